@@ -1,0 +1,131 @@
+//! Flags as people type them for `spm_train`.
+//!
+//! `--vocab_size=8000`, `--vocab_size 8000`, `--vocab-size=8000` and `-vocab_size=8000` are one flag;
+//! `--byte_fallback`, `--byte_fallback=true` and `--nobyte_fallback` are all understood; a flag that is
+//! given twice has its last value.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+
+use clap::builder::ValueParser;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+/// The arguments with the names of flags in one form: two hyphens in front, underscores inside, and
+/// `--name=false` for the `--noname` of a switch of `command`. What follows `--` stays as it is.
+pub(crate) fn with_canonical_names(command: &Command, arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let switches: HashSet<String> = command
+        .get_subcommands()
+        .flat_map(Command::get_arguments)
+        .filter(|flag| flag.is_require_equals_set())
+        .map(|flag| flag.get_id().to_string())
+        .collect();
+    let mut only_values = false;
+    arguments
+        .map(|argument| {
+            only_values |= argument == "--";
+            match argument.to_str() {
+                Some(text) if !only_values => canonical_name(text, &switches).map_or(argument, OsString::from),
+                _ => argument,
+            }
+        })
+        .collect()
+}
+
+/// The canonical form of a flag of more than one letter.
+fn canonical_name(argument: &str, switches: &HashSet<String>) -> Option<String> {
+    let body = argument.strip_prefix("--").or_else(|| argument.strip_prefix('-'))?;
+    let (name, value) = body.split_at(body.find('=').unwrap_or(body.len()));
+    let is_name = name.len() > 1
+        && name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+    let name = is_name.then(|| name.replace('-', "_"))?;
+    match name.strip_prefix("no") {
+        Some(switch) if value.is_empty() && switches.contains(switch) => Some(format!("--{switch}=false")),
+        _ => Some(format!("--{name}{value}")),
+    }
+}
+
+/// A flag with a value of its own.
+pub(crate) fn value(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name)
+        .long(name)
+        .help(help)
+        .num_args(1)
+        .allow_hyphen_values(true)
+        .overrides_with(name)
+        .value_parser(ValueParser::string())
+}
+
+/// A flag that is on or off: `--name`, `--name=true`, `--name=false`, `--noname`.
+pub(crate) fn switch(name: &'static str, help: &'static str) -> Arg {
+    value(name, help).num_args(0..=1).require_equals(true).default_missing_value("true").value_name("true|false")
+}
+
+/// What the command line says about the flag `name`.
+pub(crate) fn given<'m>(matches: &'m ArgMatches, name: &str) -> Option<&'m str> {
+    matches.get_one::<String>(name).map(String::as_str)
+}
+
+/// The flags that every verb has.
+pub(crate) fn with_common_flags(command: Command) -> Command {
+    command.arg(
+        Arg::new("quiet")
+            .long("quiet")
+            .short('q')
+            .help("Write nothing to standard error but errors")
+            .action(ArgAction::SetTrue),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command() -> Command {
+        Command::new("x").subcommand(Command::new("y").args([switch("flag", ""), value("other", "")]))
+    }
+
+    fn canonical(arguments: &[&str]) -> Vec<OsString> {
+        with_canonical_names(&command(), arguments.iter().map(OsString::from))
+    }
+
+    #[test]
+    fn names_of_flags() {
+        let cases = [
+            ("--vocab-size=8-0", "--vocab_size=8-0"),
+            ("-vocab_size", "--vocab_size"),
+            ("--input=a-b", "--input=a-b"),
+            ("--noflag", "--flag=false"),
+            ("--noflag=1", "--noflag=1"),
+            ("--noother", "--noother"),
+            ("-5", "-5"),
+            ("-", "-"),
+            ("-q", "-q"),
+            ("word-with-hyphens", "word-with-hyphens"),
+            ("--", "--"),
+        ];
+        for (typed, expected) in cases {
+            assert_eq!(canonical(&[typed]), [expected], "{typed}");
+        }
+        assert_eq!(canonical(&["--", "--a-b"])[1], "--a-b");
+    }
+
+    #[test]
+    fn switches() {
+        let cases: &[(&[&str], Option<&str>)] = &[
+            (&[], None),
+            (&["--flag"], Some("true")),
+            (&["--flag=false"], Some("false")),
+            (&["--noflag"], Some("false")),
+            (&["--noflag", "--flag"], Some("true")),
+            (&["--flag", "--noflag"], Some("false")),
+            (&["--flag=1", "--other", "-3", "--other=4"], Some("1")),
+        ];
+        for (arguments, expected) in cases {
+            let arguments = canonical(&[&["x", "y"], *arguments].concat());
+            let matches = command().try_get_matches_from(arguments).unwrap();
+            let (_, matches) = matches.subcommand().unwrap();
+            assert_eq!(given(matches, "flag"), *expected);
+        }
+    }
+}

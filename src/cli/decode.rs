@@ -1,0 +1,9 @@
+//! stub
+use super::io::Failure;
+use clap::{ArgMatches, Command};
+pub(crate) fn command() -> Command {
+    Command::new("decode")
+}
+pub(crate) fn run(_: &ArgMatches) -> Result<(), Failure> {
+    Ok(())
+}

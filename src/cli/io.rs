@@ -1,0 +1,97 @@
+//! Failures of the program, and the streams that its verbs read and write.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use spiece::{ModelError, TrainError, WriteError};
+
+/// Why a verb stopped.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Something went wrong, and this is what.
+    Error(String),
+    /// The command line is wrong.
+    Usage(String),
+    /// Whoever read our output does not want more. That is no error.
+    ClosedPipe,
+}
+
+impl Failure {
+    /// Tells the user, and the status to exit with.
+    pub(crate) fn report(&self) -> ExitCode {
+        let (message, status) = match self {
+            Failure::Error(message) => (message, 1),
+            Failure::Usage(message) => (message, 2),
+            Failure::ClosedPipe => return ExitCode::SUCCESS,
+        };
+        // Nobody is left to tell if this fails.
+        let _ = writeln!(io::stderr(), "spiece: {message}");
+        ExitCode::from(status)
+    }
+
+    /// A failure to read `path`.
+    pub(crate) fn read(path: &Path, error: &io::Error) -> Failure {
+        Failure::Error(format!("cannot read {}: {error}; check its name and permissions", path.display()))
+    }
+
+    /// A failure to write to `name`.
+    pub(crate) fn write(name: &str, error: &io::Error) -> Failure {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Failure::ClosedPipe;
+        }
+        Failure::Error(format!("cannot write {name}: {error}"))
+    }
+}
+
+impl From<TrainError> for Failure {
+    fn from(error: TrainError) -> Failure {
+        match error {
+            TrainError::Option(error) => Failure::Usage(error.to_string()),
+            error => Failure::Error(error.to_string()),
+        }
+    }
+}
+
+impl From<ModelError> for Failure {
+    fn from(error: ModelError) -> Failure {
+        Failure::Error(error.to_string())
+    }
+}
+
+impl From<WriteError> for Failure {
+    fn from(error: WriteError) -> Failure {
+        Failure::Error(error.to_string())
+    }
+}
+
+/// Standard output, buffered.
+pub(crate) fn standard_output() -> BufWriter<io::StdoutLock<'static>> {
+    BufWriter::with_capacity(1 << 16, io::stdout().lock())
+}
+
+/// Calls `visit` with each line of `files`, or of standard input if there are none or a file is `-`.
+/// Lines come without their newline.
+pub(crate) fn for_each_line(
+    files: &[PathBuf],
+    mut visit: impl FnMut(&[u8]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let standard_input = [PathBuf::from("-")];
+    for path in if files.is_empty() { &standard_input } else { files } {
+        let mut reader = open(path).map_err(|error| Failure::read(path, &error))?;
+        let mut line = Vec::new();
+        while reader.read_until(b'\n', &mut line).map_err(|error| Failure::read(path, &error))? > 0 {
+            visit(line.strip_suffix(b"\n").unwrap_or(&line))?;
+            line.clear();
+        }
+    }
+    Ok(())
+}
+
+fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
+    if path.as_os_str() == "-" {
+        return Ok(Box::new(io::stdin().lock()));
+    }
+    Ok(Box::new(BufReader::with_capacity(1 << 16, File::open(path)?)))
+}

@@ -1,0 +1,130 @@
+//! `spiece train`: `spm_train`'s flags, made from the table of options.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::{Arg, ArgMatches, Command};
+use spiece::{Corpus, OptionKind, RETIRED_OPTIONS, Recorded, TrainOptions, Trainer};
+
+use super::args;
+use super::io::Failure;
+use super::progress::{Progress, Talk};
+
+/// Options that can also be given as the lines of a file.
+const LISTS_FROM_FILES: &[&str] = &["control_symbols", "user_defined_symbols"];
+
+pub(crate) fn command() -> Command {
+    let command = Command::new("train")
+        .about("Trains a BPE model: PREFIX.model and PREFIX.vocab, the bytes that spm_train writes")
+        .long_about(
+            "Trains a BPE model and writes PREFIX.model and PREFIX.vocab, the bytes that spm_train 0.2.3 writes for \
+             the same flags.\n\nExample:\n  spiece train --input=text.txt --model_prefix=my --vocab_size=32000 \
+             --byte_fallback --split_digits",
+        )
+        .args(TrainOptions::ALL.iter().map(|option| match option.kind {
+            OptionKind::Flag => args::switch(option.name, option.help),
+            OptionKind::List => args::value(option.name, option.help).value_name("a,b,..."),
+            _ => args::value(option.name, option.help),
+        }))
+        .args([
+            args::value("control_symbols_file", "Control symbols, one a line, besides control_symbols"),
+            args::value("user_defined_symbols_file", "User-defined symbols, one a line, besides user_defined_symbols"),
+            args::value("required_chars_file", "Required characters, instead of required_chars"),
+        ])
+        .args(RETIRED_OPTIONS.iter().map(|name| retired(name)))
+        .arg(args::value("minloglevel", "Messages to leave out: 0 none, 1 or more all but errors").hide(true));
+    args::with_common_flags(command)
+}
+
+/// A flag of older releases: with or without a value, and without effect.
+fn retired(name: &'static str) -> Arg {
+    args::switch(name, "Retired; has no effect").hide(true)
+}
+
+pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
+    let talk =
+        Talk::new(matches.get_flag("quiet") || args::given(matches, "minloglevel").is_some_and(|level| level != "0"));
+    let options = options(matches, &talk)?;
+    let stop = stop_on_signal();
+    let mut progress = Progress::new(&talk, stop);
+    let trainer = Trainer::new(options)?;
+    let corpus = Corpus::files(&trainer.options().input);
+    let trained = trainer.train_observed(corpus, &mut progress);
+    progress.finish();
+    let (model, summary) = trained?;
+    let prefix = &trainer.options().model_prefix;
+    let written = save(&model, prefix, trainer.options().vocabulary_output_piece_score)?;
+    progress.summarize(&summary, &written);
+    Ok(())
+}
+
+/// The options that the command line gives.
+fn options(matches: &ArgMatches, talk: &Talk) -> Result<TrainOptions, Failure> {
+    let mut options = TrainOptions::default();
+    options.recorded = Recorded::All;
+    for option in TrainOptions::ALL {
+        if let Some(value) = args::given(matches, option.name) {
+            options.set(option.name, value).map_err(|error| Failure::Usage(format!("--{error}")))?;
+        }
+    }
+    for name in RETIRED_OPTIONS.iter().filter(|name| args::given(matches, name).is_some()) {
+        talk.warn(&format!("--{name} is retired and has no effect"));
+    }
+    for name in LISTS_FROM_FILES {
+        let symbols = lines_of_flag(matches, name)?.unwrap_or_default();
+        match *name {
+            "control_symbols" => options.control_symbols.extend(symbols),
+            _ => options.user_defined_symbols.extend(symbols),
+        }
+    }
+    if let Some(lines) = lines_of_flag(matches, "required_chars")? {
+        options.required_chars = lines.concat();
+    }
+    for (name, is_missing) in [("input", options.input.is_empty()), ("model_prefix", options.model_prefix.is_empty())] {
+        if is_missing {
+            return Err(Failure::Usage(format!("--{name} is missing; spiece train --help lists the flags")));
+        }
+    }
+    Ok(options)
+}
+
+/// The lines of the file that `--NAME_file` names.
+fn lines_of_flag(matches: &ArgMatches, name: &str) -> Result<Option<Vec<String>>, Failure> {
+    let Some(path) = args::given(matches, &format!("{name}_file")).filter(|path| !path.is_empty()) else {
+        return Ok(None);
+    };
+    let text = std::fs::read(path).map_err(|error| Failure::read(path.as_ref(), &error))?;
+    let text = String::from_utf8(text)
+        .map_err(|_| Failure::Error(format!("--{name}_file: {path} is not UTF-8; convert it first")))?;
+    let text = text.strip_suffix('\n').map_or(text.as_str(), |text| text);
+    let lines = if text.is_empty() { Vec::new() } else { text.split('\n').map(str::to_owned).collect() };
+    Ok(Some(lines))
+}
+
+/// Writes both files, so that either both are new or none is.
+fn save(model: &spiece::Model, prefix: &str, with_scores: bool) -> Result<[PathBuf; 2], Failure> {
+    let path = |ending: &str| {
+        let mut path = OsString::from(prefix);
+        path.push(ending);
+        PathBuf::from(path)
+    };
+    let paths = [path(".model"), path(".vocab")];
+    spiece::write_files(&[(&paths[0], &model.to_bytes()), (&paths[1], &model.to_vocab(with_scores))])?;
+    Ok(paths)
+}
+
+/// A flag that Ctrl-C and the polite signals raise, so that training ends without leaving anything behind.
+/// A second signal ends the program at once.
+fn stop_on_signal() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let raised = Arc::clone(&stop);
+    // Without a handler the signal simply ends the program.
+    let _ = ctrlc::set_handler(move || {
+        if raised.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+    stop
+}

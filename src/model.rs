@@ -1,0 +1,127 @@
+//! A SentencePiece model in memory: its pieces, and the specs that say how text is prepared for them.
+//!
+//! A [`Model`] comes from a [`Trainer`](crate::Trainer) or a file and does not change. A file is checked
+//! once, when it is read (see `model/validate.rs`); what passed cannot fail later.
+
+pub(crate) mod proto;
+mod validate;
+mod vocab;
+
+use std::path::Path;
+
+use prost::Message;
+
+use crate::error::{ModelError, WriteError};
+use crate::output::PendingFile;
+use crate::piece::{PieceId, PieceKind, PieceTable};
+
+/// Pieces, scores and everything else that a `.model` file holds.
+#[derive(Debug, Clone)]
+pub struct Model {
+    pieces: PieceTable,
+    /// The whole file but for the pieces.
+    specs: proto::ModelProto,
+}
+
+/// One piece of a model.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Piece<'m> {
+    /// Its id.
+    pub id: PieceId,
+    /// Its text; nothing promises that the text of a file is UTF-8.
+    pub text: &'m [u8],
+    /// Its score: the higher, the sooner it is used.
+    pub score: f32,
+    /// What it is for.
+    pub kind: PieceKind,
+}
+
+impl Model {
+    /// Pieces and the file's other content, from a trainer.
+    pub(crate) fn from_parts(pieces: PieceTable, specs: proto::ModelProto) -> Model {
+        Model { pieces, specs }
+    }
+
+    /// Reads a `.model` file.
+    ///
+    /// # Errors
+    /// The file cannot be read, is no model, or breaks a rule; see [`Model::from_bytes`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Model, ModelError> {
+        let path = path.as_ref();
+        let bytes = std::fs::read(path).map_err(|source| ModelError::Read { path: path.to_owned(), source })?;
+        Model::from_bytes(&bytes)
+    }
+
+    /// Reads the bytes of a `.model` file and checks them. Cost: linear.
+    ///
+    /// # Errors
+    /// What the reference refuses to load is refused, with the piece and the rule that it breaks.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Model, ModelError> {
+        let mut specs =
+            proto::ModelProto::decode(bytes).map_err(|error| ModelError::Format { problem: error.to_string() })?;
+        let messages = std::mem::take(&mut specs.pieces);
+        let model = Model { pieces: proto::pieces_from_messages(&messages), specs };
+        validate::validate(&model)?;
+        Ok(model)
+    }
+
+    /// The bytes of the model's file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut message = self.specs.clone();
+        message.pieces = proto::pieces_to_messages(&self.pieces);
+        message.encode_to_vec()
+    }
+
+    /// The text of the model's `.vocab` file: a piece a line, with a tab and its score behind it if
+    /// `with_scores`.
+    pub fn to_vocab(&self, with_scores: bool) -> Vec<u8> {
+        vocab::vocab_lines(&self.pieces, with_scores)
+    }
+
+    /// Writes the model's file, whole or not at all.
+    ///
+    /// # Errors
+    /// The file system refuses; the file is then as it was.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), WriteError> {
+        PendingFile::create(path.as_ref(), &self.to_bytes())?.commit()
+    }
+
+    /// Number of pieces.
+    pub fn len(&self) -> usize {
+        self.pieces.len()
+    }
+
+    /// Whether there are no pieces.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The piece with this id.
+    pub fn piece(&self, id: PieceId) -> Option<Piece<'_>> {
+        let index = id.index();
+        (index < self.len()).then(|| Piece {
+            id,
+            text: self.pieces.text(index),
+            score: self.pieces.score(index),
+            kind: self.pieces.kind(index),
+        })
+    }
+
+    /// All pieces, by id.
+    pub fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
+        (0..self.len()).filter_map(|index| self.piece(PieceId::new(u32::try_from(index).ok()?)))
+    }
+
+    pub(crate) fn trainer_spec(&self) -> proto::TrainerSpec {
+        self.specs.trainer_spec.clone().unwrap_or_default()
+    }
+
+    pub(crate) fn normalizer_spec(&self) -> proto::NormalizerSpec {
+        self.specs.normalizer_spec.clone().unwrap_or_default()
+    }
+
+    pub(crate) fn denormalizer_spec(&self) -> Option<&proto::NormalizerSpec> {
+        self.specs.denormalizer_spec.as_ref()
+    }
+}

@@ -1,0 +1,96 @@
+//! The checks that a model passes before it is used, the reference's own.
+//!
+//! A piece is not empty, shorter than 8,000 bytes, has no NUL, and is there once among the pieces that text
+//! yields and once among the others (a lone NUL marked as unused is let through and ignored). There is one
+//! unknown piece, or byte fallback in its stead; byte pieces are there if and only if the options say so,
+//! all 256 of them.
+
+use std::collections::HashSet;
+
+use crate::error::ModelError;
+use crate::model::Model;
+use crate::normalize::charsmap::Charsmap;
+use crate::piece::PieceKind;
+
+/// Pieces of this many bytes or more are refused.
+const PIECE_LIMIT: usize = 8000;
+
+/// The byte that a byte piece stands for.
+pub(crate) fn byte_of_piece(text: &[u8]) -> Option<u8> {
+    let digits = text.strip_prefix(b"<0x")?.strip_suffix(b">")?;
+    let is_canonical = digits.len() == 2 && digits.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'A'..=b'F'));
+    let digits = std::str::from_utf8(digits).ok().filter(|_| is_canonical)?;
+    u8::from_str_radix(digits, 16).ok()
+}
+
+/// Whether text can yield a piece of this kind; the others are reserved.
+pub(crate) fn is_from_text(kind: PieceKind) -> bool {
+    matches!(kind, PieceKind::Normal | PieceKind::UserDefined | PieceKind::Unused)
+}
+
+pub(super) fn validate(model: &Model) -> Result<(), ModelError> {
+    validate_pieces(model)?;
+    validate_kinds(model)?;
+    for (field, spec) in
+        [("normalizer_spec", Some(model.normalizer_spec())), ("denormalizer_spec", model.denormalizer_spec().cloned())]
+    {
+        let charsmap = spec.as_ref().map_or(&[][..], |spec| spec.precompiled_charsmap());
+        if !charsmap.is_empty() {
+            Charsmap::from_bytes(charsmap)
+                .map_err(|error| ModelError::Charsmap { field, problem: error.to_string() })?;
+        }
+    }
+    Ok(())
+}
+
+fn validate_pieces(model: &Model) -> Result<(), ModelError> {
+    let mut texts = HashSet::new();
+    for (id, piece) in model.pieces().enumerate() {
+        let refuse = |problem| Err(ModelError::Piece { id, problem });
+        if piece.text.len() >= PIECE_LIMIT {
+            return refuse("it has 8000 bytes or more");
+        }
+        if piece.text.is_empty() {
+            return refuse("it is empty");
+        }
+        if piece.text == b"\0" && piece.kind == PieceKind::Unused {
+            continue;
+        }
+        if piece.text.contains(&0) {
+            return refuse("it has a NUL in it");
+        }
+        if !texts.insert((is_from_text(piece.kind), piece.text)) {
+            return refuse("its text is that of an earlier piece");
+        }
+    }
+    Ok(())
+}
+
+fn validate_kinds(model: &Model) -> Result<(), ModelError> {
+    let byte_fallback = model.trainer_spec().byte_fallback();
+    let mut has_unknown = false;
+    let mut bytes = HashSet::new();
+    for (id, piece) in model.pieces().enumerate() {
+        let refuse = |problem| Err(ModelError::Piece { id, problem });
+        match piece.kind {
+            PieceKind::Unknown if has_unknown => return refuse("there is an unknown piece already"),
+            PieceKind::Unknown => has_unknown = true,
+            PieceKind::Byte if !byte_fallback => return refuse("it is a byte piece, but byte_fallback is off"),
+            PieceKind::Byte => match byte_of_piece(piece.text) {
+                Some(byte) => {
+                    bytes.insert(byte);
+                }
+                None => return refuse("it is a byte piece, but its text is not <0x00> to <0xFF>"),
+            },
+            _ => {}
+        }
+    }
+    let refuse = |problem| Err(ModelError::Model { problem });
+    if !has_unknown && !byte_fallback {
+        return refuse("it has no unknown piece");
+    }
+    if byte_fallback && bytes.len() < 256 {
+        return refuse("byte_fallback is on, but some of the 256 byte pieces are missing");
+    }
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! The `.vocab` file: pieces and scores as lines of text.
+
+use crate::piece::PieceTable;
+
+/// A line for each piece, with its score behind a tab if `with_scores`.
+pub(crate) fn vocab_lines(pieces: &PieceTable, with_scores: bool) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for id in 0..pieces.len() {
+        lines.extend_from_slice(pieces.text(id));
+        if with_scores {
+            lines.push(b'\t');
+            lines.extend_from_slice(six_digits(pieces.score(id)).as_bytes());
+        }
+        lines.push(b'\n');
+    }
+    lines
+}
+
+/// The number with six significant digits, as C's `%g` prints it: no trailing zeros, an exponent of at
+/// least two digits if it is below -4 or above 5.
+pub(crate) fn six_digits(value: f32) -> String {
+    const DIGITS: i32 = 6;
+    if !value.is_finite() {
+        return match value {
+            f32::INFINITY => "inf",
+            f32::NEG_INFINITY => "-inf",
+            _ => "nan",
+        }
+        .to_owned();
+    }
+    let scientific = format!("{:.5e}", f64::from(value));
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if (-4..DIGITS).contains(&exponent) {
+        let decimals = usize::try_from(DIGITS - 1 - exponent).unwrap_or(0);
+        return trim_zeros(&format!("{:.decimals$}", f64::from(value))).to_owned();
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{}e{sign}{:02}", trim_zeros(mantissa), exponent.abs())
+}
+
+fn trim_zeros(number: &str) -> &str {
+    if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::six_digits;
+
+    #[test]
+    fn numbers_print_as_in_c() {
+        let cases = [
+            (0.0, "0"),
+            (-0.0, "-0"),
+            (-1.0, "-1"),
+            (-31999.0, "-31999"),
+            (-999_999.0, "-999999"),
+            (-1_000_000.0, "-1e+06"),
+            (-1_234_567.0, "-1.23457e+06"),
+            (-3.465_78, "-3.46578"),
+            (-13.0203, "-13.0203"),
+            (0.000_012_345_67, "1.23457e-05"),
+            (0.000_123_456_7, "0.000123457"),
+            (999_999.5, "1e+06"),
+            (1e20, "1e+20"),
+            (f32::NAN, "nan"),
+            (f32::NEG_INFINITY, "-inf"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(six_digits(value), text);
+        }
+    }
+}

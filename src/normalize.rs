@@ -1,0 +1,250 @@
+//! Text as it comes -> text as pieces are made of.
+//!
+//! In: bytes, which need not be UTF-8. Out: normalized bytes and, if wanted, for
+//! each of them the place in the input from which it comes.
+//!
+//! The text is read from left to right. At each place the first of these counts:
+//! a user-defined symbol (longest first; it stays as it is), a rule of the
+//! [charsmap] (longest first), a well-formed character (it stays), a malformed
+//! byte (it becomes U+FFFD). Spaces in the result become U+2581, or stay spaces if
+//! they are not to be escaped. With `remove_extra_whitespaces`, spaces at the
+//! start, after another space and at the end vanish; "at the end" goes by the
+//! mark, so that a U+2581 which stood in the input vanishes there too. Last, the
+//! dummy prefix: one mark before the text, or after it.
+//!
+//! Equal to the reference's `Normalizer::Normalize` for all bytes. Two things that
+//! surprise: text that is empty, or all spaces that are removed, gives no dummy
+//! prefix and no offsets, not even the closing one; and text that rules delete
+//! altogether does give a prefix, which is then cut off as if it were a space.
+//!
+//! Cost: linear. Runs of characters that start no rule are copied whole; see
+//! [`charsmap::Leads`].
+
+pub(crate) mod charsmap;
+pub(crate) mod double_array;
+pub(crate) mod rules;
+mod sink;
+
+use self::charsmap::{Charsmap, Leads};
+use self::sink::{Sink, Text, TracedText};
+use crate::text::{WHITESPACE_MARK_STR, decode_char};
+
+/// Finds user-defined symbols.
+pub(crate) trait PrefixMatcher {
+    /// Length of the longest symbol that `text` begins with; never 0.
+    fn longest(&self, text: &[u8]) -> Option<usize>;
+
+    /// Whether a symbol may begin with this byte. Answering false where that is
+    /// known lets text be copied in runs.
+    fn may_begin_with(&self, _byte: u8) -> bool {
+        true
+    }
+}
+
+/// There are no user-defined symbols.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct NoSymbols;
+
+impl PrefixMatcher for NoSymbols {
+    #[inline]
+    fn longest(&self, _text: &[u8]) -> Option<usize> {
+        None
+    }
+
+    #[inline]
+    fn may_begin_with(&self, _byte: u8) -> bool {
+        false
+    }
+}
+
+/// What happens to spaces. The default is the reference's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NormalizerOptions {
+    /// Put one space before the text (or after it).
+    pub(crate) add_dummy_prefix: bool,
+    /// Keep single spaces between words only.
+    pub(crate) remove_extra_whitespaces: bool,
+    /// Write spaces as U+2581.
+    pub(crate) escape_whitespaces: bool,
+    /// Put the dummy prefix after the text.
+    pub(crate) treat_whitespace_as_suffix: bool,
+}
+
+impl Default for NormalizerOptions {
+    fn default() -> Self {
+        Self {
+            add_dummy_prefix: true,
+            remove_extra_whitespaces: true,
+            escape_whitespaces: true,
+            treat_whitespace_as_suffix: false,
+        }
+    }
+}
+
+/// Normalizes text, with user-defined symbols found by `M`.
+#[derive(Clone, Debug)]
+pub(crate) struct Normalizer<M = NoSymbols> {
+    options: NormalizerOptions,
+    charsmap: Option<Charsmap>,
+    symbols: M,
+}
+
+impl Normalizer {
+    /// A normalizer without user-defined symbols.
+    pub(crate) fn new(options: NormalizerOptions, charsmap: Option<Charsmap>) -> Self {
+        Self { options, charsmap, symbols: NoSymbols }
+    }
+}
+
+impl<M> Normalizer<M> {
+    /// The same normalizer with these user-defined symbols.
+    pub(crate) fn with_symbols<N>(self, symbols: N) -> Normalizer<N> {
+        Normalizer { options: self.options, charsmap: self.charsmap, symbols }
+    }
+
+    pub(crate) fn set_add_dummy_prefix(&mut self, add: bool) {
+        self.options.add_dummy_prefix = add;
+    }
+
+    pub(crate) fn options(&self) -> NormalizerOptions {
+        self.options
+    }
+
+    pub(crate) fn charsmap(&self) -> Option<&Charsmap> {
+        self.charsmap.as_ref()
+    }
+
+    /// What a space becomes.
+    fn mark(&self) -> &'static [u8] {
+        if self.options.escape_whitespaces { WHITESPACE_MARK_STR.as_bytes() } else { b" " }
+    }
+}
+
+impl<M: PrefixMatcher> Normalizer<M> {
+    /// Replaces the content of `out` by the normalized `input`.
+    pub(crate) fn normalize(&self, input: &[u8], out: &mut Vec<u8>) {
+        out.clear();
+        out.reserve(input.len() + input.len() / 2);
+        self.run(input, &mut Text(out));
+    }
+
+    /// Like [`normalize`](Self::normalize); `offsets` gets the place in `input` for
+    /// each byte of `out` and for its end, or nothing if nothing was left to
+    /// normalize.
+    pub(crate) fn normalize_with_offsets(&self, input: &[u8], out: &mut Vec<u8>, offsets: &mut Vec<usize>) {
+        out.clear();
+        offsets.clear();
+        out.reserve(input.len() + input.len() / 2);
+        offsets.reserve(input.len() + input.len() / 2);
+        self.run(input, &mut TracedText { text: out, offsets });
+    }
+
+    /// One step: what the start of `input` becomes, before anything is done about
+    /// spaces, and how many bytes of it that accounts for (0 only at the end).
+    #[inline]
+    pub(crate) fn next<'a>(&'a self, input: &'a [u8]) -> (&'a [u8], usize) {
+        if let Some(length) = self.symbols.longest(input)
+            && let Some(symbol @ [_, ..]) = input.get(..length)
+        {
+            return (symbol, length);
+        }
+        if let Some(charsmap) = &self.charsmap
+            && let Some((consumed, replacement)) = charsmap.longest_match(input)
+        {
+            return (replacement, consumed);
+        }
+        match decode_char(input) {
+            (None, 1) => ("\u{FFFD}".as_bytes(), 1),
+            (_, width) => (&input[..width], width),
+        }
+    }
+
+    fn run(&self, input: &[u8], sink: &mut impl Sink) {
+        let NormalizerOptions { add_dummy_prefix, remove_extra_whitespaces, treat_whitespace_as_suffix, .. } =
+            self.options;
+        let mut at = self.leading_spaces(input);
+        if at == input.len() {
+            return;
+        }
+        if add_dummy_prefix && !treat_whitespace_as_suffix {
+            sink.push(self.mark(), at);
+        }
+        let mut after_space = remove_extra_whitespaces;
+        while at < input.len() {
+            let (consumed, ends_in_space) = self.advance(&input[at..], at, after_space, sink);
+            at += consumed;
+            after_space = remove_extra_whitespaces && ends_in_space;
+        }
+        if remove_extra_whitespaces {
+            at = self.trim_end(at, sink);
+        }
+        if add_dummy_prefix && treat_whitespace_as_suffix {
+            sink.push(self.mark(), at);
+        }
+        sink.finish(at);
+    }
+
+    /// Normalizes the start of `rest`, which is at `at` in the input: the number of
+    /// bytes taken, and whether the output then ends in a space.
+    fn advance(&self, rest: &[u8], at: usize, after_space: bool, sink: &mut impl Sink) -> (usize, bool) {
+        let plain = self.plain_length(rest);
+        if plain > 0 {
+            sink.copy(&rest[..plain], at);
+            return (plain, false);
+        }
+        let (mut piece, consumed) = self.next(rest);
+        while after_space && let Some(rest) = piece.strip_prefix(b" ") {
+            piece = rest;
+        }
+        let ends_in_space = piece.last().map_or(after_space, |&byte| byte == b' ');
+        self.write(piece, at, sink);
+        (consumed, ends_in_space)
+    }
+
+    /// Writes one replacement, its spaces as marks.
+    fn write(&self, piece: &[u8], at: usize, sink: &mut impl Sink) {
+        let mut parts = piece.split(|&byte| byte == b' ');
+        sink.push(parts.next().unwrap_or_default(), at);
+        for part in parts {
+            sink.push(self.mark(), at);
+            sink.push(part, at);
+        }
+    }
+
+    /// How many bytes at the start of `text` stay as they are.
+    fn plain_length(&self, text: &[u8]) -> usize {
+        let leads = self.charsmap.as_ref().map_or(Leads::NO_RULES, Charsmap::leads);
+        let plain = &text[..leads.plain_length(text)];
+        let begins_symbol = |&byte: &u8| is_boundary(byte) && self.symbols.may_begin_with(byte);
+        plain.iter().position(begins_symbol).unwrap_or(plain.len())
+    }
+
+    /// Length of the input's start that is nothing but spaces to be removed.
+    fn leading_spaces(&self, input: &[u8]) -> usize {
+        let mut at = 0;
+        while self.options.remove_extra_whitespaces
+            && at < input.len()
+            && let (b" ", consumed) = self.next(&input[at..])
+        {
+            at += consumed;
+        }
+        at
+    }
+
+    /// Cuts marks off the end; gives the place of the first one, or else `end`.
+    fn trim_end(&self, end: usize, sink: &mut impl Sink) -> usize {
+        let mut end = end;
+        while let Some(kept) = sink.text().strip_suffix(self.mark()) {
+            end = sink.truncate(kept.len()).unwrap_or(end);
+        }
+        end
+    }
+}
+
+/// Whether a byte of well-formed text begins a character.
+fn is_boundary(byte: u8) -> bool {
+    byte & 0xC0 != 0x80
+}
+
+#[cfg(test)]
+mod tests;

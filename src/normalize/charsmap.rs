@@ -1,0 +1,206 @@
+//! The precompiled charsmap of a model file: read, checked, applied and written.
+//!
+//! In: the bytes of a `precompiled_charsmap`, or [rules](super::rules) to make them
+//! from. Out: for a text the longest rule that it begins with. The format:
+//!
+//! | bytes | content |
+//! |---|---|
+//! | 4 | size of the trie in bytes, little endian |
+//! | that many | a [double array](super::double_array): rule source -> position |
+//! | the rest | the pool: rule targets in UTF-8, each ended by NUL |
+//!
+//! Reading makes every check of the reference (sizes, the trie's cells, the NUL at
+//! the end), so that applying needs none that can fail. Writing gives the
+//! reference's bytes: distinct targets in code point order, sources in byte order,
+//! and its refusals. One of its habits is kept that a rule writer may not expect:
+//! sources and targets are C strings, so U+0000 cuts off itself and what follows.
+//!
+//! Most text matches no rule, so a table says for each byte how much can be
+//! concluded from it alone; [`Leads::plain_length`] skips whole runs with it.
+//! Cost: one load for a byte that starts no rule, else one for each byte of the
+//! longest rule prefix. Compiling 225,000 rules takes some tens of milliseconds.
+
+mod compile;
+
+pub(crate) use compile::{CompileError, compile};
+
+use super::double_array::DoubleArray;
+use crate::text::decode_char;
+
+/// The reference looks at no more than this many matches of one text, and
+/// compiles no rules that could have as many.
+const MATCH_LIMIT: usize = 32;
+/// A trie is a whole number of blocks of 256 units.
+const TRIE_GRAIN: usize = 1024;
+
+/// Why bytes are no charsmap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CharsmapError {
+    /// Not even the size of the trie is there.
+    #[error("the charsmap has only {0} bytes; the model file is damaged, get a fresh copy")]
+    TooShort(usize),
+    /// The trie would fill the charsmap or more.
+    #[error(
+        "the charsmap's trie claims {claimed} of {available} bytes and leaves none for the \
+         replacements; the model file is damaged, get a fresh copy"
+    )]
+    TrieTooLong {
+        /// Size of the trie as written.
+        claimed: usize,
+        /// Bytes after the size.
+        available: usize,
+    },
+    /// The trie is not a positive number of blocks.
+    #[error(
+        "the charsmap's trie has {0} bytes, which is not a positive multiple of 1024; \
+         the model file is damaged, get a fresh copy"
+    )]
+    TrieSize(usize),
+    /// The pool of replacements is cut off.
+    #[error(
+        "the charsmap's last replacement has no NUL at its end; the model file is damaged, \
+         get a fresh copy"
+    )]
+    Unterminated,
+    /// A cell of the trie points outside.
+    #[error(
+        "the charsmap's trie points outside of itself or of the replacements; the model file \
+         is damaged, get a fresh copy"
+    )]
+    BadTrie,
+}
+
+/// What one byte at the start of a text says about rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lead {
+    /// No rule begins with it.
+    None,
+    /// Rules begin with it, and all of them go on with a byte above 0x7F.
+    BeforeNonAscii,
+    /// Ask the trie.
+    Any,
+}
+
+/// What each first byte says.
+#[derive(Clone, Debug)]
+pub(crate) struct Leads([Lead; 256]);
+
+impl Leads {
+    /// Of no rules.
+    pub(crate) const NO_RULES: &Self = &Self([Lead::None; 256]);
+
+    fn of(trie: &DoubleArray) -> Self {
+        let mut leads = [Lead::None; 256];
+        for (lead, byte) in leads.iter_mut().zip(0..=u8::MAX) {
+            let ascii_follows = |base| (0..0x80).any(|next| trie.step(base, next).is_some());
+            *lead = match trie.step(trie.root(), byte) {
+                None => Lead::None,
+                Some((base, None)) if !ascii_follows(base) => Lead::BeforeNonAscii,
+                Some(_) => Lead::Any,
+            };
+        }
+        Self(leads)
+    }
+
+    /// Whether a rule may match at the start of `text`.
+    #[inline]
+    fn may_match(&self, text: &[u8]) -> bool {
+        let Some((&first, rest)) = text.split_first() else {
+            return false;
+        };
+        match self.0[usize::from(first)] {
+            Lead::None => false,
+            Lead::BeforeNonAscii => rest.first().is_some_and(|second| !second.is_ascii()),
+            Lead::Any => true,
+        }
+    }
+
+    /// How many bytes at the start of `text` are well-formed characters, other
+    /// than a space, at none of which a rule matches. It may stop early.
+    #[inline]
+    pub(crate) fn plain_length(&self, text: &[u8]) -> usize {
+        let mut length = 0;
+        while let Some(rest) = text.get(length..)
+            && !self.may_match(rest)
+        {
+            length += match rest.first() {
+                None | Some(b' ') => break,
+                Some(byte) if byte.is_ascii() => 1,
+                Some(_) => match decode_char(rest) {
+                    (Some(_), width) => width,
+                    (None, _) => break,
+                },
+            };
+        }
+        length
+    }
+}
+
+/// Rules of replacement, ready to be applied.
+#[derive(Clone, Debug)]
+pub(crate) struct Charsmap {
+    trie: DoubleArray,
+    /// Targets, each ended by NUL.
+    pool: Vec<u8>,
+    leads: Leads,
+}
+
+impl Charsmap {
+    /// Reads and checks a charsmap. No bytes at all are no charsmap; callers read
+    /// that as "no rules" before they come here.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, CharsmapError> {
+        let (size, body) = match bytes.split_first_chunk::<4>() {
+            Some((size, body)) if !body.is_empty() => (*size, body),
+            _ => return Err(CharsmapError::TooShort(bytes.len())),
+        };
+        let claimed = u32::from_le_bytes(size) as usize;
+        let (trie, pool) = match body.split_at_checked(claimed) {
+            Some((trie, pool)) if !pool.is_empty() => (trie, pool),
+            _ => {
+                return Err(CharsmapError::TrieTooLong { claimed, available: body.len() });
+            }
+        };
+        if claimed == 0 || !claimed.is_multiple_of(TRIE_GRAIN) {
+            return Err(CharsmapError::TrieSize(claimed));
+        }
+        if pool.last() != Some(&0) {
+            return Err(CharsmapError::Unterminated);
+        }
+        let trie = DoubleArray::from_le_bytes(trie);
+        if !trie.validate(pool.len()) {
+            return Err(CharsmapError::BadTrie);
+        }
+        Ok(Self { leads: Leads::of(&trie), trie, pool: pool.to_vec() })
+    }
+
+    /// The longest rule that `text` begins with: bytes consumed, replacement.
+    #[inline]
+    pub(crate) fn longest_match(&self, text: &[u8]) -> Option<(usize, &[u8])> {
+        if !self.leads.may_match(text) {
+            return None;
+        }
+        let (length, value) = self.trie.longest_prefix(text, MATCH_LIMIT)?;
+        let target = self.pool.get(value..)?;
+        let end = target.iter().position(|&byte| byte == 0)?;
+        Some((length, &target[..end]))
+    }
+
+    /// What first bytes say, for those who want to skip text without rules.
+    pub(crate) fn leads(&self) -> &Leads {
+        &self.leads
+    }
+
+    /// Whether some rule's source contains the byte.
+    pub(crate) fn any_key_contains(&self, byte: u8) -> bool {
+        self.trie.any_key_contains(byte)
+    }
+
+    /// Whether some rule's target contains `bytes` (which have no NUL).
+    pub(crate) fn replacements_contain(&self, bytes: &[u8]) -> bool {
+        bytes.is_empty() || self.pool.windows(bytes.len()).any(|window| window == bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,171 @@
+//! Rules -> the bytes of a charsmap, equal to the reference's `CompileCharsMap`.
+//!
+//! In: [`Rules`]. Out: size, trie, pool as [`charsmap`](super) describes. Targets
+//! are pooled once each, ascending by code points, and the trie's values are
+//! their positions. Sources that come out equal in UTF-8 (code points above
+//! U+10FFFF all become U+FFFD) give the lowest position. Cost: linear but for the
+//! sorting of distinct targets; the trie takes most of the time.
+
+use super::MATCH_LIMIT;
+use crate::normalize::double_array::{BuildError, DoubleArray};
+use crate::normalize::rules::{Rules, encode_point};
+
+/// Why rules cannot become a charsmap.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CompileError {
+    /// There are no rules.
+    #[error("there are no normalization rules; leave the charsmap empty instead")]
+    NoRules,
+    /// A rule without a source.
+    #[error("a normalization rule has no source; name the characters that it replaces")]
+    EmptySource,
+    /// A rule that changes nothing.
+    #[error("a normalization rule maps {source_text} to itself; remove it")]
+    Identity {
+        /// The rule's source, as `U+..` code points.
+        source_text: String,
+    },
+    /// A surrogate, which no text can contain.
+    #[error("a normalization rule contains the surrogate U+{0:04X}; remove the rule")]
+    Surrogate(u32),
+    /// A source that begins with NUL; it would match everywhere.
+    #[error("a normalization rule's source begins with U+0000; remove the rule")]
+    NulSource,
+    /// Too many rules could match at one place.
+    #[error(
+        "{0} normalization rules begin one with another; at most 31 may, so remove some \
+         of the rules that only lengthen another one"
+    )]
+    TooManyPrefixes(usize),
+    /// More than the format can address.
+    #[error("the normalization rules need more room than a charsmap has; use fewer rules")]
+    TooLarge,
+}
+
+impl From<BuildError> for CompileError {
+    fn from(error: BuildError) -> Self {
+        match error {
+            BuildError::EmptyKey | BuildError::NulInKey => Self::NulSource,
+            _ => Self::TooLarge,
+        }
+    }
+}
+
+/// The charsmap of `rules`.
+pub(crate) fn compile(rules: &Rules) -> Result<Vec<u8>, CompileError> {
+    check(rules)?;
+    let (pool, positions) = pool_targets(rules)?;
+    let keys = Keys::collect(rules, &positions)?;
+    let pairs = keys.sorted_pairs();
+    let depth = longest_prefix_chain(&pairs);
+    if depth >= MATCH_LIMIT {
+        return Err(CompileError::TooManyPrefixes(depth));
+    }
+    let trie = DoubleArray::build(&pairs)?.to_le_bytes();
+    let size = u32::try_from(trie.len()).map_err(|_| CompileError::TooLarge)?;
+    Ok([&size.to_le_bytes(), trie.as_slice(), &pool].concat())
+}
+
+fn check(rules: &Rules) -> Result<(), CompileError> {
+    if rules.is_empty() {
+        return Err(CompileError::NoRules);
+    }
+    for (source, target) in rules.iter() {
+        if source.is_empty() {
+            return Err(CompileError::EmptySource);
+        }
+        if source == target {
+            let source_text: Vec<_> = source.iter().map(|p| format!("U+{p:04X}")).collect();
+            let source_text = source_text.join(" ");
+            return Err(CompileError::Identity { source_text });
+        }
+    }
+    Ok(())
+}
+
+/// The pool, and where in it each target (by its number) lies. Targets that no
+/// rule refers to any more stay out.
+fn pool_targets(rules: &Rules) -> Result<(Vec<u8>, Vec<u32>), CompileError> {
+    let mut used = vec![false; rules.target_count()];
+    for (_, number) in rules.iter_numbered() {
+        used[number] = true;
+    }
+    let mut order: Vec<usize> = (0..used.len()).filter(|&number| used[number]).collect();
+    order.sort_unstable_by_key(|&number| rules.target(number));
+    let mut pool = Vec::new();
+    let mut positions = vec![0; used.len()];
+    let mut previous: Option<&[u32]> = None;
+    let mut position = 0;
+    for number in order {
+        let target = rules.target(number);
+        if previous != Some(target) {
+            position = u32::try_from(pool.len()).map_err(|_| CompileError::TooLarge)?;
+            encode(target, &mut pool)?;
+            pool.push(0);
+            previous = Some(target);
+        }
+        positions[number] = position;
+    }
+    Ok((pool, positions))
+}
+
+fn encode(points: &[u32], out: &mut Vec<u8>) -> Result<(), CompileError> {
+    for &point in points {
+        let c = encode_point(point).ok_or(CompileError::Surrogate(point))?;
+        out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+    }
+    Ok(())
+}
+
+/// Sources in UTF-8, in one arena.
+struct Keys {
+    bytes: Vec<u8>,
+    /// End of each key, and its value.
+    ends: Vec<(usize, u32)>,
+}
+
+impl Keys {
+    fn collect(rules: &Rules, positions: &[u32]) -> Result<Self, CompileError> {
+        let mut keys = Self { bytes: Vec::with_capacity(rules.len() * 8), ends: Vec::with_capacity(rules.len()) };
+        for (source, number) in rules.iter_numbered() {
+            encode(source, &mut keys.bytes)?;
+            keys.ends.push((keys.bytes.len(), positions[number]));
+        }
+        Ok(keys)
+    }
+
+    /// Keys and values in byte order, each key cut at its first NUL.
+    fn sorted_pairs(&self) -> Vec<(&[u8], u32)> {
+        let mut start = 0;
+        let mut pairs: Vec<(&[u8], u32)> = Vec::with_capacity(self.ends.len());
+        for &(end, value) in &self.ends {
+            pairs.push((&self.bytes[start..end], value));
+            start = end;
+        }
+        pairs.sort();
+        for (key, _) in &mut pairs {
+            if let Some(end) = key.iter().position(|&byte| byte == 0) {
+                *key = &key[..end];
+            }
+        }
+        pairs
+    }
+}
+
+/// The most keys of which each begins with the one before. Keys are sorted, so
+/// those that a key begins with are all still on the chain when it comes.
+fn longest_prefix_chain(pairs: &[(&[u8], u32)]) -> usize {
+    let mut chain: Vec<&[u8]> = Vec::new();
+    let mut longest = 0;
+    for &(key, _) in pairs {
+        while chain.last().is_some_and(|last| !key.starts_with(last)) {
+            chain.pop();
+        }
+        if chain.last() != Some(&key) {
+            chain.push(key);
+        }
+        longest = longest.max(chain.len());
+    }
+    longest
+}

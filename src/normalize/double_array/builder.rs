@@ -1,0 +1,98 @@
+//! Sorted keys -> the units of a double array, equal to Darts-clone's to the bit.
+//!
+//! In: keys ascending by bytes, with values below 2^31. Out: the units. The keys
+//! become an automaton with merged suffixes ([`dawg`](super::dawg)); then the
+//! states get their places in depth-first order, children ascending by label,
+//! each from the [`layout`](super::layout). A shared state that has a place
+//! already is pointed to, if a unit can express the distance, and laid out once
+//! more if not. Only states that are shared by themselves take part in this: the
+//! private children of one that is laid out twice are laid out twice too.
+//!
+//! Both the automaton and the walk use explicit stacks, so a key may be of any
+//! length. Cost: 225,000 keys of four characters in a few hundredths of a second.
+
+use super::dawg::{Arc, Dawg};
+use super::layout::{Layout, is_in_reach};
+
+/// Why keys cannot become a double array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum BuildError {
+    #[error("a key is empty")]
+    EmptyKey,
+    #[error("a key contains the byte 0")]
+    NulInKey,
+    #[error("the keys are not sorted by their bytes")]
+    NotSorted,
+    #[error("the value {0} does not fit 31 bits")]
+    ValueTooLarge(u32),
+    #[error("the keys need more than 2^29 units")]
+    TooLarge,
+}
+
+/// See [`DoubleArray::build`](super::DoubleArray::build).
+pub(super) fn build(keys: &[(&[u8], u32)]) -> Result<Vec<u32>, BuildError> {
+    let (dawg, start) = Dawg::from_sorted(keys)?;
+    let layout = Layout::new(dawg.len().next_power_of_two())?;
+    let mut placement = Placement { bases: vec![None; dawg.len()], dawg: &dawg, layout, labels: Vec::new() };
+    if !dawg.arcs(start).is_empty() {
+        placement.place_all(start)?;
+    }
+    placement.layout.finish()
+}
+
+/// Walks the automaton and lays out its states.
+struct Placement<'a> {
+    dawg: &'a Dawg,
+    layout: Layout,
+    /// Where each shared state was laid out last.
+    bases: Vec<Option<u32>>,
+    /// Labels of the state at hand; kept to spare allocations.
+    labels: Vec<u8>,
+}
+
+impl<'a> Placement<'a> {
+    fn place_all(&mut self, start: u32) -> Result<(), BuildError> {
+        let mut open: Vec<(u32, std::slice::Iter<'a, Arc>)> = Vec::new();
+        open.extend(self.settle(start, 0)?);
+        while let Some((base, arcs)) = open.last_mut() {
+            match arcs.next() {
+                None => {
+                    open.pop();
+                }
+                Some(arc) if arc.is_value() => {}
+                Some(arc) => {
+                    let cell = *base ^ u32::from(arc.label);
+                    open.extend(self.settle(arc.target, cell)?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the state in `cell` a base; the base and arcs if its children are
+    /// still to be settled.
+    fn settle(&mut self, state: u32, cell: u32) -> Result<Option<(u32, std::slice::Iter<'a, Arc>)>, BuildError> {
+        let arcs = self.dawg.arcs(state);
+        let value = arcs.first().filter(|arc| arc.is_value());
+        if value.is_some() {
+            self.layout.mark_leaf(cell);
+        }
+        if let Some(base) = self.bases[state as usize]
+            && is_in_reach(cell ^ base)
+        {
+            self.layout.link(cell, base)?;
+            return Ok(None);
+        }
+        self.labels.clear();
+        self.labels.extend(arcs.iter().map(|arc| arc.label));
+        let base = self.layout.place(cell, &self.labels)?;
+        if let Some(value) = value {
+            self.layout.set_value(base, value.target);
+        }
+        if self.dawg.is_shared(state) {
+            self.bases[state as usize] = Some(base);
+        }
+        Ok(Some((base, arcs.iter())))
+    }
+}

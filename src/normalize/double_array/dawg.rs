@@ -1,0 +1,187 @@
+//! Sorted keys -> a minimal acyclic automaton: states with equal futures are one.
+//!
+//! In: keys in ascending byte order, without NUL, each with a value. Out: states,
+//! each a list of arcs ascending by label. A value is an arc too, with label 0
+//! (so it comes first), which is how two keys with the same rest but different
+//! values stay apart.
+//!
+//! Method (Daciuk, Mihov, Watson and Watson, "Incremental construction of minimal
+//! acyclic finite-state automata", 2000, doi:10.1162/089120100561601): the states
+//! along the newest key are open; when the next key leaves that path, the states
+//! below the fork can get no more arcs and are closed from the bottom up, each
+//! looked up among the closed ones. Their open arcs lie on one stack. Cost: one
+//! hash lookup for each state of the plain trie.
+//!
+//! The numbers of the states depend on the hash table in no way, and the array
+//! laid out from them does not depend on the numbers. What it does depend on is
+//! [`Dawg::is_shared`]: whether a state was met again while *closing*, rather
+//! than how many arcs happen to be walked to it later.
+
+use std::hash::Hasher as _;
+
+use hashbrown::hash_table::{Entry, HashTable};
+use rustc_hash::FxHasher;
+
+use super::builder::BuildError;
+
+/// A labelled step; with label 0 the end of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Arc {
+    pub(super) label: u8,
+    /// The next state; of label 0 the value.
+    pub(super) target: u32,
+}
+
+impl Arc {
+    pub(super) fn is_value(self) -> bool {
+        self.label == 0
+    }
+}
+
+/// The automaton. States are numbered from 0.
+#[derive(Debug, Default)]
+pub(super) struct Dawg {
+    arcs: Vec<Arc>,
+    /// Where the arcs of each state begin; one more for the end.
+    starts: Vec<usize>,
+    shared: Vec<bool>,
+}
+
+impl Dawg {
+    /// The automaton of `keys` and its start state.
+    pub(super) fn from_sorted(keys: &[(&[u8], u32)]) -> Result<(Self, u32), BuildError> {
+        let mut path = OpenPath::new(keys.len());
+        let mut previous: &[u8] = &[];
+        for &(key, value) in keys {
+            if path.insert(previous, key, value)? {
+                previous = key;
+            }
+        }
+        path.finish()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.shared.len()
+    }
+
+    /// The arcs of a state, ascending by label.
+    pub(super) fn arcs(&self, state: u32) -> &[Arc] {
+        let state = state as usize;
+        &self.arcs[self.starts[state]..self.starts[state + 1]]
+    }
+
+    /// Whether several arcs lead to the state.
+    pub(super) fn is_shared(&self, state: u32) -> bool {
+        self.shared[state as usize]
+    }
+
+    fn push_state(&mut self, arcs: &[Arc]) -> Result<u32, BuildError> {
+        let state = u32::try_from(self.shared.len()).map_err(|_| BuildError::TooLarge)?;
+        self.arcs.extend_from_slice(arcs);
+        self.starts.push(self.arcs.len());
+        self.shared.push(false);
+        Ok(state)
+    }
+}
+
+/// The states along the newest key, not closed yet, above the closed ones.
+struct OpenPath {
+    closed: Dawg,
+    /// Closed states by their arcs.
+    known: HashTable<u32>,
+    /// The arcs of all open states, root first; the last arc of each but the
+    /// deepest leads to the next open state.
+    arcs: Vec<Arc>,
+    /// Where in `arcs` each open state begins.
+    starts: Vec<usize>,
+}
+
+impl OpenPath {
+    fn new(key_count: usize) -> Self {
+        let closed = Dawg { starts: vec![0], ..Dawg::default() };
+        Self { closed, known: HashTable::with_capacity(key_count / 8), arcs: Vec::new(), starts: vec![0] }
+    }
+
+    /// Adds a key that is not less than `previous`; false if it is the same one.
+    fn insert(&mut self, previous: &[u8], key: &[u8], value: u32) -> Result<bool, BuildError> {
+        check(key, value)?;
+        let fork = common_length(previous, key);
+        match (previous.get(fork), key.get(fork)) {
+            (None, None) => return Ok(false),
+            (Some(_), None) => return Err(BuildError::NotSorted),
+            (Some(old), Some(new)) if new < old => return Err(BuildError::NotSorted),
+            _ => {}
+        }
+        self.close_below(fork)?;
+        for &label in &key[fork..] {
+            self.arcs.push(Arc { label, target: 0 });
+            self.starts.push(self.arcs.len());
+        }
+        self.arcs.push(Arc { label: 0, target: value });
+        Ok(true)
+    }
+
+    /// Closes all open states deeper than `depth`.
+    fn close_below(&mut self, depth: usize) -> Result<(), BuildError> {
+        while self.starts.len() > depth + 1
+            && let Some(start) = self.starts.pop()
+        {
+            let state = self.close(start)?;
+            self.arcs.truncate(start);
+            if let Some(arc) = self.arcs.last_mut() {
+                arc.target = state;
+            }
+        }
+        Ok(())
+    }
+
+    /// The closed state with the arcs from `start` on: a known one or a new one.
+    fn close(&mut self, start: usize) -> Result<u32, BuildError> {
+        let arcs = &self.arcs[start..];
+        let closed = &self.closed;
+        let entry =
+            self.known.entry(hash(arcs), |&state| closed.arcs(state) == arcs, |&state| hash(closed.arcs(state)));
+        match entry {
+            Entry::Occupied(known) => {
+                let state = *known.get();
+                self.closed.shared[state as usize] = true;
+                Ok(state)
+            }
+            Entry::Vacant(place) => {
+                let state = self.closed.push_state(arcs)?;
+                place.insert(state);
+                Ok(state)
+            }
+        }
+    }
+
+    fn finish(mut self) -> Result<(Dawg, u32), BuildError> {
+        self.close_below(0)?;
+        let start = self.closed.push_state(&self.arcs)?;
+        Ok((self.closed, start))
+    }
+}
+
+fn check(key: &[u8], value: u32) -> Result<(), BuildError> {
+    if key.is_empty() {
+        Err(BuildError::EmptyKey)
+    } else if key.contains(&0) {
+        Err(BuildError::NulInKey)
+    } else if value >= super::VALUE_FLAG {
+        Err(BuildError::ValueTooLarge(value))
+    } else {
+        Ok(())
+    }
+}
+
+fn common_length(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}
+
+fn hash(arcs: &[Arc]) -> u64 {
+    let mut hasher = FxHasher::default();
+    for arc in arcs {
+        hasher.write_u64(u64::from(arc.label) << 32 | u64::from(arc.target));
+    }
+    hasher.finish()
+}

@@ -1,0 +1,213 @@
+//! The cells of a double array while it is being laid out: which are taken, and
+//! where the next state can go.
+//!
+//! In: requests for a base whose cells under given labels are free. Out: the
+//! units. The array grows by blocks of 256 cells. Free cells of the newest 16
+//! blocks are on a ring in ascending order; a search starts at its head and takes
+//! the first cell that can hold the smallest label with room for the others. When
+//! a block drops out of the window its free cells get a label that nothing
+//! reaches, and are never used again. All of this is Darts-clone's policy: the
+//! bytes of a model depend on each detail of it, on the order of the ring after
+//! each removal too.
+//!
+//! Cost of a search: at most the free cells of 16 blocks.
+
+use super::builder::BuildError;
+use super::{FAR_FLAG, LABEL_MASK, LEAF_FLAG, VALUE_FLAG};
+
+const BLOCK: u32 = 256;
+/// Cells of the newest blocks, the only ones with a record.
+const WINDOW: u32 = 16 * BLOCK;
+/// Distances from here on do not fit a unit.
+const DISTANCE_LIMIT: u32 = 1 << 29;
+/// Distances below have all their bits in a unit; others must end in zeros.
+const NEAR_LIMIT: u32 = 1 << 21;
+
+/// What is known about one cell of the window.
+#[derive(Clone, Copy, Default)]
+struct Record {
+    previous: u32,
+    next: u32,
+    taken: bool,
+    is_base: bool,
+}
+
+/// The array under construction.
+pub(super) struct Layout {
+    units: Vec<u32>,
+    /// Number of units.
+    len: u32,
+    /// Records of cells, by their number modulo the window.
+    records: Vec<Record>,
+    /// The first free cell; `len` if there is none.
+    head: u32,
+}
+
+impl Layout {
+    /// One block, with the root in cell 0.
+    pub(super) fn new(capacity: usize) -> Result<Self, BuildError> {
+        let mut layout = Self {
+            units: Vec::with_capacity(capacity),
+            len: 0,
+            records: vec![Record::default(); WINDOW as usize],
+            head: 0,
+        };
+        layout.take(0)?;
+        layout.record_mut(0).is_base = true;
+        layout.units[0] = pack_distance(1);
+        Ok(layout)
+    }
+
+    /// Chooses the base of the state in `cell` and takes the cells of its
+    /// `labels`, which ascend and are not empty.
+    pub(super) fn place(&mut self, cell: u32, labels: &[u8]) -> Result<u32, BuildError> {
+        let base = self.find_base(cell, labels);
+        self.link(cell, base)?;
+        for &label in labels {
+            let child = base ^ u32::from(label);
+            self.take(child)?;
+            self.units[child as usize] = u32::from(label);
+        }
+        self.record_mut(base).is_base = true;
+        Ok(base)
+    }
+
+    /// Makes `base` the base of the state in `cell`.
+    pub(super) fn link(&mut self, cell: u32, base: u32) -> Result<(), BuildError> {
+        let distance = cell ^ base;
+        if distance >= DISTANCE_LIMIT {
+            return Err(BuildError::TooLarge);
+        }
+        let unit = &mut self.units[cell as usize];
+        *unit = *unit & (VALUE_FLAG | LEAF_FLAG | LABEL_MASK) | pack_distance(distance);
+        Ok(())
+    }
+
+    /// Notes that a key ends in the state in `cell`.
+    pub(super) fn mark_leaf(&mut self, cell: u32) {
+        self.units[cell as usize] |= LEAF_FLAG;
+    }
+
+    /// Writes the value of the state with this base.
+    pub(super) fn set_value(&mut self, base: u32, value: u32) {
+        self.units[base as usize] = VALUE_FLAG | value;
+    }
+
+    /// The units, with the free cells disarmed.
+    pub(super) fn finish(mut self) -> Result<Vec<u32>, BuildError> {
+        for block in (self.len.saturating_sub(WINDOW)..self.len).step_by(BLOCK as usize) {
+            self.retire(block)?;
+        }
+        Ok(self.units)
+    }
+
+    fn record(&self, cell: u32) -> &Record {
+        &self.records[(cell % WINDOW) as usize]
+    }
+
+    fn record_mut(&mut self, cell: u32) -> &mut Record {
+        &mut self.records[(cell % WINDOW) as usize]
+    }
+
+    fn find_base(&self, cell: u32, labels: &[u8]) -> u32 {
+        let fresh = self.len | (cell & LABEL_MASK);
+        let (Some((&first, others)), true) = (labels.split_first(), self.head < self.len) else {
+            return fresh;
+        };
+        let mut free = self.head;
+        loop {
+            let base = free ^ u32::from(first);
+            if self.is_usable(cell, base, others) {
+                return base;
+            }
+            free = self.record(free).next;
+            if free == self.head {
+                return fresh;
+            }
+        }
+    }
+
+    /// Whether a state in `cell` can have this base, given that the cell of its
+    /// smallest label is free.
+    fn is_usable(&self, cell: u32, base: u32, others: &[u8]) -> bool {
+        !self.record(base).is_base
+            && is_in_reach(cell ^ base)
+            && !others.iter().any(|&label| self.record(base ^ u32::from(label)).taken)
+    }
+
+    /// Takes a cell off the ring; grows the array if the cell is not there yet.
+    fn take(&mut self, cell: u32) -> Result<(), BuildError> {
+        if cell >= self.len {
+            self.grow()?;
+        }
+        let Record { previous, next, .. } = *self.record(cell);
+        if cell == self.head {
+            self.head = if next == cell { self.len } else { next };
+        }
+        self.record_mut(previous).next = next;
+        self.record_mut(next).previous = previous;
+        self.record_mut(cell).taken = true;
+        Ok(())
+    }
+
+    /// Adds a block, all free, at the end of the ring.
+    fn grow(&mut self) -> Result<(), BuildError> {
+        let (first, end) = (self.len, self.len + BLOCK);
+        if end > DISTANCE_LIMIT {
+            return Err(BuildError::TooLarge);
+        }
+        if let Some(oldest) = end.checked_sub(WINDOW + BLOCK) {
+            self.retire(oldest)?;
+        }
+        let ring_is_empty = self.head == first;
+        let last = end - 1;
+        for cell in first..end {
+            *self.record_mut(cell) = Record {
+                previous: if cell == first { last } else { cell - 1 },
+                next: if cell == last { first } else { cell + 1 },
+                ..Record::default()
+            };
+        }
+        if !ring_is_empty {
+            self.splice(first, last);
+        }
+        self.units.resize(end as usize, 0);
+        self.len = end;
+        Ok(())
+    }
+
+    /// Puts the chain from `first` to `last` before the head of the ring.
+    fn splice(&mut self, first: u32, last: u32) {
+        let head = self.head;
+        let tail = self.record(head).previous;
+        self.record_mut(first).previous = tail;
+        self.record_mut(tail).next = first;
+        self.record_mut(last).next = head;
+        self.record_mut(head).previous = last;
+    }
+
+    /// Gives each free cell of a block a label by which no base reaches it: the
+    /// one that would lead there from a base that no state has.
+    fn retire(&mut self, block: u32) -> Result<(), BuildError> {
+        let cells = block..block + BLOCK;
+        let nobody = cells.clone().find(|&base| !self.record(base).is_base);
+        for cell in cells {
+            if !self.record(cell).taken {
+                self.take(cell)?;
+                let label = (cell ^ nobody.unwrap_or(0)) & LABEL_MASK;
+                self.units[cell as usize] |= label;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a unit can express the distance: a short one, or one of whole blocks.
+pub(super) fn is_in_reach(distance: u32) -> bool {
+    const UPPER: u32 = 0xFF << 21;
+    distance & UPPER == 0 || distance & LABEL_MASK == 0
+}
+
+fn pack_distance(distance: u32) -> u32 {
+    if distance < NEAR_LIMIT { distance << 10 } else { distance << 2 | FAR_FLAG }
+}

@@ -1,0 +1,120 @@
+//! The reference's built-in rule sets, computed from Unicode's own tables.
+//!
+//! In: one of [`BUILTIN_NAMES`]. Out: its [`Rules`], or the compiled charsmap.
+//!
+//! | name | steps |
+//! |---|---|
+//! | `identity` | no rules |
+//! | `nfkc` | compatibility composition |
+//! | `nmt_nfkc` | the same, then controls vanish and odd spaces become spaces |
+//! | `nfkc_cf`, `nmt_nfkc_cf` | the same, then one-to-one case folding |
+//!
+//! Each step changes a [`Draft`] and then lets it drop the rules that shorter
+//! rules imply, just where the reference does: a rule that is dropped early does
+//! not come back. The tables are those of Unicode 17, whatever the current version
+//! is, because the compiled bytes go into model files; hence the pinned crates.
+//!
+//! Cost: some tens of milliseconds for a set, once in a process; the compiled
+//! bytes are kept.
+
+mod decompose;
+mod draft;
+
+use std::sync::OnceLock;
+
+use self::draft::Draft;
+use super::Rules;
+use crate::normalize::charsmap::{CompileError, compile};
+
+/// The names of the built-in rule sets.
+pub(crate) const BUILTIN_NAMES: [&str; 5] = ["identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf"];
+
+/// Code points above this one neither decompose nor fold in Unicode 17.
+const LAST_CHANGING: char = '\u{2FFFF}';
+
+/// What `nmt_` rules turn into a space.
+const NMT_SPACES: [u32; 15] =
+    [0x09, 0x0A, 0x0C, 0x0D, 0x061C, 0x1680, 0x200B, 0x200C, 0x200E, 0x200F, 0x2028, 0x2029, 0x2581, 0xFEFF, 0xFFFD];
+/// What `nmt_` rules delete besides the controls below U+0020.
+const NMT_DELETIONS: [u32; 3] = [0x7F, 0x8F, 0x9F];
+/// The full-width tilde, which `nmt_` rules leave alone: Japanese tells it apart.
+const NMT_KEPT: u32 = 0xFF5E;
+
+/// Simple case foldings that Unicode 17 added: upper case from, to, distance.
+const UNICODE_17_FOLDINGS: [(u32, u32, u32); 4] =
+    [(0xA7CE, 0xA7CE, 1), (0xA7D2, 0xA7D2, 1), (0xA7D4, 0xA7D4, 1), (0x1_6EA0, 0x1_6EB8, 27)];
+
+/// The compiled charsmap of a built-in set; none if there is no such name. For
+/// `identity` it is empty.
+pub(crate) fn builtin_charsmap(name: &str) -> Option<Result<&'static [u8], CompileError>> {
+    static COMPILED: [OnceLock<Result<Vec<u8>, CompileError>>; BUILTIN_NAMES.len()] =
+        [const { OnceLock::new() }; BUILTIN_NAMES.len()];
+
+    let (_, compiled) = BUILTIN_NAMES.iter().zip(&COMPILED).find(|(known, _)| **known == name)?;
+    let compiled = compiled.get_or_init(|| match builtin_rules(name) {
+        Some(rules) if !rules.is_empty() => compile(&rules),
+        _ => Ok(Vec::new()),
+    });
+    Some(compiled.as_deref().map_err(Clone::clone))
+}
+
+/// The rules of a built-in set; none if there is no such name.
+pub(crate) fn builtin_rules(name: &str) -> Option<Rules> {
+    let (nmt, fold) = match name {
+        "identity" => return Some(Rules::default()),
+        "nfkc" => (false, false),
+        "nmt_nfkc" => (true, false),
+        "nfkc_cf" => (false, true),
+        "nmt_nfkc_cf" => (true, true),
+        _ => return None,
+    };
+    let mut draft = decompose::nfkc();
+    if nmt {
+        apply_nmt(&mut draft);
+        draft = draft.without_implied();
+    }
+    if fold {
+        apply_case_folding(&mut draft);
+        draft = draft.without_implied();
+    }
+    Some(draft.into_rules())
+}
+
+/// What the reference's authors found useful for machine translation.
+fn apply_nmt(draft: &mut Draft) {
+    let space = draft.add_target(&[0x20]);
+    for point in NMT_SPACES {
+        draft.set_single(point, space);
+    }
+    let nothing = draft.add_target(&[]);
+    let controls = (0x01..0x20).filter(|point| !NMT_SPACES.contains(point));
+    for point in controls.chain(NMT_DELETIONS) {
+        draft.set_single(point, nothing);
+    }
+    draft.remove_single(NMT_KEPT);
+}
+
+/// Folds what rules result in, and every character that no rule changes.
+fn apply_case_folding(draft: &mut Draft) {
+    draft.map_targets(|point| char::from_u32(point).map_or(point, simple_fold));
+    for c in '\u{1}'..=LAST_CHANGING {
+        let folded = simple_fold(c);
+        if folded != u32::from(c) && !draft.has_single(c.into()) {
+            let target = draft.add_target(&[folded]);
+            draft.set_single(c.into(), target);
+        }
+    }
+}
+
+/// The simple (one-to-one, language-independent) case folding of Unicode 17.
+fn simple_fold(c: char) -> u32 {
+    let point = u32::from(c);
+    let added = UNICODE_17_FOLDINGS.iter().find(|(first, last, _)| (*first..=*last).contains(&point));
+    match added {
+        Some((_, _, distance)) => point + distance,
+        None => unicode_case_mapping::case_folded(c).map_or(point, u32::from),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+//! A rule set in the making: fast look-ups by source, and the removal of rules
+//! that shorter rules imply.
+//!
+//! In: sources of a few code points with their targets, shorter sources first.
+//! Out: [`Rules`]. A rule is implied if replacing by the kept shorter rules, from
+//! left to right, longest match first, gives its target already; such a rule is
+//! not kept. The compiled charsmap has that very matching, so leaving it out
+//! changes nothing. Single code points are always kept.
+//!
+//! A source is packed into one number (see [`Source`]), each length has its own
+//! map, so the maps that are asked most stay small. Cost: a few hash look-ups for
+//! each rule offered, and one sorting of plain numbers at the end.
+
+use rustc_hash::FxHashMap;
+
+use crate::normalize::rules::{Rules, Sequences};
+
+/// Longest source that can be kept. The sets of Unicode 17 keep none of more than
+/// four code points; longer ones are all implied.
+const CAPACITY: usize = 6;
+const POINT_BITS: usize = 21;
+
+/// Up to six code points from U+0001 on, first in the highest bits, zeros for
+/// absent ones: the order of the numbers is the order of the sequences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Source(u128);
+
+impl Source {
+    fn pack(points: &[u32]) -> Self {
+        let packed = points.iter().fold(0, |packed, &point| packed << POINT_BITS | u128::from(point));
+        Self(packed << (POINT_BITS * (CAPACITY - points.len())))
+    }
+
+    fn unpack(self, points: &mut Vec<u32>) {
+        const MASK: u128 = (1 << POINT_BITS) - 1;
+        points.clear();
+        let all = (1..=CAPACITY).map(|i| self.0 >> (POINT_BITS * (CAPACITY - i)) & MASK);
+        points.extend(all.map_while(|point| u32::try_from(point).ok().filter(|&p| p != 0)));
+    }
+}
+
+/// Rules by source; targets by number.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    /// Sources of one, two, ... code points, with target numbers.
+    by_length: [FxHashMap<Source, usize>; CAPACITY],
+    targets: Sequences,
+}
+
+impl Draft {
+    /// Stores a target and gives its number.
+    pub(super) fn add_target(&mut self, target: &[u32]) -> usize {
+        self.targets.push(target)
+    }
+
+    /// Replaces every code point of every target.
+    pub(super) fn map_targets(&mut self, change: impl Fn(u32) -> u32) {
+        for point in &mut self.targets.points {
+            *point = change(*point);
+        }
+    }
+
+    pub(super) fn has_single(&self, point: u32) -> bool {
+        self.by_length[0].contains_key(&Source::pack(&[point]))
+    }
+
+    /// Sets the rule of a single code point.
+    pub(super) fn set_single(&mut self, point: u32, target: usize) {
+        self.by_length[0].insert(Source::pack(&[point]), target);
+    }
+
+    pub(super) fn remove_single(&mut self, point: u32) {
+        self.by_length[0].remove(&Source::pack(&[point]));
+    }
+
+    /// Adds a rule of several code points unless shorter ones, all of which must
+    /// be there already, imply it.
+    pub(super) fn offer(&mut self, source: &[u32], target: usize) {
+        if self.implies(source, self.targets.get(target)) {
+            return;
+        }
+        debug_assert!(source.len() <= CAPACITY, "{source:X?} is not implied");
+        if let Some(rules) = self.by_length.get_mut(source.len() - 1) {
+            rules.insert(Source::pack(source), target);
+        }
+    }
+
+    /// The same rules but for those that shorter ones imply by now.
+    pub(super) fn without_implied(self) -> Self {
+        let [singles, longer @ ..] = self.by_length;
+        let mut kept = Self { targets: self.targets, ..Self::default() };
+        kept.by_length[0] = singles;
+        let mut points = Vec::new();
+        for (rules, of_length) in longer.into_iter().zip(1..) {
+            kept.by_length[of_length].reserve(rules.len());
+            for (source, target) in rules {
+                source.unpack(&mut points);
+                kept.offer(&points, target);
+            }
+        }
+        kept
+    }
+
+    /// Whether rules shorter than `source` turn it into `target`.
+    fn implies(&self, source: &[u32], target: &[u32]) -> bool {
+        let (mut source_rest, mut target_rest) = (source, target);
+        while !source_rest.is_empty() {
+            let limit = source_rest.len().min(source.len() - 1);
+            let (consumed, result) = self.longest_rule(&source_rest[..limit]).unwrap_or((1, &source_rest[..1]));
+            let Some(rest) = target_rest.strip_prefix(result) else {
+                return false;
+            };
+            target_rest = rest;
+            source_rest = &source_rest[consumed..];
+        }
+        target_rest.is_empty()
+    }
+
+    /// The longest rule that `points` begin with: its length and target.
+    fn longest_rule(&self, points: &[u32]) -> Option<(usize, &[u32])> {
+        let longest = points.len().min(CAPACITY);
+        (1..=longest).rev().find_map(|length| {
+            let rules = &self.by_length[length - 1];
+            if rules.is_empty() {
+                return None;
+            }
+            let target = rules.get(&Source::pack(&points[..length]))?;
+            Some((length, self.targets.get(*target)))
+        })
+    }
+
+    pub(super) fn into_rules(self) -> Rules {
+        let mut pairs: Vec<_> = self.by_length.into_iter().flatten().collect();
+        pairs.sort_unstable();
+        let mut rules = Rules { targets: self.targets, ..Rules::default() };
+        let mut points = Vec::new();
+        for (source, target) in pairs {
+            source.unpack(&mut points);
+            rules.push(&points, target);
+        }
+        rules
+    }
+}

@@ -1,0 +1,95 @@
+//! Pieces: their ids, kinds and scores, and the table that holds their texts in one arena.
+
+/// The number of a piece in its model, from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PieceId(u32);
+
+impl PieceId {
+    /// The id with this number. Whether a model has such a piece is for the model to say.
+    pub const fn new(number: u32) -> PieceId {
+        PieceId(number)
+    }
+
+    /// The number of the id.
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+
+    /// The id as an index.
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl From<PieceId> for u32 {
+    fn from(id: PieceId) -> u32 {
+        id.0
+    }
+}
+
+impl From<u32> for PieceId {
+    fn from(number: u32) -> PieceId {
+        PieceId(number)
+    }
+}
+
+impl std::fmt::Display for PieceId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What a piece is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum PieceKind {
+    /// A part of text.
+    #[default]
+    Normal,
+    /// Stands for whatever is no piece.
+    Unknown,
+    /// Never comes from text: `<s>`, `</s>`, ...
+    Control,
+    /// Always cut out of text whole.
+    UserDefined,
+    /// Kept for its id alone.
+    Unused,
+    /// One byte of a character that is no piece.
+    Byte,
+}
+
+/// Texts, scores and kinds of all pieces, by id.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PieceTable {
+    texts: Vec<u8>,
+    ends: Vec<usize>,
+    scores: Vec<f32>,
+    kinds: Vec<PieceKind>,
+}
+
+impl PieceTable {
+    pub(crate) fn push(&mut self, text: &[u8], score: f32, kind: PieceKind) {
+        self.texts.extend_from_slice(text);
+        self.ends.push(self.texts.len());
+        self.scores.push(score);
+        self.kinds.push(kind);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The text of piece `index`, which need not be UTF-8.
+    pub(crate) fn text(&self, index: usize) -> &[u8] {
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        &self.texts[start..self.ends[index]]
+    }
+
+    pub(crate) fn score(&self, index: usize) -> f32 {
+        self.scores[index]
+    }
+
+    pub(crate) fn kind(&self, index: usize) -> PieceKind {
+        self.kinds[index]
+    }
+}

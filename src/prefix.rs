@@ -1,0 +1,66 @@
+//! The longest of a set of strings at a place in a text.
+
+use crate::normalize::PrefixMatcher;
+use crate::normalize::double_array::DoubleArray;
+
+/// The reference looks at no more than this many strings that begin at one place, shortest first.
+const MATCHES_AT_ONE_PLACE: usize = 64;
+
+/// A set of strings, ready to be looked for. Cost of a look: at most the longest string.
+#[derive(Debug, Clone)]
+pub(crate) struct PrefixSet {
+    strings: Option<DoubleArray>,
+    /// Whether a string begins with the byte.
+    first_bytes: Box<[bool; 256]>,
+}
+
+impl PrefixSet {
+    /// A set of `strings`; empty strings and strings with a NUL match nothing.
+    pub(crate) fn new<'s>(strings: impl IntoIterator<Item = &'s [u8]>) -> PrefixSet {
+        let mut strings: Vec<&[u8]> =
+            strings.into_iter().filter(|string| !string.is_empty() && !string.contains(&0)).collect();
+        strings.sort_unstable();
+        strings.dedup();
+        let mut first_bytes = Box::new([false; 256]);
+        for string in &strings {
+            first_bytes[usize::from(string[0])] = true;
+        }
+        let keys: Vec<(&[u8], u32)> = strings.into_iter().map(|string| (string, 0)).collect();
+        // Sorted, without NULs or empty strings: the builder has nothing to refuse but sheer size.
+        let strings = if keys.is_empty() { None } else { DoubleArray::build(&keys).ok() };
+        PrefixSet { strings, first_bytes }
+    }
+
+    /// The first place in `text` where a string of the set begins: its offset and the length of the
+    /// longest string there.
+    pub(crate) fn find(&self, text: &[u8]) -> Option<(usize, usize)> {
+        self.strings.as_ref()?;
+        (0..text.len()).find_map(|at| self.longest(&text[at..]).map(|length| (at, length)))
+    }
+}
+
+impl PrefixMatcher for PrefixSet {
+    fn longest(&self, text: &[u8]) -> Option<usize> {
+        let strings = self.strings.as_ref()?;
+        if !self.first_bytes[usize::from(*text.first()?)] {
+            return None;
+        }
+        strings.longest_prefix(text, MATCHES_AT_ONE_PLACE).map(|(length, _)| length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn longest_first() {
+        let set = PrefixSet::new(["a", "ab", "abcd", "\u{e9}", ""].map(str::as_bytes));
+        let cases =
+            [("abc", Some((0, 2))), ("xxabcde", Some((2, 4))), ("xyz", None), ("", None), ("x\u{e9}", Some((1, 2)))];
+        for (text, found) in cases {
+            assert_eq!(set.find(text.as_bytes()), found, "{text}");
+        }
+        assert_eq!(PrefixSet::new([]).find(b"abc"), None);
+    }
+}

@@ -1,0 +1,65 @@
+//! The seeded generator behind everything random: SplitMix64 (Steele, Lea, Flood, "Fast splittable
+//! pseudorandom number generators", OOPSLA 2014, <https://doi.org/10.1145/2660193.2660195>).
+//!
+//! Written here, in its few lines, because what it yields is part of the program's behaviour: the same
+//! seed gives the same sample in every release.
+
+/// A stream of random numbers that its seed determines.
+#[derive(Debug, Clone)]
+pub(crate) struct SplitMix64 {
+    state: u64,
+}
+
+impl SplitMix64 {
+    pub(crate) fn new(seed: u64) -> SplitMix64 {
+        SplitMix64 { state: seed }
+    }
+
+    /// The next 64 bits.
+    pub(crate) fn next_u64(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `bound`, each equally likely; 0 for a bound of 0.
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        if bound == 0 {
+            return 0;
+        }
+        // Values from the last, incomplete round of `bound` would favour small results.
+        let rejected = (u64::MAX % bound + 1) % bound;
+        loop {
+            let value = self.next_u64();
+            if value <= u64::MAX - rejected {
+                return value % bound;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SplitMix64;
+
+    #[test]
+    fn known_values() {
+        // From the reference implementation by S. Vigna, seed 1234567.
+        let mut rng = SplitMix64::new(1_234_567);
+        let expected = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
+        assert_eq!([rng.next_u64(), rng.next_u64(), rng.next_u64()], expected);
+    }
+
+    #[test]
+    fn below_is_even() {
+        let mut rng = SplitMix64::new(7);
+        let mut seen = [0u32; 5];
+        for _ in 0..50_000 {
+            seen[usize::try_from(rng.below(5)).unwrap()] += 1;
+        }
+        assert!(seen.iter().all(|n| (9_600..10_400).contains(n)), "{seen:?}");
+        assert_eq!(rng.below(0), 0);
+    }
+}

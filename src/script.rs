@@ -1,0 +1,126 @@
+//! The script of a character as the reference sees it: Unicode 9.0, for ever.
+//!
+//! In: a character. Out: a [`Script`], to be compared and used as an index.
+//!
+//! The reference carries `Scripts-9.0.0.txt`, and what that file does not name
+//! is Common. A current table differs in two ways: it names characters that
+//! were assigned after 9.0, and it corrects four older ones. So this module asks
+//! the current table only about characters of age 9.0 or older (those ranges are
+//! part of the `Age` property, which never changes for a character once
+//! assigned), reads Unknown as Common, and undoes the four corrections. The test
+//! compares the result at every code point.
+//!
+//! Cost: the age ranges are collected once in a process (microseconds); then a
+//! lookup is one binary search in some 650 ranges and one in the script table.
+
+use std::sync::OnceLock;
+
+use regex_syntax::hir::{Class, HirKind};
+use unicode_script::{Script as UnicodeScript, UnicodeScript as _};
+
+/// A script of Unicode 9.0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Script(UnicodeScript);
+
+impl Script {
+    pub(crate) const COMMON: Self = Self(UnicodeScript::Common);
+    pub(crate) const INHERITED: Self = Self(UnicodeScript::Inherited);
+    pub(crate) const HAN: Self = Self(UnicodeScript::Han);
+    pub(crate) const HIRAGANA: Self = Self(UnicodeScript::Hiragana);
+    pub(crate) const KATAKANA: Self = Self(UnicodeScript::Katakana);
+
+    /// The name in Unicode's files, such as `Canadian_Aboriginal`.
+    pub(crate) fn name(self) -> &'static str {
+        self.0.full_name()
+    }
+}
+
+impl From<Script> for u8 {
+    fn from(script: Script) -> u8 {
+        script.0 as u8
+    }
+}
+
+/// The script of `c` in Unicode 9.0; Common if `c` was not assigned by then.
+pub(crate) fn script_of(c: char) -> Script {
+    if c.is_ascii() {
+        return if c.is_ascii_alphabetic() { Script(UnicodeScript::Latin) } else { Script::COMMON };
+    }
+    match c {
+        // Reassigned after 9.0.
+        '\u{061C}' | '\u{0589}' => Script::COMMON,
+        '\u{0953}' | '\u{0954}' => Script(UnicodeScript::Devanagari),
+        _ if !is_assigned(c) => Script::COMMON,
+        _ => match c.script() {
+            UnicodeScript::Unknown => Script::COMMON,
+            script => Script(script),
+        },
+    }
+}
+
+/// Whether Unicode 9.0 had assigned `c`.
+fn is_assigned(c: char) -> bool {
+    static AGE_9: OnceLock<Box<[(char, char)]>> = OnceLock::new();
+    let ranges = AGE_9.get_or_init(assigned_ranges);
+    let after = ranges.partition_point(|&(first, _)| first <= c);
+    ranges[..after].last().is_some_and(|&(_, last)| c <= last)
+}
+
+/// The code points of age 9.0 or older: sorted, disjoint, ends included.
+fn assigned_ranges() -> Box<[(char, char)]> {
+    // The pattern is a constant that the tests parse: the empty answer is for
+    // the type checker.
+    let Ok(hir) = regex_syntax::parse(r"\p{age:9.0}") else {
+        return Box::default();
+    };
+    match hir.kind() {
+        HirKind::Class(Class::Unicode(class)) => class.iter().map(|r| (r.start(), r.end())).collect(),
+        _ => Box::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use sha2::{Digest, Sha256};
+
+    use super::*;
+
+    /// Of the lines "XXXX Name" over all scalar values in order, written from the
+    /// table of `src/unicode_script_map.h` in the sdist of sentencepiece 0.2.3
+    /// (what it leaves out is Common).
+    const UNICODE_9_SCRIPTS: &str = "3f76f700c05d089e70221d16e7eb33de00afbfe6469b2dda1e89452748eef05a";
+
+    #[test]
+    fn agrees_with_unicode_9_at_every_code_point() {
+        let mut lines = String::new();
+        for c in '\0'..=char::MAX {
+            writeln!(lines, "{:04X} {}", u32::from(c), script_of(c).name()).unwrap();
+        }
+        let digest = Sha256::digest(lines.as_bytes());
+        let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(digest, UNICODE_9_SCRIPTS);
+    }
+
+    #[test]
+    fn some_scripts() {
+        let table = [
+            ('a', "Latin"),
+            (' ', "Common"),
+            ('漢', "Han"),
+            ('ひ', "Hiragana"),
+            ('カ', "Katakana"),
+            ('ー', "Common"),
+            ('\u{0301}', "Inherited"),
+            ('\u{061C}', "Common"),
+            ('\u{0953}', "Devanagari"),
+            ('\u{1C90}', "Common"), // Georgian of Unicode 11
+            ('\u{10FFFF}', "Common"),
+        ];
+        for (c, name) in table {
+            assert_eq!(script_of(c).name(), name, "{c:?}");
+        }
+        assert_ne!(u8::from(Script::HAN), u8::from(Script::COMMON));
+    }
+}

@@ -1,0 +1,347 @@
+//! Training: a corpus goes in, a model comes out, in five stages.
+//!
+//! ```text
+//! corpus -> batches -> sentences -> prepare -> split -> count words   (parallel)
+//!        -> choose characters -> merge pairs -> assemble -> Model
+//! ```
+//!
+//! [`Trainer::train`] is that list as calls. The model is the reference's, byte for byte, and depends on the
+//! corpus and the options alone: not on threads, on the sizes of buffers or on hash order.
+
+mod alphabet;
+mod assemble;
+mod batch;
+mod corpus;
+mod counts;
+mod coverage_search;
+mod csv;
+mod merge;
+mod meta;
+mod neighbours;
+mod observer;
+mod options;
+mod pairs;
+mod prepare;
+mod queue;
+mod rules;
+mod sample;
+mod sequences;
+mod split;
+mod symbols;
+mod words;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+pub use batch::SentenceCounts;
+pub use corpus::Corpus;
+pub use observer::{Event, Observer, Stage, Summary};
+pub use options::{ModelType, OptionInfo, OptionKind, RETIRED_OPTIONS, Recorded, TrainOptions};
+
+use crate::error::{OptionError, TrainError};
+use crate::model::Model;
+use crate::normalize::{Normalizer, NormalizerOptions};
+use crate::prefix::PrefixSet;
+use alphabet::{Alphabet, CharacterCounts};
+use batch::SentenceFilter;
+use corpus::Batches;
+use merge::{Merge, Merger};
+use meta::MetaPieces;
+use observer::Reporter;
+use prepare::{Preparation, Pretokenizer};
+use rules::NormalizerSpecs;
+use sample::{DEFAULT_SEED, Reservoir, Selection};
+use sequences::Sequences;
+use split::SplitRules;
+use symbols::Symbols;
+use words::{Counted, Counting};
+
+/// Trains models. Its options are checked and its normalization rules compiled when it is made.
+///
+/// ```
+/// let mut options = spiece::TrainOptions::default();
+/// options.vocab_size = 30;
+/// options.normalization_rule_name = "identity".to_owned();
+/// options.hard_vocab_limit = false;
+/// let trainer = spiece::Trainer::new(options)?;
+/// let model = trainer.train(spiece::Corpus::texts(["pen", "pineapple", "apple"]))?;
+/// assert!(model.pieces().any(|piece| piece.text == "apple".as_bytes()));
+/// # Ok::<(), spiece::TrainError>(())
+/// ```
+pub struct Trainer {
+    options: TrainOptions,
+    meta: MetaPieces,
+    specs: NormalizerSpecs,
+    pretokenizer: Option<Arc<Pretokenizer>>,
+    allow_inconsistent_pretokenization: bool,
+}
+
+impl Trainer {
+    /// A trainer with these options.
+    ///
+    /// # Errors
+    /// Everything that is wrong whatever the corpus: see [`TrainOptions::validate`]; besides, special
+    /// pieces that collide, a vocabulary too small for them, normalization rules that cannot be read.
+    pub fn new(options: TrainOptions) -> Result<Trainer, TrainError> {
+        options.validate()?;
+        let meta = MetaPieces::new(&options)?;
+        let vocab_size = usize::try_from(options.vocab_size).unwrap_or(0);
+        // The search for characters needs room for one at least.
+        if meta.len() + usize::from(options.auto_character_coverage) > vocab_size {
+            return Err(TrainError::VocabularyTooSmall { vocab_size, meta_pieces: meta.len(), characters: 0 });
+        }
+        let specs = NormalizerSpecs::new(&options)?;
+        Ok(Trainer { options, meta, specs, pretokenizer: None, allow_inconsistent_pretokenization: false })
+    }
+
+    /// Has `pretokenizer` cut every normalized sentence into chunks; no piece crosses from one to the
+    /// next. The chunks have to add up to the sentence. It is called from several threads.
+    ///
+    /// # Errors
+    /// `pretokenization_delimiter` is set: the two exclude each other.
+    pub fn with_pretokenizer(
+        mut self,
+        pretokenizer: impl Fn(&str) -> Vec<String> + Send + Sync + 'static,
+    ) -> Result<Trainer, TrainError> {
+        if !self.options.pretokenization_delimiter.is_empty() {
+            return Err(OptionError::Conflict {
+                option: "pretokenization_delimiter",
+                problem: "there is a pre-tokenizer, too".to_owned(),
+                remedy: "use one of the two",
+            }
+            .into());
+        }
+        self.pretokenizer = Some(Arc::new(pretokenizer));
+        Ok(self)
+    }
+
+    /// Lets a pre-tokenizer return chunks that do not add up to the sentence.
+    #[must_use]
+    pub fn allow_inconsistent_pretokenization(mut self, allow: bool) -> Trainer {
+        self.allow_inconsistent_pretokenization = allow;
+        self
+    }
+
+    /// The options.
+    pub fn options(&self) -> &TrainOptions {
+        &self.options
+    }
+
+    /// Trains a model on `corpus`. Memory grows with the distinct words of the corpus, not with its size.
+    ///
+    /// # Errors
+    /// The corpus cannot be read, or does not fit the options; see [`TrainError`].
+    pub fn train(&self, corpus: Corpus<'_>) -> Result<Model, TrainError> {
+        self.train_observed(corpus, &mut observer::Silent).map(|(model, _)| model)
+    }
+
+    /// Trains a model on the files that the option `input` names.
+    ///
+    /// # Errors
+    /// As [`Trainer::train`].
+    pub fn train_files(&self) -> Result<Model, TrainError> {
+        self.train(Corpus::files(&self.options.input))
+    }
+
+    /// Trains a model, telling `observer` how far it is, and says what was found on the way.
+    ///
+    /// # Errors
+    /// As [`Trainer::train`]; [`TrainError::Cancelled`] if the observer asks to stop.
+    pub fn train_observed(
+        &self,
+        corpus: Corpus<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<(Model, Summary), TrainError> {
+        let mut reporter = Reporter::new(observer);
+        let pool = self.thread_pool()?;
+        // 1. Read, normalize, split, count.
+        let counted = self.count_words(corpus, &mut reporter, &pool)?;
+        let mut summary = Summary { sentences: counted.sentences, ..Summary::default() };
+        // 2. Choose the characters.
+        reporter.start(Stage::Characters)?;
+        let counts = pool.install(|| CharacterCounts::of(&counted.words))?;
+        let alphabet = self.choose_characters(&counts)?;
+        summary.note_words(&counted, &alphabet);
+        // 3. Merge.
+        reporter.start(Stage::Merging)?;
+        let merges = self.merge(counted, &alphabet, &pool, &mut reporter)?;
+        summary.merges = merges.len();
+        // 4. Put the pieces in order.
+        reporter.start(Stage::Assembling)?;
+        let learned = if self.options.auto_character_coverage {
+            coverage_search::divide(merges, &counts, self.room())
+        } else {
+            assemble::learned_texts(merges, &alphabet)
+        };
+        let pieces = assemble::assemble(&self.meta, &learned, &self.options)?;
+        summary.pieces = pieces.len();
+        let specs = self.specs.model_proto(&self.options, pieces.len());
+        Ok((Model::from_parts(pieces, specs), summary))
+    }
+
+    /// Pieces that the vocabulary has room for beside the meta pieces.
+    fn room(&self) -> usize {
+        usize::try_from(self.options.vocab_size).unwrap_or(0).saturating_sub(self.meta.len())
+    }
+
+    fn thread_pool(&self) -> Result<rayon::ThreadPool, TrainError> {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(self.threads())
+            .build()
+            .map_err(|error| TrainError::Threads { source: Box::new(error) })
+    }
+
+    /// Threads to use: as many as allowed and useful.
+    fn threads(&self) -> usize {
+        let available = std::thread::available_parallelism().map_or(1, usize::from);
+        usize::try_from(self.options.num_threads).unwrap_or(1).clamp(1, available)
+    }
+
+    fn preparation(&self) -> Preparation {
+        let options = NormalizerOptions {
+            add_dummy_prefix: self.options.add_dummy_prefix,
+            remove_extra_whitespaces: self.options.remove_extra_whitespaces,
+            escape_whitespaces: true,
+            treat_whitespace_as_suffix: self.options.treat_whitespace_as_suffix,
+        };
+        Preparation {
+            normalizer: Normalizer::new(options, self.specs.charsmap.clone()),
+            meta_pieces: Arc::new(PrefixSet::new(self.meta.texts().map(str::as_bytes))),
+            delimiter: self.options.pretokenization_delimiter.clone(),
+            pretokenizer: self.pretokenizer.clone(),
+            allow_inconsistent_pretokenization: self.allow_inconsistent_pretokenization,
+        }
+    }
+
+    fn count_words(
+        &self,
+        corpus: Corpus<'_>,
+        reporter: &mut Reporter<'_>,
+        pool: &rayon::ThreadPool,
+    ) -> Result<Counted, TrainError> {
+        let takes_first = self.options.input_sentence_size > 0 && !self.options.shuffle_input_sentence;
+        // What a run on the first sentences does not reach may as well be missing.
+        if !takes_first {
+            corpus.check_files()?;
+        }
+        let mut filter = SentenceFilter::new(&self.options);
+        let (corpus, mut selection) = self.select(corpus, &mut filter, reporter)?;
+        reporter.start(Stage::Reading)?;
+        reporter.expect_bytes(corpus.total_bytes());
+        let mut batches = self.batches(corpus);
+        let parts = self.counting().count(|send| {
+            while let Some(mut batch) = batches.next()? {
+                reporter.read(batch.bytes())?;
+                if let Some(selection) = &mut selection {
+                    batch = selection.select(&batch, &mut filter)?;
+                }
+                if !send(batch) || selection.as_ref().is_some_and(Selection::is_complete) {
+                    break;
+                }
+            }
+            Ok(())
+        })?;
+        let mut counted = pool.install(|| Counted::merge(parts))?;
+        counted.sentences.add(&SentenceCounts { used: 0, ..filter.counts });
+        Ok(counted)
+    }
+
+    fn counting(&self) -> Counting<'_> {
+        Counting::new(&self.options, self.preparation(), &self.meta, self.threads())
+    }
+
+    fn batches<'c>(&self, corpus: Corpus<'c>) -> Batches<'c> {
+        // One byte more tells a line that is too long; a row has a count of some bytes besides.
+        let line_limit = usize::try_from(self.options.max_sentence_length).unwrap_or(0) + 100;
+        Batches::new(corpus, line_limit)
+    }
+
+    /// The corpus to count and, if only a part of its sentences is wanted, which.
+    fn select<'c>(
+        &self,
+        corpus: Corpus<'c>,
+        filter: &mut SentenceFilter,
+        reporter: &mut Reporter<'_>,
+    ) -> Result<(Corpus<'c>, Option<Selection>), TrainError> {
+        let wanted = self.options.input_sentence_size;
+        if wanted == 0 {
+            return Ok((corpus, None));
+        }
+        if !self.options.shuffle_input_sentence {
+            return Ok((corpus, Some(Selection::first(wanted))));
+        }
+        let seed = match self.options.random_seed {
+            u32::MAX => DEFAULT_SEED,
+            seed => u64::from(seed),
+        };
+        reporter.start(Stage::Sampling)?;
+        match corpus.reread() {
+            Some(again) => {
+                let mut reservoir = Reservoir::new(wanted, seed);
+                let mut first_pass = SentenceFilter::new(&self.options);
+                self.for_each_used(corpus, &mut first_pass, reporter, |_, _| {
+                    let position = reservoir.offered();
+                    reservoir.offer(|| position);
+                })?;
+                Ok((again, Some(Selection::at(reservoir.into_kept()))))
+            }
+            None => {
+                let mut reservoir = Reservoir::new(wanted, seed);
+                self.for_each_used(corpus, filter, reporter, |sentence, count| {
+                    reservoir.offer(|| (sentence.to_vec(), count));
+                })?;
+                Ok((Corpus::counted_texts(reservoir.into_kept()), None))
+            }
+        }
+    }
+
+    fn for_each_used(
+        &self,
+        corpus: Corpus<'_>,
+        filter: &mut SentenceFilter,
+        reporter: &mut Reporter<'_>,
+        mut use_sentence: impl FnMut(&[u8], u64),
+    ) -> Result<(), TrainError> {
+        reporter.expect_bytes(corpus.total_bytes());
+        let mut batches = self.batches(corpus);
+        while let Some(batch) = batches.next()? {
+            reporter.read(batch.bytes())?;
+            filter.for_each_used(&batch, |sentence, count| {
+                use_sentence(sentence, count);
+                Ok(ControlFlow::Continue(()))
+            })?;
+        }
+        Ok(())
+    }
+
+    fn choose_characters(&self, counts: &CharacterCounts) -> Result<Alphabet, TrainError> {
+        if self.options.auto_character_coverage {
+            return Ok(Alphabet::all(counts));
+        }
+        let alphabet = Alphabet::choose(counts, &self.options)?;
+        if alphabet.characters.len() > self.room() {
+            return Err(TrainError::VocabularyTooSmall {
+                vocab_size: usize::try_from(self.options.vocab_size).unwrap_or(0),
+                meta_pieces: self.meta.len(),
+                characters: alphabet.characters.len(),
+            });
+        }
+        Ok(alphabet)
+    }
+
+    fn merge(
+        &self,
+        counted: Counted,
+        alphabet: &Alphabet,
+        pool: &rayon::ThreadPool,
+        reporter: &mut Reporter<'_>,
+    ) -> Result<Vec<Merge>, TrainError> {
+        let characters = if self.options.auto_character_coverage { 0 } else { alphabet.characters.len() };
+        let wanted = self.room() - characters;
+        let rules = SplitRules::new(&self.options);
+        let symbols = Symbols::new(alphabet, &rules);
+        let sequences = Sequences::new(counted.words, &symbols)?;
+        reporter.expect_merges(wanted);
+        Merger::new(&rules, pool, symbols, sequences).run(wanted, &mut |merges| reporter.merged(merges))
+    }
+}

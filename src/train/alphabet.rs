@@ -1,0 +1,194 @@
+//! Character counts -> the characters that become pieces.
+//!
+//! Required characters come first, then the others by count, descending, then by code point. Characters
+//! are taken until the share that those already taken have in the whole corpus, a 32-bit float, reaches
+//! `character_coverage`. That share counts boundaries too, which are never taken themselves.
+
+use rayon::prelude::*;
+
+use crate::error::TrainError;
+use crate::text::{BOUNDARY_MARK, UNKNOWN_MARK};
+use crate::train::counts::{ShardedCounts, TextCounts};
+use crate::train::options::TrainOptions;
+
+/// How often each character occurs, by code point ascending.
+pub(crate) struct CharacterCounts {
+    counts: Vec<(char, u64)>,
+    total: u64,
+}
+
+impl CharacterCounts {
+    /// Counts the characters of `words` on the threads of the current pool.
+    ///
+    /// # Errors
+    /// There are 2^63 or more of them: later sums could overflow.
+    pub(crate) fn of(words: &ShardedCounts) -> Result<CharacterCounts, TrainError> {
+        let by_code = words
+            .shards()
+            .par_iter()
+            .fold(|| vec![0; 0x11_0000], count_shard)
+            .reduce_with(|mut sum, counts| {
+                sum.iter_mut()
+                    .zip(counts)
+                    .filter(|(_, count)| *count > 0)
+                    .for_each(|(sum, count)| *sum = count.saturating_add(*sum));
+                sum
+            })
+            .unwrap_or_default();
+        // A count that stuck at its maximum makes the total too large, too.
+        let total: u128 = by_code.iter().map(|count| u128::from(*count)).sum();
+        let total = u64::try_from(total).ok().filter(|total| i64::try_from(*total).is_ok());
+        let Some(total) = total else { return Err(TrainError::TooLarge { what: "characters" }) };
+        let counts = ('\0'..=char::MAX)
+            .filter_map(|c| {
+                let count = *by_code.get(c as usize)?;
+                (count > 0).then_some((c, count))
+            })
+            .collect();
+        Ok(CharacterCounts { counts, total })
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (char, u64)> {
+        self.counts.iter().copied()
+    }
+}
+
+fn count_shard(mut by_code: Vec<u64>, shard: &TextCounts) -> Vec<u64> {
+    for (text, count) in shard.iter() {
+        // Words are cut from valid text.
+        for c in std::str::from_utf8(text).unwrap_or_default().chars() {
+            let sum = &mut by_code[c as usize];
+            *sum = count.saturating_add(*sum);
+        }
+    }
+    by_code
+}
+
+/// The characters that become pieces, with their counts.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Alphabet {
+    /// By count descending, then by code point.
+    pub(crate) characters: Vec<(char, u64)>,
+    /// The share of the corpus's characters that these are.
+    pub(crate) coverage: f64,
+}
+
+impl Alphabet {
+    /// Chooses by coverage.
+    ///
+    /// # Errors
+    /// A corpus without characters; a space or U+2585 among the chosen.
+    pub(crate) fn choose(counts: &CharacterCounts, options: &TrainOptions) -> Result<Alphabet, TrainError> {
+        let nul = counts.iter().find(|(c, _)| *c == '\0').map_or(0, |(_, count)| count);
+        let total = counts.total - nul;
+        if total == 0 {
+            return Err(TrainError::NoText);
+        }
+        let mut characters = Vec::new();
+        let mut taken = 0;
+        for (c, count) in candidates(counts, &options.required_chars) {
+            if share(taken, total) >= options.character_coverage {
+                break;
+            }
+            taken += count;
+            match c {
+                BOUNDARY_MARK => {}
+                ' ' | UNKNOWN_MARK => return Err(TrainError::ReservedCharacter { character: c }),
+                _ => characters.push((c, count)),
+            }
+        }
+        sort(&mut characters);
+        Ok(Alphabet { characters, coverage: ratio(taken, total) })
+    }
+
+    /// Every character that may be part of a piece, for the search that chooses later.
+    pub(crate) fn all(counts: &CharacterCounts) -> Alphabet {
+        let mut characters: Vec<(char, u64)> =
+            counts.iter().filter(|(c, _)| !crate::train::split::is_breaking(*c)).collect();
+        sort(&mut characters);
+        Alphabet { characters, coverage: 1.0 }
+    }
+}
+
+fn sort(characters: &mut [(char, u64)]) {
+    characters.sort_unstable_by_key(|&(c, count)| (std::cmp::Reverse(count), c));
+}
+
+/// All characters in the order in which they are taken.
+fn candidates(counts: &CharacterCounts, required_chars: &str) -> Vec<(char, u64)> {
+    let mut required: Vec<char> = required_chars.chars().filter(|c| *c != '\0').collect();
+    required.sort_unstable();
+    required.dedup();
+    let (mut first, mut others): (Vec<_>, Vec<_>) =
+        counts.iter().filter(|(c, _)| *c != '\0').partition(|(c, _)| required.binary_search(c).is_ok());
+    let unseen: Vec<char> =
+        required.into_iter().filter(|c| first.binary_search_by_key(c, |(found, _)| *found).is_err()).collect();
+    first.extend(unseen.into_iter().map(|c| (c, 0)));
+    sort(&mut first);
+    sort(&mut others);
+    first.extend(others);
+    first
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn ratio(part: u64, whole: u64) -> f64 {
+    part as f64 / whole as f64
+}
+
+/// The share as the reference compares it: divided in 64 bits, compared in 32.
+#[allow(clippy::cast_possible_truncation)]
+fn share(part: u64, whole: u64) -> f32 {
+    ratio(part, whole) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use foldhash::fast::FixedState;
+
+    use super::*;
+
+    fn counts(words: &[(&str, u64)]) -> CharacterCounts {
+        let mut table = ShardedCounts::new(FixedState::default());
+        for (word, count) in words {
+            table.add(word.as_bytes(), *count).unwrap();
+        }
+        CharacterCounts::of(&table).unwrap()
+    }
+
+    fn chosen(words: &[(&str, u64)], coverage: f32, required: &str) -> Result<String, TrainError> {
+        let mut options = TrainOptions::default();
+        options.character_coverage = coverage;
+        options.required_chars = required.to_owned();
+        let alphabet = Alphabet::choose(&counts(words), &options)?;
+        Ok(alphabet.characters.iter().map(|(c, _)| c).collect())
+    }
+
+    #[test]
+    fn coverage_decides() {
+        let words = [("ab", 49), ("c", 1), ("d", 1)];
+        assert_eq!(chosen(&words, 1.0, "").unwrap(), "abcd");
+        assert_eq!(chosen(&words, 0.98, "").unwrap(), "ab", "98 of 100 are enough");
+        assert_eq!(chosen(&words, 0.981, "").unwrap(), "abc");
+        assert_eq!(chosen(&words, 0.98, "dx").unwrap(), "abdx", "required ones come on top");
+        assert_eq!(chosen(&[("a\u{1f}", 50)], 1.0, "").unwrap(), "a");
+        assert_eq!(chosen(&[("a\0", 50)], 1.0, "\0").unwrap(), "a");
+    }
+
+    #[test]
+    fn a_share_rounds_to_one_early() {
+        let words = [("a", 1 << 40), ("b", 1)];
+        assert_eq!(chosen(&words, 1.0, "").unwrap(), "a", "1 - 2^-40 is 1 in 32 bits");
+    }
+
+    #[test]
+    fn refusals() {
+        assert!(matches!(chosen(&[], 1.0, ""), Err(TrainError::NoText)));
+        assert!(matches!(chosen(&[("\0", 1)], 1.0, ""), Err(TrainError::NoText)));
+        assert!(matches!(chosen(&[("a", 1)], 1.0, " "), Err(TrainError::ReservedCharacter { .. })));
+        assert!(matches!(chosen(&[("\u{2585}", 1)], 1.0, ""), Err(TrainError::ReservedCharacter { .. })));
+        let table = [("aaaa", u64::MAX / 2)];
+        let mut words = ShardedCounts::new(FixedState::default());
+        words.add(table[0].0.as_bytes(), table[0].1).unwrap();
+        assert!(matches!(CharacterCounts::of(&words), Err(TrainError::TooLarge { .. })));
+    }
+}

@@ -1,0 +1,60 @@
+//! Merges and characters -> the pieces of the model, in the order of their ids.
+//!
+//! Meta pieces have their ids already; the rest fills the ids between and behind them. Scores are 0, -1,
+//! -2, ... in 32-bit floats; the first is a negated zero, as the reference has it.
+
+use std::collections::HashSet;
+
+use crate::error::TrainError;
+use crate::piece::{PieceKind, PieceTable};
+use crate::train::alphabet::Alphabet;
+use crate::train::merge::Merge;
+use crate::train::meta::MetaPieces;
+use crate::train::options::TrainOptions;
+
+/// The texts that follow the meta pieces if coverage chose the characters: merges, then characters.
+pub(crate) fn learned_texts(merges: Vec<Merge>, alphabet: &Alphabet) -> Vec<Box<str>> {
+    let characters = alphabet.characters.iter().map(|(c, _)| c.to_string().into_boxed_str());
+    merges.into_iter().map(|merge| merge.text).chain(characters).collect()
+}
+
+/// The score of the learned piece number `index`.
+#[allow(clippy::cast_precision_loss)]
+fn score(index: usize) -> f32 {
+    -(index as f32)
+}
+
+/// All pieces of the model.
+///
+/// # Errors
+/// Fewer pieces than the hard limit wants, two pieces of one text, a meta piece behind a gap.
+pub(crate) fn assemble(
+    meta: &MetaPieces,
+    learned: &[Box<str>],
+    options: &TrainOptions,
+) -> Result<PieceTable, TrainError> {
+    let vocab_size = usize::try_from(options.vocab_size).unwrap_or(0);
+    let mut pieces = PieceTable::default();
+    let mut texts: HashSet<&str> = HashSet::new();
+    let mut learned = learned.iter().enumerate();
+    for id in 0..vocab_size {
+        let (text, score, kind) = if let Some((text, kind)) = meta.get(id) {
+            if pieces.len() != id {
+                return Err(TrainError::UnreachableId { piece: text.to_owned(), id, pieces: pieces.len() });
+            }
+            (text, 0.0, kind)
+        } else if let Some((index, text)) = learned.next() {
+            (text.as_ref(), score(index), PieceKind::Normal)
+        } else {
+            continue;
+        };
+        if !texts.insert(text) {
+            return Err(TrainError::DuplicatePiece { piece: text.to_owned() });
+        }
+        pieces.push(text.as_bytes(), score, kind);
+    }
+    if options.hard_vocab_limit && pieces.len() < vocab_size {
+        return Err(TrainError::VocabularyTooLarge { vocab_size, largest: pieces.len() });
+    }
+    Ok(pieces)
+}

@@ -1,0 +1,251 @@
+//! A batch of sentences on its way from the reader to a counting thread, and the tests that a sentence
+//! has to pass.
+//!
+//! As in the reference a sentence is skipped if it is empty, longer than `max_sentence_length` bytes, or
+//! has U+2585 (the mark of unknown characters) in it, in that order. A row of a tsv file has exactly two
+//! fields, the sentence and its count; anything else is an error, an empty line too.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use memchr::memmem;
+
+use crate::error::TrainError;
+use crate::text::UNKNOWN_MARK;
+use crate::train::options::TrainOptions;
+
+/// Some sentences with their counts, or bytes of whole lines.
+pub(crate) struct Batch {
+    bytes: Vec<u8>,
+    kind: Kind,
+}
+
+enum Kind {
+    /// Lines, each with its newline, from `path`; the first has the number `first_line`.
+    Lines { path: Option<PathBuf>, first_line: u64 },
+    /// Sentences that end at these offsets and occur that often.
+    Texts(Vec<(usize, u64)>),
+}
+
+/// Where in the input something stands.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    path: Option<PathBuf>,
+    line: u64,
+}
+
+impl Place {
+    fn error(&self, problem: &'static str) -> TrainError {
+        TrainError::Row { path: self.path.clone(), line: self.line, problem }
+    }
+}
+
+impl Batch {
+    pub(crate) fn lines(bytes: Vec<u8>, path: Option<PathBuf>, first_line: u64) -> Batch {
+        Batch { bytes, kind: Kind::Lines { path, first_line } }
+    }
+
+    /// A batch to [`Batch::push`] to.
+    pub(crate) fn texts() -> Batch {
+        Batch { bytes: Vec::new(), kind: Kind::Texts(Vec::new()) }
+    }
+
+    pub(crate) fn push(&mut self, text: &[u8], count: u64) {
+        if let Kind::Texts(ends) = &mut self.kind {
+            self.bytes.extend_from_slice(text);
+            ends.push((self.bytes.len(), count));
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        match &self.kind {
+            Kind::Lines { .. } => self.bytes.is_empty(),
+            Kind::Texts(ends) => ends.is_empty(),
+        }
+    }
+
+    pub(crate) fn copy_last_line(&self, line: &mut Vec<u8>) {
+        let text = self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes);
+        let start = memchr::memrchr(b'\n', text).map_or(0, |newline| newline + 1);
+        line.clear();
+        line.extend_from_slice(&text[start..]);
+    }
+
+    /// Calls `visit` with the place, the text and, unless the batch holds unparsed lines, the count of
+    /// each sentence in turn.
+    pub(crate) fn for_each<E>(
+        &self,
+        mut visit: impl FnMut(&dyn Fn() -> Place, &[u8], Option<u64>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match &self.kind {
+            Kind::Lines { path, first_line } => {
+                let mut start = 0;
+                for (number, newline) in memchr::memchr_iter(b'\n', &self.bytes).enumerate() {
+                    let place = || Place { path: path.clone(), line: first_line + number as u64 };
+                    visit(&place, &self.bytes[start..newline], None)?;
+                    start = newline + 1;
+                }
+            }
+            Kind::Texts(ends) => {
+                let mut start = 0;
+                for (number, &(end, count)) in ends.iter().enumerate() {
+                    let place = || Place { path: None, line: number as u64 + 1 };
+                    visit(&place, &self.bytes[start..end], Some(count))?;
+                    start = end;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Sentences read, by what became of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct SentenceCounts {
+    /// Used in training.
+    pub used: u64,
+    /// Skipped because they were empty.
+    pub empty: u64,
+    /// Skipped because they were longer than `max_sentence_length`.
+    pub too_long: u64,
+    /// Skipped because they contain U+2585.
+    pub reserved: u64,
+}
+
+impl SentenceCounts {
+    pub(crate) fn add(&mut self, other: &SentenceCounts) {
+        self.used += other.used;
+        self.empty += other.empty;
+        self.too_long += other.too_long;
+        self.reserved += other.reserved;
+    }
+}
+
+/// Tells the sentences to train on from the others, and counts both.
+pub(crate) struct SentenceFilter {
+    max_length: usize,
+    is_tsv: bool,
+    reserved: memmem::Finder<'static>,
+    pub(crate) counts: SentenceCounts,
+}
+
+impl SentenceFilter {
+    pub(crate) fn new(options: &TrainOptions) -> SentenceFilter {
+        SentenceFilter {
+            max_length: usize::try_from(options.max_sentence_length).unwrap_or(0),
+            is_tsv: options.is_tsv(),
+            reserved: memmem::Finder::new(UNKNOWN_MARK.encode_utf8(&mut [0; 4]).as_bytes()).into_owned(),
+            counts: SentenceCounts::default(),
+        }
+    }
+
+    /// Hands the sentences of `batch` that training uses to `use_sentence`, with their counts, until it
+    /// breaks off. What stands behind is then not even looked at.
+    pub(crate) fn for_each_used(
+        &mut self,
+        batch: &Batch,
+        mut use_sentence: impl FnMut(&[u8], u64) -> Result<ControlFlow<()>, TrainError>,
+    ) -> Result<(), TrainError> {
+        let result = batch.for_each(|place, line, count| {
+            let (sentence, count) = match count {
+                None if self.is_tsv => parse_row(line).map_err(|problem| Some(place().error(problem)))?,
+                None => (line, 1),
+                Some(0) => return Err(Some(place().error("the count is 0; counts begin at 1"))),
+                Some(count) => (line, count),
+            };
+            if self.is_used(sentence) && use_sentence(sentence, count).map_err(Some)?.is_break() {
+                return Err(None);
+            }
+            Ok(())
+        });
+        result.or_else(|stopped: Option<TrainError>| stopped.map_or(Ok(()), Err))
+    }
+
+    fn is_used(&mut self, sentence: &[u8]) -> bool {
+        let fate = if sentence.is_empty() {
+            &mut self.counts.empty
+        } else if sentence.len() > self.max_length {
+            &mut self.counts.too_long
+        } else if self.reserved.find(sentence).is_some() {
+            &mut self.counts.reserved
+        } else {
+            self.counts.used += 1;
+            return true;
+        };
+        *fate += 1;
+        false
+    }
+}
+
+fn parse_row(row: &[u8]) -> Result<(&[u8], u64), &'static str> {
+    const FORM: &str = "a row has a sentence, one tab, and a count";
+    let tab = memchr::memchr(b'\t', row).ok_or(FORM)?;
+    let (sentence, count) = (&row[..tab], &row[tab + 1..]);
+    if count.contains(&b'\t') {
+        return Err(FORM);
+    }
+    let count = std::str::from_utf8(count)
+        .ok()
+        .and_then(|count| count.trim_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']).parse::<i64>().ok())
+        .ok_or("the count is not a whole number below 2^63")?;
+    u64::try_from(count)
+        .ok()
+        .filter(|count| *count > 0)
+        .map(|count| (sentence, count))
+        .ok_or("the count is less than 1")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows() {
+        let good: &[(&str, (&str, u64))] = &[
+            ("a\t1", ("a", 1)),
+            ("\t7", ("", 7)),
+            ("a b\t +12\r", ("a b", 12)),
+            ("a\t9223372036854775807", ("a", i64::MAX as u64)),
+        ];
+        for (row, (text, count)) in good {
+            assert_eq!(parse_row(row.as_bytes()), Ok((text.as_bytes(), *count)), "{row:?}");
+        }
+        for row in ["", "a", "a\t", "a\t0", "a\t-2", "a\tb", "a\t1\t", "a\tb\t3", "a\t1 2", "a\t9223372036854775808"] {
+            assert!(parse_row(row.as_bytes()).is_err(), "{row:?}");
+        }
+    }
+
+    #[test]
+    fn sentences_are_told_apart() {
+        let mut options = TrainOptions::default();
+        options.max_sentence_length = 10;
+        let mut filter = SentenceFilter::new(&options);
+        let text = "ok\n\n0123456789\n01234567890\n\u{2585}\n\u{2581}\n";
+        let mut used = Vec::new();
+        filter
+            .for_each_used(&Batch::lines(text.into(), None, 1), |sentence, count| {
+                used.push((sentence.to_vec(), count));
+                Ok(ControlFlow::Continue(()))
+            })
+            .unwrap();
+        let expected = ["ok", "0123456789", "\u{2581}"].map(|text| (text.as_bytes().to_vec(), 1));
+        assert_eq!(used, expected);
+        assert_eq!(filter.counts, SentenceCounts { used: 3, empty: 1, too_long: 1, reserved: 1 });
+    }
+
+    #[test]
+    fn a_bad_row_is_named_by_file_and_line() {
+        let mut options = TrainOptions::default();
+        options.input_format = "tsv".to_owned();
+        let batch = Batch::lines(b"a\t1\nb\n".to_vec(), Some("words.tsv".into()), 40);
+        let error =
+            SentenceFilter::new(&options).for_each_used(&batch, |_, _| Ok(ControlFlow::Continue(()))).unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains("words.tsv") && message.contains("41"), "{message}");
+    }
+}

@@ -1,0 +1,359 @@
+//! Where sentences come from: files, readers or an iterator.
+//!
+//! Bytes are read in batches that end at a line end, so that memory does not depend on the size of the
+//! input, and lines are cut out of the batches by whoever counts them. A sentence is a line without its
+//! newline; a carriage return is text. Names that end in `.gz` or `.zst` are decompressed on the way.
+//!
+//! One habit of the reference shows in its models and is kept: an empty file that is not the last of the
+//! list repeats the line before it.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use crate::error::TrainError;
+use crate::train::batch::Batch;
+
+/// Bytes that a batch aims at: small enough to spread work evenly, large enough to hide its overhead.
+const BATCH_BYTES: usize = 1 << 20;
+
+/// The text to train on.
+///
+/// ```
+/// let lines = ["first sentence", "second sentence"];
+/// let corpus = spiece::Corpus::texts(lines);
+/// let counted = spiece::Corpus::counted_texts([("word", 3), ("words", 1)]);
+/// let bytes = spiece::Corpus::reader(std::io::Cursor::new("one\ntwo\n"));
+/// ```
+pub struct Corpus<'a> {
+    pub(crate) source: Source<'a>,
+}
+
+pub(crate) enum Source<'a> {
+    Files(Vec<PathBuf>),
+    Reader(Box<dyn Read + 'a>),
+    Texts(Box<dyn Iterator<Item = (Vec<u8>, u64)> + 'a>),
+}
+
+impl<'a> Corpus<'a> {
+    /// Files, in this order; `-` is standard input.
+    pub fn files<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> Corpus<'a> {
+        Corpus { source: Source::Files(paths.into_iter().map(Into::into).collect()) }
+    }
+
+    /// Lines of bytes, in the format that `input_format` names.
+    pub fn reader(reader: impl Read + 'a) -> Corpus<'a> {
+        Corpus { source: Source::Reader(Box::new(reader)) }
+    }
+
+    /// Sentences, UTF-8 or not; a newline inside is text.
+    pub fn texts<T: AsRef<[u8]>, I: IntoIterator<Item = T>>(texts: I) -> Corpus<'a>
+    where
+        I::IntoIter: 'a,
+    {
+        Corpus::counted_texts(texts.into_iter().map(|text| (text, 1)))
+    }
+
+    /// Sentences with how often each occurs; a sentence with count 0 is an error in training.
+    pub fn counted_texts<T: AsRef<[u8]>, I: IntoIterator<Item = (T, u64)>>(texts: I) -> Corpus<'a>
+    where
+        I::IntoIter: 'a,
+    {
+        let owned = texts.into_iter().map(|(text, count)| (text.as_ref().to_vec(), count));
+        Corpus { source: Source::Texts(Box::new(owned)) }
+    }
+
+    /// The same corpus once more, if it can be read twice.
+    pub(crate) fn reread(&self) -> Option<Corpus<'a>> {
+        match &self.source {
+            Source::Files(paths) if paths.iter().all(|path| path.is_file()) => Some(Corpus::files(paths)),
+            _ => None,
+        }
+    }
+
+    /// Bytes to read, if that is known before reading.
+    pub(crate) fn total_bytes(&self) -> Option<u64> {
+        let Source::Files(paths) = &self.source else { return None };
+        paths
+            .iter()
+            .map(|path| {
+                let metadata = path.metadata().ok()?;
+                (metadata.is_file() && Compression::of(path) == Compression::None).then_some(metadata.len())
+            })
+            .sum()
+    }
+
+    /// Opens every regular file once, so that a missing one is an error before the long work. Pipes
+    /// are left alone: opening them twice would break them.
+    pub(crate) fn check_files(&self) -> Result<(), TrainError> {
+        let Source::Files(paths) = &self.source else { return Ok(()) };
+        if paths.is_empty() {
+            return Err(TrainError::NoInput);
+        }
+        for path in paths.iter().filter(|path| path.as_os_str() != "-") {
+            let unreadable = |source| TrainError::Read { path: path.clone(), source };
+            let metadata = path.metadata().map_err(unreadable)?;
+            if metadata.is_dir() {
+                return Err(unreadable(io::Error::from(io::ErrorKind::IsADirectory)));
+            }
+            if metadata.is_file() {
+                File::open(path).map_err(unreadable)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How a file is compressed, told by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Compression {
+    None,
+    Gzip,
+    Zstd,
+}
+
+impl Compression {
+    fn of(path: &Path) -> Compression {
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("gz") => Compression::Gzip,
+            Some("zst") => Compression::Zstd,
+            _ => Compression::None,
+        }
+    }
+}
+
+fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+    if path.as_os_str() == "-" {
+        return Ok(Box::new(io::stdin().lock()));
+    }
+    let file = File::open(path)?;
+    match Compression::of(path) {
+        Compression::None => Ok(Box::new(file)),
+        compression => decompressor(file, compression),
+    }
+}
+
+#[cfg(feature = "compressed")]
+fn decompressor(file: File, compression: Compression) -> io::Result<Box<dyn Read>> {
+    let file = io::BufReader::new(file);
+    Ok(match compression {
+        Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(file)),
+        _ => Box::new(ruzstd::decoding::StreamingDecoder::new(file).map_err(io::Error::other)?),
+    })
+}
+
+#[cfg(not(feature = "compressed"))]
+fn decompressor(_file: File, _compression: Compression) -> io::Result<Box<dyn Read>> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, "spiece was built without the feature `compressed`"))
+}
+
+/// Reads a corpus as batches, in order.
+pub(crate) struct Batches<'a> {
+    source: Source<'a>,
+    line_limit: usize,
+    next_file: usize,
+    open: Option<LineReader<'a>>,
+    last_line: Vec<u8>,
+}
+
+impl<'a> Batches<'a> {
+    /// Of a line, the bytes beyond `line_limit` are dropped while reading, so that one endless line
+    /// does not fill the memory.
+    pub(crate) fn new(corpus: Corpus<'a>, line_limit: usize) -> Batches<'a> {
+        Batches { source: corpus.source, line_limit, next_file: 0, open: None, last_line: Vec::new() }
+    }
+
+    /// The next batch, or `None` at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<Batch>, TrainError> {
+        match &mut self.source {
+            Source::Texts(texts) => Ok(batch_of_texts(texts)),
+            Source::Reader(reader) => {
+                let reader = std::mem::replace(reader, Box::new(io::empty()));
+                let line_limit = self.line_limit;
+                let open = self.open.get_or_insert_with(|| LineReader::new(reader, None, line_limit));
+                open.next_batch()
+            }
+            Source::Files(_) => self.next_of_files(),
+        }
+    }
+
+    fn next_of_files(&mut self) -> Result<Option<Batch>, TrainError> {
+        loop {
+            if let Some(open) = &mut self.open {
+                if let Some(batch) = open.next_batch()? {
+                    batch.copy_last_line(&mut self.last_line);
+                    return Ok(Some(batch));
+                }
+            }
+            let was_empty = self.open.take().is_some_and(|open| open.is_empty());
+            let Source::Files(paths) = &self.source else { return Ok(None) };
+            let Some(path) = paths.get(self.next_file).cloned() else { return Ok(None) };
+            if was_empty {
+                // See the module page: the line before an empty file counts once more.
+                return Ok(Some(self.repeat_last_line(&path)?));
+            }
+            self.open_file(&path)?;
+        }
+    }
+
+    fn open_file(&mut self, path: &Path) -> Result<(), TrainError> {
+        let reader = open(path).map_err(|source| TrainError::Read { path: path.to_owned(), source })?;
+        self.open = Some(LineReader::new(reader, Some(path.to_owned()), self.line_limit));
+        self.next_file += 1;
+        Ok(())
+    }
+
+    fn repeat_last_line(&mut self, next_path: &Path) -> Result<Batch, TrainError> {
+        let mut bytes = self.last_line.clone();
+        bytes.push(b'\n');
+        self.open_file(next_path)?;
+        Ok(Batch::lines(bytes, Some(next_path.to_owned()), 0))
+    }
+}
+
+fn batch_of_texts(texts: &mut dyn Iterator<Item = (Vec<u8>, u64)>) -> Option<Batch> {
+    let mut batch = Batch::texts();
+    for (text, count) in texts {
+        batch.push(&text, count);
+        if batch.bytes() >= BATCH_BYTES {
+            break;
+        }
+    }
+    (!batch.is_empty()).then_some(batch)
+}
+
+/// Cuts one reader's bytes into batches of whole lines.
+struct LineReader<'a> {
+    reader: Box<dyn Read + 'a>,
+    path: Option<PathBuf>,
+    line_limit: usize,
+    /// The beginning of a line whose end has not been read yet.
+    carry: Vec<u8>,
+    lines_before: u64,
+    bytes_read: u64,
+    at_end: bool,
+}
+
+impl<'a> LineReader<'a> {
+    fn new(reader: Box<dyn Read + 'a>, path: Option<PathBuf>, line_limit: usize) -> LineReader<'a> {
+        LineReader { reader, path, line_limit, carry: Vec::new(), lines_before: 0, bytes_read: 0, at_end: false }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.at_end && self.bytes_read == 0
+    }
+
+    fn next_batch(&mut self) -> Result<Option<Batch>, TrainError> {
+        let mut bytes = std::mem::take(&mut self.carry);
+        while !self.at_end {
+            self.fill(&mut bytes)?;
+            if let Some(newline) = memchr::memrchr(b'\n', &bytes) {
+                self.carry = bytes[newline + 1..].to_vec();
+                bytes.truncate(newline + 1);
+                return Ok(Some(self.batch(bytes)));
+            }
+            if bytes.len() > self.line_limit.saturating_add(BATCH_BYTES) {
+                bytes.truncate(self.line_limit);
+            }
+        }
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        if bytes.last() != Some(&b'\n') {
+            bytes.push(b'\n');
+        }
+        Ok(Some(self.batch(bytes)))
+    }
+
+    /// Appends up to a batch of bytes.
+    fn fill(&mut self, bytes: &mut Vec<u8>) -> Result<(), TrainError> {
+        let wanted = BATCH_BYTES as u64;
+        bytes.reserve(BATCH_BYTES + 1);
+        let read = self.reader.by_ref().take(wanted).read_to_end(bytes).map_err(|source| {
+            let path = self.path.clone().unwrap_or_else(|| PathBuf::from("input"));
+            TrainError::Read { path, source }
+        })?;
+        self.at_end = (read as u64) < wanted;
+        self.bytes_read += read as u64;
+        Ok(())
+    }
+
+    fn batch(&mut self, bytes: Vec<u8>) -> Batch {
+        let first_line = self.lines_before + 1;
+        self.lines_before += memchr::memchr_iter(b'\n', &bytes).count() as u64;
+        Batch::lines(bytes, self.path.clone(), first_line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines_of(corpus: Corpus<'_>, line_limit: usize) -> Vec<Vec<u8>> {
+        let mut batches = Batches::new(corpus, line_limit);
+        let mut lines = Vec::new();
+        while let Some(batch) = batches.next().unwrap() {
+            batch
+                .for_each(|_, text, _| {
+                    lines.push(text.to_vec());
+                    Ok::<(), ()>(())
+                })
+                .unwrap();
+        }
+        lines
+    }
+
+    #[test]
+    fn lines_are_the_same_however_they_arrive() {
+        /// Yields one byte a call.
+        struct Dribble(Vec<u8>, usize);
+        impl Read for Dribble {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                let Some(&byte) = self.0.get(self.1) else { return Ok(0) };
+                buffer[0] = byte;
+                self.1 += 1;
+                Ok(1)
+            }
+        }
+        for text in ["", "a", "a\n", "a\nb", "\n\n", "a\r\n\nb\n"] {
+            let mut expected: Vec<Vec<u8>> = text.split('\n').map(|line| line.as_bytes().to_vec()).collect();
+            if text.ends_with('\n') || text.is_empty() {
+                expected.pop();
+            }
+            assert_eq!(lines_of(Corpus::reader(text.as_bytes()), 100), expected, "{text:?}");
+            assert_eq!(lines_of(Corpus::reader(Dribble(text.into(), 0)), 100), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn long_inputs_are_cut_at_line_ends() {
+        let line = "0123456789".repeat(10_000);
+        let text = format!("{line}\n").repeat(50);
+        let lines = lines_of(Corpus::reader(text.as_bytes()), usize::MAX);
+        assert_eq!(lines.len(), 50);
+        assert!(lines.iter().all(|found| found == line.as_bytes()));
+    }
+
+    #[test]
+    fn endless_lines_are_not_kept() {
+        let text = [vec![b'x'; 5 * BATCH_BYTES], b"\nnext\n".to_vec()].concat();
+        let lines = lines_of(Corpus::reader(&text[..]), 100);
+        assert_eq!(lines.len(), 2);
+        assert!(lines[0].len() > 100 && lines[0].len() <= 100 + 3 * BATCH_BYTES);
+        assert_eq!(lines[1], b"next");
+    }
+
+    #[test]
+    fn an_empty_file_repeats_the_line_before_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let (one, empty, two) = (file("one", "a\nb"), file("empty", ""), file("two", "c\n"));
+        let paths = [&empty, &one, &empty, &empty, &two, &empty];
+        let lines = lines_of(Corpus::files(paths), 100);
+        assert_eq!(lines, [&b""[..], b"a", b"b", b"b", b"b", b"c"]);
+    }
+}

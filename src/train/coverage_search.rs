@@ -1,0 +1,199 @@
+//! `auto_character_coverage`: how much of the vocabulary goes to merges and how much to single characters.
+//!
+//! A merge gains its occurrences: so many tokens fewer. A character of n bytes that is a piece saves n - 1
+//! byte pieces at each of its occurrences. If the first k merges are taken, the characters in them have to
+//! be pieces, and the best of the other characters fill what room is left. The search looks at every k and
+//! takes the one with the largest gain, the larger k if two are equal.
+//!
+//! Going from k to k + 1 moves a few characters from the free ones to the required ones; two Fenwick trees
+//! (Fenwick, "A new data structure for cumulative frequency tables", 1994,
+//! <https://doi.org/10.1002/spe.4380240306>) over the characters by gain keep the sum of the best free
+//! ones at hand. Cost: O((merges' text + characters) log characters).
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
+
+use crate::train::alphabet::CharacterCounts;
+use crate::train::merge::Merge;
+
+/// A character that would otherwise be spelled in bytes.
+struct Character {
+    c: char,
+    gain: u128,
+}
+
+/// Prefix sums over an array whose elements change.
+struct Fenwick(Vec<u128>);
+
+impl Fenwick {
+    fn new(size: usize) -> Fenwick {
+        Fenwick(vec![0; size + 1])
+    }
+
+    /// Applies `change` to every partial sum that covers element `index`.
+    fn update(&mut self, index: usize, change: impl Fn(&mut u128)) {
+        let mut at = index + 1;
+        while at < self.0.len() {
+            change(&mut self.0[at]);
+            at += at & at.wrapping_neg();
+        }
+    }
+
+    /// The sum of the first `count` elements.
+    fn sum(&self, count: usize) -> u128 {
+        let mut at = count;
+        let mut sum = 0;
+        while at > 0 {
+            sum += self.0[at];
+            at &= at - 1;
+        }
+        sum
+    }
+
+    /// How many elements it takes, from the first, to reach `target`.
+    fn elements_to_reach(&self, target: u128) -> usize {
+        let (mut at, mut left) = (0, target);
+        let mut step = self.0.len().next_power_of_two();
+        while step > 0 {
+            if at + step < self.0.len() && self.0[at + step] < left {
+                at += step;
+                left -= self.0[at];
+            }
+            step /= 2;
+        }
+        (at + 1).min(self.0.len() - 1)
+    }
+}
+
+/// The free characters, best first, as merges use them up.
+struct FreeCharacters {
+    ranked: Vec<Character>,
+    rank: HashMap<char, usize>,
+    free: Fenwick,
+    gains: Fenwick,
+    left: usize,
+}
+
+impl FreeCharacters {
+    fn new(counts: &CharacterCounts) -> FreeCharacters {
+        let mut ranked: Vec<(Character, u64)> = counts
+            .iter()
+            .filter(|(c, _)| c.len_utf8() > 1)
+            .map(|(c, count)| (Character { c, gain: u128::from(count) * (c.len_utf8() as u128 - 1) }, count))
+            .collect();
+        ranked.sort_by_key(|(character, count)| (Reverse(character.gain), Reverse(*count), character.c));
+        let ranked: Vec<Character> = ranked.into_iter().map(|(character, _)| character).collect();
+        let (mut free, mut gains) = (Fenwick::new(ranked.len()), Fenwick::new(ranked.len()));
+        for (rank, character) in ranked.iter().enumerate() {
+            free.update(rank, |sum| *sum += 1);
+            gains.update(rank, |sum| *sum += character.gain);
+        }
+        let rank = ranked.iter().enumerate().map(|(rank, character)| (character.c, rank)).collect();
+        FreeCharacters { left: ranked.len(), ranked, rank, free, gains }
+    }
+
+    /// The gain of the best `count` free characters.
+    fn best(&self, count: usize) -> u128 {
+        if count == 0 { 0 } else { self.gains.sum(self.free.elements_to_reach(count as u128)) }
+    }
+
+    /// Takes a character out and returns its gain; 0 for one that is never spelled in bytes.
+    fn take(&mut self, c: char) -> u128 {
+        let Some(&rank) = self.rank.get(&c) else { return 0 };
+        let gain = self.ranked[rank].gain;
+        self.free.update(rank, |sum| *sum -= 1);
+        self.gains.update(rank, |sum| *sum -= gain);
+        self.left -= 1;
+        gain
+    }
+}
+
+/// A division of the vocabulary.
+#[derive(Debug, Clone, Copy, Default)]
+struct Division {
+    merges: usize,
+    single_characters: usize,
+    gain: u128,
+}
+
+/// The texts of the learned pieces: merges, their characters by code point, other characters by gain.
+pub(crate) fn divide(merges: Vec<Merge>, counts: &CharacterCounts, room: usize) -> Vec<Box<str>> {
+    let mut free = FreeCharacters::new(counts);
+    let best = search(&merges, &mut free, room);
+    let required: BTreeSet<char> = merges[..best.merges].iter().flat_map(|merge| merge.text.chars()).collect();
+    let single = free.ranked.iter().map(|character| character.c).filter(|c| !required.contains(c));
+    let characters = required.iter().copied().chain(single.take(best.single_characters));
+    let characters: Vec<Box<str>> = characters.map(|c| c.to_string().into_boxed_str()).collect();
+    merges.into_iter().take(best.merges).map(|merge| merge.text).chain(characters).collect()
+}
+
+fn search(merges: &[Merge], free: &mut FreeCharacters, room: usize) -> Division {
+    let mut best = Division::default();
+    let mut required = BTreeSet::new();
+    let (mut merge_gain, mut required_gain) = (0, 0);
+    for taken in 0..=merges.len() {
+        if let Some(left) = room.checked_sub(taken + required.len()) {
+            let single_characters = left.min(free.left);
+            let gain = merge_gain + required_gain + free.best(single_characters);
+            if gain >= best.gain {
+                best = Division { merges: taken, single_characters, gain };
+            }
+        }
+        let Some(next) = merges.get(taken) else { break };
+        merge_gain += u128::from(next.count);
+        for c in next.text.chars() {
+            if required.insert(c) {
+                required_gain += free.take(c);
+            }
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use foldhash::fast::FixedState;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::train::counts::ShardedCounts;
+
+    /// The same choice by trying everything.
+    fn plain_search(merges: &[Merge], counts: &CharacterCounts, room: usize) -> (u128, usize) {
+        let mut best = (0, 0);
+        for taken in 0..=merges.len() {
+            let required: BTreeSet<char> = merges[..taken].iter().flat_map(|merge| merge.text.chars()).collect();
+            let Some(left) = room.checked_sub(taken + required.len()) else { continue };
+            let gain_of = |(c, count): (char, u64)| u128::from(count) * (c.len_utf8() as u128 - 1);
+            let (inside, mut outside): (Vec<_>, Vec<_>) = counts.iter().partition(|(c, _)| required.contains(c));
+            outside.sort_by_key(|character| Reverse(gain_of(*character)));
+            let gain = merges[..taken].iter().map(|merge| u128::from(merge.count)).sum::<u128>()
+                + inside.into_iter().map(gain_of).sum::<u128>()
+                + outside.into_iter().map(gain_of).take(left).sum::<u128>();
+            if gain >= best.0 {
+                best = (gain, taken);
+            }
+        }
+        best
+    }
+
+    proptest! {
+        #[test]
+        fn the_search_is_exhaustive(
+            characters in proptest::collection::btree_map("[a\u{e9}\u{3b1}\u{4e00}-\u{4e09}\u{1f600}]", 1u64..50, 1..12),
+            merges in proptest::collection::vec(("[a\u{e9}\u{3b1}\u{4e00}-\u{4e09}]{2,4}", 0u64..90), 0..10),
+            room in 0usize..20,
+        ) {
+            let mut table = ShardedCounts::new(FixedState::default());
+            for (c, count) in &characters {
+                table.add(c.as_bytes(), *count).unwrap();
+            }
+            let counts = CharacterCounts::of(&table).unwrap();
+            let merges: Vec<Merge> =
+                merges.into_iter().map(|(text, count)| Merge { text: text.into(), count }).collect();
+            let found = search(&merges, &mut FreeCharacters::new(&counts), room);
+            prop_assert_eq!((found.gain, found.merges), plain_search(&merges, &counts, room));
+            prop_assert!(divide(merges, &counts, room).len() <= room);
+        }
+    }
+}

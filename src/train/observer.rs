@@ -1,0 +1,150 @@
+//! How a training run tells what it is doing, and what it found.
+
+use std::ops::ControlFlow;
+
+use crate::error::TrainError;
+use crate::train::alphabet::Alphabet;
+use crate::train::batch::SentenceCounts;
+use crate::train::merge::Merge;
+use crate::train::words::Counted;
+
+/// The stages of a training run, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Stage {
+    /// Drawing a sample of the sentences.
+    Sampling,
+    /// Reading, normalizing and counting.
+    Reading,
+    /// Choosing the characters.
+    Characters,
+    /// Merging pairs.
+    Merging,
+    /// Putting the pieces in order.
+    Assembling,
+}
+
+/// Something that happened in a training run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// A stage begins.
+    Started(Stage),
+    /// Input was read: bytes so far (after decompression), and all there are, if that is known.
+    Read {
+        /// Bytes so far.
+        bytes: u64,
+        /// Bytes in all.
+        total: Option<u64>,
+    },
+    /// Pairs were merged. Comes once for each hundred of them or so.
+    Merged {
+        /// Merges so far.
+        done: usize,
+        /// Merges wanted.
+        wanted: usize,
+        /// The piece made last.
+        piece: &'a str,
+        /// How often its parts stood side by side.
+        count: u64,
+    },
+}
+
+/// Is told what happens in a training run, on the thread that called [`Trainer::train`](crate::Trainer).
+/// Closures are observers.
+pub trait Observer {
+    /// Called for each event; [`ControlFlow::Break`] ends the run with [`TrainError::Cancelled`].
+    fn on_event(&mut self, event: Event<'_>) -> ControlFlow<()>;
+}
+
+impl<F: FnMut(Event<'_>) -> ControlFlow<()>> Observer for F {
+    fn on_event(&mut self, event: Event<'_>) -> ControlFlow<()> {
+        self(event)
+    }
+}
+
+/// Listens to nothing.
+pub(crate) struct Silent;
+
+impl Observer for Silent {
+    fn on_event(&mut self, _event: Event<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// What a training run found.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct Summary {
+    /// Sentences, by what became of them.
+    pub sentences: SentenceCounts,
+    /// Distinct words (more exactly: distinct stretches of text that pieces may lie in).
+    pub distinct_words: usize,
+    /// Characters that have a piece of their own, or could have one with `auto_character_coverage`.
+    pub characters: usize,
+    /// The share that these are of all characters read.
+    pub coverage: f64,
+    /// Pieces made by merging.
+    pub merges: usize,
+    /// Pieces of all kinds.
+    pub pieces: usize,
+}
+
+impl Summary {
+    pub(crate) fn note_words(&mut self, counted: &Counted, alphabet: &Alphabet) {
+        self.distinct_words = counted.words.len();
+        self.characters = alphabet.characters.len();
+        self.coverage = alphabet.coverage;
+    }
+}
+
+/// Merges between two events.
+const MERGES_PER_EVENT: usize = 100;
+
+/// Turns what the stages report into events.
+pub(crate) struct Reporter<'o> {
+    observer: &'o mut dyn Observer,
+    bytes: u64,
+    total_bytes: Option<u64>,
+    merges_wanted: usize,
+}
+
+impl<'o> Reporter<'o> {
+    pub(crate) fn new(observer: &'o mut dyn Observer) -> Reporter<'o> {
+        Reporter { observer, bytes: 0, total_bytes: None, merges_wanted: 0 }
+    }
+
+    fn tell(&mut self, event: Event<'_>) -> Result<(), TrainError> {
+        match self.observer.on_event(event) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(TrainError::Cancelled),
+        }
+    }
+
+    pub(crate) fn start(&mut self, stage: Stage) -> Result<(), TrainError> {
+        self.tell(Event::Started(stage))
+    }
+
+    /// Begins a pass over `total` bytes.
+    pub(crate) fn expect_bytes(&mut self, total: Option<u64>) {
+        (self.bytes, self.total_bytes) = (0, total);
+    }
+
+    pub(crate) fn read(&mut self, bytes: usize) -> Result<(), TrainError> {
+        self.bytes += bytes as u64;
+        self.tell(Event::Read { bytes: self.bytes, total: self.total_bytes })
+    }
+
+    pub(crate) fn expect_merges(&mut self, wanted: usize) {
+        self.merges_wanted = wanted;
+    }
+
+    pub(crate) fn merged(&mut self, merges: &[Merge]) -> Result<(), TrainError> {
+        let Some(last) = merges.last() else { return Ok(()) };
+        let (done, wanted) = (merges.len(), self.merges_wanted);
+        if done % MERGES_PER_EVENT != 0 && done != wanted {
+            return Ok(());
+        }
+        self.tell(Event::Merged { done, wanted, piece: &last.text, count: last.count })
+    }
+}

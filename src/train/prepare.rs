@@ -1,0 +1,90 @@
+//! A sentence as training sees it: normalized, with U+001F wherever no piece may cross.
+//!
+//! After normalization every meta piece (control and user-defined symbols, `<s>`, byte pieces, ...) that
+//! stands in the text becomes a boundary, longest match first; after that `pretokenization_delimiter`
+//! does, or a caller's pre-tokenizer puts boundaries between its chunks.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use memchr::memmem;
+
+use crate::error::TrainError;
+use crate::normalize::Normalizer;
+use crate::prefix::PrefixSet;
+use crate::text::BOUNDARY_MARK;
+
+/// Cuts a normalized sentence into chunks that no piece crosses.
+pub(crate) type Pretokenizer = dyn Fn(&str) -> Vec<String> + Send + Sync;
+
+/// Everything that happens to a sentence before it is counted.
+#[derive(Clone)]
+pub(crate) struct Preparation {
+    pub(crate) normalizer: Normalizer,
+    pub(crate) meta_pieces: Arc<PrefixSet>,
+    pub(crate) delimiter: String,
+    pub(crate) pretokenizer: Option<Arc<Pretokenizer>>,
+    /// Chunks need not add up to the sentence.
+    pub(crate) allow_inconsistent_pretokenization: bool,
+}
+
+impl Preparation {
+    /// The same, but for text that has its dummy prefix already.
+    pub(crate) fn without_dummy_prefix(&self) -> Preparation {
+        let mut other = self.clone();
+        other.normalizer.set_add_dummy_prefix(false);
+        other
+    }
+
+    /// The prepared form of `sentence`, made in `buffer`. Cost: linear.
+    ///
+    /// # Errors
+    /// A pre-tokenizer's chunks do not add up to the sentence.
+    pub(crate) fn prepare<'b>(&self, sentence: &[u8], buffer: &'b mut Vec<u8>) -> Result<Cow<'b, str>, TrainError> {
+        buffer.clear();
+        self.normalizer.normalize(sentence, buffer);
+        let normalized = String::from_utf8_lossy(buffer);
+        let text = self.mark_meta_pieces(normalized);
+        match &self.pretokenizer {
+            Some(pretokenizer) => self.pretokenize(pretokenizer.as_ref(), &text).map(Cow::Owned),
+            None => Ok(self.mark_delimiters(text)),
+        }
+    }
+
+    fn mark_meta_pieces<'t>(&self, text: Cow<'t, str>) -> Cow<'t, str> {
+        let Some((mut start, mut length)) = self.meta_pieces.find(text.as_bytes()) else { return text };
+        let mut marked = String::with_capacity(text.len());
+        let mut rest = text.as_ref();
+        loop {
+            marked.push_str(&rest[..start]);
+            marked.push(BOUNDARY_MARK);
+            rest = &rest[start + length..];
+            match self.meta_pieces.find(rest.as_bytes()) {
+                Some(found) => (start, length) = found,
+                None => break,
+            }
+        }
+        marked.push_str(rest);
+        Cow::Owned(marked)
+    }
+
+    fn mark_delimiters<'t>(&self, text: Cow<'t, str>) -> Cow<'t, str> {
+        if self.delimiter.is_empty() || memmem::find(text.as_bytes(), self.delimiter.as_bytes()).is_none() {
+            return text;
+        }
+        Cow::Owned(text.replace(&self.delimiter, BOUNDARY_MARK.encode_utf8(&mut [0; 4])))
+    }
+
+    fn pretokenize(&self, pretokenizer: &Pretokenizer, text: &str) -> Result<String, TrainError> {
+        let chunks = pretokenizer(text);
+        if !self.allow_inconsistent_pretokenization && !adds_up(&chunks, text) {
+            return Err(TrainError::Pretokenizer { sentence: text.to_owned(), chunks });
+        }
+        Ok(chunks.join(BOUNDARY_MARK.encode_utf8(&mut [0; 4])))
+    }
+}
+
+fn adds_up(chunks: &[String], text: &str) -> bool {
+    let rest = chunks.iter().try_fold(text, |rest, chunk| rest.strip_prefix(chunk.as_str()));
+    rest == Some("")
+}

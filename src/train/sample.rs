@@ -1,0 +1,140 @@
+//! Training on some of the sentences: the first `input_sentence_size`, or a random sample of that size.
+//!
+//! The sample is drawn by reservoir sampling (Algorithm R in Vitter, "Random sampling with a reservoir",
+//! 1985, <https://doi.org/10.1145/3147.3165>) with a seeded generator, so a seed and a corpus name a
+//! sample for ever. A corpus of files is read twice: once to draw the sentences' positions, once to take
+//! them; memory holds the positions alone. A corpus that passes only once leaves the sampled sentences
+//! themselves in memory. Either way the sample is the same.
+//!
+//! The reference seeds its generator anew in every process, so its samples differ from ours and from one
+//! another.
+
+use std::ops::ControlFlow;
+
+use crate::error::TrainError;
+use crate::rng::SplitMix64;
+use crate::train::batch::{Batch, SentenceFilter};
+
+/// The seed of a sample if `random_seed` is not given.
+pub(crate) const DEFAULT_SEED: u64 = 12_345_678;
+
+/// Keeps `size` of the items that it is offered, each set of that size equally likely.
+pub(crate) struct Reservoir<T> {
+    size: usize,
+    offered: u64,
+    kept: Vec<T>,
+    rng: SplitMix64,
+}
+
+impl<T> Reservoir<T> {
+    pub(crate) fn new(size: u64, seed: u64) -> Reservoir<T> {
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        Reservoir { size, offered: 0, kept: Vec::new(), rng: SplitMix64::new(seed) }
+    }
+
+    /// Offers the next item, which is only made if it is kept.
+    pub(crate) fn offer(&mut self, make: impl FnOnce() -> T) {
+        self.offered += 1;
+        if self.kept.len() < self.size {
+            self.kept.push(make());
+            return;
+        }
+        let place = usize::try_from(self.rng.below(self.offered)).ok();
+        if let Some(kept) = place.and_then(|place| self.kept.get_mut(place)) {
+            *kept = make();
+        }
+    }
+
+    pub(crate) fn offered(&self) -> u64 {
+        self.offered
+    }
+
+    pub(crate) fn into_kept(self) -> Vec<T> {
+        self.kept
+    }
+}
+
+/// A choice among the sentences that training could use, made as they pass.
+pub(crate) enum Selection {
+    /// The first so many.
+    First { wanted: u64, taken: u64 },
+    /// Those at these positions, ascending.
+    At { positions: Vec<u64>, next: usize, position: u64 },
+}
+
+impl Selection {
+    pub(crate) fn first(wanted: u64) -> Selection {
+        Selection::First { wanted, taken: 0 }
+    }
+
+    pub(crate) fn at(mut positions: Vec<u64>) -> Selection {
+        positions.sort_unstable();
+        Selection::At { positions, next: 0, position: 0 }
+    }
+
+    /// Whether nothing more will be taken.
+    pub(crate) fn is_complete(&self) -> bool {
+        match self {
+            Selection::First { wanted, taken } => taken >= wanted,
+            Selection::At { positions, next, .. } => *next >= positions.len(),
+        }
+    }
+
+    /// The chosen sentences of `batch`.
+    pub(crate) fn select(&mut self, batch: &Batch, filter: &mut SentenceFilter) -> Result<Batch, TrainError> {
+        let mut selected = Batch::texts();
+        filter.for_each_used(batch, |sentence, count| {
+            if self.takes_next() {
+                selected.push(sentence, count);
+            }
+            Ok(if self.is_complete() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+        Ok(selected)
+    }
+
+    fn takes_next(&mut self) -> bool {
+        if self.is_complete() {
+            return false;
+        }
+        match self {
+            Selection::First { taken, .. } => {
+                *taken += 1;
+                true
+            }
+            Selection::At { positions, next, position } => {
+                let takes = positions[*next] == *position;
+                *next += usize::from(takes);
+                *position += 1;
+                takes
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Reservoir;
+
+    #[test]
+    fn every_item_is_equally_likely() {
+        let mut kept = [0u32; 20];
+        for seed in 0..20_000 {
+            let mut reservoir = Reservoir::new(5, seed);
+            for item in 0..20usize {
+                reservoir.offer(|| item);
+            }
+            for item in reservoir.into_kept() {
+                kept[item] += 1;
+            }
+        }
+        assert!(kept.iter().all(|n| (4_700..5_300).contains(n)), "{kept:?}");
+    }
+
+    #[test]
+    fn few_items_are_all_kept_in_order() {
+        let mut reservoir = Reservoir::new(5, 1);
+        (0..4).for_each(|item| reservoir.offer(|| item));
+        assert_eq!(reservoir.offered(), 4);
+        assert_eq!(reservoir.into_kept(), [0, 1, 2, 3]);
+    }
+}

@@ -1,0 +1,348 @@
+//! Which strings may be pieces, and where text can be cut because no piece crosses.
+//!
+//! A piece is valid if it is no longer than `max_sentencepiece_length`, keeps to one script, has
+//! whitespace only where the options allow it, and so on ([`SplitRules::is_valid_piece`] in the tests is
+//! the rule in plain words). Training asks this of every pair of symbols that it sees, so a symbol carries
+//! a [`Shape`]: the few facts about its text that decide whether it may grow, which join in constant time.
+//!
+//! Two neighbouring characters that no valid piece can contain are a seam ([`SplitRules::is_seam`]).
+//! Text is cut at its seams before it is counted. That is exact, since no merge ever crosses a seam, and
+//! it pays twice: "word," and "word" count as one, and whitespace splitting needs no code of its own.
+//!
+//! As in the reference, Hiragana, Katakana and U+30FC are Han; an inherited script and the whitespace mark
+//! take whatever script stands before them; and with `split_by_number=false` a digit joins any scripts.
+
+use crate::script::{Script, script_of};
+use crate::text::{BOUNDARY_MARK, UNKNOWN_MARK, WHITESPACE_MARK};
+use crate::train::options::TrainOptions;
+
+/// The options that decide what a piece may be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SplitRules {
+    max_length: u16,
+    one_script: bool,
+    digits_have_script: bool,
+    lone_digits: bool,
+    whitespace_splits: bool,
+    whitespace_is_suffix: bool,
+    whitespace_runs: bool,
+}
+
+/// What a text does to the script of the piece that it becomes part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ScriptRun {
+    /// Takes the script before it: whitespace marks and inherited characters.
+    Transparent,
+    /// Goes with every script.
+    Any,
+    Of(Script),
+}
+
+impl ScriptRun {
+    fn conflicts(self, right: ScriptRun) -> bool {
+        matches!((self, right), (ScriptRun::Of(a), ScriptRun::Of(b)) if a != b)
+    }
+}
+
+/// Where a text has whitespace marks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Whitespace {
+    first: bool,
+    last: bool,
+    after_first: bool,
+    before_last: bool,
+    everywhere: bool,
+}
+
+/// What has to be known of a symbol's text to tell whether it may join another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shape {
+    length: u16,
+    lead: ScriptRun,
+    trail: ScriptRun,
+    whitespace: Whitespace,
+    is_digit: bool,
+}
+
+impl Shape {
+    /// Length in characters.
+    pub(crate) fn length(&self) -> u16 {
+        self.length
+    }
+}
+
+/// Whether a character stands between pieces and is never part of a longer one.
+pub(crate) fn is_breaking(c: char) -> bool {
+    matches!(c, UNKNOWN_MARK | BOUNDARY_MARK | '\0' | ' ')
+}
+
+/// The digits of `split_digits` and `split_by_number`: ASCII and full-width.
+fn is_digit(c: char) -> bool {
+    matches!(c, '0'..='9' | '\u{ff10}'..='\u{ff19}')
+}
+
+impl SplitRules {
+    pub(crate) fn new(options: &TrainOptions) -> SplitRules {
+        SplitRules {
+            max_length: u16::try_from(options.max_sentencepiece_length).unwrap_or(u16::MAX),
+            one_script: options.split_by_unicode_script,
+            digits_have_script: options.split_by_number,
+            lone_digits: options.split_digits,
+            whitespace_splits: options.split_by_whitespace,
+            whitespace_is_suffix: options.treat_whitespace_as_suffix,
+            whitespace_runs: options.allow_whitespace_only_pieces,
+        }
+    }
+
+    /// The shape of a single character that may be part of longer pieces, or `None`.
+    pub(crate) fn shape_of(&self, c: char) -> Option<Shape> {
+        if is_breaking(c) {
+            return None;
+        }
+        let run = self.script_run(c);
+        let is_mark = c == WHITESPACE_MARK;
+        let whitespace =
+            Whitespace { first: is_mark, last: is_mark, after_first: false, before_last: false, everywhere: is_mark };
+        Some(Shape { length: 1, lead: run, trail: run, whitespace, is_digit: is_digit(c) })
+    }
+
+    fn script_run(&self, c: char) -> ScriptRun {
+        if c == WHITESPACE_MARK || !self.one_script {
+            return ScriptRun::Transparent;
+        }
+        let script = script_of(c);
+        if matches!(script, Script::HIRAGANA | Script::KATAKANA) || c == '\u{30fc}' {
+            return ScriptRun::Of(Script::HAN);
+        }
+        if is_digit(c) && !self.digits_have_script {
+            return ScriptRun::Any;
+        }
+        if script == Script::INHERITED { ScriptRun::Transparent } else { ScriptRun::Of(script) }
+    }
+
+    /// The shape of `left` and `right` together, or `None` if together they are no valid piece. Both
+    /// have to be valid by themselves. Cost: constant.
+    pub(crate) fn join(&self, left: &Shape, right: &Shape) -> Option<Shape> {
+        let length = left.length.saturating_add(right.length);
+        let joined = Shape {
+            length,
+            lead: if left.lead == ScriptRun::Transparent { right.lead } else { left.lead },
+            trail: if right.trail == ScriptRun::Transparent { left.trail } else { right.trail },
+            whitespace: Whitespace {
+                first: left.whitespace.first,
+                last: right.whitespace.last,
+                after_first: left.whitespace.after_first || right.whitespace.first || right.whitespace.after_first,
+                before_last: left.whitespace.last || left.whitespace.before_last || right.whitespace.before_last,
+                everywhere: left.whitespace.everywhere && right.whitespace.everywhere,
+            },
+            is_digit: false,
+        };
+        let valid = length <= self.max_length
+            && !(self.lone_digits && (left.is_digit || right.is_digit))
+            && !left.trail.conflicts(right.lead)
+            && self.allows_whitespace(&joined.whitespace);
+        valid.then_some(joined)
+    }
+
+    /// Whether a text of two or more characters may have its whitespace where it has it.
+    fn allows_whitespace(&self, whitespace: &Whitespace) -> bool {
+        if self.whitespace_runs && whitespace.everywhere {
+            return true;
+        }
+        !match (self.whitespace_is_suffix, self.whitespace_splits) {
+            (false, true) => whitespace.after_first,
+            (false, false) => whitespace.last,
+            (true, true) => whitespace.before_last,
+            (true, false) => whitespace.first,
+        }
+    }
+
+    /// Whether no valid piece, however long, has `left` directly before `right`.
+    pub(crate) fn is_seam(&self, left: &Shape, right: &Shape) -> bool {
+        self.max_length < 2
+            || (self.lone_digits && (left.is_digit || right.is_digit))
+            || left.trail.conflicts(right.lead)
+            || (self.whitespace_splits && self.is_whitespace_seam(left, right))
+    }
+
+    fn is_whitespace_seam(&self, left: &Shape, right: &Shape) -> bool {
+        let (left, right) = (left.whitespace.everywhere, right.whitespace.everywhere);
+        if left && right {
+            return !self.whitespace_runs;
+        }
+        if self.whitespace_is_suffix { left } else { right }
+    }
+}
+
+/// Cuts normalized text at its seams and at breaking characters, remembering the shape of each character
+/// that it has met.
+pub(crate) struct Segmenter {
+    rules: SplitRules,
+    /// By code point; shapes are looked up once for each distinct character.
+    known: Vec<Known>,
+    shapes: Vec<Shape>,
+}
+
+/// What a [`Segmenter`] knows of a code point: nothing, that it breaks, or its class. Characters of one
+/// class have equal shapes.
+type Known = u16;
+const UNSEEN: Known = 0;
+const BREAKING: Known = 1;
+const FIRST_CLASS: Known = 2;
+
+impl Segmenter {
+    pub(crate) fn new(rules: SplitRules) -> Segmenter {
+        // Zeroed pages that are never touched are never allocated.
+        Segmenter { rules, known: vec![UNSEEN; 0x11_0000], shapes: Vec::new() }
+    }
+
+    /// Hands every maximal stretch of `text` without a seam to `emit`, in order; breaking characters
+    /// come alone. The stretches together are `text`. Cost: linear.
+    pub(crate) fn cut<'t>(&mut self, text: &'t str, mut emit: impl FnMut(&'t str)) {
+        let mut start = 0;
+        let mut left = BREAKING;
+        for (at, c) in text.char_indices() {
+            let right = self.class_of(c);
+            if at > start && self.is_cut(left, right) {
+                emit(&text[start..at]);
+                start = at;
+            }
+            left = right;
+        }
+        if start < text.len() {
+            emit(&text[start..]);
+        }
+    }
+
+    fn class_of(&mut self, c: char) -> Known {
+        match self.known[c as usize] {
+            UNSEEN => self.meet(c),
+            known => known,
+        }
+    }
+
+    #[cold]
+    fn meet(&mut self, c: char) -> Known {
+        let known = self.rules.shape_of(c).map_or(BREAKING, |shape| {
+            let class = self.shapes.iter().position(|known| *known == shape).unwrap_or_else(|| {
+                self.shapes.push(shape);
+                self.shapes.len() - 1
+            });
+            // At most one class for each script and a few more.
+            Known::try_from(class).map_or(BREAKING, |class| FIRST_CLASS + class)
+        });
+        self.known[c as usize] = known;
+        known
+    }
+
+    fn is_cut(&self, left: Known, right: Known) -> bool {
+        if left < FIRST_CLASS || right < FIRST_CLASS {
+            return true;
+        }
+        let [left, right] = [left, right].map(|class| &self.shapes[usize::from(class - FIRST_CLASS)]);
+        self.rules.is_seam(left, right)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    impl SplitRules {
+        /// The rule in plain words, over the whole text.
+        fn is_valid_piece(&self, text: &str) -> bool {
+            let chars: Vec<char> = text.chars().collect();
+            let last = chars.len() - 1;
+            let all_marks = chars.iter().all(|c| *c == WHITESPACE_MARK);
+            let mut script_before = None;
+            for (at, &c) in chars.iter().enumerate() {
+                if is_breaking(c) || (self.lone_digits && is_digit(c) && last > 0) {
+                    return false;
+                }
+                if c == WHITESPACE_MARK {
+                    let misplaced = match (self.whitespace_is_suffix, self.whitespace_splits) {
+                        (false, true) => at > 0,
+                        (false, false) => at > 0 && at == last,
+                        (true, true) => at < last,
+                        (true, false) => at < last && at == 0,
+                    };
+                    if misplaced && !(self.whitespace_runs && all_marks) {
+                        return false;
+                    }
+                    continue;
+                }
+                let script = match script_of(c) {
+                    _ if is_digit(c) && !self.digits_have_script => None,
+                    _ if c == '\u{30fc}' => Some(Script::HAN),
+                    Script::HIRAGANA | Script::KATAKANA => Some(Script::HAN),
+                    Script::INHERITED => script_before,
+                    script => Some(script),
+                };
+                if self.one_script && script.is_some() && script_before.is_some() && script != script_before {
+                    return false;
+                }
+                script_before = script;
+            }
+            chars.len() <= usize::from(self.max_length)
+        }
+    }
+
+    fn any_rules() -> impl Strategy<Value = SplitRules> {
+        (2u16..9, any::<[bool; 6]>()).prop_map(|(max_length, flags)| SplitRules {
+            max_length,
+            one_script: flags[0],
+            digits_have_script: flags[1],
+            lone_digits: flags[2],
+            whitespace_splits: flags[3],
+            whitespace_is_suffix: flags[4],
+            whitespace_runs: flags[5],
+        })
+    }
+
+    const ALPHABET: &str = "[ab\u{431}1\u{ff12}\u{2581}\u{301}\u{3042}\u{30a2}\u{30fc}\u{4e00},\u{1f}]";
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn joined_shapes_know_valid_pieces(rules in any_rules(), text in ALPHABET.to_owned() + "{2,8}", cut in 1usize..8) {
+            let chars: Vec<char> = text.chars().collect();
+            let cut = cut.min(chars.len() - 1);
+            let shape_of_part = |part: &[char]| {
+                let mut shape = rules.shape_of(part[0])?;
+                for c in &part[1..] {
+                    shape = rules.join(&shape, &rules.shape_of(*c)?)?;
+                }
+                Some(shape)
+            };
+            if let (Some(left), Some(right)) = (shape_of_part(&chars[..cut]), shape_of_part(&chars[cut..])) {
+                prop_assert_eq!(rules.join(&left, &right).is_some(), rules.is_valid_piece(&text));
+                prop_assert!(!(rules.is_seam(&left, &right) && rules.is_valid_piece(&text)));
+            }
+        }
+
+        #[test]
+        fn no_valid_piece_crosses_a_cut(rules in any_rules(), text in ALPHABET.to_owned() + "{0,12}") {
+            let mut parts = Vec::new();
+            Segmenter::new(rules).cut(&text, |part| parts.push(part));
+            prop_assert_eq!(parts.concat(), text.clone());
+            let mut cuts: Vec<usize> = Vec::new();
+            let mut end = 0;
+            for part in parts {
+                end += part.len();
+                cuts.push(end);
+            }
+            let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+            for (i, &from) in ends.iter().enumerate() {
+                for &to in &ends[i + 1..] {
+                    let piece = &text[from..to];
+                    if piece.chars().count() > 1 && rules.is_valid_piece(piece) {
+                        prop_assert!(!cuts.iter().any(|cut| from < *cut && *cut < to), "{piece:?} is cut");
+                    }
+                }
+            }
+        }
+    }
+}
