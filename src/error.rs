@@ -163,7 +163,7 @@ pub enum TrainError {
         what: &'static str,
     },
     /// The observer stopped the run.
-    #[error("stopped")]
+    #[error("stopped; no file was changed")]
     Cancelled,
     /// The operating system did not give the threads that were asked for.
     #[error("num_threads: cannot start threads: {source}")]

@@ -18,7 +18,7 @@ mod train;
 
 pub use error::{ModelError, OptionError, TrainError, WriteError};
 pub use model::{Model, Piece};
-pub use output::write_files;
+pub use output::{check_writable, write_files};
 pub use piece::{PieceId, PieceKind};
 pub use train::{
     Corpus, Event, ModelType, Observer, OptionInfo, OptionKind, RETIRED_OPTIONS, Recorded, SentenceCounts, Stage,

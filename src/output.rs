@@ -22,6 +22,14 @@ pub fn write_files(files: &[(&Path, &[u8])]) -> Result<(), WriteError> {
     pending?.into_iter().try_for_each(PendingFile::commit)
 }
 
+/// Tells whether a file could be written at `path`, without touching what is there.
+///
+/// # Errors
+/// As writing would fail, but for a disk that is full by then.
+pub fn check_writable(path: &Path) -> Result<(), WriteError> {
+    PendingFile::create(path, b"").map(drop)
+}
+
 /// A file that is written but not yet in its place. Dropping it leaves no trace.
 #[derive(Debug)]
 pub(crate) struct PendingFile {

@@ -50,13 +50,16 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
     let stop = stop_on_signal();
     let mut progress = Progress::new(&talk, stop);
     let trainer = Trainer::new(options)?;
+    let [model_path, vocab_path] = output_paths(&trainer.options().model_prefix);
+    spiece::check_writable(&model_path)?;
+    spiece::check_writable(&vocab_path)?;
     let corpus = Corpus::files(&trainer.options().input);
     let trained = trainer.train_observed(corpus, &mut progress);
     progress.finish();
     let (model, summary) = trained?;
-    let prefix = &trainer.options().model_prefix;
-    let written = save(&model, prefix, trainer.options().vocabulary_output_piece_score)?;
-    progress.summarize(&summary, &written);
+    let vocab = model.to_vocab(trainer.options().vocabulary_output_piece_score);
+    spiece::write_files(&[(&model_path, &model.to_bytes()), (&vocab_path, &vocab)])?;
+    progress.summarize(&summary, &[model_path, vocab_path]);
     Ok(())
 }
 
@@ -103,16 +106,13 @@ fn lines_of_flag(matches: &ArgMatches, name: &str) -> Result<Option<Vec<String>>
     Ok(Some(lines))
 }
 
-/// Writes both files, so that either both are new or none is.
-fn save(model: &spiece::Model, prefix: &str, with_scores: bool) -> Result<[PathBuf; 2], Failure> {
-    let path = |ending: &str| {
+/// PREFIX.model and PREFIX.vocab.
+fn output_paths(prefix: &str) -> [PathBuf; 2] {
+    [".model", ".vocab"].map(|ending| {
         let mut path = OsString::from(prefix);
         path.push(ending);
         PathBuf::from(path)
-    };
-    let paths = [path(".model"), path(".vocab")];
-    spiece::write_files(&[(&paths[0], &model.to_bytes()), (&paths[1], &model.to_vocab(with_scores))])?;
-    Ok(paths)
+    })
 }
 
 /// A flag that Ctrl-C and the polite signals raise, so that training ends without leaving anything behind.

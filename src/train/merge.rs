@@ -5,8 +5,10 @@
 //!
 //! * Every occurrence of a pair counts, overlapping ones too ("aaa" has two of "aa"); places are merged
 //!   from left to right.
-//! * A text becomes a piece once. A pair whose text was made before, from other parts, is given up when
-//!   its turn comes, and its occurrences stay as they are.
+//! * A text becomes a piece once. While pairs occur, this takes no test: two pairs of one text never occur
+//!   at the same time. The symbols inside a stretch of text never reached across its ends, or they would
+//!   still, so what the stretch consists of is the same everywhere; and once it is one symbol in one place
+//!   it is in all.
 //! * When no pair occurs any more, pairs that once did still become pieces, shortest first.
 //!
 //! Cost: each merge looks at the words in which the pair occurs, so the whole is linear in the text of
@@ -23,14 +25,21 @@ use crate::train::sequences::{Rewrite, Sequences};
 use crate::train::split::SplitRules;
 use crate::train::symbols::{Symbol, Symbols};
 
-/// Where the first floor lies: a pair is worth watching if it occurs at least this fraction as often as
-/// the average of the pairs to merge would. Lower, and memory goes to pairs that never merge; higher, and
-/// the index is built again. Measured on corpora of 20 to 500 MB in several languages.
-const FLOOR_SHARE: u64 = 64;
-/// How far the floor falls when it has to.
-const FLOOR_STEP: u64 = 16;
-/// A pair in at least so many blocks is merged on two threads.
-const PARALLEL_BLOCKS: usize = 4096;
+/// What decides how the work is done, but not what comes out.
+#[derive(Debug, Clone, Copy)]
+struct Tuning {
+    /// Where the first floor lies: a pair is worth watching if it occurs at least this fraction as often
+    /// as the average of the pairs to merge would. Lower, and memory goes to pairs that never merge;
+    /// higher, and the index is built again.
+    floor_share: u64,
+    /// How far the floor falls when it has to.
+    floor_step: u64,
+    /// A pair in at least so many blocks is merged on two threads.
+    parallel_blocks: usize,
+}
+
+/// Measured on corpora of 20 to 500 MB in several languages.
+const TUNING: Tuning = Tuning { floor_share: 64, floor_step: 16, parallel_blocks: 4096 };
 
 /// A piece made by merging, and how often its pair occurred.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,10 +60,10 @@ pub(crate) struct Merger<'a> {
     queue: Queue,
     neighbours: Neighbours,
     far_neighbours: Neighbours,
-    made: Texts,
     merges: Vec<Merge>,
     /// The texts of all pairs that ever occurred, if they are wanted.
     seen: Option<Texts>,
+    tuning: Tuning,
 }
 
 /// Is told about each merge; an error stops the merging.
@@ -77,9 +86,9 @@ impl<'a> Merger<'a> {
             queue: Queue::default(),
             neighbours: Neighbours::default(),
             far_neighbours: Neighbours::default(),
-            made: Texts::default(),
             merges: Vec::new(),
             seen: None,
+            tuning: TUNING,
         }
     }
 
@@ -99,7 +108,6 @@ impl<'a> Merger<'a> {
     fn start_over(&mut self) {
         self.sequences.split_symbols(&self.symbols);
         self.symbols.keep_characters();
-        self.made.clear();
         self.merges.clear();
         self.seen = Some(Texts::default());
     }
@@ -112,9 +120,8 @@ impl<'a> Merger<'a> {
             while self.merges.len() < wanted
                 && let Some(best) = self.queue.pop(floor, |pair| self.pairs.count(pair))
             {
-                if self.take(best)? {
-                    on_merge(&self.merges)?;
-                }
+                self.take(best)?;
+                on_merge(&self.merges)?;
             }
         }
         Ok(())
@@ -128,9 +135,9 @@ impl<'a> Merger<'a> {
         let floor = if last_floor == u64::MAX {
             self.note_seen(&tallies);
             let wanted = u64::try_from(wanted).unwrap_or(u64::MAX);
-            tallies.total() / wanted.saturating_mul(FLOOR_SHARE)
+            tallies.total() / wanted.saturating_mul(self.tuning.floor_share)
         } else {
-            (last_floor / FLOOR_STEP).min(tallies.highest())
+            (last_floor / self.tuning.floor_step).min(tallies.highest())
         };
         let floor = floor.max(1);
         let (pairs, candidates) = Pairs::build(&self.sequences, &self.symbols, self.rules, tallies, floor)?;
@@ -138,17 +145,11 @@ impl<'a> Merger<'a> {
         Ok(floor)
     }
 
-    /// Merges the candidate everywhere, unless its text is a piece already.
-    fn take(&mut self, candidate: Candidate) -> Result<bool, TrainError> {
+    /// Merges the candidate everywhere.
+    fn take(&mut self, candidate: Candidate) -> Result<(), TrainError> {
         let blocks = self.pairs.remove(&candidate);
-        if !self.made.insert(candidate.text.clone()) {
-            return Ok(false);
-        }
         let (left, right) = candidate.symbols;
-        let Some(shape) = self.rules.join(self.symbols.shape(left), self.symbols.shape(right)) else {
-            return Ok(false);
-        };
-        let merged = self.symbols.join(left, right, shape)?;
+        let merged = self.symbols.join(left, right, candidate.shape)?;
         let rewrite =
             Rewrite { left: (left, self.symbols.length(left)), right: (right, self.symbols.length(right)), merged };
         self.rewrite(&rewrite, &blocks);
@@ -156,7 +157,7 @@ impl<'a> Merger<'a> {
         self.update_old_pairs(&rewrite);
         self.add_new_pairs(&rewrite)?;
         self.merges.push(Merge { text: candidate.text, count: candidate.count });
-        Ok(true)
+        Ok(())
     }
 
     /// Merges the pair in all `blocks` and gathers its neighbours.
@@ -164,7 +165,7 @@ impl<'a> Merger<'a> {
         let symbols = self.symbols.len();
         self.neighbours.reset(symbols);
         let near = &mut self.neighbours;
-        if blocks.len() < PARALLEL_BLOCKS || self.pool.current_num_threads() < 2 {
+        if blocks.len() < self.tuning.parallel_blocks || self.pool.current_num_threads() < 2 {
             self.sequences.whole().rewrite(rewrite, blocks, |found| near.add(found));
             return;
         }
@@ -217,14 +218,14 @@ impl<'a> Merger<'a> {
         if count < self.pairs.floor() && self.seen.is_none() {
             return Ok(());
         }
-        if self.rules.join(self.symbols.shape(left), self.symbols.shape(right)).is_none() {
+        let Some(shape) = self.rules.join(self.symbols.shape(left), self.symbols.shape(right)) else {
             return Ok(());
-        }
+        };
         if let Some(seen) = &mut self.seen {
             seen.insert(self.symbols.joined_text(left, right));
         }
         if count >= self.pairs.floor() {
-            let candidate = self.pairs.insert(&self.symbols, left, right, count, Vec::with_capacity(places))?;
+            let candidate = self.pairs.insert(&self.symbols, (left, right), shape, count, places)?;
             self.queue.push(candidate);
         }
         Ok(())
@@ -251,10 +252,139 @@ impl<'a> Merger<'a> {
 
     /// Adds pieces of count 0: pairs that occurred at some time and whose text is no piece yet.
     fn add_vanished(&mut self, wanted: usize) {
-        let seen = self.seen.take().unwrap_or_default();
-        let mut vanished: Vec<Box<str>> = seen.into_iter().filter(|text| !self.made.contains(text)).collect();
+        let mut seen = self.seen.take().unwrap_or_default();
+        for merge in &self.merges {
+            seen.remove(&merge.text);
+        }
+        let mut vanished: Vec<Box<str>> = seen.into_iter().collect();
         vanished.sort_unstable_by(|a, b| (a.chars().count(), a).cmp(&(b.chars().count(), b)));
         vanished.truncate(wanted - self.merges.len());
         self.merges.extend(vanished.into_iter().map(|text| Merge { text, count: 0 }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use foldhash::fast::FixedState;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::train::alphabet::{Alphabet, CharacterCounts};
+    use crate::train::counts::ShardedCounts;
+    use crate::train::options::TrainOptions;
+
+    /// A word as its symbols, and its count.
+    type Word = (Vec<String>, u64);
+
+    /// Merges by recounting everything before each merge.
+    fn slow_merges(words: &BTreeMap<String, u64>, rules: &SplitRules, wanted: usize) -> Vec<(String, u64)> {
+        let mut words: Vec<Word> =
+            words.iter().map(|(word, count)| (word.chars().map(String::from).collect(), *count)).collect();
+        let mut seen: BTreeSet<(String, String)> = BTreeSet::new();
+        words.iter().for_each(|word| note_pairs(word, &mut seen));
+        let mut merges: Vec<(String, u64)> = Vec::new();
+        while merges.len() < wanted {
+            let is_new = |text: &String| !merges.iter().any(|(made, _)| made == text);
+            let best = seen
+                .iter()
+                .map(|(left, right)| ((left, right), format!("{left}{right}")))
+                .filter(|(_, text)| is_new(text) && rules.is_valid_piece(text))
+                .map(|(pair, text)| (count_of(pair, &words), pair, text))
+                .max_by(|(a_count, _, a), (b_count, _, b)| {
+                    let key =
+                        |count: &u64, text: &String| (*count, std::cmp::Reverse((text.chars().count(), text.clone())));
+                    key(a_count, a).cmp(&key(b_count, b))
+                });
+            let Some((count, (left, right), text)) = best else { break };
+            let (left, right) = (left.clone(), right.clone());
+            merges.push((text, count));
+            words.iter_mut().for_each(|word| merge_in(word, &left, &right, &mut seen));
+        }
+        merges
+    }
+
+    fn note_pairs((symbols, _): &Word, seen: &mut BTreeSet<(String, String)>) {
+        seen.extend(symbols.windows(2).map(|pair| (pair[0].clone(), pair[1].clone())));
+    }
+
+    fn count_of((left, right): (&String, &String), words: &[Word]) -> u64 {
+        let places =
+            |symbols: &[String]| symbols.windows(2).filter(|pair| pair[0] == *left && pair[1] == *right).count();
+        words.iter().map(|(symbols, count)| count * places(symbols) as u64).sum()
+    }
+
+    fn merge_in(word: &mut Word, left: &str, right: &str, seen: &mut BTreeSet<(String, String)>) {
+        let mut at = 0;
+        while at + 1 < word.0.len() {
+            if word.0[at] == left && word.0[at + 1] == right {
+                word.0[at] = format!("{left}{right}");
+                word.0.remove(at + 1);
+                note_pairs(word, seen);
+            }
+            at += 1;
+        }
+    }
+
+    fn fast_merges(
+        words: &BTreeMap<String, u64>,
+        rules: &SplitRules,
+        wanted: usize,
+        tuning: Tuning,
+        threads: usize,
+    ) -> Vec<(String, u64)> {
+        let mut table = ShardedCounts::new(FixedState::default());
+        for (word, count) in words {
+            table.add(word.as_bytes(), *count).unwrap();
+        }
+        let alphabet = Alphabet::all(&CharacterCounts::of(&table).unwrap());
+        let symbols = Symbols::new(&alphabet, rules);
+        let sequences = Sequences::new(table, &symbols).unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let mut merger = Merger::new(rules, &pool, symbols, sequences);
+        merger.tuning = tuning;
+        let merges = merger.run(wanted, &mut |_| Ok(())).unwrap();
+        merges.into_iter().map(|merge| (merge.text.into_string(), merge.count)).collect()
+    }
+
+    fn any_tuning() -> impl Strategy<Value = Tuning> {
+        (1u64..70, 2u64..20, 0usize..4).prop_map(|(floor_share, floor_step, parallel_blocks)| Tuning {
+            floor_share,
+            floor_step,
+            parallel_blocks,
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(250))]
+
+        #[test]
+        fn merges_are_those_of_recounting(
+            words in proptest::collection::btree_map("[ab]{1,9}|[a-d]{1,12}|(ab|a){2,6}|a{1,9}", 1u64..5, 1..12),
+            max_length in 2..9,
+            wanted in 0usize..60,
+            tuning in any_tuning(),
+            threads in 1usize..3,
+        ) {
+            let mut options = TrainOptions::default();
+            options.max_sentencepiece_length = max_length;
+            let rules = SplitRules::new(&options);
+            let slow = slow_merges(&words, &rules, wanted);
+            prop_assert_eq!(fast_merges(&words, &rules, wanted, tuning, threads), slow);
+        }
+    }
+
+    #[test]
+    fn long_words_are_merged_across_blocks() {
+        let mut options = TrainOptions::default();
+        options.max_sentencepiece_length = 300;
+        let rules = SplitRules::new(&options);
+        let word = |unit: &str, length: usize| unit.chars().cycle().take(length).collect::<String>();
+        let words = BTreeMap::from([(word("ab", 700), 3), (word("abc", 500), 2), (word("a", 400), 1)]);
+        let slow = slow_merges(&words, &rules, 40);
+        assert!(slow.iter().any(|(text, _)| text.len() > 128));
+        assert_eq!(fast_merges(&words, &rules, 40, TUNING, 1), slow);
+        assert_eq!(fast_merges(&words, &rules, 40, Tuning { parallel_blocks: 0, ..TUNING }, 2), slow);
     }
 }

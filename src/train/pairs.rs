@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use crate::error::TrainError;
 use crate::train::queue::Candidate;
 use crate::train::sequences::Sequences;
-use crate::train::split::SplitRules;
+use crate::train::split::{Shape, SplitRules};
 use crate::train::symbols::{Symbol, Symbols};
 
 /// One pair.
@@ -119,9 +119,10 @@ impl Pairs {
         let mut candidates = Vec::new();
         for (key, tally) in tallies.0 {
             let (left, right) = symbols_of(key);
-            if tally.count >= floor && rules.join(symbols.shape(left), symbols.shape(right)).is_some() {
-                let blocks = Vec::with_capacity(tally.blocks as usize);
-                candidates.push(built.insert(symbols, left, right, tally.count, blocks)?);
+            if tally.count >= floor
+                && let Some(shape) = rules.join(symbols.shape(left), symbols.shape(right))
+            {
+                candidates.push(built.insert(symbols, (left, right), shape, tally.count, tally.blocks as usize)?);
             }
         }
         sequences.for_each_pair(symbols, 0..sequences.blocks(), |block, _, left, right| {
@@ -130,23 +131,23 @@ impl Pairs {
         Ok((built, candidates))
     }
 
-    /// Adds a pair, and returns the candidate to queue for it.
+    /// Adds the pair of two symbols, which together have the shape `shape`; it occurs `count` times, in
+    /// at most `blocks` blocks. Returns the candidate to queue for it.
     pub(crate) fn insert(
         &mut self,
         symbols: &Symbols,
-        left: Symbol,
-        right: Symbol,
+        (left, right): (Symbol, Symbol),
+        shape: Shape,
         count: u64,
-        blocks: Vec<u32>,
+        blocks: usize,
     ) -> Result<Candidate, TrainError> {
         let Ok(pair) = u32::try_from(self.pairs.len()) else {
             return Err(TrainError::TooLarge { what: "pairs" });
         };
-        self.pairs.push(Pair { count, blocks });
+        self.pairs.push(Pair { count, blocks: Vec::with_capacity(blocks) });
         self.index.insert(key(left, right), pair);
-        let length = symbols.shape(left).length() + symbols.shape(right).length();
         let text = symbols.joined_text(left, right);
-        Ok(Candidate { count, length, text, symbols: (left, right), pair })
+        Ok(Candidate { count, shape, text, symbols: (left, right), pair })
     }
 
     pub(crate) fn floor(&self) -> u64 {

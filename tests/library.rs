@@ -1,0 +1,159 @@
+//! Training through library calls: callbacks, observers, hostile counts, and the promise that nothing but
+//! the corpus and the options shows in the model.
+
+use std::ops::ControlFlow;
+
+use proptest::prelude::*;
+use spiece::{Corpus, Event, Model, Stage, TrainError, TrainOptions, Trainer};
+
+fn options(settings: &[(&str, &str)]) -> TrainOptions {
+    let mut options = TrainOptions::default();
+    for (name, value) in [("normalization_rule_name", "identity"), ("vocab_size", "60"), ("hard_vocab_limit", "false")]
+    {
+        options.set(name, value).unwrap();
+    }
+    for (name, value) in settings {
+        options.set(name, value).unwrap();
+    }
+    options
+}
+
+fn train(settings: &[(&str, &str)], lines: &[&str]) -> Result<Model, TrainError> {
+    Trainer::new(options(settings))?.train(Corpus::texts(lines))
+}
+
+fn texts(model: &Model) -> Vec<String> {
+    model.pieces().map(|piece| String::from_utf8(piece.text.to_vec()).unwrap()).collect()
+}
+
+const LINES: &[&str] = &["pen pineapple apple pen", "an apple a day", "apple-pen"];
+
+#[test]
+fn a_pretokenizer_is_a_delimiter_with_a_mind_of_its_own() {
+    let split = |sentence: &str| sentence.split_inclusive('p').map(str::to_owned).collect();
+    let trainer = Trainer::new(options(&[])).unwrap().with_pretokenizer(split).unwrap();
+    let pretokenized = trainer.train(Corpus::texts(LINES)).unwrap();
+    let free = train(&[], LINES).unwrap();
+    assert!(texts(&free).iter().any(|piece| piece.contains("pp")));
+    let crosses = |piece: &String| piece.trim_end_matches('p').contains('p') || piece.ends_with("pp");
+    assert!(!texts(&pretokenized).iter().any(crosses), "{:?}", texts(&pretokenized));
+}
+
+#[test]
+fn chunks_have_to_add_up() {
+    let drop_last = |sentence: &str| vec![sentence.chars().skip(1).collect()];
+    let strict = Trainer::new(options(&[])).unwrap().with_pretokenizer(drop_last).unwrap();
+    assert!(matches!(strict.train(Corpus::texts(LINES)), Err(TrainError::Pretokenizer { .. })));
+    let lenient = strict.allow_inconsistent_pretokenization(true);
+    assert!(lenient.train(Corpus::texts(LINES)).is_ok());
+    let both = Trainer::new(options(&[("pretokenization_delimiter", "|")])).unwrap();
+    assert!(both.with_pretokenizer(drop_last).is_err());
+}
+
+#[test]
+fn an_observer_sees_every_stage_and_can_stop() {
+    let trainer = Trainer::new(options(&[])).unwrap();
+    let mut stages = Vec::new();
+    let mut last_bytes = 0;
+    let mut watch = |event: Event<'_>| {
+        match event {
+            Event::Started(stage) => stages.push(stage),
+            Event::Read { bytes, .. } => last_bytes = bytes,
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    };
+    let (model, summary) = trainer.train_observed(Corpus::texts(LINES), &mut watch).unwrap();
+    assert_eq!(stages, [Stage::Reading, Stage::Characters, Stage::Merging, Stage::Assembling]);
+    assert_eq!(last_bytes, LINES.iter().map(|line| line.len() as u64).sum::<u64>());
+    assert_eq!((summary.pieces, summary.sentences.used), (model.len(), 3));
+
+    for stop_at in [Stage::Reading, Stage::Merging] {
+        let mut stop = |event: Event<'_>| match event {
+            Event::Started(stage) if stage == stop_at => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        };
+        let stopped = trainer.train_observed(Corpus::texts(LINES), &mut stop);
+        assert!(matches!(stopped, Err(TrainError::Cancelled)));
+    }
+}
+
+#[test]
+fn counts_never_wrap() {
+    let huge = [("ab", 1u64 << 62), ("abc", 1 << 62)];
+    let trainer = Trainer::new(options(&[])).unwrap();
+    assert!(matches!(trainer.train(Corpus::counted_texts(huge)), Err(TrainError::TooLarge { .. })));
+    let most = [("ab", u64::MAX), ("ab", u64::MAX)];
+    assert!(matches!(trainer.train(Corpus::counted_texts(most)), Err(TrainError::TooLarge { .. })));
+    let large = [("ab", 1u64 << 60), ("c", 1)];
+    assert!(texts(&trainer.train(Corpus::counted_texts(large)).unwrap()).contains(&"\u{2581}ab".to_owned()));
+    assert!(trainer.train(Corpus::counted_texts([("ab", 0)])).is_err());
+}
+
+#[test]
+fn a_vocabulary_too_small_is_refused_with_the_figures() {
+    let Err(TrainError::VocabularyTooSmall { vocab_size, meta_pieces, characters }) =
+        train(&[("vocab_size", "10"), ("character_coverage", "1.0")], LINES)
+    else {
+        panic!("not refused")
+    };
+    assert_eq!((vocab_size, meta_pieces, characters), (10, 3, 10));
+    // What cannot fit whatever the corpus is refused before there is one.
+    assert!(Trainer::new(options(&[("vocab_size", "200"), ("byte_fallback", "true")])).is_err());
+}
+
+#[test]
+fn too_large_a_vocabulary_is_told_the_largest() {
+    let settings = [("vocab_size", "5000"), ("hard_vocab_limit", "true")];
+    let Err(TrainError::VocabularyTooLarge { largest, .. }) = train(&settings, LINES) else { panic!("not refused") };
+    let largest_fits = [("vocab_size", largest.to_string()), ("hard_vocab_limit", "true".to_owned())];
+    let largest_fits: Vec<(&str, &str)> = largest_fits.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    assert_eq!(train(&largest_fits, LINES).unwrap().len(), largest);
+}
+
+fn any_line() -> impl Strategy<Value = String> {
+    "([a-c]{1,6}|[\u{3042}-\u{3046}]{1,4}|[0-9 \u{3000}\u{2581}.]{1,4}|\\PC{1,3}| ){0,12}"
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn only_corpus_and_options_show(
+        lines in proptest::collection::vec(any_line(), 1..40),
+        flags in any::<[bool; 8]>(),
+        cut in 0usize..40,
+    ) {
+        let flag = |at: usize| if flags[at] { "true" } else { "false" };
+        let settings = [
+            ("normalization_rule_name", if flags[0] { "nmt_nfkc" } else { "identity" }),
+            ("remove_extra_whitespaces", flag(1)),
+            ("add_dummy_prefix", flag(2)),
+            ("split_by_whitespace", flag(3)),
+            ("allow_whitespace_only_pieces", flag(4)),
+            ("treat_whitespace_as_suffix", flag(5)),
+            ("split_digits", flag(6)),
+            ("user_defined_symbols", if flags[7] { "ab" } else { "\u{2581}a" }),
+            ("vocab_size", "300"),
+        ];
+        let train = |threads: &str, corpus: Corpus<'_>| {
+            let mut settings = settings.to_vec();
+            settings.push(("num_threads", threads));
+            Trainer::new(options(&settings)).unwrap().train(corpus).map(|model| model.to_vocab(true))
+        };
+        let Ok(expected) = train("1", Corpus::texts(&lines)) else { return Ok(()) };
+        let text = lines.iter().map(|line| line.clone() + "\n").collect::<String>();
+        prop_assert_eq!(&train("2", Corpus::texts(&lines)).unwrap(), &expected);
+        prop_assert_eq!(&train("64", Corpus::reader(text.as_bytes())).unwrap(), &expected);
+        prop_assert_eq!(&train("7", Corpus::texts(lines.iter().rev())).unwrap(), &expected);
+        let folder = tempfile::tempdir().unwrap();
+        let paths = ["a", "b"].map(|name| folder.path().join(name));
+        let cut = cut.min(lines.len() - 1).max(1).min(lines.len());
+        std::fs::write(&paths[0], lines[..cut].join("\n")).unwrap();
+        std::fs::write(&paths[1], lines[cut..].join("\n")).unwrap();
+        // An empty first file would repeat a line, by a habit of the reference.
+        if !lines[..cut].join("\n").is_empty() {
+            prop_assert_eq!(&train("3", Corpus::files(&paths)).unwrap(), &expected);
+        }
+    }
+}
