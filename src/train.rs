@@ -243,6 +243,9 @@ impl Trainer {
         })?;
         let mut counted = pool.install(|| Counted::merge(parts))?;
         counted.sentences.add(&SentenceCounts { used: 0, ..filter.counts });
+        if counted.sentences.used == 0 {
+            return Err(TrainError::NoText);
+        }
         Ok(counted)
     }
 

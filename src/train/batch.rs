@@ -68,13 +68,6 @@ impl Batch {
         }
     }
 
-    pub(crate) fn copy_last_line(&self, line: &mut Vec<u8>) {
-        let text = self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes);
-        let start = memchr::memrchr(b'\n', text).map_or(0, |newline| newline + 1);
-        line.clear();
-        line.extend_from_slice(&text[start..]);
-    }
-
     /// Calls `visit` with the place, the text and, unless the batch holds unparsed lines, the count of
     /// each sentence in turn.
     pub(crate) fn for_each<E>(

@@ -5,7 +5,8 @@
 //! newline; a carriage return is text. Names that end in `.gz` or `.zst` are decompressed on the way.
 //!
 //! One habit of the reference shows in its models and is kept: an empty file that is not the last of the
-//! list repeats the line before it.
+//! list counts as a line. It is the last line of the file before it if that one ends without a newline, and
+//! an empty line otherwise.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -179,17 +180,20 @@ impl<'a> Batches<'a> {
 
     fn next_of_files(&mut self) -> Result<Option<Batch>, TrainError> {
         loop {
-            if let Some(open) = &mut self.open {
-                if let Some(batch) = open.next_batch()? {
-                    batch.copy_last_line(&mut self.last_line);
-                    return Ok(Some(batch));
-                }
+            if let Some(open) = &mut self.open
+                && let Some(batch) = open.next_batch()?
+            {
+                return Ok(Some(batch));
             }
-            let was_empty = self.open.take().is_some_and(|open| open.is_empty());
+            let finished = self.open.take();
+            let was_empty = finished.as_ref().is_some_and(LineReader::is_empty);
+            if let Some(finished) = finished.filter(|_| !was_empty) {
+                self.last_line = finished.unended_line;
+            }
             let Source::Files(paths) = &self.source else { return Ok(None) };
             let Some(path) = paths.get(self.next_file).cloned() else { return Ok(None) };
             if was_empty {
-                // See the module page: the line before an empty file counts once more.
+                // See the module page: an empty file counts as a line.
                 return Ok(Some(self.repeat_last_line(&path)?));
             }
             self.open_file(&path)?;
@@ -232,11 +236,22 @@ struct LineReader<'a> {
     lines_before: u64,
     bytes_read: u64,
     at_end: bool,
+    /// The last line, if it ends without a newline.
+    unended_line: Vec<u8>,
 }
 
 impl<'a> LineReader<'a> {
     fn new(reader: Box<dyn Read + 'a>, path: Option<PathBuf>, line_limit: usize) -> LineReader<'a> {
-        LineReader { reader, path, line_limit, carry: Vec::new(), lines_before: 0, bytes_read: 0, at_end: false }
+        LineReader {
+            reader,
+            path,
+            line_limit,
+            carry: Vec::new(),
+            lines_before: 0,
+            bytes_read: 0,
+            at_end: false,
+            unended_line: Vec::new(),
+        }
     }
 
     fn is_empty(&self) -> bool {
@@ -260,6 +275,8 @@ impl<'a> LineReader<'a> {
             return Ok(None);
         }
         if bytes.last() != Some(&b'\n') {
+            let line = memchr::memrchr(b'\n', &bytes).map_or(0, |newline| newline + 1);
+            self.unended_line = bytes[line..].to_vec();
             bytes.push(b'\n');
         }
         Ok(Some(self.batch(bytes)))
@@ -344,16 +361,27 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_file_repeats_the_line_before_it() {
+    fn an_empty_file_counts_as_a_line() {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str, text: &str| {
             let path = folder.path().join(name);
             std::fs::write(&path, text).unwrap();
             path
         };
-        let (one, empty, two) = (file("one", "a\nb"), file("empty", ""), file("two", "c\n"));
-        let paths = [&empty, &one, &empty, &empty, &two, &empty];
-        let lines = lines_of(Corpus::files(paths), 100);
-        assert_eq!(lines, [&b""[..], b"a", b"b", b"b", b"b", b"c"]);
+        let (open, ended, empty) = (file("open", "a\nb"), file("ended", "c\n"), file("empty", ""));
+        let cases: &[(&[&PathBuf], &[&str])] = &[
+            (&[&open, &ended], &["a", "b", "c"]),
+            (&[&open, &empty, &ended], &["a", "b", "b", "c"]),
+            (&[&open, &empty, &empty, &ended], &["a", "b", "b", "b", "c"]),
+            (&[&ended, &empty, &open], &["c", "", "a", "b"]),
+            (&[&empty, &open, &empty], &["", "a", "b"]),
+            (&[&empty], &[]),
+        ];
+        for (paths, expected) in cases {
+            assert_eq!(
+                lines_of(Corpus::files(*paths), 100),
+                expected.iter().map(|line| line.as_bytes()).collect::<Vec<_>>()
+            );
+        }
     }
 }
