@@ -10,12 +10,12 @@
 //! assigned), reads Unknown as Common, and undoes the four corrections. The test
 //! compares the result at every code point.
 //!
-//! Cost: the age ranges are collected once in a process (microseconds); then a
-//! lookup is one binary search in some 650 ranges and one in the script table.
+//! Cost: the age pattern is compiled once in a process; then a lookup is one match of a single character and
+//! one binary search. Callers remember what they learn about a character.
 
 use std::sync::OnceLock;
 
-use regex_syntax::hir::{Class, HirKind};
+use regex::Regex;
 use unicode_script::{Script as UnicodeScript, UnicodeScript as _};
 
 /// A script of Unicode 9.0.
@@ -60,23 +60,10 @@ pub(crate) fn script_of(c: char) -> Script {
 
 /// Whether Unicode 9.0 had assigned `c`.
 fn is_assigned(c: char) -> bool {
-    static AGE_9: OnceLock<Box<[(char, char)]>> = OnceLock::new();
-    let ranges = AGE_9.get_or_init(assigned_ranges);
-    let after = ranges.partition_point(|&(first, _)| first <= c);
-    ranges[..after].last().is_some_and(|&(_, last)| c <= last)
-}
-
-/// The code points of age 9.0 or older: sorted, disjoint, ends included.
-fn assigned_ranges() -> Box<[(char, char)]> {
-    // The pattern is a constant that the tests parse: the empty answer is for
-    // the type checker.
-    let Ok(hir) = regex_syntax::parse(r"\p{age:9.0}") else {
-        return Box::default();
-    };
-    match hir.kind() {
-        HirKind::Class(Class::Unicode(class)) => class.iter().map(|r| (r.start(), r.end())).collect(),
-        _ => Box::default(),
-    }
+    static AGE_9: OnceLock<Option<Regex>> = OnceLock::new();
+    // The pattern is a constant that the tests compile: no pattern is for the type checker.
+    let pattern = AGE_9.get_or_init(|| Regex::new(r"^\p{age:9.0}").ok());
+    pattern.as_ref().is_some_and(|pattern| pattern.is_match(c.encode_utf8(&mut [0; 4])))
 }
 
 #[cfg(test)]
