@@ -8,11 +8,14 @@
 //!
 //! [`TrainOptions::validate`] refuses what the reference refuses, before any input is read.
 
+mod validate;
+mod value;
+
 use std::collections::BTreeSet;
 
+use self::value::OptionValue;
 use crate::error::OptionError;
 use crate::model::proto;
-use crate::train::csv::split_csv;
 
 /// The algorithm behind a model. spiece trains [`ModelType::Bpe`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -75,124 +78,6 @@ pub const RETIRED_OPTIONS: &[&str] = &[
     "differential_privacy_noise_level",
     "differential_privacy_clipping_threshold",
 ];
-
-/// A type that an option can have: how it is read from text and how the model records it.
-trait OptionValue: Sized {
-    const KIND: OptionKind;
-    const EXPECTED: &'static str;
-    type Record;
-    fn parse(text: &str) -> Option<Self>;
-    fn record(&self, present: bool) -> Self::Record;
-}
-
-impl OptionValue for bool {
-    const KIND: OptionKind = OptionKind::Flag;
-    const EXPECTED: &'static str = "true or false";
-    type Record = Option<bool>;
-
-    fn parse(text: &str) -> Option<bool> {
-        match text.to_ascii_lowercase().as_str() {
-            "" | "true" | "t" | "yes" | "y" | "1" => Some(true),
-            "false" | "f" | "no" | "n" | "0" => Some(false),
-            _ => None,
-        }
-    }
-
-    fn record(&self, present: bool) -> Option<bool> {
-        present.then_some(*self)
-    }
-}
-
-/// Implements [`OptionValue`] for an integer type of the schema.
-macro_rules! integer_option {
-    ($type:ty, $expected:literal) => {
-        impl OptionValue for $type {
-            const KIND: OptionKind = OptionKind::Value;
-            const EXPECTED: &'static str = $expected;
-            type Record = Option<$type>;
-
-            fn parse(text: &str) -> Option<$type> {
-                text.trim_ascii().parse().ok()
-            }
-
-            fn record(&self, present: bool) -> Option<$type> {
-                present.then_some(*self)
-            }
-        }
-    };
-}
-integer_option!(i32, "a whole number of at most 31 bits");
-integer_option!(u32, "a whole number from 0 to 4294967295");
-integer_option!(u64, "a whole number, 0 or more");
-
-impl OptionValue for f32 {
-    const KIND: OptionKind = OptionKind::Value;
-    const EXPECTED: &'static str = "a number";
-    type Record = Option<f32>;
-
-    /// Reads a double and narrows it, as the reference does: the two roundings show in the model.
-    #[allow(clippy::cast_possible_truncation)]
-    fn parse(text: &str) -> Option<f32> {
-        text.trim_ascii().parse::<f64>().ok().map(|value| value as f32)
-    }
-
-    fn record(&self, present: bool) -> Option<f32> {
-        present.then_some(*self)
-    }
-}
-
-impl OptionValue for String {
-    const KIND: OptionKind = OptionKind::Value;
-    const EXPECTED: &'static str = "text";
-    type Record = Option<Vec<u8>>;
-
-    fn parse(text: &str) -> Option<String> {
-        Some(text.to_owned())
-    }
-
-    fn record(&self, present: bool) -> Option<Vec<u8>> {
-        present.then(|| self.clone().into_bytes())
-    }
-}
-
-impl OptionValue for Vec<String> {
-    const KIND: OptionKind = OptionKind::List;
-    const EXPECTED: &'static str = "a comma separated list";
-    type Record = Vec<Vec<u8>>;
-
-    fn parse(text: &str) -> Option<Vec<String>> {
-        Some(split_csv(text))
-    }
-
-    fn record(&self, _present: bool) -> Vec<Vec<u8>> {
-        self.iter().map(|value| value.clone().into_bytes()).collect()
-    }
-}
-
-impl OptionValue for ModelType {
-    const KIND: OptionKind = OptionKind::Value;
-    const EXPECTED: &'static str = "bpe (spiece trains no other), unigram, word or char";
-    type Record = Option<i32>;
-
-    fn parse(text: &str) -> Option<ModelType> {
-        match text.to_ascii_lowercase().as_str() {
-            "unigram" => Some(ModelType::Unigram),
-            "bpe" => Some(ModelType::Bpe),
-            "word" => Some(ModelType::Word),
-            "char" => Some(ModelType::Char),
-            _ => None,
-        }
-    }
-
-    fn record(&self, _present: bool) -> Option<i32> {
-        Some(match self {
-            ModelType::Unigram => proto::trainer_spec::ModelType::Unigram,
-            ModelType::Bpe => proto::trainer_spec::ModelType::Bpe,
-            ModelType::Word => proto::trainer_spec::ModelType::Word,
-            ModelType::Char => proto::trainer_spec::ModelType::Char,
-        } as i32)
-    }
-}
 
 /// Writes one option into the spec where the model records it under its own name.
 macro_rules! record_option {
@@ -379,108 +264,6 @@ impl TrainOptions {
     pub(crate) fn is_tsv(&self) -> bool {
         self.input_format == "tsv"
     }
-
-    /// Refuses what can be refused without looking at the input: values out of range and options
-    /// that exclude each other.
-    ///
-    /// # Errors
-    /// The first option at fault, what is wrong with it and what to do.
-    pub fn validate(&self) -> Result<(), OptionError> {
-        self.validate_ranges()?;
-        self.validate_model_type()?;
-        self.validate_texts()?;
-        self.validate_coverage()
-    }
-
-    fn validate_ranges(&self) -> Result<(), OptionError> {
-        let integers = [
-            ("vocab_size", self.vocab_size, 1, i32::MAX),
-            ("max_sentencepiece_length", self.max_sentencepiece_length, 1, 512),
-            ("num_sub_iterations", self.num_sub_iterations, 1, 10),
-            ("num_threads", self.num_threads, 1, 1024),
-            ("max_sentence_length", self.max_sentence_length, 10, 1 << 30),
-        ];
-        for (option, value, low, high) in integers {
-            check_range(option, f64::from(value), f64::from(low), f64::from(high))?;
-        }
-        // The bounds are doubles and the values single floats: 0.98f32 is a little more than 0.98.
-        check_range("character_coverage", f64::from(self.character_coverage), 0.98, 1.0)?;
-        check_range("shrinking_factor", f64::from(self.shrinking_factor), 0.5, 0.95)?;
-        if (1..=100).contains(&self.input_sentence_size) {
-            return Err(OptionError::Conflict {
-                option: "input_sentence_size",
-                problem: format!("{} sentences are too few to train on", self.input_sentence_size),
-                remedy: "use 0 for all sentences, or more than 100",
-            });
-        }
-        Ok(())
-    }
-
-    fn validate_model_type(&self) -> Result<(), OptionError> {
-        let conflict =
-            |option, problem: &str, remedy| Err(OptionError::Conflict { option, problem: problem.to_owned(), remedy });
-        if self.model_type != ModelType::Bpe {
-            return Err(OptionError::Conflict {
-                option: "model_type",
-                problem: format!("spiece trains bpe models, not {:?} models", self.model_type).to_lowercase(),
-                remedy: "use bpe, or train this model with spm_train (spiece runs what it makes)",
-            });
-        }
-        if self.use_all_vocab {
-            return conflict("use_all_vocab", "it is for word and char models", "leave it out");
-        }
-        if !self.seed_sentencepieces_file.is_empty() {
-            return conflict("seed_sentencepieces_file", "it is for unigram models", "leave it out");
-        }
-        Ok(())
-    }
-
-    fn validate_texts(&self) -> Result<(), OptionError> {
-        let pieces = [
-            ("unk_piece", &self.unk_piece),
-            ("bos_piece", &self.bos_piece),
-            ("eos_piece", &self.eos_piece),
-            ("pad_piece", &self.pad_piece),
-        ];
-        for (option, piece) in pieces {
-            if piece.is_empty() {
-                return Err(OptionError::Conflict {
-                    option,
-                    problem: "it is empty".to_owned(),
-                    remedy: "give it a text; to do without the piece set its id to -1",
-                });
-            }
-        }
-        if !["", "text", "tsv"].contains(&self.input_format.as_str()) {
-            return Err(OptionError::Value {
-                option: "input_format",
-                value: self.input_format.clone(),
-                expected: "text or tsv",
-            });
-        }
-        Ok(())
-    }
-
-    fn validate_coverage(&self) -> Result<(), OptionError> {
-        let conflict = |problem: &str, remedy| {
-            Err(OptionError::Conflict { option: "auto_character_coverage", problem: problem.to_owned(), remedy })
-        };
-        if self.auto_character_coverage && !self.byte_fallback {
-            return conflict("it needs byte_fallback", "add byte_fallback");
-        }
-        if self.auto_character_coverage && !self.required_chars.is_empty() {
-            return conflict("it chooses the characters itself", "leave required_chars out");
-        }
-        Ok(())
-    }
-}
-
-/// Refuses a value outside `low..=high`, and NaN.
-fn check_range(option: &'static str, value: f64, low: f64, high: f64) -> Result<(), OptionError> {
-    if (low..=high).contains(&value) {
-        return Ok(());
-    }
-    Err(OptionError::Range { option, value, low, high })
 }
 
 #[cfg(test)]
@@ -521,40 +304,5 @@ mod tests {
         assert_eq!((spec.vocab_size, spec.split_digits, spec.bos_id), (Some(8000), Some(true), None));
         options.recorded = Recorded::All;
         assert_eq!(options.trainer_spec().bos_id, Some(1));
-    }
-
-    #[test]
-    fn refusals() {
-        let cases: &[(&str, &[(&str, &str)])] = &[
-            ("vocab_size", &[("vocab_size", "0")]),
-            ("character_coverage", &[("character_coverage", "0.5")]),
-            ("character_coverage", &[("character_coverage", "nan")]),
-            ("max_sentencepiece_length", &[("max_sentencepiece_length", "513")]),
-            ("num_threads", &[("num_threads", "0")]),
-            ("max_sentence_length", &[("max_sentence_length", "9")]),
-            ("input_sentence_size", &[("input_sentence_size", "100")]),
-            ("model_type", &[("model_type", "unigram")]),
-            ("use_all_vocab", &[("use_all_vocab", "true")]),
-            ("bos_piece", &[("bos_piece", "")]),
-            ("input_format", &[("input_format", "csv")]),
-            ("auto_character_coverage", &[("auto_character_coverage", "true")]),
-            (
-                "auto_character_coverage",
-                &[("auto_character_coverage", "1"), ("byte_fallback", "1"), ("required_chars", "a")],
-            ),
-        ];
-        for (culprit, settings) in cases {
-            let mut options = TrainOptions::default();
-            for (name, value) in *settings {
-                options.set(name, value).unwrap();
-            }
-            let message = options.validate().unwrap_err().to_string();
-            assert!(message.contains(culprit), "{settings:?}: {message}");
-        }
-        for coverage in ["0.98", "1.0", "1"] {
-            let mut options = TrainOptions::default();
-            options.set("character_coverage", coverage).unwrap();
-            assert!(options.validate().is_ok());
-        }
     }
 }

@@ -43,7 +43,8 @@ impl Preparation {
     pub(crate) fn prepare<'b>(&self, sentence: &[u8], buffer: &'b mut Vec<u8>) -> Result<Cow<'b, str>, TrainError> {
         buffer.clear();
         self.normalizer.normalize(sentence, buffer);
-        let normalized = String::from_utf8_lossy(buffer);
+        // Only rules from a damaged charsmap could make anything else than UTF-8 of the sentence.
+        let normalized = std::str::from_utf8(buffer).map_or_else(|_| String::from_utf8_lossy(buffer), Cow::Borrowed);
         let text = self.mark_meta_pieces(normalized);
         match &self.pretokenizer {
             Some(pretokenizer) => self.pretokenize(pretokenizer.as_ref(), &text).map(Cow::Owned),

@@ -174,73 +174,75 @@ impl SplitRules {
     }
 }
 
-/// Cuts normalized text at its seams and at breaking characters, remembering the shape of each character
-/// that it has met.
+/// Cuts normalized text at its seams and at breaking characters. Characters of equal shape are a class;
+/// each character's class is looked up once, and whether two classes are a seam is read from a table.
 pub(crate) struct Segmenter {
     rules: SplitRules,
-    /// By code point; shapes are looked up once for each distinct character.
-    known: Vec<Known>,
-    shapes: Vec<Shape>,
+    /// By code point: the class, or [`UNSEEN`].
+    class_of: Vec<u8>,
+    /// By class. The first class is that of breaking characters, which have no shape.
+    shapes: Vec<Option<Shape>>,
+    /// By the left class and then the right: whether text is cut between the two.
+    cuts: Vec<bool>,
 }
 
-/// What a [`Segmenter`] knows of a code point: nothing, that it breaks, or its class. Characters of one
-/// class have equal shapes.
-type Known = u16;
-const UNSEEN: Known = 0;
-const BREAKING: Known = 1;
-const FIRST_CLASS: Known = 2;
+/// A character that was not met yet. There are fewer classes than scripts and some special kinds.
+const UNSEEN: u8 = u8::MAX;
 
 impl Segmenter {
     pub(crate) fn new(rules: SplitRules) -> Segmenter {
-        // Zeroed pages that are never touched are never allocated.
-        Segmenter { rules, known: vec![UNSEEN; 0x11_0000], shapes: Vec::new() }
+        Segmenter { rules, class_of: vec![UNSEEN; 0x11_0000], shapes: vec![None], cuts: vec![true] }
     }
 
     /// Hands every maximal stretch of `text` without a seam to `emit`, in order; breaking characters
     /// come alone. The stretches together are `text`. Cost: linear.
     pub(crate) fn cut<'t>(&mut self, text: &'t str, mut emit: impl FnMut(&'t str)) {
         let mut start = 0;
-        let mut left = BREAKING;
+        let mut left = None;
         for (at, c) in text.char_indices() {
-            let right = self.class_of(c);
-            if at > start && self.is_cut(left, right) {
+            let right = self.class(c);
+            if left.is_some_and(|left| self.is_cut(left, right)) {
                 emit(&text[start..at]);
                 start = at;
             }
-            left = right;
+            left = Some(right);
         }
         if start < text.len() {
             emit(&text[start..]);
         }
     }
 
-    fn class_of(&mut self, c: char) -> Known {
-        match self.known[c as usize] {
+    fn class(&mut self, c: char) -> u8 {
+        match self.class_of[c as usize] {
             UNSEEN => self.meet(c),
-            known => known,
+            class => class,
         }
+    }
+
+    fn is_cut(&self, left: u8, right: u8) -> bool {
+        self.cuts[usize::from(left) * self.shapes.len() + usize::from(right)]
     }
 
     #[cold]
-    fn meet(&mut self, c: char) -> Known {
-        let known = self.rules.shape_of(c).map_or(BREAKING, |shape| {
-            let class = self.shapes.iter().position(|known| *known == shape).unwrap_or_else(|| {
-                self.shapes.push(shape);
-                self.shapes.len() - 1
-            });
-            // At most one class for each script and a few more.
-            Known::try_from(class).map_or(BREAKING, |class| FIRST_CLASS + class)
-        });
-        self.known[c as usize] = known;
-        known
+    fn meet(&mut self, c: char) -> u8 {
+        let shape = self.rules.shape_of(c);
+        let known = self.shapes.iter().position(|known| *known == shape);
+        let class = known.unwrap_or_else(|| self.add_class(shape));
+        // More classes than fit are not to be had.
+        let class = u8::try_from(class).ok().filter(|class| *class != UNSEEN).unwrap_or(0);
+        self.class_of[c as usize] = class;
+        class
     }
 
-    fn is_cut(&self, left: Known, right: Known) -> bool {
-        if left < FIRST_CLASS || right < FIRST_CLASS {
-            return true;
-        }
-        let [left, right] = [left, right].map(|class| &self.shapes[usize::from(class - FIRST_CLASS)]);
-        self.rules.is_seam(left, right)
+    fn add_class(&mut self, shape: Option<Shape>) -> usize {
+        self.shapes.push(shape);
+        let is_cut = |left: &Option<Shape>, right: &Option<Shape>| match (left, right) {
+            (Some(left), Some(right)) => self.rules.is_seam(left, right),
+            _ => true,
+        };
+        self.cuts =
+            self.shapes.iter().flat_map(|left| self.shapes.iter().map(move |right| is_cut(left, right))).collect();
+        self.shapes.len() - 1
     }
 }
 

@@ -1,0 +1,123 @@
+//! The types that options have: how each is read from text, and how the model records it.
+
+use super::{ModelType, OptionKind};
+use crate::model::proto;
+use crate::train::csv::split_csv;
+
+/// A type that an option can have: how it is read from text and how the model records it.
+pub(super) trait OptionValue: Sized {
+    const KIND: OptionKind;
+    const EXPECTED: &'static str;
+    type Record;
+    fn parse(text: &str) -> Option<Self>;
+    fn record(&self, present: bool) -> Self::Record;
+}
+
+impl OptionValue for bool {
+    const KIND: OptionKind = OptionKind::Flag;
+    const EXPECTED: &'static str = "true or false";
+    type Record = Option<bool>;
+
+    fn parse(text: &str) -> Option<bool> {
+        match text.to_ascii_lowercase().as_str() {
+            "" | "true" | "t" | "yes" | "y" | "1" => Some(true),
+            "false" | "f" | "no" | "n" | "0" => Some(false),
+            _ => None,
+        }
+    }
+
+    fn record(&self, present: bool) -> Option<bool> {
+        present.then_some(*self)
+    }
+}
+
+/// Implements [`OptionValue`] for an integer type of the schema.
+macro_rules! integer_option {
+    ($type:ty, $expected:literal) => {
+        impl OptionValue for $type {
+            const KIND: OptionKind = OptionKind::Value;
+            const EXPECTED: &'static str = $expected;
+            type Record = Option<$type>;
+
+            fn parse(text: &str) -> Option<$type> {
+                text.trim_ascii().parse().ok()
+            }
+
+            fn record(&self, present: bool) -> Option<$type> {
+                present.then_some(*self)
+            }
+        }
+    };
+}
+integer_option!(i32, "a whole number of at most 31 bits");
+integer_option!(u32, "a whole number from 0 to 4294967295");
+integer_option!(u64, "a whole number, 0 or more");
+
+impl OptionValue for f32 {
+    const KIND: OptionKind = OptionKind::Value;
+    const EXPECTED: &'static str = "a number";
+    type Record = Option<f32>;
+
+    /// Reads a double and narrows it, as the reference does: the two roundings show in the model.
+    #[allow(clippy::cast_possible_truncation)]
+    fn parse(text: &str) -> Option<f32> {
+        text.trim_ascii().parse::<f64>().ok().map(|value| value as f32)
+    }
+
+    fn record(&self, present: bool) -> Option<f32> {
+        present.then_some(*self)
+    }
+}
+
+impl OptionValue for String {
+    const KIND: OptionKind = OptionKind::Value;
+    const EXPECTED: &'static str = "text";
+    type Record = Option<Vec<u8>>;
+
+    fn parse(text: &str) -> Option<String> {
+        Some(text.to_owned())
+    }
+
+    fn record(&self, present: bool) -> Option<Vec<u8>> {
+        present.then(|| self.clone().into_bytes())
+    }
+}
+
+impl OptionValue for Vec<String> {
+    const KIND: OptionKind = OptionKind::List;
+    const EXPECTED: &'static str = "a comma separated list";
+    type Record = Vec<Vec<u8>>;
+
+    fn parse(text: &str) -> Option<Vec<String>> {
+        Some(split_csv(text))
+    }
+
+    fn record(&self, _present: bool) -> Vec<Vec<u8>> {
+        self.iter().map(|value| value.clone().into_bytes()).collect()
+    }
+}
+
+impl OptionValue for ModelType {
+    const KIND: OptionKind = OptionKind::Value;
+    const EXPECTED: &'static str = "bpe (spiece trains no other), unigram, word or char";
+    type Record = Option<i32>;
+
+    fn parse(text: &str) -> Option<ModelType> {
+        match text.to_ascii_lowercase().as_str() {
+            "unigram" => Some(ModelType::Unigram),
+            "bpe" => Some(ModelType::Bpe),
+            "word" => Some(ModelType::Word),
+            "char" => Some(ModelType::Char),
+            _ => None,
+        }
+    }
+
+    fn record(&self, _present: bool) -> Option<i32> {
+        Some(match self {
+            ModelType::Unigram => proto::trainer_spec::ModelType::Unigram,
+            ModelType::Bpe => proto::trainer_spec::ModelType::Bpe,
+            ModelType::Word => proto::trainer_spec::ModelType::Word,
+            ModelType::Char => proto::trainer_spec::ModelType::Char,
+        } as i32)
+    }
+}
