@@ -7,7 +7,10 @@ mod args;
 mod decode;
 mod encode;
 mod io;
+mod json;
+mod normalize;
 mod progress;
+mod stream;
 mod train;
 
 use std::ffi::OsString;
@@ -27,6 +30,7 @@ const VERBS: &[Verb] = &[
     Verb { command: train::command, run: train::run },
     Verb { command: encode::command, run: encode::run },
     Verb { command: decode::command, run: decode::run },
+    Verb { command: normalize::command, run: normalize::run },
 ];
 
 /// Runs the program with these arguments, the first being its name.

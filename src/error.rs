@@ -4,6 +4,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::piece::PieceId;
+
 /// An option that cannot be used.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -202,6 +204,12 @@ pub enum ModelError {
         /// Why.
         source: io::Error,
     },
+    /// What the model was to be read from gave an error.
+    #[error("cannot read the model: {source}")]
+    Stream {
+        /// Why.
+        source: io::Error,
+    },
     /// The bytes are not a SentencePiece model.
     #[error("not a SentencePiece model: {problem}")]
     Format {
@@ -230,11 +238,59 @@ pub enum ModelError {
         /// What is wrong.
         problem: String,
     },
-    /// The algorithm of the model is not supported.
-    #[error("models of the type {model_type} cannot be run yet; bpe models can")]
-    Unsupported {
-        /// The type.
-        model_type: &'static str,
+}
+
+/// Ids that a model does not have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no piece with the id {id}; the model has {pieces} pieces, from 0 on")]
+pub struct DecodeError {
+    /// The first such id.
+    pub id: PieceId,
+    /// The number of pieces.
+    pub pieces: usize,
+}
+
+/// An option of encoding or decoding that cannot be used with a model.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EncodeError {
+    /// There is no extra option of this name.
+    #[error("there is no extra option {name:?}; use bos, eos, reverse, unk or unk_piece, with colons between them")]
+    UnknownExtra {
+        /// The name that was given.
+        name: String,
+    },
+    /// The model has no piece for the beginning or the end of a text.
+    #[error("the model has no control piece {piece:?}; leave out {option}")]
+    NoSuchPiece {
+        /// The option that asks for it.
+        option: &'static str,
+        /// The text that it would have.
+        piece: String,
+    },
+    /// A special piece was asked for that is no control piece.
+    #[error("{piece:?} is no control piece of the model; name control pieces only")]
+    NotControl {
+        /// What was asked for.
+        piece: String,
+    },
+    /// Only unigram models have an n-best list.
+    #[error("this is no unigram model; only those have several best segmentations")]
+    NoNbest,
+    /// Only unigram and BPE models can be sampled from.
+    #[error("there is nothing to sample in word and char models; use unigram or BPE")]
+    NoSampling,
+    /// Too many segmentations were asked for.
+    #[error("{size} segmentations are too many; ask for 512 at most")]
+    TooMany {
+        /// How many.
+        size: usize,
+    },
+    /// A smoothing parameter or probability that is none.
+    #[error("alpha: {alpha} is no finite number of 0 or more")]
+    Alpha {
+        /// What was given.
+        alpha: f32,
     },
 }
 

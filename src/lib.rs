@@ -5,6 +5,8 @@
 //! run:    Model  -> normalize -> encode -> ids            ids -> decode -> text
 //! ```
 
+mod decode;
+mod encode;
 mod error;
 mod model;
 mod normalize;
@@ -14,12 +16,14 @@ mod prefix;
 mod rng;
 mod script;
 mod text;
+mod tokenizer;
 mod train;
 
-pub use error::{ModelError, OptionError, TrainError, WriteError};
+pub use error::{DecodeError, EncodeError, ModelError, OptionError, TrainError, WriteError};
 pub use model::{Model, Piece};
-pub use output::{check_writable, write_files};
+pub use output::{OutputFile, check_writable, write_files};
 pub use piece::{PieceId, PieceKind};
+pub use tokenizer::{EncodeOptions, Encoder, ExtraOption, IncrementalDecoder, Token, Tokenizer, Tokens};
 pub use train::{
     Corpus, Event, ModelType, Observer, OptionInfo, OptionKind, RETIRED_OPTIONS, Recorded, SentenceCounts, Stage,
     Summary, TrainOptions, Trainer,

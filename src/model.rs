@@ -4,16 +4,19 @@
 //! once, when it is read (see `model/validate.rs`); what passed cannot fail later.
 
 pub(crate) mod proto;
-mod validate;
+pub(crate) mod validate;
 mod vocab;
 
+use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
 use prost::Message;
 
 use crate::error::{ModelError, WriteError};
 use crate::output::PendingFile;
 use crate::piece::{PieceId, PieceKind, PieceTable};
+use crate::train::ModelType;
 
 /// Pieces, scores and everything else that a `.model` file holds.
 #[derive(Debug, Clone)]
@@ -21,6 +24,9 @@ pub struct Model {
     pieces: PieceTable,
     /// The whole file but for the pieces.
     specs: proto::ModelProto,
+    /// The file that the model was read from. A model never changes, so this is what saving it writes:
+    /// fields that no release knows and any order of fields come back as they were.
+    file: Option<Arc<[u8]>>,
 }
 
 /// One piece of a model.
@@ -40,7 +46,7 @@ pub struct Piece<'m> {
 impl Model {
     /// Pieces and the file's other content, from a trainer.
     pub(crate) fn from_parts(pieces: PieceTable, specs: proto::ModelProto) -> Model {
-        Model { pieces, specs }
+        Model { pieces, specs, file: None }
     }
 
     /// Reads a `.model` file.
@@ -61,13 +67,30 @@ impl Model {
         let mut specs =
             proto::ModelProto::decode(bytes).map_err(|error| ModelError::Format { problem: error.to_string() })?;
         let messages = std::mem::take(&mut specs.pieces);
-        let model = Model { pieces: proto::pieces_from_messages(&messages), specs };
+        let mut pieces = proto::pieces_from_messages(&messages);
+        if specs.trainer_spec.as_ref().is_some_and(|spec| spec.byte_fallback()) {
+            pieces.retire_text(b"\0");
+        }
+        let model = Model { pieces, specs, file: Some(bytes.into()) };
         validate::validate(&model)?;
         Ok(model)
     }
 
-    /// The bytes of the model's file.
+    /// Reads a model from whatever can be read, to its end; see [`Model::from_bytes`].
+    ///
+    /// # Errors
+    /// Reading fails, or what was read is refused.
+    pub fn from_reader(mut reader: impl Read) -> Result<Model, ModelError> {
+        let mut bytes = Vec::new();
+        reader.read_to_end(&mut bytes).map_err(|source| ModelError::Stream { source })?;
+        Model::from_bytes(&bytes)
+    }
+
+    /// The bytes of the model's file. For a model that was read these are the bytes that were read.
     pub fn to_bytes(&self) -> Vec<u8> {
+        if let Some(file) = &self.file {
+            return file.to_vec();
+        }
         let mut message = self.specs.clone();
         message.pieces = proto::pieces_to_messages(&self.pieces);
         message.encode_to_vec()
@@ -111,6 +134,21 @@ impl Model {
     /// All pieces, by id.
     pub fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
         (0..self.len()).filter_map(|index| self.piece(PieceId::new(u32::try_from(index).ok()?)))
+    }
+
+    /// The algorithm that the model is made for.
+    pub fn model_type(&self) -> ModelType {
+        match self.trainer_spec().model_type() {
+            proto::trainer_spec::ModelType::Unigram => ModelType::Unigram,
+            proto::trainer_spec::ModelType::Bpe => ModelType::Bpe,
+            proto::trainer_spec::ModelType::Word => ModelType::Word,
+            proto::trainer_spec::ModelType::Char => ModelType::Char,
+        }
+    }
+
+    /// The texts, scores and kinds of the pieces.
+    pub(crate) fn table(&self) -> &PieceTable {
+        &self.pieces
     }
 
     pub(crate) fn trainer_spec(&self) -> proto::TrainerSpec {

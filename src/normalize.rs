@@ -25,8 +25,12 @@ pub(crate) mod double_array;
 pub(crate) mod rules;
 mod sink;
 
+use std::sync::Arc;
+
 use self::charsmap::{Charsmap, Leads};
 use self::sink::{Sink, Text, TracedText};
+use crate::error::ModelError;
+use crate::model::proto;
 use crate::text::{WHITESPACE_MARK_STR, decode_char};
 
 /// Finds user-defined symbols.
@@ -85,15 +89,36 @@ impl Default for NormalizerOptions {
 #[derive(Clone, Debug)]
 pub(crate) struct Normalizer<M = NoSymbols> {
     options: NormalizerOptions,
-    charsmap: Option<Charsmap>,
+    charsmap: Option<Arc<Charsmap>>,
     symbols: M,
 }
 
 impl Normalizer {
     /// A normalizer without user-defined symbols.
     pub(crate) fn new(options: NormalizerOptions, charsmap: Option<Charsmap>) -> Self {
-        Self { options, charsmap, symbols: NoSymbols }
+        Self { options, charsmap: charsmap.map(Arc::new), symbols: NoSymbols }
     }
+}
+
+/// The normalizer that a model's spec describes; `field` names the spec if it is broken.
+pub(crate) fn normalizer_of(
+    spec: &proto::NormalizerSpec,
+    treat_whitespace_as_suffix: bool,
+    field: &'static str,
+) -> Result<Normalizer, ModelError> {
+    let options = NormalizerOptions {
+        add_dummy_prefix: spec.add_dummy_prefix(),
+        remove_extra_whitespaces: spec.remove_extra_whitespaces(),
+        escape_whitespaces: spec.escape_whitespaces(),
+        treat_whitespace_as_suffix,
+    };
+    let charsmap = match spec.precompiled_charsmap() {
+        [] => None,
+        bytes => Some(
+            Charsmap::from_bytes(bytes).map_err(|error| ModelError::Charsmap { field, problem: error.to_string() })?,
+        ),
+    };
+    Ok(Normalizer::new(options, charsmap))
 }
 
 impl<M> Normalizer<M> {
@@ -106,12 +131,17 @@ impl<M> Normalizer<M> {
         self.options.add_dummy_prefix = add;
     }
 
+    /// The user-defined symbols.
+    pub(crate) fn symbols(&self) -> &M {
+        &self.symbols
+    }
+
     pub(crate) fn options(&self) -> NormalizerOptions {
         self.options
     }
 
     pub(crate) fn charsmap(&self) -> Option<&Charsmap> {
-        self.charsmap.as_ref()
+        self.charsmap.as_deref()
     }
 
     /// What a space becomes.
@@ -213,7 +243,7 @@ impl<M: PrefixMatcher> Normalizer<M> {
 
     /// How many bytes at the start of `text` stay as they are.
     fn plain_length(&self, text: &[u8]) -> usize {
-        let leads = self.charsmap.as_ref().map_or(Leads::NO_RULES, Charsmap::leads);
+        let leads = self.charsmap().map_or(Leads::NO_RULES, Charsmap::leads);
         let plain = &text[..leads.plain_length(text)];
         let begins_symbol = |&byte: &u8| is_boundary(byte) && self.symbols.may_begin_with(byte);
         plain.iter().position(begins_symbol).unwrap_or(plain.len())

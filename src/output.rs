@@ -42,10 +42,17 @@ pub(crate) struct PendingFile {
 impl PendingFile {
     /// Writes `bytes` beside `path`.
     pub(crate) fn create(path: &Path, bytes: &[u8]) -> Result<PendingFile, WriteError> {
+        let mut pending = PendingFile::begin(path)?;
+        let written = pending.file.write_all(bytes).and_then(|()| pending.file.as_file().sync_all());
+        written.map_err(|source| WriteError { path: path.to_owned(), source })?;
+        Ok(pending)
+    }
+
+    /// An empty file beside `path`.
+    fn begin(path: &Path) -> Result<PendingFile, WriteError> {
         let failed = |source| WriteError { path: path.to_owned(), source };
         let target = target_of(path).map_err(failed)?;
-        let mut file = temporary_file(&target).map_err(failed)?;
-        file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
+        let file = temporary_file(&target).map_err(failed)?;
         Ok(PendingFile { file, target, path: path.to_owned() })
     }
 
@@ -53,6 +60,53 @@ impl PendingFile {
     pub(crate) fn commit(self) -> Result<(), WriteError> {
         let PendingFile { file, target, path } = self;
         file.persist(&target).map(drop).map_err(|error| WriteError { path, source: error.error })
+    }
+}
+
+/// A file that is written bit by bit and takes its place at the end. Dropping it leaves no trace, and
+/// what stood in its place stays.
+///
+/// ```
+/// use std::io::Write;
+/// # let folder = std::env::temp_dir().join("spiece-doc-output");
+/// # std::fs::create_dir_all(&folder)?;
+/// let mut file = spiece::OutputFile::create(folder.join("ids.txt"))?;
+/// writeln!(file, "1 2 3")?;
+/// file.commit()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct OutputFile {
+    pending: PendingFile,
+}
+
+impl OutputFile {
+    /// Begins a file that will be at `path`.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub fn create(path: impl AsRef<Path>) -> Result<OutputFile, WriteError> {
+        PendingFile::begin(path.as_ref()).map(|pending| OutputFile { pending })
+    }
+
+    /// Puts the file into its place.
+    ///
+    /// # Errors
+    /// The file system refuses. What stood there before is still there.
+    pub fn commit(self) -> Result<(), WriteError> {
+        let synced = self.pending.file.as_file().sync_all();
+        synced.map_err(|source| WriteError { path: self.pending.path.clone(), source })?;
+        self.pending.commit()
+    }
+}
+
+impl Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.pending.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.pending.file.flush()
     }
 }
 

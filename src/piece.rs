@@ -1,5 +1,10 @@
 //! Pieces: their ids, kinds and scores, and the table that holds their texts in one arena.
 
+use std::hash::BuildHasher;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+
 /// The number of a piece in its model, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PieceId(u32);
@@ -13,6 +18,11 @@ impl PieceId {
     /// The number of the id.
     pub const fn get(self) -> u32 {
         self.0
+    }
+
+    /// The id with this index, which a model's number of pieces bounds.
+    pub(crate) fn from_index(index: usize) -> PieceId {
+        PieceId(u32::try_from(index).unwrap_or(u32::MAX))
     }
 
     /// The id as an index.
@@ -75,6 +85,15 @@ impl PieceTable {
         self.kinds.push(kind);
     }
 
+    /// Makes every piece with this text an unused one.
+    pub(crate) fn retire_text(&mut self, text: &[u8]) {
+        for index in 0..self.len() {
+            if self.text(index) == text {
+                self.kinds[index] = PieceKind::Unused;
+            }
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
@@ -91,5 +110,38 @@ impl PieceTable {
 
     pub(crate) fn kind(&self, index: usize) -> PieceKind {
         self.kinds[index]
+    }
+}
+
+/// Finds pieces by their text. It holds ids only; the texts stay in the table that is passed along.
+#[derive(Clone, Default)]
+pub(crate) struct PieceIndex {
+    ids: HashTable<u32>,
+    hasher: FixedState,
+}
+
+impl PieceIndex {
+    /// An index of the pieces with these ids. Of equal texts the first one counts.
+    pub(crate) fn new(pieces: &PieceTable, ids: impl Iterator<Item = usize>) -> PieceIndex {
+        let mut index = PieceIndex { ids: HashTable::with_capacity(pieces.len()), hasher: FixedState::with_seed(0) };
+        for id in ids {
+            let text = pieces.text(id);
+            if let (None, Ok(number)) = (index.get(pieces, text), u32::try_from(id)) {
+                let hash = |id: &u32| index.hasher.hash_one(pieces.text(*id as usize));
+                index.ids.insert_unique(index.hasher.hash_one(text), number, hash);
+            }
+        }
+        index
+    }
+
+    /// The piece with this text.
+    pub(crate) fn get(&self, pieces: &PieceTable, text: &[u8]) -> Option<u32> {
+        self.ids.find(self.hasher.hash_one(text), |id| pieces.text(*id as usize) == text).copied()
+    }
+}
+
+impl std::fmt::Debug for PieceIndex {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "PieceIndex({} pieces)", self.ids.len())
     }
 }

@@ -1,5 +1,7 @@
 //! The longest of a set of strings at a place in a text.
 
+use std::sync::Arc;
+
 use crate::normalize::PrefixMatcher;
 use crate::normalize::double_array::DoubleArray;
 
@@ -17,18 +19,37 @@ pub(crate) struct PrefixSet {
 impl PrefixSet {
     /// A set of `strings`; empty strings and strings with a NUL match nothing.
     pub(crate) fn new<'s>(strings: impl IntoIterator<Item = &'s [u8]>) -> PrefixSet {
-        let mut strings: Vec<&[u8]> =
-            strings.into_iter().filter(|string| !string.is_empty() && !string.contains(&0)).collect();
-        strings.sort_unstable();
-        strings.dedup();
+        PrefixSet::with_values(strings.into_iter().map(|string| (string, 0)))
+    }
+
+    /// A set of strings with a number below 2^31 each; of equal strings the lowest number counts.
+    pub(crate) fn with_values<'s>(strings: impl IntoIterator<Item = (&'s [u8], u32)>) -> PrefixSet {
+        let mut keys: Vec<(&[u8], u32)> =
+            strings.into_iter().filter(|(string, _)| !string.is_empty() && !string.contains(&0)).collect();
+        keys.sort_unstable();
+        keys.dedup_by_key(|(string, _)| *string);
         let mut first_bytes = Box::new([false; 256]);
-        for string in &strings {
+        for (string, _) in &keys {
             first_bytes[usize::from(string[0])] = true;
         }
-        let keys: Vec<(&[u8], u32)> = strings.into_iter().map(|string| (string, 0)).collect();
         // Sorted, without NULs or empty strings: the builder has nothing to refuse but sheer size.
         let strings = if keys.is_empty() { None } else { DoubleArray::build(&keys).ok() };
         PrefixSet { strings, first_bytes }
+    }
+
+    /// Whether there are no strings.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.strings.is_none()
+    }
+
+    /// The longest string that `text` begins with: its length and its number.
+    #[inline]
+    pub(crate) fn longest_with_value(&self, text: &[u8]) -> Option<(usize, usize)> {
+        let strings = self.strings.as_ref()?;
+        if !self.first_bytes[usize::from(*text.first()?)] {
+            return None;
+        }
+        strings.longest_prefix(text, MATCHES_AT_ONE_PLACE)
     }
 
     /// The first place in `text` where a string of the set begins: its offset and the length of the
@@ -40,12 +61,26 @@ impl PrefixSet {
 }
 
 impl PrefixMatcher for PrefixSet {
+    #[inline]
     fn longest(&self, text: &[u8]) -> Option<usize> {
-        let strings = self.strings.as_ref()?;
-        if !self.first_bytes[usize::from(*text.first()?)] {
-            return None;
-        }
-        strings.longest_prefix(text, MATCHES_AT_ONE_PLACE).map(|(length, _)| length)
+        self.longest_with_value(text).map(|(length, _)| length)
+    }
+
+    #[inline]
+    fn may_begin_with(&self, byte: u8) -> bool {
+        self.first_bytes[usize::from(byte)]
+    }
+}
+
+impl<M: PrefixMatcher> PrefixMatcher for Arc<M> {
+    #[inline]
+    fn longest(&self, text: &[u8]) -> Option<usize> {
+        self.as_ref().longest(text)
+    }
+
+    #[inline]
+    fn may_begin_with(&self, byte: u8) -> bool {
+        self.as_ref().may_begin_with(byte)
     }
 }
 

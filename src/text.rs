@@ -44,9 +44,31 @@ pub(crate) fn decode_char(bytes: &[u8]) -> (Option<char>, usize) {
     }
 }
 
+/// The length of the character at the start of `bytes` as its first byte alone tells it, well-formed or not:
+/// how the reference steps over text that is normalized already.
+#[inline]
+pub(crate) fn char_length(bytes: &[u8]) -> usize {
+    let width = match bytes.first() {
+        None => 0,
+        Some(0..=0xBF) => 1,
+        Some(0xC0..=0xDF) => 2,
+        Some(0xE0..=0xEF) => 3,
+        Some(0xF0..) => 4,
+    };
+    width.min(bytes.len())
+}
+
 /// The characters of `bytes`, U+FFFD for each byte that belongs to none.
 pub(crate) fn lossy_chars(bytes: &[u8]) -> LossyChars<'_> {
     LossyChars { rest: bytes }
+}
+
+/// The text that `bytes` are, with U+FFFD for each byte that belongs to no character.
+pub(crate) fn lossy_string(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => lossy_chars(bytes).collect(),
+    }
 }
 
 /// Iterator of [`lossy_chars`].

@@ -6,9 +6,13 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
+use std::str::FromStr;
 
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use super::io::Failure;
+use super::progress::Talk;
 
 /// The arguments with the names of flags in one form: two hyphens in front, underscores inside, and
 /// `--name=false` for the `--noname` of a switch of `command`. What follows `--` stays as it is.
@@ -64,6 +68,17 @@ pub(crate) fn switch(name: &'static str, help: &'static str) -> Arg {
 /// What the command line says about the flag `name`.
 pub(crate) fn given<'m>(matches: &'m ArgMatches, name: &str) -> Option<&'m str> {
     matches.get_one::<String>(name).map(String::as_str)
+}
+
+/// The number that the command line gives for the flag `name`, which has a default.
+pub(crate) fn number<N: FromStr>(matches: &ArgMatches, name: &str) -> Result<N, Failure> {
+    let text = given(matches, name).unwrap_or_default();
+    text.trim_ascii().parse().map_err(|_| Failure::Usage(format!("--{name}: {text:?} is not a number that it takes")))
+}
+
+/// What the command line wants to hear.
+pub(crate) fn talk(matches: &ArgMatches) -> Talk {
+    Talk::new(matches.get_flag("quiet") || given(matches, "minloglevel").is_some_and(|level| level != "0"))
 }
 
 /// The flags that every verb has.

@@ -1,9 +1,62 @@
-//! stub
-use super::io::Failure;
+//! `spiece decode`: pieces or ids -> text, with the flags of `spm_decode`.
+
 use clap::{ArgMatches, Command};
+use spiece::{PieceId, Tokenizer};
+
+use super::args;
+use super::encode::open_model;
+use super::io::Failure;
+use super::stream::{Stream, with_stream_flags};
+
 pub(crate) fn command() -> Command {
-    Command::new("decode")
+    let command = Command::new("decode")
+        .about("Joins lines of pieces or ids to text")
+        .long_about(
+            "Joins lines of pieces or ids, separated by single blanks, to text, as spm_decode 0.2.3 does.\n\n\
+             Example:\n  spiece decode --model=my.model --input_format=id < ids.txt",
+        )
+        .arg(args::value("input_format", "piece or id; what is no number is left out of ids").default_value("piece"))
+        .arg(args::value("output_format", "string").default_value("string"));
+    with_stream_flags(command)
 }
-pub(crate) fn run(_: &ArgMatches) -> Result<(), Failure> {
+
+pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
+    let stream = Stream::new(matches)?;
+    let given = |name| args::given(matches, name).unwrap_or_default();
+    if given("output_format") != "string" {
+        return Err(Failure::Usage(format!("--output_format: {:?} is not string", given("output_format"))));
+    }
+    let decode = match given("input_format") {
+        "piece" => decode_pieces,
+        "id" => decode_ids,
+        other => return Err(Failure::Usage(format!("--input_format: {other:?} is not piece or id"))),
+    };
+    let tokenizer = open_model(matches)?;
+    stream.run(
+        || (),
+        |(), number, line, out| {
+            decode(&tokenizer, line, out).map_err(|problem| Failure::Error(format!("line {number}: {problem}")))?;
+            out.push(b'\n');
+            Ok(())
+        },
+    )
+}
+
+fn decode_ids(tokenizer: &Tokenizer, line: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
+    let mut ids = Vec::new();
+    for word in line.split(|byte| *byte == b' ') {
+        // What is no number of 32 bits is skipped, as in spm_decode.
+        let number = std::str::from_utf8(word).ok().and_then(|word| word.trim_ascii().parse::<i32>().ok());
+        if let Some(number) = number {
+            let id = u32::try_from(number).map_err(|_| format!("there is no piece with the id {number}"))?;
+            ids.push(PieceId::new(id));
+        }
+    }
+    tokenizer.decode_into(&ids, out).map_err(|error| error.to_string())
+}
+
+fn decode_pieces(tokenizer: &Tokenizer, line: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
+    let pieces: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
+    out.extend_from_slice(tokenizer.decode_pieces(&pieces).as_bytes());
     Ok(())
 }

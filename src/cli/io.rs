@@ -2,10 +2,10 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
-use spiece::{ModelError, TrainError, WriteError};
+use spiece::{EncodeError, ModelError, TrainError, WriteError};
 
 /// Why a verb stopped.
 #[derive(Debug)]
@@ -60,6 +60,12 @@ impl From<ModelError> for Failure {
     }
 }
 
+impl From<EncodeError> for Failure {
+    fn from(error: EncodeError) -> Failure {
+        Failure::Usage(error.to_string())
+    }
+}
+
 impl From<WriteError> for Failure {
     fn from(error: WriteError) -> Failure {
         Failure::Error(error.to_string())
@@ -71,25 +77,8 @@ pub(crate) fn standard_output() -> BufWriter<io::StdoutLock<'static>> {
     BufWriter::with_capacity(1 << 16, io::stdout().lock())
 }
 
-/// Calls `visit` with each line of `files`, or of standard input if there are none or a file is `-`.
-/// Lines come without their newline.
-pub(crate) fn for_each_line(
-    files: &[PathBuf],
-    mut visit: impl FnMut(&[u8]) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let standard_input = [PathBuf::from("-")];
-    for path in if files.is_empty() { &standard_input } else { files } {
-        let mut reader = open(path).map_err(|error| Failure::read(path, &error))?;
-        let mut line = Vec::new();
-        while reader.read_until(b'\n', &mut line).map_err(|error| Failure::read(path, &error))? > 0 {
-            visit(line.strip_suffix(b"\n").unwrap_or(&line))?;
-            line.clear();
-        }
-    }
-    Ok(())
-}
-
-fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
+/// Opens a file, or standard input for `-`.
+pub(crate) fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
     if path.as_os_str() == "-" {
         return Ok(Box::new(io::stdin().lock()));
     }

@@ -149,6 +149,31 @@ impl Observer for Progress {
     }
 }
 
+/// Says how many lines are done, now and then.
+pub(crate) struct LineCount {
+    talk: Talk,
+    lines: u64,
+    started: Instant,
+    last_line: Instant,
+}
+
+impl LineCount {
+    pub(crate) fn new(talk: &Talk) -> LineCount {
+        let now = Instant::now();
+        LineCount { talk: *talk, lines: 0, started: now, last_line: now }
+    }
+
+    pub(crate) fn advance(&mut self, lines: u64) {
+        self.lines += lines;
+        if self.last_line.elapsed() >= LINE_INTERVAL {
+            self.last_line = Instant::now();
+            let elapsed = self.started.elapsed().as_secs_f64();
+            let speed = self.lines as f64 / elapsed.max(1e-3);
+            self.talk.say(&format!("[{elapsed:.1} s] {} lines, {speed:.0} a second", HumanCount(self.lines)));
+        }
+    }
+}
+
 fn reading_line(bytes: u64, total: Option<u64>, elapsed: f64) -> String {
     let speed = bytes as f64 / elapsed.max(1e-3) / 1e6;
     match total {

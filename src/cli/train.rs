@@ -44,8 +44,7 @@ fn retired(name: &'static str) -> Arg {
 }
 
 pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
-    let talk =
-        Talk::new(matches.get_flag("quiet") || args::given(matches, "minloglevel").is_some_and(|level| level != "0"));
+    let talk = args::talk(matches);
     let options = options(matches, &talk)?;
     let stop = stop_on_signal();
     let mut progress = Progress::new(&talk, stop);

@@ -1,9 +1,10 @@
 //! The checks that a model passes before it is used, the reference's own.
 //!
 //! A piece is not empty, shorter than 8,000 bytes, has no NUL, and is there once among the pieces that text
-//! yields and once among the others (a lone NUL marked as unused is let through and ignored). There is one
-//! unknown piece, or byte fallback in its stead; byte pieces are there if and only if the options say so,
-//! all 256 of them.
+//! yields and once among the others, in a BPE model once in all (a lone NUL marked as unused is let through
+//! and ignored, and byte fallback marks it so whatever the file says). There is one unknown piece, or byte
+//! fallback in its stead; byte pieces are there if and only if the options say so, all 256 of them. The
+//! scores of a unigram model are finite, and it has a piece that text yields.
 
 use std::collections::HashSet;
 
@@ -11,6 +12,7 @@ use crate::error::ModelError;
 use crate::model::Model;
 use crate::normalize::charsmap::Charsmap;
 use crate::piece::PieceKind;
+use crate::train::ModelType;
 
 /// Pieces of this many bytes or more are refused.
 const PIECE_LIMIT: usize = 8000;
@@ -31,6 +33,7 @@ pub(crate) fn is_from_text(kind: PieceKind) -> bool {
 pub(super) fn validate(model: &Model) -> Result<(), ModelError> {
     validate_pieces(model)?;
     validate_kinds(model)?;
+    validate_unigram(model)?;
     for (field, spec) in
         [("normalizer_spec", Some(model.normalizer_spec())), ("denormalizer_spec", model.denormalizer_spec().cloned())]
     {
@@ -43,7 +46,22 @@ pub(super) fn validate(model: &Model) -> Result<(), ModelError> {
     Ok(())
 }
 
+/// The rules that unigram models have besides.
+fn validate_unigram(model: &Model) -> Result<(), ModelError> {
+    if model.model_type() != ModelType::Unigram {
+        return Ok(());
+    }
+    if let Some(piece) = model.pieces().find(|piece| !piece.score.is_finite()) {
+        return Err(ModelError::Piece { id: piece.id.index(), problem: "its score is infinite or not a number" });
+    }
+    if !model.pieces().any(|piece| is_from_text(piece.kind) && piece.text != b"\0") {
+        return Err(ModelError::Model { problem: "it has no piece that text could yield" });
+    }
+    Ok(())
+}
+
 fn validate_pieces(model: &Model) -> Result<(), ModelError> {
+    let is_bpe = model.model_type() == ModelType::Bpe;
     let mut texts = HashSet::new();
     for (id, piece) in model.pieces().enumerate() {
         let refuse = |problem| Err(ModelError::Piece { id, problem });
@@ -59,7 +77,7 @@ fn validate_pieces(model: &Model) -> Result<(), ModelError> {
         if piece.text.contains(&0) {
             return refuse("it has a NUL in it");
         }
-        if !texts.insert((is_from_text(piece.kind), piece.text)) {
+        if !texts.insert((is_bpe || is_from_text(piece.kind), piece.text)) {
             return refuse("its text is that of an earlier piece");
         }
     }

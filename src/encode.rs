@@ -1,0 +1,80 @@
+//! Normalized text -> ids: one segmenter for each type of model.
+//!
+//! In: a normalized line. Out: ids, in which unknown text still stands as it was cut: in BPE, unigram and
+//! char models one unknown id for each unknown character, in word models one for each unknown word. So the
+//! place of every id follows from the ids alone, and the [`tokenizer`](crate::tokenizer) joins or takes apart
+//! the unknown ones.
+
+pub(crate) mod bpe;
+mod char;
+pub(crate) mod unigram;
+pub(crate) mod vocabulary;
+mod word;
+
+use std::sync::Arc;
+
+use self::bpe::{Bpe, BpeScratch};
+use self::char::Char;
+use self::unigram::{Unigram, UnigramScratch};
+use self::vocabulary::Vocabulary;
+use self::word::Word;
+use crate::model::Model;
+use crate::piece::{PieceId, PieceTable};
+use crate::prefix::PrefixSet;
+use crate::text::char_length;
+use crate::train::ModelType;
+
+/// A model, ready to segment normalized text.
+#[derive(Debug)]
+pub(crate) enum Segmenter {
+    Bpe(Bpe),
+    Unigram(Unigram),
+    Word(Word),
+    Char(Char),
+}
+
+/// Buffers that one thread reuses from line to line.
+#[derive(Debug, Default)]
+pub(crate) struct SegmentScratch {
+    pub(crate) bpe: BpeScratch,
+    pub(crate) unigram: UnigramScratch,
+}
+
+impl Segmenter {
+    /// The segmenter for a model, with its user-defined symbols or as if it had none; and the symbols.
+    pub(crate) fn new(model: &Model, has_symbols: bool) -> (Segmenter, Arc<PrefixSet>) {
+        let vocabulary = Vocabulary::new(model, has_symbols);
+        let symbols = Arc::new(PrefixSet::with_values(vocabulary.symbols()));
+        let segmenter = match model.model_type() {
+            ModelType::Bpe => Segmenter::Bpe(Bpe::new(&vocabulary, Arc::clone(&symbols))),
+            ModelType::Unigram => Segmenter::Unigram(Unigram::new(&vocabulary)),
+            ModelType::Word => Segmenter::Word(Word::new(&vocabulary)),
+            ModelType::Char => Segmenter::Char(Char::new(&vocabulary, Arc::clone(&symbols))),
+        };
+        (segmenter, symbols)
+    }
+
+    /// Appends the ids of `text`; `pieces` are the model's.
+    pub(crate) fn segment(
+        &self,
+        pieces: &PieceTable,
+        text: &[u8],
+        scratch: &mut SegmentScratch,
+        out: &mut Vec<PieceId>,
+    ) {
+        match self {
+            Segmenter::Bpe(bpe) => bpe.segment(text, &mut scratch.bpe, out),
+            Segmenter::Unigram(unigram) => unigram.segment(text, &mut scratch.unigram, out),
+            Segmenter::Word(word) => word.segment(pieces, text, out),
+            Segmenter::Char(char) => char.segment(pieces, text, out),
+        }
+    }
+
+    /// How much of `rest` an unknown id at its start stands for.
+    pub(crate) fn unknown_length(&self, rest: &[u8]) -> usize {
+        match self {
+            Segmenter::Word(_) => Word::length(rest),
+            _ => char_length(rest),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The pieces of a model as a segmenter sees them.
+//!
+//! In: the piece table, and whether user-defined symbols count. Out: which pieces text can yield. A lone
+//! NUL is never one of them: the reference leaves it out of its tables.
+
+use crate::model::Model;
+use crate::model::validate::is_from_text;
+use crate::piece::{PieceId, PieceKind, PieceTable};
+
+/// Pieces by id, with the question which of them text yields.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Vocabulary<'m> {
+    pieces: &'m PieceTable,
+    /// Whether user-defined pieces exist; without them their text is text like any other.
+    has_symbols: bool,
+    unknown: PieceId,
+}
+
+/// The id of unknown text in a model that has no unknown piece, but a piece for each byte.
+pub(crate) const NO_UNKNOWN: PieceId = PieceId::new(u32::MAX);
+
+impl<'m> Vocabulary<'m> {
+    pub(crate) fn new(model: &'m Model, has_symbols: bool) -> Vocabulary<'m> {
+        let pieces = model.table();
+        let unknown = (0..pieces.len()).find(|id| pieces.kind(*id) == PieceKind::Unknown);
+        Vocabulary { pieces, has_symbols, unknown: unknown.map_or(NO_UNKNOWN, PieceId::from_index) }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.pieces.len()
+    }
+
+    pub(crate) fn text(&self, id: usize) -> &'m [u8] {
+        self.pieces.text(id)
+    }
+
+    pub(crate) fn score(&self, id: usize) -> f32 {
+        self.pieces.score(id)
+    }
+
+    pub(crate) fn kind(&self, id: usize) -> PieceKind {
+        self.pieces.kind(id)
+    }
+
+    pub(crate) fn table(&self) -> &'m PieceTable {
+        self.pieces
+    }
+
+    /// The id of unknown text.
+    pub(crate) fn unknown(&self) -> PieceId {
+        self.unknown
+    }
+
+    /// Whether segmentation looks for this piece.
+    pub(crate) fn is_from_text(&self, id: usize) -> bool {
+        let kind = self.kind(id);
+        is_from_text(kind) && (self.has_symbols || kind != PieceKind::UserDefined) && self.text(id) != b"\0"
+    }
+
+    /// Texts and ids of the user-defined pieces, if they count.
+    pub(crate) fn symbols(&self) -> impl Iterator<Item = (&'m [u8], u32)> {
+        (0..self.len())
+            .filter(|id| self.has_symbols && self.kind(*id) == PieceKind::UserDefined)
+            .filter_map(|id| Some((self.text(id), u32::try_from(id).ok()?)))
+    }
+}

@@ -1,0 +1,308 @@
+//! The facade: a model that encodes and decodes.
+//!
+//! In: a [`Model`]. Out: a [`Tokenizer`], which is built once and then shared by `&` among any number of
+//! threads. It owns the tables that are made from the model (see [`encode`](crate::encode) and
+//! [`decode`](crate::decode)) and lends buffers to the [`Encoder`]s that do the work; those that come back are
+//! used again, so even single calls allocate only their result.
+
+mod encoder;
+mod options;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use self::encoder::Scratch;
+pub use self::encoder::{Encoder, Token, Tokens};
+pub use self::options::{EncodeOptions, ExtraOption};
+use crate::decode::Decoder;
+pub use crate::decode::incremental::IncrementalDecoder;
+use crate::encode::Segmenter;
+use crate::encode::vocabulary::{NO_UNKNOWN, Vocabulary};
+use crate::error::{DecodeError, EncodeError, ModelError};
+use crate::model::Model;
+use crate::model::validate::is_from_text;
+use crate::normalize::{Normalizer, normalizer_of};
+use crate::piece::{PieceId, PieceIndex, PieceKind};
+use crate::prefix::PrefixSet;
+use crate::text::lossy_string;
+
+/// The way from text to ids: with user-defined symbols, or as if there were none.
+#[derive(Debug)]
+struct Pipeline {
+    normalizer: Normalizer<Arc<PrefixSet>>,
+    segmenter: Segmenter,
+}
+
+/// The pieces with a meaning that a model may have.
+#[derive(Debug, Clone, Copy)]
+struct SpecialIds {
+    unk: Option<PieceId>,
+    bos: Option<PieceId>,
+    eos: Option<PieceId>,
+    pad: Option<PieceId>,
+}
+
+/// Encodes and decodes with a model, equal to SentencePiece 0.2.3.
+///
+/// ```
+/// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+/// let ids = tokenizer.encode("Hello, world");
+/// assert_eq!(tokenizer.decode(&ids)?, "Hello, world");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Tokenizer {
+    model: Model,
+    pipeline: Pipeline,
+    without_symbols: OnceLock<Pipeline>,
+    decoder: Decoder,
+    index: PieceIndex,
+    /// The piece of each byte, in models with byte fallback.
+    bytes: Option<Box<[PieceId; 256]>>,
+    /// The id of unknown text.
+    unknown: PieceId,
+    special: SpecialIds,
+    scratch: Mutex<Vec<Box<Scratch>>>,
+}
+
+impl Tokenizer {
+    /// Makes a model's tables.
+    ///
+    /// # Errors
+    /// None for a model that was loaded or trained; the normalization tables are read again.
+    pub fn new(model: Model) -> Result<Tokenizer, ModelError> {
+        let trainer_spec = model.trainer_spec();
+        let normalizer =
+            normalizer_of(&model.normalizer_spec(), trainer_spec.treat_whitespace_as_suffix(), "normalizer_spec")?;
+        let index = text_index(&model);
+        let bytes = trainer_spec.byte_fallback().then(|| byte_ids(&model, &index));
+        Ok(Tokenizer {
+            pipeline: Pipeline::new(&model, &normalizer, true),
+            without_symbols: OnceLock::new(),
+            decoder: Decoder::new(&model)?,
+            bytes,
+            unknown: Vocabulary::new(&model, true).unknown(),
+            special: SpecialIds::new(&model, &index),
+            scratch: Mutex::default(),
+            index,
+            model,
+        })
+    }
+
+    /// Reads a `.model` file and makes its tables.
+    ///
+    /// # Errors
+    /// The file cannot be read, is no model, or is one that the reference refuses.
+    pub fn open(path: impl AsRef<Path>) -> Result<Tokenizer, ModelError> {
+        Tokenizer::new(Model::open(path)?)
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The ids of `text`, which need not be UTF-8.
+    pub fn encode(&self, text: impl AsRef<[u8]>) -> Vec<PieceId> {
+        let mut ids = Vec::new();
+        self.encoder().encode_into(text, &mut ids);
+        ids
+    }
+
+    /// The ids of `text`, each with the part of the text that it stands for.
+    pub fn encode_to_tokens(&self, text: impl AsRef<[u8]>) -> Vec<Token> {
+        self.encoder().tokens(text.as_ref()).as_slice().to_vec()
+    }
+
+    /// The number of ids that `text` has.
+    pub fn count(&self, text: impl AsRef<[u8]>) -> usize {
+        self.encoder().count(text)
+    }
+
+    /// `text` as pieces are made of, with marks for spaces.
+    pub fn normalize(&self, text: impl AsRef<[u8]>) -> String {
+        lossy_string(self.encoder().normalize(text))
+    }
+
+    /// A worker that encodes text after text and allocates nothing once it is warm.
+    pub fn encoder(&self) -> Encoder<'_> {
+        Encoder::new(self, &self.pipeline)
+    }
+
+    /// A worker with options.
+    ///
+    /// # Errors
+    /// Options that ask for a piece which the model does not have.
+    pub fn encoder_with(&self, options: &EncodeOptions) -> Result<Encoder<'_>, EncodeError> {
+        self.check_extra(&options.extra)?;
+        let pipeline = if options.user_defined_symbols { &self.pipeline } else { self.pipeline_without_symbols() };
+        Encoder::new(self, pipeline).with_options(options)
+    }
+
+    /// The text of `ids`.
+    ///
+    /// # Errors
+    /// An id that the model does not have.
+    pub fn decode(&self, ids: &[PieceId]) -> Result<String, DecodeError> {
+        let bytes = self.decode_to_bytes(ids)?;
+        Ok(String::from_utf8(bytes).unwrap_or_else(|error| lossy_string(error.as_bytes())))
+    }
+
+    /// The text of `ids` byte for byte: the pieces of a strange model need not be UTF-8.
+    ///
+    /// # Errors
+    /// An id that the model does not have.
+    pub fn decode_to_bytes(&self, ids: &[PieceId]) -> Result<Vec<u8>, DecodeError> {
+        let mut text = Vec::with_capacity(ids.len() * 5);
+        self.decode_into(ids, &mut text)?;
+        Ok(text)
+    }
+
+    /// Appends the text of `ids` to `text`.
+    ///
+    /// # Errors
+    /// An id that the model does not have; `text` is then as it was.
+    pub fn decode_into(&self, ids: &[PieceId], text: &mut Vec<u8>) -> Result<(), DecodeError> {
+        self.check_ids(ids)?;
+        let (mut state, start) = (crate::decode::State::default(), text.len());
+        for id in ids {
+            self.decoder.push(id.index(), &mut state, text);
+        }
+        self.decoder.finish(&mut state, start, text);
+        Ok(())
+    }
+
+    /// The text of pieces that are given by their texts; text that is no piece stands for itself.
+    pub fn decode_pieces<P: AsRef<[u8]>>(&self, pieces: &[P]) -> String {
+        let (mut text, mut state) = (Vec::new(), crate::decode::State::default());
+        for piece in pieces {
+            let index = self.piece_to_id(piece).map(PieceId::index);
+            self.decoder.push_text(piece.as_ref(), index, &mut state, &mut text);
+        }
+        self.decoder.finish(&mut state, 0, &mut text);
+        lossy_string(&text)
+    }
+
+    /// A decoder that takes ids as they come.
+    pub fn incremental_decoder(&self) -> IncrementalDecoder<'_> {
+        IncrementalDecoder::new(self)
+    }
+
+    /// The id of the piece with this text. In models that have it both as a part of text and as a control or
+    /// byte piece it is the latter.
+    pub fn piece_to_id(&self, piece: impl AsRef<[u8]>) -> Option<PieceId> {
+        self.index.get(self.model.table(), piece.as_ref()).map(PieceId::new)
+    }
+
+    /// The id of the unknown piece.
+    pub fn unk_id(&self) -> Option<PieceId> {
+        self.special.unk
+    }
+
+    /// The id of the piece for the beginning of a text.
+    pub fn bos_id(&self) -> Option<PieceId> {
+        self.special.bos
+    }
+
+    /// The id of the piece for the end of a text.
+    pub fn eos_id(&self) -> Option<PieceId> {
+        self.special.eos
+    }
+
+    /// The id of the piece for padding.
+    pub fn pad_id(&self) -> Option<PieceId> {
+        self.special.pad
+    }
+
+    pub(crate) fn decoder(&self) -> &Decoder {
+        &self.decoder
+    }
+
+    /// Whether all `ids` are the model's.
+    pub(crate) fn check_ids(&self, ids: &[PieceId]) -> Result<(), DecodeError> {
+        match ids.iter().find(|id| id.index() >= self.decoder.len()) {
+            Some(id) => Err(DecodeError { id: *id, pieces: self.decoder.len() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the model has the pieces that the options ask for.
+    fn check_extra(&self, extra: &[ExtraOption]) -> Result<(), EncodeError> {
+        let trainer_spec = self.model.trainer_spec();
+        for option in extra {
+            let (id, option, piece) = match option {
+                ExtraOption::Bos => (self.special.bos, "bos", trainer_spec.bos_piece()),
+                ExtraOption::Eos => (self.special.eos, "eos", trainer_spec.eos_piece()),
+                _ => continue,
+            };
+            if id.is_none() {
+                return Err(EncodeError::NoSuchPiece { option, piece: lossy_string(piece) });
+            }
+        }
+        Ok(())
+    }
+
+    fn pipeline_without_symbols(&self) -> &Pipeline {
+        if self.pipeline.normalizer.symbols().is_empty() {
+            return &self.pipeline;
+        }
+        self.without_symbols.get_or_init(|| Pipeline::new(&self.model, &self.pipeline.normalizer, false))
+    }
+
+    /// Buffers for a worker.
+    fn take_scratch(&self) -> Box<Scratch> {
+        self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    /// Takes buffers back.
+    fn give_scratch(&self, scratch: Box<Scratch>) {
+        self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
+    }
+}
+
+impl Pipeline {
+    fn new<M: Clone>(model: &Model, normalizer: &Normalizer<M>, has_symbols: bool) -> Pipeline {
+        let (segmenter, symbols) = Segmenter::new(model, has_symbols);
+        Pipeline { normalizer: normalizer.clone().with_symbols(symbols), segmenter }
+    }
+}
+
+impl SpecialIds {
+    /// A name that is empty in the file is the default name; a piece of another kind does not count.
+    fn new(model: &Model, index: &PieceIndex) -> SpecialIds {
+        let spec = model.trainer_spec();
+        let find = |given: &[u8], default: &str, kind| {
+            let text = if given.is_empty() { default.as_bytes() } else { given };
+            let id = index.get(model.table(), text).map(PieceId::new)?;
+            model.piece(id).filter(|piece| piece.kind == kind).map(|piece| piece.id)
+        };
+        // The reference takes any name that is no piece for the unknown piece.
+        let unk_is_taken = |id: &PieceId| {
+            let text = if spec.unk_piece().is_empty() { b"<unk>" } else { spec.unk_piece() };
+            index.get(model.table(), text).is_none_or(|found| PieceId::new(found) == *id)
+        };
+        let unknown = Vocabulary::new(model, true).unknown();
+        SpecialIds {
+            unk: Some(unknown).filter(|id| *id != NO_UNKNOWN && unk_is_taken(id)),
+            bos: find(spec.bos_piece(), "<s>", PieceKind::Control),
+            eos: find(spec.eos_piece(), "</s>", PieceKind::Control),
+            pad: find(spec.pad_piece(), "<pad>", PieceKind::Control),
+        }
+    }
+}
+
+/// Text -> id, pieces that text does not yield first.
+fn text_index(model: &Model) -> PieceIndex {
+    let pieces = model.table();
+    let (from_text, reserved): (Vec<usize>, Vec<usize>) =
+        (0..pieces.len()).filter(|id| pieces.text(*id) != b"\0").partition(|id| is_from_text(pieces.kind(*id)));
+    PieceIndex::new(pieces, reserved.into_iter().chain(from_text))
+}
+
+/// The piece of each byte.
+fn byte_ids(model: &Model, index: &PieceIndex) -> Box<[PieceId; 256]> {
+    Box::new(std::array::from_fn(|byte| {
+        let id = index.get(model.table(), format!("<0x{byte:02X}>").as_bytes());
+        id.map_or(NO_UNKNOWN, PieceId::new)
+    }))
+}
