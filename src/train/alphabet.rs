@@ -4,6 +4,8 @@
 //! are taken until the share that those already taken have in the whole corpus, a 32-bit float, reaches
 //! `character_coverage`. That share counts boundaries too, which are never taken themselves.
 
+use std::convert::Infallible;
+
 use rayon::prelude::*;
 
 use crate::error::TrainError;
@@ -54,14 +56,17 @@ impl CharacterCounts {
 }
 
 fn count_shard(mut by_code: Vec<u64>, shard: &TextCounts) -> Vec<u64> {
-    for (text, count) in shard.iter() {
+    let counted: Result<(), Infallible> = shard.for_each(|text, count| {
         // Words are cut from valid text.
         for c in std::str::from_utf8(text).unwrap_or_default().chars() {
             let sum = &mut by_code[c as usize];
             *sum = count.saturating_add(*sum);
         }
+        Ok(())
+    });
+    match counted {
+        Ok(()) => by_code,
     }
-    by_code
 }
 
 /// The characters that become pieces, with their counts.

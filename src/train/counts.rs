@@ -1,9 +1,10 @@
 //! A table that counts texts.
 //!
-//! The texts stand one behind the other in an arena; a hash table holds where each begins, how long it is
-//! and how often it was added. That is 16 bytes and a control byte for each text beside its own bytes. A
-//! [`ShardedCounts`] splits the table by the texts' hashes, so that two of them merge in parallel, shard
-//! by shard, and no single table has to grow at once.
+//! Most words are short: a text of up to 15 bytes stands in its entry itself, as two numbers that are compared
+//! and hashed as such, so that counting it costs one access to memory. Longer texts stand one behind the
+//! other in an arena. An entry takes 24 bytes and a control byte. A [`ShardedCounts`] splits the table by
+//! the texts' hashes, so that two of them merge in parallel, shard by shard, and no single table has to
+//! grow at once.
 //!
 //! Order never depends on hashes: whoever reads a table sorts, or does something that order cannot change.
 
@@ -17,32 +18,99 @@ use crate::error::TrainError;
 
 /// Shards of a table, a power of two.
 const SHARDS: usize = 32;
+/// Bytes of a text that stands in its entry.
+const SHORT: usize = 15;
+/// What the last byte of a key says if the text is in the arena; otherwise it is the text's length.
+const IN_ARENA: u64 = 0xff << 56;
+
+/// A short text in 16 bytes, or where a long one stands: its start, and its length with [`IN_ARENA`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Key([u64; 2]);
+
+impl Key {
+    /// The key of a short text. Two loads of 8 or 4 bytes that may overlap cover every length.
+    fn of_short(text: &[u8]) -> Option<Key> {
+        let length = text.len();
+        let tag = (length as u64) << 56;
+        let [low, high] = match length {
+            8..=SHORT => [load(text, 0, 8), load(text, length - 8, 8).checked_shr(bits(16 - length)).unwrap_or(0)],
+            4..8 => [load(text, 0, 4) | load(text, length - 4, 4) << bits(length - 4), 0],
+            0..4 => [load(text, 0, length), 0],
+            _ => return None,
+        };
+        Some(Key([low, high | tag]))
+    }
+
+    /// The key of a text of `length` bytes at `start` in the arena.
+    fn in_arena(start: usize, length: usize) -> Option<Key> {
+        let length = u32::try_from(length).ok()?;
+        Some(Key([start as u64, u64::from(length) | IN_ARENA]))
+    }
+
+    /// The text, in the arena or written to `buffer`.
+    fn text<'t>(&self, arena: &'t [u8], buffer: &'t mut [u8; 16]) -> &'t [u8] {
+        let Key([low, high]) = *self;
+        if high & IN_ARENA == IN_ARENA {
+            // Both came from numbers of this size.
+            let (start, length) = (usize::try_from(low).unwrap_or(0), usize::try_from(high & !IN_ARENA).unwrap_or(0));
+            return &arena[start..start + length];
+        }
+        buffer[..8].copy_from_slice(&low.to_le_bytes());
+        buffer[8..].copy_from_slice(&high.to_le_bytes());
+        &buffer[..usize::from(buffer[SHORT])]
+    }
+}
+
+/// `length` bytes from `start` as a number, the first byte lowest.
+fn load(text: &[u8], start: usize, length: usize) -> u64 {
+    let mut bytes = [0; 8];
+    bytes[..length].copy_from_slice(&text[start..start + length]);
+    u64::from_le_bytes(bytes)
+}
+
+/// The bits of some bytes.
+fn bits(bytes: usize) -> u32 {
+    u32::try_from(8 * bytes).unwrap_or(u32::MAX)
+}
+
+/// A text on its way into a table.
+pub(crate) struct Lookup<'t> {
+    text: &'t [u8],
+    short: Option<Key>,
+    hash: u64,
+}
+
+impl<'t> Lookup<'t> {
+    pub(crate) fn new(hasher: &FixedState, text: &'t [u8]) -> Lookup<'t> {
+        let short = Key::of_short(text);
+        let hash = short.map_or_else(|| hash_text(hasher, text), |key| hash_key(hasher, key));
+        Lookup { text, short, hash }
+    }
+}
+
+fn hash_text(hasher: &FixedState, text: &[u8]) -> u64 {
+    let mut state = hasher.build_hasher();
+    state.write(text);
+    state.finish()
+}
+
+fn hash_key(hasher: &FixedState, Key([low, high]): Key) -> u64 {
+    let mut state = hasher.build_hasher();
+    state.write_u64(low);
+    state.write_u64(high);
+    state.finish()
+}
 
 /// Texts with their counts.
 #[derive(Default)]
 pub(crate) struct TextCounts {
     entries: HashTable<Entry>,
-    texts: Vec<u8>,
+    arena: Vec<u8>,
 }
 
 struct Entry {
-    start: u32,
-    length: u32,
+    key: Key,
     count: u64,
-}
-
-impl Entry {
-    fn text<'t>(&self, texts: &'t [u8]) -> &'t [u8] {
-        let start = self.start as usize;
-        &texts[start..start + self.length as usize]
-    }
-}
-
-/// Hashes a text, eight and more bytes at a time.
-pub(crate) fn hash_text(hasher: &FixedState, text: &[u8]) -> u64 {
-    let mut state = hasher.build_hasher();
-    state.write(text);
-    state.finish()
 }
 
 impl TextCounts {
@@ -50,41 +118,53 @@ impl TextCounts {
         self.entries.len()
     }
 
-    /// Bytes of text held.
-    pub(crate) fn text_bytes(&self) -> usize {
-        self.texts.len()
+    /// Bytes of long texts held.
+    pub(crate) fn arena_bytes(&self) -> usize {
+        self.arena.len()
     }
 
     /// Forgets every text, keeping the memory.
     pub(crate) fn clear(&mut self) {
         self.entries.clear();
-        self.texts.clear();
+        self.arena.clear();
     }
 
-    /// Adds `count` to the count of `text`, which has the hash `hash`. A count stays at `u64::MAX` once it
-    /// gets there.
+    /// Adds `count` to the count of a text. A count stays at `u64::MAX` once it gets there.
     ///
     /// # Errors
-    /// The texts together would pass 4 GiB.
-    pub(crate) fn add(&mut self, hasher: &FixedState, hash: u64, text: &[u8], count: u64) -> Result<(), TrainError> {
-        let texts = &mut self.texts;
-        if let Some(entry) = self.entries.find_mut(hash, |entry| entry.text(texts) == text) {
-            entry.count = entry.count.saturating_add(count);
-            return Ok(());
-        }
-        let (Ok(start), Ok(length)) = (u32::try_from(texts.len()), u32::try_from(text.len())) else {
-            return Err(TrainError::TooLarge { what: "distinct words" });
+    /// The text is of 4 GiB or more.
+    pub(crate) fn add(&mut self, hasher: &FixedState, lookup: &Lookup<'_>, count: u64) -> Result<(), TrainError> {
+        let arena = &self.arena;
+        let found = match lookup.short {
+            Some(key) => self.entries.find_mut(lookup.hash, |entry| entry.key == key),
+            None => self.entries.find_mut(lookup.hash, |entry| entry.key.text(arena, &mut [0; 16]) == lookup.text),
         };
-        texts.extend_from_slice(text);
-        let texts = &self.texts;
-        let rehash = |entry: &Entry| hash_text(hasher, entry.text(texts));
-        self.entries.insert_unique(hash, Entry { start, length, count }, rehash);
+        match found {
+            Some(entry) => {
+                entry.count = entry.count.saturating_add(count);
+                Ok(())
+            }
+            None => self.insert(hasher, lookup, count),
+        }
+    }
+
+    #[cold]
+    fn insert(&mut self, hasher: &FixedState, lookup: &Lookup<'_>, count: u64) -> Result<(), TrainError> {
+        let key = lookup.short.or_else(|| Key::in_arena(self.arena.len(), lookup.text.len()));
+        let Some(key) = key else { return Err(TrainError::TooLarge { what: "bytes in a word" }) };
+        if lookup.short.is_none() {
+            self.arena.extend_from_slice(lookup.text);
+        }
+        let arena = &self.arena;
+        let rehash = |entry: &Entry| Lookup::new(hasher, entry.key.text(arena, &mut [0; 16])).hash;
+        self.entries.insert_unique(lookup.hash, Entry { key, count }, rehash);
         Ok(())
     }
 
-    /// The texts with their counts, in no particular order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], u64)> {
-        self.entries.iter().map(|entry| (entry.text(&self.texts), entry.count))
+    /// Calls `visit` with each text and its count, in no particular order.
+    pub(crate) fn for_each<E>(&self, mut visit: impl FnMut(&[u8], u64) -> Result<(), E>) -> Result<(), E> {
+        let mut buffer = [0; 16];
+        self.entries.iter().try_for_each(|entry| visit(entry.key.text(&self.arena, &mut buffer), entry.count))
     }
 }
 
@@ -101,10 +181,10 @@ impl ShardedCounts {
     }
 
     pub(crate) fn add(&mut self, text: &[u8], count: u64) -> Result<(), TrainError> {
-        let hash = hash_text(&self.hasher, text);
+        let lookup = Lookup::new(&self.hasher, text);
         // The table inside a shard uses the low and the very highest bits.
-        let shard = (hash >> 40) as usize % SHARDS;
-        self.shards[shard].add(&self.hasher, hash, text, count)
+        let shard = (lookup.hash >> 40) as usize % SHARDS;
+        self.shards[shard].add(&self.hasher, &lookup, count)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -139,9 +219,7 @@ fn merge_row(hasher: &FixedState, mut row: Vec<TextCounts>) -> Result<TextCounts
     row.sort_by_key(TextCounts::len);
     let mut merged = row.pop().unwrap_or_default();
     for table in row {
-        for (text, count) in table.iter() {
-            merged.add(hasher, hash_text(hasher, text), text, count)?;
-        }
+        table.for_each(|text, count| merged.add(hasher, &Lookup::new(hasher, text), count))?;
     }
     Ok(merged)
 }
@@ -154,10 +232,36 @@ mod tests {
 
     use super::*;
 
+    impl ShardedCounts {
+        fn texts(&self) -> Vec<(Vec<u8>, u64)> {
+            let mut texts = Vec::new();
+            for shard in self.shards() {
+                let push = |text: &[u8], count| -> Result<(), ()> {
+                    texts.push((text.to_vec(), count));
+                    Ok(())
+                };
+                shard.for_each(push).unwrap();
+            }
+            texts
+        }
+    }
+
+    #[test]
+    fn keys_hold_their_text() {
+        for length in 0..40u8 {
+            let text: Vec<u8> = (200..200 + length).collect();
+            let key = Key::of_short(&text).or(Key::in_arena(3, text.len())).unwrap();
+            let arena = [&[1, 2, 3][..], &text].concat();
+            assert_eq!(key.text(&arena, &mut [7; 16]), text);
+            assert_eq!(Key::of_short(&text).is_some(), text.len() <= SHORT);
+        }
+        assert_ne!(Key::of_short(b"a"), Key::of_short(b"a\0"));
+    }
+
     proptest! {
         #[test]
         fn merged_tables_count_what_a_map_counts(
-            additions in proptest::collection::vec(("[a-c]{0,3}", 0u64..9, 0usize..3), 0..200), seed in any::<u64>()
+            additions in proptest::collection::vec(("[a-c]{0,3}|a{0,20}|\\PC{0,6}", 0u64..9, 0usize..3), 0..200), seed in any::<u64>()
         ) {
             let mut expected = BTreeMap::new();
             let hasher = FixedState::with_seed(seed);
@@ -168,8 +272,7 @@ mod tests {
             }
             let merged = ShardedCounts::merge(tables).unwrap();
             prop_assert_eq!(merged.len(), expected.len());
-            let found: BTreeMap<Vec<u8>, u64> =
-                merged.shards().iter().flat_map(TextCounts::iter).map(|(text, count)| (text.to_vec(), count)).collect();
+            let found: BTreeMap<Vec<u8>, u64> = merged.texts().into_iter().collect();
             prop_assert_eq!(found, expected);
         }
     }
@@ -179,6 +282,6 @@ mod tests {
         let mut table = ShardedCounts::new(FixedState::default());
         table.add(b"a", u64::MAX - 1).unwrap();
         table.add(b"a", 7).unwrap();
-        assert_eq!(table.shards().iter().flat_map(TextCounts::iter).next(), Some((&b"a"[..], u64::MAX)));
+        assert_eq!(table.texts(), [(b"a".to_vec(), u64::MAX)]);
     }
 }

@@ -60,11 +60,11 @@ impl Sequences {
         }
         let mut sequences = Sequences::default();
         for shard in words.into_shards() {
-            for (text, count) in shard.iter() {
+            shard.for_each(|text, count| {
                 // Words are cut from valid text.
                 let text = std::str::from_utf8(text).unwrap_or_default();
-                sequences.push(text.chars().map(|c| symbol_of[c as usize]), count)?;
-            }
+                sequences.push(text.chars().map(|c| symbol_of[c as usize]), count)
+            })?;
         }
         sequences.slots.shrink_to_fit();
         Ok(sequences)

@@ -22,7 +22,7 @@ use memchr::memmem;
 use crate::error::TrainError;
 use crate::text::WHITESPACE_MARK;
 use crate::train::batch::{Batch, SentenceCounts, SentenceFilter};
-use crate::train::counts::{ShardedCounts, TextCounts, hash_text};
+use crate::train::counts::{Lookup, ShardedCounts, TextCounts};
 use crate::train::meta::MetaPieces;
 use crate::train::options::TrainOptions;
 use crate::train::prepare::Preparation;
@@ -30,8 +30,8 @@ use crate::train::split::{Segmenter, SplitRules};
 
 /// Raw chunks that a thread holds before it prepares them, and their bytes: about what the second-level
 /// cache takes.
-const CACHED_CHUNKS: usize = 1 << 16;
-const CACHED_BYTES: usize = 1 << 20;
+const CACHED_CHUNKS: usize = 1 << 15;
+const CACHED_BYTES: usize = 1 << 19;
 /// Longer chunks are seldom seen twice and go straight through.
 const CACHED_CHUNK_LENGTH: usize = 64;
 
@@ -282,17 +282,15 @@ impl<'a> Counter<'a> {
         if chunk.len() > CACHED_CHUNK_LENGTH {
             return self.words.add(&self.shared.chunk_preparation, chunk, count);
         }
-        if self.chunks.len() >= CACHED_CHUNKS || self.chunks.text_bytes() >= CACHED_BYTES {
+        if self.chunks.len() >= CACHED_CHUNKS || self.chunks.arena_bytes() >= CACHED_BYTES {
             self.flush_chunks()?;
         }
-        let hash = hash_text(&self.hasher, chunk);
-        self.chunks.add(&self.hasher, hash, chunk, count)
+        self.chunks.add(&self.hasher, &Lookup::new(&self.hasher, chunk), count)
     }
 
     fn flush_chunks(&mut self) -> Result<(), TrainError> {
-        for (chunk, count) in self.chunks.iter() {
-            self.words.add(&self.shared.chunk_preparation, chunk, count)?;
-        }
+        let (chunks, words) = (&self.chunks, &mut self.words);
+        chunks.for_each(|chunk, count| words.add(&self.shared.chunk_preparation, chunk, count))?;
         self.chunks.clear();
         Ok(())
     }
