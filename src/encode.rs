@@ -27,7 +27,7 @@ use crate::train::ModelType;
 /// A model, ready to segment normalized text.
 #[derive(Debug)]
 pub(crate) enum Segmenter {
-    Bpe(Bpe),
+    Bpe(Box<Bpe>),
     Unigram(Unigram),
     Word(Word),
     Char(Char),
@@ -46,7 +46,7 @@ impl Segmenter {
         let vocabulary = Vocabulary::new(model, has_symbols);
         let symbols = Arc::new(PrefixSet::with_values(vocabulary.symbols()));
         let segmenter = match model.model_type() {
-            ModelType::Bpe => Segmenter::Bpe(Bpe::new(&vocabulary, Arc::clone(&symbols))),
+            ModelType::Bpe => Segmenter::Bpe(Box::new(Bpe::new(&vocabulary, Arc::clone(&symbols)))),
             ModelType::Unigram => Segmenter::Unigram(Unigram::new(&vocabulary)),
             ModelType::Word => Segmenter::Word(Word::new(&vocabulary)),
             ModelType::Char => Segmenter::Char(Char::new(&vocabulary, Arc::clone(&symbols))),

@@ -10,6 +10,7 @@ mod encode;
 mod error;
 mod model;
 mod normalize;
+mod offsets;
 mod output;
 mod piece;
 mod prefix;
@@ -21,9 +22,11 @@ mod train;
 
 pub use error::{DecodeError, EncodeError, ModelError, OptionError, TrainError, WriteError};
 pub use model::{Model, Piece};
+pub use offsets::Offsets;
 pub use output::{OutputFile, check_writable, write_files};
 pub use piece::{PieceId, PieceKind};
-pub use tokenizer::{EncodeOptions, Encoder, ExtraOption, IncrementalDecoder, Token, Tokenizer, Tokens};
+pub use rng::Rng;
+pub use tokenizer::{EncodeOptions, Encoder, ExtraOption, IncrementalDecoder, SampleOptions, Token, Tokenizer, Tokens};
 pub use train::{
     Corpus, Event, ModelType, Observer, OptionInfo, OptionKind, RETIRED_OPTIONS, Recorded, SentenceCounts, Stage,
     Summary, TrainOptions, Trainer,

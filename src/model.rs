@@ -6,6 +6,7 @@
 pub(crate) mod proto;
 pub(crate) mod validate;
 mod vocab;
+mod wire;
 
 use std::io::Read;
 use std::path::Path;
@@ -14,8 +15,10 @@ use std::sync::Arc;
 use prost::Message;
 
 use crate::error::{ModelError, WriteError};
+use crate::normalize::charsmap::Charsmap;
 use crate::output::PendingFile;
 use crate::piece::{PieceId, PieceKind, PieceTable};
+use crate::text::lossy_string;
 use crate::train::ModelType;
 
 /// Pieces, scores and everything else that a `.model` file holds.
@@ -64,10 +67,15 @@ impl Model {
     /// # Errors
     /// What the reference refuses to load is refused, with the piece and the rule that it breaks.
     pub fn from_bytes(bytes: &[u8]) -> Result<Model, ModelError> {
-        let mut specs =
-            proto::ModelProto::decode(bytes).map_err(|error| ModelError::Format { problem: error.to_string() })?;
-        let messages = std::mem::take(&mut specs.pieces);
-        let mut pieces = proto::pieces_from_messages(&messages);
+        let format = |problem: &str| ModelError::Format { problem: problem.to_owned() };
+        let wire::Parts { mut pieces, trainer_spec, normalizer_spec, denormalizer_spec } =
+            wire::read(bytes).map_err(format)?;
+        let specs = proto::ModelProto {
+            trainer_spec: proto::decode_spec(trainer_spec)?,
+            normalizer_spec: proto::decode_spec(normalizer_spec)?,
+            denormalizer_spec: proto::decode_spec(denormalizer_spec)?,
+            ..proto::ModelProto::default()
+        };
         if specs.trainer_spec.as_ref().is_some_and(|spec| spec.byte_fallback()) {
             pieces.retire_text(b"\0");
         }
@@ -134,6 +142,23 @@ impl Model {
     /// All pieces, by id.
     pub fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
         (0..self.len()).filter_map(|index| self.piece(PieceId::new(u32::try_from(index).ok()?)))
+    }
+
+    /// The rules by which the model normalizes text: what is replaced, and what by, in order. There are none
+    /// in models that leave text as it is.
+    ///
+    /// # Errors
+    /// The rules of a hostile file can have no end.
+    pub fn normalization_rules(&self) -> Result<Vec<(String, String)>, ModelError> {
+        let spec = self.normalizer_spec();
+        let field = "normalizer_spec";
+        let failed = |problem: &str| ModelError::Charsmap { field, problem: problem.to_owned() };
+        if spec.precompiled_charsmap().is_empty() {
+            return Ok(Vec::new());
+        }
+        let charsmap = Charsmap::from_bytes(spec.precompiled_charsmap()).map_err(|error| failed(&error.to_string()))?;
+        let rules = charsmap.rules().ok_or_else(|| failed("its rules have no end"))?;
+        Ok(rules.into_iter().map(|(source, target)| (lossy_string(&source), lossy_string(&target))).collect())
     }
 
     /// The algorithm that the model is made for.

@@ -136,6 +136,7 @@ impl<M> Normalizer<M> {
         &self.symbols
     }
 
+    #[cfg(test)]
     pub(crate) fn options(&self) -> NormalizerOptions {
         self.options
     }

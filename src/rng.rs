@@ -24,6 +24,11 @@ impl SplitMix64 {
         mixed ^ (mixed >> 31)
     }
 
+    /// A number from 0 to 1, without 1, with 53 random bits.
+    pub(crate) fn unit(&mut self) -> f64 {
+        (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
     /// A number below `bound`, each equally likely; 0 for a bound of 0.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         if bound == 0 {
@@ -37,6 +42,25 @@ impl SplitMix64 {
                 return value % bound;
             }
         }
+    }
+}
+
+/// A seeded source of random numbers. The same seed gives the same samples in every release.
+///
+/// ```
+/// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+/// let mut rng = spiece::Rng::with_seed(7);
+/// let mut encoder = tokenizer.encoder();
+/// let sampled = encoder.sample("some text", &Default::default(), &mut rng)?.as_slice().to_vec();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Rng(pub(crate) SplitMix64);
+
+impl Rng {
+    /// A generator that `seed` determines.
+    pub fn with_seed(seed: u64) -> Rng {
+        Rng(SplitMix64::new(seed))
     }
 }
 

@@ -30,6 +30,7 @@ impl Script {
     pub(crate) const KATAKANA: Self = Self(UnicodeScript::Katakana);
 
     /// The name in Unicode's files, such as `Canadian_Aboriginal`.
+    #[cfg(test)]
     pub(crate) fn name(self) -> &'static str {
         self.0.full_name()
     }

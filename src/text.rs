@@ -18,6 +18,7 @@ pub(crate) const WHITESPACE_MARK_STR: &str = "\u{2581}";
 /// Stands for a character outside the alphabet during training.
 pub(crate) const UNKNOWN_MARK: char = '\u{2585}';
 /// [`UNKNOWN_MARK`] as text.
+#[cfg(test)]
 pub(crate) const UNKNOWN_MARK_STR: &str = "\u{2585}";
 /// Stands during training for a place that no piece may cross.
 pub(crate) const BOUNDARY_MARK: char = '\u{1f}';
@@ -79,6 +80,7 @@ pub(crate) struct LossyChars<'a> {
 
 impl<'a> LossyChars<'a> {
     /// The bytes that are not decoded yet.
+    #[cfg(test)]
     pub(crate) fn as_bytes(&self) -> &'a [u8] {
         self.rest
     }

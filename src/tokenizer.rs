@@ -5,15 +5,17 @@
 //! [`decode`](crate::decode)) and lends buffers to the [`Encoder`]s that do the work; those that come back are
 //! used again, so even single calls allocate only their result.
 
+mod control;
 mod encoder;
 mod options;
+mod parallel;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use self::encoder::Scratch;
 pub use self::encoder::{Encoder, Token, Tokens};
-pub use self::options::{EncodeOptions, ExtraOption};
+pub use self::options::{EncodeOptions, ExtraOption, SampleOptions};
 use crate::decode::Decoder;
 pub use crate::decode::incremental::IncrementalDecoder;
 use crate::encode::Segmenter;
@@ -62,7 +64,7 @@ pub struct Tokenizer {
     /// The id of unknown text.
     unknown: PieceId,
     special: SpecialIds,
-    scratch: Mutex<Vec<Box<Scratch>>>,
+    scratch: Mutex<Vec<Scratch>>,
 }
 
 impl Tokenizer {
@@ -250,12 +252,12 @@ impl Tokenizer {
     }
 
     /// Buffers for a worker.
-    fn take_scratch(&self) -> Box<Scratch> {
+    fn take_scratch(&self) -> Scratch {
         self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
     }
 
     /// Takes buffers back.
-    fn give_scratch(&self, scratch: Box<Scratch>) {
+    fn give_scratch(&self, scratch: Scratch) {
         self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
     }
 }

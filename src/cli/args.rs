@@ -76,6 +76,15 @@ pub(crate) fn number<N: FromStr>(matches: &ArgMatches, name: &str) -> Result<N, 
     text.trim_ascii().parse().map_err(|_| Failure::Usage(format!("--{name}: {text:?} is not a number that it takes")))
 }
 
+/// Whether the command line switches the flag `name` on.
+pub(crate) fn is_on(matches: &ArgMatches, name: &str) -> Result<bool, Failure> {
+    match given(matches, name).map(str::to_ascii_lowercase).as_deref() {
+        None | Some("false" | "f" | "no" | "n" | "0") => Ok(false),
+        Some("" | "true" | "t" | "yes" | "y" | "1") => Ok(true),
+        Some(other) => Err(Failure::Usage(format!("--{name}: {other:?} is not true or false"))),
+    }
+}
+
 /// What the command line wants to hear.
 pub(crate) fn talk(matches: &ArgMatches) -> Talk {
     Talk::new(matches.get_flag("quiet") || given(matches, "minloglevel").is_some_and(|level| level != "0"))

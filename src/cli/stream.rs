@@ -31,7 +31,7 @@ pub(crate) struct Block {
 
 impl Block {
     /// The lines with their numbers.
-    fn lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
+    pub(crate) fn lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         (self.first_line..).zip(starts.zip(&self.ends).map(|(start, end)| &self.text[start..*end]))
     }
@@ -99,22 +99,24 @@ impl Stream {
             let mut out = Vec::with_capacity(block.text.len() * 2);
             block.lines().try_for_each(|(number, line)| work(worker, number, line, &mut out)).map(|()| out)
         };
-        self.fold_blocks(worker, convert, |output, result: Vec<u8>| {
-            output.write_all(&result).map_err(|error| Failure::write("the output", &error))
-        })
+        self.fold_blocks((), worker, convert, |(), output, result: Vec<u8>| output.write_all(&result), |(), _| Ok(()))
     }
 
-    /// Gives what `convert` makes of each block to `take`, in order, with the output.
-    pub(crate) fn fold_blocks<W, R: Send>(
+    /// Gives what `convert` makes of each block to `take`, in order, with the output and a state; `finish`
+    /// ends it.
+    pub(crate) fn fold_blocks<S, W, R: Send>(
         &self,
+        mut state: S,
         worker: impl Fn() -> W + Sync + Send,
         convert: impl Fn(&mut W, &Block) -> Result<R, Failure> + Sync + Send,
-        mut take: impl FnMut(&mut dyn Write, R) -> Result<(), Failure>,
+        mut take: impl FnMut(&mut S, &mut dyn Write, R) -> std::io::Result<()>,
+        finish: impl FnOnce(S, &mut dyn Write) -> std::io::Result<()>,
     ) -> Result<(), Failure> {
         let threads = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
         let threads =
             threads.map_err(|error| Failure::Error(format!("--num_threads: cannot start threads: {error}")))?;
         let mut count = LineCount::new(&self.talk);
+        let failed = |error| Failure::write("the output", &error);
         self.with_output(|output| {
             self.for_each_round(|round| {
                 let results: Vec<Result<R, Failure>> = if self.threads == 1 {
@@ -125,10 +127,11 @@ impl Stream {
                         round.par_iter().map_init(&worker, |worker, block| convert(worker, block)).collect()
                     })
                 };
-                results.into_iter().try_for_each(|result| take(output, result?))?;
+                results.into_iter().try_for_each(|result| take(&mut state, output, result?).map_err(failed))?;
                 count.advance(round.iter().map(|block| block.ends.len() as u64).sum());
                 Ok(())
-            })
+            })?;
+            finish(state, output).map_err(failed)
         })
     }
 

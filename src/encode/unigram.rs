@@ -13,9 +13,15 @@
 //!
 //! Cost: one step of the trie for each byte of each piece that begins at a character of the line.
 
+mod lattice;
+mod nbest;
+pub(crate) mod sample;
+
+use self::lattice::Lattice;
 use crate::encode::vocabulary::Vocabulary;
 use crate::normalize::double_array::DoubleArray;
 use crate::piece::{PieceId, PieceKind};
+use crate::rng::SplitMix64;
 use crate::text::char_length;
 
 /// How much less an unknown character scores than the worst piece.
@@ -101,6 +107,24 @@ impl Unigram {
         }
         trace(best, text.len(), out);
     }
+
+    /// The `size` best segmentations of `text` and their scores, best first.
+    pub(crate) fn best(&self, text: &[u8], size: usize) -> Vec<(Vec<PieceId>, f32)> {
+        if size <= 1 || text.is_empty() {
+            // The reference gives no score here.
+            let mut ids = Vec::new();
+            self.segment(text, &mut UnigramScratch::default(), &mut ids);
+            return vec![(ids, 0.0)];
+        }
+        nbest::best(&Lattice::new(self, text), size)
+    }
+
+    /// Appends the ids of a segmentation of `text`, drawn with weights to the power of `alpha`.
+    pub(crate) fn sample(&self, text: &[u8], alpha: f32, rng: &mut SplitMix64, out: &mut Vec<PieceId>) {
+        if !text.is_empty() {
+            out.extend(sample::sample(&Lattice::new(self, text), alpha, rng));
+        }
+    }
 }
 
 /// The score of a user-defined symbol of this length.
@@ -112,7 +136,7 @@ fn symbol_score(length: usize) -> f32 {
 /// The sum of scores up to `start`; brings it and all sums beyond back if it has grown too large.
 fn score_from(best: &mut [Best], start: usize, frontier: usize) -> f32 {
     let score = best[start].score;
-    if !(score < -SCORE_LIMIT || score > SCORE_LIMIT) {
+    if score.abs() <= SCORE_LIMIT || score.is_nan() {
         return score;
     }
     best[start].score -= score;

@@ -6,6 +6,9 @@
 
 include!(concat!(env!("OUT_DIR"), "/sentencepiece.rs"));
 
+use prost::Message;
+
+use crate::error::ModelError;
 use crate::piece::{PieceKind, PieceTable};
 use model_proto::SentencePiece;
 use model_proto::sentence_piece::Type;
@@ -50,11 +53,8 @@ pub(crate) fn pieces_to_messages(pieces: &PieceTable) -> Vec<SentencePiece> {
         .collect()
 }
 
-/// The table for the pieces of a file.
-pub(crate) fn pieces_from_messages(messages: &[SentencePiece]) -> PieceTable {
-    let mut pieces = PieceTable::default();
-    for message in messages {
-        pieces.push(message.piece(), message.score(), message.r#type().into());
-    }
-    pieces
+/// Reads a spec, if there is one.
+pub(crate) fn decode_spec<M: Message + Default>(bytes: Option<Vec<u8>>) -> Result<Option<M>, ModelError> {
+    let decoded = bytes.map(|bytes| M::decode(bytes.as_slice())).transpose();
+    decoded.map_err(|error| ModelError::Format { problem: error.to_string() })
 }

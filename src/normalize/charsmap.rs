@@ -24,12 +24,18 @@ mod compile;
 
 pub(crate) use compile::{CompileError, compile};
 
+use std::ops::ControlFlow;
+
 use super::double_array::DoubleArray;
 use crate::text::decode_char;
 
 /// The reference looks at no more than this many matches of one text, and
 /// compiles no rules that could have as many.
 const MATCH_LIMIT: usize = 32;
+/// Rules with longer sources are taken for endless.
+const SOURCE_LIMIT: usize = 1000;
+/// So are more rules; the largest built-in set has 226,684.
+const RULE_LIMIT: usize = 10_000_000;
 /// A trie is a whole number of blocks of 256 units.
 const TRIE_GRAIN: usize = 1024;
 
@@ -184,6 +190,18 @@ impl Charsmap {
         let target = self.pool.get(value..)?;
         let end = target.iter().position(|&byte| byte == 0)?;
         Some((length, &target[..end]))
+    }
+
+    /// All rules, by their sources; `None` if the trie has a cycle or is a tangle of shared states, so that
+    /// they have no end.
+    pub(crate) fn rules(&self) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
+        let mut rules = Vec::new();
+        let walk = self.trie.for_each_key(SOURCE_LIMIT, |source, value| {
+            let target = self.pool.get(value..).unwrap_or_default().split(|byte| *byte == 0).next();
+            rules.push((source.to_vec(), target.unwrap_or_default().to_vec()));
+            if rules.len() < RULE_LIMIT { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        (walk.is_ok() && rules.len() < RULE_LIMIT).then_some(rules)
     }
 
     /// What first bytes say, for those who want to skip text without rules.

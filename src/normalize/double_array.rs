@@ -91,6 +91,7 @@ impl DoubleArray {
     }
 
     /// Number of units.
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.units.len()
     }

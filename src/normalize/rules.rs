@@ -13,9 +13,8 @@
 mod builtin;
 mod tsv;
 
-pub(crate) use builtin::{BUILTIN_NAMES, builtin_charsmap, builtin_rules};
+pub(crate) use builtin::{BUILTIN_NAMES, builtin_charsmap};
 pub(crate) use tsv::parse_tsv;
-pub use tsv::{TsvFault, TsvRuleError};
 
 use std::collections::BTreeMap;
 

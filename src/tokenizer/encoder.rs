@@ -6,11 +6,14 @@
 //! last one has its span; in others neighbouring unknown texts become one. Spans are bytes of the caller's
 //! text.
 
-use super::options::{EncodeOptions, ExtraOption};
+use super::control::{AllowedControl, Stretch};
+use super::options::{EncodeOptions, ExtraOption, SampleOptions};
 use super::{Pipeline, Tokenizer};
-use crate::encode::SegmentScratch;
+use crate::encode::unigram::sample::draw;
+use crate::encode::{SegmentScratch, Segmenter};
 use crate::error::EncodeError;
 use crate::piece::{PieceId, PieceKind};
+use crate::rng::Rng;
 
 /// An id and the part of the text that it stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,19 +65,21 @@ pub(crate) struct Scratch {
 /// ```
 #[derive(Debug)]
 pub struct Encoder<'t> {
-    tokenizer: &'t Tokenizer,
-    pipeline: &'t Pipeline,
+    pub(super) tokenizer: &'t Tokenizer,
+    pub(super) pipeline: &'t Pipeline,
     extra: Vec<ExtraOption>,
-    scratch: Box<Scratch>,
+    allowed: Option<AllowedControl>,
+    pub(super) scratch: Scratch,
 }
 
 impl<'t> Encoder<'t> {
     pub(super) fn new(tokenizer: &'t Tokenizer, pipeline: &'t Pipeline) -> Encoder<'t> {
-        Encoder { tokenizer, pipeline, extra: Vec::new(), scratch: tokenizer.take_scratch() }
+        Encoder { tokenizer, pipeline, extra: Vec::new(), allowed: None, scratch: tokenizer.take_scratch() }
     }
 
     pub(super) fn with_options(mut self, options: &EncodeOptions) -> Result<Encoder<'t>, EncodeError> {
         self.extra.clone_from(&options.extra);
+        self.allowed = AllowedControl::new(&self.tokenizer.model, &options.allowed_control)?;
         Ok(self)
     }
 
@@ -89,13 +94,30 @@ impl<'t> Encoder<'t> {
 
     /// Appends the ids of `text`.
     pub fn encode_into(&mut self, text: impl AsRef<[u8]>, ids: &mut Vec<PieceId>) {
+        let (start, text) = (ids.len(), text.as_ref());
+        match self.stretches(text) {
+            None => self.encode_stretch(text, ids),
+            Some(stretches) => stretches.into_iter().for_each(|stretch| match stretch {
+                Stretch::Text(begin, end) => self.encode_stretch(&text[begin..end], ids),
+                Stretch::Control(id, ..) => ids.push(id),
+            }),
+        }
+        self.add_extra_ids(ids, start);
+    }
+
+    /// Appends the ids of text without control pieces.
+    fn encode_stretch(&mut self, text: &[u8], ids: &mut Vec<PieceId>) {
         let start = ids.len();
-        let scratch = &mut *self.scratch;
-        self.pipeline.normalizer.normalize(text.as_ref(), &mut scratch.normalized);
+        let scratch = &mut self.scratch;
+        self.pipeline.normalizer.normalize(text, &mut scratch.normalized);
         let pieces = self.tokenizer.model.table();
         self.pipeline.segmenter.segment(pieces, &scratch.normalized, &mut scratch.segment, ids);
         self.settle(ids, start);
-        self.add_extra_ids(ids, start);
+    }
+
+    /// Where `text` has control pieces that are allowed, if any are.
+    fn stretches(&self, text: &[u8]) -> Option<Vec<Stretch>> {
+        self.allowed.as_ref().map(|allowed| allowed.stretches(text))
     }
 
     /// The number of ids that `text` has.
@@ -112,13 +134,126 @@ impl<'t> Encoder<'t> {
     /// The tokens of `text`.
     pub fn tokens<'e, T: AsRef<[u8]> + ?Sized>(&'e mut self, text: &'e T) -> Tokens<'e> {
         let text = text.as_ref();
-        let scratch = &mut *self.scratch;
-        let normalizer = &self.pipeline.normalizer;
-        normalizer.normalize_with_offsets(text, &mut scratch.normalized, &mut scratch.origins);
+        match self.stretches(text) {
+            None => {
+                self.trace(text);
+                self.segment_traced();
+                self.locate();
+            }
+            Some(stretches) => self.tokens_of_stretches(text, &stretches),
+        }
+        self.show(text)
+    }
+
+    /// Fills the tokens, and the normalized text, of a text with control pieces.
+    fn tokens_of_stretches(&mut self, text: &[u8], stretches: &[Stretch]) {
+        let (mut tokens, mut normalized) = (Vec::new(), Vec::new());
+        for stretch in stretches {
+            match *stretch {
+                Stretch::Control(id, begin, end) => tokens.push(Token { id, begin, end, normalized: (0, 0) }),
+                Stretch::Text(begin, end) => {
+                    self.trace(&text[begin..end]);
+                    self.segment_traced();
+                    self.locate();
+                    let at = normalized.len();
+                    tokens.extend(self.scratch.tokens.iter().map(|token| Token {
+                        id: token.id,
+                        begin: token.begin + begin,
+                        end: token.end + begin,
+                        normalized: (token.normalized.0 + at, token.normalized.1 + at),
+                    }));
+                    normalized.extend_from_slice(&self.scratch.normalized);
+                }
+            }
+        }
+        (self.scratch.tokens, self.scratch.normalized) = (tokens, normalized);
+    }
+
+    /// Segments the normalized text.
+    fn segment_traced(&mut self) {
+        let scratch = &mut self.scratch;
         scratch.raw.clear();
         let pieces = self.tokenizer.model.table();
         self.pipeline.segmenter.segment(pieces, &scratch.normalized, &mut scratch.segment, &mut scratch.raw);
+    }
+
+    /// The best segmentations of `text`, `size` of them or as many as there are, best first, with their
+    /// scores. For a `size` of 1, as for an empty text, the score is 0, as in the reference.
+    ///
+    /// # Errors
+    /// The model is no unigram model, or `size` is above 512.
+    pub fn nbest(&mut self, text: impl AsRef<[u8]>, size: usize) -> Result<Vec<(Vec<PieceId>, f32)>, EncodeError> {
+        let mut found = Vec::new();
+        self.for_each_nbest(text.as_ref(), size, |score, tokens| {
+            found.push((tokens.as_slice().iter().map(|token| token.id).collect(), score));
+        })?;
+        Ok(found)
+    }
+
+    /// Calls `visit` with the score and the tokens of each of the best segmentations; see
+    /// [`nbest`](Encoder::nbest).
+    ///
+    /// # Errors
+    /// The model is no unigram model, or `size` is above 512.
+    pub fn for_each_nbest<T: AsRef<[u8]> + ?Sized>(
+        &mut self,
+        text: &T,
+        size: usize,
+        mut visit: impl FnMut(f32, Tokens<'_>),
+    ) -> Result<(), EncodeError> {
+        let Segmenter::Unigram(unigram) = &self.pipeline.segmenter else { return Err(EncodeError::NoNbest) };
+        check_size(size)?;
+        self.trace(text.as_ref());
+        for (ids, score) in unigram.best(&self.scratch.normalized, size) {
+            self.scratch.raw = ids;
+            self.locate();
+            visit(score, self.show(text.as_ref()));
+        }
+        Ok(())
+    }
+
+    /// The tokens of a segmentation that is drawn at random.
+    ///
+    /// # Errors
+    /// The model is a word or char model, or an option is out of range.
+    pub fn sample<'e, T: AsRef<[u8]> + ?Sized>(
+        &'e mut self,
+        text: &'e T,
+        options: &SampleOptions,
+        rng: &mut Rng,
+    ) -> Result<Tokens<'e>, EncodeError> {
+        let alpha = options.alpha;
+        if !alpha.is_finite() || alpha < 0.0 {
+            return Err(EncodeError::Alpha { alpha });
+        }
+        let nbest_size = usize::try_from(options.nbest_size).ok();
+        check_size(nbest_size.unwrap_or(0))?;
+        self.trace(text.as_ref());
+        let Scratch { raw, normalized, segment, .. } = &mut self.scratch;
+        raw.clear();
+        match (&self.pipeline.segmenter, nbest_size) {
+            (Segmenter::Bpe(bpe), _) => {
+                bpe.sample(normalized, || rng.0.unit() < f64::from(alpha), &mut segment.bpe, raw);
+            }
+            (Segmenter::Unigram(unigram), None) => unigram.sample(normalized, alpha, &mut rng.0, raw),
+            (Segmenter::Unigram(unigram), Some(0 | 1)) => unigram.segment(normalized, &mut segment.unigram, raw),
+            (Segmenter::Unigram(unigram), Some(size)) => {
+                *raw = draw_one(unigram.best(normalized, size), alpha, rng);
+            }
+            _ => return Err(EncodeError::NoSampling),
+        }
         self.locate();
+        Ok(self.show(text.as_ref()))
+    }
+
+    /// Normalizes `text`, with the origin of each byte.
+    fn trace(&mut self, text: &[u8]) {
+        let Scratch { normalized, origins, .. } = &mut self.scratch;
+        self.pipeline.normalizer.normalize_with_offsets(text, normalized, origins);
+    }
+
+    /// The tokens that were found, with the extra ones.
+    fn show<'e>(&'e mut self, text: &'e [u8]) -> Tokens<'e> {
         self.add_extra_tokens(text.len());
         Tokens {
             tokens: &self.scratch.tokens,
@@ -130,7 +265,7 @@ impl<'t> Encoder<'t> {
     }
 
     /// Settles the unknown ids from `start` on, which are those of the normalized text.
-    fn settle(&mut self, ids: &mut Vec<PieceId>, start: usize) {
+    pub(super) fn settle(&mut self, ids: &mut Vec<PieceId>, start: usize) {
         let unknown = self.tokenizer.unknown;
         if !ids[start..].contains(&unknown) {
             return;
@@ -160,11 +295,11 @@ impl<'t> Encoder<'t> {
         self.tokenizer.model.table().text(id.index()).len()
     }
 
-    /// Makes tokens of the raw ids.
+    /// Makes tokens of the raw ids, which are those of the normalized text.
     fn locate(&mut self) {
         let mut tokens = std::mem::take(&mut self.scratch.tokens);
         tokens.clear();
-        let Scratch { normalized, origins, raw, .. } = &*self.scratch;
+        let Scratch { normalized, origins, raw, .. } = &self.scratch;
         let (mut at, mut after_unknown) = (0, false);
         for id in raw.iter().copied() {
             let end = at + self.length(id, &normalized[at..]);
@@ -217,6 +352,22 @@ impl Drop for Encoder<'_> {
     fn drop(&mut self) {
         self.tokenizer.give_scratch(std::mem::take(&mut self.scratch));
     }
+}
+
+/// The most segmentations that can be asked for.
+const SIZE_LIMIT: usize = 512;
+
+fn check_size(size: usize) -> Result<(), EncodeError> {
+    if size > SIZE_LIMIT { Err(EncodeError::TooMany { size }) } else { Ok(()) }
+}
+
+/// Draws one of `best` with the weights exp(alpha · score).
+fn draw_one(mut best: Vec<(Vec<PieceId>, f32)>, alpha: f32, rng: &mut Rng) -> Vec<PieceId> {
+    let exponents: Vec<f64> = best.iter().map(|(_, score)| f64::from(alpha * score)).collect();
+    let highest = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let weights: Vec<f64> = exponents.iter().map(|exponent| (exponent - highest).exp()).collect();
+    let drawn = draw(&weights, &mut rng.0);
+    best.swap_remove(drawn).0
 }
 
 /// Makes one of each run of `unknown` from `start` on.

@@ -65,3 +65,22 @@ impl Default for EncodeOptions {
         EncodeOptions { extra: Vec::new(), user_defined_symbols: true, allowed_control: Vec::new() }
     }
 }
+
+/// How to draw a segmentation at random, with the reference's two numbers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct SampleOptions {
+    /// Unigram models: draw among that many best segmentations; below 0, among all that there are; 0 and 1
+    /// take the best. It means nothing in BPE models.
+    pub nbest_size: i32,
+    /// Unigram models: segmentations have the weight exp(alpha · score), so 0 makes all equal and a high
+    /// number leaves the best. BPE models: the probability with which a merge is dropped; 0 drops none.
+    pub alpha: f32,
+}
+
+impl Default for SampleOptions {
+    /// Among all segmentations, with an alpha of 0.1.
+    fn default() -> SampleOptions {
+        SampleOptions { nbest_size: -1, alpha: 0.1 }
+    }
+}

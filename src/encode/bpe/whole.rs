@@ -43,7 +43,9 @@ impl Bpe {
         out: &mut Vec<PieceId>,
     ) {
         let WholeScratch { merge, parts, frozen } = scratch;
-        (parts.clear(), frozen.clear(), merge.symbols.clear());
+        parts.clear();
+        frozen.clear();
+        merge.symbols.clear();
         let mut at = 0;
         while at < text.len() {
             if let Some((length, id)) = self.symbols.longest_with_value(&text[at..]) {

@@ -1,0 +1,96 @@
+//! Places in a text: from bytes to characters and to UTF-16.
+//!
+//! In: a text and byte offsets, as [`Token`](crate::Token)s have them. Out: the same places counted in
+//! characters (code points, as Python counts) or in UTF-16 units (as JavaScript and Java count). An offset
+//! inside of a character counts as its start.
+//!
+//! Method: sums at every 256th byte, then a count of the bytes from there. Cost: one pass over the text to
+//! begin with, then constant for each place.
+
+/// Bytes between two sums.
+const STRIDE: usize = 256;
+
+/// Converts byte offsets of one text.
+///
+/// ```
+/// let text = "aé😀b";
+/// let offsets = spiece::Offsets::new(text);
+/// let b = text.find('b').unwrap();
+/// assert_eq!((b, offsets.chars(b), offsets.utf16(b)), (7, 3, 4));
+/// ```
+#[derive(Debug, Clone)]
+pub struct Offsets<'t> {
+    text: &'t [u8],
+    /// Characters and UTF-16 units that begin before each multiple of the stride.
+    sums: Vec<(usize, usize)>,
+}
+
+impl<'t> Offsets<'t> {
+    /// Makes ready to convert offsets of `text`.
+    pub fn new(text: &'t str) -> Offsets<'t> {
+        let text = text.as_bytes();
+        let mut sums = Vec::with_capacity(text.len() / STRIDE + 1);
+        let (mut chars, mut units) = (0, 0);
+        for block in text.chunks(STRIDE) {
+            sums.push((chars, units));
+            let (more_chars, more_units) = count(block);
+            chars += more_chars;
+            units += more_units;
+        }
+        sums.push((chars, units));
+        Offsets { text, sums }
+    }
+
+    /// The number of characters before the byte at `offset`, or of all if it is beyond the end.
+    pub fn chars(&self, offset: usize) -> usize {
+        self.before(offset).0
+    }
+
+    /// The number of UTF-16 units before the byte at `offset`, or of all if it is beyond the end.
+    pub fn utf16(&self, offset: usize) -> usize {
+        self.before(offset).1
+    }
+
+    fn before(&self, offset: usize) -> (usize, usize) {
+        let mut offset = offset.min(self.text.len());
+        while offset < self.text.len() && is_continuation(self.text[offset]) {
+            offset -= 1;
+        }
+        let (chars, units) = self.sums[offset / STRIDE];
+        let (more_chars, more_units) = count(&self.text[offset / STRIDE * STRIDE..offset]);
+        (chars + more_chars, units + more_units)
+    }
+}
+
+fn is_continuation(byte: u8) -> bool {
+    byte & 0xC0 == 0x80
+}
+
+/// Characters that begin in `bytes`, and their UTF-16 units.
+fn count(bytes: &[u8]) -> (usize, usize) {
+    let chars = bytes.iter().filter(|byte| !is_continuation(**byte)).count();
+    let pairs = bytes.iter().filter(|byte| **byte >= 0xF0).count();
+    (chars, chars + pairs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_place_is_right(text in "[a\u{e9}\u{4e00}\u{1f600}]{0,400}") {
+            let offsets = Offsets::new(&text);
+            let (mut chars, mut units) = (0, 0);
+            for (at, c) in text.char_indices() {
+                for inside in at..at + c.len_utf8() {
+                    prop_assert_eq!((offsets.chars(inside), offsets.utf16(inside)), (chars, units));
+                }
+                chars += 1;
+                units += c.len_utf16();
+            }
+            prop_assert_eq!((offsets.chars(text.len()), offsets.utf16(usize::MAX)), (chars, units));
+        }
+    }
+}

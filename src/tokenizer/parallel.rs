@@ -1,0 +1,73 @@
+//! Many texts, or one long text, with all cores.
+//!
+//! In: texts. Out: what one thread makes of them, whatever the number of threads; the threads are rayon's
+//! current pool. A batch is divided among them. A single long text is normalized by one of them, then cut
+//! where no piece reaches across (see [`Bpe::cuts`](crate::encode::bpe::Bpe::cuts)) and its parts are
+//! segmented at the same time. Only BPE text has such places: the sums of a unigram model depend, in their
+//! last bits, on all text before, so one thread does it all.
+
+use rayon::prelude::*;
+
+use super::{Encoder, Tokenizer};
+use crate::encode::Segmenter;
+use crate::piece::PieceId;
+
+/// Texts of fewer bytes are not worth the threads.
+const PART_BYTES: usize = 1 << 16;
+
+impl Tokenizer {
+    /// The ids of each of `texts`, worked out by all threads of rayon's current pool.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let batch = tokenizer.encode_batch(&["one", "two"]);
+    /// assert_eq!(batch, [tokenizer.encode("one"), tokenizer.encode("two")]);
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
+    pub fn encode_batch<T: AsRef<[u8]> + Sync>(&self, texts: &[T]) -> Vec<Vec<PieceId>> {
+        texts.par_iter().map_init(|| self.encoder(), |encoder, text| encoder.encode(text).to_vec()).collect()
+    }
+
+    /// The texts of each of the id sequences of `batch`, worked out by all threads of rayon's current pool.
+    ///
+    /// # Errors
+    /// An id that the model does not have.
+    pub fn decode_batch<I: AsRef<[PieceId]> + Sync>(&self, batch: &[I]) -> Result<Vec<String>, crate::DecodeError> {
+        batch.par_iter().map(|ids| self.decode(ids.as_ref())).collect()
+    }
+
+    /// The ids of one long text, equal to those of [`encode`](Tokenizer::encode). In BPE models all threads
+    /// of rayon's current pool work on it.
+    pub fn encode_long(&self, text: impl AsRef<[u8]>) -> Vec<PieceId> {
+        let mut ids = Vec::new();
+        self.encoder().encode_long_into(text.as_ref(), &mut ids);
+        ids
+    }
+}
+
+impl Encoder<'_> {
+    /// Appends the ids of `text`, with all threads.
+    fn encode_long_into(&mut self, text: &[u8], ids: &mut Vec<PieceId>) {
+        let Segmenter::Bpe(bpe) = &self.pipeline.segmenter else { return self.encode_into(text, ids) };
+        self.pipeline.normalizer.normalize(text, &mut self.scratch.normalized);
+        let normalized = &self.scratch.normalized[..];
+        let cuts = bpe.cuts(normalized, PART_BYTES);
+        let starts = std::iter::once(0).chain(cuts.iter().copied());
+        let parts: Vec<&[u8]> =
+            starts.zip(cuts.iter().copied().chain([normalized.len()])).map(|(a, b)| &normalized[a..b]).collect();
+        let tokenizer = self.tokenizer;
+        let segmented: Vec<Vec<PieceId>> = parts
+            .par_iter()
+            .map_init(
+                || tokenizer.encoder(),
+                |encoder, part| {
+                    let mut ids = Vec::with_capacity(part.len() / 3);
+                    bpe.segment(part, &mut encoder.scratch.segment.bpe, &mut ids);
+                    ids
+                },
+            )
+            .collect();
+        ids.extend(segmented.into_iter().flatten());
+        self.settle(ids, 0);
+    }
+}
