@@ -12,6 +12,7 @@ mod model;
 mod normalize;
 mod offsets;
 mod output;
+mod packed;
 mod piece;
 mod prefix;
 mod rng;

@@ -27,7 +27,7 @@ mod sink;
 
 use std::sync::Arc;
 
-use self::charsmap::{Charsmap, Leads};
+use self::charsmap::Charsmap;
 use self::sink::{Sink, Text, TracedText};
 use crate::error::ModelError;
 use crate::model::proto;
@@ -37,6 +37,11 @@ use crate::text::{WHITESPACE_MARK_STR, decode_char};
 pub(crate) trait PrefixMatcher {
     /// Length of the longest symbol that `text` begins with; never 0.
     fn longest(&self, text: &[u8]) -> Option<usize>;
+
+    /// Whether there are no symbols at all.
+    fn is_empty(&self) -> bool {
+        false
+    }
 
     /// Whether a symbol may begin with this byte. Answering false where that is
     /// known lets text be copied in runs.
@@ -50,6 +55,11 @@ pub(crate) trait PrefixMatcher {
 pub(crate) struct NoSymbols;
 
 impl PrefixMatcher for NoSymbols {
+    #[inline]
+    fn is_empty(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn longest(&self, _text: &[u8]) -> Option<usize> {
         None
@@ -201,8 +211,14 @@ impl<M: PrefixMatcher> Normalizer<M> {
             sink.push(self.mark(), at);
         }
         let mut after_space = remove_extra_whitespaces;
+        // Known to be well-formed up to here; asked again behind each malformed byte, so once for each byte.
+        let mut well_formed = 0;
         while at < input.len() {
-            let (consumed, ends_in_space) = self.advance(&input[at..], at, after_space, sink);
+            if at >= well_formed {
+                well_formed = at + well_formed_length(&input[at..]);
+            }
+            let plain = self.plain_length(&input[at..well_formed]);
+            let (consumed, ends_in_space) = self.advance(&input[at..], plain, at, after_space, sink);
             at += consumed;
             after_space = remove_extra_whitespaces && ends_in_space;
         }
@@ -215,10 +231,17 @@ impl<M: PrefixMatcher> Normalizer<M> {
         sink.finish(at);
     }
 
-    /// Normalizes the start of `rest`, which is at `at` in the input: the number of
-    /// bytes taken, and whether the output then ends in a space.
-    fn advance(&self, rest: &[u8], at: usize, after_space: bool, sink: &mut impl Sink) -> (usize, bool) {
-        let plain = self.plain_length(rest);
+    /// Normalizes the start of `rest`, which is at `at` in the input and whose first `plain` bytes stay as
+    /// they are: the number of bytes taken, and whether the output then ends in a space.
+    #[inline]
+    fn advance(
+        &self,
+        rest: &[u8],
+        plain: usize,
+        at: usize,
+        after_space: bool,
+        sink: &mut impl Sink,
+    ) -> (usize, bool) {
         if plain > 0 {
             sink.copy(&rest[..plain], at);
             return (plain, false);
@@ -244,8 +267,13 @@ impl<M: PrefixMatcher> Normalizer<M> {
 
     /// How many bytes at the start of `text` stay as they are.
     fn plain_length(&self, text: &[u8]) -> usize {
-        let leads = self.charsmap().map_or(Leads::NO_RULES, Charsmap::leads);
-        let plain = &text[..leads.plain_length(text)];
+        let plain = match &self.charsmap {
+            None => &text[..memchr::memchr(b' ', text).unwrap_or(text.len())],
+            Some(charsmap) => &text[..charsmap.leads().plain_length(text)],
+        };
+        if self.symbols.is_empty() {
+            return plain.len();
+        }
         let begins_symbol = |&byte: &u8| is_boundary(byte) && self.symbols.may_begin_with(byte);
         plain.iter().position(begins_symbol).unwrap_or(plain.len())
     }
@@ -269,6 +297,14 @@ impl<M: PrefixMatcher> Normalizer<M> {
             end = sink.truncate(kept.len()).unwrap_or(end);
         }
         end
+    }
+}
+
+/// How much of the start of `text` is well-formed UTF-8.
+fn well_formed_length(text: &[u8]) -> usize {
+    match std::str::from_utf8(text) {
+        Ok(_) => text.len(),
+        Err(error) => error.valid_up_to(),
     }
 }
 

@@ -61,6 +61,10 @@ impl PrefixSet {
 }
 
 impl PrefixMatcher for PrefixSet {
+    fn is_empty(&self) -> bool {
+        PrefixSet::is_empty(self)
+    }
+
     #[inline]
     fn longest(&self, text: &[u8]) -> Option<usize> {
         self.longest_with_value(text).map(|(length, _)| length)
@@ -73,6 +77,11 @@ impl PrefixMatcher for PrefixSet {
 }
 
 impl<M: PrefixMatcher> PrefixMatcher for Arc<M> {
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.as_ref().is_empty()
+    }
+
     #[inline]
     fn longest(&self, text: &[u8]) -> Option<usize> {
         self.as_ref().longest(text)

@@ -27,15 +27,19 @@ mod merge;
 mod table;
 mod whole;
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use self::cache::ChunkCache;
+use self::cache::{CacheKey, ChunkCache};
 use self::merge::{MergeScratch, SHORT};
 use self::table::{NO_SYMBOL, Tables};
 use crate::encode::vocabulary::Vocabulary;
 use crate::normalize::PrefixMatcher;
 use crate::piece::{PieceId, PieceKind};
 use crate::prefix::PrefixSet;
+
+/// Chunks that are looked up in a row.
+const CHUNKS_AT_ONCE: usize = 64;
 
 /// A BPE model, ready to segment.
 #[derive(Debug)]
@@ -52,6 +56,8 @@ pub(crate) struct Bpe {
 pub(crate) struct BpeScratch {
     merge: MergeScratch,
     cache: ChunkCache,
+    /// Chunks of the line that were found but not looked up yet.
+    chunks: Vec<(Range<usize>, Option<CacheKey>)>,
     whole: whole::WholeScratch,
 }
 
@@ -79,21 +85,58 @@ impl Bpe {
                 && self.symbols.may_begin_with(byte)
                 && let Some((length, id)) = self.symbols.longest_with_value(&text[at..])
             {
-                self.segment_chunk(&text[chunk_start..at], scratch, out);
+                self.add_chunk(text, chunk_start..at, scratch, out);
+                self.segment_chunks(text, scratch, out);
                 out.push(PieceId::from_index(id));
                 at += length;
                 (chunk_start, before) = (at, 0);
                 continue;
             }
             let (class, width) = self.tables.chars.class_at(&text[at..]);
-            if !self.tables.neighbours.may_touch(before, class) {
-                self.segment_chunk(&text[chunk_start..at], scratch, out);
+            let may_touch = match byte {
+                ..0x80 => self.tables.neighbours.may_touch_ascii(before, byte),
+                _ => self.tables.neighbours.may_touch(before, class),
+            };
+            if !may_touch {
+                self.add_chunk(text, chunk_start..at, scratch, out);
                 chunk_start = at;
             }
             before = class;
             at += width;
         }
-        self.segment_chunk(&text[chunk_start..], scratch, out);
+        self.add_chunk(text, chunk_start..at, scratch, out);
+        self.segment_chunks(text, scratch, out);
+    }
+
+    /// Puts a chunk of `text` in the queue; a full queue is worked off.
+    #[inline]
+    fn add_chunk(&self, text: &[u8], chunk: Range<usize>, scratch: &mut BpeScratch, out: &mut Vec<PieceId>) {
+        if chunk.is_empty() {
+            return;
+        }
+        if scratch.chunks.len() == CHUNKS_AT_ONCE {
+            self.segment_chunks(text, scratch, out);
+        }
+        let key = CacheKey::of(&text[chunk.clone()]);
+        scratch.chunks.push((chunk, key));
+    }
+
+    /// Appends the ids of the chunks in the queue. Looking several up in a row, with nothing in between
+    /// that could go wrong, lets the processor wait for their memory at the same time.
+    fn segment_chunks(&self, text: &[u8], scratch: &mut BpeScratch, out: &mut Vec<PieceId>) {
+        let BpeScratch { merge, cache, chunks, .. } = scratch;
+        for (chunk, key) in chunks.drain(..) {
+            if let Some(key) = &key
+                && cache.get(key, out)
+            {
+                continue;
+            }
+            let start = out.len();
+            self.merge_chunk(&text[chunk], merge, out);
+            if let Some(key) = &key {
+                cache.insert(key, &out[start..]);
+            }
+        }
     }
 
     /// The places at which `text` can be cut so that its parts have the ids of the whole, at least `apart`
@@ -117,18 +160,6 @@ impl Bpe {
     }
 
     /// Appends the ids of a chunk that merges with nothing around it.
-    fn segment_chunk(&self, chunk: &[u8], scratch: &mut BpeScratch, out: &mut Vec<PieceId>) {
-        if chunk.is_empty() {
-            return;
-        }
-        if scratch.cache.get(chunk, out) {
-            return;
-        }
-        let start = out.len();
-        self.merge_chunk(chunk, &mut scratch.merge, out);
-        scratch.cache.insert(chunk, &out[start..]);
-    }
-
     fn merge_chunk(&self, chunk: &[u8], scratch: &mut MergeScratch, out: &mut Vec<PieceId>) {
         scratch.symbols.clear();
         let mut at = 0;

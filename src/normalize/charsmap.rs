@@ -93,9 +93,6 @@ enum Lead {
 pub(crate) struct Leads([Lead; 256]);
 
 impl Leads {
-    /// Of no rules.
-    pub(crate) const NO_RULES: &Self = &Self([Lead::None; 256]);
-
     fn of(trie: &DoubleArray) -> Self {
         let mut leads = [Lead::None; 256];
         for (lead, byte) in leads.iter_mut().zip(0..=u8::MAX) {

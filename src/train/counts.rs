@@ -15,32 +15,18 @@ use hashbrown::HashTable;
 use rayon::prelude::*;
 
 use crate::error::TrainError;
+use crate::packed::{pack, unpack};
 
 /// Shards of a table, a power of two.
 const SHARDS: usize = 32;
-/// Bytes of a text that stands in its entry.
-const SHORT: usize = 15;
 /// What the last byte of a key says if the text is in the arena; otherwise it is the text's length.
 const IN_ARENA: u64 = 0xff << 56;
 
-/// A short text in 16 bytes, or where a long one stands: its start, and its length with [`IN_ARENA`].
+/// A short text, packed, or where a long one stands: its start, and its length with [`IN_ARENA`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Key([u64; 2]);
 
 impl Key {
-    /// The key of a short text. Two loads of 8 or 4 bytes that may overlap cover every length.
-    fn of_short(text: &[u8]) -> Option<Key> {
-        let length = text.len();
-        let tag = (length as u64) << 56;
-        let [low, high] = match length {
-            8..=SHORT => [load(text, 0, 8), load(text, length - 8, 8).checked_shr(bits(16 - length)).unwrap_or(0)],
-            4..8 => [load(text, 0, 4) | load(text, length - 4, 4) << bits(length - 4), 0],
-            0..4 => [load(text, 0, length), 0],
-            _ => return None,
-        };
-        Some(Key([low, high | tag]))
-    }
-
     /// The key of a text of `length` bytes at `start` in the arena.
     fn in_arena(start: usize, length: usize) -> Option<Key> {
         let length = u32::try_from(length).ok()?;
@@ -48,29 +34,15 @@ impl Key {
     }
 
     /// The text, in the arena or written to `buffer`.
-    fn text<'t>(&self, arena: &'t [u8], buffer: &'t mut [u8; 16]) -> &'t [u8] {
+    fn text<'t>(&self, arena: &'t [u8], buffer: &'t mut [[u8; 8]; 2]) -> &'t [u8] {
         let Key([low, high]) = *self;
         if high & IN_ARENA == IN_ARENA {
             // Both came from numbers of this size.
             let (start, length) = (usize::try_from(low).unwrap_or(0), usize::try_from(high & !IN_ARENA).unwrap_or(0));
             return &arena[start..start + length];
         }
-        buffer[..8].copy_from_slice(&low.to_le_bytes());
-        buffer[8..].copy_from_slice(&high.to_le_bytes());
-        &buffer[..usize::from(buffer[SHORT])]
+        unpack(&self.0, buffer)
     }
-}
-
-/// `length` bytes from `start` as a number, the first byte lowest.
-fn load(text: &[u8], start: usize, length: usize) -> u64 {
-    let mut bytes = [0; 8];
-    bytes[..length].copy_from_slice(&text[start..start + length]);
-    u64::from_le_bytes(bytes)
-}
-
-/// The bits of some bytes.
-fn bits(bytes: usize) -> u32 {
-    u32::try_from(8 * bytes).unwrap_or(u32::MAX)
 }
 
 /// A text on its way into a table.
@@ -82,7 +54,7 @@ pub(crate) struct Lookup<'t> {
 
 impl<'t> Lookup<'t> {
     pub(crate) fn new(hasher: &FixedState, text: &'t [u8]) -> Lookup<'t> {
-        let short = Key::of_short(text);
+        let short = pack(text).map(Key);
         let hash = short.map_or_else(|| hash_text(hasher, text), |key| hash_key(hasher, key));
         Lookup { text, short, hash }
     }
@@ -137,7 +109,7 @@ impl TextCounts {
         let arena = &self.arena;
         let found = match lookup.short {
             Some(key) => self.entries.find_mut(lookup.hash, |entry| entry.key == key),
-            None => self.entries.find_mut(lookup.hash, |entry| entry.key.text(arena, &mut [0; 16]) == lookup.text),
+            None => self.entries.find_mut(lookup.hash, |entry| entry.key.text(arena, &mut [[0; 8]; 2]) == lookup.text),
         };
         match found {
             Some(entry) => {
@@ -156,14 +128,14 @@ impl TextCounts {
             self.arena.extend_from_slice(lookup.text);
         }
         let arena = &self.arena;
-        let rehash = |entry: &Entry| Lookup::new(hasher, entry.key.text(arena, &mut [0; 16])).hash;
+        let rehash = |entry: &Entry| Lookup::new(hasher, entry.key.text(arena, &mut [[0; 8]; 2])).hash;
         self.entries.insert_unique(lookup.hash, Entry { key, count }, rehash);
         Ok(())
     }
 
     /// Calls `visit` with each text and its count, in no particular order.
     pub(crate) fn for_each<E>(&self, mut visit: impl FnMut(&[u8], u64) -> Result<(), E>) -> Result<(), E> {
-        let mut buffer = [0; 16];
+        let mut buffer = [[0; 8]; 2];
         self.entries.iter().try_for_each(|entry| visit(entry.key.text(&self.arena, &mut buffer), entry.count))
     }
 }
@@ -244,18 +216,6 @@ mod tests {
             }
             texts
         }
-    }
-
-    #[test]
-    fn keys_hold_their_text() {
-        for length in 0..40u8 {
-            let text: Vec<u8> = (200..200 + length).collect();
-            let key = Key::of_short(&text).or(Key::in_arena(3, text.len())).unwrap();
-            let arena = [&[1, 2, 3][..], &text].concat();
-            assert_eq!(key.text(&arena, &mut [7; 16]), text);
-            assert_eq!(Key::of_short(&text).is_some(), text.len() <= SHORT);
-        }
-        assert_ne!(Key::of_short(b"a"), Key::of_short(b"a\0"));
     }
 
     proptest! {

@@ -7,12 +7,11 @@
 //! Cost: for each piece one look at each of its characters and one lookup for each way to cut it in two.
 
 use std::collections::HashMap;
-use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
 
 use crate::encode::vocabulary::Vocabulary;
-use crate::text::char_length;
+use crate::text::{WHITESPACE_MARK_STR, char_length};
 
 /// Not a symbol.
 pub(super) const NO_SYMBOL: u32 = u32::MAX;
@@ -77,6 +76,7 @@ const PAGE: usize = 64;
 #[derive(Debug)]
 pub(super) struct CharTable {
     ascii: [u32; 128],
+    whitespace_mark: u32,
     /// Where the cells of each page begin; page 0 of the cells is empty.
     pages: Vec<u32>,
     cells: Vec<u32>,
@@ -103,6 +103,7 @@ impl CharTable {
         sort_distinct(&mut distinct);
         let mut table = CharTable {
             ascii: [0; 128],
+            whitespace_mark: 0,
             pages: vec![0; 0x11_0000 / PAGE],
             cells: vec![0; PAGE],
             strange: HashMap::with_hasher(FixedState::with_seed(0)),
@@ -116,6 +117,7 @@ impl CharTable {
             });
             table.add(char, symbol);
         }
+        (table.whitespace_mark, _) = table.wide_class_at(WHITESPACE_MARK_STR.as_bytes());
         table
     }
 
@@ -143,6 +145,8 @@ impl CharTable {
     pub(super) fn class_at(&self, text: &[u8]) -> (u32, usize) {
         match text[0] {
             byte @ ..0x80 => (self.ascii[usize::from(byte)], 1),
+            // Every word begins with it.
+            _ if text.starts_with(WHITESPACE_MARK_STR.as_bytes()) => (self.whitespace_mark, WHITESPACE_MARK_STR.len()),
             _ => self.wide_class_at(text),
         }
     }
@@ -181,6 +185,8 @@ const SQUARE: u32 = 256;
 #[derive(Debug)]
 pub(super) struct Neighbours {
     square: Box<[u64; (SQUARE * SQUARE / 64) as usize]>,
+    /// For each class, a bit for each ASCII character that may follow.
+    ascii_after: Vec<[u64; 2]>,
     hashed: Vec<u64>,
     shift: u32,
 }
@@ -189,10 +195,16 @@ impl Neighbours {
     fn new(vocabulary: &Vocabulary<'_>, mergeable: &[u32], chars: &CharTable) -> Neighbours {
         let mut far: Vec<u64> = Vec::new();
         let mut square = Box::new([0; (SQUARE * SQUARE / 64) as usize]);
+        let mut ascii_after = vec![[0; 2]; chars.symbols.len()];
         for id in mergeable {
             let mut before = 0;
             for char in raw_chars(vocabulary.text(*id as usize)) {
                 let (class, _) = chars.class_at(char);
+                if let [byte @ ..0x80] = *char
+                    && before != 0
+                {
+                    ascii_after[before as usize][usize::from(byte) / 64] |= 1 << (byte % 64);
+                }
                 if before != 0 && (before | class) < SQUARE {
                     let bit = before * SQUARE + class;
                     square[bit as usize / 64] |= 1 << (bit % 64);
@@ -205,12 +217,19 @@ impl Neighbours {
         far.sort_unstable();
         far.dedup();
         let bits = (far.len() * 16).next_power_of_two().max(64);
-        let mut neighbours = Neighbours { square, hashed: vec![0; bits / 64], shift: 64 - bits.trailing_zeros() };
+        let mut neighbours =
+            Neighbours { square, ascii_after, hashed: vec![0; bits / 64], shift: 64 - bits.trailing_zeros() };
         for pair in far {
             let bit = spread(pair) >> neighbours.shift;
             neighbours.hashed[to_index(bit / 64)] |= 1 << (bit % 64);
         }
         neighbours
+    }
+
+    /// Whether the ASCII character `byte` may follow this class in a piece.
+    #[inline]
+    pub(super) fn may_touch_ascii(&self, before: u32, byte: u8) -> bool {
+        self.ascii_after[before as usize][usize::from(byte / 64 % 2)] >> (byte % 64) & 1 != 0
     }
 
     /// Whether these classes may stand next to each other in a piece; class 0 does not.
@@ -229,7 +248,8 @@ impl Neighbours {
 }
 
 /// Spreads the bits of a pair of numbers over a word, the upper ones best.
-fn spread(pair: u64) -> u64 {
+#[inline]
+pub(super) fn spread(pair: u64) -> u64 {
     (pair ^ (pair >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ pair.wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 
@@ -315,9 +335,4 @@ fn ranks(vocabulary: &Vocabulary<'_>, mergeable: &[u32]) -> Vec<u32> {
     scores.dedup_by(|a, b| a.to_bits() == b.to_bits());
     let rank = |id| scores.binary_search_by(|probe| score(id).total_cmp(probe)).unwrap_or_else(|place| place);
     mergeable.iter().map(|id| u32::try_from(rank(id)).unwrap_or(u32::MAX - 1)).collect()
-}
-
-/// A hash of bytes that the same bytes always have.
-pub(super) fn hash_of(bytes: &[u64]) -> u64 {
-    FixedState::with_seed(0).hash_one(bytes)
 }

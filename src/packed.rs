@@ -1,0 +1,83 @@
+//! Short texts as a few numbers, to be compared and hashed as such.
+
+/// `text` and its length in `N` words: the bytes in order, the lowest first, zeros behind them, and the
+/// length in the very last byte. `None` for a text of `8 * N` bytes or more. Different texts differ.
+#[inline]
+pub(crate) fn pack<const N: usize>(text: &[u8]) -> Option<[u64; N]> {
+    let length = text.len();
+    if length >= 8 * N {
+        return None;
+    }
+    let mut words = [0; N];
+    let (full, tail) = text.as_chunks::<8>();
+    for (word, bytes) in words.iter_mut().zip(full) {
+        *word = u64::from_le_bytes(*bytes);
+    }
+    words[full.len()] = last_bytes(text, tail.len());
+    words[N - 1] |= (length as u64) << 56;
+    Some(words)
+}
+
+/// The last `count` bytes of a text, fewer than 8. Where there are enough bytes, one or two loads that may
+/// overlap take the place of a loop.
+#[inline]
+fn last_bytes(text: &[u8], count: usize) -> u64 {
+    let shift = 8 * count;
+    if let Some(eight) = text.last_chunk::<8>() {
+        return u64::from_le_bytes(*eight).checked_shr(64 - bits(shift)).unwrap_or(0);
+    }
+    match (text.first_chunk::<4>(), text.last_chunk::<4>()) {
+        (Some(first), Some(last)) => load4(*first) | load4(*last) << (shift - 32),
+        _ => text.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+    }
+}
+
+fn load4(bytes: [u8; 4]) -> u64 {
+    u64::from(u32::from_le_bytes(bytes))
+}
+
+/// A shift as the standard library wants it; it is at most 56.
+fn bits(shift: usize) -> u32 {
+    u32::try_from(shift).unwrap_or(0)
+}
+
+/// The text that was packed, written to `buffer`.
+pub(crate) fn unpack<'b, const N: usize>(words: &[u64; N], buffer: &'b mut [[u8; 8]; N]) -> &'b [u8] {
+    for (bytes, word) in buffer.iter_mut().zip(words) {
+        *bytes = word.to_le_bytes();
+    }
+    let bytes = buffer.as_flattened();
+    let length = bytes.last().map_or(0, |length| usize::from(*length));
+    &bytes[..length.min(bytes.len() - 1)]
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn every_length() {
+        for length in 0..30u8 {
+            let text: Vec<u8> = (220..=255).take(usize::from(length)).collect();
+            let packed = pack::<3>(&text);
+            assert_eq!(packed.is_some(), length < 24);
+            if let Some(words) = packed {
+                let mut buffer = [[7; 8]; 3];
+                assert_eq!(unpack(&words, &mut buffer), text);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn texts_come_back(text in proptest::collection::vec(any::<u8>(), 0..20)) {
+            prop_assert_eq!(pack::<2>(&text).is_some(), text.len() < 16);
+            if let Some(words) = pack::<2>(&text) {
+                let mut buffer = [[0; 8]; 2];
+                prop_assert_eq!(unpack(&words, &mut buffer), &text[..]);
+            }
+        }
+    }
+}
