@@ -6,6 +6,8 @@
 mod args;
 mod decode;
 mod encode;
+mod eval;
+mod export_vocab;
 mod io;
 mod json;
 mod normalize;
@@ -31,6 +33,8 @@ const VERBS: &[Verb] = &[
     Verb { command: encode::command, run: encode::run },
     Verb { command: decode::command, run: decode::run },
     Verb { command: normalize::command, run: normalize::run },
+    Verb { command: export_vocab::command, run: export_vocab::run },
+    Verb { command: eval::command, run: eval::run },
 ];
 
 /// Runs the program with these arguments, the first being its name.

@@ -23,6 +23,7 @@ mod train;
 
 pub use error::{DecodeError, EncodeError, ModelError, OptionError, TrainError, WriteError};
 pub use model::{Model, Piece};
+pub use normalize::standalone::{Normalized, TextNormalizer};
 pub use offsets::Offsets;
 pub use output::{OutputFile, check_writable, write_files};
 pub use piece::{PieceId, PieceKind};

@@ -24,6 +24,7 @@ pub(crate) mod charsmap;
 pub(crate) mod double_array;
 pub(crate) mod rules;
 mod sink;
+pub(crate) mod standalone;
 
 use std::sync::Arc;
 

@@ -23,6 +23,7 @@ use crate::encode::vocabulary::{NO_UNKNOWN, Vocabulary};
 use crate::error::{DecodeError, EncodeError, ModelError};
 use crate::model::Model;
 use crate::model::validate::is_from_text;
+use crate::normalize::standalone::Normalized;
 use crate::normalize::{Normalizer, normalizer_of};
 use crate::piece::{PieceId, PieceIndex, PieceKind};
 use crate::prefix::PrefixSet;
@@ -124,6 +125,14 @@ impl Tokenizer {
     /// `text` as pieces are made of, with marks for spaces.
     pub fn normalize(&self, text: impl AsRef<[u8]>) -> String {
         lossy_string(self.encoder().normalize(text))
+    }
+
+    /// `text` as pieces are made of, and which part of it comes from where.
+    pub fn normalize_with_offsets(&self, text: impl AsRef<[u8]>) -> Normalized {
+        let mut normalized = Normalized { text: Vec::new(), origins: Vec::new() };
+        let Normalized { text: bytes, origins } = &mut normalized;
+        self.pipeline.normalizer.normalize_with_offsets(text.as_ref(), bytes, origins);
+        normalized
     }
 
     /// A worker that encodes text after text and allocates nothing once it is warm.

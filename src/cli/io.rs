@@ -77,6 +77,13 @@ pub(crate) fn standard_output() -> BufWriter<io::StdoutLock<'static>> {
     BufWriter::with_capacity(1 << 16, io::stdout().lock())
 }
 
+/// Writes all of `bytes` to standard output.
+pub(crate) fn write_to_standard_output(bytes: &[u8]) -> Result<(), Failure> {
+    let mut output = standard_output();
+    let written = output.write_all(bytes).and_then(|()| output.flush());
+    written.map_err(|error| Failure::write("standard output", &error))
+}
+
 /// Opens a file, or standard input for `-`.
 pub(crate) fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
     if path.as_os_str() == "-" {

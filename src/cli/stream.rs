@@ -89,6 +89,12 @@ impl Stream {
         })
     }
 
+    /// The name of the input, for people.
+    pub(crate) fn input_name(&self) -> String {
+        let names: Vec<String> = self.files.iter().map(|file| file.display().to_string()).collect();
+        if names.is_empty() { "-".to_owned() } else { names.join(", ") }
+    }
+
     /// Writes what `work` makes of each line. Each thread has a worker of its own.
     pub(crate) fn run<W>(
         &self,

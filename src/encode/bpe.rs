@@ -25,6 +25,8 @@
 mod cache;
 mod merge;
 mod table;
+#[cfg(test)]
+mod tests;
 mod whole;
 
 use std::ops::Range;

@@ -16,6 +16,8 @@
 mod lattice;
 mod nbest;
 pub(crate) mod sample;
+#[cfg(test)]
+mod tests;
 
 use self::lattice::Lattice;
 use crate::encode::vocabulary::Vocabulary;

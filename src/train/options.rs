@@ -200,7 +200,7 @@ train_options! {
     treat_whitespace_as_suffix: bool = false, trainer_spec;
     /// Runs of whitespace may become pieces.
     allow_whitespace_only_pieces: bool = false, trainer_spec;
-    /// Pieces that text never yields, such as <sep>.
+    /// Pieces that text never yields, such as `<sep>`.
     control_symbols: Vec<String> = Vec::new(), trainer_spec;
     /// Pieces that are always cut out whole.
     user_defined_symbols: Vec<String> = Vec::new(), trainer_spec;

@@ -1,0 +1,54 @@
+//! `spiece export-vocab`: the pieces of a model as text, with the flags of `spm_export_vocab`.
+
+use std::io::Write;
+
+use clap::{ArgMatches, Command};
+use spiece::Model;
+
+use super::args;
+use super::io::{self, Failure};
+
+pub(crate) fn command() -> Command {
+    let command = Command::new("export-vocab")
+        .visible_alias("export_vocab")
+        .about("Writes the pieces of a model, one a line")
+        .long_about(
+            "Writes the pieces of a model, one a line.\n\nExample:\n  spiece export-vocab --model=my.model \
+             --output=my.vocab",
+        )
+        .args([
+            args::value("model", "The .model file").value_name("FILE"),
+            args::value("output", "Write to this file, which changes at the end, whole").value_name("FILE"),
+            args::value("output_format", "vocab (pieces and scores) or syms (pieces and ids)").default_value("vocab"),
+            args::value("minloglevel", "Messages to leave out: 0 none, 1 or more all but errors").hide(true),
+        ]);
+    args::with_common_flags(command)
+}
+
+pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
+    let given = |name| args::given(matches, name).filter(|value| !value.is_empty());
+    let format = given("output_format").unwrap_or_default();
+    if !matches!(format, "vocab" | "syms") {
+        return Err(Failure::Usage(format!("--output_format: {format:?} is not vocab or syms")));
+    }
+    let Some(path) = given("model") else {
+        return Err(Failure::Usage("--model is missing; it names the .model file".to_owned()));
+    };
+    let model = Model::open(path)?;
+    let text = if format == "vocab" { model.to_vocab(true) } else { symbols(&model) };
+    match given("output").filter(|path| *path != "-") {
+        Some(path) => Ok(spiece::write_files(&[(path.as_ref(), &text)])?),
+        None => io::write_to_standard_output(&text),
+    }
+}
+
+/// Pieces with their ids behind a tab.
+fn symbols(model: &Model) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for piece in model.pieces() {
+        lines.extend_from_slice(piece.text);
+        // Writing to memory does not fail.
+        let _ = writeln!(lines, "\t{}", piece.id);
+    }
+    lines
+}

@@ -1,0 +1,130 @@
+use std::collections::HashMap;
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::lattice::Lattice;
+use super::{Unigram, UnigramScratch, sample};
+use crate::encode::vocabulary::Vocabulary;
+use crate::model::Model;
+use crate::piece::{PieceId, PieceKind};
+use crate::rng::SplitMix64;
+
+fn model(name: &str) -> Model {
+    Model::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/run").join(name)).unwrap()
+}
+
+/// Every segmentation of `text` with its score, from the pieces' texts alone. Symbols score by `symbol`, their
+/// length being counted in bytes or characters.
+fn all(vocabulary: &Vocabulary<'_>, unknown_score: f32, by_chars: bool, text: &str) -> Vec<(Vec<PieceId>, f64)> {
+    let Some(c) = text.chars().next() else { return vec![(Vec::new(), 0.0)] };
+    let mut found = Vec::new();
+    let mut has_char = false;
+    let mut go_on = |id: PieceId, length: usize, score: f64| {
+        for (mut ids, sum) in all(vocabulary, unknown_score, by_chars, &text[length..]) {
+            ids.insert(0, id);
+            found.push((ids, sum + score));
+        }
+    };
+    for id in 0..vocabulary.len() {
+        let piece = vocabulary.text(id);
+        let is_piece = vocabulary.is_from_text(id) && vocabulary.kind(id) != PieceKind::Unused;
+        if is_piece && text.as_bytes().starts_with(piece) {
+            let length = if by_chars { text[..piece.len()].chars().count() } else { piece.len() };
+            let is_symbol = vocabulary.kind(id) == PieceKind::UserDefined;
+            let score = if is_symbol { 0.1 * (length as f64 - 1.0) } else { f64::from(vocabulary.score(id)) };
+            has_char |= piece.len() == c.len_utf8();
+            go_on(PieceId::from_index(id), piece.len(), score);
+        }
+    }
+    if !has_char {
+        go_on(vocabulary.unknown(), c.len_utf8(), f64::from(unknown_score));
+    }
+    found
+}
+
+fn score_of(vocabulary: &Vocabulary<'_>, unigram: &Unigram, ids: &[PieceId]) -> f64 {
+    let score = |id: &PieceId| {
+        if *id == vocabulary.unknown() {
+            return f64::from(unigram.unknown_score);
+        }
+        f64::from(unigram.score(id.index(), vocabulary.text(id.index()).len()))
+    };
+    ids.iter().map(score).sum()
+}
+
+#[test]
+fn the_best_is_the_best_of_all() {
+    for name in ["unigram.model", "unigram_unused.model", "unigram_coarse.model"] {
+        let model = model(name);
+        let vocabulary = Vocabulary::new(&model, true);
+        let unigram = Unigram::new(&vocabulary);
+        proptest!(ProptestConfig::with_cases(150), |(text in "[\u{2581}abclesdroit\u{e9}\u{436}\u{4e00}]{0,9}")| {
+            let mut ids = Vec::new();
+            unigram.segment(text.as_bytes(), &mut UnigramScratch::default(), &mut ids);
+            let ways = all(&vocabulary, unigram.unknown_score, false, &text);
+            let best = ways.iter().map(|(_, score)| *score).fold(f64::NEG_INFINITY, f64::max);
+            prop_assert!((score_of(&vocabulary, &unigram, &ids) - best).abs() < 1e-3);
+            prop_assert!(ways.iter().any(|(way, _)| *way == ids));
+        });
+    }
+}
+
+#[test]
+fn the_list_of_the_best_is_complete_and_in_order() {
+    let model = model("unigram.model");
+    let vocabulary = Vocabulary::new(&model, true);
+    let unigram = Unigram::new(&vocabulary);
+    for text in ["\u{2581}les", "abcla", "\u{4e00}\u{2581}de", "l"] {
+        let mut ways = all(&vocabulary, unigram.unknown_score, true, text);
+        ways.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let best = unigram.best(text.as_bytes(), 500);
+        assert_eq!(best.len(), ways.len().min(500));
+        for ((_, score), (_, expected)) in best.iter().zip(&ways) {
+            assert!((f64::from(*score) - expected).abs() < 1e-3, "{text}");
+        }
+    }
+}
+
+#[test]
+fn samples_have_the_distribution_of_the_lattice() {
+    let model = model("unigram.model");
+    let vocabulary = Vocabulary::new(&model, true);
+    let unigram = Unigram::new(&vocabulary);
+    let mut rng = SplitMix64::new(11);
+    for (text, alpha) in [("\u{2581}les", 0.5f32), ("droits", 0.2), ("\u{2581}de\u{4e00}", 1.0), ("abc", 0.0)] {
+        let weights: Vec<(Vec<PieceId>, f64)> = all(&vocabulary, unigram.unknown_score, true, text)
+            .into_iter()
+            .map(|(ids, score)| (ids, (f64::from(alpha) * score).exp()))
+            .collect();
+        let total: f64 = weights.iter().map(|(_, weight)| weight).sum();
+        let mut counts: HashMap<Vec<PieceId>, u32> = HashMap::new();
+        let runs = 40_000;
+        for _ in 0..runs {
+            let mut ids = Vec::new();
+            unigram.sample(text.as_bytes(), alpha, &mut rng, &mut ids);
+            *counts.entry(ids).or_default() += 1;
+        }
+        assert!(counts.keys().all(|ids| weights.iter().any(|(way, _)| way == ids)));
+        for (ids, weight) in weights {
+            let share = weight / total;
+            let seen = f64::from(counts.get(&ids).copied().unwrap_or(0)) / f64::from(runs);
+            // Five standard deviations.
+            let allowed = 5.0 * (share * (1.0 - share) / f64::from(runs)).sqrt() + 1e-4;
+            assert!((seen - share).abs() < allowed, "{text} {ids:?}: {seen}, not {share}");
+        }
+    }
+}
+
+#[test]
+fn weights_of_ways_add_up() {
+    let model = model("unigram_bytes.model");
+    let vocabulary = Vocabulary::new(&model, true);
+    let unigram = Unigram::new(&vocabulary);
+    let text = "\u{2581}les";
+    let lattice = Lattice::new(&unigram, text.as_bytes());
+    let weights = sample::forward(&lattice, 0.7);
+    let ways = all(&vocabulary, unigram.unknown_score, true, text);
+    let total: f64 = ways.iter().map(|(_, score)| (0.7 * score).exp()).sum();
+    assert!((f64::from(weights[super::lattice::END]) - total.ln()).abs() < 1e-4);
+}

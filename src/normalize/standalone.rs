@@ -1,0 +1,144 @@
+//! A normalizer without a tokenizer: of a model, of built-in rules or of a file of rules.
+//!
+//! In: text. Out: normalized text, with offsets both ways if wanted. User-defined symbols play no part here;
+//! [`Tokenizer::normalize`](crate::Tokenizer::normalize) is what encoding does.
+
+use super::charsmap::{Charsmap, compile};
+use super::rules::{BUILTIN_NAMES, builtin_charsmap, parse_tsv};
+use super::{Normalizer, NormalizerOptions, normalizer_of};
+use crate::error::ModelError;
+use crate::model::Model;
+use crate::text::lossy_string;
+
+/// Normalizes text by itself.
+///
+/// ```
+/// let mut normalizer = spiece::TextNormalizer::named("nfkc")?;
+/// normalizer.set_add_dummy_prefix(false);
+/// normalizer.set_escape_whitespaces(false);
+/// assert_eq!(normalizer.normalize("  ＡＢＣ  ½ "), "ABC 1⁄2");
+/// # Ok::<(), spiece::ModelError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct TextNormalizer {
+    normalizer: Normalizer,
+}
+
+impl TextNormalizer {
+    /// The normalizer of a model.
+    ///
+    /// # Errors
+    /// None for a model that was loaded or trained; its tables are read again.
+    pub fn of_model(model: &Model) -> Result<TextNormalizer, ModelError> {
+        let is_suffix = model.trainer_spec().treat_whitespace_as_suffix();
+        Ok(TextNormalizer { normalizer: normalizer_of(&model.normalizer_spec(), is_suffix, "normalizer_spec")? })
+    }
+
+    /// The built-in rules of this name: identity, nfkc, nmt_nfkc, nfkc_cf or nmt_nfkc_cf.
+    ///
+    /// # Errors
+    /// There are no rules of this name.
+    pub fn named(name: &str) -> Result<TextNormalizer, ModelError> {
+        match builtin_charsmap(name) {
+            Some(Ok(charsmap)) => TextNormalizer::new(charsmap),
+            Some(Err(error)) => Err(refuse(error.to_string())),
+            None => Err(refuse(format!("there are no rules {name:?}; use {}", BUILTIN_NAMES.join(", ")))),
+        }
+    }
+
+    /// The rules of a file: on each line code points in hexadecimal, a tab, and what replaces them.
+    ///
+    /// # Errors
+    /// A line that is no rule, or rules that cannot be compiled.
+    pub fn from_tsv(file: &[u8]) -> Result<TextNormalizer, ModelError> {
+        let rules = parse_tsv(file).map_err(|error| refuse(error.to_string()))?;
+        TextNormalizer::new(&compile(&rules).map_err(|error| refuse(error.to_string()))?)
+    }
+
+    fn new(charsmap: &[u8]) -> Result<TextNormalizer, ModelError> {
+        let charsmap = (!charsmap.is_empty()).then(|| Charsmap::from_bytes(charsmap)).transpose();
+        let charsmap = charsmap.map_err(|error| refuse(error.to_string()))?;
+        Ok(TextNormalizer { normalizer: Normalizer::new(NormalizerOptions::default(), charsmap) })
+    }
+
+    /// Whether one space is put before the text.
+    pub fn set_add_dummy_prefix(&mut self, add: bool) {
+        self.normalizer.options.add_dummy_prefix = add;
+    }
+
+    /// Whether spaces are kept between words only, one at a time.
+    pub fn set_remove_extra_whitespaces(&mut self, remove: bool) {
+        self.normalizer.options.remove_extra_whitespaces = remove;
+    }
+
+    /// Whether spaces are written as U+2581.
+    pub fn set_escape_whitespaces(&mut self, escape: bool) {
+        self.normalizer.options.escape_whitespaces = escape;
+    }
+
+    /// The normalized text.
+    pub fn normalize(&self, text: impl AsRef<[u8]>) -> String {
+        let mut normalized = Vec::new();
+        self.normalizer.normalize(text.as_ref(), &mut normalized);
+        lossy_string(&normalized)
+    }
+
+    /// The normalized text, and which part of it comes from where.
+    pub fn normalize_with_offsets(&self, text: impl AsRef<[u8]>) -> Normalized {
+        let (mut normalized, mut origins) = (Vec::new(), Vec::new());
+        self.normalizer.normalize_with_offsets(text.as_ref(), &mut normalized, &mut origins);
+        Normalized { text: normalized, origins }
+    }
+}
+
+fn refuse(problem: String) -> ModelError {
+    ModelError::Charsmap { field: "normalization rules", problem }
+}
+
+/// A normalized text and the origin of each of its bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Normalized {
+    pub(crate) text: Vec<u8>,
+    pub(crate) origins: Vec<usize>,
+}
+
+impl Normalized {
+    /// The normalized text. It is UTF-8 unless the rules of a strange model say otherwise.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// The byte of the original text from which the normalized byte at `offset` comes; for the end of the
+    /// normalized text, the end of what was normalized.
+    pub fn to_original(&self, offset: usize) -> usize {
+        let last = self.origins.last().copied().unwrap_or(0);
+        self.origins.get(offset).copied().unwrap_or(last)
+    }
+
+    /// The first normalized byte that comes from the original byte at `offset` or from one behind it.
+    pub fn from_original(&self, offset: usize) -> usize {
+        self.origins.partition_point(|origin| *origin < offset).min(self.text.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TextNormalizer;
+
+    #[test]
+    fn offsets_go_both_ways() {
+        let normalizer = TextNormalizer::named("nfkc").unwrap();
+        let text = " ㍿ a";
+        let normalized = normalizer.normalize_with_offsets(text);
+        assert_eq!(normalized.as_bytes(), "▁株式会社▁a".as_bytes());
+        assert_eq!(normalized.to_original(3), 1);
+        assert_eq!(normalized.to_original(3 + 12), 4);
+        assert_eq!(normalized.to_original(3 + 12 + 3 + 1), text.len());
+        assert_eq!(normalized.from_original(1), 0);
+        assert_eq!(normalized.from_original(4), 3 + 12);
+        assert_eq!(normalized.from_original(99), normalized.as_bytes().len());
+        assert!(TextNormalizer::named("none").is_err());
+        assert!(TextNormalizer::from_tsv(b"x").is_err());
+        assert_eq!(TextNormalizer::from_tsv(b"61\t62\n").unwrap().normalize("a"), "▁b");
+    }
+}

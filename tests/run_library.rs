@@ -1,0 +1,312 @@
+//! Encoding and decoding as a library: properties that hold for all texts and ids.
+
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use spiece::{
+    EncodeError, EncodeOptions, ExtraOption, Model, ModelType, PieceId, PieceKind, Rng, SampleOptions, Tokenizer,
+};
+
+fn testdata(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name)
+}
+
+fn open(name: &str) -> Tokenizer {
+    Tokenizer::open(testdata(name)).unwrap()
+}
+
+/// All models of the repository.
+fn models() -> Vec<PathBuf> {
+    let mut models: Vec<PathBuf> = ["golden", "run"]
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(testdata(folder)).unwrap())
+        .map(|file| file.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "model"))
+        .collect();
+    models.sort();
+    assert!(models.len() > 40);
+    models
+}
+
+/// The folder with models of others, which is not part of the repository.
+fn zoo() -> Option<PathBuf> {
+    let shared = std::env::var_os("SPIECE_SHARED").map(PathBuf::from);
+    let shared = shared.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"));
+    let zoo = shared.join("zoo");
+    if !zoo.is_dir() {
+        println!("skipped for {}: it is not there; SPIECE_SHARED names its parent", zoo.display());
+    }
+    zoo.is_dir().then_some(zoo)
+}
+
+#[test]
+fn saving_gives_the_bytes_that_were_read() {
+    let mut files = models();
+    if let Some(zoo) = zoo() {
+        files.extend(std::fs::read_dir(zoo).unwrap().map(|file| file.unwrap().path()));
+    }
+    for path in files.into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "model")) {
+        let bytes = std::fs::read(&path).unwrap();
+        match Model::from_bytes(&bytes) {
+            Ok(model) => assert!(model.to_bytes() == bytes, "{}", path.display()),
+            // The one file that the reference refuses too.
+            Err(error) => assert!(path.ends_with("axlearn_spm_qwen3_150k.model"), "{}: {error}", path.display()),
+        }
+    }
+}
+
+#[test]
+fn every_model_of_the_zoo_encodes_and_decodes() {
+    let Some(zoo) = zoo() else { return };
+    for path in std::fs::read_dir(zoo).unwrap().map(|file| file.unwrap().path()) {
+        let Ok(model) = Model::open(&path) else { continue };
+        let tokenizer = Tokenizer::new(model).unwrap();
+        let text = "Hello, world! Grüße 日本 \u{1f600} 12345\n\tx";
+        let ids = tokenizer.encode(text);
+        let mut decoder = tokenizer.incremental_decoder();
+        let mut pieces: String = ids.iter().map(|id| decoder.push(*id).unwrap().to_owned()).collect();
+        pieces += decoder.finish();
+        assert_eq!(pieces, tokenizer.decode(&ids).unwrap(), "{}", path.display());
+        assert_eq!(tokenizer.encode_long(text.repeat(5000)), tokenizer.encode(text.repeat(5000)), "{}", path.display());
+    }
+}
+
+#[test]
+fn text_comes_back_whole() {
+    // Byte fallback, no normalization: what goes in comes out, but for the spaces that the model says it takes.
+    for name in ["golden/llama2.model", "run/unigram_bytes.model", "run/bpe_equal.model"] {
+        let tokenizer = open(name);
+        proptest!(ProptestConfig::with_cases(400), |(text in any::<String>(), blanks in " {0,3}")| {
+            let text = format!("{blanks}{text}");
+            let ids = tokenizer.encode(&text);
+            // A space becomes a mark and back, so a mark becomes a space.
+            prop_assert_eq!(tokenizer.decode(&ids).unwrap(), text.replace('\u{2581}', " "));
+        });
+    }
+}
+
+#[test]
+fn what_comes_bit_by_bit_is_what_comes_at_once() {
+    for path in models() {
+        let tokenizer = Tokenizer::open(&path).unwrap();
+        let pieces = u32::try_from(tokenizer.model().len()).unwrap();
+        let mut rng = proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha);
+        let mut decoder = tokenizer.incremental_decoder();
+        for round in 0..200 {
+            // Low ids are control and byte pieces.
+            let limit = if round % 2 == 0 { pieces } else { pieces.min(262) };
+            let ids: Vec<PieceId> = (0..round % 23).map(|_| PieceId::new(rng.random_range(0..limit))).collect();
+            let mut parts = Vec::new();
+            for id in &ids {
+                parts.push(decoder.push(*id).unwrap().to_owned());
+            }
+            parts.push(decoder.finish().to_owned());
+            assert_eq!(parts.concat(), tokenizer.decode(&ids).unwrap(), "{} {ids:?}", path.display());
+        }
+        assert!(decoder.push(PieceId::new(pieces)).is_err());
+        assert_eq!(tokenizer.decode(&[PieceId::new(pieces)]).unwrap_err().id, PieceId::new(pieces));
+    }
+}
+
+#[test]
+fn no_half_characters_and_no_wrong_spaces() {
+    let tokenizer = open("golden/llama2.model");
+    let byte = |byte: u8| tokenizer.piece_to_id(format!("<0x{byte:02X}>")).unwrap();
+    let mut decoder = tokenizer.incremental_decoder();
+    let emoji: Vec<String> = "😀".bytes().map(|b| decoder.push(byte(b)).unwrap().to_owned()).collect();
+    assert_eq!(emoji, ["", "", "", "😀"]);
+    assert_eq!(decoder.push(byte(0xE3)).unwrap(), "");
+    assert_eq!(decoder.push(byte(0x28)).unwrap(), "\u{FFFD}(");
+    assert_eq!(decoder.push(byte(0xE3)).unwrap(), "");
+    assert_eq!(decoder.finish(), "\u{FFFD}");
+    let [a, mark] = ["\u{2581}the", "\u{2581}"].map(|piece| tokenizer.piece_to_id(piece).unwrap());
+    assert_eq!(decoder.push(tokenizer.bos_id().unwrap()).unwrap(), "");
+    assert_eq!(decoder.push(a).unwrap(), "the");
+    assert_eq!(decoder.push(a).unwrap(), " the");
+    assert_eq!(decoder.push(mark).unwrap(), " ");
+    assert_eq!(decoder.finish(), "");
+    assert_eq!(decoder.push(a).unwrap(), "the");
+}
+
+#[test]
+fn threads_and_long_texts_change_nothing() {
+    let text = std::fs::read_to_string(testdata("udhr.txt")).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    for name in ["golden/llama2.model", "golden/symbols.model", "golden/no_split_whitespace.model", "run/unigram.model"]
+    {
+        let tokenizer = open(name);
+        assert_eq!(tokenizer.encode_long(&text), tokenizer.encode(&text), "{name}");
+        let one_by_one: Vec<Vec<PieceId>> = lines.iter().map(|line| tokenizer.encode(line)).collect();
+        assert_eq!(tokenizer.encode_batch(&lines), one_by_one, "{name}");
+        let texts: Vec<String> = one_by_one.iter().map(|ids| tokenizer.decode(ids).unwrap()).collect();
+        assert_eq!(tokenizer.decode_batch(&one_by_one).unwrap(), texts);
+    }
+}
+
+#[test]
+fn any_bytes_can_be_encoded() {
+    for path in models() {
+        let tokenizer = Tokenizer::open(&path).unwrap();
+        proptest!(ProptestConfig::with_cases(20), |(text in proptest::collection::vec(any::<u8>(), 0..60))| {
+            let mut encoder = tokenizer.encoder();
+            let ids = encoder.encode(&text).to_vec();
+            let tokens = encoder.tokens(&text);
+            let found: Vec<PieceId> = tokens.as_slice().iter().map(|token| token.id).collect();
+            prop_assert_eq!(&found, &ids);
+            prop_assert!(tokens.as_slice().iter().all(|token| token.begin <= token.end && token.end <= text.len()));
+            prop_assert!(tokenizer.decode_to_bytes(&ids).is_ok());
+        });
+    }
+}
+
+#[test]
+fn extra_options_are_applied_in_their_order() {
+    let tokenizer = open("golden/llama2.model");
+    let (bos, eos) = (tokenizer.bos_id().unwrap(), tokenizer.eos_id().unwrap());
+    let plain = tokenizer.encode("les droits");
+    let with = |list: &str| {
+        let mut options = EncodeOptions::default();
+        options.extra = ExtraOption::parse_list(list).unwrap();
+        let mut encoder = tokenizer.encoder_with(&options).unwrap();
+        let ids = encoder.encode("les droits").to_vec();
+        let tokens = encoder.tokens("les droits");
+        assert!(tokens.as_slice().iter().map(|token| token.id).eq(ids.iter().copied()));
+        ids
+    };
+    let reversed: Vec<PieceId> = plain.iter().rev().copied().collect();
+    assert_eq!(with("bos:eos"), [&[bos], &plain[..], &[eos]].concat());
+    assert_eq!(with("reverse:bos"), [&[bos], &reversed[..]].concat());
+    assert_eq!(with("bos:reverse"), [&reversed[..], &[bos]].concat());
+    assert_eq!(with("unk"), plain);
+    assert_eq!(ExtraOption::parse_list("bos:x"), Err(EncodeError::UnknownExtra { name: "x".into() }));
+
+    let unigram = open("run/unigram.model");
+    let mut options = EncodeOptions::default();
+    options.extra = vec![ExtraOption::UnkPiece];
+    let pieces = |mut encoder: spiece::Encoder<'_>| -> Vec<Vec<u8>> {
+        encoder.tokens("日本").iter().map(|(_, piece)| piece.to_vec()).collect()
+    };
+    assert_eq!(pieces(unigram.encoder()), ["\u{2581}".as_bytes(), "日本".as_bytes()]);
+    assert_eq!(pieces(unigram.encoder_with(&options).unwrap()), ["\u{2581}".as_bytes(), b"<unk>"]);
+}
+
+#[test]
+fn control_pieces_come_from_text_only_where_they_are_allowed() {
+    let tokenizer = open("golden/llama2.model");
+    let (bos, eos) = (tokenizer.bos_id().unwrap(), tokenizer.eos_id().unwrap());
+    let text = "<s>les <s> droits</s>";
+    let is_control = |id: &PieceId| tokenizer.model().piece(*id).unwrap().kind == PieceKind::Control;
+    assert!(!tokenizer.encode(text).iter().any(is_control));
+    let mut options = EncodeOptions::default();
+    options.allowed_control = vec![b"<s>".to_vec()];
+    let mut encoder = tokenizer.encoder_with(&options).unwrap();
+    let expected = [&[bos], &tokenizer.encode("les ")[..], &[bos], &tokenizer.encode(" droits</s>")[..]].concat();
+    assert_eq!(encoder.encode(text), expected);
+    assert!(!encoder.encode(text).contains(&eos));
+    let tokens = encoder.tokens(text);
+    assert!(tokens.as_slice().iter().map(|token| token.id).eq(expected.iter().copied()));
+    let surfaces: Vec<u8> = tokens.as_slice().iter().flat_map(|token| tokens.surface(token).to_vec()).collect();
+    assert_eq!(surfaces, text.as_bytes());
+    let pieces: Vec<u8> = tokens.iter().flat_map(|(_, piece)| piece.to_vec()).collect();
+    assert_eq!(
+        String::from_utf8(pieces).unwrap(),
+        "<s>\u{2581}les\u{2581}<s>\u{2581}\u{2581}droits<0x3C><0x2F>s<0x3E>"
+    );
+
+    options.allowed_control = vec![b"<unk>".to_vec()];
+    assert!(matches!(tokenizer.encoder_with(&options), Err(EncodeError::NotControl { .. })));
+}
+
+#[test]
+fn user_defined_symbols_can_be_switched_off() {
+    for name in ["golden/symbols.model", "run/unigram.model", "run/char.model"] {
+        let tokenizer = open(name);
+        let symbols: Vec<_> = tokenizer.model().pieces().filter(|piece| piece.kind == PieceKind::UserDefined).collect();
+        let mut options = EncodeOptions::default();
+        options.user_defined_symbols = false;
+        let mut encoder = tokenizer.encoder_with(&options).unwrap();
+        assert!(!symbols.is_empty());
+        // A symbol with a space in it is found when text is normalized, but not when it is segmented.
+        for symbol in symbols.into_iter().filter(|symbol| !symbol.text.contains(&b' ')) {
+            let text = [b"a ", symbol.text, b" b"].concat();
+            assert!(tokenizer.encode(&text).contains(&symbol.id), "{name} {symbol:?}");
+            let is_symbol = |id: &PieceId| tokenizer.model().piece(*id).unwrap().kind == PieceKind::UserDefined;
+            assert!(!encoder.encode(&text).iter().any(is_symbol), "{name}");
+        }
+    }
+}
+
+#[test]
+fn sampling_is_seeded_and_says_what_it_cannot_do() {
+    let unigram = open("run/unigram.model");
+    let sample = |seed| -> Vec<PieceId> {
+        let (mut encoder, mut rng) = (unigram.encoder(), Rng::with_seed(seed));
+        let options = SampleOptions::default();
+        let text = "les droits de l'homme et de la femme";
+        encoder.sample(text, &options, &mut rng).unwrap().as_slice().iter().map(|token| token.id).collect()
+    };
+    assert_eq!(sample(1), sample(1));
+    assert_ne!(sample(1), sample(2));
+    let mut options = SampleOptions::default();
+    let mut rng = Rng::with_seed(1);
+    options.nbest_size = 1;
+    let best: Vec<PieceId> =
+        unigram.encoder().sample("les", &options, &mut rng).unwrap().as_slice().iter().map(|t| t.id).collect();
+    assert_eq!(best, unigram.encode("les"));
+    options.nbest_size = 8;
+    options.alpha = 0.0;
+    let list = unigram.encoder().nbest("les droits", 8).unwrap();
+    let mut seen = std::collections::HashSet::new();
+    for _ in 0..300 {
+        let mut encoder = unigram.encoder();
+        let tokens = encoder.sample("les droits", &options, &mut rng).unwrap();
+        let ids: Vec<PieceId> = tokens.as_slice().iter().map(|token| token.id).collect();
+        assert!(list.iter().any(|(best, _)| *best == ids));
+        seen.insert(ids);
+    }
+    assert_eq!(seen.len(), 8);
+
+    options.nbest_size = 513;
+    assert!(matches!(unigram.encoder().sample("", &options, &mut rng), Err(EncodeError::TooMany { size: 513 })));
+    options.alpha = f32::NAN;
+    assert!(matches!(unigram.encoder().sample("", &options, &mut rng), Err(EncodeError::Alpha { .. })));
+    let (word, bpe, options) = (open("run/word.model"), open("golden/llama2.model"), SampleOptions::default());
+    assert_eq!(word.model().model_type(), ModelType::Word);
+    assert!(matches!(word.encoder().sample("", &options, &mut rng), Err(EncodeError::NoSampling)));
+    assert!(matches!(bpe.encoder().nbest("", 3), Err(EncodeError::NoNbest)));
+}
+
+#[test]
+fn pieces_are_decoded_by_their_texts() {
+    let tokenizer = open("golden/llama2.model");
+    let cases: &[(&[&str], &str)] = &[
+        (&["\u{2581}the", "\u{2581}right"], "the right"),
+        (&["<s>", "\u{2581}the", "</s>"], "the"),
+        (&["\u{2581}no such piece"], "\u{2581}no such piece"),
+        (&["<unk>"], " \u{2047} "),
+        (&["<0xE3>", "<0x81>", "<0x82>", "", "<0xE3>", "", "<0x81>"], "あ\u{FFFD}\u{FFFD}"),
+        (&[], ""),
+    ];
+    for (pieces, text) in cases {
+        assert_eq!(tokenizer.decode_pieces(pieces), *text, "{pieces:?}");
+    }
+}
+
+#[test]
+fn everything_can_be_shared_among_threads() {
+    fn is_shared<T: Send + Sync>() {}
+    is_shared::<Tokenizer>();
+    is_shared::<spiece::Encoder<'_>>();
+    is_shared::<spiece::IncrementalDecoder<'_>>();
+    is_shared::<spiece::TextNormalizer>();
+    is_shared::<EncodeError>();
+}
+
+#[test]
+fn a_model_can_be_read_from_a_stream() {
+    let file = std::fs::File::open(testdata("run/char.model")).unwrap();
+    assert_eq!(Model::from_reader(file).unwrap().model_type(), ModelType::Char);
+    assert!(Model::from_bytes(b"not a model").unwrap_err().to_string().contains("not a SentencePiece model"));
+    // An empty file is an empty model, which has no unknown piece.
+    assert!(Model::from_bytes(b"").is_err());
+}
