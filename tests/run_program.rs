@@ -47,6 +47,11 @@ fn formats() {
     let ids = run(&["encode", &bpe, "--output_format=id"], text);
     assert_eq!(run(&["decode", &bpe, "--input_format=id"], &ids), text);
     assert_eq!(run(&["decode", &bpe], &pieces), text);
+    assert_eq!(run(&["decode", &bpe, "--extra_options=bos:reverse:eos"], "▁the ▁right\n"), "right the\n");
+    assert_eq!(
+        run(&["decode", &bpe, "--extra_options=reverse", "--input_format=id"], "300 x 1\n"),
+        run(&["decode", &bpe, "--input_format=id"], "1 300")
+    );
     let json = run(&["encode", &bpe, "--output_format", "json"], "a \"");
     assert!(json.starts_with("{\"pieces\":[{\"id\":"), "{json}");
     assert!(json.contains("\"piece\":\"\u{2581}a\",\"surface\":\"a\",\"begin\":0,\"end\":1}"), "{json}");
