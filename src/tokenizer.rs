@@ -194,6 +194,37 @@ impl Tokenizer {
         lossy_string(&text)
     }
 
+    /// Applies extra options to ids, as the reference's decoder does before it decodes: only the order shows in
+    /// the text.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let mut ids = tokenizer.encode("one two");
+    /// tokenizer.apply_extra(&spiece::ExtraOption::parse_list("bos:eos")?, &mut ids)?;
+    /// assert_eq!(ids.first().copied(), tokenizer.bos_id());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An option asks for a piece that the model does not have; the ids are then as they were.
+    pub fn apply_extra(&self, extra: &[ExtraOption], ids: &mut Vec<PieceId>) -> Result<(), EncodeError> {
+        self.check_extra(extra)?;
+        self.add_extra(extra, ids, 0);
+        Ok(())
+    }
+
+    /// Applies extra options to the ids from `start` on.
+    fn add_extra(&self, extra: &[ExtraOption], ids: &mut Vec<PieceId>, start: usize) {
+        for option in extra {
+            match option {
+                ExtraOption::Bos => self.special.bos.into_iter().for_each(|id| ids.insert(start, id)),
+                ExtraOption::Eos => ids.extend(self.special.eos),
+                ExtraOption::Reverse => ids[start..].reverse(),
+                ExtraOption::UnkPiece => {}
+            }
+        }
+    }
+
     /// A decoder that takes ids as they come.
     pub fn incremental_decoder(&self) -> IncrementalDecoder<'_> {
         IncrementalDecoder::new(self)

@@ -1,7 +1,7 @@
 //! `spiece decode`: pieces or ids -> text, with the flags of `spm_decode`.
 
 use clap::{ArgMatches, Command};
-use spiece::{PieceId, Tokenizer};
+use spiece::{ExtraOption, PieceId, Tokenizer};
 
 use super::args;
 use super::encode::open_model;
@@ -16,7 +16,8 @@ pub(crate) fn command() -> Command {
              Example:\n  spiece decode --model=my.model --input_format=id < ids.txt",
         )
         .arg(args::value("input_format", "piece or id; what is no number is left out of ids").default_value("piece"))
-        .arg(args::value("output_format", "string").default_value("string"));
+        .arg(args::value("output_format", "string").default_value("string"))
+        .arg(args::value("extra_options", "What to do first: bos, eos, reverse, unk; several as reverse:bos"));
     with_stream_flags(command)
 }
 
@@ -32,17 +33,21 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
         other => return Err(Failure::Usage(format!("--input_format: {other:?} is not piece or id"))),
     };
     let tokenizer = open_model(matches)?;
+    let extra = ExtraOption::parse_list(given("extra_options"))?;
+    // What is wrong with the options is wrong for every line, so it is found here.
+    tokenizer.apply_extra(&extra, &mut Vec::new())?;
     stream.run(
         || (),
         |(), number, line, out| {
-            decode(&tokenizer, line, out).map_err(|problem| Failure::Error(format!("line {number}: {problem}")))?;
+            decode(&tokenizer, &extra, line, out)
+                .map_err(|problem| Failure::Error(format!("line {number}: {problem}")))?;
             out.push(b'\n');
             Ok(())
         },
     )
 }
 
-fn decode_ids(tokenizer: &Tokenizer, line: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
+fn decode_ids(tokenizer: &Tokenizer, extra: &[ExtraOption], line: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
     let mut ids = Vec::new();
     for word in line.split(|byte| *byte == b' ') {
         // What is no number of 32 bits is skipped, as in spm_decode.
@@ -52,11 +57,16 @@ fn decode_ids(tokenizer: &Tokenizer, line: &[u8], out: &mut Vec<u8>) -> Result<(
             ids.push(PieceId::new(id));
         }
     }
+    tokenizer.apply_extra(extra, &mut ids).map_err(|error| error.to_string())?;
     tokenizer.decode_into(&ids, out).map_err(|error| error.to_string())
 }
 
-fn decode_pieces(tokenizer: &Tokenizer, line: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
-    let pieces: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
+/// The pieces for the beginning and the end do not show in the text, so only the order matters.
+fn decode_pieces(tokenizer: &Tokenizer, extra: &[ExtraOption], line: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
+    let mut pieces: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
+    if extra.iter().filter(|option| **option == ExtraOption::Reverse).count() % 2 == 1 {
+        pieces.reverse();
+    }
     out.extend_from_slice(tokenizer.decode_pieces(&pieces).as_bytes());
     Ok(())
 }

@@ -102,7 +102,7 @@ impl<'t> Encoder<'t> {
                 Stretch::Control(id, ..) => ids.push(id),
             }),
         }
-        self.add_extra_ids(ids, start);
+        self.tokenizer.add_extra(&self.extra, ids, start);
     }
 
     /// Appends the ids of text without control pieces.
@@ -315,17 +315,6 @@ impl<'t> Encoder<'t> {
             (at, after_unknown) = (end, is_unknown);
         }
         self.scratch.tokens = tokens;
-    }
-
-    fn add_extra_ids(&self, ids: &mut Vec<PieceId>, start: usize) {
-        for option in &self.extra {
-            match option {
-                ExtraOption::Bos => self.tokenizer.special.bos.into_iter().for_each(|id| ids.insert(start, id)),
-                ExtraOption::Eos => ids.extend(self.tokenizer.special.eos),
-                ExtraOption::Reverse => ids[start..].reverse(),
-                ExtraOption::UnkPiece => {}
-            }
-        }
     }
 
     fn add_extra_tokens(&mut self, end: usize) {

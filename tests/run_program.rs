@@ -1,0 +1,206 @@
+//! `spiece encode`, `decode`, `normalize`, `export-vocab` and `eval` as a user meets them.
+
+#![cfg(feature = "cli")]
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn testdata(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name).display().to_string()
+}
+
+/// Runs the program with `input` on standard input.
+fn spiece(arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_spiece"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut stdin, input) = (child.stdin.take().unwrap(), input.to_vec());
+    let writer = std::thread::spawn(move || stdin.write_all(&input));
+    let output = child.wait_with_output().unwrap();
+    // A program that stops early closes the pipe.
+    let _ = writer.join().unwrap();
+    output
+}
+
+/// What the program writes for `input`; it must succeed.
+fn run(arguments: &[&str], input: &str) -> String {
+    let output = spiece(arguments, input.as_bytes());
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn model(name: &str) -> String {
+    format!("--model={}", testdata(name))
+}
+
+#[test]
+fn formats() {
+    let (bpe, unigram) = (model("golden/llama2.model"), model("run/unigram.model"));
+    let text = "the right\n\nthe 日\n";
+    let pieces = run(&["encode", &bpe], text);
+    assert_eq!(pieces, "▁the ▁right\n\n▁the ▁ <0xE6> <0x97> <0xA5>\n");
+    let ids = run(&["encode", &bpe, "--output_format=id"], text);
+    assert_eq!(run(&["decode", &bpe, "--input_format=id"], &ids), text);
+    assert_eq!(run(&["decode", &bpe], &pieces), text);
+    assert_eq!(run(&["decode", &bpe, "--extra_options=bos:reverse:eos"], "▁the ▁right\n"), "right the\n");
+    assert_eq!(
+        run(&["decode", &bpe, "--extra_options=reverse", "--input_format=id"], "300 x 1\n"),
+        run(&["decode", &bpe, "--input_format=id"], "1 300")
+    );
+    let json = run(&["encode", &bpe, "--output_format", "json"], "a \"");
+    assert!(json.starts_with("{\"pieces\":[{\"id\":"), "{json}");
+    assert!(json.contains("\"piece\":\"\u{2581}a\",\"surface\":\"a\",\"begin\":0,\"end\":1}"), "{json}");
+    assert!(json.ends_with("]}\n"));
+    assert_eq!(run(&["encode", &bpe, "--extra_options=bos:eos"], "the"), "<s> ▁the </s>\n");
+    assert_eq!(run(&["encode", &unigram, "--extra_options=unk"], "日本"), "▁ <unk>\n");
+    let best = run(&["encode", &unigram, "--output_format=nbest_piece", "--nbest_size=3"], "les droits");
+    assert_eq!(best.lines().count(), 3);
+    assert_eq!(best.lines().next().unwrap(), run(&["encode", &unigram], "les droits").trim_end());
+    let seeded = |seed| {
+        run(&["encode", &unigram, "--output_format=sample_id", "--nbest_size=-1", seed], &"les droits\n".repeat(20))
+    };
+    assert_eq!(seeded("--random_seed=1"), seeded("--random_seed=1"));
+    assert_ne!(seeded("--random_seed=1"), seeded("--random_seed=2"));
+    assert!(seeded("--random_seed=1").lines().any(|line| line != seeded("--random_seed=1").lines().next().unwrap()));
+    let counts = run(&["encode", &bpe, "--generate_vocabulary"], "the the right\n");
+    assert_eq!(counts, "▁the\t2\n▁right\t1\n");
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let text = std::fs::read_to_string(testdata("udhr.txt")).unwrap().repeat(6);
+    for verb in ["encode", "normalize"] {
+        let model = model("golden/llama2.model");
+        let one = run(&[verb, &model, "--num_threads=1"], &text);
+        assert_eq!(one.lines().count(), text.lines().count());
+        assert!(one == run(&[verb, &model, "--num_threads=3"], &text), "{verb}");
+        assert!(one == run(&[verb, &model], &text), "{verb}");
+    }
+}
+
+#[test]
+fn files_and_outputs() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(path("a"), "the\nright").unwrap();
+    std::fs::write(path("b"), "the\n").unwrap();
+    std::fs::write(path("out"), "old").unwrap();
+    let model = model("golden/llama2.model");
+    assert_eq!(run(&["encode", &model, &path("a"), &path("b")], ""), "▁the\n▁right\n▁the\n");
+    let output = format!("--output={}", path("out"));
+    assert_eq!(run(&["encode", &model, &format!("--input={}", path("a")), &output], ""), "");
+    assert_eq!(std::fs::read_to_string(path("out")).unwrap(), "▁the\n▁right\n");
+    let failed = spiece(&["decode", &model, "--input_format=id", &output], b"1\n99999999\n");
+    assert_eq!(failed.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&failed.stderr).contains("line 2: there is no piece with the id 99999999"));
+    assert_eq!(std::fs::read_to_string(path("out")).unwrap(), "▁the\n▁right\n");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
+}
+
+#[test]
+fn mistakes() {
+    let (bpe, word) = (model("golden/llama2.model"), model("run/word.model"));
+    let missing = "--model=no/such.model";
+    let cases: &[(&[&str], i32, &str)] = &[
+        (&["encode"], 2, "--model is missing"),
+        (&["encode", missing], 1, "cannot read no/such.model"),
+        (&["encode", &format!("--model={}", testdata("udhr.txt"))], 1, "not a SentencePiece model"),
+        (&["encode", &bpe, "--output_format=xml"], 2, "\"xml\" is not piece, id or json"),
+        (&["encode", &bpe, "--extra_options=x"], 2, "no extra option \"x\""),
+        (&["encode", &bpe, "--output_format=nbest_id"], 2, "no unigram model"),
+        (&["encode", &word, "--output_format=sample_id"], 2, "nothing to sample"),
+        (&["encode", &bpe, "--num_threads=x"], 2, "--num_threads: \"x\""),
+        (&["encode", &bpe, "no/such.txt"], 1, "cannot read no/such.txt"),
+        (&["encode", &bpe, "--no_such_flag"], 2, "no_such_flag"),
+        (&["decode", &bpe, "--input_format=json"], 2, "\"json\" is not piece or id"),
+        (&["normalize"], 2, "--model is missing"),
+        (&["normalize", "--normalization_rule_name=x"], 1, "there are no rules \"x\""),
+        (&["export-vocab", &bpe, "--output_format=x"], 2, "\"x\" is not vocab or syms"),
+        (&["eval", missing], 1, "cannot read no/such.model"),
+    ];
+    for (arguments, status, message) in cases {
+        let output = spiece(arguments, b"text\n");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(*status), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(message), "{arguments:?}: {stderr}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    let text = std::fs::read(testdata("udhr.txt")).unwrap().repeat(20);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_spiece"))
+        .args(["encode", &model("golden/llama2.model")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let writer = std::thread::spawn(move || stdin.write_all(&text));
+    let mut start = [0; 10];
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut start).unwrap();
+    drop(stdout);
+    let output = child.wait_with_output().unwrap();
+    let _ = writer.join().unwrap();
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+fn normalization() {
+    let (rules, plain) = (model("golden/nfkc.model"), model("golden/llama2.model"));
+    assert_eq!(run(&["normalize", &rules], "  ＡＢＣ  x\n"), "▁ABC▁x\n");
+    assert_eq!(run(&["normalize", &plain], " a\n"), "▁▁a\n");
+    assert_eq!(run(&["normalize", &rules, "--nouse_internal_normalization"], "  ＡＢＣ  x\n"), "ABC x\n");
+    assert_eq!(run(&["normalize", "--normalization_rule_name=nfkc_cf"], " ＡB\n"), "ab\n");
+    let tsv = format!("--normalization_rule_tsv={}", testdata("normalize.tsv"));
+    assert_eq!(run(&["normalize", &tsv, "--noremove_extra_whitespaces"], " .\n"), " .\n");
+    let decompiled = run(&["normalize", "--decompile", &rules], "");
+    assert_eq!(decompiled.lines().count(), 225_232);
+    assert!(decompiled.lines().any(|line| line == "FF21\t41\t# Ａ => A"));
+}
+
+#[test]
+fn vocabularies() {
+    for name in ["golden/llama2", "golden/symbols"] {
+        let model = model(&format!("{name}.model"));
+        let vocab = std::fs::read_to_string(testdata(&format!("{name}.vocab"))).unwrap();
+        assert!(run(&["export-vocab", &model], "") == vocab, "{name}");
+        let symbols = run(&["export-vocab", &model, "--output_format=syms"], "");
+        assert_eq!(symbols.lines().next().unwrap(), "<unk>\t0");
+        assert_eq!(symbols.lines().count(), vocab.lines().count());
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path: PathBuf = folder.path().join("x.vocab");
+    run(&["export-vocab", &model("run/char.model"), &format!("--output={}", path.display())], "");
+    assert!(std::fs::read_to_string(path).unwrap().starts_with("<unk>\t0\n"));
+}
+
+#[test]
+fn evaluation() {
+    let model = model("run/unigram.model");
+    let input = testdata("udhr_small.txt");
+    let report = run(&["eval", &model, &format!("--input={input}")], "");
+    let lines: Vec<&str> = report.lines().collect();
+    let expected = [
+        "RAW LOG-LIKELIHOOD & COMPRESSION REPORT",
+        "Model Vocab Size (K)             : 600",
+        "COMPRESSION DENSITY & RATIO",
+        "INFORMATION THEORY & PPL",
+    ];
+    for line in expected {
+        assert!(lines.contains(&line), "{report}");
+    }
+    assert!(lines.iter().all(|line| line.len() == 55 || !line.starts_with('=')));
+    let other = run(&["eval", &model, "--num_threads=1", &format!("--input={input}")], "");
+    assert_eq!(report, other);
+    assert!(run(&["eval", &model], "").contains("Total Tokens                     : 0\n"));
+}
