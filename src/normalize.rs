@@ -235,14 +235,7 @@ impl<M: PrefixMatcher> Normalizer<M> {
     /// Normalizes the start of `rest`, which is at `at` in the input and whose first `plain` bytes stay as
     /// they are: the number of bytes taken, and whether the output then ends in a space.
     #[inline]
-    fn advance(
-        &self,
-        rest: &[u8],
-        plain: usize,
-        at: usize,
-        after_space: bool,
-        sink: &mut impl Sink,
-    ) -> (usize, bool) {
+    fn advance(&self, rest: &[u8], plain: usize, at: usize, after_space: bool, sink: &mut impl Sink) -> (usize, bool) {
         if plain > 0 {
             sink.copy(&rest[..plain], at);
             return (plain, false);

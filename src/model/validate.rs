@@ -8,6 +8,8 @@
 
 use std::collections::HashSet;
 
+use foldhash::fast::RandomState;
+
 use crate::error::ModelError;
 use crate::model::Model;
 use crate::normalize::charsmap::Charsmap;
@@ -62,7 +64,7 @@ fn validate_unigram(model: &Model) -> Result<(), ModelError> {
 
 fn validate_pieces(model: &Model) -> Result<(), ModelError> {
     let is_bpe = model.model_type() == ModelType::Bpe;
-    let mut texts = HashSet::new();
+    let mut texts = HashSet::with_capacity_and_hasher(model.len(), RandomState::default());
     for (id, piece) in model.pieces().enumerate() {
         let refuse = |problem| Err(ModelError::Piece { id, problem });
         if piece.text.len() >= PIECE_LIMIT {

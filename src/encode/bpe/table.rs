@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use foldhash::fast::FixedState;
+use foldhash::fast::RandomState;
 
 use crate::encode::vocabulary::Vocabulary;
 use crate::text::{WHITESPACE_MARK_STR, char_length};
@@ -32,7 +32,7 @@ impl Tables {
             .filter(|id| vocabulary.is_from_text(*id))
             .filter_map(|id| u32::try_from(id).ok())
             .collect();
-        let mut texts: HashMap<&[u8], u32, FixedState> = HashMap::with_hasher(FixedState::with_seed(0));
+        let mut texts: HashMap<&[u8], u32, RandomState> = HashMap::with_hasher(RandomState::default());
         texts.extend(mergeable.iter().map(|id| (vocabulary.text(*id as usize), *id)));
         let chars = CharTable::new(vocabulary, &mergeable, &mut texts);
         let neighbours = Neighbours::new(vocabulary, &mergeable, &chars);
@@ -81,7 +81,7 @@ pub(super) struct CharTable {
     pages: Vec<u32>,
     cells: Vec<u32>,
     /// Characters of pieces that are not well-formed.
-    strange: HashMap<Box<[u8]>, u32, FixedState>,
+    strange: HashMap<Box<[u8]>, u32, RandomState>,
     /// The symbol of each class; class 0 has none.
     symbols: Vec<u32>,
 }
@@ -91,26 +91,21 @@ impl CharTable {
     fn new<'v>(
         vocabulary: &'v Vocabulary<'_>,
         mergeable: &[u32],
-        texts: &mut HashMap<&'v [u8], u32, FixedState>,
+        texts: &mut HashMap<&'v [u8], u32, RandomState>,
     ) -> CharTable {
-        let mut distinct: Vec<&[u8]> = Vec::new();
-        for id in mergeable {
-            distinct.extend(raw_chars(vocabulary.text(*id as usize)));
-            if distinct.len() > 1 << 20 {
-                sort_distinct(&mut distinct);
-            }
-        }
-        sort_distinct(&mut distinct);
         let mut table = CharTable {
             ascii: [0; 128],
             whitespace_mark: 0,
             pages: vec![0; 0x11_0000 / PAGE],
             cells: vec![0; PAGE],
-            strange: HashMap::with_hasher(FixedState::with_seed(0)),
+            strange: HashMap::with_hasher(RandomState::default()),
             symbols: vec![NO_SYMBOL],
         };
         let mut next_symbol = vocabulary.len();
-        for char in distinct {
+        for char in mergeable.iter().flat_map(|id| raw_chars(vocabulary.text(*id as usize))) {
+            if table.class_at(char).0 != 0 {
+                continue;
+            }
             let symbol = *texts.entry(char).or_insert_with(|| {
                 next_symbol += 1;
                 u32::try_from(next_symbol - 1).unwrap_or(NO_SYMBOL)
@@ -170,11 +165,6 @@ impl CharTable {
     pub(super) fn all_well_formed(&self) -> bool {
         self.strange.is_empty()
     }
-}
-
-fn sort_distinct(chars: &mut Vec<&[u8]>) {
-    chars.sort_unstable();
-    chars.dedup();
 }
 
 /// Classes below this number have their neighbours in a plain square of bits.
@@ -282,7 +272,7 @@ pub(super) struct PairTable {
 const FREE: (u64, Merge) = (u64::MAX, Merge::NONE);
 
 impl PairTable {
-    fn new(vocabulary: &Vocabulary<'_>, mergeable: &[u32], texts: &HashMap<&[u8], u32, FixedState>) -> PairTable {
+    fn new(vocabulary: &Vocabulary<'_>, mergeable: &[u32], texts: &HashMap<&[u8], u32, RandomState>) -> PairTable {
         let ranks = ranks(vocabulary, mergeable);
         let mut pairs = Vec::new();
         for (id, rank) in mergeable.iter().zip(ranks) {
