@@ -129,7 +129,7 @@ fn retired_flags_are_accepted_with_a_warning() {
     let folder = folder_with(&[("in.txt", TEXT.as_bytes())]);
     let output = train(
         folder.path(),
-        &["--input=in.txt", "--model_prefix=m", "--mining_sentence_size=5", "--train_extremely_large_corpus"],
+        &["--input=in.txt", "--model_prefix=m", "--mining_sentence_size", "5", "--train_extremely_large_corpus"],
     );
     let said = stderr(&output);
     assert!(output.status.success(), "{said}");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Arg, ArgMatches, Command};
-use spiece::{Corpus, OptionKind, RETIRED_OPTIONS, Recorded, TrainOptions, Trainer};
+use spiece::{Corpus, OptionInfo, OptionKind, RETIRED_OPTIONS, Recorded, TrainOptions, Trainer};
 
 use super::args;
 use super::io::Failure;
@@ -23,11 +23,7 @@ pub(crate) fn command() -> Command {
              the same flags.\n\nExample:\n  spiece train --input=text.txt --model_prefix=my --vocab_size=32000 \
              --byte_fallback --split_digits",
         )
-        .args(TrainOptions::ALL.iter().map(|option| match option.kind {
-            OptionKind::Flag => args::switch(option.name, option.help),
-            OptionKind::List => args::value(option.name, option.help).value_name("a,b,..."),
-            _ => args::value(option.name, option.help),
-        }))
+        .args(TrainOptions::ALL.iter().map(flag))
         .args([
             args::value("control_symbols_file", "Control symbols, one a line, besides control_symbols"),
             args::value("user_defined_symbols_file", "User-defined symbols, one a line, besides user_defined_symbols"),
@@ -38,9 +34,23 @@ pub(crate) fn command() -> Command {
     args::with_common_flags(command)
 }
 
-/// A flag of older releases: with or without a value, and without effect.
+/// The flag of an option.
+fn flag(option: &OptionInfo) -> Arg {
+    let default = TrainOptions::default().get(option.name).filter(|default| !default.trim().is_empty());
+    let default = default.map_or(String::new(), |default| format!(" [default: {default}]"));
+    let help = format!("{}{default}", option.help);
+    match option.kind {
+        OptionKind::Flag => args::switch(option.name, option.help).help(help),
+        OptionKind::List => args::value(option.name, option.help).help(help).value_name("A,B,..."),
+        _ => args::value(option.name, option.help).help(help).value_name("VALUE"),
+    }
+}
+
+/// A flag of older releases, without effect.
 fn retired(name: &'static str) -> Arg {
-    args::switch(name, "Retired; has no effect").hide(true)
+    let is_switch = ["train_extremely_large_corpus", "enable_differential_privacy"].contains(&name);
+    let make = if is_switch { args::switch } else { args::value };
+    make(name, "Retired; has no effect").hide(true)
 }
 
 pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {

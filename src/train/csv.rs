@@ -41,9 +41,27 @@ fn take_quoted(text: &str) -> (String, &str) {
     (field, "")
 }
 
+/// The list that [`split_csv`] reads as `fields`.
+pub(crate) fn join_csv(fields: &[String]) -> String {
+    let quoted = fields.iter().map(|field| {
+        let is_plain = !field.is_empty() && !field.contains(['"', ',']);
+        if is_plain { field.clone() } else { format!("\"{}\"", field.replace('"', "\"\"")) }
+    });
+    quoted.collect::<Vec<String>>().join(",")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::split_csv;
+    use proptest::prelude::*;
+
+    use super::{join_csv, split_csv};
+
+    proptest! {
+        #[test]
+        fn lists_come_back(fields in proptest::collection::vec("[a\",]{0,4}", 0..5)) {
+            prop_assert_eq!(split_csv(&join_csv(&fields)), fields);
+        }
+    }
 
     #[test]
     fn fields() {

@@ -123,7 +123,7 @@ macro_rules! train_options {
             /// Every option, in the order of this struct.
             pub const ALL: &'static [OptionInfo] = &[$(OptionInfo {
                 name: stringify!($name),
-                help: concat!($($doc),+),
+                help: concat!($($doc),+).trim_ascii(),
                 kind: <$type as OptionValue>::KIND,
             }),*];
 
@@ -145,6 +145,14 @@ macro_rules! train_options {
                     })*
                     _ if RETIRED_OPTIONS.contains(&name) => Ok(()),
                     _ => Err(OptionError::Unknown { option: name.to_owned() }),
+                }
+            }
+
+            /// The value of an option, in the notation of [`TrainOptions::set`]; `None` for an unknown name.
+            pub fn get(&self, name: &str) -> Option<String> {
+                match name {
+                    $(stringify!($name) => Some(self.$name.text()),)*
+                    _ => None,
                 }
             }
 
@@ -293,6 +301,19 @@ mod tests {
             assert!(matches!(options.set(name, value), Err(OptionError::Value { .. })), "{name}={value}");
         }
         assert!(matches!(options.set("vocabsize", "1"), Err(OptionError::Unknown { .. })));
+    }
+
+    #[test]
+    fn every_option_reads_what_it_writes() {
+        let defaults = TrainOptions::default();
+        for option in TrainOptions::ALL {
+            let mut options = TrainOptions::default();
+            let text = options.get(option.name).unwrap();
+            options.set(option.name, &text).unwrap();
+            assert_eq!(options.get(option.name), defaults.get(option.name), "{}", option.name);
+        }
+        assert_eq!(defaults.get("character_coverage").as_deref(), Some("0.9995"));
+        assert_eq!(defaults.get("no_such_option"), None);
     }
 
     #[test]

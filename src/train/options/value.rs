@@ -2,7 +2,7 @@
 
 use super::{ModelType, OptionKind};
 use crate::model::proto;
-use crate::train::csv::split_csv;
+use crate::train::csv::{join_csv, split_csv};
 
 /// A type that an option can have: how it is read from text and how the model records it.
 pub(super) trait OptionValue: Sized {
@@ -10,6 +10,8 @@ pub(super) trait OptionValue: Sized {
     const EXPECTED: &'static str;
     type Record;
     fn parse(text: &str) -> Option<Self>;
+    /// The text that [`OptionValue::parse`] reads as this value.
+    fn text(&self) -> String;
     fn record(&self, present: bool) -> Self::Record;
 }
 
@@ -24,6 +26,10 @@ impl OptionValue for bool {
             "false" | "f" | "no" | "n" | "0" => Some(false),
             _ => None,
         }
+    }
+
+    fn text(&self) -> String {
+        self.to_string()
     }
 
     fn record(&self, present: bool) -> Option<bool> {
@@ -41,6 +47,10 @@ macro_rules! integer_option {
 
             fn parse(text: &str) -> Option<$type> {
                 text.trim_ascii().parse().ok()
+            }
+
+            fn text(&self) -> String {
+                self.to_string()
             }
 
             fn record(&self, present: bool) -> Option<$type> {
@@ -64,6 +74,10 @@ impl OptionValue for f32 {
         text.trim_ascii().parse::<f64>().ok().map(|value| value as f32)
     }
 
+    fn text(&self) -> String {
+        self.to_string()
+    }
+
     fn record(&self, present: bool) -> Option<f32> {
         present.then_some(*self)
     }
@@ -78,6 +92,10 @@ impl OptionValue for String {
         Some(text.to_owned())
     }
 
+    fn text(&self) -> String {
+        self.clone()
+    }
+
     fn record(&self, present: bool) -> Option<Vec<u8>> {
         present.then(|| self.clone().into_bytes())
     }
@@ -90,6 +108,10 @@ impl OptionValue for Vec<String> {
 
     fn parse(text: &str) -> Option<Vec<String>> {
         Some(split_csv(text))
+    }
+
+    fn text(&self) -> String {
+        join_csv(self)
     }
 
     fn record(&self, _present: bool) -> Vec<Vec<u8>> {
@@ -110,6 +132,10 @@ impl OptionValue for ModelType {
             "char" => Some(ModelType::Char),
             _ => None,
         }
+    }
+
+    fn text(&self) -> String {
+        format!("{self:?}").to_lowercase()
     }
 
     fn record(&self, _present: bool) -> Option<i32> {
