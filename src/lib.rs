@@ -1,4 +1,20 @@
-//! spiece trains, loads and runs SentencePiece models.
+//! spiece trains, loads and runs SentencePiece models. What it makes equals, to the byte and to the id, what
+//! Google's SentencePiece 0.2.3 makes.
+//!
+//! Load a Llama 2 model and encode:
+//!
+//! ```
+//! # let path = "testdata/golden/llama2.model";
+//! // let path = "Llama-2-7b/tokenizer.model";
+//! let tokenizer = spiece::Tokenizer::open(path)?;
+//! let ids = tokenizer.encode("Hello, world!");
+//! assert_eq!(tokenizer.decode(&ids)?, "Hello, world!");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A [`Tokenizer`] is shared by reference among threads; an [`Encoder`] is one thread's worker, with options,
+//! spans, n-best lists and sampling; an [`IncrementalDecoder`] gives text while ids come in. A [`Trainer`]
+//! makes a [`Model`] from text. Text flows one way:
 //!
 //! ```text
 //! train:  corpus -> normalize -> split -> count words -> choose characters -> merge -> assemble -> Model

@@ -310,3 +310,34 @@ fn a_model_can_be_read_from_a_stream() {
     // An empty file is an empty model, which has no unknown piece.
     assert!(Model::from_bytes(b"").is_err());
 }
+
+#[test]
+fn damaged_models_are_refused_or_work() {
+    let texts =
+        ["", " the \u{2581} right ", "les <sep> droits 日本 \u{1f600}\0", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"];
+    let mut loaded = 0;
+    for name in ["run/char.model", "run/unigram.model", "run/unigram_rules.model", "golden/rule_files.model"] {
+        let bytes = std::fs::read(testdata(name)).unwrap();
+        let mut rng = proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha);
+        for round in 0..400 {
+            let mut damaged = bytes.clone();
+            for _ in 0..=round % 4 {
+                // The specs with their tables are at the end.
+                let start = if round % 2 == 0 { 0 } else { bytes.len() - bytes.len() / 8 };
+                let place = rng.random_range(start..bytes.len());
+                damaged[place] = rng.random_range(0..=u8::MAX);
+            }
+            let Ok(tokenizer) = Model::from_bytes(&damaged).and_then(Tokenizer::new) else { continue };
+            loaded += 1;
+            let mut encoder = tokenizer.encoder();
+            for text in texts {
+                let ids = encoder.encode(text).to_vec();
+                assert_eq!(encoder.tokens(text).as_slice().len(), ids.len());
+                assert!(tokenizer.decode(&ids).is_ok());
+                let _ = encoder.nbest(text, 4);
+                let _ = encoder.sample(text, &SampleOptions::default(), &mut Rng::with_seed(1));
+            }
+        }
+    }
+    assert!(loaded > 200, "{loaded}");
+}
