@@ -20,22 +20,26 @@
 //! train:  corpus -> normalize -> split -> count words -> choose characters -> merge -> assemble -> Model
 //! run:    Model  -> normalize -> encode -> ids            ids -> decode -> text
 //! ```
+//!
+//! Features: `cli` (the program `spiece`) and `compressed` (training on .gz and .zst files), both on by default.
+//! The library alone never prints, reads the environment or exits.
 
-mod decode;
-mod encode;
-mod error;
+// In the order of the flow: training, the model between, running, and what all of them use.
+mod train;
 mod model;
 mod normalize;
+mod encode;
+mod decode;
+mod tokenizer;
 mod offsets;
-mod output;
-mod packed;
 mod piece;
 mod prefix;
-mod rng;
-mod script;
+mod packed;
 mod text;
-mod tokenizer;
-mod train;
+mod script;
+mod rng;
+mod output;
+mod error;
 
 pub use error::{DecodeError, EncodeError, ModelError, OptionError, TrainError, WriteError};
 pub use model::{Model, Piece};
