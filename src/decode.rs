@@ -81,7 +81,7 @@ impl Decoder {
             roles: Vec::with_capacity(model.len()),
             texts: Vec::new(),
             starts: vec![0],
-            unknown_surface: trainer_spec.unk_surface.unwrap_or_else(|| UNKNOWN_SURFACE.to_vec()),
+            unknown_surface: trainer_spec.unk_surface.clone().unwrap_or_else(|| UNKNOWN_SURFACE.to_vec()),
             strips_mark: normalizer_spec.add_dummy_prefix() || normalizer_spec.remove_extra_whitespaces(),
             strips_all: normalizer_spec.remove_extra_whitespaces(),
             denormalizer,

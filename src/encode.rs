@@ -18,11 +18,10 @@ use self::char::Char;
 use self::unigram::{Unigram, UnigramScratch};
 use self::vocabulary::Vocabulary;
 use self::word::Word;
-use crate::model::Model;
+use crate::model::{Model, ModelType};
 use crate::piece::{PieceId, PieceTable};
 use crate::prefix::PrefixSet;
 use crate::text::char_length;
-use crate::train::ModelType;
 
 /// A model, ready to segment normalized text.
 #[derive(Debug)]

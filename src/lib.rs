@@ -42,7 +42,7 @@ mod output;
 mod error;
 
 pub use error::{DecodeError, EncodeError, ModelError, OptionError, TrainError, WriteError};
-pub use model::{Model, Piece};
+pub use model::{Model, ModelType, Piece};
 pub use normalize::standalone::{Normalized, TextNormalizer};
 pub use offsets::Offsets;
 pub use output::{OutputFile, check_writable, write_files};
@@ -50,6 +50,6 @@ pub use piece::{PieceId, PieceKind};
 pub use rng::Rng;
 pub use tokenizer::{EncodeOptions, Encoder, ExtraOption, IncrementalDecoder, SampleOptions, Token, Tokenizer, Tokens};
 pub use train::{
-    Corpus, Event, ModelType, Observer, OptionInfo, OptionKind, RETIRED_OPTIONS, Recorded, SentenceCounts, Stage,
-    Summary, TrainOptions, Trainer,
+    Corpus, Event, Observer, OptionInfo, OptionKind, RETIRED_OPTIONS, Recorded, SentenceCounts, Stage, Summary,
+    TrainOptions, Trainer,
 };

@@ -3,6 +3,7 @@
 //! A [`Model`] comes from a [`Trainer`](crate::Trainer) or a file and does not change. A file is checked
 //! once, when it is read (see `model/validate.rs`); what passed cannot fail later.
 
+mod model_type;
 pub(crate) mod proto;
 pub(crate) mod validate;
 mod vocab;
@@ -10,8 +11,9 @@ mod wire;
 
 use std::io::Read;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
+pub use model_type::ModelType;
 use prost::Message;
 
 use crate::error::{ModelError, WriteError};
@@ -19,7 +21,6 @@ use crate::normalize::charsmap::Charsmap;
 use crate::output::PendingFile;
 use crate::piece::{PieceId, PieceKind, PieceTable};
 use crate::text::lossy_string;
-use crate::train::ModelType;
 
 /// Pieces, scores and everything else that a `.model` file holds.
 #[derive(Debug, Clone)]
@@ -163,12 +164,7 @@ impl Model {
 
     /// The algorithm that the model is made for.
     pub fn model_type(&self) -> ModelType {
-        match self.trainer_spec().model_type() {
-            proto::trainer_spec::ModelType::Unigram => ModelType::Unigram,
-            proto::trainer_spec::ModelType::Bpe => ModelType::Bpe,
-            proto::trainer_spec::ModelType::Word => ModelType::Word,
-            proto::trainer_spec::ModelType::Char => ModelType::Char,
-        }
+        self.trainer_spec().model_type().into()
     }
 
     /// The texts, scores and kinds of the pieces.
@@ -176,12 +172,14 @@ impl Model {
         &self.pieces
     }
 
-    pub(crate) fn trainer_spec(&self) -> proto::TrainerSpec {
-        self.specs.trainer_spec.clone().unwrap_or_default()
+    pub(crate) fn trainer_spec(&self) -> &proto::TrainerSpec {
+        static ABSENT: LazyLock<proto::TrainerSpec> = LazyLock::new(Default::default);
+        self.specs.trainer_spec.as_ref().unwrap_or(&ABSENT)
     }
 
-    pub(crate) fn normalizer_spec(&self) -> proto::NormalizerSpec {
-        self.specs.normalizer_spec.clone().unwrap_or_default()
+    pub(crate) fn normalizer_spec(&self) -> &proto::NormalizerSpec {
+        static ABSENT: LazyLock<proto::NormalizerSpec> = LazyLock::new(Default::default);
+        self.specs.normalizer_spec.as_ref().unwrap_or(&ABSENT)
     }
 
     pub(crate) fn denormalizer_spec(&self) -> Option<&proto::NormalizerSpec> {

@@ -76,7 +76,7 @@ impl Tokenizer {
     pub fn new(model: Model) -> Result<Tokenizer, ModelError> {
         let trainer_spec = model.trainer_spec();
         let normalizer =
-            normalizer_of(&model.normalizer_spec(), trainer_spec.treat_whitespace_as_suffix(), "normalizer_spec")?;
+            normalizer_of(model.normalizer_spec(), trainer_spec.treat_whitespace_as_suffix(), "normalizer_spec")?;
         let index = text_index(&model);
         let bytes = trainer_spec.byte_fallback().then(|| byte_ids(&model, &index));
         Ok(Tokenizer {

@@ -36,7 +36,7 @@ use std::sync::Arc;
 pub use batch::SentenceCounts;
 pub use corpus::Corpus;
 pub use observer::{Event, Observer, Stage, Summary};
-pub use options::{ModelType, OptionInfo, OptionKind, RETIRED_OPTIONS, Recorded, TrainOptions};
+pub use options::{OptionInfo, OptionKind, RETIRED_OPTIONS, Recorded, TrainOptions};
 
 use crate::error::{OptionError, TrainError};
 use crate::model::Model;

@@ -11,10 +11,9 @@ use std::collections::HashSet;
 use foldhash::fast::RandomState;
 
 use crate::error::ModelError;
-use crate::model::Model;
+use crate::model::{Model, ModelType};
 use crate::normalize::charsmap::Charsmap;
 use crate::piece::PieceKind;
-use crate::train::ModelType;
 
 /// Pieces of this many bytes or more are refused.
 const PIECE_LIMIT: usize = 8000;
@@ -37,9 +36,9 @@ pub(super) fn validate(model: &Model) -> Result<(), ModelError> {
     validate_kinds(model)?;
     validate_unigram(model)?;
     for (field, spec) in
-        [("normalizer_spec", Some(model.normalizer_spec())), ("denormalizer_spec", model.denormalizer_spec().cloned())]
+        [("normalizer_spec", Some(model.normalizer_spec())), ("denormalizer_spec", model.denormalizer_spec())]
     {
-        let charsmap = spec.as_ref().map_or(&[][..], |spec| spec.precompiled_charsmap());
+        let charsmap = spec.map_or(&[][..], |spec| spec.precompiled_charsmap());
         if !charsmap.is_empty() {
             Charsmap::from_bytes(charsmap)
                 .map_err(|error| ModelError::Charsmap { field, problem: error.to_string() })?;

@@ -31,7 +31,7 @@ impl TextNormalizer {
     /// None for a model that was loaded or trained; its tables are read again.
     pub fn of_model(model: &Model) -> Result<TextNormalizer, ModelError> {
         let is_suffix = model.trainer_spec().treat_whitespace_as_suffix();
-        Ok(TextNormalizer { normalizer: normalizer_of(&model.normalizer_spec(), is_suffix, "normalizer_spec")? })
+        Ok(TextNormalizer { normalizer: normalizer_of(model.normalizer_spec(), is_suffix, "normalizer_spec")? })
     }
 
     /// The built-in rules of this name: identity, nfkc, nmt_nfkc, nfkc_cf or nmt_nfkc_cf.

@@ -1,7 +1,7 @@
 //! A table that counts texts.
 //!
 //! Most words are short: a text of up to 15 bytes stands in its entry itself, as two numbers that are compared
-//! and hashed as such, so that counting it costs one access to memory. Longer texts stand one behind the
+//! and hashed as such, so that counting it needs no look into an arena. Longer texts stand one behind the
 //! other in an arena. An entry takes 24 bytes and a control byte. A [`ShardedCounts`] splits the table by
 //! the texts' hashes, so that two of them merge in parallel, shard by shard, and no single table has to
 //! grow at once.

@@ -15,21 +15,7 @@ use std::collections::BTreeSet;
 
 use self::value::OptionValue;
 use crate::error::OptionError;
-use crate::model::proto;
-
-/// The algorithm behind a model. spiece trains [`ModelType::Bpe`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ModelType {
-    /// A unigram language model.
-    Unigram,
-    /// Byte-pair encoding over code points.
-    Bpe,
-    /// Whole words between whitespace.
-    Word,
-    /// Single characters.
-    Char,
-}
+use crate::model::{ModelType, proto};
 
 /// Which options the model's `trainer_spec` and `normalizer_spec` record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

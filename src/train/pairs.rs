@@ -1,8 +1,8 @@
 //! The pairs of adjacent symbols that are frequent enough to be merged soon: their counts, and the blocks
 //! in which they occur.
 //!
-//! Only pairs that occur at least `floor` times are kept: a corpus has millions of pairs that occur twice
-//! and will never be merged. When the queue of the kept ones runs dry, the floor falls and the index is
+//! Only pairs that occur at least `floor` times are kept: a corpus has very many pairs that occur a few
+//! times and will never be merged. When the queue of the kept ones runs dry, the floor falls and the index is
 //! built anew from the words as they then are. A pair's count never rises once its two symbols exist, so a
 //! pair that falls below the floor need not be watched any longer.
 

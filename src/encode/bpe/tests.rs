@@ -1,3 +1,5 @@
+//! The fast ways of merging against a slow one, on models with every kind of score.
+
 use std::collections::HashMap;
 use std::path::Path;
 

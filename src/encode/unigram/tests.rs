@@ -1,3 +1,5 @@
+//! The fast search against a slow one, n-best lists, and the distribution of samples.
+
 use std::collections::HashMap;
 use std::path::Path;
 

@@ -1,7 +1,8 @@
 //! The reference's refusals that need no look at the input.
 
-use super::{ModelType, TrainOptions};
+use super::TrainOptions;
 use crate::error::OptionError;
+use crate::model::ModelType;
 
 impl TrainOptions {
     /// Refuses what can be refused without looking at the input: values out of range and options

@@ -1,7 +1,8 @@
 //! The types that options have: how each is read from text, and how the model records it.
 
-use super::{ModelType, OptionKind};
-use crate::model::proto;
+use super::OptionKind;
+use crate::model::ModelType;
+use crate::model::proto::trainer_spec::ModelType as Recorded;
 use crate::train::csv::{join_csv, split_csv};
 
 /// A type that an option can have: how it is read from text and how the model records it.
@@ -139,11 +140,6 @@ impl OptionValue for ModelType {
     }
 
     fn record(&self, _present: bool) -> Option<i32> {
-        Some(match self {
-            ModelType::Unigram => proto::trainer_spec::ModelType::Unigram,
-            ModelType::Bpe => proto::trainer_spec::ModelType::Bpe,
-            ModelType::Word => proto::trainer_spec::ModelType::Word,
-            ModelType::Char => proto::trainer_spec::ModelType::Char,
-        } as i32)
+        Some(Recorded::from(*self) as i32)
     }
 }
