@@ -32,7 +32,7 @@ use self::charsmap::Charsmap;
 use self::sink::{Sink, Text, TracedText};
 use crate::error::ModelError;
 use crate::model::proto;
-use crate::text::{WHITESPACE_MARK_STR, decode_char};
+use crate::text::{WHITESPACE_MARK_STR, decode_char, is_char_start};
 
 /// Finds user-defined symbols.
 pub(crate) trait PrefixMatcher {
@@ -152,6 +152,19 @@ impl<M> Normalizer<M> {
         self.options
     }
 
+    /// Whether a dummy prefix goes before the text, or behind it.
+    pub(crate) fn adds_dummy_prefix(&self) -> bool {
+        self.options.add_dummy_prefix
+    }
+
+    /// Whether all that happens to well-formed text is that its spaces become marks, behind a dummy prefix
+    /// or without one.
+    pub(crate) fn only_marks_spaces(&self) -> bool {
+        let NormalizerOptions { remove_extra_whitespaces, escape_whitespaces, .. } = self.options;
+        let has_suffix = self.options.add_dummy_prefix && self.options.treat_whitespace_as_suffix;
+        self.charsmap.is_none() && !remove_extra_whitespaces && escape_whitespaces && !has_suffix
+    }
+
     pub(crate) fn charsmap(&self) -> Option<&Charsmap> {
         self.charsmap.as_deref()
     }
@@ -214,11 +227,16 @@ impl<M: PrefixMatcher> Normalizer<M> {
         let mut after_space = remove_extra_whitespaces;
         // Known to be well-formed up to here; asked again behind each malformed byte, so once for each byte.
         let mut well_formed = 0;
+        // No spaces, and no rules that apply, up to here; asked again behind it, so once for each byte too.
+        let mut no_rules = 0;
         while at < input.len() {
             if at >= well_formed {
                 well_formed = at + well_formed_length(&input[at..]);
             }
-            let plain = self.plain_length(&input[at..well_formed]);
+            if at >= no_rules {
+                no_rules = at + self.length_without_rules(&input[at..well_formed]);
+            }
+            let plain = self.length_without_symbols(&input[at..no_rules]);
             let (consumed, ends_in_space) = self.advance(&input[at..], plain, at, after_space, sink);
             at += consumed;
             after_space = remove_extra_whitespaces && ends_in_space;
@@ -259,17 +277,21 @@ impl<M: PrefixMatcher> Normalizer<M> {
         }
     }
 
-    /// How many bytes at the start of `text` stay as they are.
-    fn plain_length(&self, text: &[u8]) -> usize {
-        let plain = match &self.charsmap {
-            None => &text[..memchr::memchr(b' ', text).unwrap_or(text.len())],
-            Some(charsmap) => &text[..charsmap.leads().plain_length(text)],
-        };
-        if self.symbols.is_empty() {
-            return plain.len();
+    /// How many bytes at the start of `text` no rule changes and are no spaces.
+    fn length_without_rules(&self, text: &[u8]) -> usize {
+        match &self.charsmap {
+            None => memchr::memchr(b' ', text).unwrap_or(text.len()),
+            Some(charsmap) => charsmap.leads().plain_length(text),
         }
-        let begins_symbol = |&byte: &u8| is_boundary(byte) && self.symbols.may_begin_with(byte);
-        plain.iter().position(begins_symbol).unwrap_or(plain.len())
+    }
+
+    /// How many bytes at the start of `text` stand before the first place where a symbol may begin.
+    fn length_without_symbols(&self, text: &[u8]) -> usize {
+        if self.symbols.is_empty() {
+            return text.len();
+        }
+        let begins_symbol = |&byte: &u8| is_char_start(byte) && self.symbols.may_begin_with(byte);
+        text.iter().position(begins_symbol).unwrap_or(text.len())
     }
 
     /// Length of the input's start that is nothing but spaces to be removed.
@@ -300,11 +322,6 @@ fn well_formed_length(text: &[u8]) -> usize {
         Ok(_) => text.len(),
         Err(error) => error.valid_up_to(),
     }
-}
-
-/// Whether a byte of well-formed text begins a character.
-fn is_boundary(byte: u8) -> bool {
-    byte & 0xC0 != 0x80
 }
 
 #[cfg(test)]

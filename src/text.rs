@@ -45,6 +45,30 @@ pub(crate) fn decode_char(bytes: &[u8]) -> (Option<char>, usize) {
     }
 }
 
+/// Whether a byte of well-formed text begins a character.
+#[inline]
+pub(crate) fn is_char_start(byte: u8) -> bool {
+    byte & 0xC0 != 0x80
+}
+
+/// The length of the character at the start of `bytes` if it is well-formed.
+#[inline]
+pub(crate) fn char_width(bytes: &[u8]) -> Option<usize> {
+    let continues = |at: usize| bytes.get(at).is_some_and(|byte| byte & 0xC0 == 0x80);
+    let second = bytes.get(1).copied().unwrap_or(0);
+    match *bytes.first()? {
+        ..0x80 => Some(1),
+        0xC2..=0xDF if continues(1) => Some(2),
+        0xE0 if second < 0xA0 => None,
+        0xED if second > 0x9F => None,
+        0xE0..=0xEF if continues(1) && continues(2) => Some(3),
+        0xF0 if second < 0x90 => None,
+        0xF4 if second > 0x8F => None,
+        0xF0..=0xF4 if continues(1) && continues(2) && continues(3) => Some(4),
+        _ => None,
+    }
+}
+
 /// The length of the character at the start of `bytes` as its first byte alone tells it, well-formed or not:
 /// how the reference steps over text that is normalized already.
 #[inline]
@@ -121,6 +145,7 @@ mod tests {
             buffer[4] = b'x';
             let width = c.encode_utf8(&mut buffer).len();
             assert_eq!(decode_char(&buffer), (Some(c), width), "{c:?}");
+            assert_eq!(char_width(&buffer), Some(width), "{c:?}");
         }
     }
 
@@ -141,6 +166,21 @@ mod tests {
         for (name, bytes, expected) in table {
             assert_eq!(lossy_chars(bytes).collect::<String>(), *expected, "{name}");
         }
+    }
+
+    #[test]
+    fn widths_are_those_of_characters() {
+        for first in 0..=255 {
+            for second in 0..=255 {
+                for tail in [[0x80, 0x80], [0xBF, 0x7F], [0xC0, 0xBF]] {
+                    let bytes = [first, second, tail[0], tail[1]];
+                    let (char, width) = decode_char(&bytes);
+                    assert_eq!(char_width(&bytes), char.map(|_| width), "{bytes:x?}");
+                    assert_eq!(char_width(&bytes[..2]), decode_char(&bytes[..2]).0.map(|c| c.len_utf8()));
+                }
+            }
+        }
+        assert_eq!(char_width(b""), None);
     }
 
     #[test]

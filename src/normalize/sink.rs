@@ -1,6 +1,6 @@
 //! Where normalized text goes: bytes alone, or bytes with their origins.
 
-use super::is_boundary;
+use crate::text::is_char_start;
 
 /// Takes normalized text piece by piece.
 pub(super) trait Sink {
@@ -63,7 +63,7 @@ impl Sink for TracedText<'_> {
         self.text.extend_from_slice(text);
         let mut start = origin;
         self.offsets.extend(text.iter().zip(origin..).map(|(&byte, place)| {
-            if is_boundary(byte) {
+            if is_char_start(byte) {
                 start = place;
             }
             start

@@ -168,3 +168,14 @@ proptest! {
         prop_assert_eq!(plain_out, out);
     }
 }
+
+#[test]
+fn many_symbols_in_a_row_take_linear_time() {
+    let symbols = crate::prefix::PrefixSet::new([&b"<x>"[..]]);
+    let text = b"<x>".repeat(300_000);
+    for rules in ["identity", "nmt_nfkc"] {
+        let mut out = Vec::new();
+        normalizer(rules, "de").with_symbols(symbols.clone()).normalize(&text, &mut out);
+        assert_eq!(out.len(), text.len() + WHITESPACE_MARK_STR.len());
+    }
+}
