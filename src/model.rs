@@ -30,7 +30,7 @@ pub struct Model {
     specs: proto::ModelProto,
     /// The file that the model was read from. A model never changes, so this is what saving it writes:
     /// fields that no release knows and any order of fields come back as they were.
-    file: Option<Arc<[u8]>>,
+    file: Option<Arc<Vec<u8>>>,
 }
 
 /// One piece of a model.
@@ -60,7 +60,7 @@ impl Model {
     pub fn open(path: impl AsRef<Path>) -> Result<Model, ModelError> {
         let path = path.as_ref();
         let bytes = std::fs::read(path).map_err(|source| ModelError::Read { path: path.to_owned(), source })?;
-        Model::from_bytes(&bytes)
+        Model::from_file(bytes)
     }
 
     /// Reads the bytes of a `.model` file and checks them. Cost: linear.
@@ -68,9 +68,13 @@ impl Model {
     /// # Errors
     /// What the reference refuses to load is refused, with the piece and the rule that it breaks.
     pub fn from_bytes(bytes: &[u8]) -> Result<Model, ModelError> {
+        Model::from_file(bytes.to_vec())
+    }
+
+    fn from_file(file: Vec<u8>) -> Result<Model, ModelError> {
         let format = |problem: &str| ModelError::Format { problem: problem.to_owned() };
         let wire::Parts { mut pieces, trainer_spec, normalizer_spec, denormalizer_spec } =
-            wire::read(bytes).map_err(format)?;
+            wire::read(&file).map_err(format)?;
         let specs = proto::ModelProto {
             trainer_spec: proto::decode_spec(trainer_spec)?,
             normalizer_spec: proto::decode_spec(normalizer_spec)?,
@@ -80,7 +84,7 @@ impl Model {
         if specs.trainer_spec.as_ref().is_some_and(|spec| spec.byte_fallback()) {
             pieces.retire_text(b"\0");
         }
-        let model = Model { pieces, specs, file: Some(bytes.into()) };
+        let model = Model { pieces, specs, file: Some(Arc::new(file)) };
         validate::validate(&model)?;
         Ok(model)
     }
@@ -92,13 +96,13 @@ impl Model {
     pub fn from_reader(mut reader: impl Read) -> Result<Model, ModelError> {
         let mut bytes = Vec::new();
         reader.read_to_end(&mut bytes).map_err(|source| ModelError::Stream { source })?;
-        Model::from_bytes(&bytes)
+        Model::from_file(bytes)
     }
 
     /// The bytes of the model's file. For a model that was read these are the bytes that were read.
     pub fn to_bytes(&self) -> Vec<u8> {
         if let Some(file) = &self.file {
-            return file.to_vec();
+            return Vec::clone(file);
         }
         let mut message = self.specs.clone();
         message.pieces = proto::pieces_to_messages(&self.pieces);
