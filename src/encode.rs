@@ -6,6 +6,7 @@
 //! the unknown ones.
 
 pub(crate) mod bpe;
+pub(crate) mod cache;
 mod char;
 pub(crate) mod unigram;
 pub(crate) mod vocabulary;
@@ -62,11 +63,16 @@ impl Segmenter {
         out: &mut Vec<PieceId>,
     ) {
         match self {
-            Segmenter::Bpe(bpe) => bpe.segment(text, &mut scratch.bpe, out),
+            Segmenter::Bpe(bpe) => bpe.segment(pieces, text, &mut scratch.bpe, out),
             Segmenter::Unigram(unigram) => unigram.segment(text, &mut scratch.unigram, out),
             Segmenter::Word(word) => word.segment(pieces, text, out),
             Segmenter::Char(char) => char.segment(pieces, text, out),
         }
+    }
+
+    /// Whether text can be segmented as the caller gave it, if spaces become marks and nothing else changes.
+    pub(crate) fn takes_raw_text(&self) -> bool {
+        matches!(self, Segmenter::Bpe(bpe) if bpe.takes_raw_text())
     }
 
     /// How much of `rest` an unknown id at its start stands for.

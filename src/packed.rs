@@ -41,6 +41,42 @@ fn bits(shift: usize) -> u32 {
     u32::try_from(shift).unwrap_or(0)
 }
 
+/// As [`pack`], for the first `length` bytes of `text`. Where as many bytes follow as a text can have at
+/// most, no branch depends on the length: texts of many lengths in a row cost no mispredictions.
+#[inline]
+pub(crate) fn pack_start(text: &[u8], length: usize) -> Option<[u64; 3]> {
+    let Some(bytes) = text.first_chunk::<24>() else { return pack(text.get(..length)?) };
+    let masks = MASKS.get(length)?;
+    let (words, _) = bytes.as_chunks::<8>();
+    let mut packed = [0; 3];
+    for (packed, (word, mask)) in packed.iter_mut().zip(words.iter().zip(masks)) {
+        *packed = u64::from_le_bytes(*word) & mask;
+    }
+    packed[2] |= (length as u64) << 56;
+    Some(packed)
+}
+
+/// For each length below 24, the bits of a text of that length.
+static MASKS: [[u64; 3]; 24] = {
+    let mut masks = [[0; 3]; 24];
+    let mut length = 0;
+    while length < 24 {
+        let mut byte = 0;
+        while byte < length {
+            masks[length][byte / 8] |= 0xFF << (byte % 8 * 8);
+            byte += 1;
+        }
+        length += 1;
+    }
+    masks
+};
+
+/// Spreads the bits of a number over a word, the upper ones best.
+#[inline]
+pub(crate) fn spread(word: u64) -> u64 {
+    (word ^ (word >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ word.wrapping_mul(0xd6e8_feb8_6659_fd93)
+}
+
 /// The text that was packed, written to `buffer`.
 pub(crate) fn unpack<'b, const N: usize>(words: &[u64; N], buffer: &'b mut [[u8; 8]; N]) -> &'b [u8] {
     for (bytes, word) in buffer.iter_mut().zip(words) {
@@ -63,6 +99,9 @@ mod tests {
             let text: Vec<u8> = (220..=255).take(usize::from(length)).collect();
             let packed = pack::<3>(&text);
             assert_eq!(packed.is_some(), length < 24);
+            let followed = [&text[..], b"and what follows, thirty bytes"].concat();
+            assert_eq!(pack_start(&followed, text.len()), packed);
+            assert_eq!(pack_start(&text, text.len()), packed);
             if let Some(words) = packed {
                 let mut buffer = [[7; 8]; 3];
                 assert_eq!(unpack(&words, &mut buffer), text);

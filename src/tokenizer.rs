@@ -9,6 +9,7 @@ mod control;
 mod encoder;
 mod options;
 mod parallel;
+mod raw;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -34,6 +35,10 @@ use crate::text::lossy_string;
 struct Pipeline {
     normalizer: Normalizer<Arc<PrefixSet>>,
     segmenter: Segmenter,
+    /// Whether text need not be normalized; see [`Segmenter::takes_raw_text`].
+    takes_raw_text: bool,
+    /// Buffers of workers that are done.
+    scratch: Mutex<Vec<Scratch>>,
 }
 
 /// The pieces with a meaning that a model may have.
@@ -65,7 +70,6 @@ pub struct Tokenizer {
     /// The id of unknown text.
     unknown: PieceId,
     special: SpecialIds,
-    scratch: Mutex<Vec<Scratch>>,
 }
 
 impl Tokenizer {
@@ -80,13 +84,12 @@ impl Tokenizer {
         let index = text_index(&model);
         let bytes = trainer_spec.byte_fallback().then(|| byte_ids(&model, &index));
         Ok(Tokenizer {
-            pipeline: Pipeline::new(&model, &normalizer, true),
+            pipeline: Pipeline::new(&model, &normalizer, bytes.as_deref(), true),
             without_symbols: OnceLock::new(),
             decoder: Decoder::new(&model)?,
             bytes,
             unknown: Vocabulary::new(&model, true).unknown(),
             special: SpecialIds::new(&model, &index),
-            scratch: Mutex::default(),
             index,
             model,
         })
@@ -288,7 +291,24 @@ impl Tokenizer {
         if self.pipeline.normalizer.symbols().is_empty() {
             return &self.pipeline;
         }
-        self.without_symbols.get_or_init(|| Pipeline::new(&self.model, &self.pipeline.normalizer, false))
+        self.without_symbols
+            .get_or_init(|| Pipeline::new(&self.model, &self.pipeline.normalizer, self.bytes.as_deref(), false))
+    }
+}
+
+impl Pipeline {
+    fn new<M: Clone>(
+        model: &Model,
+        normalizer: &Normalizer<M>,
+        bytes: Option<&[PieceId; 256]>,
+        has_symbols: bool,
+    ) -> Pipeline {
+        let (segmenter, symbols) = Segmenter::new(model, has_symbols);
+        let normalizer = normalizer.clone().with_symbols(symbols);
+        let is_byte = |id: &PieceId| model.piece(*id).is_some_and(|piece| piece.kind == PieceKind::Byte);
+        let has_bytes = bytes.is_none_or(|bytes| bytes.iter().all(is_byte));
+        let takes_raw_text = has_bytes && segmenter.takes_raw_text() && normalizer.only_marks_spaces();
+        Pipeline { normalizer, segmenter, takes_raw_text, scratch: Mutex::default() }
     }
 
     /// Buffers for a worker.
@@ -299,13 +319,6 @@ impl Tokenizer {
     /// Takes buffers back.
     fn give_scratch(&self, scratch: Scratch) {
         self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
-    }
-}
-
-impl Pipeline {
-    fn new<M: Clone>(model: &Model, normalizer: &Normalizer<M>, has_symbols: bool) -> Pipeline {
-        let (segmenter, symbols) = Segmenter::new(model, has_symbols);
-        Pipeline { normalizer: normalizer.clone().with_symbols(symbols), segmenter }
     }
 }
 

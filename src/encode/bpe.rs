@@ -11,10 +11,12 @@
 //! What makes it fast, and why that changes nothing:
 //!
 //! - Two characters that are neighbours in no piece never end up in one piece, so the line is cut between
-//!   them ([`table::Neighbours`]) and each chunk is merged alone.
-//! - A chunk has the same ids wherever it stands, so short chunks are remembered ([`cache::ChunkCache`]).
-//! - Merging compares numbers, not texts ([`table::PairTable`]): each text that can be a part of a merge has
-//!   a number, which is the id if it is a piece.
+//!   them ([`Neighbours`]) and each chunk is merged alone.
+//! - A chunk has the same ids wherever it stands, so short chunks are remembered ([`IdCache`]).
+//! - Merging compares numbers, not texts ([`Symbols`]), and remembers what pairs become ([`PairCache`]).
+//! - Text without normalization rules is not normalized, but read as it is ([`scan`]).
+//! - A long chunk is not merged, but taken a window at a time ([`windows`]) or read from left to right
+//!   ([`walk`]), in linear time.
 //!
 //! Cost: linear in the line where chunks are remembered or short; a chunk of n characters costs n log n.
 //!
@@ -22,164 +24,143 @@
 //! that line when the pair was considered. Since this looks at the whole line, models that have such pieces
 //! take the slow path of [`whole`]. Dropout takes it too.
 
-mod cache;
+mod chars;
 mod merge;
-mod table;
+mod neighbours;
+mod origins;
+mod pairs;
+mod peace;
+mod scan;
+mod symbols;
 #[cfg(test)]
 mod tests;
+mod walk;
 mod whole;
+mod windows;
 
-use std::ops::Range;
 use std::sync::Arc;
 
-use self::cache::{CacheKey, ChunkCache};
-use self::merge::{MergeScratch, SHORT};
-use self::table::{NO_SYMBOL, Tables};
+use self::chars::CharTable;
+use self::merge::{MergeScratch, RANK_LIMIT, SHORT, ShortChunk};
+use self::neighbours::Neighbours;
+use self::origins::Origins;
+use self::pairs::{PairCache, Pairs};
+use self::peace::PeaceCache;
+use self::symbols::Symbols;
+use self::walk::Walk;
+use crate::encode::cache::IdCache;
 use crate::encode::vocabulary::Vocabulary;
-use crate::normalize::PrefixMatcher;
-use crate::piece::{PieceId, PieceKind};
+use crate::piece::{PieceId, PieceKind, PieceTable};
 use crate::prefix::PrefixSet;
+use crate::text::WHITESPACE_MARK_STR;
 
-/// Chunks that are looked up in a row.
-const CHUNKS_AT_ONCE: usize = 64;
+/// Chunks with more bytes are segmented a window at a time.
+const LONG: usize = 64;
 
 /// A BPE model, ready to segment.
 #[derive(Debug)]
 pub(crate) struct Bpe {
-    tables: Tables,
-    symbols: Arc<PrefixSet>,
+    symbols: Symbols,
+    chars: CharTable,
+    neighbours: Neighbours,
+    origins: Origins,
+    user_defined: Arc<PrefixSet>,
+    /// The number of pieces; symbols below it are pieces.
+    pieces: usize,
     unknown: PieceId,
     /// For each piece whether it is merged, but then taken apart; empty if there is no such piece.
     unused: Vec<bool>,
+    takes_raw_text: bool,
 }
 
 /// Buffers that one thread reuses from line to line, and the chunks that it remembers.
 #[derive(Debug, Default)]
 pub(crate) struct BpeScratch {
     merge: MergeScratch,
-    cache: ChunkCache,
-    /// Chunks of the line that were found but not looked up yet.
-    chunks: Vec<(Range<usize>, Option<CacheKey>)>,
+    pairs: PairCache,
+    peace: PeaceCache,
+    walk: Walk,
+    /// Ids of chunks.
+    cache: IdCache,
+    /// Ids of parts of long chunks, which are never raw.
+    windows: IdCache,
+    /// A chunk of raw text, normalized.
+    normalized: Vec<u8>,
     whole: whole::WholeScratch,
 }
 
 impl Bpe {
-    pub(crate) fn new(vocabulary: &Vocabulary<'_>, symbols: Arc<PrefixSet>) -> Bpe {
+    pub(crate) fn new(vocabulary: &Vocabulary<'_>, user_defined: Arc<PrefixSet>) -> Bpe {
         let is_unused = |id: usize| vocabulary.is_from_text(id) && vocabulary.kind(id) == PieceKind::Unused;
         let any_unused = (0..vocabulary.len()).any(is_unused);
+        let mergeable: Vec<u32> = (0..vocabulary.len())
+            .filter(|id| vocabulary.is_from_text(*id))
+            .filter_map(|id| u32::try_from(id).ok())
+            .collect();
+        let mut symbols = Symbols::new(vocabulary, &mergeable);
+        let mut neighbours = neighbours::Draft::new();
+        let chars = CharTable::new(vocabulary, &mergeable, &mut symbols, |before, class, char| {
+            neighbours.add(before, class, char);
+        });
         Bpe {
-            tables: Tables::new(vocabulary),
+            neighbours: neighbours.finish(chars.classes()),
+            origins: Origins::new(vocabulary.len()),
             symbols,
+            chars,
+            user_defined,
+            pieces: vocabulary.len(),
             unknown: vocabulary.unknown(),
             unused: if any_unused { (0..vocabulary.len()).map(is_unused).collect() } else { Vec::new() },
+            takes_raw_text: !any_unused && vocabulary.symbols().all(|(text, _)| is_same_when_raw(text)),
         }
     }
 
-    /// Appends the ids of `text`.
-    pub(crate) fn segment(&self, text: &[u8], scratch: &mut BpeScratch, out: &mut Vec<PieceId>) {
-        if !self.unused.is_empty() {
-            return self.segment_whole(text, &mut scratch.whole, || false, out);
-        }
-        let (mut chunk_start, mut at, mut before) = (0, 0, 0);
-        let has_symbols = !self.symbols.is_empty();
-        while let Some(&byte) = text.get(at) {
-            if has_symbols
-                && self.symbols.may_begin_with(byte)
-                && let Some((length, id)) = self.symbols.longest_with_value(&text[at..])
-            {
-                self.add_chunk(text, chunk_start..at, scratch, out);
-                self.segment_chunks(text, scratch, out);
-                out.push(PieceId::from_index(id));
-                at += length;
-                (chunk_start, before) = (at, 0);
-                continue;
-            }
-            let (class, width) = self.tables.chars.class_at(&text[at..]);
-            let may_touch = match byte {
-                ..0x80 => self.tables.neighbours.may_touch_ascii(before, byte),
-                _ => self.tables.neighbours.may_touch(before, class),
-            };
-            if !may_touch {
-                self.add_chunk(text, chunk_start..at, scratch, out);
-                chunk_start = at;
-            }
-            before = class;
-            at += width;
-        }
-        self.add_chunk(text, chunk_start..at, scratch, out);
-        self.segment_chunks(text, scratch, out);
-    }
-
-    /// Puts a chunk of `text` in the queue; a full queue is worked off.
-    #[inline]
-    fn add_chunk(&self, text: &[u8], chunk: Range<usize>, scratch: &mut BpeScratch, out: &mut Vec<PieceId>) {
-        if chunk.is_empty() {
-            return;
-        }
-        if scratch.chunks.len() == CHUNKS_AT_ONCE {
-            self.segment_chunks(text, scratch, out);
-        }
-        let key = CacheKey::of(&text[chunk.clone()]);
-        scratch.chunks.push((chunk, key));
-    }
-
-    /// Appends the ids of the chunks in the queue. Looking several up in a row, with nothing in between
-    /// that could go wrong, lets the processor wait for their memory at the same time.
-    fn segment_chunks(&self, text: &[u8], scratch: &mut BpeScratch, out: &mut Vec<PieceId>) {
-        let BpeScratch { merge, cache, chunks, .. } = scratch;
-        for (chunk, key) in chunks.drain(..) {
-            if let Some(key) = &key
-                && cache.get(key, out)
-            {
-                continue;
-            }
-            let start = out.len();
-            self.merge_chunk(&text[chunk], merge, out);
-            if let Some(key) = &key {
-                cache.insert(key, &out[start..]);
-            }
-        }
-    }
-
-    /// The places at which `text` can be cut so that its parts have the ids of the whole, at least `apart`
-    /// bytes from each other.
-    pub(crate) fn cuts(&self, text: &[u8], apart: usize) -> Vec<usize> {
-        let mut cuts = Vec::new();
-        if !self.unused.is_empty() || !self.tables.chars.all_well_formed() {
-            return cuts;
-        }
-        let (mut at, mut before, mut last) = (0, 0, 0);
-        while at < text.len() {
-            let (class, width) = self.tables.chars.class_at(&text[at..]);
-            if at - last >= apart && !self.tables.neighbours.may_touch(before, class) {
-                cuts.push(at);
-                last = at;
-            }
-            before = class;
-            at += width;
-        }
-        cuts
+    /// The symbols of the characters of `text`.
+    fn symbols_of<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = u32> + 't {
+        let mut rest = text;
+        std::iter::from_fn(move || {
+            let (class, width) = (!rest.is_empty()).then(|| self.chars.class_at(rest))?;
+            rest = &rest[width..];
+            Some(self.chars.symbol(class))
+        })
     }
 
     /// Appends the ids of a chunk that merges with nothing around it.
-    fn merge_chunk(&self, chunk: &[u8], scratch: &mut MergeScratch, out: &mut Vec<PieceId>) {
-        scratch.symbols.clear();
-        let mut at = 0;
-        while at < chunk.len() {
-            let (class, width) = self.tables.chars.class_at(&chunk[at..]);
-            scratch.symbols.push(self.tables.chars.symbol(class));
-            at += width;
+    fn segment_chunk(&self, pieces: &PieceTable, chunk: &[u8], scratch: &mut BpeScratch, out: &mut Vec<PieceId>) {
+        if chunk.len() > LONG && self.segment_windows(pieces, chunk, scratch, out) {
+            return;
         }
-        if scratch.symbols.len() <= SHORT {
-            merge::merge_short(&self.tables.pairs, scratch);
-        } else {
-            merge::merge_long(&self.tables.pairs, scratch, || false, |_, _, _| ());
+        let BpeScratch { merge, pairs, peace, walk, .. } = scratch;
+        let mut pairs = Pairs { symbols: &self.symbols, pieces, cache: pairs };
+        if chunk.len() <= SHORT && self.has_few_ranks() {
+            let mut chunk = ShortChunk::new(self.symbols_of(chunk));
+            chunk.merge(&mut pairs);
+            out.extend(chunk.left().map(|(_, symbol)| self.id_of(symbol)));
+            return;
         }
-        out.extend(scratch.symbols.iter().map(|symbol| self.id_of(*symbol)));
+        if self.walk(chunk, walk, peace, &mut pairs) {
+            out.extend(walk.found().map(|symbol| self.id_of(symbol)));
+            return;
+        }
+        merge.symbols.clear();
+        merge.symbols.extend(self.symbols_of(chunk));
+        merge::merge_long(&mut pairs, merge, || false, |_, _, _| ());
+        out.extend(merge.symbols.iter().map(|symbol| self.id_of(*symbol)));
+    }
+
+    /// Whether short chunks can be merged as such.
+    fn has_few_ranks(&self) -> bool {
+        self.pieces < RANK_LIMIT as usize
     }
 
     /// The id that a symbol has in the output.
     fn id_of(&self, symbol: u32) -> PieceId {
-        if symbol != NO_SYMBOL && (symbol as usize) < self.tables.pieces { PieceId::new(symbol) } else { self.unknown }
+        if (symbol as usize) < self.pieces { PieceId::new(symbol) } else { self.unknown }
     }
+}
+
+/// Whether a user-defined symbol with this text is found at the same places in raw text as in normalized text.
+fn is_same_when_raw(text: &[u8]) -> bool {
+    let changed = [" ", WHITESPACE_MARK_STR, "\u{FFFD}"];
+    std::str::from_utf8(text).is_ok_and(|text| changed.iter().all(|changed| !text.contains(changed)))
 }

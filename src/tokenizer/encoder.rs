@@ -26,7 +26,7 @@ pub struct Token {
     /// Where its part of the text ends, in bytes.
     pub end: usize,
     /// Its part of the normalized text.
-    normalized: (usize, usize),
+    pub(super) normalized: (usize, usize),
 }
 
 /// The tokens of a text.
@@ -45,6 +45,8 @@ pub struct Tokens<'e> {
 pub(crate) struct Scratch {
     pub(super) segment: SegmentScratch,
     pub(super) normalized: Vec<u8>,
+    /// The normalized text that the tokens are parts of.
+    pub(super) shown: Vec<u8>,
     pub(super) origins: Vec<usize>,
     pub(super) raw: Vec<PieceId>,
     pub(super) ids: Vec<PieceId>,
@@ -74,7 +76,7 @@ pub struct Encoder<'t> {
 
 impl<'t> Encoder<'t> {
     pub(super) fn new(tokenizer: &'t Tokenizer, pipeline: &'t Pipeline) -> Encoder<'t> {
-        Encoder { tokenizer, pipeline, extra: Vec::new(), allowed: None, scratch: tokenizer.take_scratch() }
+        Encoder { tokenizer, pipeline, extra: Vec::new(), allowed: None, scratch: pipeline.take_scratch() }
     }
 
     pub(super) fn with_options(mut self, options: &EncodeOptions) -> Result<Encoder<'t>, EncodeError> {
@@ -107,12 +109,35 @@ impl<'t> Encoder<'t> {
 
     /// Appends the ids of text without control pieces.
     fn encode_stretch(&mut self, text: &[u8], ids: &mut Vec<PieceId>) {
+        let prefix = self.pipeline.normalizer.adds_dummy_prefix();
         let start = ids.len();
+        if self.segment_raw(text, prefix, ids) {
+            return self.join_unknown(ids, start);
+        }
         let scratch = &mut self.scratch;
         self.pipeline.normalizer.normalize(text, &mut scratch.normalized);
         let pieces = self.tokenizer.model.table();
         self.pipeline.segmenter.segment(pieces, &scratch.normalized, &mut scratch.segment, ids);
         self.settle(ids, start);
+    }
+
+    /// Appends the ids of text that need not be normalized, an unknown id for each unknown character; tells
+    /// whether it is of that kind.
+    #[inline]
+    pub(super) fn segment_raw(&mut self, text: &[u8], prefix: bool, ids: &mut Vec<PieceId>) -> bool {
+        let (Segmenter::Bpe(bpe), true) = (&self.pipeline.segmenter, self.pipeline.takes_raw_text) else {
+            return false;
+        };
+        let Tokenizer { model, bytes, .. } = self.tokenizer;
+        bpe.segment_raw(model.table(), text, prefix, bytes.as_deref(), &mut self.scratch.segment.bpe, ids);
+        true
+    }
+
+    /// Makes one of each run of unknown ids from `start` on, in models that have them.
+    pub(super) fn join_unknown(&self, ids: &mut Vec<PieceId>, start: usize) {
+        if self.tokenizer.bytes.is_none() {
+            join_runs(ids, start, self.tokenizer.unknown);
+        }
     }
 
     /// Where `text` has control pieces that are allowed, if any are.
@@ -134,47 +159,34 @@ impl<'t> Encoder<'t> {
     /// The tokens of `text`.
     pub fn tokens<'e, T: AsRef<[u8]> + ?Sized>(&'e mut self, text: &'e T) -> Tokens<'e> {
         let text = text.as_ref();
+        self.begin_tokens();
         match self.stretches(text) {
-            None => {
-                self.trace(text);
-                self.segment_traced();
-                self.locate();
-            }
-            Some(stretches) => self.tokens_of_stretches(text, &stretches),
+            None => self.append_tokens(text, 0),
+            Some(stretches) => stretches.into_iter().for_each(|stretch| match stretch {
+                Stretch::Text(begin, end) => self.append_tokens(&text[begin..end], begin),
+                Stretch::Control(id, begin, end) => {
+                    self.scratch.tokens.push(Token { id, begin, end, normalized: (0, 0) });
+                }
+            }),
         }
         self.show(text)
     }
 
-    /// Fills the tokens, and the normalized text, of a text with control pieces.
-    fn tokens_of_stretches(&mut self, text: &[u8], stretches: &[Stretch]) {
-        let (mut tokens, mut normalized) = (Vec::new(), Vec::new());
-        for stretch in stretches {
-            match *stretch {
-                Stretch::Control(id, begin, end) => tokens.push(Token { id, begin, end, normalized: (0, 0) }),
-                Stretch::Text(begin, end) => {
-                    self.trace(&text[begin..end]);
-                    self.segment_traced();
-                    self.locate();
-                    let at = normalized.len();
-                    tokens.extend(self.scratch.tokens.iter().map(|token| Token {
-                        id: token.id,
-                        begin: token.begin + begin,
-                        end: token.end + begin,
-                        normalized: (token.normalized.0 + at, token.normalized.1 + at),
-                    }));
-                    normalized.extend_from_slice(&self.scratch.normalized);
-                }
-            }
+    /// Appends the tokens of text without control pieces, which begins at `base` in the caller's text.
+    fn append_tokens(&mut self, text: &[u8], base: usize) {
+        let prefix = self.pipeline.normalizer.adds_dummy_prefix();
+        let mut raw = std::mem::take(&mut self.scratch.raw);
+        raw.clear();
+        let is_raw = self.segment_raw(text, prefix, &mut raw);
+        self.scratch.raw = raw;
+        if is_raw {
+            return self.locate_raw(text, prefix, base);
         }
-        (self.scratch.tokens, self.scratch.normalized) = (tokens, normalized);
-    }
-
-    /// Segments the normalized text.
-    fn segment_traced(&mut self) {
+        self.trace(text);
         let scratch = &mut self.scratch;
-        scratch.raw.clear();
         let pieces = self.tokenizer.model.table();
         self.pipeline.segmenter.segment(pieces, &scratch.normalized, &mut scratch.segment, &mut scratch.raw);
+        self.locate(base);
     }
 
     /// The best segmentations of `text`, `size` of them or as many as there are, best first, with their
@@ -206,7 +218,8 @@ impl<'t> Encoder<'t> {
         self.trace(text.as_ref());
         for (ids, score) in unigram.best(&self.scratch.normalized, size) {
             self.scratch.raw = ids;
-            self.locate();
+            self.begin_tokens();
+            self.locate(0);
             visit(score, self.show(text.as_ref()));
         }
         Ok(())
@@ -233,7 +246,13 @@ impl<'t> Encoder<'t> {
         raw.clear();
         match (&self.pipeline.segmenter, nbest_size) {
             (Segmenter::Bpe(bpe), _) => {
-                bpe.sample(normalized, || rng.0.unit() < f64::from(alpha), &mut segment.bpe, raw);
+                bpe.sample(
+                    self.tokenizer.model.table(),
+                    normalized,
+                    || rng.0.unit() < f64::from(alpha),
+                    &mut segment.bpe,
+                    raw,
+                );
             }
             (Segmenter::Unigram(unigram), None) => unigram.sample(normalized, alpha, &mut rng.0, raw),
             (Segmenter::Unigram(unigram), Some(0 | 1)) => unigram.segment(normalized, &mut segment.unigram, raw),
@@ -242,7 +261,8 @@ impl<'t> Encoder<'t> {
             }
             _ => return Err(EncodeError::NoSampling),
         }
-        self.locate();
+        self.begin_tokens();
+        self.locate(0);
         Ok(self.show(text.as_ref()))
     }
 
@@ -258,7 +278,7 @@ impl<'t> Encoder<'t> {
         Tokens {
             tokens: &self.scratch.tokens,
             text,
-            normalized: &self.scratch.normalized,
+            normalized: &self.scratch.shown,
             tokenizer: self.tokenizer,
             shows_unk: self.extra.contains(&ExtraOption::UnkPiece),
         }
@@ -295,26 +315,34 @@ impl<'t> Encoder<'t> {
         self.tokenizer.model.table().text(id.index()).len()
     }
 
-    /// Makes tokens of the raw ids, which are those of the normalized text.
-    fn locate(&mut self) {
+    /// Forgets the tokens of the text before.
+    fn begin_tokens(&mut self) {
+        self.scratch.tokens.clear();
+        self.scratch.shown.clear();
+    }
+
+    /// Appends tokens of the raw ids, which are those of the normalized text; it comes from text that begins
+    /// at `base` in the caller's text.
+    fn locate(&mut self, base: usize) {
         let mut tokens = std::mem::take(&mut self.scratch.tokens);
-        tokens.clear();
-        let Scratch { normalized, origins, raw, .. } = &self.scratch;
+        let Scratch { normalized, origins, raw, shown, .. } = &self.scratch;
         let (mut at, mut after_unknown) = (0, false);
         for id in raw.iter().copied() {
             let end = at + self.length(id, &normalized[at..]);
-            let token = Token { id, begin: origins[at], end: origins[end], normalized: (at, end) };
+            let shown = (shown.len() + at, shown.len() + end);
+            let token = Token { id, begin: base + origins[at], end: base + origins[end], normalized: shown };
             let is_unknown = id == self.tokenizer.unknown;
             match (&self.tokenizer.bytes, tokens.last_mut()) {
                 (Some(bytes), _) if is_unknown => push_bytes(token, &normalized[at..end], bytes, &mut tokens),
                 (_, Some(last)) if is_unknown && after_unknown => {
-                    (last.end, last.normalized.1) = (token.end, end);
+                    (last.end, last.normalized.1) = (token.end, token.normalized.1);
                 }
                 _ => tokens.push(token),
             }
             (at, after_unknown) = (end, is_unknown);
         }
         self.scratch.tokens = tokens;
+        self.scratch.shown.extend_from_slice(&self.scratch.normalized);
     }
 
     fn add_extra_tokens(&mut self, end: usize) {
@@ -339,7 +367,7 @@ impl<'t> Encoder<'t> {
 
 impl Drop for Encoder<'_> {
     fn drop(&mut self) {
-        self.tokenizer.give_scratch(std::mem::take(&mut self.scratch));
+        self.pipeline.give_scratch(std::mem::take(&mut self.scratch));
     }
 }
 

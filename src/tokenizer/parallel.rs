@@ -1,7 +1,7 @@
 //! Many texts, or one long text, with all cores.
 //!
 //! In: texts. Out: what one thread makes of them, whatever the number of threads; the threads are rayon's
-//! current pool. A batch is divided among them. A single long text is normalized by one of them, then cut
+//! current pool. A batch is divided among them. A single long text is normalized by one of them, if it must be, then cut
 //! where no piece reaches across (see [`Bpe::cuts`](crate::encode::bpe::Bpe::cuts)) and its parts are
 //! segmented at the same time. Only BPE text has such places: the sums of a unigram model depend, in their
 //! last bits, on all text before, so one thread does it all.
@@ -49,25 +49,34 @@ impl Encoder<'_> {
     /// Appends the ids of `text`, with all threads.
     fn encode_long_into(&mut self, text: &[u8], ids: &mut Vec<PieceId>) {
         let Segmenter::Bpe(bpe) = &self.pipeline.segmenter else { return self.encode_into(text, ids) };
-        self.pipeline.normalizer.normalize(text, &mut self.scratch.normalized);
-        let normalized = &self.scratch.normalized[..];
-        let cuts = bpe.cuts(normalized, PART_BYTES);
-        let starts = std::iter::once(0).chain(cuts.iter().copied());
-        let parts: Vec<&[u8]> =
-            starts.zip(cuts.iter().copied().chain([normalized.len()])).map(|(a, b)| &normalized[a..b]).collect();
-        let tokenizer = self.tokenizer;
+        let (tokenizer, is_raw) = (self.tokenizer, self.pipeline.takes_raw_text);
+        if !is_raw {
+            self.pipeline.normalizer.normalize(text, &mut self.scratch.normalized);
+        }
+        let text = if is_raw { text } else { &self.scratch.normalized[..] };
+        let cuts = if is_raw { bpe.cuts::<true>(text, PART_BYTES) } else { bpe.cuts::<false>(text, PART_BYTES) };
+        let bounds: Vec<usize> = std::iter::once(0).chain(cuts).chain([text.len()]).collect();
+        let parts: Vec<&[u8]> = bounds.windows(2).map(|bound| &text[bound[0]..bound[1]]).collect();
+        let prefix = self.pipeline.normalizer.adds_dummy_prefix();
         let segmented: Vec<Vec<PieceId>> = parts
             .par_iter()
+            .enumerate()
             .map_init(
                 || tokenizer.encoder(),
-                |encoder, part| {
+                |encoder, (number, part)| {
                     let mut ids = Vec::with_capacity(part.len() / 3);
-                    bpe.segment(part, &mut encoder.scratch.segment.bpe, &mut ids);
+                    if !encoder.segment_raw(part, prefix && number == 0, &mut ids) {
+                        bpe.segment(tokenizer.model.table(), part, &mut encoder.scratch.segment.bpe, &mut ids);
+                    }
                     ids
                 },
             )
             .collect();
         ids.extend(segmented.into_iter().flatten());
-        self.settle(ids, 0);
+        if is_raw {
+            self.join_unknown(ids, 0);
+        } else {
+            self.settle(ids, 0);
+        }
     }
 }

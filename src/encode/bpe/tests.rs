@@ -82,14 +82,14 @@ fn agrees(name: &str, cases: u32) {
     let scratch = std::cell::RefCell::new(BpeScratch::default());
     let segment = |text: &str| {
         let mut ids = Vec::new();
-        bpe.segment(text.as_bytes(), &mut scratch.borrow_mut(), &mut ids);
+        bpe.segment(model.table(), text.as_bytes(), &mut scratch.borrow_mut(), &mut ids);
         ids
     };
     proptest!(ProptestConfig::with_cases(cases), |(text in texts(&model), apart in 0usize..20)| {
         let ids = segment(&text);
         prop_assert_eq!(&ids, &slow.segment(&text));
         let mut parts = Vec::new();
-        let cuts = bpe.cuts(text.as_bytes(), apart);
+        let cuts = bpe.cuts::<false>(text.as_bytes(), apart);
         for (start, end) in std::iter::once(&0).chain(&cuts).zip(cuts.iter().chain([&text.len()])) {
             parts.extend(segment(&text[*start..*end]));
         }
@@ -114,7 +114,7 @@ fn long_chunks_are_merged_as_short_ones() {
     for length in [1, 2, 23, 24, 25, 26, 27, 60, 300] {
         for unit in ["a", "ab", "aab"] {
             let (text, mut ids) = (unit.repeat(length), Vec::new());
-            bpe.segment(text.as_bytes(), &mut BpeScratch::default(), &mut ids);
+            bpe.segment(model.table(), text.as_bytes(), &mut BpeScratch::default(), &mut ids);
             assert_eq!(ids, slow.segment(&text), "{unit} {length} times");
         }
     }
@@ -138,9 +138,9 @@ fn dropout_of_none_and_of_all() {
     let (Segmenter::Bpe(bpe), _) = Segmenter::new(&model, true) else { panic!("no BPE model") };
     let text = "\u{2581}les\u{2581}droits\u{2581}de\u{2581}l'homme".as_bytes();
     let (mut scratch, mut best, mut none, mut all) = (BpeScratch::default(), Vec::new(), Vec::new(), Vec::new());
-    bpe.segment(text, &mut scratch, &mut best);
-    bpe.sample(text, || false, &mut scratch, &mut none);
-    bpe.sample(text, || true, &mut scratch, &mut all);
+    bpe.segment(model.table(), text, &mut scratch, &mut best);
+    bpe.sample(model.table(), text, || false, &mut scratch, &mut none);
+    bpe.sample(model.table(), text, || true, &mut scratch, &mut all);
     assert_eq!(none, best);
     assert_eq!(all.len(), 22); // characters
 }
@@ -161,5 +161,33 @@ fn malformed_text_is_unknown_and_loses_nothing() {
             rest = &rest[length..];
         }
         assert!(rest.is_empty());
+    }
+}
+
+#[test]
+fn long_chunks_have_the_ids_that_merging_gives() {
+    for name in ["golden/llama2.model", "golden/repeats.model", "run/bpe_equal.model", "run/bpe_scores.model"] {
+        let model = model(name);
+        let (Segmenter::Bpe(bpe), _) = Segmenter::new(&model, true) else { panic!("no BPE model") };
+        let (mut scratch, mut rng) = (BpeScratch::default(), SplitMix64::new(7));
+        let pieces: Vec<&[u8]> =
+            model.pieces().filter(|piece| piece.kind == PieceKind::Normal).map(|p| p.text).collect();
+        for round in 0..400 {
+            // A few parts again and again, so that there is hardly a place to cut.
+            let pick = |rng: &mut SplitMix64| match rng.below(4) {
+                0 => &b"a"[..],
+                _ => pieces[usize::try_from(rng.below(pieces.len() as u64)).unwrap()],
+            };
+            let parts: Vec<&[u8]> = (0..1 + round % 5).map(|_| pick(&mut rng)).collect();
+            let length = rng.below(300);
+            let text: Vec<u8> = (0..length)
+                .flat_map(|_| parts[usize::try_from(rng.below(parts.len() as u64)).unwrap()])
+                .copied()
+                .collect();
+            let (mut fast, mut merged) = (Vec::new(), Vec::new());
+            bpe.segment(model.table(), &text, &mut scratch, &mut fast);
+            bpe.sample(model.table(), &text, || false, &mut scratch, &mut merged);
+            assert_eq!(fast, merged, "{name}: {}", String::from_utf8_lossy(&text));
+        }
     }
 }

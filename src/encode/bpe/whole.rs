@@ -14,8 +14,9 @@ use rustc_hash::FxBuildHasher;
 
 use super::Bpe;
 use super::merge::{self, MergeScratch};
-use super::table::NO_SYMBOL;
-use crate::piece::PieceId;
+use super::pairs::{PairCache, Pairs};
+use super::symbols::NO_SYMBOL;
+use crate::piece::{PieceId, PieceTable};
 
 /// Steps down before a piece is written as it is.
 const DEPTH_LIMIT: u32 = 100;
@@ -24,6 +25,7 @@ const DEPTH_LIMIT: u32 = 100;
 #[derive(Debug, Default)]
 pub(super) struct WholeScratch {
     merge: MergeScratch,
+    pairs: PairCache,
     /// What unused pieces were merged from.
     parts: HashMap<u32, (u32, u32), FxBuildHasher>,
     /// The user-defined symbols of the line, from left to right.
@@ -37,28 +39,30 @@ impl Bpe {
     /// Appends the ids of `text`; merges for which `is_skipped` says so do not happen.
     pub(super) fn segment_whole(
         &self,
+        pieces: &PieceTable,
         text: &[u8],
         scratch: &mut WholeScratch,
         is_skipped: impl FnMut() -> bool,
         out: &mut Vec<PieceId>,
     ) {
-        let WholeScratch { merge, parts, frozen } = scratch;
+        let WholeScratch { merge, pairs, parts, frozen } = scratch;
         parts.clear();
         frozen.clear();
         merge.symbols.clear();
         let mut at = 0;
         while at < text.len() {
-            if let Some((length, id)) = self.symbols.longest_with_value(&text[at..]) {
+            if let Some((length, id)) = self.user_defined.longest_with_value(&text[at..]) {
                 merge.symbols.push(FROZEN);
                 frozen.push(PieceId::from_index(id));
                 at += length;
                 continue;
             }
-            let (class, width) = self.tables.chars.class_at(&text[at..]);
-            merge.symbols.push(self.tables.chars.symbol(class));
+            let (class, width) = self.chars.class_at(&text[at..]);
+            merge.symbols.push(self.chars.symbol(class));
             at += width;
         }
-        merge::merge_long(&self.tables.pairs, merge, is_skipped, |merge, left, right| {
+        let mut pairs = Pairs { symbols: &self.symbols, pieces, cache: pairs };
+        merge::merge_long(&mut pairs, merge, is_skipped, |merge, left, right| {
             if self.is_unused(merge.symbol) {
                 parts.insert(merge.symbol, (left, right));
             }
@@ -96,11 +100,12 @@ impl Bpe {
     /// Appends the ids of `text`, with each merge skipped with the probability `dropout`.
     pub(crate) fn sample(
         &self,
+        pieces: &PieceTable,
         text: &[u8],
         mut is_skipped: impl FnMut() -> bool,
         scratch: &mut super::BpeScratch,
         out: &mut Vec<PieceId>,
     ) {
-        self.segment_whole(text, &mut scratch.whole, &mut is_skipped, out);
+        self.segment_whole(pieces, text, &mut scratch.whole, &mut is_skipped, out);
     }
 }

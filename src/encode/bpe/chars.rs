@@ -1,0 +1,189 @@
+//! Characters as numbers.
+//!
+//! In: the characters of the pieces. Out: the *class* of each, from 1, and the symbol of each class. All other
+//! characters have class 0 and never merge. Cost of a look: two loads.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+use super::symbols::{NO_SYMBOL, Symbols};
+use crate::encode::vocabulary::Vocabulary;
+use crate::text::{WHITESPACE_MARK_STR, char_length, char_width};
+
+/// The characters of a text, from left to right, by their first bytes alone; the last may be cut short.
+fn raw_chars(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (char, after) = rest.split_at_checked(char_length(rest))?;
+        rest = after;
+        (!char.is_empty()).then_some(char)
+    })
+}
+
+/// The code point of a well-formed character, given its bytes.
+fn code_point(char: &[u8]) -> Option<u32> {
+    let continuation = |byte: u8| (byte & 0xC0 == 0x80).then_some(u32::from(byte & 0x3F));
+    match *char {
+        [a @ ..0x80] => Some(u32::from(a)),
+        [a @ 0xC2..=0xDF, b] => Some(u32::from(a & 0x1F) << 6 | continuation(b)?),
+        [a @ 0xE0..=0xEF, b, c] => {
+            let point = u32::from(a & 0x0F) << 12 | continuation(b)? << 6 | continuation(c)?;
+            (point >= 0x800 && !(0xD800..0xE000).contains(&point)).then_some(point)
+        }
+        [a @ 0xF0..=0xF4, b, c, d] => {
+            let point = u32::from(a & 0x07) << 18 | continuation(b)? << 12 | continuation(c)? << 6 | continuation(d)?;
+            (0x10000..0x11_0000).contains(&point).then_some(point)
+        }
+        _ => None,
+    }
+}
+
+/// Code points of one page of a [`CharTable`].
+const PAGE: usize = 64;
+
+/// The classes of characters, and the symbol of each class.
+#[derive(Debug)]
+pub(super) struct CharTable {
+    ascii: [u32; 128],
+    whitespace_mark: u32,
+    /// The class of U+FFFD, which malformed bytes become.
+    replacement: u32,
+    /// Where the cells of each page begin; page 0 of the cells is empty.
+    pages: Vec<u32>,
+    cells: Vec<u32>,
+    /// Characters of pieces that are not well-formed.
+    strange: HashMap<Box<[u8]>, u32, RandomState>,
+    /// The symbol of each class; class 0 has none.
+    symbols: Vec<u32>,
+    /// For each class the most characters of a piece that begins with it; 255 stands for more, too.
+    reach: Vec<u8>,
+}
+
+impl CharTable {
+    /// Gives each character of the pieces a class, and a symbol to those that are no pieces. `visit` gets
+    /// each two neighbours: the class of the first, and the class and the bytes of the second.
+    pub(super) fn new(
+        vocabulary: &Vocabulary<'_>,
+        mergeable: &[u32],
+        symbols: &mut Symbols,
+        mut visit: impl FnMut(u32, u32, &[u8]),
+    ) -> CharTable {
+        let mut table = CharTable {
+            ascii: [0; 128],
+            whitespace_mark: 0,
+            replacement: 0,
+            pages: vec![0; 0x11_0000 / PAGE],
+            cells: vec![0; PAGE],
+            strange: HashMap::with_hasher(RandomState::default()),
+            symbols: vec![NO_SYMBOL],
+            reach: vec![1],
+        };
+        for id in mergeable {
+            let (mut first, mut before, mut length) = (0, 0, 0u8);
+            for char in raw_chars(vocabulary.text(*id as usize)) {
+                let class = match table.class_at(char) {
+                    (0, _) => table.add(char, symbols.char_symbol(vocabulary.table(), char)),
+                    (class, _) => class,
+                };
+                if length == 0 {
+                    first = class;
+                } else {
+                    visit(before, class, char);
+                }
+                before = class;
+                length = length.saturating_add(1);
+            }
+            let reach = &mut table.reach[first as usize];
+            *reach = length.max(*reach);
+        }
+        (table.replacement, _) = table.wide_class_at("\u{FFFD}".as_bytes());
+        table
+    }
+
+    /// Adds a character; its class.
+    fn add(&mut self, char: &[u8], symbol: u32) -> u32 {
+        let class = u32::try_from(self.symbols.len()).unwrap_or(0);
+        self.symbols.push(symbol);
+        self.reach.push(1);
+        if char == WHITESPACE_MARK_STR.as_bytes() {
+            self.whitespace_mark = class;
+        }
+        match code_point(char) {
+            Some(point) if point < 128 => self.ascii[point as usize] = class,
+            Some(point) => {
+                let (page, cell) = (point as usize / PAGE, point as usize % PAGE);
+                if self.pages[page] == 0 {
+                    self.pages[page] = u32::try_from(self.cells.len()).unwrap_or(0);
+                    self.cells.resize(self.cells.len() + PAGE, 0);
+                }
+                self.cells[self.pages[page] as usize + cell] = class;
+            }
+            None => {
+                self.strange.insert(char.into(), class);
+            }
+        }
+        class
+    }
+
+    /// The class and the length of the character at the start of `text`, which is not empty.
+    #[inline]
+    pub(super) fn class_at(&self, text: &[u8]) -> (u32, usize) {
+        match text[0] {
+            byte @ ..0x80 => (self.ascii[usize::from(byte)], 1),
+            // Every word begins with it.
+            _ if text.starts_with(WHITESPACE_MARK_STR.as_bytes()) => (self.whitespace_mark, WHITESPACE_MARK_STR.len()),
+            _ => self.wide_class_at(text),
+        }
+    }
+
+    /// The class that the character at the start of `text`, which is not empty and not normalized, has once it
+    /// is; and its length in `text`.
+    #[inline]
+    pub(super) fn raw_class_at(&self, text: &[u8]) -> (u32, usize) {
+        match text[0] {
+            b' ' => (self.whitespace_mark, 1),
+            byte @ ..0x80 => (self.ascii[usize::from(byte)], 1),
+            _ => match char_width(text) {
+                Some(_) => self.wide_class_at(text),
+                None => (self.replacement, 1),
+            },
+        }
+    }
+
+    /// The class of the mark.
+    pub(super) fn mark_class(&self) -> u32 {
+        self.whitespace_mark
+    }
+
+    fn wide_class_at(&self, text: &[u8]) -> (u32, usize) {
+        let width = char_length(text);
+        let class = match code_point(&text[..width]) {
+            Some(point) => self.cells[self.pages[point as usize / PAGE] as usize + point as usize % PAGE],
+            None => self.strange.get(&text[..width]).copied().unwrap_or(0),
+        };
+        (class, width)
+    }
+
+    /// The symbol of a class.
+    #[inline]
+    pub(super) fn symbol(&self, class: u32) -> u32 {
+        self.symbols[class as usize]
+    }
+
+    /// The most characters of a piece that begins with this class, and 255 if there are more.
+    #[inline]
+    pub(super) fn reach(&self, class: u32) -> u8 {
+        self.reach[class as usize]
+    }
+
+    /// The number of classes, with class 0.
+    pub(super) fn classes(&self) -> usize {
+        self.symbols.len()
+    }
+
+    /// Whether no piece has malformed UTF-8 in it.
+    pub(super) fn all_well_formed(&self) -> bool {
+        self.strange.is_empty()
+    }
+}

@@ -1,0 +1,93 @@
+//! Which characters stand next to each other in some piece.
+
+use crate::packed::spread;
+use crate::text::WHITESPACE_MARK_STR;
+
+/// Classes below this number have their neighbours in a plain square of bits.
+const SQUARE: u32 = 256;
+
+/// Which characters stand next to each other in some piece. The answer may be yes where it is no, if one of
+/// the classes is high: a bit is shared by several pairs. That only joins chunks which could be apart.
+#[derive(Debug)]
+pub(super) struct Neighbours {
+    square: Box<[u64; (SQUARE * SQUARE / 64) as usize]>,
+    /// For each class, a bit for each ASCII character that may follow.
+    ascii_after: Vec<[u64; 2]>,
+    hashed: Vec<u64>,
+    shift: u32,
+}
+
+/// Neighbours that are still being gathered.
+#[derive(Debug)]
+pub(super) struct Draft {
+    square: Box<[u64; (SQUARE * SQUARE / 64) as usize]>,
+    ascii_after: Vec<[u64; 2]>,
+    /// Pairs of classes that are not in the square.
+    far: Vec<u64>,
+}
+
+impl Draft {
+    pub(super) fn new() -> Draft {
+        Draft { square: Box::new([0; (SQUARE * SQUARE / 64) as usize]), ascii_after: Vec::new(), far: Vec::new() }
+    }
+
+    /// Adds a character of class `class` that stands behind one of class `before`; neither is 0.
+    #[inline]
+    pub(super) fn add(&mut self, before: u32, class: u32, char: &[u8]) {
+        // In raw text a space is what a mark is in normalized text.
+        let byte = if char == WHITESPACE_MARK_STR.as_bytes() { b' ' } else { char[0] };
+        if byte < 0x80 {
+            if self.ascii_after.len() <= before as usize {
+                self.ascii_after.resize(before as usize + 1, [0; 2]);
+            }
+            self.ascii_after[before as usize][usize::from(byte) / 64] |= 1 << (byte % 64);
+        }
+        if (before | class) < SQUARE {
+            let bit = before * SQUARE + class;
+            self.square[bit as usize / 64] |= 1 << (bit % 64);
+        } else {
+            self.far.push(u64::from(before) << 32 | u64::from(class));
+        }
+    }
+
+    /// The neighbours, ready to be asked; there are so many classes, with class 0.
+    pub(super) fn finish(mut self, classes: usize) -> Neighbours {
+        self.ascii_after.resize(classes, [0; 2]);
+        // Most pairs come several times; sorting them out would cost more than the room they are given.
+        let bits = (self.far.len() * 8).next_power_of_two().max(64);
+        let mut hashed = vec![0; bits / 64];
+        let shift = 64 - bits.trailing_zeros();
+        for pair in self.far {
+            let bit = spread(pair) >> shift;
+            hashed[to_index(bit / 64)] |= 1 << (bit % 64);
+        }
+        Neighbours { square: self.square, ascii_after: self.ascii_after, hashed, shift }
+    }
+}
+
+impl Neighbours {
+    /// Whether the ASCII character `byte` may follow this class in a piece.
+    #[inline]
+    pub(super) fn may_touch_ascii(&self, before: u32, byte: u8) -> bool {
+        self.ascii_after[before as usize][usize::from(byte / 64 % 2)] >> (byte % 64) & 1 != 0
+    }
+
+    /// Whether these classes may stand next to each other in a piece; class 0 does not.
+    #[inline]
+    pub(super) fn may_touch(&self, before: u32, after: u32) -> bool {
+        if (before | after) < SQUARE {
+            let bit = before * SQUARE + after;
+            return self.square[bit as usize / 64] >> (bit % 64) & 1 != 0;
+        }
+        if before == 0 || after == 0 {
+            return false;
+        }
+        let bit = spread(u64::from(before) << 32 | u64::from(after)) >> self.shift;
+        self.hashed[to_index(bit / 64)] >> (bit % 64) & 1 != 0
+    }
+}
+
+/// The upper bits of a hash as an index; there are no more of them than the table has places.
+pub(super) fn to_index(bits: u64) -> usize {
+    usize::try_from(bits).unwrap_or(0)
+}

@@ -1,0 +1,94 @@
+//! Whether two symbols can be neighbours in the end.
+//!
+//! Two symbols next to each other are *at peace* if merging their joined text leaves these two. A row of symbols,
+//! each of which is what its own text becomes, is what merging leaves of the whole text just if all neighbours
+//! in it are at peace. For until the first merge across a border, what happens on the two sides of the border
+//! is what happens to these two texts alone, whatever is farther away; so that merge would happen with them
+//! alone too, and the other way round. Hence there is one such row for a text, and one for each of its
+//! beginnings.
+//!
+//! To see whether two symbols are at peace, their merges are undone, the latest first, and each two parts that
+//! touch at the border and existed at the same time are looked at: would they have merged before either
+//! became part of something larger? That takes pieces whose parts have better ranks than themselves. Others
+//! ([`Origin::Irregular`]) are joined and merged.
+
+use super::Bpe;
+use super::merge::{SHORT, ShortChunk};
+use super::neighbours::to_index;
+use super::origins::Origin;
+use super::pairs::Pairs;
+use super::symbols::Merge;
+use crate::packed::spread;
+
+/// Places for remembered neighbours, as a power of two.
+const SIZE: u32 = 14;
+/// Marks a pair that is not at peace.
+const WAR: u64 = 1 << 63;
+
+/// Pairs of symbols that one thread has seen.
+#[derive(Debug)]
+pub(super) struct PeaceCache {
+    /// Pairs that are at peace, or with [`WAR`] that are not.
+    places: Vec<u64>,
+}
+
+impl Default for PeaceCache {
+    fn default() -> PeaceCache {
+        PeaceCache { places: vec![u64::MAX; 1 << SIZE] }
+    }
+}
+
+impl Bpe {
+    /// Whether two symbols are at peace, each of them what its own text becomes. `None` if they are too long
+    /// to tell.
+    #[inline]
+    pub(super) fn at_peace(&self, left: u32, right: u32, seen: &mut PeaceCache, pairs: &mut Pairs<'_>) -> Option<bool> {
+        let pair = u64::from(left) << 32 | u64::from(right);
+        let place = &mut seen.places[to_index(spread(pair) >> (64 - SIZE))];
+        if *place & !WAR != pair {
+            *place = if self.find_peace(left, right, pairs)? { pair } else { pair | WAR };
+        }
+        Some(*place & WAR == 0)
+    }
+
+    fn find_peace(&self, left: u32, right: u32, pairs: &mut Pairs<'_>) -> Option<bool> {
+        match (self.origin(left, pairs), self.origin(right, pairs)) {
+            (Origin::TooLong, _) | (_, Origin::TooLong) => None,
+            (Origin::Irregular, _) | (_, Origin::Irregular) => self.merge_both(left, right, pairs),
+            _ => Some(self.undo_both(left, right, pairs)),
+        }
+    }
+
+    /// Merges the joined text of two symbols.
+    fn merge_both(&self, left: u32, right: u32, pairs: &mut Pairs<'_>) -> Option<bool> {
+        let (first, second) = (self.symbols.text(pairs.pieces, left), self.symbols.text(pairs.pieces, right));
+        let chars = || self.symbols_of(first).chain(self.symbols_of(second));
+        if chars().count() > SHORT {
+            return None;
+        }
+        let mut chunk = ShortChunk::new(chars());
+        chunk.merge(pairs);
+        Some(chunk.left().map(|(_, symbol)| symbol).eq([left, right]))
+    }
+
+    /// Undoes the merges of two symbols, the latest first. Equal ranks merge from left to right.
+    fn undo_both(&self, left: u32, right: u32, pairs: &mut Pairs<'_>) -> bool {
+        let (mut left, mut right) = (left, right);
+        let (mut left_until, mut right_until) = (Merge::NONE.rank, Merge::NONE.rank);
+        loop {
+            let rank = pairs.get(left, right).rank;
+            if rank < left_until && rank <= right_until {
+                return false;
+            }
+            let (left_rank, right_rank) = (self.symbols.rank(left), self.symbols.rank(right));
+            match (self.origin(left, pairs), self.origin(right, pairs)) {
+                (Origin::Merged(_, part), Origin::Merged(..)) if left_rank > right_rank => {
+                    (left, left_until) = (part, left_rank);
+                }
+                (_, Origin::Merged(part, _)) => (right, right_until) = (part, right_rank),
+                (Origin::Merged(_, part), _) => (left, left_until) = (part, left_rank),
+                _ => return true,
+            }
+        }
+    }
+}

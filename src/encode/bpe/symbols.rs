@@ -1,0 +1,223 @@
+//! Symbols: the texts that can be parts of a merge, as numbers, and what two of them become.
+//!
+//! A *symbol* is a piece that text can yield (then its number is its id) or a character that is no piece but
+//! stands in one. Two symbols merge if their joined text is a piece. To find it, no text is put together:
+//! each symbol has the polynomial hash of its text, h(xy) = h(x) · B^|y| + h(y), so the hash of the joined text
+//! takes one multiplication; the piece that is found by it is compared, byte for byte. (Karp and Rabin,
+//! "Efficient randomized pattern-matching algorithms", 1987, <https://doi.org/10.1147/rd.312.0249>.)
+//!
+//! So a model is ready after one look at each byte of its pieces, whatever they are, and the table is as
+//! small as the vocabulary. The base B is drawn anew for each model: nobody can prepare texts that collide.
+
+use std::hash::{BuildHasher, RandomState};
+
+use super::merge::SHORT;
+use super::neighbours::to_index;
+use crate::encode::vocabulary::Vocabulary;
+use crate::piece::PieceTable;
+
+/// Not a symbol.
+pub(super) const NO_SYMBOL: u32 = u32::MAX;
+
+/// What two neighbouring symbols become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Merge {
+    /// The lower, the sooner.
+    pub(super) rank: u32,
+    pub(super) symbol: u32,
+}
+
+impl Merge {
+    /// They do not merge.
+    pub(super) const NONE: Merge = Merge { rank: u32::MAX, symbol: NO_SYMBOL };
+}
+
+/// The hash of a text, and the base to the power of its length.
+#[derive(Debug, Clone, Copy)]
+struct TextHash {
+    hash: u64,
+    power: u64,
+}
+
+impl TextHash {
+    const EMPTY: TextHash = TextHash { hash: 0, power: 1 };
+
+    fn of(text: &[u8], base: u64) -> TextHash {
+        text.iter().fold(TextHash::EMPTY, |TextHash { hash, power }, byte| TextHash {
+            hash: hash.wrapping_mul(base).wrapping_add(u64::from(*byte) + 1),
+            power: power.wrapping_mul(base),
+        })
+    }
+}
+
+/// Brings the bits of the hash of a very short text to the upper end; those of others are everywhere.
+#[inline]
+fn mix(hash: u64) -> u64 {
+    hash.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// A place of the table of pieces: the id, and bits of the hash that did not choose the place.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    tag: u32,
+    id: u32,
+}
+
+const FREE: Slot = Slot { tag: 0, id: NO_SYMBOL };
+
+/// Bits of the filter for each slot.
+const FILTER_BITS: usize = 8;
+
+/// All symbols of a model.
+#[derive(Debug)]
+pub(super) struct Symbols {
+    /// By symbol.
+    hashes: Vec<TextHash>,
+    /// By piece; equal for equal scores, 0 for the best.
+    ranks: Vec<u32>,
+    /// The characters that are no pieces; they are the symbols behind the pieces.
+    chars: Vec<Box<[u8]>>,
+    slots: Vec<Slot>,
+    shift: u32,
+    /// A bit for each hash that a piece may have; most texts are no pieces, and this says so soonest.
+    filter: Vec<u64>,
+    filter_shift: u32,
+    base: u64,
+    /// The base to the power of each length that a short text can have.
+    powers: [u64; SHORT * 4 + 1],
+}
+
+impl Symbols {
+    /// The pieces with these ids. Of equal texts the last one counts.
+    pub(super) fn new(vocabulary: &Vocabulary<'_>, mergeable: &[u32]) -> Symbols {
+        let base = RandomState::new().hash_one(vocabulary.len()) | 1;
+        let slots = (mergeable.len() * 2).next_power_of_two().max(64);
+        let mut powers = [1; SHORT * 4 + 1];
+        for length in 1..powers.len() {
+            powers[length] = base.wrapping_mul(powers[length - 1]);
+        }
+        let mut symbols = Symbols {
+            hashes: vec![TextHash::EMPTY; vocabulary.len()],
+            ranks: ranks(vocabulary, mergeable),
+            chars: Vec::new(),
+            slots: vec![FREE; slots],
+            shift: 64 - slots.trailing_zeros(),
+            filter: vec![0; slots * FILTER_BITS / 64],
+            filter_shift: 64 - (slots * FILTER_BITS).trailing_zeros(),
+            base,
+            powers,
+        };
+        for id in mergeable {
+            let text = vocabulary.text(*id as usize);
+            let hash = TextHash::of(text, base);
+            let (slot, tag) = symbols.slot(hash.hash, |id| vocabulary.text(id as usize) == text);
+            symbols.hashes[*id as usize] = hash;
+            symbols.slots[slot] = Slot { tag, id: *id };
+            let bit = mix(hash.hash) >> symbols.filter_shift;
+            symbols.filter[to_index(bit / 64)] |= 1 << (bit % 64);
+        }
+        symbols
+    }
+
+    /// The symbol of a character; if it is no piece, a new one.
+    pub(super) fn char_symbol(&mut self, pieces: &PieceTable, char: &[u8]) -> u32 {
+        let hash = TextHash::of(char, self.base);
+        let (slot, _) = self.slot(hash.hash, |id| pieces.text(id as usize) == char);
+        if self.slots[slot].id != NO_SYMBOL {
+            return self.slots[slot].id;
+        }
+        self.hashes.push(hash);
+        self.chars.push(char.into());
+        u32::try_from(self.hashes.len() - 1).unwrap_or(NO_SYMBOL)
+    }
+
+    /// The rank of a piece.
+    #[inline]
+    pub(super) fn rank(&self, symbol: u32) -> u32 {
+        self.ranks.get(symbol as usize).copied().unwrap_or(Merge::NONE.rank)
+    }
+
+    /// The hash of a text that ends in a character, given the hash of what stands before it.
+    #[inline]
+    pub(super) fn extend_hash(&self, before: u64, symbol: u32, char: &[u8]) -> u64 {
+        let TextHash { hash, power } = match self.hashes.get(symbol as usize) {
+            Some(hash) => *hash,
+            None => TextHash::of(char, self.base),
+        };
+        before.wrapping_mul(power).wrapping_add(hash)
+    }
+
+    /// The piece with this short text; `hashes` are those of what stands before it and of all up to its end.
+    #[inline]
+    pub(super) fn find_part(&self, pieces: &PieceTable, hashes: (u64, u64), text: &[u8]) -> Option<u32> {
+        let power = self.powers.get(text.len())?;
+        let hash = hashes.1.wrapping_sub(hashes.0.wrapping_mul(*power));
+        if !self.may_be_piece(hash) {
+            return None;
+        }
+        let (slot, _) = self.slot(hash, |id| pieces.text(id as usize) == text);
+        Some(self.slots[slot].id).filter(|id| *id != NO_SYMBOL)
+    }
+
+    /// The hash of the joined text of two symbols, unless it is clear that this is no piece.
+    #[inline]
+    pub(super) fn joined_hash(&self, left: u32, right: u32) -> Option<u64> {
+        let (left, right) = (self.hashes.get(left as usize)?, self.hashes.get(right as usize)?);
+        let hash = left.hash.wrapping_mul(right.power).wrapping_add(right.hash);
+        self.may_be_piece(hash).then_some(hash)
+    }
+
+    /// Whether a text with this hash may be a piece.
+    #[inline]
+    fn may_be_piece(&self, hash: u64) -> bool {
+        let bit = mix(hash) >> self.filter_shift;
+        self.filter[to_index(bit / 64)] >> (bit % 64) & 1 != 0
+    }
+
+    /// What `left` and `right` become; `hash` is that of their joined text.
+    pub(super) fn join(&self, pieces: &PieceTable, left: u32, right: u32, hash: u64) -> Merge {
+        let is_joined = |id: u32| {
+            let (left, right) = (self.text(pieces, left), self.text(pieces, right));
+            pieces.text(id as usize).strip_prefix(left) == Some(right)
+        };
+        let (slot, _) = self.slot(hash, is_joined);
+        let symbol = self.slots[slot].id;
+        self.ranks.get(symbol as usize).map_or(Merge::NONE, |rank| Merge { rank: *rank, symbol })
+    }
+
+    /// The text of a symbol.
+    pub(super) fn text<'t>(&'t self, pieces: &'t PieceTable, symbol: u32) -> &'t [u8] {
+        match (symbol as usize).checked_sub(pieces.len()) {
+            None => pieces.text(symbol as usize),
+            Some(char) => &self.chars[char],
+        }
+    }
+
+    /// The slot with the piece that has this hash and for which `is_it` holds, or the free one where it
+    /// belongs; and its tag.
+    #[inline]
+    fn slot(&self, hash: u64, is_it: impl Fn(u32) -> bool) -> (usize, u32) {
+        let mixed = mix(hash);
+        // The lower half of the bits; the place comes from the upper ones.
+        let tag = u32::try_from(hash & u64::from(u32::MAX)).unwrap_or(0);
+        let mask = self.slots.len() - 1;
+        let mut slot = to_index(mixed >> self.shift);
+        while self.slots[slot].id != NO_SYMBOL && (self.slots[slot].tag != tag || !is_it(self.slots[slot].id)) {
+            slot = (slot + 1) & mask;
+        }
+        (slot, tag)
+    }
+}
+
+/// The rank of each piece; those that do not merge have none that counts.
+fn ranks(vocabulary: &Vocabulary<'_>, mergeable: &[u32]) -> Vec<u32> {
+    let score = |id: &u32| vocabulary.score(*id as usize);
+    let mut best_first = mergeable.to_vec();
+    best_first.sort_by(|a, b| score(b).total_cmp(&score(a)));
+    let mut ranks = vec![Merge::NONE.rank; vocabulary.len()];
+    let equals = best_first.chunk_by(|a, b| score(a).to_bits() == score(b).to_bits());
+    for (rank, group) in (0..Merge::NONE.rank).zip(equals) {
+        group.iter().for_each(|id| ranks[*id as usize] = rank);
+    }
+    ranks
+}

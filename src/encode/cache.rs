@@ -1,0 +1,221 @@
+//! Short texts that one thread has seen: text -> ids.
+//!
+//! There are two tables, one for very short texts of few ids, which most are, and one for the others: the
+//! smaller an entry, the more of them the processor has at hand. A text has two places in its table, next to
+//! each other: it comes to the second, instead of what was there, and if it is asked for again it moves to the
+//! first. So texts that come once do not push out those that come often. The tables start small and double
+//! while entries push each other out, up to a limit, so that they are cheap to begin with and bounded in the
+//! end. Remembering changes no result.
+
+use crate::packed::{pack_start, spread};
+use crate::piece::PieceId;
+
+/// Words of a packed text: up to 23 bytes are remembered.
+const WORDS: usize = 3;
+
+/// Short texts and their ids.
+#[derive(Debug, Default)]
+pub(crate) struct IdCache {
+    short: Table<2, 3>,
+    long: Table<WORDS, 9>,
+}
+
+/// A text to look for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CacheKey {
+    text: [u64; WORDS],
+    hash: u64,
+}
+
+impl CacheKey {
+    /// The key of the first `length` bytes of `text`, if they are few enough; sooner if more follow.
+    #[inline]
+    pub(crate) fn of_start(text: &[u8], length: usize) -> Option<CacheKey> {
+        let text: [u64; WORDS] = pack_start(text, length)?;
+        Some(CacheKey { text, hash: hash_of(&text) })
+    }
+
+    /// The text in two words, if it is short enough.
+    #[inline]
+    fn short(&self) -> Option<[u64; 2]> {
+        let [first, second, last] = self.text;
+        // Of a text that ends before them there is nothing in the last bytes but its length.
+        (last >> 56 < 16).then_some([first, second | last])
+    }
+}
+
+fn hash_of(text: &[u64; WORDS]) -> u64 {
+    spread(text[0] ^ spread(text[1] ^ text[2].rotate_left(29)))
+}
+
+impl IdCache {
+    /// Appends the ids of a text, if they are known.
+    #[inline]
+    pub(crate) fn get(&mut self, key: &CacheKey, out: &mut Vec<PieceId>) -> bool {
+        key.short().is_some_and(|text| self.short.get(&text, key.hash, out)) || self.long.get(&key.text, key.hash, out)
+    }
+
+    /// Remembers the ids of a text that is not known, unless there are too many.
+    pub(crate) fn insert(&mut self, key: &CacheKey, ids: &[PieceId]) {
+        let is_done = key.short().is_some_and(|text| self.short.insert(text, key.hash, ids));
+        if !is_done {
+            self.long.insert(key.text, key.hash, ids);
+        }
+    }
+}
+
+/// One text and its ids.
+#[derive(Debug, Clone, Copy)]
+struct Entry<const WORDS: usize, const IDS: usize> {
+    text: [u64; WORDS],
+    /// How many ids; 0 in a free entry.
+    count: u32,
+    ids: [PieceId; IDS],
+}
+
+/// The two entries that share a place: one or two whole cache lines.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+struct Place<const WORDS: usize, const IDS: usize>([Entry<WORDS, IDS>; 2]);
+
+impl<const WORDS: usize, const IDS: usize> Place<WORDS, IDS> {
+    /// Without texts: no key is like these.
+    const FREE: Self = Place([Entry { text: [u64::MAX; WORDS], count: 0, ids: [PieceId::new(0); IDS] }; 2]);
+}
+
+/// Texts of one size.
+#[derive(Debug)]
+struct Table<const WORDS: usize, const IDS: usize> {
+    /// A power of two of them.
+    places: Vec<Place<WORDS, IDS>>,
+    /// How many entries were pushed out since the table grew.
+    pushed_out: usize,
+}
+
+/// Bytes of a table at the start and at the end. With half as much at the end, encoding takes a tenth longer.
+const SMALLEST: usize = 1 << 13;
+/// See [`SMALLEST`].
+const LARGEST: usize = 1 << 21;
+
+impl<const WORDS: usize, const IDS: usize> Default for Table<WORDS, IDS> {
+    fn default() -> Self {
+        Table { places: vec![Place::FREE; SMALLEST / size_of::<Place<WORDS, IDS>>()], pushed_out: 0 }
+    }
+}
+
+impl<const WORDS: usize, const IDS: usize> Table<WORDS, IDS> {
+    #[inline]
+    fn get(&mut self, text: &[u64; WORDS], hash: u64, out: &mut Vec<PieceId>) -> bool {
+        let place = self.place(hash);
+        let Place([first, second]) = &mut self.places[place];
+        if first.text != *text {
+            if second.text != *text {
+                return false;
+            }
+            std::mem::swap(first, second);
+        }
+        // Copying as many as most texts have, in one step, is faster than copying as many as there are.
+        let (few, count) = (IDS.min(4), first.count as usize);
+        if count <= few {
+            let length = out.len() + count;
+            out.extend_from_slice(&first.ids[..few]);
+            out.truncate(length);
+        } else {
+            out.extend_from_slice(&first.ids[..count]);
+        }
+        true
+    }
+
+    /// Tells whether there are few enough ids.
+    fn insert(&mut self, text: [u64; WORDS], hash: u64, ids: &[PieceId]) -> bool {
+        let Some(count) = u32::try_from(ids.len()).ok().filter(|_| ids.len() <= IDS) else { return false };
+        if self.pushed_out > self.places.len() / 4 && size_of_val(&self.places[..]) < LARGEST {
+            self.grow();
+        }
+        let mut entry = Entry { text, count, ids: [PieceId::new(0); IDS] };
+        entry.ids[..ids.len()].copy_from_slice(ids);
+        let place = self.place(hash);
+        let Place([first, second]) = &mut self.places[place];
+        if first.count == 0 {
+            *first = entry;
+        } else {
+            self.pushed_out += usize::from(second.count > 0);
+            *second = entry;
+        }
+        true
+    }
+
+    fn grow(&mut self) {
+        let larger = vec![Place::FREE; self.places.len() * 2];
+        let places = std::mem::replace(&mut self.places, larger);
+        self.pushed_out = 0;
+        for entry in places.into_iter().flat_map(|place| place.0).filter(|entry| entry.count > 0) {
+            let place = self.place(hash_of(&unpacked(&entry.text)));
+            let Place([first, second]) = &mut self.places[place];
+            *(if first.count == 0 { first } else { second }) = entry;
+        }
+    }
+
+    /// The upper bits of a hash as a place.
+    #[inline]
+    fn place(&self, hash: u64) -> usize {
+        let mask = (self.places.len() - 1) as u64;
+        usize::try_from((hash >> 40) & mask).unwrap_or(0)
+    }
+}
+
+/// The text of an entry as that of a key.
+fn unpacked(text: &[u64]) -> [u64; WORDS] {
+    match *text {
+        [first, second] => [first, second & (u64::MAX >> 8), second & !(u64::MAX >> 8)],
+        [first, second, third] => [first, second, third],
+        _ => [0; WORDS],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(text: &[u8]) -> CacheKey {
+        CacheKey::of_start(text, text.len()).unwrap()
+    }
+
+    #[test]
+    fn what_is_found_was_put_in() {
+        let mut cache = IdCache::default();
+        let ids = |n: u32| vec![PieceId::new(n); (n % 9) as usize + 1];
+        let mut hits = 0;
+        for n in 0..200_000u32 {
+            let n = n % 50_000 % (n % 40_000 + 1);
+            let text = format!("{n}{}", &"and some more bytes"[..n as usize % 19]);
+            let key = key(text.as_bytes());
+            let mut found = vec![PieceId::new(7)];
+            if cache.get(&key, &mut found) {
+                assert_eq!(found[1..], ids(n));
+                hits += 1;
+            } else {
+                cache.insert(&key, &ids(n));
+            }
+            found.truncate(1);
+            assert!(cache.get(&key, &mut found));
+            assert_eq!(found[1..], ids(n));
+        }
+        assert!(hits > 20_000, "{hits}");
+        for size in [size_of_val(&cache.short.places[..]), size_of_val(&cache.long.places[..])] {
+            assert!(SMALLEST < size && size <= LARGEST, "{size}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_is_not_remembered() {
+        let mut cache = IdCache::default();
+        let mut found = Vec::new();
+        assert!(CacheKey::of_start(&[b'a'; 8 * WORDS], 8 * WORDS).is_none());
+        cache.insert(&key(b"a"), &[PieceId::new(1); 10]);
+        assert!(!cache.get(&key(b"a"), &mut found));
+        cache.insert(&key(b"a"), &[PieceId::new(1)]);
+        assert!(!cache.get(&key(b"a\0"), &mut found));
+        assert!(found.is_empty());
+    }
+}
