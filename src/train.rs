@@ -20,6 +20,7 @@ mod meta;
 mod neighbours;
 mod observer;
 mod options;
+mod pair_map;
 mod pairs;
 mod prepare;
 mod queue;
@@ -343,7 +344,7 @@ impl Trainer {
         let wanted = self.room() - characters;
         let rules = SplitRules::new(&self.options);
         let symbols = Symbols::new(alphabet, &rules);
-        let sequences = Sequences::new(counted.words, &symbols)?;
+        let sequences = pool.install(|| Sequences::new(counted.words, &symbols))?;
         reporter.expect_merges(wanted);
         Merger::new(&rules, pool, symbols, sequences).run(wanted, &mut |merges| reporter.merged(merges))
     }

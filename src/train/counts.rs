@@ -167,8 +167,15 @@ impl ShardedCounts {
         &self.shards
     }
 
-    pub(crate) fn into_shards(self) -> Vec<TextCounts> {
-        self.shards
+    /// The shards in at most `groups` groups of about equal size.
+    pub(crate) fn into_groups(self, groups: usize) -> Vec<Vec<TextCounts>> {
+        let mut shards = self.shards;
+        let size = shards.len().div_ceil(groups.max(1)).max(1);
+        let mut grouped = Vec::new();
+        while !shards.is_empty() {
+            grouped.push(shards.split_off(shards.len().saturating_sub(size)));
+        }
+        grouped
     }
 
     /// All counts of `tables` in one, on the threads of the current pool. Cost: linear in all but the
