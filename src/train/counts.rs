@@ -2,23 +2,29 @@
 //!
 //! Most words are short: a text of up to 15 bytes stands in its entry itself, as two numbers that are compared
 //! and hashed as such, so that counting it needs no look into an arena. Longer texts stand one behind the
-//! other in an arena. An entry takes 24 bytes and a control byte. A [`ShardedCounts`] splits the table by
-//! the texts' hashes, so that two of them merge in parallel, shard by shard, and no single table has to
-//! grow at once.
+//! other in an arena. An entry takes 24 bytes and a control byte.
+//!
+//! Several threads count into one [`SharedCounts`], which is split by the texts' hashes into shards with a
+//! lock each. A thread gathers what it has for a shard ([`Adder`]) and adds a hundred texts at a time: so it
+//! seldom waits for a lock, and the look-ups, which all miss the caches, overlap in the processor. A word
+//! that all threads meet is held once, and nothing is left to be merged.
 //!
 //! Order never depends on hashes: whoever reads a table sorts, or does something that order cannot change.
 
 use std::hash::{BuildHasher, Hasher};
+use std::sync::{Mutex, PoisonError};
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
-use rayon::prelude::*;
 
 use crate::error::TrainError;
 use crate::packed::{pack, unpack};
 
 /// Shards of a table, a power of two.
 const SHARDS: usize = 32;
+/// What a thread gathers for a shard: short texts, and bytes of long ones.
+const PENDING_TEXTS: usize = 128;
+const PENDING_BYTES: usize = 1 << 12;
 /// What the last byte of a key says if the text is in the arena; otherwise it is the text's length.
 const IN_ARENA: u64 = 0xff << 56;
 
@@ -42,6 +48,13 @@ impl Key {
             return &arena[start..start + length];
         }
         unpack(&self.0, buffer)
+    }
+
+    fn hash(&self, hasher: &FixedState, arena: &[u8]) -> u64 {
+        match self.0[1] & IN_ARENA {
+            IN_ARENA => hash_text(hasher, self.text(arena, &mut [[0; 8]; 2])),
+            _ => hash_key(hasher, *self),
+        }
     }
 }
 
@@ -128,8 +141,7 @@ impl TextCounts {
             self.arena.extend_from_slice(lookup.text);
         }
         let arena = &self.arena;
-        let rehash = |entry: &Entry| Lookup::new(hasher, entry.key.text(arena, &mut [[0; 8]; 2])).hash;
-        self.entries.insert_unique(lookup.hash, Entry { key, count }, rehash);
+        self.entries.insert_unique(lookup.hash, Entry { key, count }, |entry| entry.key.hash(hasher, arena));
         Ok(())
     }
 
@@ -141,24 +153,12 @@ impl TextCounts {
 }
 
 /// Texts with their counts, in shards.
+#[derive(Default)]
 pub(crate) struct ShardedCounts {
-    hasher: FixedState,
     shards: Vec<TextCounts>,
 }
 
 impl ShardedCounts {
-    /// Tables that are to be merged must have the same `hasher`.
-    pub(crate) fn new(hasher: FixedState) -> ShardedCounts {
-        ShardedCounts { hasher, shards: (0..SHARDS).map(|_| TextCounts::default()).collect() }
-    }
-
-    pub(crate) fn add(&mut self, text: &[u8], count: u64) -> Result<(), TrainError> {
-        let lookup = Lookup::new(&self.hasher, text);
-        // The table inside a shard uses the low and the very highest bits.
-        let shard = (lookup.hash >> 40) as usize % SHARDS;
-        self.shards[shard].add(&self.hasher, &lookup, count)
-    }
-
     pub(crate) fn len(&self) -> usize {
         self.shards.iter().map(TextCounts::len).sum()
     }
@@ -177,30 +177,98 @@ impl ShardedCounts {
         }
         grouped
     }
+}
 
-    /// All counts of `tables` in one, on the threads of the current pool. Cost: linear in all but the
-    /// largest shard of each row.
-    pub(crate) fn merge(tables: Vec<ShardedCounts>) -> Result<ShardedCounts, TrainError> {
-        let hasher = tables.first().map_or_else(FixedState::default, |table| table.hasher.clone());
-        let mut rows: Vec<Vec<TextCounts>> = (0..SHARDS).map(|_| Vec::new()).collect();
-        for table in tables {
-            for (row, shard) in rows.iter_mut().zip(table.shards) {
-                row.push(shard);
-            }
-        }
-        let shards: Result<Vec<TextCounts>, TrainError> =
-            rows.into_par_iter().map(|row| merge_row(&hasher, row)).collect();
-        Ok(ShardedCounts { shards: shards?, hasher })
+/// Counts that several threads add to.
+pub(crate) struct SharedCounts {
+    hasher: FixedState,
+    shards: Vec<Mutex<TextCounts>>,
+}
+
+impl SharedCounts {
+    pub(crate) fn new(hasher: FixedState) -> SharedCounts {
+        SharedCounts { hasher, shards: (0..SHARDS).map(|_| Mutex::default()).collect() }
+    }
+
+    /// A way to add for one thread.
+    pub(crate) fn adder(&self) -> Adder<'_> {
+        Adder { counts: self, pending: (0..SHARDS).map(|_| Pending::default()).collect() }
+    }
+
+    /// What was counted; every [`Adder`] has to be flushed before.
+    pub(crate) fn into_counts(self) -> ShardedCounts {
+        let unlocked = |shard: Mutex<TextCounts>| shard.into_inner().unwrap_or_else(PoisonError::into_inner);
+        ShardedCounts { shards: self.shards.into_iter().map(unlocked).collect() }
     }
 }
 
-fn merge_row(hasher: &FixedState, mut row: Vec<TextCounts>) -> Result<TextCounts, TrainError> {
-    row.sort_by_key(TextCounts::len);
-    let mut merged = row.pop().unwrap_or_default();
-    for table in row {
-        table.for_each(|text, count| merged.add(hasher, &Lookup::new(hasher, text), count))?;
+/// Adds to [`SharedCounts`], many texts at a time.
+pub(crate) struct Adder<'c> {
+    counts: &'c SharedCounts,
+    pending: Vec<Pending>,
+}
+
+/// What is to be added to a shard.
+#[derive(Default)]
+struct Pending {
+    short: Vec<(Key, u64, u64)>,
+    /// Ends in `bytes`, hashes, counts.
+    long: Vec<(usize, u64, u64)>,
+    bytes: Vec<u8>,
+}
+
+impl Pending {
+    fn add(&mut self, lookup: &Lookup<'_>, count: u64) {
+        match lookup.short {
+            Some(key) => self.short.push((key, lookup.hash, count)),
+            None => {
+                self.bytes.extend_from_slice(lookup.text);
+                self.long.push((self.bytes.len(), lookup.hash, count));
+            }
+        }
     }
-    Ok(merged)
+
+    fn is_full(&self) -> bool {
+        self.short.len() >= PENDING_TEXTS || self.bytes.len() >= PENDING_BYTES
+    }
+
+    fn add_to(&mut self, table: &mut TextCounts, hasher: &FixedState) -> Result<(), TrainError> {
+        for (key, hash, count) in self.short.drain(..) {
+            table.add(hasher, &Lookup { text: &[], short: Some(key), hash }, count)?;
+        }
+        let mut start = 0;
+        for (end, hash, count) in self.long.drain(..) {
+            table.add(hasher, &Lookup { text: &self.bytes[start..end], short: None, hash }, count)?;
+            start = end;
+        }
+        self.bytes.clear();
+        Ok(())
+    }
+}
+
+impl Adder<'_> {
+    /// Adds `count` to the count of a text, now or later.
+    ///
+    /// # Errors
+    /// As [`TextCounts::add`].
+    pub(crate) fn add(&mut self, text: &[u8], count: u64) -> Result<(), TrainError> {
+        let lookup = Lookup::new(&self.counts.hasher, text);
+        // The table inside a shard uses the low and the very highest bits.
+        let shard = (lookup.hash >> 40) as usize % SHARDS;
+        self.pending[shard].add(&lookup, count);
+        if self.pending[shard].is_full() { self.flush_shard(shard) } else { Ok(()) }
+    }
+
+    #[inline(never)]
+    fn flush_shard(&mut self, shard: usize) -> Result<(), TrainError> {
+        let mut table = self.counts.shards[shard].lock().unwrap_or_else(PoisonError::into_inner);
+        self.pending[shard].add_to(&mut table, &self.counts.hasher)
+    }
+
+    /// Adds everything that was put off.
+    pub(crate) fn flush(&mut self) -> Result<(), TrainError> {
+        (0..SHARDS).try_for_each(|shard| self.flush_shard(shard))
+    }
 }
 
 #[cfg(test)]
@@ -212,6 +280,15 @@ mod tests {
     use super::*;
 
     impl ShardedCounts {
+        /// The counts of these texts.
+        pub(crate) fn of<T: AsRef<[u8]>>(texts: impl IntoIterator<Item = (T, u64)>) -> ShardedCounts {
+            let counts = SharedCounts::new(FixedState::default());
+            let mut adder = counts.adder();
+            texts.into_iter().for_each(|(text, count)| adder.add(text.as_ref(), count).unwrap());
+            adder.flush().unwrap();
+            counts.into_counts()
+        }
+
         fn texts(&self) -> Vec<(Vec<u8>, u64)> {
             let mut texts = Vec::new();
             for shard in self.shards() {
@@ -227,28 +304,37 @@ mod tests {
 
     proptest! {
         #[test]
-        fn merged_tables_count_what_a_map_counts(
-            additions in proptest::collection::vec(("[a-c]{0,3}|a{0,20}|\\PC{0,6}", 0u64..9, 0usize..3), 0..200), seed in any::<u64>()
+        fn threads_count_what_a_map_counts(
+            additions in proptest::collection::vec(("[a-c]{0,3}|a{0,20}|\\PC{0,6}", 0u64..9, 0usize..3), 0..200),
+            repeats in 1u64..40,
+            seed in any::<u64>(),
         ) {
             let mut expected = BTreeMap::new();
-            let hasher = FixedState::with_seed(seed);
-            let mut tables: Vec<_> = (0..3).map(|_| ShardedCounts::new(hasher.clone())).collect();
-            for (text, count, table) in &additions {
-                *expected.entry(text.as_bytes().to_vec()).or_insert(0) += count;
-                tables[*table].add(text.as_bytes(), *count).unwrap();
+            for (text, count, _) in &additions {
+                *expected.entry(text.as_bytes().to_vec()).or_insert(0) += count * repeats;
             }
-            let merged = ShardedCounts::merge(tables).unwrap();
-            prop_assert_eq!(merged.len(), expected.len());
-            let found: BTreeMap<Vec<u8>, u64> = merged.texts().into_iter().collect();
+            let counts = SharedCounts::new(FixedState::with_seed(seed));
+            std::thread::scope(|scope| {
+                for thread in 0..3 {
+                    let (mut adder, additions) = (counts.adder(), &additions);
+                    scope.spawn(move || {
+                        for (text, count, _) in (0..repeats).flat_map(|_| additions).filter(|added| added.2 == thread) {
+                            adder.add(text.as_bytes(), *count).unwrap();
+                        }
+                        adder.flush().unwrap();
+                    });
+                }
+            });
+            let counts = counts.into_counts();
+            prop_assert_eq!(counts.len(), expected.len());
+            let found: BTreeMap<Vec<u8>, u64> = counts.texts().into_iter().collect();
             prop_assert_eq!(found, expected);
         }
     }
 
     #[test]
     fn counts_saturate() {
-        let mut table = ShardedCounts::new(FixedState::default());
-        table.add(b"a", u64::MAX - 1).unwrap();
-        table.add(b"a", 7).unwrap();
+        let table = ShardedCounts::of([("a", u64::MAX - 1), ("a", 7)]);
         assert_eq!(table.texts(), [(b"a".to_vec(), u64::MAX)]);
     }
 }

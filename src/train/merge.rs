@@ -293,7 +293,6 @@ impl<'a> Merger<'a> {
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use foldhash::fast::FixedState;
     use proptest::prelude::*;
 
     use super::*;
@@ -360,10 +359,7 @@ mod tests {
         tuning: Tuning,
         threads: usize,
     ) -> Vec<(String, u64)> {
-        let mut table = ShardedCounts::new(FixedState::default());
-        for (word, count) in words {
-            table.add(word.as_bytes(), *count).unwrap();
-        }
+        let table = ShardedCounts::of(words.iter().map(|(word, count)| (word, *count)));
         let alphabet = Alphabet::all(&CharacterCounts::of(&table).unwrap());
         let symbols = Symbols::new(&alphabet, rules);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
