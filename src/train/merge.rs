@@ -19,7 +19,7 @@ use rustc_hash::FxBuildHasher;
 
 use crate::error::TrainError;
 use crate::train::neighbours::Neighbours;
-use crate::train::pairs::{Pairs, Tallies};
+use crate::train::pairs::{Described, Pairs, Tallies};
 use crate::train::queue::{Candidate, Queue};
 use crate::train::sequences::{Rewrite, Sequences};
 use crate::train::split::SplitRules;
@@ -118,7 +118,7 @@ impl<'a> Merger<'a> {
         while self.merges.len() < wanted && floor > 1 {
             floor = self.build_index(wanted, floor)?;
             while self.merges.len() < wanted
-                && let Some(best) = self.queue.pop(floor, |pair| self.pairs.count(pair))
+                && let Some(best) = self.queue.pop(&Described { pairs: &self.pairs, symbols: &self.symbols })
             {
                 self.take(best)?;
                 on_merge(&self.merges)?;
@@ -141,9 +141,10 @@ impl<'a> Merger<'a> {
             (last_floor / self.tuning.floor_step).min(tallies.highest())
         };
         let floor = floor.max(1);
-        let (pairs, candidates) =
-            pool.install(|| Pairs::build(&self.sequences, &self.symbols, self.rules, tallies, floor))?;
-        (self.pairs, self.queue) = (pairs, Queue::new(candidates));
+        self.pairs = pool.install(|| Pairs::build(&self.sequences, &self.symbols, self.rules, tallies, floor))?;
+        self.queue = Queue::new();
+        // Pairs have numbers of 32 bits.
+        (0..u32::try_from(self.pairs.len()).unwrap_or(u32::MAX)).for_each(|pair| self.enqueue(pair));
         Ok(floor)
     }
 
@@ -174,7 +175,8 @@ impl<'a> Merger<'a> {
         }
         let (mut first, mut second, middle) = self.sequences.halves(places[places.len() / 2]);
         let (before, behind) = places.split_at(places.partition_point(|place| *place < middle));
-        self.pool.join(
+        both(
+            self.pool,
             || first.rewrite(rewrite, before, |found| near.add(found)),
             || second.rewrite(rewrite, behind, |found| far.add(found)),
         );
@@ -229,22 +231,26 @@ impl<'a> Merger<'a> {
         count: u64,
         places: usize,
     ) -> Result<Option<u32>, TrainError> {
-        if count < self.pairs.floor() && self.seen.is_none() {
+        let is_kept = count >= self.pairs.floor();
+        if !is_kept && self.seen.is_none()
+            || self.rules.join(self.symbols.shape(left), self.symbols.shape(right)).is_none()
+        {
             return Ok(None);
         }
-        let Some(shape) = self.rules.join(self.symbols.shape(left), self.symbols.shape(right)) else {
-            return Ok(None);
-        };
         if let Some(seen) = &mut self.seen {
             seen.insert(self.symbols.joined_text(left, right));
         }
-        if count < self.pairs.floor() {
+        if !is_kept {
             return Ok(None);
         }
-        let candidate = self.pairs.insert(&self.symbols, (left, right), shape, count, places)?;
-        let pair = candidate.pair;
-        self.queue.push(candidate);
+        let pair = self.pairs.insert(left, right, count, places)?;
+        self.enqueue(pair);
         Ok(Some(pair))
+    }
+
+    fn enqueue(&mut self, pair: u32) {
+        let described = Described { pairs: &self.pairs, symbols: &self.symbols };
+        self.queue.push(pair, self.pairs.count(pair), &described);
     }
 
     /// Remembers the places of the new pairs that are kept: those with the new symbol on the right are
@@ -261,10 +267,11 @@ impl<'a> Merger<'a> {
             near.right.note_places(&far.right, first_right, right_pairs);
         };
         if near.places() + far.places() < self.tuning.parallel_places || self.pool.current_num_threads() < 2 {
-            (note_left(), note_right())
+            note_left();
+            note_right();
         } else {
-            self.pool.join(note_left, note_right)
-        };
+            both(self.pool, note_left, note_right);
+        }
     }
 
     fn note_seen(&mut self, tallies: &Tallies) {
@@ -287,6 +294,14 @@ impl<'a> Merger<'a> {
         vanished.truncate(wanted - self.merges.len());
         self.merges.extend(vanished.into_iter().map(|text| Merge { text, count: 0 }));
     }
+}
+
+/// Does one thing on this thread and the other on one of the pool's.
+fn both(pool: &rayon::ThreadPool, here: impl FnOnce(), there: impl FnOnce() + Send) {
+    pool.in_place_scope(|scope| {
+        scope.spawn(|_| there());
+        here();
+    });
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@
 
 use crate::error::TrainError;
 use crate::train::pair_map::PairMap;
-use crate::train::queue::Candidate;
+use crate::train::queue::{Candidate, Waiting};
 use crate::train::sequences::Sequences;
-use crate::train::split::{Shape, SplitRules};
+use crate::train::split::SplitRules;
 use crate::train::symbols::{Symbol, Symbols};
 
 /// One pair.
@@ -20,6 +20,7 @@ pub(crate) struct Pair {
     pub(crate) count: u64,
     /// Where it occurs or once occurred, ascending.
     pub(crate) places: Vec<u32>,
+    symbols: (Symbol, Symbol),
 }
 
 /// The frequent pairs.
@@ -97,29 +98,26 @@ impl Default for Pairs {
 }
 
 impl Pairs {
-    /// The pairs of at least `floor` occurrences that `rules` let merge, and a candidate for each. Runs on
-    /// two threads of the current pool.
+    /// The pairs of at least `floor` occurrences that `rules` let merge. Runs on two threads of the current
+    /// pool.
     pub(crate) fn build(
         sequences: &Sequences,
         symbols: &Symbols,
         rules: &SplitRules,
         tallies: Tallies,
         floor: u64,
-    ) -> Result<(Pairs, Vec<Candidate>), TrainError> {
+    ) -> Result<Pairs, TrainError> {
         let mut built = Pairs { floor, pairs: Vec::new(), index: PairMap::new(symbols.len(), NO_PAIR) };
-        let mut candidates = Vec::new();
         let mut first_places = Vec::new();
         for ((left, right), tally) in tallies.0.iter() {
-            if tally.count >= floor
-                && let Some(shape) = rules.join(symbols.shape(left), symbols.shape(right))
-            {
-                candidates.push(built.insert(symbols, (left, right), shape, tally.count, 0)?);
+            if tally.count >= floor && rules.join(symbols.shape(left), symbols.shape(right)).is_some() {
+                built.insert(left, right, tally.count, 0)?;
                 first_places.push((tally.first_places as usize, tally.places as usize));
             }
         }
         drop(tallies);
         built.find_places(sequences, symbols, &first_places);
-        Ok((built, candidates))
+        Ok(built)
     }
 
     /// Notes where all pairs occur. Of each pair is known in how many places of the array's first half and
@@ -146,22 +144,13 @@ impl Pairs {
         rayon::join(|| find(&mut first, 0..middle), || find(&mut second, middle..sequences.len()));
     }
 
-    /// Adds the pair of two symbols, which together have the shape `shape`; it occurs `count` times, in
-    /// `places` places. Returns the candidate to queue for it.
-    pub(crate) fn insert(
-        &mut self,
-        symbols: &Symbols,
-        (left, right): (Symbol, Symbol),
-        shape: Shape,
-        count: u64,
-        places: usize,
-    ) -> Result<Candidate, TrainError> {
+    /// Adds the pair of two symbols, which occurs `count` times in `places` places, and returns its number.
+    pub(crate) fn insert(&mut self, left: Symbol, right: Symbol, count: u64, places: usize) -> Result<u32, TrainError> {
         let pair = u32::try_from(self.pairs.len()).ok().filter(|pair| *pair != NO_PAIR);
         let Some(pair) = pair else { return Err(TrainError::TooLarge { what: "pairs" }) };
-        self.pairs.push(Pair { count, places: Vec::with_capacity(places) });
+        self.pairs.push(Pair { count, places: Vec::with_capacity(places), symbols: (left, right) });
         *self.index.value_mut(left, right) = pair;
-        let text = symbols.joined_text(left, right);
-        Ok(Candidate { count, shape, text, symbols: (left, right), pair })
+        Ok(pair)
     }
 
     pub(crate) fn floor(&self) -> u64 {
@@ -189,7 +178,7 @@ impl Pairs {
         let pair = &mut self.pairs[pair as usize];
         pair.count = pair.count.saturating_sub(lost);
         if pair.count < self.floor {
-            *pair = Pair { count: 0, places: Vec::new() };
+            (pair.count, pair.places) = (0, Vec::new());
         }
     }
 
@@ -200,5 +189,23 @@ impl Pairs {
         let pair = &mut self.pairs[candidate.pair as usize];
         pair.count = 0;
         std::mem::take(&mut pair.places)
+    }
+}
+
+/// The pairs with what it takes to tell the order among them.
+pub(crate) struct Described<'p> {
+    pub(crate) pairs: &'p Pairs,
+    pub(crate) symbols: &'p Symbols,
+}
+
+impl Waiting for Described<'_> {
+    fn count(&self, pair: u32) -> u64 {
+        self.pairs.count(pair)
+    }
+
+    fn candidate(&self, pair: u32) -> Candidate {
+        let Pair { count, symbols: (left, right), .. } = self.pairs.pairs[pair as usize];
+        let shape = self.symbols.shape(left).followed_by(self.symbols.shape(right));
+        Candidate { count, shape, text: self.symbols.joined_text(left, right), symbols: (left, right), pair }
     }
 }

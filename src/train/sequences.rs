@@ -19,6 +19,9 @@ use crate::error::TrainError;
 use crate::train::counts::{ShardedCounts, TextCounts};
 use crate::train::symbols::{Symbol, Symbols};
 
+/// Places that are looked at together.
+const LOOKAHEAD: usize = 64;
+
 /// What a slot holds that is not a symbol: `INSIDE` with a length, or [`WORD_START`].
 const INSIDE: u32 = 1 << 31;
 const WORD_START: u32 = u32::MAX;
@@ -185,12 +188,12 @@ fn slots_of_characters(symbols: &Symbols) -> Vec<u32> {
     slot_of
 }
 
-/// Calls `visit` with every word of two or more characters and its count. Words are cut from valid text.
-fn for_each_word(words: &TextCounts, mut visit: impl FnMut(&str, u64)) {
+/// Calls `visit` with every word of two or more characters, the number of these, and the word's count.
+fn for_each_word(words: &TextCounts, mut visit: impl FnMut(&[u8], usize, u64)) {
     let visited: Result<(), Infallible> = words.for_each(|text, count| {
-        let text = std::str::from_utf8(text).unwrap_or_default();
-        if text.chars().nth(1).is_some() {
-            visit(text, count);
+        let length = text.iter().filter(|byte| is_boundary(**byte)).count();
+        if length > 1 {
+            visit(text, length, count);
         }
         Ok(())
     });
@@ -203,7 +206,7 @@ fn for_each_word(words: &TextCounts, mut visit: impl FnMut(&str, u64)) {
 fn slots_by_count(words: &[TextCounts]) -> FxHashMap<u64, usize> {
     let mut slots: FxHashMap<u64, usize> = FxHashMap::default();
     for words in words {
-        for_each_word(words, |text, count| *slots.entry(count).or_default() += 1 + text.chars().count());
+        for_each_word(words, |_, length, count| *slots.entry(count).or_default() += 1 + length);
     }
     slots
 }
@@ -211,16 +214,20 @@ fn slots_by_count(words: &[TextCounts]) -> FxHashMap<u64, usize> {
 /// Writes words into the room for their count.
 fn fill(words: Vec<TextCounts>, slot_of: &[u32], mut rooms: FxHashMap<u64, &mut [u32]>) {
     for words in words {
-        for_each_word(&words, |text, count| {
+        for_each_word(&words, |text, length, count| {
             let Some(room) = rooms.get_mut(&count) else { return };
-            let mut length = 1;
-            for c in text.chars() {
-                room[length] = slot_of[c as usize];
-                length += 1;
-            }
-            *room = &mut std::mem::take(room)[length..];
+            let (word, rest) = std::mem::take(room).split_at_mut(1 + length);
+            *room = rest;
+            // Words are cut from valid text.
+            let chars = std::str::from_utf8(text).unwrap_or_default().chars();
+            word[1..].iter_mut().zip(chars).for_each(|(slot, c)| *slot = slot_of[c as usize]);
         });
     }
+}
+
+/// Whether a byte of valid text begins a character.
+fn is_boundary(byte: u8) -> bool {
+    byte & 0xc0 != 0x80
 }
 
 /// The symbol that begins at `at`, if the word goes on there.
@@ -239,16 +246,34 @@ pub(crate) struct Rewrite {
 impl Part<'_> {
     /// Merges the pair at those of the `places`, which ascend, where it still is, telling `visit` about each.
     pub(crate) fn rewrite(&mut self, rewrite: &Rewrite, places: &[u32], mut visit: impl FnMut(&Match)) {
-        let (Symbol(left), left_length) = rewrite.left;
-        let (Symbol(right), _) = rewrite.right;
         let mut counts = counts(self.runs);
-        for &place in places {
-            let at = place as usize - self.offset;
-            if self.slots[at] == left && self.slots.get(at + left_length) == Some(&right) {
-                let count = counts.at(place as usize);
-                visit(&self.rewrite_place(rewrite, at, place, count));
+        let mut found = [0; LOOKAHEAD];
+        for places in places.chunks(LOOKAHEAD) {
+            for &place in self.find(rewrite, places, &mut found) {
+                let at = place as usize - self.offset;
+                // An overlapping place before may have been merged since.
+                if self.slots[at] == rewrite.left.0.0 {
+                    let count = counts.at(place as usize);
+                    visit(&self.rewrite_place(rewrite, at, place, count));
+                }
             }
         }
+    }
+
+    /// Those of the `places` where the pair is. Each place is elsewhere in memory, so the loop has no branch
+    /// that depends on what is there: the processor need not guess, and waits for many places at once.
+    #[inline]
+    fn find<'f>(&self, rewrite: &Rewrite, places: &[u32], found: &'f mut [u32; LOOKAHEAD]) -> &'f [u32] {
+        let (Symbol(left), left_length) = rewrite.left;
+        let (Symbol(right), _) = rewrite.right;
+        let mut length = 0;
+        for &place in places {
+            let at = place as usize - self.offset;
+            let next = self.slots.get(at + left_length).copied().unwrap_or(WORD_START);
+            found[length] = place;
+            length += usize::from((self.slots[at] == left) & (next == right));
+        }
+        &found[..length]
     }
 
     #[inline]
