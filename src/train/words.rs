@@ -12,6 +12,7 @@
 //! chunks one by one, which the rule makes sure of. Of a chunk of plain ASCII it is known what it becomes
 //! ([`PlainBytes`]).
 
+use std::hint::black_box;
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,6 +35,8 @@ use crate::train::windows::Window;
 /// Raw chunks too long for the [`ChunkCache`] that a thread holds before it prepares them, and their bytes.
 const LONG_CHUNKS: usize = 1 << 12;
 const LONG_CHUNK_BYTES: usize = 1 << 17;
+/// Short chunks that are looked up together.
+const TOGETHER: usize = 32;
 /// Longer chunks are seldom seen twice and go straight through.
 const CACHED_CHUNK_LENGTH: usize = 64;
 
@@ -207,6 +210,8 @@ struct Counter<'a> {
     shared: &'a Counting<'a>,
     filter: SentenceFilter,
     chunks: ChunkCache,
+    /// What goes there next.
+    short_chunks: Vec<Entry>,
     /// Chunks too long for `chunks`.
     long_chunks: TextCounts,
     hasher: FixedState,
@@ -262,6 +267,7 @@ impl<'a> Counter<'a> {
             shared,
             filter: SentenceFilter::new(shared.options),
             chunks: ChunkCache::new(),
+            short_chunks: Vec::with_capacity(TOGETHER),
             long_chunks: TextCounts::default(),
             hasher: FixedState::default(),
             words: Words {
@@ -306,6 +312,7 @@ impl<'a> Counter<'a> {
 
     /// Passes on what is still in the caches.
     fn finish(mut self) -> Result<SentenceCounts, TrainError> {
+        self.flush_short_chunks()?;
         self.flush_long_chunks()?;
         for entry in self.chunks.into_entries() {
             self.words.add_chunk(self.shared, entry.text.text(&mut [[0; 8]; 2]), entry.count)?;
@@ -384,7 +391,21 @@ impl<'a> Counter<'a> {
 
     #[inline]
     fn add_short_chunk(&mut self, chunk: ShortText, count: u64) -> Result<(), TrainError> {
-        self.chunks.add(chunk, count).map_or(Ok(()), |evicted| self.add_evicted(&evicted))
+        self.short_chunks.push(Entry { text: chunk, count });
+        if self.short_chunks.len() < TOGETHER { Ok(()) } else { self.flush_short_chunks() }
+    }
+
+    #[inline(never)]
+    fn flush_short_chunks(&mut self) -> Result<(), TrainError> {
+        let mut chunks = std::mem::take(&mut self.short_chunks);
+        // The cache is larger than the fastest memory; read this way, the places come at once.
+        black_box(chunks.iter().fold(0, |read, chunk| read ^ self.chunks.touch(chunk.text)));
+        let added = chunks.drain(..).try_for_each(|chunk| match self.chunks.add(chunk.text, chunk.count) {
+            None => Ok(()),
+            Some(evicted) => self.add_evicted(&evicted),
+        });
+        self.short_chunks = chunks;
+        added
     }
 
     #[inline(never)]
