@@ -11,6 +11,7 @@
 mod alphabet;
 mod assemble;
 mod batch;
+mod chunk_cache;
 mod corpus;
 mod counts;
 mod coverage_search;
@@ -20,6 +21,7 @@ mod meta;
 mod neighbours;
 mod observer;
 mod options;
+mod pair_map;
 mod pairs;
 mod prepare;
 mod queue;
@@ -28,6 +30,7 @@ mod sample;
 mod sequences;
 mod split;
 mod symbols;
+mod windows;
 mod words;
 
 use std::ops::ControlFlow;
@@ -155,7 +158,7 @@ impl Trainer {
         let mut reporter = Reporter::new(observer);
         let pool = self.thread_pool()?;
         // 1. Read, normalize, split, count.
-        let counted = self.count_words(corpus, &mut reporter, &pool)?;
+        let counted = self.count_words(corpus, &mut reporter)?;
         let mut summary = Summary { sentences: counted.sentences, ..Summary::default() };
         // 2. Choose the characters.
         reporter.start(Stage::Characters)?;
@@ -213,12 +216,7 @@ impl Trainer {
         }
     }
 
-    fn count_words(
-        &self,
-        corpus: Corpus<'_>,
-        reporter: &mut Reporter<'_>,
-        pool: &rayon::ThreadPool,
-    ) -> Result<Counted, TrainError> {
+    fn count_words(&self, corpus: Corpus<'_>, reporter: &mut Reporter<'_>) -> Result<Counted, TrainError> {
         let takes_first = self.options.input_sentence_size > 0 && !self.options.shuffle_input_sentence;
         // What a run on the first sentences does not reach may as well be missing.
         if !takes_first {
@@ -229,7 +227,7 @@ impl Trainer {
         reporter.start(Stage::Reading)?;
         reporter.expect_bytes(corpus.total_bytes());
         let mut batches = self.batches(corpus);
-        let parts = self.counting().count(|send| {
+        let mut counted = self.counting().count(|send| {
             while let Some(mut batch) = batches.next()? {
                 reporter.read(batch.bytes())?;
                 if let Some(selection) = &mut selection {
@@ -241,7 +239,6 @@ impl Trainer {
             }
             Ok(())
         })?;
-        let mut counted = pool.install(|| Counted::merge(parts))?;
         counted.sentences.add(&SentenceCounts { used: 0, ..filter.counts });
         if counted.sentences.used == 0 {
             return Err(TrainError::NoText);
@@ -343,7 +340,7 @@ impl Trainer {
         let wanted = self.room() - characters;
         let rules = SplitRules::new(&self.options);
         let symbols = Symbols::new(alphabet, &rules);
-        let sequences = Sequences::new(counted.words, &symbols)?;
+        let sequences = pool.install(|| Sequences::new(counted.words, &symbols))?;
         reporter.expect_merges(wanted);
         Merger::new(&rules, pool, symbols, sequences).run(wanted, &mut |merges| reporter.merged(merges))
     }
