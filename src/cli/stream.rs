@@ -83,7 +83,7 @@ impl Stream {
         let threads = args::number(matches, "num_threads")?;
         Ok(Stream {
             files: given("input").map_or(files, |file| vec![PathBuf::from(file)]),
-            output: given("output").filter(|name| *name != "-").map(PathBuf::from),
+            output: given("output").filter(|name| !io::is_standard_output(name)).map(PathBuf::from),
             threads: if threads == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { threads },
             talk: args::talk(matches),
         })
