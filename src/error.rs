@@ -79,7 +79,7 @@ pub enum TrainError {
     #[error("input: no file is given; name one or more, or - for standard input")]
     NoInput,
     /// A file could not be read.
-    #[error("cannot read {}: {source}; check its name and permissions", path.display())]
+    #[error("cannot read {}: {source}; {}", path.display(), reading_remedy(source))]
     Read {
         /// The file.
         path: PathBuf,
@@ -197,7 +197,7 @@ fn place(path: Option<&std::path::Path>, line: u64) -> String {
 #[non_exhaustive]
 pub enum ModelError {
     /// The file could not be read.
-    #[error("cannot read {}: {source}; check its name and permissions", path.display())]
+    #[error("cannot read {}: {source}; {}", path.display(), reading_remedy(source))]
     Read {
         /// The file.
         path: PathBuf,
@@ -302,6 +302,15 @@ pub struct WriteError {
     pub path: PathBuf,
     /// Why.
     pub source: io::Error,
+}
+
+fn reading_remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof => {
+            "it is damaged, cut off, or not of the kind that its name says"
+        }
+        _ => "check its name and permissions",
+    }
 }
 
 fn remedy(error: &io::Error) -> &'static str {

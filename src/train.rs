@@ -11,6 +11,7 @@
 mod alphabet;
 mod assemble;
 mod batch;
+mod compressed;
 mod corpus;
 mod counts;
 mod coverage_search;

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::TrainError;
 use crate::train::batch::Batch;
+use crate::train::compressed::{Compression, decompressor};
 
 /// Bytes that a batch aims at: small enough to spread work evenly, large enough to hide its overhead.
 const BATCH_BYTES: usize = 1 << 20;
@@ -105,47 +106,11 @@ impl<'a> Corpus<'a> {
     }
 }
 
-/// How a file is compressed, told by its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Compression {
-    None,
-    Gzip,
-    Zstd,
-}
-
-impl Compression {
-    fn of(path: &Path) -> Compression {
-        match path.extension().and_then(|extension| extension.to_str()) {
-            Some("gz") => Compression::Gzip,
-            Some("zst") => Compression::Zstd,
-            _ => Compression::None,
-        }
-    }
-}
-
 fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     if path.as_os_str() == "-" {
         return Ok(Box::new(io::stdin().lock()));
     }
-    let file = File::open(path)?;
-    match Compression::of(path) {
-        Compression::None => Ok(Box::new(file)),
-        compression => decompressor(file, compression),
-    }
-}
-
-#[cfg(feature = "compressed")]
-fn decompressor(file: File, compression: Compression) -> io::Result<Box<dyn Read>> {
-    let file = io::BufReader::new(file);
-    Ok(match compression {
-        Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(file)),
-        _ => Box::new(ruzstd::decoding::StreamingDecoder::new(file).map_err(io::Error::other)?),
-    })
-}
-
-#[cfg(not(feature = "compressed"))]
-fn decompressor(_file: File, _compression: Compression) -> io::Result<Box<dyn Read>> {
-    Err(io::Error::new(io::ErrorKind::Unsupported, "spiece was built without the feature `compressed`"))
+    decompressor(File::open(path)?, Compression::of(path))
 }
 
 /// Reads a corpus as batches, in order.
