@@ -164,6 +164,11 @@ pub enum TrainError {
         /// What there are too many of.
         what: &'static str,
     },
+    /// The files have fewer sentences than when the sample was drawn from them.
+    #[error(
+        "input: a file has become shorter while it was read; train on a copy that nobody changes, or on standard input"
+    )]
+    InputChanged,
     /// The observer stopped the run.
     #[error("stopped; no file was changed")]
     Cancelled,
@@ -285,6 +290,12 @@ pub enum EncodeError {
     TooMany {
         /// How many.
         size: usize,
+    },
+    /// A text has so many overlapping pieces that listing or sampling segmentations would take too much.
+    #[error("the text has more than {limit} candidate pieces or pairs of them; split it into shorter texts")]
+    TooManyCandidates {
+        /// The most that are taken.
+        limit: usize,
     },
     /// A smoothing parameter or probability that is none.
     #[error("alpha: {alpha} is no finite number of 0 or more")]
