@@ -27,6 +27,7 @@ use crate::train::meta::MetaPieces;
 use crate::train::options::TrainOptions;
 use crate::train::prepare::Preparation;
 use crate::train::split::{Segmenter, SplitRules};
+use crate::train::work::Work;
 
 /// Raw chunks that a thread holds before it prepares them, and their bytes: about what the second-level
 /// cache takes. From 2^14 to 2^18 chunks the time of a training run does not change.
@@ -87,7 +88,7 @@ pub(crate) struct Counting<'a> {
     chunk_preparation: Preparation,
     chunk_rule: ChunkRule,
     rules: SplitRules,
-    threads: usize,
+    work: &'a Work,
 }
 
 /// The distinct words and what was read to find them.
@@ -101,7 +102,7 @@ impl<'a> Counting<'a> {
         options: &'a TrainOptions,
         preparation: Preparation,
         meta: &MetaPieces,
-        threads: usize,
+        work: &'a Work,
     ) -> Counting<'a> {
         let chunk_rule = ChunkRule::of(options, &preparation, meta);
         let chunk_preparation = match chunk_rule {
@@ -109,7 +110,7 @@ impl<'a> Counting<'a> {
             ChunkRule::SpacedWords { .. } => preparation.without_dummy_prefix(),
             _ => preparation.clone(),
         };
-        Counting { options, preparation, chunk_preparation, chunk_rule, rules: SplitRules::new(options), threads }
+        Counting { options, preparation, chunk_preparation, chunk_rule, rules: SplitRules::new(options), work }
     }
 
     /// Counts the words of every batch that `feed` sends, in as many parts as there are threads. `feed`
@@ -121,12 +122,12 @@ impl<'a> Counting<'a> {
         self,
         feed: impl FnOnce(&dyn Fn(Batch) -> bool) -> Result<(), TrainError>,
     ) -> Result<Vec<Counted>, TrainError> {
-        let hasher = FixedState::default();
-        let (sender, receiver) = sync_channel(2 * self.threads);
+        let Work { threads, hasher, .. } = self.work;
+        let (sender, receiver) = sync_channel(2 * threads);
         let receiver = Mutex::new(receiver);
         let failed = AtomicBool::new(false);
         let (fed, counted) = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..self.threads)
+            let workers: Vec<_> = (0..*threads)
                 .map(|_| scope.spawn(|| Counter::new(&self, hasher.clone()).run(&receiver, &failed)))
                 .collect();
             let fed = feed_until_failure(&sender, &failed, feed);
