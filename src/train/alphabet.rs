@@ -148,12 +148,12 @@ fn share(part: u64, whole: u64) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use foldhash::fast::FixedState;
+    use foldhash::fast::SeedableRandomState;
 
     use super::*;
 
     fn counts(words: &[(&str, u64)]) -> CharacterCounts {
-        let mut table = ShardedCounts::new(FixedState::default());
+        let mut table = ShardedCounts::new(SeedableRandomState::default());
         for (word, count) in words {
             table.add(word.as_bytes(), *count).unwrap();
         }
@@ -192,7 +192,7 @@ mod tests {
         assert!(matches!(chosen(&[("a", 1)], 1.0, " "), Err(TrainError::ReservedCharacter { .. })));
         assert!(matches!(chosen(&[("\u{2585}", 1)], 1.0, ""), Err(TrainError::ReservedCharacter { .. })));
         let table = [("aaaa", u64::MAX / 2)];
-        let mut words = ShardedCounts::new(FixedState::default());
+        let mut words = ShardedCounts::new(SeedableRandomState::default());
         words.add(table[0].0.as_bytes(), table[0].1).unwrap();
         assert!(matches!(CharacterCounts::of(&words), Err(TrainError::TooLarge { .. })));
     }

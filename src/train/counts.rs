@@ -6,11 +6,12 @@
 //! the texts' hashes, so that two of them merge in parallel, shard by shard, and no single table has to
 //! grow at once.
 //!
-//! Order never depends on hashes: whoever reads a table sorts, or does something that order cannot change.
+//! Order never depends on hashes: whoever reads a table sorts, or does something that order cannot change. So the
+//! hashes have another seed in each run, and nobody can write a corpus whose words all collide.
 
 use std::hash::{BuildHasher, Hasher};
 
-use foldhash::fast::FixedState;
+use foldhash::fast::SeedableRandomState;
 use hashbrown::HashTable;
 use rayon::prelude::*;
 
@@ -53,20 +54,20 @@ pub(crate) struct Lookup<'t> {
 }
 
 impl<'t> Lookup<'t> {
-    pub(crate) fn new(hasher: &FixedState, text: &'t [u8]) -> Lookup<'t> {
+    pub(crate) fn new(hasher: &SeedableRandomState, text: &'t [u8]) -> Lookup<'t> {
         let short = pack(text).map(Key);
         let hash = short.map_or_else(|| hash_text(hasher, text), |key| hash_key(hasher, key));
         Lookup { text, short, hash }
     }
 }
 
-fn hash_text(hasher: &FixedState, text: &[u8]) -> u64 {
+fn hash_text(hasher: &SeedableRandomState, text: &[u8]) -> u64 {
     let mut state = hasher.build_hasher();
     state.write(text);
     state.finish()
 }
 
-fn hash_key(hasher: &FixedState, Key([low, high]): Key) -> u64 {
+fn hash_key(hasher: &SeedableRandomState, Key([low, high]): Key) -> u64 {
     let mut state = hasher.build_hasher();
     state.write_u64(low);
     state.write_u64(high);
@@ -105,7 +106,12 @@ impl TextCounts {
     ///
     /// # Errors
     /// The text is of 4 GiB or more.
-    pub(crate) fn add(&mut self, hasher: &FixedState, lookup: &Lookup<'_>, count: u64) -> Result<(), TrainError> {
+    pub(crate) fn add(
+        &mut self,
+        hasher: &SeedableRandomState,
+        lookup: &Lookup<'_>,
+        count: u64,
+    ) -> Result<(), TrainError> {
         let arena = &self.arena;
         let found = match lookup.short {
             Some(key) => self.entries.find_mut(lookup.hash, |entry| entry.key == key),
@@ -121,7 +127,7 @@ impl TextCounts {
     }
 
     #[cold]
-    fn insert(&mut self, hasher: &FixedState, lookup: &Lookup<'_>, count: u64) -> Result<(), TrainError> {
+    fn insert(&mut self, hasher: &SeedableRandomState, lookup: &Lookup<'_>, count: u64) -> Result<(), TrainError> {
         let key = lookup.short.or_else(|| Key::in_arena(self.arena.len(), lookup.text.len()));
         let Some(key) = key else { return Err(TrainError::TooLarge { what: "bytes in a word" }) };
         if lookup.short.is_none() {
@@ -142,13 +148,13 @@ impl TextCounts {
 
 /// Texts with their counts, in shards.
 pub(crate) struct ShardedCounts {
-    hasher: FixedState,
+    hasher: SeedableRandomState,
     shards: Vec<TextCounts>,
 }
 
 impl ShardedCounts {
     /// Tables that are to be merged must have the same `hasher`.
-    pub(crate) fn new(hasher: FixedState) -> ShardedCounts {
+    pub(crate) fn new(hasher: SeedableRandomState) -> ShardedCounts {
         ShardedCounts { hasher, shards: (0..SHARDS).map(|_| TextCounts::default()).collect() }
     }
 
@@ -174,7 +180,7 @@ impl ShardedCounts {
     /// All counts of `tables` in one, on the threads of the current pool. Cost: linear in all but the
     /// largest shard of each row.
     pub(crate) fn merge(tables: Vec<ShardedCounts>) -> Result<ShardedCounts, TrainError> {
-        let hasher = tables.first().map_or_else(FixedState::default, |table| table.hasher.clone());
+        let hasher = tables.first().map_or_else(SeedableRandomState::default, |table| table.hasher.clone());
         let mut rows: Vec<Vec<TextCounts>> = (0..SHARDS).map(|_| Vec::new()).collect();
         for table in tables {
             for (row, shard) in rows.iter_mut().zip(table.shards) {
@@ -187,7 +193,7 @@ impl ShardedCounts {
     }
 }
 
-fn merge_row(hasher: &FixedState, mut row: Vec<TextCounts>) -> Result<TextCounts, TrainError> {
+fn merge_row(hasher: &SeedableRandomState, mut row: Vec<TextCounts>) -> Result<TextCounts, TrainError> {
     row.sort_by_key(TextCounts::len);
     let mut merged = row.pop().unwrap_or_default();
     for table in row {
@@ -224,7 +230,7 @@ mod tests {
             additions in proptest::collection::vec(("[a-c]{0,3}|a{0,20}|\\PC{0,6}", 0u64..9, 0usize..3), 0..200), seed in any::<u64>()
         ) {
             let mut expected = BTreeMap::new();
-            let hasher = FixedState::with_seed(seed);
+            let hasher = SeedableRandomState::with_seed(seed, foldhash::SharedSeed::global_fixed());
             let mut tables: Vec<_> = (0..3).map(|_| ShardedCounts::new(hasher.clone())).collect();
             for (text, count, table) in &additions {
                 *expected.entry(text.as_bytes().to_vec()).or_insert(0) += count;
@@ -239,7 +245,7 @@ mod tests {
 
     #[test]
     fn counts_saturate() {
-        let mut table = ShardedCounts::new(FixedState::default());
+        let mut table = ShardedCounts::new(SeedableRandomState::default());
         table.add(b"a", u64::MAX - 1).unwrap();
         table.add(b"a", 7).unwrap();
         assert_eq!(table.texts(), [(b"a".to_vec(), u64::MAX)]);

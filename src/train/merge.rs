@@ -267,7 +267,7 @@ impl<'a> Merger<'a> {
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use foldhash::fast::FixedState;
+    use foldhash::fast::SeedableRandomState;
     use proptest::prelude::*;
 
     use super::*;
@@ -334,7 +334,7 @@ mod tests {
         tuning: Tuning,
         threads: usize,
     ) -> Vec<(String, u64)> {
-        let mut table = ShardedCounts::new(FixedState::default());
+        let mut table = ShardedCounts::new(SeedableRandomState::default());
         for (word, count) in words {
             table.add(word.as_bytes(), *count).unwrap();
         }

@@ -1,6 +1,7 @@
 //! What must not show in a model: threads, batch sizes, hash seeds, and how often a corpus is read.
 
-use foldhash::fast::FixedState;
+use foldhash::SharedSeed;
+use foldhash::fast::SeedableRandomState;
 
 use super::*;
 use crate::piece::PieceId;
@@ -36,7 +37,8 @@ fn how_the_work_is_done_does_not_show() {
         let settings = [*settings, &[("hard_vocab_limit", "0")]].concat();
         let mut trainer = trainer(&settings);
         let mut train = |threads, batch_bytes, seed| {
-            trainer.work = Work { threads, batch_bytes, hasher: FixedState::with_seed(seed) };
+            let hasher = SeedableRandomState::with_seed(seed, SharedSeed::global_random());
+            trainer.work = Work { threads, batch_bytes, hasher };
             trainer.train(Corpus::files([testdata(file)])).unwrap().to_bytes()
         };
         let expected = train(1, BATCH_BYTES, 0);

@@ -16,7 +16,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use foldhash::fast::FixedState;
+use foldhash::fast::SeedableRandomState;
 use memchr::memmem;
 
 use crate::error::TrainError;
@@ -174,7 +174,7 @@ impl Counted {
 struct Counter<'a> {
     shared: &'a Counting<'a>,
     filter: SentenceFilter,
-    hasher: FixedState,
+    hasher: SeedableRandomState,
     chunks: TextCounts,
     words: Words,
     /// A chunk that had to be put together.
@@ -202,7 +202,7 @@ impl Words {
 }
 
 impl<'a> Counter<'a> {
-    fn new(shared: &'a Counting<'a>, hasher: FixedState) -> Counter<'a> {
+    fn new(shared: &'a Counting<'a>, hasher: SeedableRandomState) -> Counter<'a> {
         Counter {
             shared,
             filter: SentenceFilter::new(shared.options),

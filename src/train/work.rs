@@ -2,7 +2,7 @@
 //!
 //! Tests change it to see that nothing of it shows in the model.
 
-use foldhash::fast::FixedState;
+use foldhash::fast::SeedableRandomState;
 
 use crate::train::corpus::BATCH_BYTES;
 use crate::train::options::TrainOptions;
@@ -15,7 +15,7 @@ pub(crate) struct Work {
     /// Bytes of input that are handed to a thread at once.
     pub(crate) batch_bytes: usize,
     /// Places words in the tables that count them.
-    pub(crate) hasher: FixedState,
+    pub(crate) hasher: SeedableRandomState,
 }
 
 impl Work {
@@ -23,6 +23,6 @@ impl Work {
     pub(crate) fn new(options: &TrainOptions) -> Work {
         let available = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = usize::try_from(options.num_threads).unwrap_or(1).clamp(1, available);
-        Work { threads, batch_bytes: BATCH_BYTES, hasher: FixedState::default() }
+        Work { threads, batch_bytes: BATCH_BYTES, hasher: SeedableRandomState::default() }
     }
 }
