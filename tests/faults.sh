@@ -197,10 +197,10 @@ done
 if strace -o /dev/null true 2>/dev/null; then
   # The first run sleeps after its first rename; the second has to wait for it.
   restore
-  strace -f -qq -o /dev/null -e trace=/^rename -e inject=/^rename:delay_exit=400000:when=1 \
+  strace -f -qq -o /dev/null -e trace=/^rename -e inject=/^rename:delay_exit=1000000:when=1 \
     "$spiece" train "${flags[@]}" --vocab_size=600 &
   slow=$!
-  for _ in $(seq 500); do cmp -s m.vocab "$work/new/m.vocab" && break; sleep 0.01; done
+  for _ in $(seq 2000); do cmp -s m.vocab "$work/new/m.vocab" && break; sleep 0.01; done
   check "the slow run has not got to its first rename" is_state between
   small 50
   check "a slow run fails" wait $slow
