@@ -18,7 +18,7 @@ use prost::Message;
 
 use crate::error::{ModelError, WriteError};
 use crate::normalize::charsmap::Charsmap;
-use crate::output::PendingFile;
+use crate::output::write_files;
 use crate::piece::{PieceId, PieceKind, PieceTable};
 use crate::text::lossy_string;
 
@@ -116,7 +116,7 @@ impl Model {
     /// # Errors
     /// The file system refuses; the file is then as it was.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), WriteError> {
-        PendingFile::create(path.as_ref(), &self.to_bytes())?.commit()
+        write_files(&[(path.as_ref(), &self.to_bytes())])
     }
 
     /// Number of pieces.

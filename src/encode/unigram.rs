@@ -21,6 +21,7 @@ mod tests;
 
 use self::lattice::Lattice;
 use crate::encode::vocabulary::Vocabulary;
+use crate::error::EncodeError;
 use crate::normalize::double_array::DoubleArray;
 use crate::piece::{PieceId, PieceKind};
 use crate::rng::SplitMix64;
@@ -111,21 +112,34 @@ impl Unigram {
     }
 
     /// The `size` best segmentations of `text` and their scores, best first.
-    pub(crate) fn best(&self, text: &[u8], size: usize) -> Vec<(Vec<PieceId>, f32)> {
+    ///
+    /// # Errors
+    /// The text has too many candidate pieces.
+    pub(crate) fn best(&self, text: &[u8], size: usize) -> Result<Vec<(Vec<PieceId>, f32)>, EncodeError> {
         if size <= 1 || text.is_empty() {
             // The reference gives no score here.
             let mut ids = Vec::new();
             self.segment(text, &mut UnigramScratch::default(), &mut ids);
-            return vec![(ids, 0.0)];
+            return Ok(vec![(ids, 0.0)]);
         }
-        nbest::best(&Lattice::new(self, text), size)
+        nbest::best(&Lattice::new(self, text)?, size)
     }
 
     /// Appends the ids of a segmentation of `text`, drawn with weights to the power of `alpha`.
-    pub(crate) fn sample(&self, text: &[u8], alpha: f32, rng: &mut SplitMix64, out: &mut Vec<PieceId>) {
+    ///
+    /// # Errors
+    /// The text has too many candidate pieces.
+    pub(crate) fn sample(
+        &self,
+        text: &[u8],
+        alpha: f32,
+        rng: &mut SplitMix64,
+        out: &mut Vec<PieceId>,
+    ) -> Result<(), EncodeError> {
         if !text.is_empty() {
-            out.extend(sample::sample(&Lattice::new(self, text), alpha, rng));
+            out.extend(sample::sample(&Lattice::new(self, text)?, alpha, rng));
         }
+        Ok(())
     }
 }
 

@@ -3,7 +3,12 @@
 //! Most of a corpus is a few thousand words, but new ones never end. The cache holds as many as fit into the
 //! second-level cache of a processor: a text has two entries that it may stand in, and whoever needs one
 //! drives out the text that was not seen for longer, which the caller then counts for good. So frequent
-//! texts stay, and what passes through is about a sixth of a corpus.
+//! texts stay, and what passes through is about a sixth of a corpus. Which two depends on a seed, so that nobody
+//! can write a corpus whose words all drive out one another.
+
+use std::hash::BuildHasher;
+
+use foldhash::fast::SeedableRandomState;
 
 use crate::packed::{pack, unpack};
 
@@ -32,15 +37,6 @@ impl ShortText {
     pub(crate) fn text<'b>(&self, buffer: &'b mut [[u8; 8]; 2]) -> &'b [u8] {
         unpack(&self.0, buffer)
     }
-
-    /// The set for this text: the high bits of a product of all of it.
-    #[inline]
-    #[allow(clippy::cast_possible_truncation)]
-    fn set(self) -> usize {
-        let [low, high] = self.0;
-        let product = u128::from(low ^ 0x9e37_79b9_7f4a_7c15) * u128::from(high ^ 0xd1b5_4a32_d192_ed03);
-        (product as u64 ^ (product >> 64) as u64) as usize % SETS
-    }
 }
 
 /// A text and how often it was added; 0 where there is none.
@@ -54,17 +50,28 @@ pub(crate) struct Entry {
 pub(crate) struct ChunkCache {
     /// In each set the entry used last comes first.
     sets: Vec<[Entry; 2]>,
+    seed: [u64; 2],
 }
 
 impl ChunkCache {
-    pub(crate) fn new() -> ChunkCache {
-        ChunkCache { sets: vec![[Entry::default(); 2]; SETS] }
+    /// An empty cache with seeds from `hasher`.
+    pub(crate) fn new(hasher: &SeedableRandomState) -> ChunkCache {
+        ChunkCache { sets: vec![[Entry::default(); 2]; SETS], seed: [0, 1].map(|number: u64| hasher.hash_one(number)) }
+    }
+
+    /// The set for this text: a product of all of it, folded.
+    #[inline]
+    #[allow(clippy::cast_possible_truncation)]
+    fn set_of(&self, ShortText([low, high]): ShortText) -> usize {
+        let product = u128::from(low ^ self.seed[0]) * u128::from(high ^ self.seed[1]);
+        (product as u64 ^ (product >> 64) as u64) as usize % SETS
     }
 
     /// Adds `count` to the count of `text`. A text that had to go for it is returned.
     #[inline]
     pub(crate) fn add(&mut self, text: ShortText, count: u64) -> Option<Entry> {
-        let [first, second] = &mut self.sets[text.set()];
+        let set = self.set_of(text);
+        let [first, second] = &mut self.sets[set];
         if first.text == text {
             first.count = first.count.saturating_add(count);
             return None;
@@ -81,7 +88,7 @@ impl ChunkCache {
     /// Reads where a text may stand.
     #[inline]
     pub(crate) fn touch(&self, text: ShortText) -> u64 {
-        self.sets[text.set()][0].count
+        self.sets[self.set_of(text)][0].count
     }
 
     /// All that is in the cache.
@@ -98,7 +105,7 @@ mod tests {
 
     #[test]
     fn what_goes_in_comes_out() {
-        let mut cache = ChunkCache::new();
+        let mut cache = ChunkCache::new(&SeedableRandomState::default());
         let mut expected: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
         let mut found: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
         let mut note = |entry: Entry| {

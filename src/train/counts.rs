@@ -8,16 +8,17 @@
 //! Several threads count into one [`SharedCounts`], which is split by the texts' hashes into shards with a
 //! lock each. A thread gathers what it has for a shard ([`Adder`]) and adds a hundred texts at a time: so it
 //! seldom waits for a lock, and it can read all their places first, so that these memory accesses, which
-//! all miss the caches, overlap in the processor. A word
-//! that all threads meet is held once, and nothing is left to be merged.
+//! all miss the caches, overlap in the processor. A word that all threads meet is held once, and nothing is
+//! left to be merged.
 //!
-//! Order never depends on hashes: whoever reads a table sorts, or does something that order cannot change.
+//! Order never depends on hashes: whoever reads a table sorts, or does something that order cannot change. So the
+//! hashes have another seed in each run, and nobody can write a corpus whose words all collide.
 
 use std::hash::{BuildHasher, Hasher};
 use std::hint::black_box;
 use std::sync::{Mutex, PoisonError};
 
-use foldhash::fast::FixedState;
+use foldhash::fast::SeedableRandomState;
 
 use crate::error::TrainError;
 use crate::packed::{pack, unpack};
@@ -65,7 +66,7 @@ impl Key {
         unpack(&self.0, buffer)
     }
 
-    fn hash(&self, hasher: &FixedState, arena: &[u8]) -> u64 {
+    fn hash(&self, hasher: &SeedableRandomState, arena: &[u8]) -> u64 {
         match self.0[1] & IN_ARENA {
             IN_ARENA => hash_text(hasher, self.text(arena, &mut [[0; 8]; 2])),
             _ => hash_key(hasher, *self),
@@ -81,20 +82,20 @@ pub(crate) struct Lookup<'t> {
 }
 
 impl<'t> Lookup<'t> {
-    pub(crate) fn new(hasher: &FixedState, text: &'t [u8]) -> Lookup<'t> {
+    pub(crate) fn new(hasher: &SeedableRandomState, text: &'t [u8]) -> Lookup<'t> {
         let short = pack(text).map(Key);
         let hash = short.map_or_else(|| hash_text(hasher, text), |key| hash_key(hasher, key));
         Lookup { text, short, hash }
     }
 }
 
-fn hash_text(hasher: &FixedState, text: &[u8]) -> u64 {
+fn hash_text(hasher: &SeedableRandomState, text: &[u8]) -> u64 {
     let mut state = hasher.build_hasher();
     state.write(text);
     state.finish()
 }
 
-fn hash_key(hasher: &FixedState, Key([low, high]): Key) -> u64 {
+fn hash_key(hasher: &SeedableRandomState, Key([low, high]): Key) -> u64 {
     let mut state = hasher.build_hasher();
     state.write_u64(low);
     state.write_u64(high);
@@ -142,7 +143,12 @@ impl TextCounts {
     /// # Errors
     /// The text is of 4 GiB or more.
     #[inline]
-    pub(crate) fn add(&mut self, hasher: &FixedState, lookup: &Lookup<'_>, count: u64) -> Result<(), TrainError> {
+    pub(crate) fn add(
+        &mut self,
+        hasher: &SeedableRandomState,
+        lookup: &Lookup<'_>,
+        count: u64,
+    ) -> Result<(), TrainError> {
         let mut at = self.first_place(lookup.hash);
         while let Some(entry) = self.entries.get_mut(at) {
             let is_found = match lookup.short {
@@ -175,7 +181,7 @@ impl TextCounts {
     }
 
     #[inline(never)]
-    fn insert(&mut self, hasher: &FixedState, lookup: &Lookup<'_>, count: u64) -> Result<(), TrainError> {
+    fn insert(&mut self, hasher: &SeedableRandomState, lookup: &Lookup<'_>, count: u64) -> Result<(), TrainError> {
         let key = lookup.short.or_else(|| Key::in_arena(self.arena.len(), lookup.text.len(), lookup.hash));
         let Some(key) = key else { return Err(TrainError::TooLarge { what: "bytes in a word" }) };
         if lookup.short.is_none() {
@@ -198,7 +204,7 @@ impl TextCounts {
         self.entries[at] = new;
     }
 
-    fn grow(&mut self, hasher: &FixedState) {
+    fn grow(&mut self, hasher: &SeedableRandomState) {
         let size = (2 * self.entries.len()).max(FEWEST_ENTRIES);
         let entries = std::mem::replace(&mut self.entries, vec![Entry::default(); size]);
         for entry in entries.into_iter().filter(|entry| !entry.key.is_free()) {
@@ -243,12 +249,12 @@ impl ShardedCounts {
 
 /// Counts that several threads add to.
 pub(crate) struct SharedCounts {
-    hasher: FixedState,
+    hasher: SeedableRandomState,
     shards: Vec<Mutex<TextCounts>>,
 }
 
 impl SharedCounts {
-    pub(crate) fn new(hasher: FixedState) -> SharedCounts {
+    pub(crate) fn new(hasher: SeedableRandomState) -> SharedCounts {
         SharedCounts { hasher, shards: (0..SHARDS).map(|_| Mutex::default()).collect() }
     }
 
@@ -294,7 +300,7 @@ impl Pending {
         self.short.len() >= PENDING_TEXTS || self.bytes.len() >= PENDING_BYTES
     }
 
-    fn add_to(&mut self, table: &mut TextCounts, hasher: &FixedState) -> Result<(), TrainError> {
+    fn add_to(&mut self, table: &mut TextCounts, hasher: &SeedableRandomState) -> Result<(), TrainError> {
         let hashes = self.short.iter().map(|added| added.1).chain(self.long.iter().map(|added| added.1));
         black_box(hashes.fold(0, |read, hash| read ^ table.touch(hash)));
         for (key, hash, count) in self.short.drain(..) {
@@ -346,7 +352,7 @@ mod tests {
     impl ShardedCounts {
         /// The counts of these texts.
         pub(crate) fn of<T: AsRef<[u8]>>(texts: impl IntoIterator<Item = (T, u64)>) -> ShardedCounts {
-            let counts = SharedCounts::new(FixedState::default());
+            let counts = SharedCounts::new(SeedableRandomState::default());
             let mut adder = counts.adder();
             texts.into_iter().for_each(|(text, count)| adder.add(text.as_ref(), count).unwrap());
             adder.flush().unwrap();
@@ -377,7 +383,7 @@ mod tests {
             for (text, count, _) in &additions {
                 *expected.entry(text.as_bytes().to_vec()).or_insert(0) += count * repeats;
             }
-            let counts = SharedCounts::new(FixedState::with_seed(seed));
+            let counts = SharedCounts::new(SeedableRandomState::with_seed(seed, foldhash::SharedSeed::global_fixed()));
             std::thread::scope(|scope| {
                 for thread in 0..3 {
                     let (mut adder, additions) = (counts.adder(), &additions);

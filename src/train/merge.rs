@@ -14,8 +14,8 @@
 //! Cost: each merge looks at the places where the pair occurs, so the whole is linear in the text of the
 //! distinct words times the depth of its merges; see [`crate::train::pairs`] for what is kept.
 
+use foldhash::fast::SeedableRandomState;
 use hashbrown::HashSet;
-use rustc_hash::FxBuildHasher;
 
 use crate::error::TrainError;
 use crate::train::neighbours::Neighbours;
@@ -48,12 +48,13 @@ pub(crate) struct Merge {
     pub(crate) count: u64,
 }
 
-type Texts = HashSet<Box<str>, FxBuildHasher>;
+type Texts = HashSet<Box<str>, SeedableRandomState>;
 
 /// Merges pairs in `sequences`, best first.
 pub(crate) struct Merger<'a> {
     rules: &'a SplitRules,
     pool: &'a rayon::ThreadPool,
+    hasher: &'a SeedableRandomState,
     symbols: Symbols,
     sequences: Sequences,
     pairs: Pairs,
@@ -70,16 +71,18 @@ pub(crate) struct Merger<'a> {
 pub(crate) type OnMerge<'o> = &'o mut dyn FnMut(&[Merge]) -> Result<(), TrainError>;
 
 impl<'a> Merger<'a> {
-    /// Long work is done on the threads of `pool`.
+    /// Long work is done on the threads of `pool`; `hasher` places what is hashed.
     pub(crate) fn new(
         rules: &'a SplitRules,
         pool: &'a rayon::ThreadPool,
+        hasher: &'a SeedableRandomState,
         symbols: Symbols,
         sequences: Sequences,
     ) -> Merger<'a> {
         Merger {
             rules,
             pool,
+            hasher,
             symbols,
             sequences,
             pairs: Pairs::default(),
@@ -109,7 +112,7 @@ impl<'a> Merger<'a> {
         self.sequences.split_symbols(&self.symbols);
         self.symbols.keep_characters();
         self.merges.clear();
-        self.seen = Some(Texts::default());
+        self.seen = Some(Texts::with_hasher(self.hasher.clone()));
     }
 
     /// Merges pairs until there are `wanted` merges or no pair occurs.
@@ -132,7 +135,7 @@ impl<'a> Merger<'a> {
         // The old index has to go before the new one comes.
         (self.pairs, self.queue) = (Pairs::default(), Queue::default());
         let pool = self.pool;
-        let tallies = pool.install(|| Tallies::of(&self.sequences, &self.symbols));
+        let tallies = pool.install(|| Tallies::of(&self.sequences, &self.symbols, self.hasher));
         let floor = if last_floor == u64::MAX {
             self.note_seen(&tallies);
             let wanted = u64::try_from(wanted).unwrap_or(u64::MAX);
@@ -378,8 +381,9 @@ mod tests {
         let alphabet = Alphabet::all(&CharacterCounts::of(&table).unwrap());
         let symbols = Symbols::new(&alphabet, rules);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let sequences = pool.install(|| Sequences::new(table, &symbols)).unwrap();
-        let mut merger = Merger::new(rules, &pool, symbols, sequences);
+        let hasher = SeedableRandomState::default();
+        let sequences = pool.install(|| Sequences::new(table, &symbols, &hasher)).unwrap();
+        let mut merger = Merger::new(rules, &pool, &hasher, symbols, sequences);
         merger.tuning = tuning;
         let merges = merger.run(wanted, &mut |_| Ok(())).unwrap();
         merges.into_iter().map(|merge| (merge.text.into_string(), merge.count)).collect()

@@ -3,9 +3,10 @@
 //! Symbols are numbered from the most frequent character on, so most of the pairs in text that is not
 //! merged yet are pairs of the first few symbols. Those have a square table; the others are hashed.
 
-use rustc_hash::FxHashMap;
+use foldhash::fast::SeedableRandomState;
 
 use crate::train::symbols::Symbol;
+use crate::train::work::SeededMap;
 
 /// Symbols on each side of the square: what the text meets of it stays in the cache.
 const SIDE: usize = 256;
@@ -15,7 +16,7 @@ const SIDE: usize = 256;
 pub(crate) struct PairMap<T> {
     side: usize,
     square: Vec<T>,
-    others: FxHashMap<u64, T>,
+    others: SeededMap<u64, T>,
     empty: T,
 }
 
@@ -32,9 +33,14 @@ fn symbols_of(key: u64) -> (Symbol, Symbol) {
 
 impl<T: Copy + PartialEq> PairMap<T> {
     /// A map for pairs of `symbols` symbols, or of more.
-    pub(crate) fn new(symbols: usize, empty: T) -> PairMap<T> {
+    pub(crate) fn new(symbols: usize, empty: T, hasher: &SeedableRandomState) -> PairMap<T> {
         let side = symbols.min(SIDE);
-        PairMap { side, square: vec![empty; side * side], others: FxHashMap::default(), empty }
+        PairMap { side, square: vec![empty; side * side], others: SeededMap::with_hasher(hasher.clone()), empty }
+    }
+
+    /// What places the pairs that are hashed.
+    pub(crate) fn hasher(&self) -> &SeedableRandomState {
+        self.others.hasher()
     }
 
     /// Where in the square a pair stands, if it does.

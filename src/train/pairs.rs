@@ -6,6 +6,8 @@
 //! built anew from the words as they then are. A pair's count never rises once its two symbols exist, so a
 //! pair that falls below the floor need not be watched any longer.
 
+use foldhash::fast::SeedableRandomState;
+
 use crate::error::TrainError;
 use crate::train::pair_map::PairMap;
 use crate::train::queue::{Candidate, Waiting};
@@ -48,10 +50,10 @@ pub(crate) struct Tallies(PairMap<Tally>);
 
 impl Tallies {
     /// Counts all pairs, on two threads of the current pool. Cost: linear in the slots.
-    pub(crate) fn of(sequences: &Sequences, symbols: &Symbols) -> Tallies {
+    pub(crate) fn of(sequences: &Sequences, symbols: &Symbols, hasher: &SeedableRandomState) -> Tallies {
         let middle = sequences.middle();
-        let (first, second) =
-            rayon::join(|| tally(sequences, symbols, 0..middle), || tally(sequences, symbols, middle..sequences.len()));
+        let tally = |slots| tally(sequences, symbols, hasher, slots);
+        let (first, second) = rayon::join(|| tally(0..middle), || tally(middle..sequences.len()));
         Tallies(merge(first, second))
     }
 
@@ -71,8 +73,13 @@ impl Tallies {
     }
 }
 
-fn tally(sequences: &Sequences, symbols: &Symbols, slots: std::ops::Range<usize>) -> PairMap<Tally> {
-    let mut tallies = PairMap::new(symbols.len(), Tally { count: 0, places: 0, first_places: 0 });
+fn tally(
+    sequences: &Sequences,
+    symbols: &Symbols,
+    hasher: &SeedableRandomState,
+    slots: std::ops::Range<usize>,
+) -> PairMap<Tally> {
+    let mut tallies = PairMap::new(symbols.len(), Tally { count: 0, places: 0, first_places: 0 }, hasher);
     sequences.for_each_pair(symbols, slots, |_, count, left, right| {
         let tally = tallies.value_mut(left, right);
         tally.count += count;
@@ -93,7 +100,7 @@ fn merge(mut first: PairMap<Tally>, second: PairMap<Tally>) -> PairMap<Tally> {
 
 impl Default for Pairs {
     fn default() -> Pairs {
-        Pairs { floor: 0, pairs: Vec::new(), index: PairMap::new(0, NO_PAIR) }
+        Pairs { floor: 0, pairs: Vec::new(), index: PairMap::new(0, NO_PAIR, &SeedableRandomState::default()) }
     }
 }
 
@@ -107,7 +114,8 @@ impl Pairs {
         tallies: Tallies,
         floor: u64,
     ) -> Result<Pairs, TrainError> {
-        let mut built = Pairs { floor, pairs: Vec::new(), index: PairMap::new(symbols.len(), NO_PAIR) };
+        let index = PairMap::new(symbols.len(), NO_PAIR, tallies.0.hasher());
+        let mut built = Pairs { floor, pairs: Vec::new(), index };
         let mut first_places = Vec::new();
         for ((left, right), tally) in tallies.0.iter() {
             if tally.count >= floor && rules.join(symbols.shape(left), symbols.shape(right)).is_some() {

@@ -12,12 +12,14 @@
 use std::convert::Infallible;
 use std::ops::Range;
 
+use foldhash::fast::SeedableRandomState;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::error::TrainError;
 use crate::train::counts::{ShardedCounts, TextCounts};
 use crate::train::symbols::{Symbol, Symbols};
+use crate::train::work::SeededMap;
 
 /// Places that are looked at together.
 const LOOKAHEAD: usize = 64;
@@ -80,20 +82,25 @@ pub(crate) struct Match {
 impl Sequences {
     /// Takes `words` apart into the characters that are `symbols`, on the threads of the current pool;
     /// every other character divides a word. The words are freed on the way.
-    pub(crate) fn new(words: ShardedCounts, symbols: &Symbols) -> Result<Sequences, TrainError> {
+    pub(crate) fn new(
+        words: ShardedCounts,
+        symbols: &Symbols,
+        hasher: &SeedableRandomState,
+    ) -> Result<Sequences, TrainError> {
         let groups = words.into_groups(rayon::current_num_threads());
-        let needs: Vec<FxHashMap<u64, usize>> = groups.par_iter().map(|group| slots_by_count(group)).collect();
-        let mut counts: Vec<u64> = needs.iter().flat_map(FxHashMap::keys).copied().collect();
+        let needs: Vec<SeededMap<u64, usize>> = groups.par_iter().map(|group| slots_by_count(group, hasher)).collect();
+        let mut counts: Vec<u64> = needs.iter().flat_map(SeededMap::keys).copied().collect();
         counts.sort_unstable();
         counts.dedup();
-        let total = needs.iter().flat_map(FxHashMap::values).sum();
+        let total = needs.iter().flat_map(SeededMap::values).sum();
         if u32::try_from(total).is_err() {
             return Err(TrainError::TooLarge { what: "characters in distinct words" });
         }
         let mut slots = vec![WORD_START; total];
         let mut runs = Vec::with_capacity(counts.len());
         // What each group fills: of every run a part of its own.
-        let mut rooms: Vec<FxHashMap<u64, &mut [u32]>> = needs.iter().map(|_| FxHashMap::default()).collect();
+        let mut rooms: Vec<SeededMap<u64, &mut [u32]>> =
+            needs.iter().map(|need| SeededMap::with_capacity_and_hasher(need.len(), hasher.clone())).collect();
         let mut rest = slots.as_mut_slice();
         for count in counts {
             for (need, rooms) in needs.iter().zip(&mut rooms) {
@@ -203,8 +210,8 @@ fn for_each_word(words: &TextCounts, mut visit: impl FnMut(&[u8], usize, u64)) {
 }
 
 /// How many slots the words of each count take.
-fn slots_by_count(words: &[TextCounts]) -> FxHashMap<u64, usize> {
-    let mut slots: FxHashMap<u64, usize> = FxHashMap::default();
+fn slots_by_count(words: &[TextCounts], hasher: &SeedableRandomState) -> SeededMap<u64, usize> {
+    let mut slots = SeededMap::with_hasher(hasher.clone());
     for words in words {
         for_each_word(words, |_, length, count| *slots.entry(count).or_default() += 1 + length);
     }
@@ -212,7 +219,7 @@ fn slots_by_count(words: &[TextCounts]) -> FxHashMap<u64, usize> {
 }
 
 /// Writes words into the room for their count.
-fn fill(words: Vec<TextCounts>, slot_of: &[u32], mut rooms: FxHashMap<u64, &mut [u32]>) {
+fn fill(words: Vec<TextCounts>, slot_of: &[u32], mut rooms: SeededMap<u64, &mut [u32]>) {
     for words in words {
         for_each_word(&words, |text, length, count| {
             let Some(room) = rooms.get_mut(&count) else { return };

@@ -18,7 +18,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use foldhash::fast::FixedState;
 use memchr::memmem;
 
 use crate::error::TrainError;
@@ -31,6 +30,7 @@ use crate::train::options::TrainOptions;
 use crate::train::prepare::Preparation;
 use crate::train::split::{Segmenter, SplitRules};
 use crate::train::windows::Window;
+use crate::train::work::Work;
 
 /// Raw chunks too long for the [`ChunkCache`] that a thread holds before it prepares them, and their bytes.
 const LONG_CHUNKS: usize = 1 << 12;
@@ -121,7 +121,7 @@ pub(crate) struct Counting<'a> {
     chunk_rule: ChunkRule,
     plain: PlainBytes,
     rules: SplitRules,
-    threads: usize,
+    work: &'a Work,
     whitespace_mark: memmem::Finder<'static>,
 }
 
@@ -136,7 +136,7 @@ impl<'a> Counting<'a> {
         options: &'a TrainOptions,
         preparation: Preparation,
         meta: &MetaPieces,
-        threads: usize,
+        work: &'a Work,
     ) -> Counting<'a> {
         let chunk_rule = ChunkRule::of(options, &preparation, meta);
         let chunk_preparation = match chunk_rule {
@@ -151,7 +151,7 @@ impl<'a> Counting<'a> {
             chunk_preparation,
             chunk_rule,
             rules: SplitRules::new(options),
-            threads,
+            work,
             whitespace_mark: memmem::Finder::new(WHITESPACE_MARK_STR).into_owned(),
         }
     }
@@ -165,14 +165,14 @@ impl<'a> Counting<'a> {
         self,
         feed: impl FnOnce(&dyn Fn(Batch) -> bool) -> Result<(), TrainError>,
     ) -> Result<Counted, TrainError> {
-        let counts = SharedCounts::new(FixedState::default());
-        let (sender, receiver) = sync_channel(2 * self.threads);
+        let Work { threads, hasher, .. } = self.work;
+        let counts = SharedCounts::new(hasher.clone());
+        let (sender, receiver) = sync_channel(2 * threads);
         let receiver = Mutex::new(receiver);
         let failed = AtomicBool::new(false);
         let (fed, counted) = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..self.threads)
-                .map(|_| scope.spawn(|| Counter::new(&self, &counts).run(&receiver, &failed)))
-                .collect();
+            let workers: Vec<_> =
+                (0..*threads).map(|_| scope.spawn(|| Counter::new(&self, &counts).run(&receiver, &failed))).collect();
             let fed = feed_until_failure(&sender, &failed, feed);
             drop(sender);
             let counted: Vec<_> = workers.into_iter().map(join).collect();
@@ -214,7 +214,6 @@ struct Counter<'a> {
     short_chunks: Vec<Entry>,
     /// Chunks too long for `chunks`.
     long_chunks: TextCounts,
-    hasher: FixedState,
     words: Words<'a>,
     /// A chunk that had to be put together.
     chunk: Vec<u8>,
@@ -266,10 +265,9 @@ impl<'a> Counter<'a> {
         Counter {
             shared,
             filter: SentenceFilter::new(shared.options),
-            chunks: ChunkCache::new(),
+            chunks: ChunkCache::new(&shared.work.hasher),
             short_chunks: Vec::with_capacity(TOGETHER),
             long_chunks: TextCounts::default(),
-            hasher: FixedState::default(),
             words: Words {
                 segmenter: Segmenter::new(shared.rules),
                 counts: counts.adder(),
@@ -386,7 +384,8 @@ impl<'a> Counter<'a> {
         if self.long_chunks.len() >= LONG_CHUNKS || self.long_chunks.arena_bytes() >= LONG_CHUNK_BYTES {
             self.flush_long_chunks()?;
         }
-        self.long_chunks.add(&self.hasher, &Lookup::new(&self.hasher, chunk), count)
+        let hasher = &self.shared.work.hasher;
+        self.long_chunks.add(hasher, &Lookup::new(hasher, chunk), count)
     }
 
     #[inline]
