@@ -18,7 +18,8 @@
 //! Most text matches no rule, so a table says for each byte how much can be
 //! concluded from it alone; [`Leads::plain_length`] skips whole runs with it.
 //! Cost: one load for a byte that starts no rule, else one for each byte of the
-//! longest rule prefix. Compiling 225,000 rules takes some tens of milliseconds.
+//! longest rule prefix, 1,000 at most: the reference follows rules of any length,
+//! so that a file made for it takes quadratic time. Compiling 225,000 rules takes some tens of milliseconds.
 
 mod compile;
 
@@ -32,9 +33,12 @@ use crate::text::decode_char;
 /// The reference looks at no more than this many matches of one text, and
 /// compiles no rules that could have as many.
 const MATCH_LIMIT: usize = 32;
+/// The longest source in bytes. In a strange file the trie may go round in circles: what is looked up is
+/// therefore never longer, and no longer rules are compiled.
+const SOURCE_LIMIT: usize = 1000;
 /// Rules whose sources are longer, or which are found after more steps, are taken for endless. The largest
 /// built-in set has 226,684 rules of up to 16 bytes.
-const WALK_LIMITS: WalkLimits = WalkLimits { depth: 1000, steps: 1_000_000 };
+const WALK_LIMITS: WalkLimits = WalkLimits { depth: SOURCE_LIMIT, steps: 1_000_000 };
 /// So are rules with more text: a small file can hold many rules that share all they have.
 const TEXT_LIMIT: usize = 1 << 26;
 /// A trie is a whole number of blocks of 256 units.
@@ -184,7 +188,7 @@ impl Charsmap {
         if !self.leads.may_match(text) {
             return None;
         }
-        let (length, value) = self.trie.longest_prefix(text, MATCH_LIMIT)?;
+        let (length, value) = self.trie.longest_prefix(&text[..text.len().min(SOURCE_LIMIT)], MATCH_LIMIT)?;
         let target = self.pool.get(value..)?;
         let end = target.iter().position(|&byte| byte == 0)?;
         Some((length, &target[..end]))

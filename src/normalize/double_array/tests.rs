@@ -240,7 +240,7 @@ fn tangle(states: u32, has_leaf: bool) -> DoubleArray {
     units[0] = 256 << 10;
     for state in 1..=states {
         for label in 1..=255 {
-            let (cell, next) = (256 * state | label, 256 * (state + 1));
+            let (cell, next) = ((256 * state) | label, 256 * (state + 1));
             let leaf = if has_leaf && state == states { LEAF_FLAG } else { 0 };
             units[cell as usize] = label | (cell ^ next) << 10 | leaf;
         }
