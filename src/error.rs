@@ -286,6 +286,14 @@ pub enum EncodeError {
         /// How many.
         size: usize,
     },
+    /// The text has too many segmentations to list them or to draw from them.
+    #[error(
+        "{bytes} bytes of normalized text have too many pieces in them to search all segmentations; cut the text in parts"
+    )]
+    TooLong {
+        /// The length of the normalized text in bytes.
+        bytes: usize,
+    },
     /// A smoothing parameter or probability that is none.
     #[error("alpha: {alpha} is no finite number of 0 or more")]
     Alpha {

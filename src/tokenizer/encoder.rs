@@ -181,7 +181,8 @@ impl<'t> Encoder<'t> {
     /// scores. For a `size` of 1, as for an empty text, the score is 0, as in the reference.
     ///
     /// # Errors
-    /// The model is no unigram model, or `size` is above 512.
+    /// The model is no unigram model, `size` is above 512, or the text has more than some eight million pieces
+    /// in it, wherever they begin, which takes a megabyte or more of usual text.
     pub fn nbest(&mut self, text: impl AsRef<[u8]>, size: usize) -> Result<Vec<(Vec<PieceId>, f32)>, EncodeError> {
         let mut found = Vec::new();
         self.for_each_nbest(text.as_ref(), size, |score, tokens| {
@@ -194,7 +195,7 @@ impl<'t> Encoder<'t> {
     /// [`nbest`](Encoder::nbest).
     ///
     /// # Errors
-    /// The model is no unigram model, or `size` is above 512.
+    /// As [`nbest`](Encoder::nbest).
     pub fn for_each_nbest<T: AsRef<[u8]> + ?Sized>(
         &mut self,
         text: &T,
@@ -204,7 +205,7 @@ impl<'t> Encoder<'t> {
         let Segmenter::Unigram(unigram) = &self.pipeline.segmenter else { return Err(EncodeError::NoNbest) };
         check_size(size)?;
         self.trace(text.as_ref());
-        for (ids, score) in unigram.best(&self.scratch.normalized, size) {
+        for (ids, score) in unigram.best(&self.scratch.normalized, size)? {
             self.scratch.raw = ids;
             self.locate();
             visit(score, self.show(text.as_ref()));
@@ -215,7 +216,8 @@ impl<'t> Encoder<'t> {
     /// The tokens of a segmentation that is drawn at random.
     ///
     /// # Errors
-    /// The model is a word or char model, or an option is out of range.
+    /// The model is a word or char model, an option is out of range, or the text is too long for a unigram
+    /// model, as in [`nbest`](Encoder::nbest).
     pub fn sample<'e, T: AsRef<[u8]> + ?Sized>(
         &'e mut self,
         text: &'e T,
@@ -235,10 +237,10 @@ impl<'t> Encoder<'t> {
             (Segmenter::Bpe(bpe), _) => {
                 bpe.sample(normalized, || rng.0.unit() < f64::from(alpha), &mut segment.bpe, raw);
             }
-            (Segmenter::Unigram(unigram), None) => unigram.sample(normalized, alpha, &mut rng.0, raw),
+            (Segmenter::Unigram(unigram), None) => unigram.sample(normalized, alpha, &mut rng.0, raw)?,
             (Segmenter::Unigram(unigram), Some(0 | 1)) => unigram.segment(normalized, &mut segment.unigram, raw),
             (Segmenter::Unigram(unigram), Some(size)) => {
-                *raw = draw_one(unigram.best(normalized, size), alpha, rng);
+                *raw = draw_one(unigram.best(normalized, size)?, alpha, rng);
             }
             _ => return Err(EncodeError::NoSampling),
         }
@@ -292,7 +294,8 @@ impl<'t> Encoder<'t> {
         if id == self.tokenizer.unknown {
             return self.pipeline.segmenter.unknown_length(rest);
         }
-        self.tokenizer.model.table().text(id.index()).len()
+        let length = self.tokenizer.model.table().text(id.index()).len();
+        self.pipeline.segmenter.piece_length(length, rest)
     }
 
     /// Makes tokens of the raw ids, which are those of the normalized text.

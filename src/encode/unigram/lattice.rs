@@ -4,12 +4,19 @@
 //! Places are characters, not bytes. The order of nodes decides between equal sums, so it is the reference's:
 //! by the place where they begin, then by length, the unknown character last.
 //!
+//! A lattice of a long text, or of a text with very many pieces at each place, would fill the memory: one of
+//! more than [`NODE_LIMIT`] nodes is refused.
+//!
 //! Here a user-defined symbol scores by its characters, where the search for the single best segmentation
 //! counts bytes: the reference differs from itself in this, and so do we.
 
 use super::{Unigram, symbol_score};
+use crate::error::EncodeError;
 use crate::piece::PieceId;
 use crate::text::char_length;
+
+/// The most nodes of a lattice; they and what is computed for them take half a gigabyte.
+pub(super) const NODE_LIMIT: usize = 1 << 23;
 
 /// The node before the line and the one behind it.
 pub(super) const START: usize = 0;
@@ -38,7 +45,9 @@ pub(super) struct Lattice {
 }
 
 impl Lattice {
-    pub(super) fn new(unigram: &Unigram, text: &[u8]) -> Lattice {
+    /// # Errors
+    /// There are too many nodes.
+    pub(super) fn new(unigram: &Unigram, text: &[u8]) -> Result<Lattice, EncodeError> {
         let mut places = vec![0];
         while let Some(rest) = text.get(places[places.len() - 1]..).filter(|rest| !rest.is_empty()) {
             places.push(text.len() - rest.len() + char_length(rest));
@@ -54,10 +63,13 @@ impl Lattice {
         for begin in 0..length {
             lattice.begins.push(lattice.nodes.len());
             lattice.add_nodes(unigram, text, &places, begin);
+            if lattice.nodes.len() > NODE_LIMIT {
+                return Err(EncodeError::TooLong { bytes: text.len() });
+            }
         }
         lattice.begins.push(lattice.nodes.len());
         lattice.sort_by_end();
-        lattice
+        Ok(lattice)
     }
 
     /// Adds the nodes that begin at character `begin`.
