@@ -65,7 +65,7 @@ fn shared(input: &mut Unstructured<'_>) -> Result<Vec<u32>> {
     units[0] = inner(0, BLOCK, 0, false);
     for state in 1..=states {
         for label in 1..=u8::MAX {
-            let cell = state * BLOCK ^ usize::from(label);
+            let cell = (state * BLOCK) ^ usize::from(label);
             units[cell] = inner(cell, (state + 1) * BLOCK, label, state == states);
         }
     }
@@ -78,7 +78,7 @@ fn units(input: &mut Unstructured<'_>) -> Result<Vec<u32>> {
     let mut units = vec![VALUE; blocks * BLOCK];
     units[0] = inner(0, (blocks - 1) * BLOCK + 1, 0, false);
     for _ in 0..input.int_in_range(0..=60)? {
-        change(input, &mut units, &mut Vec::new())?;
+        change(input, &mut units, &mut [])?;
     }
     Ok(units)
 }
@@ -98,7 +98,7 @@ fn pool(input: &mut Unstructured<'_>) -> Result<Vec<u8>> {
 }
 
 /// Changes one unit or one byte of the pool.
-fn change(input: &mut Unstructured<'_>, units: &mut [u32], pool: &mut Vec<u8>) -> Result<()> {
+fn change(input: &mut Unstructured<'_>, units: &mut [u32], pool: &mut [u8]) -> Result<()> {
     let cell = input.choose_index(units.len())?;
     let label = u8::try_from(cell & 0xFF).unwrap_or(0);
     units[cell] = match input.int_in_range(0..=8)? {

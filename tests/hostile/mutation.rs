@@ -16,16 +16,20 @@ const BYTE: i32 = 6;
 pub fn case(input: &mut Unstructured<'_>) -> Result<(Vec<u8>, Vec<Vec<u8>>, u64)> {
     let seed = input.arbitrary::<u16>()?;
     let choice = usize::from(input.arbitrary::<u8>()?);
-    let mut model = seeds::parts(choice);
-    let text = text(input, &model)?;
-    let file = mutate(input, &mut model)?;
-    let mut texts = vec![text];
-    texts.push(self::text(input, &model)?);
+    let (file, texts) = mutation(input, &mut seeds::parts(choice))?;
     Ok((file, texts, u64::from(seed)))
 }
 
+/// The file of `model` after some changes, and texts: of its pieces as they were, and as they are.
+pub fn mutation(input: &mut Unstructured<'_>, model: &mut ModelFile) -> Result<(Vec<u8>, Vec<Vec<u8>>)> {
+    let before = text(input, model)?;
+    let file = mutate(input, model)?;
+    let after = text(input, model)?;
+    Ok((file, vec![before, after]))
+}
+
 /// Changes `model` in some ways and gives its file.
-pub fn mutate(input: &mut Unstructured<'_>, model: &mut ModelFile) -> Result<Vec<u8>> {
+fn mutate(input: &mut Unstructured<'_>, model: &mut ModelFile) -> Result<Vec<u8>> {
     for _ in 0..input.int_in_range(1..=5)? {
         match input.int_in_range(0..=11)? {
             0..=3 => change_piece(input, model)?,
@@ -47,7 +51,7 @@ pub fn mutate(input: &mut Unstructured<'_>, model: &mut ModelFile) -> Result<Vec
 }
 
 /// A text: any bytes, pieces of the model side by side, or one of them many times.
-pub fn text(input: &mut Unstructured<'_>, model: &ModelFile) -> Result<Vec<u8>> {
+fn text(input: &mut Unstructured<'_>, model: &ModelFile) -> Result<Vec<u8>> {
     let mut text = Vec::new();
     match input.int_in_range(0..=3)? {
         0 => text.extend(input.bytes(input.len().min(60))?),

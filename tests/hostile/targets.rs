@@ -15,10 +15,10 @@
 //! | `corpus.rs` | training on anything |
 
 mod charsmap;
-mod checks;
+pub mod checks;
 mod corpus;
-mod mutation;
-mod seeds;
+pub mod mutation;
+pub mod seeds;
 
 use arbitrary::Unstructured;
 use spiece::{Model, TextNormalizer};
@@ -38,9 +38,23 @@ pub const ALL: &[Target] = &[
     ("rules", rules),
 ];
 
-/// The bytes are a model file. What loads is saved and loaded again, and runs.
+/// The bytes are a model file. What loads is saved and loaded again, and runs, on texts of its own pieces too.
 pub fn model_bytes(data: &[u8]) {
-    exercise(data, &["", "Hello \u{2581}world 12", "\u{ff21}\u{1f600}\0\u{e9}"].map(str::as_bytes), 7);
+    let Ok(model) = Model::from_bytes(data) else { return };
+    let some: Vec<Vec<u8>> = model.pieces().step_by(model.len() / 20 + 1).map(|piece| piece.text.to_vec()).collect();
+    let last = some.last().cloned().unwrap_or_default();
+    let texts: [&[u8]; 6] = [
+        b"",
+        "Hello \u{2581}world  12 \u{ff21}\u{1f600}\0\u{e9}".as_bytes(),
+        b"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaabcabcabc",
+        b"a\xe3\x81\x82ab\xe3\x81\xf0\x9f\x98\x80a\xf0\x9f\xff",
+        &some.concat(),
+        &last.repeat(600 / last.len().max(1)),
+    ];
+    // Each number takes other sizes of n-best lists and other ways to sample.
+    for seed in [0, 9, 17, 65] {
+        exercise(data, &texts, seed);
+    }
 }
 
 /// The bytes say how a real model is changed and what text it then gets.
