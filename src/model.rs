@@ -68,9 +68,7 @@ impl Model {
     /// # Errors
     /// What the reference refuses to load is refused, with the piece and the rule that it breaks.
     pub fn from_bytes(bytes: &[u8]) -> Result<Model, ModelError> {
-        let format = |problem: &str| ModelError::Format { problem: problem.to_owned() };
-        let wire::Parts { mut pieces, trainer_spec, normalizer_spec, denormalizer_spec } =
-            wire::read(bytes).map_err(format)?;
+        let wire::Parts { mut pieces, trainer_spec, normalizer_spec, denormalizer_spec } = wire::read(bytes)?;
         let specs = proto::ModelProto {
             trainer_spec: proto::decode_spec(trainer_spec)?,
             normalizer_spec: proto::decode_spec(normalizer_spec)?,

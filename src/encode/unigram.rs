@@ -43,6 +43,8 @@ pub(crate) struct Unigram {
     is_symbol: Vec<bool>,
     unknown: PieceId,
     unknown_score: f32,
+    /// Whether a piece ends inside of a character, as none does in a model that was trained.
+    has_half_chars: bool,
 }
 
 /// The best way to get to a place.
@@ -78,7 +80,21 @@ impl Unigram {
             is_symbol: if is_symbol.contains(&true) { is_symbol } else { Vec::new() },
             unknown: vocabulary.unknown(),
             unknown_score: lowest - UNKNOWN_PENALTY,
+            has_half_chars: keys.iter().any(|(text, _)| std::str::from_utf8(text).is_err()),
         }
+    }
+
+    /// How much of `rest` a piece of `length` bytes at its start stands for: whole characters.
+    #[inline]
+    pub(crate) fn whole_length(&self, length: usize, rest: &[u8]) -> usize {
+        if !self.has_half_chars {
+            return length;
+        }
+        let mut whole = 0;
+        while whole < length.min(rest.len()) {
+            whole += char_length(&rest[whole..]);
+        }
+        whole
     }
 
     /// The score of a piece, found at a place where it is `length` long.

@@ -195,8 +195,7 @@ impl<'t> Encoder<'t> {
     /// [`nbest`](Encoder::nbest).
     ///
     /// # Errors
-    /// The model is no unigram model, `size` is above 512, or the text has too many candidate pieces (not below a
-    /// million characters in the models that people use).
+    /// As [`nbest`](Encoder::nbest).
     pub fn for_each_nbest<T: AsRef<[u8]> + ?Sized>(
         &mut self,
         text: &T,
@@ -295,7 +294,8 @@ impl<'t> Encoder<'t> {
         if id == self.tokenizer.unknown {
             return self.pipeline.segmenter.unknown_length(rest);
         }
-        self.tokenizer.model.table().text(id.index()).len()
+        let length = self.tokenizer.model.table().text(id.index()).len();
+        self.pipeline.segmenter.piece_length(length, rest)
     }
 
     /// Makes tokens of the raw ids, which are those of the normalized text.

@@ -186,9 +186,10 @@ fn counts(runs: &[Run]) -> Counts<'_> {
     Counts { runs, current: 0..0, count: 0 }
 }
 
-/// What stands in the slot of each character, by code point.
+/// What stands in the slot of each character, by code point, as far as there are symbols.
 fn slots_of_characters(symbols: &Symbols) -> Vec<u32> {
-    let mut slot_of = vec![WORD_START; 0x11_0000];
+    let highest = symbols.characters().map(|(c, _)| c as usize).max();
+    let mut slot_of = vec![WORD_START; highest.map_or(0, |highest| highest + 1)];
     for (c, symbol) in symbols.characters() {
         slot_of[c as usize] = symbol.0;
     }
@@ -227,7 +228,10 @@ fn fill(words: Vec<TextCounts>, slot_of: &[u32], mut rooms: SeededMap<u64, &mut 
             *room = rest;
             // Words are cut from valid text.
             let chars = std::str::from_utf8(text).unwrap_or_default().chars();
-            word[1..].iter_mut().zip(chars).for_each(|(slot, c)| *slot = slot_of[c as usize]);
+            word[1..]
+                .iter_mut()
+                .zip(chars)
+                .for_each(|(slot, c)| *slot = slot_of.get(c as usize).copied().unwrap_or(WORD_START));
         });
     }
 }

@@ -22,7 +22,7 @@ pub(super) const START: usize = 0;
 pub(super) const END: usize = 1;
 
 /// The most nodes: 370 MB of them, or about two million characters of ordinary text.
-const MOST_NODES: usize = 1 << 23;
+pub(super) const MOST_NODES: usize = 1 << 23;
 /// The most pairs of a node and one that ends where it begins: some tenths of a second.
 const MOST_PAIRS: usize = 1 << 28;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::lattice::Lattice;
+use super::lattice::{Lattice, MOST_NODES};
 use super::{Unigram, UnigramScratch, sample};
 use crate::encode::vocabulary::Vocabulary;
 use crate::error::EncodeError;
@@ -149,4 +149,17 @@ fn texts_with_too_many_candidates_are_refused() {
     assert!(unigram.sample(&[b'a'; 3000], 0.1, &mut rng, &mut ids).is_ok());
     let refused = unigram.sample(&[b'a'; 9000], 0.1, &mut rng, &mut ids);
     assert!(matches!(refused, Err(EncodeError::TooManyCandidates { .. })));
+}
+
+#[test]
+fn texts_that_are_too_long_are_refused() {
+    let model = model("unigram_bytes.model");
+    let vocabulary = Vocabulary::new(&model, true);
+    let unigram = Unigram::new(&vocabulary);
+    let text = "a".repeat(MOST_NODES + 1);
+    let too_long = Err(EncodeError::TooManyCandidates { limit: MOST_NODES });
+    assert_eq!(unigram.best(text.as_bytes(), 2), too_long);
+    let drawn = unigram.sample(text.as_bytes(), 0.1, &mut SplitMix64::new(1), &mut Vec::new());
+    assert_eq!(drawn.map(|()| Vec::new()), too_long);
+    assert!(unigram.best(text.as_bytes(), 1).is_ok(), "the one best needs no lattice");
 }
