@@ -82,4 +82,14 @@ impl Segmenter {
             _ => char_length(rest),
         }
     }
+
+    /// How much of `rest` a piece of `length` bytes at its start stands for: more than itself if it ends
+    /// inside of a character, which all ways through a unigram model take whole.
+    #[inline]
+    pub(crate) fn piece_length(&self, length: usize, rest: &[u8]) -> usize {
+        match self {
+            Segmenter::Unigram(unigram) => unigram.whole_length(length, rest),
+            _ => length,
+        }
+    }
 }

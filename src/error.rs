@@ -79,7 +79,7 @@ pub enum TrainError {
     #[error("input: no file is given; name one or more, or - for standard input")]
     NoInput,
     /// A file could not be read.
-    #[error("cannot read {}: {source}; check its name and permissions", path.display())]
+    #[error("cannot read {}: {source}; {}", path.display(), reading_remedy(source))]
     Read {
         /// The file.
         path: PathBuf,
@@ -164,6 +164,11 @@ pub enum TrainError {
         /// What there are too many of.
         what: &'static str,
     },
+    /// The files have fewer sentences than when the sample was drawn from them.
+    #[error(
+        "input: a file has become shorter while it was read; train on a copy that nobody changes, or on standard input"
+    )]
+    InputChanged,
     /// The observer stopped the run.
     #[error("stopped; no file was changed")]
     Cancelled,
@@ -197,7 +202,7 @@ fn place(path: Option<&std::path::Path>, line: u64) -> String {
 #[non_exhaustive]
 pub enum ModelError {
     /// The file could not be read.
-    #[error("cannot read {}: {source}; check its name and permissions", path.display())]
+    #[error("cannot read {}: {source}; {}", path.display(), reading_remedy(source))]
     Read {
         /// The file.
         path: PathBuf,
@@ -286,6 +291,12 @@ pub enum EncodeError {
         /// How many.
         size: usize,
     },
+    /// A text has so many overlapping pieces that listing or sampling segmentations would take too much.
+    #[error("the text has more than {limit} candidate pieces or pairs of them; split it into shorter texts")]
+    TooManyCandidates {
+        /// The most that are taken.
+        limit: usize,
+    },
     /// A smoothing parameter or probability that is none.
     #[error("alpha: {alpha} is no finite number of 0 or more")]
     Alpha {
@@ -302,6 +313,15 @@ pub struct WriteError {
     pub path: PathBuf,
     /// Why.
     pub source: io::Error,
+}
+
+fn reading_remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof => {
+            "it is damaged, cut off, or not of the kind that its name says"
+        }
+        _ => "check its name and permissions",
+    }
 }
 
 fn remedy(error: &io::Error) -> &'static str {

@@ -18,7 +18,7 @@ use prost::Message;
 
 use crate::error::{ModelError, WriteError};
 use crate::normalize::charsmap::Charsmap;
-use crate::output::PendingFile;
+use crate::output::write_files;
 use crate::piece::{PieceId, PieceKind, PieceTable};
 use crate::text::lossy_string;
 
@@ -72,9 +72,7 @@ impl Model {
     }
 
     fn from_file(file: Vec<u8>) -> Result<Model, ModelError> {
-        let format = |problem: &str| ModelError::Format { problem: problem.to_owned() };
-        let wire::Parts { mut pieces, trainer_spec, normalizer_spec, denormalizer_spec } =
-            wire::read(&file).map_err(format)?;
+        let wire::Parts { mut pieces, trainer_spec, normalizer_spec, denormalizer_spec } = wire::read(&file)?;
         let specs = proto::ModelProto {
             trainer_spec: proto::decode_spec(trainer_spec)?,
             normalizer_spec: proto::decode_spec(normalizer_spec)?,
@@ -120,7 +118,7 @@ impl Model {
     /// # Errors
     /// The file system refuses; the file is then as it was.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), WriteError> {
-        PendingFile::create(path.as_ref(), &self.to_bytes())?.commit()
+        write_files(&[(path.as_ref(), &self.to_bytes())])
     }
 
     /// Number of pieces.

@@ -2,69 +2,99 @@
 //!
 //! The bytes go to a temporary file beside the target and are flushed to the disk; then the file is renamed
 //! over the target, in one step as others see it. Until then, and if anything fails, the target is as it
-//! was. A symbolic link is followed, so that it goes on pointing where it did.
+//! was. A run that is killed leaves its temporary files, under names that say what they are; the next run on
+//! the same target removes them, and finishes what a set of files lacks ([`temporary`], [`set`]).
+//!
+//! A pipe or a device is no file that could be replaced; it is written to ([`target`]).
 
-use std::fs;
+mod set;
+mod target;
+mod temporary;
+
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
-
+use self::target::Target;
+use self::temporary::Temporary;
 use crate::error::WriteError;
 
-/// Writes several files so that all are new or, if anything fails before the last step, none is.
+/// Writes several files that belong together so that all are new or, if anything fails before the last step,
+/// none is. Of processes that write to the same files at the same time, one goes after the other: the files are
+/// then those of one process. The first file changes last; if the process is killed between the changes, the
+/// next call for these files (or [`check_writable`]) completes them.
 ///
 /// # Errors
 /// The first file that could not be written. What stood there before is still there.
 pub fn write_files(files: &[(&Path, &[u8])]) -> Result<(), WriteError> {
-    let pending: Result<Vec<PendingFile>, WriteError> =
-        files.iter().map(|(path, bytes)| PendingFile::create(path, bytes)).collect();
-    pending?.into_iter().try_for_each(PendingFile::commit)
+    let targets = targets(files.iter().map(|(path, _)| *path))?;
+    let (mut set, mut paths) = (Vec::new(), Vec::new());
+    for ((path, bytes), target) in files.iter().zip(&targets) {
+        if let Target::File(target) = target {
+            set.push(write_temporary(target, bytes).map_err(|source| failed(path, source))?);
+            paths.push((target, path));
+        }
+    }
+    for ((path, bytes), target) in files.iter().zip(&targets) {
+        if let Target::Stream(target) = target {
+            let written = open_stream(target).and_then(|mut stream| stream.write_all(bytes));
+            written.map_err(|source| failed(path, source))?;
+        }
+    }
+    set::replace_targets(set).map_err(|(target, source)| {
+        let path = paths.iter().find(|(known, _)| **known == target).map_or(target.as_path(), |(_, path)| path);
+        failed(path, source)
+    })
 }
 
-/// Tells whether a file could be written at `path`, without touching what is there.
+/// Tells whether files could be written at all of `paths`, without touching what is there; but what a killed run
+/// left half done is finished, and its temporary files are removed. For the paths of one [`write_files`].
 ///
 /// # Errors
 /// As writing would fail, but for a disk that is full by then.
-pub fn check_writable(path: &Path) -> Result<(), WriteError> {
-    PendingFile::create(path, b"").map(drop)
+pub fn check_writable(paths: &[&Path]) -> Result<(), WriteError> {
+    for (path, target) in paths.iter().zip(targets(paths.iter().copied())?) {
+        if let Target::File(target) = target {
+            Temporary::beside(&target).map_err(|source| failed(path, source))?;
+        }
+    }
+    Ok(())
 }
 
-/// A file that is written but not yet in its place. Dropping it leaves no trace.
-#[derive(Debug)]
-pub(crate) struct PendingFile {
-    file: NamedTempFile,
-    target: PathBuf,
-    /// The name that the caller gave the target.
-    path: PathBuf,
+/// What `paths` stand for, after what a killed run began to do there was finished.
+fn targets<'p>(paths: impl Iterator<Item = &'p Path> + Clone) -> Result<Vec<Target>, WriteError> {
+    let targets: Result<Vec<Target>, WriteError> =
+        paths.clone().map(|path| Target::of(path).map_err(|source| failed(path, source))).collect();
+    let targets = targets?;
+    let files: Vec<&Path> = targets
+        .iter()
+        .filter_map(|target| match target {
+            Target::File(path) => Some(path.as_path()),
+            Target::Stream(_) => None,
+        })
+        .collect();
+    let first = paths.into_iter().next().unwrap_or(Path::new(""));
+    set::finish_interrupted(&files).map_err(|source| failed(first, source))?;
+    Ok(targets)
 }
 
-impl PendingFile {
-    /// Writes `bytes` beside `path`.
-    pub(crate) fn create(path: &Path, bytes: &[u8]) -> Result<PendingFile, WriteError> {
-        let mut pending = PendingFile::begin(path)?;
-        let written = pending.file.write_all(bytes).and_then(|()| pending.file.as_file().sync_all());
-        written.map_err(|source| WriteError { path: path.to_owned(), source })?;
-        Ok(pending)
-    }
+fn write_temporary(target: &Path, bytes: &[u8]) -> io::Result<Temporary> {
+    let mut temporary = Temporary::beside(target)?;
+    temporary.file().write_all(bytes)?;
+    temporary.file().sync_all()?;
+    Ok(temporary)
+}
 
-    /// An empty file beside `path`.
-    fn begin(path: &Path) -> Result<PendingFile, WriteError> {
-        let failed = |source| WriteError { path: path.to_owned(), source };
-        let target = target_of(path).map_err(failed)?;
-        let file = temporary_file(&target).map_err(failed)?;
-        Ok(PendingFile { file, target, path: path.to_owned() })
-    }
+fn open_stream(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).open(path)
+}
 
-    /// Puts the file into its place.
-    pub(crate) fn commit(self) -> Result<(), WriteError> {
-        let PendingFile { file, target, path } = self;
-        file.persist(&target).map(drop).map_err(|error| WriteError { path, source: error.error })
-    }
+fn failed(path: &Path, source: io::Error) -> WriteError {
+    WriteError { path: path.to_owned(), source }
 }
 
 /// A file that is written bit by bit and takes its place at the end. Dropping it leaves no trace, and
-/// what stood in its place stays.
+/// what stood in its place stays. A pipe or a device gets the bytes as they come.
 ///
 /// ```
 /// use std::io::Write;
@@ -77,7 +107,15 @@ impl PendingFile {
 /// ```
 #[derive(Debug)]
 pub struct OutputFile {
-    pending: PendingFile,
+    destination: Destination,
+    /// The name that the caller gave the target.
+    path: PathBuf,
+}
+
+#[derive(Debug)]
+enum Destination {
+    File(Temporary),
+    Stream(File),
 }
 
 impl OutputFile {
@@ -86,7 +124,13 @@ impl OutputFile {
     /// # Errors
     /// The file system refuses.
     pub fn create(path: impl AsRef<Path>) -> Result<OutputFile, WriteError> {
-        PendingFile::begin(path.as_ref()).map(|pending| OutputFile { pending })
+        let path = path.as_ref();
+        let destination = Target::of(path).and_then(|target| match target {
+            Target::File(target) => Temporary::beside(&target).map(Destination::File),
+            Target::Stream(target) => open_stream(&target).map(Destination::Stream),
+        });
+        let destination = destination.map_err(|source| failed(path, source))?;
+        Ok(OutputFile { destination, path: path.to_owned() })
     }
 
     /// Puts the file into its place.
@@ -94,52 +138,35 @@ impl OutputFile {
     /// # Errors
     /// The file system refuses. What stood there before is still there.
     pub fn commit(self) -> Result<(), WriteError> {
-        let synced = self.pending.file.as_file().sync_all();
-        synced.map_err(|source| WriteError { path: self.pending.path.clone(), source })?;
-        self.pending.commit()
+        let committed = match self.destination {
+            Destination::Stream(_) => Ok(()),
+            Destination::File(mut temporary) => temporary.file().sync_all().and_then(|()| temporary.replace_target()),
+        };
+        committed.map_err(|source| failed(&self.path, source))
+    }
+
+    fn file(&mut self) -> &mut File {
+        match &mut self.destination {
+            Destination::File(temporary) => temporary.file(),
+            Destination::Stream(stream) => stream,
+        }
     }
 }
 
 impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.pending.file.write(bytes)
+        self.file().write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.pending.file.flush()
+        self.file().flush()
     }
-}
-
-/// The file that `path` stands for, which need not exist.
-fn target_of(path: &Path) -> io::Result<PathBuf> {
-    match fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-        Ok(metadata) if metadata.is_symlink() => match fs::canonicalize(path) {
-            Ok(target) if target.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-            result => result,
-        },
-        _ => Ok(path.to_owned()),
-    }
-}
-
-/// An empty file in the folder of `target`, with a name that tells what it is, and with the permissions
-/// that a new file gets.
-fn temporary_file(target: &Path) -> io::Result<NamedTempFile> {
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
-    let prefix = format!(".{name}.spiece-");
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(".tmp");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -147,34 +174,57 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         fs::write(&path, "old").unwrap();
-        let pending = PendingFile::create(&path, b"new").unwrap();
+        let mut output = OutputFile::create(&path).unwrap();
+        output.write_all(b"new").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"old");
-        drop(pending);
+        drop(output);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-        PendingFile::create(&path, b"new").unwrap().commit().unwrap();
+        write_files(&[(&path, b"new")]).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
     }
 
     #[test]
-    fn folders_are_refused() {
+    fn all_files_are_new_or_none() {
         let folder = tempfile::tempdir().unwrap();
-        let error = PendingFile::create(folder.path(), b"").unwrap_err();
+        let [model, vocab] = ["m.model", "m.vocab"].map(|name| folder.path().join(name));
+        fs::write(&model, "old").unwrap();
+        fs::create_dir(&vocab).unwrap();
+        let error = write_files(&[(&model, b"new"), (&vocab, b"new")]).unwrap_err();
+        assert_eq!(error.path, vocab);
         assert!(error.to_string().contains("a folder has that name"), "{error}");
+        assert_eq!(fs::read(&model).unwrap(), b"old");
         let missing = folder.path().join("none/file");
-        assert!(PendingFile::create(&missing, b"").unwrap_err().to_string().contains("make its folder"));
+        assert!(check_writable(&[&missing]).unwrap_err().to_string().contains("make its folder"));
+        fs::remove_dir(&vocab).unwrap();
+        write_files(&[(&model, b"new"), (&vocab, b"new")]).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 
     #[cfg(unix)]
     #[test]
     fn links_are_followed() {
-        use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let (real, link) = (folder.path().join("real"), folder.path().join("link"));
-        fs::write(&real, "old").unwrap();
-        std::os::unix::fs::symlink(&real, &link).unwrap();
-        PendingFile::create(&link, b"new").unwrap().commit().unwrap();
-        assert_eq!(fs::read(&real).unwrap(), b"new");
+        std::os::unix::fs::symlink("real", &link).unwrap();
+        for content in ["first", "second"] {
+            write_files(&[(&link, content.as_bytes())]).unwrap();
+            assert_eq!(fs::read_to_string(&real).unwrap(), content);
+            assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn devices_stay_what_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink("/dev/null", &link).unwrap();
+        write_files(&[(&link, b"bytes")]).unwrap();
+        check_writable(&[&link]).unwrap();
+        let mut output = OutputFile::create(&link).unwrap();
+        output.write_all(b"bytes").unwrap();
+        output.commit().unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-        assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o111, 0);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::hash::BuildHasher;
 
-use foldhash::fast::FixedState;
+use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
 /// The number of a piece in its model, from 0.
@@ -117,13 +117,13 @@ impl PieceTable {
 #[derive(Clone, Default)]
 pub(crate) struct PieceIndex {
     ids: HashTable<u32>,
-    hasher: FixedState,
+    hasher: RandomState,
 }
 
 impl PieceIndex {
     /// An index of the pieces with these ids. Of equal texts the first one counts.
     pub(crate) fn new(pieces: &PieceTable, ids: impl Iterator<Item = usize>) -> PieceIndex {
-        let mut index = PieceIndex { ids: HashTable::with_capacity(pieces.len()), hasher: FixedState::with_seed(0) };
+        let mut index = PieceIndex { ids: HashTable::with_capacity(pieces.len()), hasher: RandomState::default() };
         for id in ids {
             let text = pieces.text(id);
             if let (None, Ok(number)) = (index.get(pieces, text), u32::try_from(id)) {

@@ -11,6 +11,8 @@
 mod alphabet;
 mod assemble;
 mod batch;
+mod chunk_cache;
+mod compressed;
 mod corpus;
 mod counts;
 mod coverage_search;
@@ -20,6 +22,7 @@ mod meta;
 mod neighbours;
 mod observer;
 mod options;
+mod pair_map;
 mod pairs;
 mod prepare;
 mod queue;
@@ -28,7 +31,11 @@ mod sample;
 mod sequences;
 mod split;
 mod symbols;
+mod windows;
 mod words;
+mod work;
+#[cfg(test)]
+mod tests;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -55,6 +62,7 @@ use sequences::Sequences;
 use split::SplitRules;
 use symbols::Symbols;
 use words::{Counted, Counting};
+use work::Work;
 
 /// Trains models. Its options are checked and its normalization rules compiled when it is made.
 ///
@@ -74,6 +82,7 @@ pub struct Trainer {
     specs: NormalizerSpecs,
     pretokenizer: Option<Arc<Pretokenizer>>,
     allow_inconsistent_pretokenization: bool,
+    work: Work,
 }
 
 impl Trainer {
@@ -91,7 +100,8 @@ impl Trainer {
             return Err(TrainError::VocabularyTooSmall { vocab_size, meta_pieces: meta.len(), characters: 0 });
         }
         let specs = NormalizerSpecs::new(&options)?;
-        Ok(Trainer { options, meta, specs, pretokenizer: None, allow_inconsistent_pretokenization: false })
+        let work = Work::new(&options);
+        Ok(Trainer { options, meta, specs, pretokenizer: None, allow_inconsistent_pretokenization: false, work })
     }
 
     /// Has `pretokenizer` cut every normalized sentence into chunks; no piece crosses from one to the
@@ -155,7 +165,7 @@ impl Trainer {
         let mut reporter = Reporter::new(observer);
         let pool = self.thread_pool()?;
         // 1. Read, normalize, split, count.
-        let counted = self.count_words(corpus, &mut reporter, &pool)?;
+        let counted = self.count_words(corpus, &mut reporter)?;
         let mut summary = Summary { sentences: counted.sentences, ..Summary::default() };
         // 2. Choose the characters.
         reporter.start(Stage::Characters)?;
@@ -186,15 +196,9 @@ impl Trainer {
 
     fn thread_pool(&self) -> Result<rayon::ThreadPool, TrainError> {
         rayon::ThreadPoolBuilder::new()
-            .num_threads(self.threads())
+            .num_threads(self.work.threads)
             .build()
             .map_err(|error| TrainError::Threads { source: Box::new(error) })
-    }
-
-    /// Threads to use: as many as allowed and useful.
-    fn threads(&self) -> usize {
-        let available = std::thread::available_parallelism().map_or(1, usize::from);
-        usize::try_from(self.options.num_threads).unwrap_or(1).clamp(1, available)
     }
 
     fn preparation(&self) -> Preparation {
@@ -213,12 +217,7 @@ impl Trainer {
         }
     }
 
-    fn count_words(
-        &self,
-        corpus: Corpus<'_>,
-        reporter: &mut Reporter<'_>,
-        pool: &rayon::ThreadPool,
-    ) -> Result<Counted, TrainError> {
+    fn count_words(&self, corpus: Corpus<'_>, reporter: &mut Reporter<'_>) -> Result<Counted, TrainError> {
         let takes_first = self.options.input_sentence_size > 0 && !self.options.shuffle_input_sentence;
         // What a run on the first sentences does not reach may as well be missing.
         if !takes_first {
@@ -229,19 +228,18 @@ impl Trainer {
         reporter.start(Stage::Reading)?;
         reporter.expect_bytes(corpus.total_bytes());
         let mut batches = self.batches(corpus);
-        let parts = self.counting().count(|send| {
+        let mut counted = self.counting().count(|send| {
             while let Some(mut batch) = batches.next()? {
                 reporter.read(batch.bytes())?;
                 if let Some(selection) = &mut selection {
                     batch = selection.select(&batch, &mut filter)?;
                 }
                 if !send(batch) || selection.as_ref().is_some_and(Selection::is_complete) {
-                    break;
+                    return Ok(());
                 }
             }
-            Ok(())
+            selection.as_ref().map_or(Ok(()), Selection::check_found)
         })?;
-        let mut counted = pool.install(|| Counted::merge(parts))?;
         counted.sentences.add(&SentenceCounts { used: 0, ..filter.counts });
         if counted.sentences.used == 0 {
             return Err(TrainError::NoText);
@@ -250,13 +248,13 @@ impl Trainer {
     }
 
     fn counting(&self) -> Counting<'_> {
-        Counting::new(&self.options, self.preparation(), &self.meta, self.threads())
+        Counting::new(&self.options, self.preparation(), &self.meta, &self.work)
     }
 
     fn batches<'c>(&self, corpus: Corpus<'c>) -> Batches<'c> {
         // One byte more tells a line that is too long; a row has a count of some bytes besides.
         let line_limit = usize::try_from(self.options.max_sentence_length).unwrap_or(0) + 100;
-        Batches::new(corpus, line_limit)
+        Batches::new(corpus, line_limit, self.work.batch_bytes)
     }
 
     /// The corpus to count and, if only a part of its sentences is wanted, which.
@@ -343,8 +341,9 @@ impl Trainer {
         let wanted = self.room() - characters;
         let rules = SplitRules::new(&self.options);
         let symbols = Symbols::new(alphabet, &rules);
-        let sequences = Sequences::new(counted.words, &symbols)?;
+        let sequences = pool.install(|| Sequences::new(counted.words, &symbols, &self.work.hasher))?;
         reporter.expect_merges(wanted);
-        Merger::new(&rules, pool, symbols, sequences).run(wanted, &mut |merges| reporter.merged(merges))
+        let merger = Merger::new(&rules, pool, &self.work.hasher, symbols, sequences);
+        merger.run(wanted, &mut |merges| reporter.merged(merges))
     }
 }

@@ -104,7 +104,7 @@ fn files_and_outputs() {
 
 #[test]
 fn mistakes() {
-    let (bpe, word) = (model("golden/llama2.model"), model("run/word.model"));
+    let (bpe, word, unigram) = (model("golden/llama2.model"), model("run/word.model"), model("run/unigram.model"));
     let missing = "--model=no/such.model";
     let cases: &[(&[&str], i32, &str)] = &[
         (&["encode"], 2, "--model is missing"),
@@ -115,6 +115,16 @@ fn mistakes() {
         (&["encode", &bpe, "--output_format=nbest_id"], 2, "no unigram model"),
         (&["encode", &word, "--output_format=sample_id"], 2, "nothing to sample"),
         (&["encode", &bpe, "--num_threads=x"], 2, "--num_threads: \"x\""),
+        (&["encode", &bpe, "--num_threads=-1"], 2, "--num_threads: \"-1\""),
+        (&["decode", &bpe, "--num_threads=1000000"], 2, "1000000 is out of range; use 0 to 1024"),
+        (&["encode", &unigram, "--output_format=nbest_id", "--nbest_size=513"], 2, "ask for 512 at most"),
+        (
+            &["encode", &unigram, "--output_format=nbest_id", "--nbest_size=99999999999"],
+            2,
+            "not a number that it takes",
+        ),
+        (&["encode", &unigram, "--output_format=sample_id", "--nbest_size=2147483647"], 2, "ask for 512 at most"),
+        (&["encode", &unigram, "--output_format=sample_id", "--alpha=nan"], 2, "no finite number"),
         (&["encode", &bpe, "no/such.txt"], 1, "cannot read no/such.txt"),
         (&["encode", &bpe, "--no_such_flag"], 2, "no_such_flag"),
         (&["decode", &bpe, "--input_format=json"], 2, "\"json\" is not piece or id"),

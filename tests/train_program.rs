@@ -75,13 +75,20 @@ fn the_summary_says_what_happened() {
 
 #[test]
 fn failures_say_what_to_do_and_leave_nothing() {
-    let folder = folder_with(&[("in.txt", TEXT.as_bytes()), ("rows.tsv", b"word\t3\nbad row\n"), ("empty", b"")]);
+    let huge = "word\t4611686018427387904\n".repeat(2);
+    let folder = folder_with(&[
+        ("in.txt", TEXT.as_bytes()),
+        ("rows.tsv", b"word\t3\nbad row\n"),
+        ("huge.tsv", huge.as_bytes()),
+        ("empty", b""),
+    ]);
     std::fs::create_dir(folder.path().join("m3.model")).unwrap();
     let before = names_in(folder.path());
     let cases: &[(&[&str], i32, &[&str])] = &[
         (&["--input=none.txt", "--model_prefix=m"], 1, &["none.txt", "check its name"]),
         (&["--input=.", "--model_prefix=m"], 1, &["cannot read ."]),
         (&["--input=rows.tsv", "--input_format=tsv", "--model_prefix=m"], 1, &["rows.tsv, line 2", "one tab"]),
+        (&["--input=huge.tsv", "--input_format=tsv", "--model_prefix=m"], 1, &["too many characters"]),
         (&["--input=empty", "--model_prefix=m"], 1, &["no text"]),
         (
             &["--input=in.txt", "--model_prefix=m", "--vocab_size=20"],
@@ -104,6 +111,17 @@ fn failures_say_what_to_do_and_leave_nothing() {
         (&["--input=in.txt", "--model_prefix=m", "--model_type=unigram"], 2, &["bpe", "spm_train"]),
         (&["--input=in.txt", "--model_prefix=m", "--control_symbols=a,a"], 2, &["control_symbols", "once"]),
         (&["--input=in.txt", "--model_prefix=m", "--character_coverage=0.5"], 2, &["0.98 to 1"]),
+        (&["--input=in.txt", "--model_prefix=m", "--vocab_size=2147483647"], 1, &["too large", "pieces at most"]),
+        (&["--input=in.txt", "--model_prefix=m", "--vocab_size=2147483648"], 2, &["--vocab_size", "2147483648"]),
+        (&["--input=in.txt", "--model_prefix=m", "--vocab_size=-5"], 2, &["vocab_size: -5 is out of range"]),
+        (&["--input=in.txt", "--model_prefix=m", "--num_threads=0"], 2, &["num_threads: 0", "1 to 1024"]),
+        (&["--input=in.txt", "--model_prefix=m", "--num_threads=-1"], 2, &["num_threads: -1", "1 to 1024"]),
+        (&["--input=in.txt", "--model_prefix=m", "--num_threads=1000000"], 2, &["1000000", "1 to 1024"]),
+        (&["--input=in.txt", "--model_prefix=m", "--max_sentence_length=2147483647"], 2, &["10 to 1073741824"]),
+        (&["--input=in.txt", "--model_prefix=m", "--max_sentencepiece_length=513"], 2, &["1 to 512"]),
+        (&["--input=in.txt", "--model_prefix=m", "--input_sentence_size=-1"], 2, &["input_sentence_size", "-1"]),
+        (&["--input=in.txt", "--model_prefix=m", "--input_sentence_size=18446744073709551616"], 2, &["0 or more"]),
+        (&["--input=in.txt", "--model_prefix=m", "--seed_sentencepiece_size=1e99"], 2, &["seed_sentencepiece_size"]),
     ];
     for (arguments, status, parts) in cases {
         let output = train(folder.path(), arguments);
@@ -113,6 +131,23 @@ fn failures_say_what_to_do_and_leave_nothing() {
             assert!(said.contains(part), "{arguments:?}: {part:?} is missing in:\n{said}");
         }
         assert_eq!(names_in(folder.path()), before, "{arguments:?}");
+    }
+}
+
+#[test]
+fn the_largest_sizes_work() {
+    let folder = folder_with(&[("in.txt", TEXT.as_bytes())]);
+    let cases: &[&[&str]] = &[
+        &["--vocab_size=2147483647", "--nohard_vocab_limit"],
+        &["--max_sentence_length=1073741824"],
+        &["--input_sentence_size=18446744073709551615"],
+        &["--input_sentence_size=18446744073709551615", "--noshuffle_input_sentence"],
+        &["--seed_sentencepiece_size=2147483647", "--self_test_sample_size=2147483647"],
+        &["--num_threads=1024", "--max_sentencepiece_length=512"],
+    ];
+    for arguments in cases {
+        let output = train(folder.path(), &[&["--input=in.txt", "--model_prefix=m"], *arguments].concat());
+        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
     }
 }
 

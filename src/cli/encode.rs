@@ -72,13 +72,17 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
     }
     stream.run(worker, |encoder, number, line, out| {
         let encoder = encoder.as_mut().map_err(|error| Failure::from(error.clone()))?;
+        // The options are right, so it is the line that is not.
+        let failed = |problem: EncodeError| Failure::Error(format!("line {number}: {problem}"));
         match (choice, format) {
             (Choice::Best, Format::Id) => write_ids(encoder.encode(line), out),
             (Choice::Best, _) => write(format, &encoder.tokens(line), out),
-            (Choice::Nbest(size), _) => encoder.for_each_nbest(line, size, |_, tokens| write(format, &tokens, out))?,
+            (Choice::Nbest(size), _) => {
+                encoder.for_each_nbest(line, size, |_, tokens| write(format, &tokens, out)).map_err(failed)?;
+            }
             (Choice::Sample(options, seed), _) => {
                 let mut rng = Rng::with_seed(seed ^ number.wrapping_mul(LINE_SEED));
-                write(format, &encoder.sample(line, &options, &mut rng)?, out);
+                write(format, &encoder.sample(line, &options, &mut rng).map_err(failed)?, out);
             }
         }
         Ok(())

@@ -36,7 +36,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
     };
     let model = Model::open(path)?;
     let text = if format == "vocab" { model.to_vocab(true) } else { symbols(&model) };
-    match given("output").filter(|path| *path != "-") {
+    match given("output").filter(|path| !io::is_standard_output(path)) {
         Some(path) => Ok(spiece::write_files(&[(path.as_ref(), &text)])?),
         None => io::write_to_standard_output(&text),
     }

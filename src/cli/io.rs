@@ -68,8 +68,17 @@ impl From<EncodeError> for Failure {
 
 impl From<WriteError> for Failure {
     fn from(error: WriteError) -> Failure {
+        if error.source.kind() == io::ErrorKind::BrokenPipe {
+            return Failure::ClosedPipe;
+        }
         Failure::Error(error.to_string())
     }
+}
+
+/// Whether an output of this name is standard output. The device is not opened anew: that would write from the
+/// start of a file to which output was redirected.
+pub(crate) fn is_standard_output(name: &str) -> bool {
+    matches!(name, "-" | "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1")
 }
 
 /// Standard output, buffered.

@@ -103,7 +103,7 @@ fn decompile(matches: &ArgMatches) -> Result<(), Failure> {
         lines.push_str(&line.replace(['\u{8}', '\u{b}', '\u{c}', '\n', '\r'], " "));
         lines.push('\n');
     }
-    match given("output").filter(|path| *path != "-") {
+    match given("output").filter(|path| !io::is_standard_output(path)) {
         Some(path) => {
             let mut file = OutputFile::create(path)?;
             let written = std::io::Write::write_all(&mut file, lines.as_bytes());

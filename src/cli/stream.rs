@@ -20,6 +20,9 @@ const BLOCK_BYTES: usize = 1 << 18;
 /// Blocks of a round, for each thread.
 const BLOCKS_PER_THREAD: usize = 2;
 
+/// The most threads that can be asked for, as in training.
+const MOST_THREADS: usize = 1024;
+
 /// Lines of the input, without their newlines.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
@@ -68,6 +71,15 @@ pub(crate) fn with_stream_flags(command: Command) -> Command {
     args::with_common_flags(command)
 }
 
+/// Threads to use: as many as are asked for; 0 is one for each core.
+fn number_of_threads(asked: usize) -> Result<usize, Failure> {
+    match asked {
+        0 => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
+        1..=MOST_THREADS => Ok(asked),
+        _ => Err(Failure::Usage(format!("--num_threads: {asked} is out of range; use 0 to {MOST_THREADS}"))),
+    }
+}
+
 /// Where lines come from and where results go.
 pub(crate) struct Stream {
     files: Vec<PathBuf>,
@@ -80,11 +92,11 @@ impl Stream {
     pub(crate) fn new(matches: &ArgMatches) -> Result<Stream, Failure> {
         let given = |name| args::given(matches, name).filter(|value| !value.is_empty());
         let files = matches.get_many::<PathBuf>("files").map(|files| files.cloned().collect()).unwrap_or_default();
-        let threads = args::number(matches, "num_threads")?;
+        let threads = number_of_threads(args::number(matches, "num_threads")?)?;
         Ok(Stream {
             files: given("input").map_or(files, |file| vec![PathBuf::from(file)]),
-            output: given("output").filter(|name| *name != "-").map(PathBuf::from),
-            threads: if threads == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { threads },
+            output: given("output").filter(|name| !io::is_standard_output(name)).map(PathBuf::from),
+            threads,
             talk: args::talk(matches),
         })
     }

@@ -60,8 +60,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
     let mut progress = Progress::new(&talk, stop);
     let trainer = Trainer::new(options)?;
     let [model_path, vocab_path] = output_paths(&trainer.options().model_prefix);
-    spiece::check_writable(&model_path)?;
-    spiece::check_writable(&vocab_path)?;
+    spiece::check_writable(&[&model_path, &vocab_path])?;
     let corpus = Corpus::files(&trainer.options().input);
     let trained = trainer.train_observed(corpus, &mut progress);
     progress.finish();

@@ -21,6 +21,7 @@ mod tests;
 
 use self::lattice::Lattice;
 use crate::encode::vocabulary::Vocabulary;
+use crate::error::EncodeError;
 use crate::normalize::double_array::DoubleArray;
 use crate::piece::{PieceId, PieceKind};
 use crate::rng::SplitMix64;
@@ -42,6 +43,8 @@ pub(crate) struct Unigram {
     is_symbol: Vec<bool>,
     unknown: PieceId,
     unknown_score: f32,
+    /// Whether a piece ends inside of a character, as none does in a model that was trained.
+    has_half_chars: bool,
 }
 
 /// The best way to get to a place.
@@ -77,7 +80,21 @@ impl Unigram {
             is_symbol: if is_symbol.contains(&true) { is_symbol } else { Vec::new() },
             unknown: vocabulary.unknown(),
             unknown_score: lowest - UNKNOWN_PENALTY,
+            has_half_chars: keys.iter().any(|(text, _)| std::str::from_utf8(text).is_err()),
         }
+    }
+
+    /// How much of `rest` a piece of `length` bytes at its start stands for: whole characters.
+    #[inline]
+    pub(crate) fn whole_length(&self, length: usize, rest: &[u8]) -> usize {
+        if !self.has_half_chars {
+            return length;
+        }
+        let mut whole = 0;
+        while whole < length.min(rest.len()) {
+            whole += char_length(&rest[whole..]);
+        }
+        whole
     }
 
     /// The score of a piece, found at a place where it is `length` long.
@@ -111,21 +128,34 @@ impl Unigram {
     }
 
     /// The `size` best segmentations of `text` and their scores, best first.
-    pub(crate) fn best(&self, text: &[u8], size: usize) -> Vec<(Vec<PieceId>, f32)> {
+    ///
+    /// # Errors
+    /// The text has too many candidate pieces.
+    pub(crate) fn best(&self, text: &[u8], size: usize) -> Result<Vec<(Vec<PieceId>, f32)>, EncodeError> {
         if size <= 1 || text.is_empty() {
             // The reference gives no score here.
             let mut ids = Vec::new();
             self.segment(text, &mut UnigramScratch::default(), &mut ids);
-            return vec![(ids, 0.0)];
+            return Ok(vec![(ids, 0.0)]);
         }
-        nbest::best(&Lattice::new(self, text), size)
+        nbest::best(&Lattice::new(self, text)?, size)
     }
 
     /// Appends the ids of a segmentation of `text`, drawn with weights to the power of `alpha`.
-    pub(crate) fn sample(&self, text: &[u8], alpha: f32, rng: &mut SplitMix64, out: &mut Vec<PieceId>) {
+    ///
+    /// # Errors
+    /// The text has too many candidate pieces.
+    pub(crate) fn sample(
+        &self,
+        text: &[u8],
+        alpha: f32,
+        rng: &mut SplitMix64,
+        out: &mut Vec<PieceId>,
+    ) -> Result<(), EncodeError> {
         if !text.is_empty() {
-            out.extend(sample::sample(&Lattice::new(self, text), alpha, rng));
+            out.extend(sample::sample(&Lattice::new(self, text)?, alpha, rng));
         }
+        Ok(())
     }
 }
 

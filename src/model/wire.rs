@@ -10,6 +10,7 @@
 //!
 //! Cost: linear; nothing is copied but texts.
 
+use crate::error::ModelError;
 use crate::model::proto::model_proto::sentence_piece::Type;
 use crate::piece::{PieceKind, PieceTable};
 
@@ -44,15 +45,24 @@ pub(super) struct Parts {
     pub(super) denormalizer_spec: Option<Vec<u8>>,
 }
 
-/// Takes a file apart. The error says what is wrong with it.
-pub(super) fn read(bytes: &[u8]) -> Result<Parts, &'static str> {
+/// Takes a file apart.
+///
+/// # Errors
+/// The bytes are no message, or a piece is empty: a file may hold so many of them that their table would be
+/// many times as large as the file, so they are not even read.
+pub(super) fn read(bytes: &[u8]) -> Result<Parts, ModelError> {
+    let format = |problem: &str| ModelError::Format { problem: problem.to_owned() };
     let mut parts = Parts::default();
     let mut reader = Reader { rest: bytes };
-    while let Some((number, value, _)) = reader.field(0)? {
+    while let Some((number, value, _)) = reader.field(0).map_err(format)? {
         let Value::Bytes(message) = value else { continue };
         let (spec, known): (_, fn(u32) -> Option<FieldType>) = match number {
             1 => {
-                read_piece(message, &mut parts.pieces)?;
+                let (text, score, kind) = read_piece(message).map_err(format)?;
+                if text.is_empty() {
+                    return Err(ModelError::Piece { id: parts.pieces.len(), problem: "it is empty" });
+                }
+                parts.pieces.push(text, score, kind);
                 continue;
             }
             2 => (&mut parts.trainer_spec, trainer_field),
@@ -61,12 +71,13 @@ pub(super) fn read(bytes: &[u8]) -> Result<Parts, &'static str> {
             _ => continue,
         };
         // A spec that is there twice is one spec: protobuf merges them, as joining their bytes does.
-        copy_known(message, known, spec.get_or_insert_default())?;
+        copy_known(message, known, spec.get_or_insert_default()).map_err(format)?;
     }
     Ok(parts)
 }
 
-fn read_piece(message: &[u8], pieces: &mut PieceTable) -> Result<(), &'static str> {
+/// Text, score and kind of a piece.
+fn read_piece(message: &[u8]) -> Result<(&[u8], f32, PieceKind), &'static str> {
     let (mut text, mut score, mut kind) = (&[][..], 0.0, PieceKind::Normal);
     let mut reader = Reader { rest: message };
     while let Some((number, value, _)) = reader.field(0)? {
@@ -80,8 +91,7 @@ fn read_piece(message: &[u8], pieces: &mut PieceTable) -> Result<(), &'static st
             _ => {}
         }
     }
-    pieces.push(text, score, kind);
-    Ok(())
+    Ok((text, score, kind))
 }
 
 /// Appends the fields of `message` that are `known` and of the right wire type.
@@ -101,10 +111,11 @@ fn copy_known(message: &[u8], known: fn(u32) -> Option<FieldType>, out: &mut Vec
     Ok(())
 }
 
-/// The fields of `TrainerSpec`.
+/// The fields of `TrainerSpec`, but for the lists: nothing that runs a model asks for them, and a list of
+/// nothing, two bytes an entry, would take many times its size in memory.
 fn trainer_field(number: u32) -> Option<FieldType> {
     match number {
-        1 | 2 | 5 | 7 | 30 | 31 | 36 | 44..=48 | 53 | 54 => Some(FieldType::Bytes),
+        2 | 7 | 36 | 44..=48 | 53 | 54 => Some(FieldType::Bytes),
         3 | 4 | 6 | 11..=14 | 16..=26 | 32..=35 | 40..=43 | 49 | 50 | 52 | 55 => Some(FieldType::Number),
         10 | 15 | 51 => Some(FieldType::Float),
         _ => None,
@@ -200,7 +211,7 @@ mod tests {
         let piece = [&b"\x0a\x02ab\x15"[..], &(-1.5f32).to_le_bytes(), b"\x18\x05", b"\xc2\x0c\x01x"].concat();
         let mut file = vec![0x0a, u8::try_from(piece.len()).unwrap()];
         file.extend(&piece);
-        file.extend(b"\x0a\x00"); // an empty piece
+        file.extend(b"\x0a\x03\x0a\x01c"); // a piece with nothing but a text
         file.extend(b"\x12\x07\x18\x02\x92\x03\x02xy"); // trainer_spec: model_type, and 50 as bytes
         file.extend(b"\x22\x01\xff"); // self_test_data that is none
         file.extend(b"\xa3\x06\x08\x01\xa4\x06"); // a group
@@ -218,6 +229,7 @@ mod tests {
     fn what_is_no_message_is_refused() {
         let cases: &[&[u8]] = &[
             b"\x00\x00",
+            b"\x0a\x00",
             b"\x0a\x05ab",
             b"\x0a",
             b"\x0e",

@@ -18,7 +18,8 @@
 //! Most text matches no rule, so a table says for each byte how much can be
 //! concluded from it alone; [`Leads::plain_length`] skips whole runs with it.
 //! Cost: one load for a byte that starts no rule, else one for each byte of the
-//! longest rule prefix. Compiling 225,000 rules takes some tens of milliseconds.
+//! longest rule prefix, 1,000 at most: the reference follows rules of any length,
+//! so that a file made for it takes quadratic time. Compiling 225,000 rules takes some tens of milliseconds.
 
 mod compile;
 
@@ -26,16 +27,20 @@ pub(crate) use compile::{CompileError, compile};
 
 use std::ops::ControlFlow;
 
-use super::double_array::DoubleArray;
+use super::double_array::{DoubleArray, WalkLimits};
 use crate::text::decode_char;
 
 /// The reference looks at no more than this many matches of one text, and
 /// compiles no rules that could have as many.
 const MATCH_LIMIT: usize = 32;
-/// Rules with longer sources are taken for endless.
+/// The longest source in bytes. In a strange file the trie may go round in circles: what is looked up is
+/// therefore never longer, and no longer rules are compiled.
 const SOURCE_LIMIT: usize = 1000;
-/// So are more rules; the largest built-in set has 226,684.
-const RULE_LIMIT: usize = 10_000_000;
+/// Rules whose sources are longer, or which are found after more steps, are taken for endless. The largest
+/// built-in set has 226,684 rules of up to 16 bytes.
+const WALK_LIMITS: WalkLimits = WalkLimits { depth: SOURCE_LIMIT, steps: 1_000_000 };
+/// So are rules with more text: a small file can hold many rules that share all they have.
+const TEXT_LIMIT: usize = 1 << 26;
 /// A trie is a whole number of blocks of 256 units.
 const TRIE_GRAIN: usize = 1024;
 
@@ -183,7 +188,7 @@ impl Charsmap {
         if !self.leads.may_match(text) {
             return None;
         }
-        let (length, value) = self.trie.longest_prefix(text, MATCH_LIMIT)?;
+        let (length, value) = self.trie.longest_prefix(&text[..text.len().min(SOURCE_LIMIT)], MATCH_LIMIT)?;
         let target = self.pool.get(value..)?;
         let end = target.iter().position(|&byte| byte == 0)?;
         Some((length, &target[..end]))
@@ -192,13 +197,18 @@ impl Charsmap {
     /// All rules, by their sources; `None` if the trie has a cycle or is a tangle of shared states, so that
     /// they have no end.
     pub(crate) fn rules(&self) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
-        let mut rules = Vec::new();
-        let walk = self.trie.for_each_key(SOURCE_LIMIT, |source, value| {
+        let (mut rules, mut text) = (Vec::new(), 0);
+        let walk = self.trie.for_each_key(WALK_LIMITS, |source, value| {
             let target = self.pool.get(value..).unwrap_or_default().split(|byte| *byte == 0).next();
-            rules.push((source.to_vec(), target.unwrap_or_default().to_vec()));
-            if rules.len() < RULE_LIMIT { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            let target = target.unwrap_or_default();
+            text += source.len() + target.len();
+            if text > TEXT_LIMIT {
+                return ControlFlow::Break(());
+            }
+            rules.push((source.to_vec(), target.to_vec()));
+            ControlFlow::Continue(())
         });
-        (walk.is_ok() && rules.len() < RULE_LIMIT).then_some(rules)
+        (walk.is_ok() && text <= TEXT_LIMIT).then_some(rules)
     }
 
     /// What first bytes say, for those who want to skip text without rules.

@@ -69,9 +69,18 @@ pub(crate) struct DoubleArray {
     units: Vec<u32>,
 }
 
-/// A walk met a key longer than its limit.
+/// How far a walk over all keys goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WalkLimits {
+    /// Bytes of a key.
+    pub(crate) depth: usize,
+    /// Steps from one state to the next.
+    pub(crate) steps: usize,
+}
+
+/// A walk met one of its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TooDeep;
+pub(crate) struct Endless;
 
 impl DoubleArray {
     /// Stores `keys`, sorted by bytes; of equal keys the first one counts.
@@ -192,15 +201,14 @@ impl DoubleArray {
 
     /// Calls `visit` with every key, in order, and its value.
     ///
-    /// A file with shared or cyclic states can have more keys than time allows:
-    /// paths longer than `max_depth` bytes end the walk with an error, and `visit`
-    /// ends it by breaking.
+    /// A file with shared or cyclic states can have more paths than time allows, with keys at their ends
+    /// or without: the limits end the walk with an error, and `visit` ends it by breaking.
     pub(crate) fn for_each_key(
         &self,
-        max_depth: usize,
+        limits: WalkLimits,
         mut visit: impl FnMut(&[u8], usize) -> ControlFlow<()>,
-    ) -> Result<(), TooDeep> {
-        let mut key = Vec::new();
+    ) -> Result<(), Endless> {
+        let (mut key, mut steps) = (Vec::new(), 0);
         let mut open = vec![self.children(self.root())];
         while let Some(children) = open.last_mut() {
             let Some((byte, next, value)) = children.next() else {
@@ -214,8 +222,9 @@ impl DoubleArray {
             {
                 return Ok(());
             }
-            if key.len() > max_depth {
-                return Err(TooDeep);
+            steps += 1;
+            if key.len() > limits.depth || steps > limits.steps {
+                return Err(Endless);
             }
             open.push(self.children(next));
         }

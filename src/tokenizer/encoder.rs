@@ -193,7 +193,8 @@ impl<'t> Encoder<'t> {
     /// scores. For a `size` of 1, as for an empty text, the score is 0, as in the reference.
     ///
     /// # Errors
-    /// The model is no unigram model, or `size` is above 512.
+    /// The model is no unigram model, `size` is above 512, or the text has too many candidate pieces (not below a
+    /// million characters in the models that people use).
     pub fn nbest(&mut self, text: impl AsRef<[u8]>, size: usize) -> Result<Vec<(Vec<PieceId>, f32)>, EncodeError> {
         let mut found = Vec::new();
         self.for_each_nbest(text.as_ref(), size, |score, tokens| {
@@ -206,7 +207,7 @@ impl<'t> Encoder<'t> {
     /// [`nbest`](Encoder::nbest).
     ///
     /// # Errors
-    /// The model is no unigram model, or `size` is above 512.
+    /// As [`nbest`](Encoder::nbest).
     pub fn for_each_nbest<T: AsRef<[u8]> + ?Sized>(
         &mut self,
         text: &T,
@@ -216,7 +217,7 @@ impl<'t> Encoder<'t> {
         let Segmenter::Unigram(unigram) = &self.pipeline.segmenter else { return Err(EncodeError::NoNbest) };
         check_size(size)?;
         self.trace(text.as_ref());
-        for (ids, score) in unigram.best(&self.scratch.normalized, size) {
+        for (ids, score) in unigram.best(&self.scratch.normalized, size)? {
             self.scratch.raw = ids;
             self.begin_tokens();
             self.locate(0);
@@ -228,7 +229,8 @@ impl<'t> Encoder<'t> {
     /// The tokens of a segmentation that is drawn at random.
     ///
     /// # Errors
-    /// The model is a word or char model, or an option is out of range.
+    /// The model is a word or char model, an option is out of range, or the text has too many candidate pieces (as
+    /// for [`nbest`](Encoder::nbest)).
     pub fn sample<'e, T: AsRef<[u8]> + ?Sized>(
         &'e mut self,
         text: &'e T,
@@ -254,10 +256,10 @@ impl<'t> Encoder<'t> {
                     raw,
                 );
             }
-            (Segmenter::Unigram(unigram), None) => unigram.sample(normalized, alpha, &mut rng.0, raw),
+            (Segmenter::Unigram(unigram), None) => unigram.sample(normalized, alpha, &mut rng.0, raw)?,
             (Segmenter::Unigram(unigram), Some(0 | 1)) => unigram.segment(normalized, &mut segment.unigram, raw),
             (Segmenter::Unigram(unigram), Some(size)) => {
-                *raw = draw_one(unigram.best(normalized, size), alpha, rng);
+                *raw = draw_one(unigram.best(normalized, size)?, alpha, rng);
             }
             _ => return Err(EncodeError::NoSampling),
         }
@@ -312,7 +314,8 @@ impl<'t> Encoder<'t> {
         if id == self.tokenizer.unknown {
             return self.pipeline.segmenter.unknown_length(rest);
         }
-        self.tokenizer.model.table().text(id.index()).len()
+        let length = self.tokenizer.model.table().text(id.index()).len();
+        self.pipeline.segmenter.piece_length(length, rest)
     }
 
     /// Forgets the tokens of the text before.

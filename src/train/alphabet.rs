@@ -25,28 +25,19 @@ impl CharacterCounts {
     /// # Errors
     /// There are 2^63 or more of them: later sums could overflow.
     pub(crate) fn of(words: &ShardedCounts) -> Result<CharacterCounts, TrainError> {
-        let by_code = words
-            .shards()
-            .par_iter()
-            .fold(|| vec![0; 0x11_0000], count_shard)
-            .reduce_with(|mut sum, counts| {
-                sum.iter_mut()
-                    .zip(counts)
-                    .filter(|(_, count)| *count > 0)
-                    .for_each(|(sum, count)| *sum = count.saturating_add(*sum));
-                sum
-            })
+        let shards = words.shards();
+        // A table for each thread is enough: making and adding one costs more than a small corpus.
+        let by_code = shards
+            .par_chunks(shards.len().div_ceil(rayon::current_num_threads()).max(1))
+            .map(|shards| shards.iter().fold(Vec::new(), count_shard))
+            .reduce_with(add)
             .unwrap_or_default();
         // A count that stuck at its maximum makes the total too large, too.
         let total: u128 = by_code.iter().map(|count| u128::from(*count)).sum();
         let total = u64::try_from(total).ok().filter(|total| i64::try_from(*total).is_ok());
         let Some(total) = total else { return Err(TrainError::TooLarge { what: "characters" }) };
-        let counts = ('\0'..=char::MAX)
-            .filter_map(|c| {
-                let count = *by_code.get(c as usize)?;
-                (count > 0).then_some((c, count))
-            })
-            .collect();
+        let counted = (0..).zip(by_code).filter(|(_, count)| *count > 0);
+        let counts = counted.filter_map(|(code, count)| Some((char::from_u32(code)?, count))).collect();
         Ok(CharacterCounts { counts, total })
     }
 
@@ -55,11 +46,16 @@ impl CharacterCounts {
     }
 }
 
+/// Adds the characters of a shard to counts by code point, which reach as far as there are characters.
 fn count_shard(mut by_code: Vec<u64>, shard: &TextCounts) -> Vec<u64> {
     let counted: Result<(), Infallible> = shard.for_each(|text, count| {
         // Words are cut from valid text.
         for c in std::str::from_utf8(text).unwrap_or_default().chars() {
-            let sum = &mut by_code[c as usize];
+            let code = c as usize;
+            if code >= by_code.len() {
+                by_code.resize(code + 1, 0);
+            }
+            let sum = &mut by_code[code];
             *sum = count.saturating_add(*sum);
         }
         Ok(())
@@ -67,6 +63,15 @@ fn count_shard(mut by_code: Vec<u64>, shard: &TextCounts) -> Vec<u64> {
     match counted {
         Ok(()) => by_code,
     }
+}
+
+/// The sums of two lists of counts.
+fn add(a: Vec<u64>, b: Vec<u64>) -> Vec<u64> {
+    let (mut sums, counts) = if a.len() < b.len() { (b, a) } else { (a, b) };
+    for (sum, count) in sums.iter_mut().zip(counts) {
+        *sum = count.saturating_add(*sum);
+    }
+    sums
 }
 
 /// The characters that become pieces, with their counts.
@@ -148,16 +153,10 @@ fn share(part: u64, whole: u64) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use foldhash::fast::FixedState;
-
     use super::*;
 
     fn counts(words: &[(&str, u64)]) -> CharacterCounts {
-        let mut table = ShardedCounts::new(FixedState::default());
-        for (word, count) in words {
-            table.add(word.as_bytes(), *count).unwrap();
-        }
-        CharacterCounts::of(&table).unwrap()
+        CharacterCounts::of(&ShardedCounts::of(words.iter().copied())).unwrap()
     }
 
     fn chosen(words: &[(&str, u64)], coverage: f32, required: &str) -> Result<String, TrainError> {
@@ -191,9 +190,7 @@ mod tests {
         assert!(matches!(chosen(&[("\0", 1)], 1.0, ""), Err(TrainError::NoText)));
         assert!(matches!(chosen(&[("a", 1)], 1.0, " "), Err(TrainError::ReservedCharacter { .. })));
         assert!(matches!(chosen(&[("\u{2585}", 1)], 1.0, ""), Err(TrainError::ReservedCharacter { .. })));
-        let table = [("aaaa", u64::MAX / 2)];
-        let mut words = ShardedCounts::new(FixedState::default());
-        words.add(table[0].0.as_bytes(), table[0].1).unwrap();
+        let words = ShardedCounts::of([("aaaa", u64::MAX / 2)]);
         assert!(matches!(CharacterCounts::of(&words), Err(TrainError::TooLarge { .. })));
     }
 }

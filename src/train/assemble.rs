@@ -39,14 +39,17 @@ pub(crate) fn assemble(
     let mut learned = learned.iter().enumerate();
     for id in 0..vocab_size {
         let (text, score, kind) = if let Some((text, kind)) = meta.get(id) {
-            if pieces.len() != id {
-                return Err(TrainError::UnreachableId { piece: text.to_owned(), id, pieces: pieces.len() });
-            }
             (text, 0.0, kind)
         } else if let Some((index, text)) = learned.next() {
             (text.as_ref(), score(index), PieceKind::Normal)
         } else {
-            continue;
+            // Nothing can fill this id, so no piece behind it can be reached.
+            match meta.next_from(id) {
+                Some((id, text)) => {
+                    return Err(TrainError::UnreachableId { piece: text.to_owned(), id, pieces: pieces.len() });
+                }
+                None => break,
+            }
         };
         if !texts.insert(text) {
             return Err(TrainError::DuplicatePiece { piece: text.to_owned() });

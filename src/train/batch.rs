@@ -61,6 +61,11 @@ impl Batch {
         self.bytes.len()
     }
 
+    /// All the sentences' bytes.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         match &self.kind {
             Kind::Lines { .. } => self.bytes.is_empty(),
@@ -144,6 +149,8 @@ impl SentenceFilter {
         batch: &Batch,
         mut use_sentence: impl FnMut(&[u8], u64) -> Result<ControlFlow<()>, TrainError>,
     ) -> Result<(), TrainError> {
+        // Seldom anywhere in a batch, so that lines need not be searched.
+        let may_be_reserved = self.reserved.find(&batch.bytes).is_some();
         let result = batch.for_each(|place, line, count| {
             let (sentence, count) = match count {
                 None if self.is_tsv => parse_row(line).map_err(|problem| Some(place().error(problem)))?,
@@ -151,7 +158,7 @@ impl SentenceFilter {
                 Some(0) => return Err(Some(place().error("the count is 0; counts begin at 1"))),
                 Some(count) => (line, count),
             };
-            if self.is_used(sentence) && use_sentence(sentence, count).map_err(Some)?.is_break() {
+            if self.is_used(sentence, may_be_reserved) && use_sentence(sentence, count).map_err(Some)?.is_break() {
                 return Err(None);
             }
             Ok(())
@@ -159,12 +166,12 @@ impl SentenceFilter {
         result.or_else(|stopped: Option<TrainError>| stopped.map_or(Ok(()), Err))
     }
 
-    fn is_used(&mut self, sentence: &[u8]) -> bool {
+    fn is_used(&mut self, sentence: &[u8], may_be_reserved: bool) -> bool {
         let fate = if sentence.is_empty() {
             &mut self.counts.empty
         } else if sentence.len() > self.max_length {
             &mut self.counts.too_long
-        } else if self.reserved.find(sentence).is_some() {
+        } else if may_be_reserved && self.reserved.find(sentence).is_some() {
             &mut self.counts.reserved
         } else {
             self.counts.used += 1;

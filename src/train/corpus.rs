@@ -14,9 +14,10 @@ use std::path::{Path, PathBuf};
 
 use crate::error::TrainError;
 use crate::train::batch::Batch;
+use crate::train::compressed::{Compression, decompressor};
 
 /// Bytes that a batch aims at: small enough to spread work evenly, large enough to hide its overhead.
-const BATCH_BYTES: usize = 1 << 20;
+pub(crate) const BATCH_BYTES: usize = 1 << 20;
 
 /// The text to train on.
 ///
@@ -105,73 +106,39 @@ impl<'a> Corpus<'a> {
     }
 }
 
-/// How a file is compressed, told by its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Compression {
-    None,
-    Gzip,
-    Zstd,
-}
-
-impl Compression {
-    fn of(path: &Path) -> Compression {
-        match path.extension().and_then(|extension| extension.to_str()) {
-            Some("gz") => Compression::Gzip,
-            Some("zst") => Compression::Zstd,
-            _ => Compression::None,
-        }
-    }
-}
-
 fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     if path.as_os_str() == "-" {
         return Ok(Box::new(io::stdin().lock()));
     }
-    let file = File::open(path)?;
-    match Compression::of(path) {
-        Compression::None => Ok(Box::new(file)),
-        compression => decompressor(file, compression),
-    }
-}
-
-#[cfg(feature = "compressed")]
-fn decompressor(file: File, compression: Compression) -> io::Result<Box<dyn Read>> {
-    let file = io::BufReader::new(file);
-    Ok(match compression {
-        Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(file)),
-        _ => Box::new(ruzstd::decoding::StreamingDecoder::new(file).map_err(io::Error::other)?),
-    })
-}
-
-#[cfg(not(feature = "compressed"))]
-fn decompressor(_file: File, _compression: Compression) -> io::Result<Box<dyn Read>> {
-    Err(io::Error::new(io::ErrorKind::Unsupported, "spiece was built without the feature `compressed`"))
+    decompressor(File::open(path)?, Compression::of(path))
 }
 
 /// Reads a corpus as batches, in order.
 pub(crate) struct Batches<'a> {
     source: Source<'a>,
     line_limit: usize,
+    batch_bytes: usize,
     next_file: usize,
     open: Option<LineReader<'a>>,
     last_line: Vec<u8>,
 }
 
 impl<'a> Batches<'a> {
-    /// Of a line, the bytes beyond `line_limit` are dropped while reading, so that one endless line
-    /// does not fill the memory.
-    pub(crate) fn new(corpus: Corpus<'a>, line_limit: usize) -> Batches<'a> {
-        Batches { source: corpus.source, line_limit, next_file: 0, open: None, last_line: Vec::new() }
+    /// Batches of about `batch_bytes`. Of a line, the bytes beyond `line_limit` are dropped while reading, so
+    /// that one endless line does not fill the memory.
+    pub(crate) fn new(corpus: Corpus<'a>, line_limit: usize, batch_bytes: usize) -> Batches<'a> {
+        let source = corpus.source;
+        Batches { source, line_limit, batch_bytes, next_file: 0, open: None, last_line: Vec::new() }
     }
 
     /// The next batch, or `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<Batch>, TrainError> {
         match &mut self.source {
-            Source::Texts(texts) => Ok(batch_of_texts(texts)),
+            Source::Texts(texts) => Ok(batch_of_texts(texts, self.batch_bytes)),
             Source::Reader(reader) => {
                 let reader = std::mem::replace(reader, Box::new(io::empty()));
-                let line_limit = self.line_limit;
-                let open = self.open.get_or_insert_with(|| LineReader::new(reader, None, line_limit));
+                let (line_limit, batch_bytes) = (self.line_limit, self.batch_bytes);
+                let open = self.open.get_or_insert_with(|| LineReader::new(reader, None, line_limit, batch_bytes));
                 open.next_batch()
             }
             Source::Files(_) => self.next_of_files(),
@@ -202,7 +169,7 @@ impl<'a> Batches<'a> {
 
     fn open_file(&mut self, path: &Path) -> Result<(), TrainError> {
         let reader = open(path).map_err(|source| TrainError::Read { path: path.to_owned(), source })?;
-        self.open = Some(LineReader::new(reader, Some(path.to_owned()), self.line_limit));
+        self.open = Some(LineReader::new(reader, Some(path.to_owned()), self.line_limit, self.batch_bytes));
         self.next_file += 1;
         Ok(())
     }
@@ -215,11 +182,11 @@ impl<'a> Batches<'a> {
     }
 }
 
-fn batch_of_texts(texts: &mut dyn Iterator<Item = (Vec<u8>, u64)>) -> Option<Batch> {
+fn batch_of_texts(texts: &mut dyn Iterator<Item = (Vec<u8>, u64)>, batch_bytes: usize) -> Option<Batch> {
     let mut batch = Batch::texts();
     for (text, count) in texts {
         batch.push(&text, count);
-        if batch.bytes() >= BATCH_BYTES {
+        if batch.bytes() >= batch_bytes {
             break;
         }
     }
@@ -231,6 +198,7 @@ struct LineReader<'a> {
     reader: Box<dyn Read + 'a>,
     path: Option<PathBuf>,
     line_limit: usize,
+    batch_bytes: usize,
     /// The beginning of a line whose end has not been read yet.
     carry: Vec<u8>,
     lines_before: u64,
@@ -241,11 +209,12 @@ struct LineReader<'a> {
 }
 
 impl<'a> LineReader<'a> {
-    fn new(reader: Box<dyn Read + 'a>, path: Option<PathBuf>, line_limit: usize) -> LineReader<'a> {
+    fn new(reader: Box<dyn Read + 'a>, path: Option<PathBuf>, line_limit: usize, batch_bytes: usize) -> LineReader<'a> {
         LineReader {
             reader,
             path,
             line_limit,
+            batch_bytes,
             carry: Vec::new(),
             lines_before: 0,
             bytes_read: 0,
@@ -267,7 +236,7 @@ impl<'a> LineReader<'a> {
                 bytes.truncate(newline + 1);
                 return Ok(Some(self.batch(bytes)));
             }
-            if bytes.len() > self.line_limit.saturating_add(BATCH_BYTES) {
+            if bytes.len() > self.line_limit.saturating_add(self.batch_bytes) {
                 bytes.truncate(self.line_limit);
             }
         }
@@ -284,8 +253,8 @@ impl<'a> LineReader<'a> {
 
     /// Appends up to a batch of bytes.
     fn fill(&mut self, bytes: &mut Vec<u8>) -> Result<(), TrainError> {
-        let wanted = BATCH_BYTES as u64;
-        bytes.reserve(BATCH_BYTES + 1);
+        let wanted = self.batch_bytes as u64;
+        bytes.reserve(self.batch_bytes + 1);
         let read = self.reader.by_ref().take(wanted).read_to_end(bytes).map_err(|source| {
             let path = self.path.clone().unwrap_or_else(|| PathBuf::from("input"));
             TrainError::Read { path, source }
@@ -307,7 +276,7 @@ mod tests {
     use super::*;
 
     fn lines_of(corpus: Corpus<'_>, line_limit: usize) -> Vec<Vec<u8>> {
-        let mut batches = Batches::new(corpus, line_limit);
+        let mut batches = Batches::new(corpus, line_limit, BATCH_BYTES);
         let mut lines = Vec::new();
         while let Some(batch) = batches.next().unwrap() {
             batch

@@ -2,35 +2,56 @@
 //!
 //! Most words are short: a text of up to 15 bytes stands in its entry itself, as two numbers that are compared
 //! and hashed as such, so that counting it needs no look into an arena. Longer texts stand one behind the
-//! other in an arena. An entry takes 24 bytes and a control byte. A [`ShardedCounts`] splits the table by
-//! the texts' hashes, so that two of them merge in parallel, shard by shard, and no single table has to
-//! grow at once.
+//! other in an arena. An entry takes 24 bytes, and nothing else has to be read to find it: the table is open,
+//! and an entry stands at the place that its hash names or, if others were there before, behind it.
 //!
-//! Order never depends on hashes: whoever reads a table sorts, or does something that order cannot change.
+//! Several threads count into one [`SharedCounts`], which is split by the texts' hashes into shards with a
+//! lock each. A thread gathers what it has for a shard ([`Adder`]) and adds a hundred texts at a time: so it
+//! seldom waits for a lock, and it can read all their places first, so that these memory accesses, which
+//! all miss the caches, overlap in the processor. A word that all threads meet is held once, and nothing is
+//! left to be merged.
+//!
+//! Order never depends on hashes: whoever reads a table sorts, or does something that order cannot change. So the
+//! hashes have another seed in each run, and nobody can write a corpus whose words all collide.
 
 use std::hash::{BuildHasher, Hasher};
+use std::hint::black_box;
+use std::sync::{Mutex, PoisonError};
 
-use foldhash::fast::FixedState;
-use hashbrown::HashTable;
-use rayon::prelude::*;
+use foldhash::fast::SeedableRandomState;
 
 use crate::error::TrainError;
 use crate::packed::{pack, unpack};
 
 /// Shards of a table, a power of two.
 const SHARDS: usize = 32;
+/// What a thread gathers for a shard: short texts, and bytes of long ones.
+const PENDING_TEXTS: usize = 128;
+const PENDING_BYTES: usize = 1 << 12;
 /// What the last byte of a key says if the text is in the arena; otherwise it is the text's length.
 const IN_ARENA: u64 = 0xff << 56;
+/// Which bits of its hash a key in the arena has, to tell most different texts without looking there.
+const TAG: u64 = 0x00ff_ffff << 32;
 
-/// A short text, packed, or where a long one stands: its start, and its length with [`IN_ARENA`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A short text, packed, or where a long one stands: its start, and its length with a tag and [`IN_ARENA`].
+/// Zeros, where there is none, would be the empty text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Key([u64; 2]);
 
 impl Key {
-    /// The key of a text of `length` bytes at `start` in the arena.
-    fn in_arena(start: usize, length: usize) -> Option<Key> {
+    /// The key of a text with this hash, of `length` bytes, at `start` in the arena.
+    fn in_arena(start: usize, length: usize, hash: u64) -> Option<Key> {
         let length = u32::try_from(length).ok()?;
-        Some(Key([start as u64, u64::from(length) | IN_ARENA]))
+        Some(Key([start as u64, u64::from(length) | hash & TAG | IN_ARENA]))
+    }
+
+    fn is_free(&self) -> bool {
+        self.0 == [0, 0]
+    }
+
+    /// Whether this is the key of a text in the arena that may have this hash.
+    fn may_have_hash(&self, hash: u64) -> bool {
+        self.0[1] & (IN_ARENA | TAG) == IN_ARENA | hash & TAG
     }
 
     /// The text, in the arena or written to `buffer`.
@@ -38,10 +59,18 @@ impl Key {
         let Key([low, high]) = *self;
         if high & IN_ARENA == IN_ARENA {
             // Both came from numbers of this size.
-            let (start, length) = (usize::try_from(low).unwrap_or(0), usize::try_from(high & !IN_ARENA).unwrap_or(0));
+            let length = usize::try_from(high & !(IN_ARENA | TAG)).unwrap_or(0);
+            let start = usize::try_from(low).unwrap_or(0);
             return &arena[start..start + length];
         }
         unpack(&self.0, buffer)
+    }
+
+    fn hash(&self, hasher: &SeedableRandomState, arena: &[u8]) -> u64 {
+        match self.0[1] & IN_ARENA {
+            IN_ARENA => hash_text(hasher, self.text(arena, &mut [[0; 8]; 2])),
+            _ => hash_key(hasher, *self),
+        }
     }
 }
 
@@ -53,20 +82,20 @@ pub(crate) struct Lookup<'t> {
 }
 
 impl<'t> Lookup<'t> {
-    pub(crate) fn new(hasher: &FixedState, text: &'t [u8]) -> Lookup<'t> {
+    pub(crate) fn new(hasher: &SeedableRandomState, text: &'t [u8]) -> Lookup<'t> {
         let short = pack(text).map(Key);
         let hash = short.map_or_else(|| hash_text(hasher, text), |key| hash_key(hasher, key));
         Lookup { text, short, hash }
     }
 }
 
-fn hash_text(hasher: &FixedState, text: &[u8]) -> u64 {
+fn hash_text(hasher: &SeedableRandomState, text: &[u8]) -> u64 {
     let mut state = hasher.build_hasher();
     state.write(text);
     state.finish()
 }
 
-fn hash_key(hasher: &FixedState, Key([low, high]): Key) -> u64 {
+fn hash_key(hasher: &SeedableRandomState, Key([low, high]): Key) -> u64 {
     let mut state = hasher.build_hasher();
     state.write_u64(low);
     state.write_u64(high);
@@ -76,18 +105,24 @@ fn hash_key(hasher: &FixedState, Key([low, high]): Key) -> u64 {
 /// Texts with their counts.
 #[derive(Default)]
 pub(crate) struct TextCounts {
-    entries: HashTable<Entry>,
+    /// None, or a power of two of them, a quarter of which are free.
+    entries: Vec<Entry>,
+    used: usize,
     arena: Vec<u8>,
 }
 
+#[derive(Debug, Clone, Copy, Default)]
 struct Entry {
     key: Key,
     count: u64,
 }
 
+/// Entries of the smallest table.
+const FEWEST_ENTRIES: usize = 16;
+
 impl TextCounts {
     pub(crate) fn len(&self) -> usize {
-        self.entries.len()
+        self.used
     }
 
     /// Bytes of long texts held.
@@ -97,68 +132,101 @@ impl TextCounts {
 
     /// Forgets every text, keeping the memory.
     pub(crate) fn clear(&mut self) {
-        self.entries.clear();
+        self.entries.fill(Entry::default());
+        self.used = 0;
         self.arena.clear();
     }
 
-    /// Adds `count` to the count of a text. A count stays at `u64::MAX` once it gets there.
+    /// Adds `count` to the count of a text, which is not empty. A count stays at `u64::MAX` once it gets
+    /// there.
     ///
     /// # Errors
     /// The text is of 4 GiB or more.
-    pub(crate) fn add(&mut self, hasher: &FixedState, lookup: &Lookup<'_>, count: u64) -> Result<(), TrainError> {
-        let arena = &self.arena;
-        let found = match lookup.short {
-            Some(key) => self.entries.find_mut(lookup.hash, |entry| entry.key == key),
-            None => self.entries.find_mut(lookup.hash, |entry| entry.key.text(arena, &mut [[0; 8]; 2]) == lookup.text),
-        };
-        match found {
-            Some(entry) => {
+    #[inline]
+    pub(crate) fn add(
+        &mut self,
+        hasher: &SeedableRandomState,
+        lookup: &Lookup<'_>,
+        count: u64,
+    ) -> Result<(), TrainError> {
+        let mut at = self.first_place(lookup.hash);
+        while let Some(entry) = self.entries.get_mut(at) {
+            let is_found = match lookup.short {
+                Some(key) => entry.key == key,
+                None => {
+                    entry.key.may_have_hash(lookup.hash) && entry.key.text(&self.arena, &mut [[0; 8]; 2]) == lookup.text
+                }
+            };
+            if is_found {
                 entry.count = entry.count.saturating_add(count);
-                Ok(())
+                return Ok(());
             }
-            None => self.insert(hasher, lookup, count),
+            if entry.key.is_free() {
+                break;
+            }
+            at = (at + 1) & (self.entries.len() - 1);
         }
+        self.insert(hasher, lookup, count)
     }
 
-    #[cold]
-    fn insert(&mut self, hasher: &FixedState, lookup: &Lookup<'_>, count: u64) -> Result<(), TrainError> {
-        let key = lookup.short.or_else(|| Key::in_arena(self.arena.len(), lookup.text.len()));
+    /// Where the search for a text begins.
+    fn first_place(&self, hash: u64) -> usize {
+        let last = self.entries.len().saturating_sub(1);
+        usize::try_from(hash & last as u64).unwrap_or(0)
+    }
+
+    /// Reads where the search for a text begins.
+    fn touch(&self, hash: u64) -> u64 {
+        self.entries.get(self.first_place(hash)).map_or(0, |entry| entry.count)
+    }
+
+    #[inline(never)]
+    fn insert(&mut self, hasher: &SeedableRandomState, lookup: &Lookup<'_>, count: u64) -> Result<(), TrainError> {
+        let key = lookup.short.or_else(|| Key::in_arena(self.arena.len(), lookup.text.len(), lookup.hash));
         let Some(key) = key else { return Err(TrainError::TooLarge { what: "bytes in a word" }) };
         if lookup.short.is_none() {
             self.arena.extend_from_slice(lookup.text);
         }
-        let arena = &self.arena;
-        let rehash = |entry: &Entry| Lookup::new(hasher, entry.key.text(arena, &mut [[0; 8]; 2])).hash;
-        self.entries.insert_unique(lookup.hash, Entry { key, count }, rehash);
+        if self.used >= self.entries.len() / 4 * 3 {
+            self.grow(hasher);
+        }
+        self.put(lookup.hash, Entry { key, count });
+        self.used += 1;
         Ok(())
+    }
+
+    /// Writes an entry to the first free place for this hash.
+    fn put(&mut self, hash: u64, new: Entry) {
+        let mut at = self.first_place(hash);
+        while !self.entries[at].key.is_free() {
+            at = (at + 1) & (self.entries.len() - 1);
+        }
+        self.entries[at] = new;
+    }
+
+    fn grow(&mut self, hasher: &SeedableRandomState) {
+        let size = (2 * self.entries.len()).max(FEWEST_ENTRIES);
+        let entries = std::mem::replace(&mut self.entries, vec![Entry::default(); size]);
+        for entry in entries.into_iter().filter(|entry| !entry.key.is_free()) {
+            self.put(entry.key.hash(hasher, &self.arena), entry);
+        }
     }
 
     /// Calls `visit` with each text and its count, in no particular order.
     pub(crate) fn for_each<E>(&self, mut visit: impl FnMut(&[u8], u64) -> Result<(), E>) -> Result<(), E> {
         let mut buffer = [[0; 8]; 2];
-        self.entries.iter().try_for_each(|entry| visit(entry.key.text(&self.arena, &mut buffer), entry.count))
+        let mut used = self.entries.iter().filter(|entry| !entry.key.is_free());
+        used.try_for_each(|entry| visit(entry.key.text(&self.arena, &mut buffer), entry.count))
     }
 }
 
 /// Texts with their counts, in shards.
+#[derive(Default)]
 pub(crate) struct ShardedCounts {
-    hasher: FixedState,
     shards: Vec<TextCounts>,
 }
 
 impl ShardedCounts {
-    /// Tables that are to be merged must have the same `hasher`.
-    pub(crate) fn new(hasher: FixedState) -> ShardedCounts {
-        ShardedCounts { hasher, shards: (0..SHARDS).map(|_| TextCounts::default()).collect() }
-    }
-
-    pub(crate) fn add(&mut self, text: &[u8], count: u64) -> Result<(), TrainError> {
-        let lookup = Lookup::new(&self.hasher, text);
-        // The table inside a shard uses the low and the very highest bits.
-        let shard = (lookup.hash >> 40) as usize % SHARDS;
-        self.shards[shard].add(&self.hasher, &lookup, count)
-    }
-
     pub(crate) fn len(&self) -> usize {
         self.shards.iter().map(TextCounts::len).sum()
     }
@@ -167,33 +235,110 @@ impl ShardedCounts {
         &self.shards
     }
 
-    pub(crate) fn into_shards(self) -> Vec<TextCounts> {
-        self.shards
-    }
-
-    /// All counts of `tables` in one, on the threads of the current pool. Cost: linear in all but the
-    /// largest shard of each row.
-    pub(crate) fn merge(tables: Vec<ShardedCounts>) -> Result<ShardedCounts, TrainError> {
-        let hasher = tables.first().map_or_else(FixedState::default, |table| table.hasher.clone());
-        let mut rows: Vec<Vec<TextCounts>> = (0..SHARDS).map(|_| Vec::new()).collect();
-        for table in tables {
-            for (row, shard) in rows.iter_mut().zip(table.shards) {
-                row.push(shard);
-            }
+    /// The shards in at most `groups` groups of about equal size.
+    pub(crate) fn into_groups(self, groups: usize) -> Vec<Vec<TextCounts>> {
+        let mut shards = self.shards;
+        let size = shards.len().div_ceil(groups.max(1)).max(1);
+        let mut grouped = Vec::new();
+        while !shards.is_empty() {
+            grouped.push(shards.split_off(shards.len().saturating_sub(size)));
         }
-        let shards: Result<Vec<TextCounts>, TrainError> =
-            rows.into_par_iter().map(|row| merge_row(&hasher, row)).collect();
-        Ok(ShardedCounts { shards: shards?, hasher })
+        grouped
     }
 }
 
-fn merge_row(hasher: &FixedState, mut row: Vec<TextCounts>) -> Result<TextCounts, TrainError> {
-    row.sort_by_key(TextCounts::len);
-    let mut merged = row.pop().unwrap_or_default();
-    for table in row {
-        table.for_each(|text, count| merged.add(hasher, &Lookup::new(hasher, text), count))?;
+/// Counts that several threads add to.
+pub(crate) struct SharedCounts {
+    hasher: SeedableRandomState,
+    shards: Vec<Mutex<TextCounts>>,
+}
+
+impl SharedCounts {
+    pub(crate) fn new(hasher: SeedableRandomState) -> SharedCounts {
+        SharedCounts { hasher, shards: (0..SHARDS).map(|_| Mutex::default()).collect() }
     }
-    Ok(merged)
+
+    /// A way to add for one thread.
+    pub(crate) fn adder(&self) -> Adder<'_> {
+        Adder { counts: self, pending: (0..SHARDS).map(|_| Pending::default()).collect() }
+    }
+
+    /// What was counted; every [`Adder`] has to be flushed before.
+    pub(crate) fn into_counts(self) -> ShardedCounts {
+        let unlocked = |shard: Mutex<TextCounts>| shard.into_inner().unwrap_or_else(PoisonError::into_inner);
+        ShardedCounts { shards: self.shards.into_iter().map(unlocked).collect() }
+    }
+}
+
+/// Adds to [`SharedCounts`], many texts at a time.
+pub(crate) struct Adder<'c> {
+    counts: &'c SharedCounts,
+    pending: Vec<Pending>,
+}
+
+/// What is to be added to a shard.
+#[derive(Default)]
+struct Pending {
+    short: Vec<(Key, u64, u64)>,
+    /// Ends in `bytes`, hashes, counts.
+    long: Vec<(usize, u64, u64)>,
+    bytes: Vec<u8>,
+}
+
+impl Pending {
+    fn add(&mut self, lookup: &Lookup<'_>, count: u64) {
+        match lookup.short {
+            Some(key) => self.short.push((key, lookup.hash, count)),
+            None => {
+                self.bytes.extend_from_slice(lookup.text);
+                self.long.push((self.bytes.len(), lookup.hash, count));
+            }
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.short.len() >= PENDING_TEXTS || self.bytes.len() >= PENDING_BYTES
+    }
+
+    fn add_to(&mut self, table: &mut TextCounts, hasher: &SeedableRandomState) -> Result<(), TrainError> {
+        let hashes = self.short.iter().map(|added| added.1).chain(self.long.iter().map(|added| added.1));
+        black_box(hashes.fold(0, |read, hash| read ^ table.touch(hash)));
+        for (key, hash, count) in self.short.drain(..) {
+            table.add(hasher, &Lookup { text: &[], short: Some(key), hash }, count)?;
+        }
+        let mut start = 0;
+        for (end, hash, count) in self.long.drain(..) {
+            table.add(hasher, &Lookup { text: &self.bytes[start..end], short: None, hash }, count)?;
+            start = end;
+        }
+        self.bytes.clear();
+        Ok(())
+    }
+}
+
+impl Adder<'_> {
+    /// Adds `count` to the count of a text, now or later.
+    ///
+    /// # Errors
+    /// As [`TextCounts::add`].
+    pub(crate) fn add(&mut self, text: &[u8], count: u64) -> Result<(), TrainError> {
+        let lookup = Lookup::new(&self.counts.hasher, text);
+        // The table inside a shard uses the low and the very highest bits.
+        let shard = (lookup.hash >> 40) as usize % SHARDS;
+        self.pending[shard].add(&lookup, count);
+        if self.pending[shard].is_full() { self.flush_shard(shard) } else { Ok(()) }
+    }
+
+    #[inline(never)]
+    fn flush_shard(&mut self, shard: usize) -> Result<(), TrainError> {
+        let mut table = self.counts.shards[shard].lock().unwrap_or_else(PoisonError::into_inner);
+        self.pending[shard].add_to(&mut table, &self.counts.hasher)
+    }
+
+    /// Adds everything that was put off.
+    pub(crate) fn flush(&mut self) -> Result<(), TrainError> {
+        (0..SHARDS).try_for_each(|shard| self.flush_shard(shard))
+    }
 }
 
 #[cfg(test)]
@@ -205,6 +350,15 @@ mod tests {
     use super::*;
 
     impl ShardedCounts {
+        /// The counts of these texts.
+        pub(crate) fn of<T: AsRef<[u8]>>(texts: impl IntoIterator<Item = (T, u64)>) -> ShardedCounts {
+            let counts = SharedCounts::new(SeedableRandomState::default());
+            let mut adder = counts.adder();
+            texts.into_iter().for_each(|(text, count)| adder.add(text.as_ref(), count).unwrap());
+            adder.flush().unwrap();
+            counts.into_counts()
+        }
+
         fn texts(&self) -> Vec<(Vec<u8>, u64)> {
             let mut texts = Vec::new();
             for shard in self.shards() {
@@ -220,28 +374,37 @@ mod tests {
 
     proptest! {
         #[test]
-        fn merged_tables_count_what_a_map_counts(
-            additions in proptest::collection::vec(("[a-c]{0,3}|a{0,20}|\\PC{0,6}", 0u64..9, 0usize..3), 0..200), seed in any::<u64>()
+        fn threads_count_what_a_map_counts(
+            additions in proptest::collection::vec(("[a-c]{1,3}|a{1,20}|\\PC{1,6}", 0u64..9, 0usize..3), 0..200),
+            repeats in 1u64..40,
+            seed in any::<u64>(),
         ) {
             let mut expected = BTreeMap::new();
-            let hasher = FixedState::with_seed(seed);
-            let mut tables: Vec<_> = (0..3).map(|_| ShardedCounts::new(hasher.clone())).collect();
-            for (text, count, table) in &additions {
-                *expected.entry(text.as_bytes().to_vec()).or_insert(0) += count;
-                tables[*table].add(text.as_bytes(), *count).unwrap();
+            for (text, count, _) in &additions {
+                *expected.entry(text.as_bytes().to_vec()).or_insert(0) += count * repeats;
             }
-            let merged = ShardedCounts::merge(tables).unwrap();
-            prop_assert_eq!(merged.len(), expected.len());
-            let found: BTreeMap<Vec<u8>, u64> = merged.texts().into_iter().collect();
+            let counts = SharedCounts::new(SeedableRandomState::with_seed(seed, foldhash::SharedSeed::global_fixed()));
+            std::thread::scope(|scope| {
+                for thread in 0..3 {
+                    let (mut adder, additions) = (counts.adder(), &additions);
+                    scope.spawn(move || {
+                        for (text, count, _) in (0..repeats).flat_map(|_| additions).filter(|added| added.2 == thread) {
+                            adder.add(text.as_bytes(), *count).unwrap();
+                        }
+                        adder.flush().unwrap();
+                    });
+                }
+            });
+            let counts = counts.into_counts();
+            prop_assert_eq!(counts.len(), expected.len());
+            let found: BTreeMap<Vec<u8>, u64> = counts.texts().into_iter().collect();
             prop_assert_eq!(found, expected);
         }
     }
 
     #[test]
     fn counts_saturate() {
-        let mut table = ShardedCounts::new(FixedState::default());
-        table.add(b"a", u64::MAX - 1).unwrap();
-        table.add(b"a", 7).unwrap();
+        let table = ShardedCounts::of([("a", u64::MAX - 1), ("a", 7)]);
         assert_eq!(table.texts(), [(b"a".to_vec(), u64::MAX)]);
     }
 }

@@ -152,7 +152,6 @@ fn search(merges: &[Merge], free: &mut FreeCharacters, room: usize) -> Division 
 
 #[cfg(test)]
 mod tests {
-    use foldhash::fast::FixedState;
     use proptest::prelude::*;
 
     use super::*;
@@ -184,11 +183,7 @@ mod tests {
             merges in proptest::collection::vec(("[a\u{e9}\u{3b1}\u{4e00}-\u{4e09}]{2,4}", 0u64..90), 0..10),
             room in 0usize..20,
         ) {
-            let mut table = ShardedCounts::new(FixedState::default());
-            for (c, count) in &characters {
-                table.add(c.as_bytes(), *count).unwrap();
-            }
-            let counts = CharacterCounts::of(&table).unwrap();
+            let counts = CharacterCounts::of(&ShardedCounts::of(characters)).unwrap();
             let merges: Vec<Merge> =
                 merges.into_iter().map(|(text, count)| Merge { text: text.into(), count }).collect();
             let found = search(&merges, &mut FreeCharacters::new(&counts), room);

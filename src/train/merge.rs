@@ -11,15 +11,15 @@
 //!   it is in all.
 //! * When no pair occurs any more, pairs that once did still become pieces, shortest first.
 //!
-//! Cost: each merge looks at the words in which the pair occurs, so the whole is linear in the text of
-//! the distinct words times the depth of its merges; see [`crate::train::pairs`] for what is kept.
+//! Cost: each merge looks at the places where the pair occurs, so the whole is linear in the text of the
+//! distinct words times the depth of its merges; see [`crate::train::pairs`] for what is kept.
 
+use foldhash::fast::SeedableRandomState;
 use hashbrown::HashSet;
-use rustc_hash::FxBuildHasher;
 
 use crate::error::TrainError;
 use crate::train::neighbours::Neighbours;
-use crate::train::pairs::{Pairs, Tallies};
+use crate::train::pairs::{Described, Pairs, Tallies};
 use crate::train::queue::{Candidate, Queue};
 use crate::train::sequences::{Rewrite, Sequences};
 use crate::train::split::SplitRules;
@@ -34,12 +34,12 @@ struct Tuning {
     floor_share: u64,
     /// How far the floor falls when it has to.
     floor_step: u64,
-    /// A pair in at least so many blocks is merged on two threads.
-    parallel_blocks: usize,
+    /// A pair in at least so many places is merged on two threads.
+    parallel_places: usize,
 }
 
 /// These did well on corpora of 20 to 500 MB in several languages; other values were not compared.
-const TUNING: Tuning = Tuning { floor_share: 64, floor_step: 16, parallel_blocks: 4096 };
+const TUNING: Tuning = Tuning { floor_share: 64, floor_step: 16, parallel_places: 4096 };
 
 /// A piece made by merging, and how often its pair occurred.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,12 +48,13 @@ pub(crate) struct Merge {
     pub(crate) count: u64,
 }
 
-type Texts = HashSet<Box<str>, FxBuildHasher>;
+type Texts = HashSet<Box<str>, SeedableRandomState>;
 
 /// Merges pairs in `sequences`, best first.
 pub(crate) struct Merger<'a> {
     rules: &'a SplitRules,
     pool: &'a rayon::ThreadPool,
+    hasher: &'a SeedableRandomState,
     symbols: Symbols,
     sequences: Sequences,
     pairs: Pairs,
@@ -70,16 +71,18 @@ pub(crate) struct Merger<'a> {
 pub(crate) type OnMerge<'o> = &'o mut dyn FnMut(&[Merge]) -> Result<(), TrainError>;
 
 impl<'a> Merger<'a> {
-    /// Long work is done on the threads of `pool`.
+    /// Long work is done on the threads of `pool`; `hasher` places what is hashed.
     pub(crate) fn new(
         rules: &'a SplitRules,
         pool: &'a rayon::ThreadPool,
+        hasher: &'a SeedableRandomState,
         symbols: Symbols,
         sequences: Sequences,
     ) -> Merger<'a> {
         Merger {
             rules,
             pool,
+            hasher,
             symbols,
             sequences,
             pairs: Pairs::default(),
@@ -109,7 +112,7 @@ impl<'a> Merger<'a> {
         self.sequences.split_symbols(&self.symbols);
         self.symbols.keep_characters();
         self.merges.clear();
-        self.seen = Some(Texts::default());
+        self.seen = Some(Texts::with_hasher(self.hasher.clone()));
     }
 
     /// Merges pairs until there are `wanted` merges or no pair occurs.
@@ -118,7 +121,7 @@ impl<'a> Merger<'a> {
         while self.merges.len() < wanted && floor > 1 {
             floor = self.build_index(wanted, floor)?;
             while self.merges.len() < wanted
-                && let Some(best) = self.queue.pop(floor, |pair| self.pairs.count(pair))
+                && let Some(best) = self.queue.pop(&Described { pairs: &self.pairs, symbols: &self.symbols })
             {
                 self.take(best)?;
                 on_merge(&self.merges)?;
@@ -131,7 +134,8 @@ impl<'a> Merger<'a> {
     fn build_index(&mut self, wanted: usize, last_floor: u64) -> Result<u64, TrainError> {
         // The old index has to go before the new one comes.
         (self.pairs, self.queue) = (Pairs::default(), Queue::default());
-        let tallies = self.pool.install(|| Tallies::of(&self.sequences, &self.symbols));
+        let pool = self.pool;
+        let tallies = pool.install(|| Tallies::of(&self.sequences, &self.symbols, self.hasher));
         let floor = if last_floor == u64::MAX {
             self.note_seen(&tallies);
             let wanted = u64::try_from(wanted).unwrap_or(u64::MAX);
@@ -140,44 +144,46 @@ impl<'a> Merger<'a> {
             (last_floor / self.tuning.floor_step).min(tallies.highest())
         };
         let floor = floor.max(1);
-        let (pairs, candidates) = Pairs::build(&self.sequences, &self.symbols, self.rules, tallies, floor)?;
-        (self.pairs, self.queue) = (pairs, Queue::new(candidates));
+        self.pairs = pool.install(|| Pairs::build(&self.sequences, &self.symbols, self.rules, tallies, floor))?;
+        self.queue = Queue::new();
+        // Pairs have numbers of 32 bits.
+        (0..u32::try_from(self.pairs.len()).unwrap_or(u32::MAX)).for_each(|pair| self.enqueue(pair));
         Ok(floor)
     }
 
     /// Merges the candidate everywhere.
     fn take(&mut self, candidate: Candidate) -> Result<(), TrainError> {
-        let blocks = self.pairs.remove(&candidate);
+        let places = self.pairs.remove(&candidate);
         let (left, right) = candidate.symbols;
         let merged = self.symbols.join(left, right, candidate.shape)?;
         let rewrite =
             Rewrite { left: (left, self.symbols.length(left)), right: (right, self.symbols.length(right)), merged };
-        self.rewrite(&rewrite, &blocks);
-        drop(blocks);
+        self.rewrite(&rewrite, &places);
+        drop(places);
         self.update_old_pairs(&rewrite);
         self.add_new_pairs(&rewrite)?;
         self.merges.push(Merge { text: candidate.text, count: candidate.count });
         Ok(())
     }
 
-    /// Merges the pair in all `blocks` and gathers its neighbours.
-    fn rewrite(&mut self, rewrite: &Rewrite, blocks: &[u32]) {
+    /// Merges the pair at all `places` and gathers its neighbours.
+    fn rewrite(&mut self, rewrite: &Rewrite, places: &[u32]) {
         let symbols = self.symbols.len();
-        self.neighbours.reset(symbols);
-        let near = &mut self.neighbours;
-        if blocks.len() < self.tuning.parallel_blocks || self.pool.current_num_threads() < 2 {
-            self.sequences.whole().rewrite(rewrite, blocks, |found| near.add(found));
+        let Merger { neighbours: near, far_neighbours: far, .. } = self;
+        near.reset(symbols);
+        far.reset(symbols);
+        if places.len() < self.tuning.parallel_places || self.pool.current_num_threads() < 2 {
+            self.sequences.whole().rewrite(rewrite, places, |found| near.add(found));
             return;
         }
-        self.far_neighbours.reset(symbols);
-        let far = &mut self.far_neighbours;
-        let (mut first, mut second, boundary) = self.sequences.halves(blocks[blocks.len() / 2]);
-        let (before, behind) = blocks.split_at(blocks.partition_point(|block| *block < boundary));
-        self.pool.join(
+        let (mut first, mut second, middle) = self.sequences.halves(places[places.len() / 2]);
+        let (before, behind) = places.split_at(places.partition_point(|place| *place < middle));
+        both(
+            self.pool,
             || first.rewrite(rewrite, before, |found| near.add(found)),
             || second.rewrite(rewrite, behind, |found| far.add(found)),
         );
-        near.append(far);
+        near.add_counts(far);
     }
 
     /// Takes the merged occurrences from the pairs that they were part of.
@@ -195,49 +201,79 @@ impl<'a> Merger<'a> {
     /// Adds the pairs of the new symbol and its neighbours.
     fn add_new_pairs(&mut self, rewrite: &Rewrite) -> Result<(), TrainError> {
         let merged = rewrite.merged;
+        let first_left = self.pairs.len();
         for at in 0..self.neighbours.left.met().len() {
-            let symbol = self.neighbours.left.met()[at];
             let side = &self.neighbours.left;
+            let symbol = side.met()[at];
             let (count, places) = (side.count(symbol), side.places_of(symbol));
-            self.add_new_pair(symbol, merged, count, places)?;
+            if let Some(pair) = self.add_new_pair(symbol, merged, count, places)? {
+                self.neighbours.left.set_pair(symbol, pair);
+            }
         }
+        let first_right = self.pairs.len();
         // Where two merged places touch, the first found the left symbol of the second to its right.
         let touching = self.neighbours.left.count(merged);
         for at in 0..self.neighbours.right.met().len() {
-            let symbol = self.neighbours.right.met()[at];
             let side = &self.neighbours.right;
+            let symbol = side.met()[at];
             let merged_since = if symbol == rewrite.left.0 { touching } else { 0 };
             let (count, places) = (side.count(symbol) - merged_since, side.places_of(symbol));
-            self.add_new_pair(merged, symbol, count, places)?;
+            if let Some(pair) = self.add_new_pair(merged, symbol, count, places)? {
+                self.neighbours.right.set_pair(symbol, pair);
+            }
         }
-        self.note_places(merged);
+        self.note_places(first_left, first_right);
         Ok(())
     }
 
-    fn add_new_pair(&mut self, left: Symbol, right: Symbol, count: u64, places: usize) -> Result<(), TrainError> {
-        if count < self.pairs.floor() && self.seen.is_none() {
-            return Ok(());
+    /// Adds a pair if it is frequent enough to be kept, and returns its number then.
+    fn add_new_pair(
+        &mut self,
+        left: Symbol,
+        right: Symbol,
+        count: u64,
+        places: usize,
+    ) -> Result<Option<u32>, TrainError> {
+        let is_kept = count >= self.pairs.floor();
+        if !is_kept && self.seen.is_none()
+            || self.rules.join(self.symbols.shape(left), self.symbols.shape(right)).is_none()
+        {
+            return Ok(None);
         }
-        let Some(shape) = self.rules.join(self.symbols.shape(left), self.symbols.shape(right)) else {
-            return Ok(());
-        };
         if let Some(seen) = &mut self.seen {
             seen.insert(self.symbols.joined_text(left, right));
         }
-        if count >= self.pairs.floor() {
-            let candidate = self.pairs.insert(&self.symbols, (left, right), shape, count, places)?;
-            self.queue.push(candidate);
+        if !is_kept {
+            return Ok(None);
         }
-        Ok(())
+        let pair = self.pairs.insert(left, right, count, places)?;
+        self.enqueue(pair);
+        Ok(Some(pair))
     }
 
-    /// Remembers the blocks of the new pairs that are kept.
-    fn note_places(&mut self, merged: Symbol) {
-        for &(symbol, block) in self.neighbours.left.places() {
-            self.pairs.note_block(symbol, merged, block);
-        }
-        for &(symbol, block) in self.neighbours.right.places() {
-            self.pairs.note_block(merged, symbol, block);
+    fn enqueue(&mut self, pair: u32) {
+        let described = Described { pairs: &self.pairs, symbols: &self.symbols };
+        self.queue.push(pair, self.pairs.count(pair), &described);
+    }
+
+    /// Remembers the places of the new pairs that are kept: those with the new symbol on the right are
+    /// numbered from `first_left` on, those with it on the left from `first_right` on.
+    fn note_places(&mut self, first_left: usize, first_right: usize) {
+        let (near, far) = (&self.neighbours, &self.far_neighbours);
+        let (left_pairs, right_pairs) = self.pairs.since(first_left).split_at_mut(first_right - first_left);
+        let mut note_left = || {
+            near.left.note_places(&near.left, first_left, left_pairs);
+            near.left.note_places(&far.left, first_left, left_pairs);
+        };
+        let mut note_right = || {
+            near.right.note_places(&near.right, first_right, right_pairs);
+            near.right.note_places(&far.right, first_right, right_pairs);
+        };
+        if near.places() + far.places() < self.tuning.parallel_places || self.pool.current_num_threads() < 2 {
+            note_left();
+            note_right();
+        } else {
+            both(self.pool, note_left, note_right);
         }
     }
 
@@ -263,11 +299,18 @@ impl<'a> Merger<'a> {
     }
 }
 
+/// Does one thing on this thread and the other on one of the pool's.
+fn both(pool: &rayon::ThreadPool, here: impl FnOnce(), there: impl FnOnce() + Send) {
+    pool.in_place_scope(|scope| {
+        scope.spawn(|_| there());
+        here();
+    });
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use foldhash::fast::FixedState;
     use proptest::prelude::*;
 
     use super::*;
@@ -334,25 +377,23 @@ mod tests {
         tuning: Tuning,
         threads: usize,
     ) -> Vec<(String, u64)> {
-        let mut table = ShardedCounts::new(FixedState::default());
-        for (word, count) in words {
-            table.add(word.as_bytes(), *count).unwrap();
-        }
+        let table = ShardedCounts::of(words.iter().map(|(word, count)| (word, *count)));
         let alphabet = Alphabet::all(&CharacterCounts::of(&table).unwrap());
         let symbols = Symbols::new(&alphabet, rules);
-        let sequences = Sequences::new(table, &symbols).unwrap();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let mut merger = Merger::new(rules, &pool, symbols, sequences);
+        let hasher = SeedableRandomState::default();
+        let sequences = pool.install(|| Sequences::new(table, &symbols, &hasher)).unwrap();
+        let mut merger = Merger::new(rules, &pool, &hasher, symbols, sequences);
         merger.tuning = tuning;
         let merges = merger.run(wanted, &mut |_| Ok(())).unwrap();
         merges.into_iter().map(|merge| (merge.text.into_string(), merge.count)).collect()
     }
 
     fn any_tuning() -> impl Strategy<Value = Tuning> {
-        (1u64..70, 2u64..20, 0usize..4).prop_map(|(floor_share, floor_step, parallel_blocks)| Tuning {
+        (1u64..70, 2u64..20, 0usize..4).prop_map(|(floor_share, floor_step, parallel_places)| Tuning {
             floor_share,
             floor_step,
-            parallel_blocks,
+            parallel_places,
         })
     }
 
@@ -376,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn long_words_are_merged_across_blocks() {
+    fn long_words_are_merged_by_places() {
         let mut options = TrainOptions::default();
         options.max_sentencepiece_length = 300;
         let rules = SplitRules::new(&options);
@@ -385,6 +426,6 @@ mod tests {
         let slow = slow_merges(&words, &rules, 40);
         assert!(slow.iter().any(|(text, _)| text.len() > 128));
         assert_eq!(fast_merges(&words, &rules, 40, TUNING, 1), slow);
-        assert_eq!(fast_merges(&words, &rules, 40, Tuning { parallel_blocks: 0, ..TUNING }, 2), slow);
+        assert_eq!(fast_merges(&words, &rules, 40, Tuning { parallel_places: 0, ..TUNING }, 2), slow);
     }
 }

@@ -140,6 +140,11 @@ impl MetaPieces {
         self.by_id.get(&id).map(|(text, kind)| (text.as_str(), *kind))
     }
 
+    /// The first piece with this id or a higher one.
+    pub(crate) fn next_from(&self, id: usize) -> Option<(usize, &str)> {
+        self.by_id.range(id..).next().map(|(id, (text, _))| (*id, text.as_str()))
+    }
+
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
         self.by_id.values().map(|(text, _)| text.as_str())
     }

@@ -4,14 +4,25 @@
 //! and gives one to (l, c) and (c, r). All places together change the same few pairs many times, so the
 //! changes are summed in two arrays indexed by the neighbour, and each pair is then looked up once.
 
+use crate::train::pairs::Pair;
 use crate::train::sequences::Match;
 use crate::train::symbols::Symbol;
 
 /// A symbol that stands next to the merged pair.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Neighbour {
     count: u64,
     places: u32,
+    /// The new pair with this symbol in it, or [`NO_PAIR`].
+    pair: u32,
+}
+
+const NO_PAIR: u32 = u32::MAX;
+
+impl Default for Neighbour {
+    fn default() -> Neighbour {
+        Neighbour { count: 0, places: 0, pair: NO_PAIR }
+    }
 }
 
 /// The neighbours on one side.
@@ -21,19 +32,19 @@ pub(crate) struct Side {
     neighbours: Vec<Neighbour>,
     /// The symbols that were met, in the order in which they were.
     met: Vec<Symbol>,
-    /// The neighbour and the block of the new pair at each place, in order.
+    /// The neighbour and the place of the new pair, in order.
     places: Vec<(Symbol, u32)>,
 }
 
 impl Side {
-    fn add(&mut self, symbol: Symbol, count: u64, block: u32) {
+    fn add(&mut self, symbol: Symbol, count: u64, place: u32) {
         let neighbour = &mut self.neighbours[symbol.index()];
         if neighbour.places == 0 {
             self.met.push(symbol);
         }
         neighbour.count += count;
         neighbour.places += 1;
-        self.places.push((symbol, block));
+        self.places.push((symbol, place));
     }
 
     /// The symbols that were met.
@@ -51,9 +62,20 @@ impl Side {
         self.neighbours[symbol.index()].places as usize
     }
 
-    /// Every place: the neighbour, and the block of the new pair.
-    pub(crate) fn places(&self) -> &[(Symbol, u32)] {
-        &self.places
+    /// Says which pair a symbol makes with the new one.
+    pub(crate) fn set_pair(&mut self, symbol: Symbol, pair: u32) {
+        self.neighbours[symbol.index()].pair = pair;
+    }
+
+    /// Notes the places that `found` met in the pairs that were set here. The first of `pairs` has the
+    /// number `first`.
+    pub(crate) fn note_places(&self, found: &Side, first: usize, pairs: &mut [Pair]) {
+        for &(symbol, place) in &found.places {
+            let pair = self.neighbours[symbol.index()].pair;
+            if pair != NO_PAIR {
+                pairs[pair as usize - first].places.push(place);
+            }
+        }
     }
 
     fn reset(&mut self, symbols: usize) {
@@ -66,8 +88,8 @@ impl Side {
         }
     }
 
-    /// Adds what `other` found further right in the corpus.
-    fn append(&mut self, other: &Side) {
+    /// Adds the counts that `other` found.
+    fn add_counts(&mut self, other: &Side) {
         for &symbol in &other.met {
             let more = other.neighbours[symbol.index()];
             let neighbour = &mut self.neighbours[symbol.index()];
@@ -77,7 +99,6 @@ impl Side {
             neighbour.count += more.count;
             neighbour.places += more.places;
         }
-        self.places.extend_from_slice(&other.places);
     }
 }
 
@@ -96,16 +117,22 @@ impl Neighbours {
     }
 
     pub(crate) fn add(&mut self, found: &Match) {
-        if let Some((symbol, block)) = found.left {
-            self.left.add(symbol, found.count, block);
+        if let Some((symbol, place)) = found.left {
+            self.left.add(symbol, found.count, place);
         }
         if let Some(symbol) = found.right {
-            self.right.add(symbol, found.count, found.block);
+            self.right.add(symbol, found.count, found.place);
         }
     }
 
-    pub(crate) fn append(&mut self, other: &Neighbours) {
-        self.left.append(&other.left);
-        self.right.append(&other.right);
+    /// Number of places met.
+    pub(crate) fn places(&self) -> usize {
+        self.left.places.len() + self.right.places.len()
+    }
+
+    /// Adds the counts, but not the places, that `other` found.
+    pub(crate) fn add_counts(&mut self, other: &Neighbours) {
+        self.left.add_counts(&other.left);
+        self.right.add_counts(&other.right);
     }
 }

@@ -1,18 +1,18 @@
-//! The pairs of adjacent symbols that are frequent enough to be merged soon: their counts, and the blocks
-//! in which they occur.
+//! The pairs of adjacent symbols that are frequent enough to be merged soon: their counts, and the places
+//! where they occur.
 //!
 //! Only pairs that occur at least `floor` times are kept: a corpus has very many pairs that occur a few
 //! times and will never be merged. When the queue of the kept ones runs dry, the floor falls and the index is
 //! built anew from the words as they then are. A pair's count never rises once its two symbols exist, so a
 //! pair that falls below the floor need not be watched any longer.
 
-use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use foldhash::fast::SeedableRandomState;
 
 use crate::error::TrainError;
-use crate::train::queue::Candidate;
+use crate::train::pair_map::PairMap;
+use crate::train::queue::{Candidate, Waiting};
 use crate::train::sequences::Sequences;
-use crate::train::split::{Shape, SplitRules};
+use crate::train::split::SplitRules;
 use crate::train::symbols::{Symbol, Symbols};
 
 /// One pair.
@@ -20,134 +20,145 @@ use crate::train::symbols::{Symbol, Symbols};
 pub(crate) struct Pair {
     /// Occurrences, overlapping ones included.
     pub(crate) count: u64,
-    /// Blocks in which it occurs or once occurred, ascending.
-    pub(crate) blocks: Vec<u32>,
+    /// Where it occurs or once occurred, ascending.
+    pub(crate) places: Vec<u32>,
+    symbols: (Symbol, Symbol),
 }
 
 /// The frequent pairs.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Pairs {
     floor: u64,
     pairs: Vec<Pair>,
-    index: FxHashMap<u64, u32>,
+    index: PairMap<u32>,
 }
 
-/// Two symbols as one number.
-fn key(left: Symbol, right: Symbol) -> u64 {
-    u64::from(left.0) << 32 | u64::from(right.0)
-}
-
-/// The symbols that `key` was made of.
-#[allow(clippy::cast_possible_truncation)]
-fn symbols_of(key: u64) -> (Symbol, Symbol) {
-    (Symbol((key >> 32) as u32), Symbol(key as u32))
-}
+/// What the index holds for pairs that are not kept.
+const NO_PAIR: u32 = u32::MAX;
 
 /// What counting finds of a pair.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct Tally {
     count: u64,
-    blocks: u32,
-    last_block: u32,
+    places: u32,
+    /// Places in the first half of the array.
+    first_places: u32,
 }
 
 /// How often every pair of adjacent symbols occurs.
-pub(crate) struct Tallies(FxHashMap<u64, Tally>);
+pub(crate) struct Tallies(PairMap<Tally>);
 
 impl Tallies {
-    /// Counts all pairs on the threads of the current pool. Cost: linear in the slots.
-    pub(crate) fn of(sequences: &Sequences, symbols: &Symbols) -> Tallies {
-        let ranges = sequences.ranges(rayon::current_num_threads());
-        let counted: Vec<FxHashMap<u64, Tally>> =
-            ranges.into_par_iter().map(|range| tally(sequences, symbols, range)).collect();
-        Tallies(counted.into_iter().reduce(merge).unwrap_or_default())
+    /// Counts all pairs, on two threads of the current pool. Cost: linear in the slots.
+    pub(crate) fn of(sequences: &Sequences, symbols: &Symbols, hasher: &SeedableRandomState) -> Tallies {
+        let middle = sequences.middle();
+        let tally = |slots| tally(sequences, symbols, hasher, slots);
+        let (first, second) = rayon::join(|| tally(0..middle), || tally(middle..sequences.len()));
+        Tallies(merge(first, second))
     }
 
     /// The largest count.
     pub(crate) fn highest(&self) -> u64 {
-        self.0.values().map(|tally| tally.count).max().unwrap_or(0)
+        self.0.iter().map(|(_, tally)| tally.count).max().unwrap_or(0)
     }
 
     /// All pairs.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (Symbol, Symbol)> {
-        self.0.keys().map(|key| symbols_of(*key))
+        self.0.iter().map(|(pair, _)| pair)
     }
 
     /// The sum of all counts.
     pub(crate) fn total(&self) -> u64 {
-        self.0.values().map(|tally| tally.count).sum()
+        self.0.iter().map(|(_, tally)| tally.count).sum()
     }
 }
 
-fn tally(sequences: &Sequences, symbols: &Symbols, range: std::ops::Range<usize>) -> FxHashMap<u64, Tally> {
-    let mut tallies: FxHashMap<u64, Tally> = FxHashMap::default();
-    sequences.for_each_pair(symbols, range, |block, count, left, right| {
-        let tally = tallies.entry(key(left, right)).or_insert(Tally { count: 0, blocks: 0, last_block: u32::MAX });
+fn tally(
+    sequences: &Sequences,
+    symbols: &Symbols,
+    hasher: &SeedableRandomState,
+    slots: std::ops::Range<usize>,
+) -> PairMap<Tally> {
+    let mut tallies = PairMap::new(symbols.len(), Tally { count: 0, places: 0, first_places: 0 }, hasher);
+    sequences.for_each_pair(symbols, slots, |_, count, left, right| {
+        let tally = tallies.value_mut(left, right);
         tally.count += count;
-        if tally.last_block != block {
-            tally.blocks += 1;
-            tally.last_block = block;
-        }
+        tally.places += 1;
     });
     tallies
 }
 
-fn merge(left: FxHashMap<u64, Tally>, right: FxHashMap<u64, Tally>) -> FxHashMap<u64, Tally> {
-    let (mut merged, other) = if left.len() < right.len() { (right, left) } else { (left, right) };
-    for (key, tally) in other {
-        merged
-            .entry(key)
-            .and_modify(|sum| {
-                sum.count += tally.count;
-                sum.blocks += tally.blocks;
-            })
-            .or_insert(tally);
+fn merge(mut first: PairMap<Tally>, second: PairMap<Tally>) -> PairMap<Tally> {
+    first.values_mut().for_each(|tally| tally.first_places = tally.places);
+    for ((left, right), tally) in second.iter() {
+        let sum = first.value_mut(left, right);
+        sum.count += tally.count;
+        sum.places += tally.places;
     }
-    merged
+    first
+}
+
+impl Default for Pairs {
+    fn default() -> Pairs {
+        Pairs { floor: 0, pairs: Vec::new(), index: PairMap::new(0, NO_PAIR, &SeedableRandomState::default()) }
+    }
 }
 
 impl Pairs {
-    /// The pairs of at least `floor` occurrences that `rules` let merge, and a candidate for each.
+    /// The pairs of at least `floor` occurrences that `rules` let merge. Runs on two threads of the current
+    /// pool.
     pub(crate) fn build(
         sequences: &Sequences,
         symbols: &Symbols,
         rules: &SplitRules,
         tallies: Tallies,
         floor: u64,
-    ) -> Result<(Pairs, Vec<Candidate>), TrainError> {
-        let mut built = Pairs { floor, ..Pairs::default() };
-        let mut candidates = Vec::new();
-        for (key, tally) in tallies.0 {
-            let (left, right) = symbols_of(key);
-            if tally.count >= floor
-                && let Some(shape) = rules.join(symbols.shape(left), symbols.shape(right))
-            {
-                candidates.push(built.insert(symbols, (left, right), shape, tally.count, tally.blocks as usize)?);
+    ) -> Result<Pairs, TrainError> {
+        let index = PairMap::new(symbols.len(), NO_PAIR, tallies.0.hasher());
+        let mut built = Pairs { floor, pairs: Vec::new(), index };
+        let mut first_places = Vec::new();
+        for ((left, right), tally) in tallies.0.iter() {
+            if tally.count >= floor && rules.join(symbols.shape(left), symbols.shape(right)).is_some() {
+                built.insert(left, right, tally.count, 0)?;
+                first_places.push((tally.first_places as usize, tally.places as usize));
             }
         }
-        sequences.for_each_pair(symbols, 0..sequences.blocks(), |block, _, left, right| {
-            built.note_block(left, right, block);
-        });
-        Ok((built, candidates))
+        drop(tallies);
+        built.find_places(sequences, symbols, &first_places);
+        Ok(built)
     }
 
-    /// Adds the pair of two symbols, which together have the shape `shape`; it occurs `count` times, in
-    /// at most `blocks` blocks. Returns the candidate to queue for it.
-    pub(crate) fn insert(
-        &mut self,
-        symbols: &Symbols,
-        (left, right): (Symbol, Symbol),
-        shape: Shape,
-        count: u64,
-        blocks: usize,
-    ) -> Result<Candidate, TrainError> {
-        let Ok(pair) = u32::try_from(self.pairs.len()) else {
-            return Err(TrainError::TooLarge { what: "pairs" });
+    /// Notes where all pairs occur. Of each pair is known in how many places of the array's first half and
+    /// of the whole.
+    fn find_places(&mut self, sequences: &Sequences, symbols: &Symbols, known: &[(usize, usize)]) {
+        let halves = self.pairs.iter_mut().zip(known).map(|(pair, (in_first, in_all))| {
+            pair.places = vec![0; *in_all];
+            pair.places.split_at_mut(*in_first)
+        });
+        let (mut first, mut second): (Vec<&mut [u32]>, Vec<&mut [u32]>) = halves.unzip();
+        let index = &self.index;
+        let find = |rooms: &mut [&mut [u32]], slots| {
+            sequences.for_each_pair(symbols, slots, |place, _, left, right| {
+                if let Some(pair) = index.get(left, right) {
+                    let room = &mut rooms[pair as usize];
+                    if let Some((first, rest)) = std::mem::take(room).split_first_mut() {
+                        *first = place;
+                        *room = rest;
+                    }
+                }
+            });
         };
-        self.pairs.push(Pair { count, blocks: Vec::with_capacity(blocks) });
-        self.index.insert(key(left, right), pair);
-        let text = symbols.joined_text(left, right);
-        Ok(Candidate { count, shape, text, symbols: (left, right), pair })
+        let middle = sequences.middle();
+        rayon::join(|| find(&mut first, 0..middle), || find(&mut second, middle..sequences.len()));
+    }
+
+    /// Adds the pair of two symbols, which occurs `count` times in `places` places, and returns its number.
+    pub(crate) fn insert(&mut self, left: Symbol, right: Symbol, count: u64, places: usize) -> Result<u32, TrainError> {
+        let pair = u32::try_from(self.pairs.len()).ok().filter(|pair| *pair != NO_PAIR);
+        let Some(pair) = pair else { return Err(TrainError::TooLarge { what: "pairs" }) };
+        self.pairs.push(Pair { count, places: Vec::with_capacity(places), symbols: (left, right) });
+        *self.index.value_mut(left, right) = pair;
+        Ok(pair)
     }
 
     pub(crate) fn floor(&self) -> u64 {
@@ -159,36 +170,50 @@ impl Pairs {
         self.pairs[pair as usize].count
     }
 
-    fn get_mut(&mut self, left: Symbol, right: Symbol) -> Option<&mut Pair> {
-        let pair = *self.index.get(&key(left, right))?;
-        Some(&mut self.pairs[pair as usize])
+    /// Number of pairs that were ever kept.
+    pub(crate) fn len(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// The pairs from number `first` on.
+    pub(crate) fn since(&mut self, first: usize) -> &mut [Pair] {
+        &mut self.pairs[first..]
     }
 
     /// Takes `lost` occurrences from a pair, if it is kept.
     pub(crate) fn subtract(&mut self, left: Symbol, right: Symbol, lost: u64) {
-        let floor = self.floor;
-        let Some(pair) = self.get_mut(left, right) else { return };
+        let Some(pair) = self.index.get(left, right) else { return };
+        let pair = &mut self.pairs[pair as usize];
         pair.count = pair.count.saturating_sub(lost);
-        if pair.count < floor {
-            *pair = Pair { count: 0, blocks: Vec::new() };
+        if pair.count < self.floor {
+            (pair.count, pair.places) = (0, Vec::new());
         }
     }
 
-    /// Removes a pair, whether it is merged or given up, and returns its blocks.
+    /// Removes a pair, whether it is merged or given up, and returns its places.
     pub(crate) fn remove(&mut self, candidate: &Candidate) -> Vec<u32> {
         let (left, right) = candidate.symbols;
-        self.index.remove(&key(left, right));
+        self.index.remove(left, right);
         let pair = &mut self.pairs[candidate.pair as usize];
         pair.count = 0;
-        std::mem::take(&mut pair.blocks)
+        std::mem::take(&mut pair.places)
+    }
+}
+
+/// The pairs with what it takes to tell the order among them.
+pub(crate) struct Described<'p> {
+    pub(crate) pairs: &'p Pairs,
+    pub(crate) symbols: &'p Symbols,
+}
+
+impl Waiting for Described<'_> {
+    fn count(&self, pair: u32) -> u64 {
+        self.pairs.count(pair)
     }
 
-    /// Notes that a pair, if it is kept, occurs in `block`; blocks come in ascending order.
-    pub(crate) fn note_block(&mut self, left: Symbol, right: Symbol, block: u32) {
-        if let Some(pair) = self.get_mut(left, right)
-            && pair.blocks.last() != Some(&block)
-        {
-            pair.blocks.push(block);
-        }
+    fn candidate(&self, pair: u32) -> Candidate {
+        let Pair { count, symbols: (left, right), .. } = self.pairs.pairs[pair as usize];
+        let shape = self.symbols.shape(left).followed_by(self.symbols.shape(right));
+        Candidate { count, shape, text: self.symbols.joined_text(left, right), symbols: (left, right), pair }
     }
 }

@@ -1,19 +1,23 @@
 //! The order in which pairs are merged.
 //!
 //! Highest count first; among equals the fewest characters, then the smallest UTF-8 bytes. This `Ord` is
-//! what makes a model the reference's model. Counts only fall while a pair waits, so the queue is lazy:
-//! an entry's count is an upper bound, and an entry that turns out stale goes back with its true count.
+//! what makes a model the reference's model.
+//!
+//! Counts only fall while a pair waits, and those of new pairs are no higher than the count merged last. So
+//! the best count falls, too, and the queue needs no order among the pairs below: it has a bucket for each
+//! count, and only the pairs of the best bucket become [`Candidate`]s, with a text, in a heap. It is lazy: a
+//! pair stays in its bucket while its count falls, and moves when that bucket's turn comes.
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use crate::train::split::Shape;
 use crate::train::symbols::Symbol;
 
-/// A pair that waits to be merged. The greatest is the next.
+/// A pair that may be the next to merge. The greatest is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Candidate {
-    /// How often the pair occurred when it was queued.
+    /// How often the pair occurs.
     pub(crate) count: u64,
     /// The shape of `text`, which the merge would have.
     pub(crate) shape: Shape,
@@ -41,31 +45,76 @@ impl PartialOrd for Candidate {
     }
 }
 
-/// The waiting pairs.
+/// Counts below this have their buckets in an array. Nearly all pairs do; the few others are in a tree.
+const LOW_COUNTS: usize = 1 << 14;
+
+/// The waiting pairs, by the counts that they had when they were put here.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
-    heap: BinaryHeap<Candidate>,
+    low: Vec<Vec<u32>>,
+    high: BTreeMap<u64, Vec<u32>>,
+    /// The pairs of the best count, as far as they are known.
+    best: BinaryHeap<Candidate>,
+    /// That count.
+    count: u64,
+}
+
+/// What the queue asks about pairs.
+pub(crate) trait Waiting {
+    /// How often a pair occurs now; 0 if that is too seldom.
+    fn count(&self, pair: u32) -> u64;
+
+    /// A pair in full.
+    fn candidate(&self, pair: u32) -> Candidate;
 }
 
 impl Queue {
-    pub(crate) fn new(candidates: Vec<Candidate>) -> Queue {
-        Queue { heap: candidates.into() }
+    pub(crate) fn new() -> Queue {
+        Queue { low: vec![Vec::new(); LOW_COUNTS], count: u64::MAX, ..Queue::default() }
     }
 
-    pub(crate) fn push(&mut self, candidate: Candidate) {
-        self.heap.push(candidate);
+    /// Adds a pair that occurs `count` times, which is no more than the pair popped last.
+    pub(crate) fn push(&mut self, pair: u32, count: u64, waiting: &impl Waiting) {
+        if count == self.count {
+            self.best.push(waiting.candidate(pair));
+            return;
+        }
+        match usize::try_from(count).ok().and_then(|count| self.low.get_mut(count)) {
+            Some(bucket) => bucket.push(pair),
+            None => self.high.entry(count).or_default().push(pair),
+        }
     }
 
-    /// The best pair, by the counts that `count_now` tells; pairs below `floor` are dropped.
-    pub(crate) fn pop(&mut self, floor: u64, count_now: impl Fn(u32) -> u64) -> Option<Candidate> {
-        while let Some(mut candidate) = self.heap.pop() {
-            let count = count_now(candidate.pair);
-            if count == candidate.count {
-                return Some(candidate);
+    /// The best pair, by the counts that `waiting` tells; pairs that it counts as 0 are dropped.
+    pub(crate) fn pop(&mut self, waiting: &impl Waiting) -> Option<Candidate> {
+        loop {
+            while let Some(candidate) = self.best.pop() {
+                match waiting.count(candidate.pair) {
+                    0 => {}
+                    count if count == candidate.count => return Some(candidate),
+                    count => self.push(candidate.pair, count, waiting),
+                }
             }
-            if count >= floor {
-                candidate.count = count;
-                self.heap.push(candidate);
+            let (count, bucket) = self.next_bucket()?;
+            self.count = count;
+            for pair in bucket {
+                match waiting.count(pair) {
+                    0 => {}
+                    count => self.push(pair, count, waiting),
+                }
+            }
+        }
+    }
+
+    /// Takes out the bucket of the highest count.
+    fn next_bucket(&mut self) -> Option<(u64, Vec<u32>)> {
+        if let Some(highest) = self.high.pop_last() {
+            return Some(highest);
+        }
+        // Nothing is pushed above the best count any more, so what is passed stays empty.
+        while let Some(bucket) = self.low.pop() {
+            if !bucket.is_empty() {
+                return Some((self.low.len() as u64, bucket));
             }
         }
         None
@@ -110,18 +159,38 @@ mod tests {
         }
     }
 
+    /// Pairs with these texts and counts.
+    struct Table(Vec<(&'static str, u64)>);
+
+    impl Waiting for Table {
+        fn count(&self, pair: u32) -> u64 {
+            self.0[pair as usize].1
+        }
+
+        fn candidate(&self, pair: u32) -> Candidate {
+            let (text, count) = self.0[pair as usize];
+            Candidate { pair, ..candidate(count, text, (0, 0)) }
+        }
+    }
+
     #[test]
-    fn stale_entries_go_back() {
-        let mut entries = vec![candidate(9, "ab", (0, 0)), candidate(8, "cd", (0, 0)), candidate(7, "ef", (0, 0))];
-        for (pair, entry) in entries.iter_mut().enumerate() {
-            entry.pair = u32::try_from(pair).unwrap();
-        }
-        let mut queue = Queue::new(entries);
-        let now = [7, 2, 7];
+    fn pairs_come_by_their_counts_of_now() {
+        let many = LOW_COUNTS as u64 * 3;
+        let mut table = Table(vec![("ab", 9), ("cd", 8), ("ef", 7), ("gh", many + 1), ("ij", many), ("kl", many)]);
+        let mut queue = Queue::new();
+        (0..6).for_each(|pair| queue.push(pair, table.count(pair), &table));
         let mut order = Vec::new();
-        while let Some(candidate) = queue.pop(3, |pair| now[pair as usize]) {
+        (table.0[0].1, table.0[1].1, table.0[4].1) = (7, 0, 7);
+        while let Some(candidate) = queue.pop(&table) {
             order.push((candidate.text, candidate.count));
+            if candidate.count == many {
+                table.0.extend([("mn", many), ("a", 7), ("xy", 3)]);
+                (6..9).for_each(|pair| queue.push(pair, table.count(pair), &table));
+                table.0[6].1 = 2;
+            }
         }
-        assert_eq!(order, [("ab".into(), 7), ("ef".into(), 7)]);
+        let expected =
+            [("gh", many + 1), ("kl", many), ("a", 7), ("ab", 7), ("ef", 7), ("ij", 7), ("xy", 3), ("mn", 2)];
+        assert_eq!(order, expected.map(|(text, count)| (text.into(), count)));
     }
 }

@@ -4,7 +4,8 @@
 //! 1985, <https://doi.org/10.1145/3147.3165>) with a seeded generator, so a seed and a corpus name a
 //! sample for ever. A corpus of files is read twice: once to draw the sentences' positions, once to take
 //! them; memory holds the positions alone. A corpus that passes only once leaves the sampled sentences
-//! themselves in memory. Either way the sample is the same.
+//! themselves in memory. Either way the sample is the same. Files that have become shorter when they are
+//! read again are an error.
 //!
 //! The reference seeds its generator anew in every process, so its samples differ from ours and from one
 //! another.
@@ -77,6 +78,17 @@ impl Selection {
         match self {
             Selection::First { wanted, taken } => taken >= wanted,
             Selection::At { positions, next, .. } => *next >= positions.len(),
+        }
+    }
+
+    /// Whether every sentence was there that had been chosen.
+    ///
+    /// # Errors
+    /// The corpus is shorter than it was when they were chosen.
+    pub(crate) fn check_found(&self) -> Result<(), TrainError> {
+        match self {
+            Selection::At { .. } if !self.is_complete() => Err(TrainError::InputChanged),
+            _ => Ok(()),
         }
     }
 

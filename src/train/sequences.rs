@@ -2,108 +2,122 @@
 //!
 //! Every character of a word owns a slot. A symbol stands in the slot of its first character; the other
 //! slots of its characters are marked as inside, and the last of them holds the symbol's length. So both
-//! neighbours of a symbol are found in constant time, slots never move, and where a pair was found it can
-//! be found again. A mark stands before each word; the end of the array ends the last.
+//! neighbours of a symbol are found in constant time, slots never move, and where a pair was found (its
+//! place: the slot of its left symbol) it can be found again, at a cost that does not grow with the word
+//! around it. A mark stands before each word; the end of the array ends the last.
 //!
-//! The array is divided into blocks, the unit in which places are remembered: a block is a word, or some
-//! slots of a long word, so that the work at one place does not grow with the word around it. A block
-//! takes 12 bytes, a slot 4.
+//! Words that occur equally often stand together in a run, so that no word needs a count of its own:
+//! places are visited in ascending order, and the counts change rarely on the way. A slot takes 4 bytes.
 
+use std::convert::Infallible;
 use std::ops::Range;
 
-use crate::error::TrainError;
-use crate::train::counts::ShardedCounts;
-use crate::train::symbols::{Symbol, Symbols};
+use foldhash::fast::SeedableRandomState;
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
-/// Most slots in a block.
-const BLOCK_SLOTS: usize = 128;
+use crate::error::TrainError;
+use crate::train::counts::{ShardedCounts, TextCounts};
+use crate::train::symbols::{Symbol, Symbols};
+use crate::train::work::SeededMap;
+
+/// Places that are looked at together.
+const LOOKAHEAD: usize = 64;
 
 /// What a slot holds that is not a symbol: `INSIDE` with a length, or [`WORD_START`].
 const INSIDE: u32 = 1 << 31;
 const WORD_START: u32 = u32::MAX;
 
-/// The words of the corpus, as far as merging goes: single symbols are left out.
+/// The words of the corpus, as far as merging goes: single characters are left out.
 #[derive(Debug, Default)]
 pub(crate) struct Sequences {
     slots: Vec<u32>,
-    /// First slot of each block, ascending; the first block of a word begins with its mark.
-    starts: Vec<u32>,
-    /// How often the word of each block occurs.
-    counts: Vec<u64>,
+    runs: Vec<Run>,
 }
 
-/// Some blocks, and the slots that they own: all the words in a part of the array.
+/// A stretch of words that occur equally often.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    /// The slot behind it.
+    end: usize,
+    count: u64,
+}
+
+/// Tells how often the words at some places occur, fastest if the places ascend.
+struct Counts<'s> {
+    runs: &'s [Run],
+    current: Range<usize>,
+    count: u64,
+}
+
+impl Counts<'_> {
+    fn at(&mut self, slot: usize) -> u64 {
+        if !self.current.contains(&slot) {
+            let index = self.runs.partition_point(|run| run.end <= slot);
+            let start = if index == 0 { 0 } else { self.runs[index - 1].end };
+            self.current = start..self.runs[index].end;
+            self.count = self.runs[index].count;
+        }
+        self.count
+    }
+}
+
+/// The words in a part of the array.
 pub(crate) struct Part<'s> {
     slots: &'s mut [u32],
     /// Index of `slots[0]` in the whole array.
     offset: usize,
-    starts: &'s [u32],
-    counts: &'s [u64],
+    runs: &'s [Run],
 }
 
 /// A symbol's neighbours at a place, before the merge there.
 pub(crate) struct Match {
     pub(crate) count: u64,
-    pub(crate) block: u32,
-    /// The symbol to the left and the block in which it begins.
+    pub(crate) place: u32,
+    /// The symbol to the left and its slot.
     pub(crate) left: Option<(Symbol, u32)>,
     pub(crate) right: Option<Symbol>,
 }
 
 impl Sequences {
-    /// Takes `words` apart into the characters that are `symbols`; every other character divides a word.
-    /// The words are freed on the way.
-    pub(crate) fn new(words: ShardedCounts, symbols: &Symbols) -> Result<Sequences, TrainError> {
-        let mut symbol_of = vec![WORD_START; 0x11_0000];
-        for (c, symbol) in symbols.characters() {
-            symbol_of[c as usize] = symbol.0;
-        }
-        let mut sequences = Sequences::default();
-        for shard in words.into_shards() {
-            shard.for_each(|text, count| {
-                // Words are cut from valid text.
-                let text = std::str::from_utf8(text).unwrap_or_default();
-                sequences.push(text.chars().map(|c| symbol_of[c as usize]), count)
-            })?;
-        }
-        sequences.slots.shrink_to_fit();
-        Ok(sequences)
-    }
-
-    /// Appends a word whose unknown characters are given as `WORD_START`.
-    fn push(&mut self, symbols: impl Iterator<Item = u32>, count: u64) -> Result<(), TrainError> {
-        let mut start = self.slots.len();
-        self.slots.push(WORD_START);
-        for symbol in symbols {
-            if symbol == WORD_START {
-                self.finish_word(start, count)?;
-                start = self.slots.len();
-            }
-            self.slots.push(symbol);
-        }
-        self.finish_word(start, count)
-    }
-
-    /// Makes blocks of the word that begins at `start`, or forgets it if nothing can merge in it.
-    fn finish_word(&mut self, start: usize, count: u64) -> Result<(), TrainError> {
-        if self.slots.len() - start < 3 {
-            self.slots.truncate(start);
-            return Ok(());
-        }
-        // Block numbers are no larger than slot numbers.
-        if u32::try_from(self.slots.len()).is_err() {
+    /// Takes `words` apart into the characters that are `symbols`, on the threads of the current pool;
+    /// every other character divides a word. The words are freed on the way.
+    pub(crate) fn new(
+        words: ShardedCounts,
+        symbols: &Symbols,
+        hasher: &SeedableRandomState,
+    ) -> Result<Sequences, TrainError> {
+        let groups = words.into_groups(rayon::current_num_threads());
+        let needs: Vec<SeededMap<u64, usize>> = groups.par_iter().map(|group| slots_by_count(group, hasher)).collect();
+        let mut counts: Vec<u64> = needs.iter().flat_map(SeededMap::keys).copied().collect();
+        counts.sort_unstable();
+        counts.dedup();
+        let total = needs.iter().flat_map(SeededMap::values).sum();
+        if u32::try_from(total).is_err() {
             return Err(TrainError::TooLarge { what: "characters in distinct words" });
         }
-        for block in (start..self.slots.len()).step_by(BLOCK_SLOTS) {
-            self.starts.extend(u32::try_from(block));
-            self.counts.push(count);
+        let mut slots = vec![WORD_START; total];
+        let mut runs = Vec::with_capacity(counts.len());
+        // What each group fills: of every run a part of its own.
+        let mut rooms: Vec<SeededMap<u64, &mut [u32]>> =
+            needs.iter().map(|need| SeededMap::with_capacity_and_hasher(need.len(), hasher.clone())).collect();
+        let mut rest = slots.as_mut_slice();
+        for count in counts {
+            for (need, rooms) in needs.iter().zip(&mut rooms) {
+                let (room, behind) = rest.split_at_mut(need.get(&count).copied().unwrap_or(0));
+                rooms.insert(count, room);
+                rest = behind;
+            }
+            runs.push(Run { end: total - rest.len(), count });
         }
-        Ok(())
+        let symbol_of = slots_of_characters(symbols);
+        groups.into_par_iter().zip(rooms).for_each(|(group, rooms)| fill(group, &symbol_of, rooms));
+        Ok(Sequences { slots, runs })
     }
 
     /// Puts every symbol back into its characters.
     pub(crate) fn split_symbols(&mut self, symbols: &Symbols) {
-        let symbol_of: rustc_hash::FxHashMap<char, Symbol> = symbols.characters().collect();
+        let symbol_of: FxHashMap<char, Symbol> = symbols.characters().collect();
         for at in 0..self.slots.len() {
             let slot = self.slots[at];
             if slot & INSIDE != 0 {
@@ -115,65 +129,116 @@ impl Sequences {
         }
     }
 
-    /// Number of blocks.
-    pub(crate) fn blocks(&self) -> usize {
-        self.starts.len()
+    /// The first slot at or behind `slot` that begins a word.
+    fn next_word(&self, slot: usize) -> usize {
+        let rest = self.slots.get(slot..).unwrap_or_default();
+        rest.iter().position(|slot| *slot == WORD_START).map_or(self.slots.len(), |words| slot + words)
     }
 
-    /// The first block at or behind `block` that begins a word.
-    fn next_word(&self, block: usize) -> usize {
-        let begins_word = |block: &usize| self.slots[self.starts[*block] as usize] == WORD_START;
-        (block..self.blocks()).find(begins_word).unwrap_or(self.blocks())
+    /// Where the second half of the array begins: with a word.
+    pub(crate) fn middle(&self) -> usize {
+        self.next_word(self.slots.len() / 2)
     }
 
-    /// Block ranges of about equal size, `parts` at most, that each hold whole words.
-    pub(crate) fn ranges(&self, parts: usize) -> Vec<Range<usize>> {
-        let mut ends: Vec<usize> = (1..parts).map(|part| self.next_word(self.blocks() * part / parts)).collect();
-        ends.push(self.blocks());
-        let mut start = 0;
-        let ranges = ends.into_iter().map(|end| std::mem::replace(&mut start, end)..end);
-        ranges.filter(|range| !range.is_empty()).collect()
-    }
-
-    /// Calls `visit` with the block, its count and the two symbols of every adjacent pair in `blocks`, in
-    /// order. A pair belongs to the block in which its left symbol begins.
+    /// Calls `visit` with the place, the count and the two symbols of every pair of neighbours that begins
+    /// in `slots`, in order.
     pub(crate) fn for_each_pair(
         &self,
         symbols: &Symbols,
-        blocks: Range<usize>,
+        slots: Range<usize>,
         mut visit: impl FnMut(u32, u64, Symbol, Symbol),
     ) {
-        for block in blocks {
-            let start = self.starts[block] as usize;
-            let end = self.starts.get(block + 1).map_or(self.slots.len(), |end| *end as usize);
-            let Ok(number) = u32::try_from(block) else { return };
-            for at in start..end {
-                let left = self.slots[at];
-                if left & INSIDE != 0 {
-                    continue;
-                }
-                let left = Symbol(left);
-                if let Some(right) = symbol_at(&self.slots, at + symbols.length(left)) {
-                    visit(number, self.counts[block], left, right);
-                }
+        let mut counts = counts(&self.runs);
+        // Slots are fewer than 2^32.
+        for (at, place) in slots.clone().zip(u32::try_from(slots.start).unwrap_or(u32::MAX)..) {
+            let left = self.slots[at];
+            if left & INSIDE != 0 {
+                continue;
+            }
+            let left = Symbol(left);
+            if let Some(right) = symbol_at(&self.slots, at + symbols.length(left)) {
+                visit(place, counts.at(at), left, right);
             }
         }
     }
 
-    /// The whole array as one part.
-    pub(crate) fn whole(&mut self) -> Part<'_> {
-        Part { slots: &mut self.slots, offset: 0, starts: &self.starts, counts: &self.counts }
+    /// Number of slots.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
     }
 
-    /// The array in two parts, the second beginning with the first word at or behind `block`; and that
-    /// word's first block.
-    pub(crate) fn halves(&mut self, block: u32) -> (Part<'_>, Part<'_>, u32) {
-        let block = self.next_word(block as usize);
-        let offset = self.starts.get(block).map_or(self.slots.len(), |start| *start as usize);
-        let (left, right) = self.slots.split_at_mut(offset);
-        let part = |slots, offset| Part { slots, offset, starts: &self.starts, counts: &self.counts };
-        (part(left, 0), part(right, offset), u32::try_from(block).unwrap_or(u32::MAX))
+    /// The whole array as one part.
+    pub(crate) fn whole(&mut self) -> Part<'_> {
+        Part { slots: &mut self.slots, offset: 0, runs: &self.runs }
     }
+
+    /// The array in two parts, the second beginning with the first word at or behind `slot`; and where that
+    /// is.
+    pub(crate) fn halves(&mut self, slot: u32) -> (Part<'_>, Part<'_>, u32) {
+        let middle = self.next_word(slot as usize);
+        let (left, right) = self.slots.split_at_mut(middle);
+        let part = |slots, offset| Part { slots, offset, runs: &self.runs };
+        (part(left, 0), part(right, middle), u32::try_from(middle).unwrap_or(u32::MAX))
+    }
+}
+
+fn counts(runs: &[Run]) -> Counts<'_> {
+    Counts { runs, current: 0..0, count: 0 }
+}
+
+/// What stands in the slot of each character, by code point, as far as there are symbols.
+fn slots_of_characters(symbols: &Symbols) -> Vec<u32> {
+    let highest = symbols.characters().map(|(c, _)| c as usize).max();
+    let mut slot_of = vec![WORD_START; highest.map_or(0, |highest| highest + 1)];
+    for (c, symbol) in symbols.characters() {
+        slot_of[c as usize] = symbol.0;
+    }
+    slot_of
+}
+
+/// Calls `visit` with every word of two or more characters, the number of these, and the word's count.
+fn for_each_word(words: &TextCounts, mut visit: impl FnMut(&[u8], usize, u64)) {
+    let visited: Result<(), Infallible> = words.for_each(|text, count| {
+        let length = text.iter().filter(|byte| is_boundary(**byte)).count();
+        if length > 1 {
+            visit(text, length, count);
+        }
+        Ok(())
+    });
+    match visited {
+        Ok(()) => {}
+    }
+}
+
+/// How many slots the words of each count take.
+fn slots_by_count(words: &[TextCounts], hasher: &SeedableRandomState) -> SeededMap<u64, usize> {
+    let mut slots = SeededMap::with_hasher(hasher.clone());
+    for words in words {
+        for_each_word(words, |_, length, count| *slots.entry(count).or_default() += 1 + length);
+    }
+    slots
+}
+
+/// Writes words into the room for their count.
+fn fill(words: Vec<TextCounts>, slot_of: &[u32], mut rooms: SeededMap<u64, &mut [u32]>) {
+    for words in words {
+        for_each_word(&words, |text, length, count| {
+            let Some(room) = rooms.get_mut(&count) else { return };
+            let (word, rest) = std::mem::take(room).split_at_mut(1 + length);
+            *room = rest;
+            // Words are cut from valid text.
+            let chars = std::str::from_utf8(text).unwrap_or_default().chars();
+            word[1..]
+                .iter_mut()
+                .zip(chars)
+                .for_each(|(slot, c)| *slot = slot_of.get(c as usize).copied().unwrap_or(WORD_START));
+        });
+    }
+}
+
+/// Whether a byte of valid text begins a character.
+fn is_boundary(byte: u8) -> bool {
+    byte & 0xc0 != 0x80
 }
 
 /// The symbol that begins at `at`, if the word goes on there.
@@ -190,35 +255,44 @@ pub(crate) struct Rewrite {
 }
 
 impl Part<'_> {
-    /// Merges every place of the pair in `blocks` from left to right, telling `visit` about each.
-    pub(crate) fn rewrite(&mut self, rewrite: &Rewrite, blocks: &[u32], mut visit: impl FnMut(&Match)) {
-        let (Symbol(left), left_length) = rewrite.left;
-        let (Symbol(right), _) = rewrite.right;
-        for &block in blocks {
-            let index = block as usize;
-            let start = self.starts[index] as usize - self.offset;
-            let end = self.starts.get(index + 1).map_or(self.slots.len(), |end| {
-                // The next block may belong to the next part.
-                (*end as usize - self.offset).min(self.slots.len())
-            });
-            for at in start..end {
-                if self.slots[at] == left && self.slots.get(at + left_length) == Some(&right) {
-                    let found = self.rewrite_place(rewrite, at, block);
-                    visit(&found);
+    /// Merges the pair at those of the `places`, which ascend, where it still is, telling `visit` about each.
+    pub(crate) fn rewrite(&mut self, rewrite: &Rewrite, places: &[u32], mut visit: impl FnMut(&Match)) {
+        let mut counts = counts(self.runs);
+        let mut found = [0; LOOKAHEAD];
+        for places in places.chunks(LOOKAHEAD) {
+            for &place in self.find(rewrite, places, &mut found) {
+                let at = place as usize - self.offset;
+                // An overlapping place before may have been merged since.
+                if self.slots[at] == rewrite.left.0.0 {
+                    let count = counts.at(place as usize);
+                    visit(&self.rewrite_place(rewrite, at, place, count));
                 }
             }
         }
     }
 
-    fn rewrite_place(&mut self, rewrite: &Rewrite, at: usize, block: u32) -> Match {
+    /// Those of the `places` where the pair is. Each place is elsewhere in memory, so the loop has no branch
+    /// that depends on what is there: the processor need not guess, and waits for many places at once.
+    #[inline]
+    fn find<'f>(&self, rewrite: &Rewrite, places: &[u32], found: &'f mut [u32; LOOKAHEAD]) -> &'f [u32] {
+        let (Symbol(left), left_length) = rewrite.left;
+        let (Symbol(right), _) = rewrite.right;
+        let mut length = 0;
+        for &place in places {
+            let at = place as usize - self.offset;
+            let next = self.slots.get(at + left_length).copied().unwrap_or(WORD_START);
+            found[length] = place;
+            length += usize::from((self.slots[at] == left) & (next == right));
+        }
+        &found[..length]
+    }
+
+    #[inline]
+    fn rewrite_place(&mut self, rewrite: &Rewrite, at: usize, place: u32, count: u64) -> Match {
         let (_, left_length) = rewrite.left;
         let length = left_length + rewrite.right.1;
-        let found = Match {
-            count: self.counts[block as usize],
-            block,
-            left: self.symbol_before(at, block),
-            right: symbol_at(self.slots, at + length),
-        };
+        let left = self.symbol_before(at, place);
+        let found = Match { count, place, left, right: symbol_at(self.slots, at + length) };
         self.slots[at] = rewrite.merged.0;
         self.slots[at + left_length] = INSIDE;
         // At most `max_sentencepiece_length`, which fits.
@@ -226,17 +300,14 @@ impl Part<'_> {
         found
     }
 
-    /// The symbol that ends before the slot `at` of `block`, and the block where it begins.
-    fn symbol_before(&self, at: usize, block: u32) -> Option<(Symbol, u32)> {
+    /// The symbol that ends before the slot `at`, which is `place` in the whole array, and its place.
+    #[inline]
+    fn symbol_before(&self, at: usize, place: u32) -> Option<(Symbol, u32)> {
         let before = self.slots[at - 1];
         if before == WORD_START {
             return None;
         }
-        let start = if before & INSIDE == 0 { at - 1 } else { at - (before & !INSIDE) as usize };
-        let mut home = block;
-        while self.starts[home as usize] as usize > start + self.offset {
-            home -= 1;
-        }
-        Some((Symbol(self.slots[start]), home))
+        let length = if before & INSIDE == 0 { 1 } else { before & !INSIDE };
+        Some((Symbol(self.slots[at - length as usize]), place - length))
     }
 }

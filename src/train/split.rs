@@ -69,6 +69,24 @@ impl Shape {
     pub(crate) fn length(&self) -> u16 {
         self.length
     }
+
+    /// The shape of a text of this shape with one of shape `right` behind it.
+    pub(crate) fn followed_by(&self, right: &Shape) -> Shape {
+        let left = self;
+        Shape {
+            length: left.length.saturating_add(right.length),
+            lead: if left.lead == ScriptRun::Transparent { right.lead } else { left.lead },
+            trail: if right.trail == ScriptRun::Transparent { left.trail } else { right.trail },
+            whitespace: Whitespace {
+                first: left.whitespace.first,
+                last: right.whitespace.last,
+                after_first: left.whitespace.after_first || right.whitespace.first || right.whitespace.after_first,
+                before_last: left.whitespace.last || left.whitespace.before_last || right.whitespace.before_last,
+                everywhere: left.whitespace.everywhere && right.whitespace.everywhere,
+            },
+            is_digit: false,
+        }
+    }
 }
 
 /// Whether a character stands between pieces and is never part of a longer one.
@@ -123,21 +141,8 @@ impl SplitRules {
     /// The shape of `left` and `right` together, or `None` if together they are no valid piece. Both
     /// have to be valid by themselves. Cost: constant.
     pub(crate) fn join(&self, left: &Shape, right: &Shape) -> Option<Shape> {
-        let length = left.length.saturating_add(right.length);
-        let joined = Shape {
-            length,
-            lead: if left.lead == ScriptRun::Transparent { right.lead } else { left.lead },
-            trail: if right.trail == ScriptRun::Transparent { left.trail } else { right.trail },
-            whitespace: Whitespace {
-                first: left.whitespace.first,
-                last: right.whitespace.last,
-                after_first: left.whitespace.after_first || right.whitespace.first || right.whitespace.after_first,
-                before_last: left.whitespace.last || left.whitespace.before_last || right.whitespace.before_last,
-                everywhere: left.whitespace.everywhere && right.whitespace.everywhere,
-            },
-            is_digit: false,
-        };
-        let valid = length <= self.max_length
+        let joined = left.followed_by(right);
+        let valid = joined.length <= self.max_length
             && !(self.lone_digits && (left.is_digit || right.is_digit))
             && !left.trail.conflicts(right.lead)
             && self.allows_whitespace(&joined.whitespace);

@@ -1,37 +1,42 @@
 //! Sentences -> distinct words with their counts, in parallel, in memory that follows the distinct words.
 //!
 //! One thread reads batches; the others cut them into sentences, prepare these, cut what comes out at its
-//! seams (see [`crate::train::split`]) and count the parts, each thread in a table of its own. The tables
-//! are merged at the end. A part is a word, or less than a word where punctuation or a digit or another
-//! script follows; a rule of the trainer never needs more. Addition commutes, so neither the number of
-//! threads nor the size of the batches shows in the result.
+//! seams (see [`crate::train::split`]) and count the parts in tables that they share. A part is a word, or
+//! less than a word where punctuation or a digit or another script follows; a rule of the trainer never
+//! needs more. Addition commutes, so neither the number of threads nor the size of the batches shows in the
+//! result.
 //!
 //! Most of a corpus is the same few words. Where words can be told apart in the raw sentence
-//! ([`ChunkRule`]), a thread first counts raw chunks in a small table that stays in the cache, and
-//! prepares a chunk only when that table is emptied: once for many occurrences. That is exact where
-//! preparing a sentence is preparing its chunks one by one, which the rule makes sure of.
+//! ([`ChunkRule`]), a thread first counts raw chunks in a small cache, and prepares a chunk only when it
+//! leaves that cache: once for many occurrences. That is exact where preparing a sentence is preparing its
+//! chunks one by one, which the rule makes sure of. Of a chunk of plain ASCII it is known what it becomes
+//! ([`PlainBytes`]).
 
+use std::hint::black_box;
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use foldhash::fast::FixedState;
 use memchr::memmem;
 
 use crate::error::TrainError;
-use crate::text::WHITESPACE_MARK;
+use crate::text::{WHITESPACE_MARK, WHITESPACE_MARK_STR};
 use crate::train::batch::{Batch, SentenceCounts, SentenceFilter};
-use crate::train::counts::{Lookup, ShardedCounts, TextCounts};
+use crate::train::chunk_cache::{ChunkCache, Entry, ShortText};
+use crate::train::counts::{Adder, Lookup, ShardedCounts, SharedCounts, TextCounts};
 use crate::train::meta::MetaPieces;
 use crate::train::options::TrainOptions;
 use crate::train::prepare::Preparation;
 use crate::train::split::{Segmenter, SplitRules};
+use crate::train::windows::Window;
+use crate::train::work::Work;
 
-/// Raw chunks that a thread holds before it prepares them, and their bytes: about what the second-level
-/// cache takes. From 2^14 to 2^18 chunks the time of a training run does not change.
-const CACHED_CHUNKS: usize = 1 << 15;
-const CACHED_BYTES: usize = 1 << 19;
+/// Raw chunks too long for the [`ChunkCache`] that a thread holds before it prepares them, and their bytes.
+const LONG_CHUNKS: usize = 1 << 12;
+const LONG_CHUNK_BYTES: usize = 1 << 17;
+/// Short chunks that are looked up together.
+const TOGETHER: usize = 32;
 /// Longer chunks are seldom seen twice and go straight through.
 const CACHED_CHUNK_LENGTH: usize = 64;
 
@@ -79,6 +84,34 @@ impl ChunkRule {
     }
 }
 
+/// The ASCII characters that preparation leaves alone wherever they stand among themselves: no rule of the
+/// normalizer and no meta piece or delimiter begins with them.
+struct PlainBytes([bool; 256]);
+
+impl PlainBytes {
+    fn of(preparation: &Preparation, meta: &MetaPieces) -> PlainBytes {
+        let begins = |text: &str, byte| text.as_bytes().first() == Some(&byte);
+        let is_plain = |byte: u8| {
+            byte.is_ascii()
+                && byte != b' '
+                && preparation
+                    .normalizer
+                    .charsmap()
+                    .is_none_or(|charsmap| charsmap.leads().plain_length(&[byte; 2]) > 0)
+                && !meta.texts().any(|piece| begins(piece, byte))
+                && !begins(&preparation.delimiter, byte)
+        };
+        let mut plain = [false; 256];
+        plain.iter_mut().zip(0..=u8::MAX).for_each(|(plain, byte)| *plain = is_plain(byte));
+        PlainBytes(plain)
+    }
+
+    /// Whether these are all of `text`.
+    fn make_up(&self, text: &[u8]) -> bool {
+        text.iter().all(|byte| self.0[usize::from(*byte)])
+    }
+}
+
 /// Everything that counting threads share.
 pub(crate) struct Counting<'a> {
     options: &'a TrainOptions,
@@ -86,8 +119,10 @@ pub(crate) struct Counting<'a> {
     /// Prepares a chunk of `chunk_rule` as it would be prepared inside a sentence.
     chunk_preparation: Preparation,
     chunk_rule: ChunkRule,
+    plain: PlainBytes,
     rules: SplitRules,
-    threads: usize,
+    work: &'a Work,
+    whitespace_mark: memmem::Finder<'static>,
 }
 
 /// The distinct words and what was read to find them.
@@ -101,7 +136,7 @@ impl<'a> Counting<'a> {
         options: &'a TrainOptions,
         preparation: Preparation,
         meta: &MetaPieces,
-        threads: usize,
+        work: &'a Work,
     ) -> Counting<'a> {
         let chunk_rule = ChunkRule::of(options, &preparation, meta);
         let chunk_preparation = match chunk_rule {
@@ -109,33 +144,42 @@ impl<'a> Counting<'a> {
             ChunkRule::SpacedWords { .. } => preparation.without_dummy_prefix(),
             _ => preparation.clone(),
         };
-        Counting { options, preparation, chunk_preparation, chunk_rule, rules: SplitRules::new(options), threads }
+        Counting {
+            plain: PlainBytes::of(&preparation, meta),
+            options,
+            preparation,
+            chunk_preparation,
+            chunk_rule,
+            rules: SplitRules::new(options),
+            work,
+            whitespace_mark: memmem::Finder::new(WHITESPACE_MARK_STR).into_owned(),
+        }
     }
 
-    /// Counts the words of every batch that `feed` sends, in as many parts as there are threads. `feed`
-    /// runs on this thread, so that it may report progress; it should end when sending fails.
+    /// Counts the words of every batch that `feed` sends. `feed` runs on this thread, so that it may report
+    /// progress; it should end when sending fails.
     ///
     /// # Errors
     /// Whatever `feed` returns, or the error at the earliest place of the input.
     pub(crate) fn count(
         self,
         feed: impl FnOnce(&dyn Fn(Batch) -> bool) -> Result<(), TrainError>,
-    ) -> Result<Vec<Counted>, TrainError> {
-        let hasher = FixedState::default();
-        let (sender, receiver) = sync_channel(2 * self.threads);
+    ) -> Result<Counted, TrainError> {
+        let Work { threads, hasher, .. } = self.work;
+        let counts = SharedCounts::new(hasher.clone());
+        let (sender, receiver) = sync_channel(2 * threads);
         let receiver = Mutex::new(receiver);
         let failed = AtomicBool::new(false);
         let (fed, counted) = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..self.threads)
-                .map(|_| scope.spawn(|| Counter::new(&self, hasher.clone()).run(&receiver, &failed)))
-                .collect();
+            let workers: Vec<_> =
+                (0..*threads).map(|_| scope.spawn(|| Counter::new(&self, &counts).run(&receiver, &failed))).collect();
             let fed = feed_until_failure(&sender, &failed, feed);
             drop(sender);
             let counted: Vec<_> = workers.into_iter().map(join).collect();
             (fed, counted)
         });
         fed?;
-        earliest_error(counted)
+        Ok(Counted { sentences: earliest_error(counted)?, words: counts.into_counts() })
     }
 }
 
@@ -152,96 +196,132 @@ fn join<T>(worker: std::thread::ScopedJoinHandle<'_, T>) -> T {
     worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Everything that the threads found, or the error at the earliest place.
-fn earliest_error(results: Vec<Result<Counted, TrainError>>) -> Result<Vec<Counted>, TrainError> {
+/// What the threads read, or the error at the earliest place.
+fn earliest_error(results: Vec<Result<SentenceCounts, TrainError>>) -> Result<SentenceCounts, TrainError> {
     let (counted, errors): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
     let earliest = errors.into_iter().filter_map(Result::err).min_by_key(TrainError::place);
-    earliest.map_or_else(|| counted.into_iter().collect(), Err)
-}
-
-impl Counted {
-    /// What several threads counted, in one, on the threads of the current pool.
-    pub(crate) fn merge(parts: Vec<Counted>) -> Result<Counted, TrainError> {
-        let mut sentences = SentenceCounts::default();
-        parts.iter().for_each(|part| sentences.add(&part.sentences));
-        let tables = parts.into_iter().map(|part| part.words).collect();
-        Ok(Counted { words: ShardedCounts::merge(tables)?, sentences })
-    }
+    let mut sum = SentenceCounts::default();
+    counted.iter().flatten().for_each(|sentences| sum.add(sentences));
+    earliest.map_or(Ok(sum), Err)
 }
 
 /// One thread's part of the counting.
 struct Counter<'a> {
     shared: &'a Counting<'a>,
     filter: SentenceFilter,
-    hasher: FixedState,
-    chunks: TextCounts,
-    words: Words,
+    chunks: ChunkCache,
+    /// What goes there next.
+    short_chunks: Vec<Entry>,
+    /// Chunks too long for `chunks`.
+    long_chunks: TextCounts,
+    words: Words<'a>,
     /// A chunk that had to be put together.
     chunk: Vec<u8>,
 }
 
 /// The second half of a [`Counter`]: prepares text and counts its parts.
-struct Words {
+struct Words<'a> {
     segmenter: Segmenter,
-    counts: ShardedCounts,
+    counts: Adder<'a>,
     buffer: Vec<u8>,
+    plain_text: String,
 }
 
-impl Words {
+impl Words<'_> {
     fn add(&mut self, preparation: &Preparation, sentence: &[u8], count: u64) -> Result<(), TrainError> {
         let text = preparation.prepare(sentence, &mut self.buffer)?;
-        let mut result = Ok(());
-        self.segmenter.cut(&text, |part| {
-            if result.is_ok() {
-                result = self.counts.add(part.as_bytes(), count);
-            }
-        });
-        result
+        add_parts(&mut self.segmenter, &mut self.counts, &text, count)
+    }
+
+    /// Adds a chunk of `shared.chunk_rule`.
+    fn add_chunk(&mut self, shared: &Counting<'_>, chunk: &[u8], count: u64) -> Result<(), TrainError> {
+        let spaces = chunk.iter().take_while(|byte| **byte == b' ').count();
+        let word = &chunk[spaces..];
+        if !shared.plain.make_up(word) {
+            return self.add(&shared.chunk_preparation, chunk, count);
+        }
+        let marks = if shared.chunk_rule == ChunkRule::Words { 1 } else { spaces };
+        self.plain_text.clear();
+        self.plain_text.extend(std::iter::repeat_n(WHITESPACE_MARK_STR, marks));
+        // Plain bytes are ASCII.
+        self.plain_text.push_str(std::str::from_utf8(word).unwrap_or_default());
+        add_parts(&mut self.segmenter, &mut self.counts, &self.plain_text, count)
     }
 }
 
+/// Cuts prepared text at its seams and counts the parts.
+fn add_parts(segmenter: &mut Segmenter, counts: &mut Adder<'_>, text: &str, count: u64) -> Result<(), TrainError> {
+    let mut result = Ok(());
+    segmenter.cut(text, |part| {
+        if result.is_ok() {
+            result = counts.add(part.as_bytes(), count);
+        }
+    });
+    result
+}
+
 impl<'a> Counter<'a> {
-    fn new(shared: &'a Counting<'a>, hasher: FixedState) -> Counter<'a> {
+    fn new(shared: &'a Counting<'a>, counts: &'a SharedCounts) -> Counter<'a> {
         Counter {
             shared,
             filter: SentenceFilter::new(shared.options),
-            hasher: hasher.clone(),
-            chunks: TextCounts::default(),
+            chunks: ChunkCache::new(&shared.work.hasher),
+            short_chunks: Vec::with_capacity(TOGETHER),
+            long_chunks: TextCounts::default(),
             words: Words {
                 segmenter: Segmenter::new(shared.rules),
-                counts: ShardedCounts::new(hasher),
+                counts: counts.adder(),
                 buffer: Vec::new(),
+                plain_text: String::new(),
             },
             chunk: Vec::new(),
         }
     }
 
-    fn run(mut self, batches: &Mutex<Receiver<Batch>>, failed: &AtomicBool) -> Result<Counted, TrainError> {
+    fn run(mut self, batches: &Mutex<Receiver<Batch>>, failed: &AtomicBool) -> Result<SentenceCounts, TrainError> {
         let result = self.count_batches(batches);
         if result.is_err() {
             failed.store(true, Ordering::Relaxed);
             // Whoever feeds may be waiting for room.
             while receive(batches).is_some() {}
         }
-        result.map(|()| Counted { words: self.words.counts, sentences: self.filter.counts })
+        result.and_then(|()| self.finish())
     }
 
     fn count_batches(&mut self, batches: &Mutex<Receiver<Batch>>) -> Result<(), TrainError> {
         let mut filter = std::mem::replace(&mut self.filter, SentenceFilter::new(self.shared.options));
         while let Some(batch) = receive(batches) {
+            let chunk_rule = self.shared.chunk_rule;
+            let has_marks = chunk_rule != ChunkRule::Sentence && self.has_whitespace_mark(batch.as_bytes());
             filter.for_each_used(&batch, |sentence, count| {
-                self.add_sentence(sentence, count).map(ControlFlow::Continue)
+                // A mark in the raw text is whitespace to some steps and text to others.
+                let rule =
+                    if has_marks && self.has_whitespace_mark(sentence) { ChunkRule::Sentence } else { chunk_rule };
+                self.add_sentence(rule, sentence, count).map(ControlFlow::Continue)
             })?;
         }
         self.filter = filter;
-        self.flush_chunks()
+        Ok(())
     }
 
-    fn add_sentence(&mut self, sentence: &[u8], count: u64) -> Result<(), TrainError> {
-        // A mark in the raw text is whitespace to some steps and text to others.
-        match self.shared.chunk_rule {
+    fn has_whitespace_mark(&self, text: &[u8]) -> bool {
+        self.shared.whitespace_mark.find(text).is_some()
+    }
+
+    /// Passes on what is still in the caches.
+    fn finish(mut self) -> Result<SentenceCounts, TrainError> {
+        self.flush_short_chunks()?;
+        self.flush_long_chunks()?;
+        for entry in self.chunks.into_entries() {
+            self.words.add_chunk(self.shared, entry.text.text(&mut [[0; 8]; 2]), entry.count)?;
+        }
+        self.words.counts.flush()?;
+        Ok(self.filter.counts)
+    }
+
+    fn add_sentence(&mut self, rule: ChunkRule, sentence: &[u8], count: u64) -> Result<(), TrainError> {
+        match rule {
             ChunkRule::Sentence => self.words.add(&self.shared.preparation, sentence, count),
-            _ if has_whitespace_mark(sentence) => self.words.add(&self.shared.preparation, sentence, count),
             ChunkRule::Words => self.add_words(sentence, count),
             ChunkRule::SpacedWords { dummy_prefix } => self.add_spaced_words(sentence, count, dummy_prefix),
         }
@@ -249,11 +329,18 @@ impl<'a> Counter<'a> {
 
     fn add_words(&mut self, sentence: &[u8], count: u64) -> Result<(), TrainError> {
         let mut start = 0;
-        for space in memchr::memchr_iter(b' ', sentence).chain([sentence.len()]) {
-            if start < space {
-                self.add_chunk(&sentence[start..space], count)?;
+        while start < sentence.len() {
+            let window = Window::at(sentence, start);
+            let mut end = start + window.word() as usize;
+            match window.word() {
+                0 => {}
+                Window::LENGTH => {
+                    end = memchr::memchr(b' ', &sentence[end..]).map_or(sentence.len(), |length| end + length);
+                    self.add_chunk(&sentence[start..end], count)?;
+                }
+                length => self.add_short_chunk(ShortText::of_window(window.0, length), count)?,
             }
-            start = space + 1;
+            start = end + 1;
         }
         Ok(())
     }
@@ -271,27 +358,64 @@ impl<'a> Counter<'a> {
             added?;
         }
         while start < sentence.len() {
-            let end = end_of_spaced_word(sentence, start);
-            self.add_chunk(&sentence[start..end], count)?;
-            start = end;
+            let window = Window::at(sentence, start);
+            match window.spaced_word() {
+                Window::LENGTH => {
+                    let end = end_of_spaced_word(sentence, start);
+                    self.add_chunk(&sentence[start..end], count)?;
+                    start = end;
+                }
+                length => {
+                    self.add_short_chunk(ShortText::of_window(window.0, length), count)?;
+                    start += length as usize;
+                }
+            }
         }
         Ok(())
     }
 
     fn add_chunk(&mut self, chunk: &[u8], count: u64) -> Result<(), TrainError> {
+        if let Some(short) = ShortText::new(chunk) {
+            return self.add_short_chunk(short, count);
+        }
         if chunk.len() > CACHED_CHUNK_LENGTH {
-            return self.words.add(&self.shared.chunk_preparation, chunk, count);
+            return self.words.add_chunk(self.shared, chunk, count);
         }
-        if self.chunks.len() >= CACHED_CHUNKS || self.chunks.arena_bytes() >= CACHED_BYTES {
-            self.flush_chunks()?;
+        if self.long_chunks.len() >= LONG_CHUNKS || self.long_chunks.arena_bytes() >= LONG_CHUNK_BYTES {
+            self.flush_long_chunks()?;
         }
-        self.chunks.add(&self.hasher, &Lookup::new(&self.hasher, chunk), count)
+        let hasher = &self.shared.work.hasher;
+        self.long_chunks.add(hasher, &Lookup::new(hasher, chunk), count)
     }
 
-    fn flush_chunks(&mut self) -> Result<(), TrainError> {
-        let (chunks, words) = (&self.chunks, &mut self.words);
-        chunks.for_each(|chunk, count| words.add(&self.shared.chunk_preparation, chunk, count))?;
-        self.chunks.clear();
+    #[inline]
+    fn add_short_chunk(&mut self, chunk: ShortText, count: u64) -> Result<(), TrainError> {
+        self.short_chunks.push(Entry { text: chunk, count });
+        if self.short_chunks.len() < TOGETHER { Ok(()) } else { self.flush_short_chunks() }
+    }
+
+    #[inline(never)]
+    fn flush_short_chunks(&mut self) -> Result<(), TrainError> {
+        let mut chunks = std::mem::take(&mut self.short_chunks);
+        // The cache is larger than the fastest memory; read this way, the places come at once.
+        black_box(chunks.iter().fold(0, |read, chunk| read ^ self.chunks.touch(chunk.text)));
+        let added = chunks.drain(..).try_for_each(|chunk| match self.chunks.add(chunk.text, chunk.count) {
+            None => Ok(()),
+            Some(evicted) => self.add_evicted(&evicted),
+        });
+        self.short_chunks = chunks;
+        added
+    }
+
+    #[inline(never)]
+    fn add_evicted(&mut self, Entry { text, count }: &Entry) -> Result<(), TrainError> {
+        self.words.add_chunk(self.shared, text.text(&mut [[0; 8]; 2]), *count)
+    }
+
+    fn flush_long_chunks(&mut self) -> Result<(), TrainError> {
+        let (chunks, words) = (&self.long_chunks, &mut self.words);
+        chunks.for_each(|chunk, count| words.add_chunk(self.shared, chunk, count))?;
+        self.long_chunks.clear();
         Ok(())
     }
 }
@@ -299,11 +423,6 @@ impl<'a> Counter<'a> {
 fn receive(batches: &Mutex<Receiver<Batch>>) -> Option<Batch> {
     // A poisoned lock means that another thread panicked; that panic is what the caller will see.
     batches.lock().ok()?.recv().ok()
-}
-
-fn has_whitespace_mark(sentence: &[u8]) -> bool {
-    let mut mark = [0; 4];
-    memmem::find(sentence, WHITESPACE_MARK.encode_utf8(&mut mark).as_bytes()).is_some()
 }
 
 /// Where the spaces at `start` and the word behind them end.

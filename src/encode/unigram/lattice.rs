@@ -6,8 +6,13 @@
 //!
 //! Here a user-defined symbol scores by its characters, where the search for the single best segmentation
 //! counts bytes: the reference differs from itself in this, and so do we.
+//!
+//! A text has as many nodes as pieces stand in it, wherever they overlap: about four a character in the models
+//! that people use, thousands in one that is made to have them. So both the nodes and the steps of the n-best
+//! search's first pass have a limit, and a text beyond it is refused. A node takes 44 bytes in all.
 
 use super::{Unigram, symbol_score};
+use crate::error::EncodeError;
 use crate::piece::PieceId;
 use crate::text::char_length;
 
@@ -15,6 +20,11 @@ use crate::text::char_length;
 pub(super) const START: usize = 0;
 /// See [`START`].
 pub(super) const END: usize = 1;
+
+/// The most nodes: 370 MB of them, or about two million characters of ordinary text.
+pub(super) const MOST_NODES: usize = 1 << 23;
+/// The most pairs of a node and one that ends where it begins: some tenths of a second.
+const MOST_PAIRS: usize = 1 << 28;
 
 /// A piece at a place.
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +48,9 @@ pub(super) struct Lattice {
 }
 
 impl Lattice {
-    pub(super) fn new(unigram: &Unigram, text: &[u8]) -> Lattice {
+    /// # Errors
+    /// There are too many nodes.
+    pub(super) fn new(unigram: &Unigram, text: &[u8]) -> Result<Lattice, EncodeError> {
         let mut places = vec![0];
         while let Some(rest) = text.get(places[places.len() - 1]..).filter(|rest| !rest.is_empty()) {
             places.push(text.len() - rest.len() + char_length(rest));
@@ -54,10 +66,13 @@ impl Lattice {
         for begin in 0..length {
             lattice.begins.push(lattice.nodes.len());
             lattice.add_nodes(unigram, text, &places, begin);
+            if lattice.nodes.len() > MOST_NODES {
+                return Err(EncodeError::TooManyCandidates { limit: MOST_NODES });
+            }
         }
         lattice.begins.push(lattice.nodes.len());
         lattice.sort_by_end();
-        lattice
+        Ok(lattice)
     }
 
     /// Adds the nodes that begin at character `begin`.
@@ -107,6 +122,16 @@ impl Lattice {
     /// The nodes that end at a place.
     pub(super) fn ending_at(&self, place: usize) -> &[usize] {
         &self.by_end[self.ends[place]..self.ends[place + 1]]
+    }
+
+    /// Whether the places have so many nodes on both sides that [`best_ways`](Lattice::best_ways) would take long.
+    ///
+    /// # Errors
+    /// They have.
+    pub(super) fn check_pairs(&self) -> Result<(), EncodeError> {
+        let pairs_at = |place| self.beginning_at(place).len() * self.ending_at(place).len();
+        let pairs = (0..=self.length()).map(pairs_at).fold(0, usize::saturating_add);
+        if pairs > MOST_PAIRS { Err(EncodeError::TooManyCandidates { limit: MOST_PAIRS }) } else { Ok(()) }
     }
 
     /// For each node the best sum of scores up to its end, and the node before it on the way there.

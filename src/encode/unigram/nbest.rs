@@ -14,6 +14,7 @@ use std::collections::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::lattice::{END, Lattice, START};
+use crate::error::EncodeError;
 use crate::piece::PieceId;
 
 /// The agenda is cut down when it holds this many entries.
@@ -153,7 +154,11 @@ impl Search {
 }
 
 /// The `size` best segmentations and their scores; fewer if there are no more.
-pub(super) fn best(lattice: &Lattice, size: usize) -> Vec<(Vec<PieceId>, f32)> {
+///
+/// # Errors
+/// There is too much to compare.
+pub(super) fn best(lattice: &Lattice, size: usize) -> Result<Vec<(Vec<PieceId>, f32)>, EncodeError> {
+    lattice.check_pairs()?;
     let (sums, _) = lattice.best_ways();
     let mut search = Search { hypothesis_limit: HYPOTHESIS_LIMIT, ..Search::default() };
     let mut results = Vec::new();
@@ -173,16 +178,16 @@ pub(super) fn best(lattice: &Lattice, size: usize) -> Vec<(Vec<PieceId>, f32)> {
             search.add(hypothesis, sums[*left] + sum);
         }
         if search.total >= SEARCH_LIMIT || search.hypotheses.len() >= SEARCH_LIMIT {
-            return vec![lattice.best()];
+            return Ok(vec![lattice.best()]);
         }
         let waiting = search.agenda.heap.len();
         let is_large =
             waiting >= AGENDA_LIMIT || (waiting > rest && search.hypotheses.len() >= search.hypothesis_limit);
         if is_large && !search.shrink(rest) {
-            return vec![lattice.best()];
+            return Ok(vec![lattice.best()]);
         }
     }
-    results
+    Ok(results)
 }
 
 #[cfg(test)]

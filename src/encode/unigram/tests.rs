@@ -5,11 +5,12 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::lattice::Lattice;
+use super::lattice::{Lattice, MOST_NODES};
 use super::{Unigram, UnigramScratch, sample};
 use crate::encode::vocabulary::Vocabulary;
-use crate::model::Model;
-use crate::piece::{PieceId, PieceKind};
+use crate::error::EncodeError;
+use crate::model::{Model, proto};
+use crate::piece::{PieceId, PieceKind, PieceTable};
 use crate::rng::SplitMix64;
 
 fn model(name: &str) -> Model {
@@ -80,7 +81,7 @@ fn the_list_of_the_best_is_complete_and_in_order() {
     for text in ["\u{2581}les", "abcla", "\u{4e00}\u{2581}de", "l"] {
         let mut ways = all(&vocabulary, unigram.unknown_score, true, text);
         ways.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let best = unigram.best(text.as_bytes(), 500);
+        let best = unigram.best(text.as_bytes(), 500).unwrap();
         assert_eq!(best.len(), ways.len().min(500));
         for ((_, score), (_, expected)) in best.iter().zip(&ways) {
             assert!((f64::from(*score) - expected).abs() < 1e-3, "{text}");
@@ -104,7 +105,7 @@ fn samples_have_the_distribution_of_the_lattice() {
         let runs = 40_000;
         for _ in 0..runs {
             let mut ids = Vec::new();
-            unigram.sample(text.as_bytes(), alpha, &mut rng, &mut ids);
+            unigram.sample(text.as_bytes(), alpha, &mut rng, &mut ids).unwrap();
             *counts.entry(ids).or_default() += 1;
         }
         assert!(counts.keys().all(|ids| weights.iter().any(|(way, _)| way == ids)));
@@ -124,9 +125,41 @@ fn weights_of_ways_add_up() {
     let vocabulary = Vocabulary::new(&model, true);
     let unigram = Unigram::new(&vocabulary);
     let text = "\u{2581}les";
-    let lattice = Lattice::new(&unigram, text.as_bytes());
+    let lattice = Lattice::new(&unigram, text.as_bytes()).unwrap();
     let weights = sample::forward(&lattice, 0.7);
     let ways = all(&vocabulary, unigram.unknown_score, true, text);
     let total: f64 = ways.iter().map(|(_, score)| (0.7 * score).exp()).sum();
     assert!((f64::from(weights[super::lattice::END]) - total.ln()).abs() < 1e-4);
+}
+
+#[test]
+fn texts_with_too_many_candidates_are_refused() {
+    let mut pieces = PieceTable::default();
+    pieces.push(b"<unk>", 0.0, PieceKind::Unknown);
+    (1..=2000).for_each(|length| pieces.push(&vec![b'a'; length], -1.0, PieceKind::Normal));
+    let model = Model::from_parts(pieces, proto::ModelProto::default());
+    let unigram = Unigram::new(&Vocabulary::new(&model, true));
+    let (mut rng, mut ids) = (SplitMix64::new(1), Vec::new());
+    // As many nodes as fit, then more: on each place stand 2000 pieces.
+    for (length, is_few) in [(300, true), (1500, false), (5000, false)] {
+        let listed = unigram.best(&vec![b'a'; length], 3);
+        assert_eq!(listed.is_ok(), is_few, "{length}");
+        assert!(is_few || matches!(listed, Err(EncodeError::TooManyCandidates { .. })));
+    }
+    assert!(unigram.sample(&[b'a'; 3000], 0.1, &mut rng, &mut ids).is_ok());
+    let refused = unigram.sample(&[b'a'; 9000], 0.1, &mut rng, &mut ids);
+    assert!(matches!(refused, Err(EncodeError::TooManyCandidates { .. })));
+}
+
+#[test]
+fn texts_that_are_too_long_are_refused() {
+    let model = model("unigram_bytes.model");
+    let vocabulary = Vocabulary::new(&model, true);
+    let unigram = Unigram::new(&vocabulary);
+    let text = "a".repeat(MOST_NODES + 1);
+    let too_long = Err(EncodeError::TooManyCandidates { limit: MOST_NODES });
+    assert_eq!(unigram.best(text.as_bytes(), 2), too_long);
+    let drawn = unigram.sample(text.as_bytes(), 0.1, &mut SplitMix64::new(1), &mut Vec::new());
+    assert_eq!(drawn.map(|()| Vec::new()), too_long);
+    assert!(unigram.best(text.as_bytes(), 1).is_ok(), "the one best needs no lattice");
 }

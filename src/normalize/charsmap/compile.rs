@@ -6,7 +6,7 @@
 //! U+10FFFF all become U+FFFD) give the lowest position. Cost: linear but for the
 //! sorting of distinct targets; the trie takes most of the time.
 
-use super::MATCH_LIMIT;
+use super::{MATCH_LIMIT, SOURCE_LIMIT};
 use crate::normalize::double_array::{BuildError, DoubleArray};
 use crate::normalize::rules::{Rules, encode_point};
 
@@ -38,6 +38,9 @@ pub enum CompileError {
          of the rules that only lengthen another one"
     )]
     TooManyPrefixes(usize),
+    /// A source that is too long.
+    #[error("a normalization rule's source has {0} bytes; at most {SOURCE_LIMIT} are looked at, so shorten it")]
+    SourceTooLong(usize),
     /// More than the format can address.
     #[error("the normalization rules need more room than a charsmap has; use fewer rules")]
     TooLarge,
@@ -58,6 +61,9 @@ pub(crate) fn compile(rules: &Rules) -> Result<Vec<u8>, CompileError> {
     let (pool, positions) = pool_targets(rules)?;
     let keys = Keys::collect(rules, &positions)?;
     let pairs = keys.sorted_pairs();
+    if let Some((source, _)) = pairs.iter().find(|(source, _)| source.len() > SOURCE_LIMIT) {
+        return Err(CompileError::SourceTooLong(source.len()));
+    }
     let depth = longest_prefix_chain(&pairs);
     if depth >= MATCH_LIMIT {
         return Err(CompileError::TooManyPrefixes(depth));

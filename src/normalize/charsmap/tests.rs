@@ -45,6 +45,9 @@ fn rules_that_are_refused() {
     let chain: Vec<_> = chain.iter().map(|source| (source.as_str(), "x")).collect();
     assert_eq!(compile(&rules(&chain)), Err(CompileError::TooManyPrefixes(32)));
     assert!(compile(&rules(&chain[..31])).is_ok());
+    let long = "a".repeat(1001);
+    assert_eq!(compile(&rules(&[(&long, "x")])), Err(CompileError::SourceTooLong(1001)));
+    assert!(compile(&rules(&[(&long[1..], "x")])).is_ok());
     let no_source = [(vec![], vec![0x41])].into_iter().collect();
     assert_eq!(compile(&no_source), Err(CompileError::EmptySource));
     let identity = CompileError::Identity { source_text: "U+0041 U+0300".into() };

@@ -149,7 +149,7 @@ fn a_walk_gives_back_all_keys() {
         let keys = set.generate();
         let array = DoubleArray::build(&pairs(&keys)).unwrap();
         let mut found = Vec::new();
-        let walk = array.for_each_key(20, |key, value| {
+        let walk = array.for_each_key(limits(20), |key, value| {
             found.push((key.to_vec(), u32::try_from(value).unwrap()));
             ControlFlow::Continue(())
         });
@@ -198,8 +198,8 @@ fn a_key_may_be_very_long() {
     let array = DoubleArray::build(&[(&key, 7)]).unwrap();
     assert!(array.validate(8));
     assert_eq!(array.longest_prefix(&key, 1), Some((key.len(), 7)));
-    let walk = array.for_each_key(1_000, |_, _| ControlFlow::Continue(()));
-    assert_eq!(walk, Err(TooDeep));
+    let walk = array.for_each_key(limits(1_000), |_, _| ControlFlow::Continue(()));
+    assert_eq!(walk, Err(Endless));
 }
 
 #[test]
@@ -208,6 +208,11 @@ fn keys_that_contain_a_byte() {
     for (byte, expected) in [(b' ', true), (b'a', true), (b'z', true), (b'c', false), (0, false)] {
         assert_eq!(array.any_key_contains(byte), expected, "{byte}");
     }
+}
+
+/// Any number of steps that a test has time for.
+fn limits(depth: usize) -> WalkLimits {
+    WalkLimits { depth, steps: 1_000_000 }
 }
 
 /// An array of one block, where 'a' leads from the root back to the root's base.
@@ -225,8 +230,36 @@ fn cyclic_arrays_are_valid_and_do_no_harm() {
     assert!(array.any_key_contains(b'a'));
     assert!(!array.any_key_contains(b'b'));
     assert_eq!(array.longest_prefix(b"aaaa", 32), None);
-    let walk = array.for_each_key(1_000, |_, _| ControlFlow::Continue(()));
-    assert_eq!(walk, Err(TooDeep));
+    let walk = array.for_each_key(limits(1_000), |_, _| ControlFlow::Continue(()));
+    assert_eq!(walk, Err(Endless));
+}
+
+/// An array whose states each lead to the next by every byte, so that n of them have 255^n paths.
+fn tangle(states: u32, has_leaf: bool) -> DoubleArray {
+    let mut units = vec![VALUE_FLAG; 256 * (states as usize + 2)];
+    units[0] = 256 << 10;
+    for state in 1..=states {
+        for label in 1..=255 {
+            let (cell, next) = ((256 * state) | label, 256 * (state + 1));
+            let leaf = if has_leaf && state == states { LEAF_FLAG } else { 0 };
+            units[cell as usize] = label | (cell ^ next) << 10 | leaf;
+        }
+    }
+    DoubleArray { units }
+}
+
+#[test]
+fn tangled_arrays_are_valid_and_do_no_harm() {
+    for has_leaf in [false, true] {
+        let array = tangle(8, has_leaf);
+        assert!(array.validate(1));
+        let mut keys = 0u64;
+        let walk = array.for_each_key(limits(1_000), |_, _| {
+            keys += 1;
+            ControlFlow::Continue(())
+        });
+        assert_eq!((walk, keys > 0), (Err(Endless), has_leaf));
+    }
 }
 
 #[test]
@@ -280,7 +313,7 @@ proptest! {
         array.longest_prefix(&text, 32);
         array.any_key_contains(b' ');
         let mut budget = 1_000;
-        let _ = array.for_each_key(50, |_, _| {
+        let _ = array.for_each_key(limits(50), |_, _| {
             budget -= 1;
             if budget == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });

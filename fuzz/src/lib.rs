@@ -1,0 +1,4 @@
+//! The targets, as the tests of the crate have them: see `tests/hostile/targets.rs`.
+
+#[path = "../../tests/hostile/targets.rs"]
+pub mod targets;

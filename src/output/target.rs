@@ -1,0 +1,96 @@
+//! What the path of an output stands for: a file that is replaced at once, or a stream that is written to.
+//!
+//! A symbolic link is followed, so that it goes on pointing where it did; one that points to nothing yet has
+//! the file made where it points. A pipe or a device (`/dev/stdout`, `/dev/null`) cannot be replaced by a
+//! rename, and must not be: it is opened and written to. A file that may not be written to is refused, even
+//! where its folder would let it be replaced: taking the permission away is how people protect a model.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Links in a row before they are taken for a circle.
+const MOST_LINKS: usize = 40;
+
+/// Where an output goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Target {
+    /// A regular file, which need not exist.
+    File(PathBuf),
+    /// Something to write to as it is: a pipe, a device.
+    Stream(PathBuf),
+}
+
+impl Target {
+    /// What `path` stands for.
+    ///
+    /// # Errors
+    /// It is a folder, or a file that may not be written to; or the file system does not tell.
+    pub(super) fn of(path: &Path) -> io::Result<Target> {
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+            Ok(metadata) if metadata.is_file() => {
+                // This changes nothing in the file.
+                OpenOptions::new().write(true).open(path)?;
+                let is_link = fs::symlink_metadata(path)?.is_symlink();
+                Ok(Target::File(if is_link { fs::canonicalize(path)? } else { path.to_owned() }))
+            }
+            Ok(_) => Ok(Target::Stream(path.to_owned())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => end_of_links(path).map(Target::File),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The path at which a chain of links that lead to nothing ends.
+fn end_of_links(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Ok(next) = fs::read_link(&path) else { return Ok(path) };
+        path = folder_of(&path).join(next);
+    }
+    Err(io::Error::other("its symbolic links lead to one another"))
+}
+
+/// The folder of a file.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(Target::of(folder.path()).unwrap_err().kind(), io::ErrorKind::IsADirectory);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_to_their_end() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        symlink("b", path("a")).unwrap();
+        symlink("c", path("b")).unwrap();
+        assert_eq!(Target::of(&path("a")).unwrap(), Target::File(path("c")), "nothing is there yet");
+        fs::write(path("c"), "").unwrap();
+        assert_eq!(Target::of(&path("a")).unwrap(), Target::File(fs::canonicalize(path("c")).unwrap()));
+        symlink("e", path("d")).unwrap();
+        symlink("d", path("e")).unwrap();
+        assert!(Target::of(&path("d")).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn devices_are_streams() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink("/dev/null", &link).unwrap();
+        for path in [Path::new("/dev/null"), &link] {
+            assert_eq!(Target::of(path).unwrap(), Target::Stream(path.to_owned()));
+        }
+    }
+}

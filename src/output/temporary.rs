@@ -1,0 +1,232 @@
+//! Temporary files that never outlive their use by much: the next run removes what a killed one left.
+//!
+//! A temporary file stands beside its target as `.NAME.spiece-XXXXXX.tmp` and is locked (an advisory lock, as
+//! of `flock`) for as long as its owner works on it. The system takes the lock from a process that dies, however
+//! it dies; so a file of that name that nobody locks is nobody's, and whoever next writes to the target removes
+//! it. A file is removed under its lock, and an owner uses a file only if it stands under its name after it was
+//! locked: so between making a file and locking it nothing can go wrong but that another one has to be made.
+//!
+//! Where the file system has no locks, no file is ever taken for abandoned, and a killed run's stay until a
+//! person removes them. Where it has locks that other machines do not see (some network file systems), another
+//! machine may remove a file that is in use: its owner then fails with an error, and the target is as it was.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use super::target::folder_of;
+
+/// What follows the name of the target, before the token.
+const MARK: &str = ".spiece-";
+const ENDING: &str = ".tmp";
+/// Characters of a token, which tells the temporary files of one target apart.
+const TOKEN_LENGTH: usize = 6;
+/// Bytes that are taken from the name of the target: a file name has room for 255.
+const NAME_LIMIT: usize = 200;
+/// How often another file is made because the last one was removed before it could be locked.
+const ATTEMPTS: usize = 100;
+
+/// A file that will replace its target. Dropping it leaves no trace.
+#[derive(Debug)]
+pub(super) struct Temporary {
+    file: NamedTempFile,
+    target: PathBuf,
+}
+
+impl Temporary {
+    /// An empty file beside `target`, with the permissions of the target or, if there is none, of a new file.
+    /// Removes what killed runs left beside it. Cost: the folder is read once.
+    pub(super) fn beside(target: &Path) -> io::Result<Temporary> {
+        remove_abandoned(target);
+        let file = locked_file(target)?;
+        if let Ok(metadata) = fs::metadata(target) {
+            file.as_file().set_permissions(metadata.permissions())?;
+        }
+        Ok(Temporary { file, target: target.to_owned() })
+    }
+
+    pub(super) fn file(&mut self) -> &mut File {
+        self.file.as_file_mut()
+    }
+
+    pub(super) fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// What tells this file from the target's other temporary files.
+    pub(super) fn token(&self) -> Option<String> {
+        let name = self.file.path().file_name()?.to_str()?;
+        let token = name.strip_suffix(ENDING)?;
+        token.get(token.len() - TOKEN_LENGTH..).map(str::to_owned)
+    }
+
+    /// Puts the file into the target's place.
+    pub(super) fn replace_target(self) -> io::Result<()> {
+        self.file.persist(&self.target).map(drop).map_err(|error| error.error)
+    }
+}
+
+/// Makes and locks a file.
+fn locked_file(target: &Path) -> io::Result<NamedTempFile> {
+    let prefix = prefix(target)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(ENDING).rand_bytes(TOKEN_LENGTH);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    for _ in 0..ATTEMPTS {
+        let file = builder.tempfile_in(folder_of(target))?;
+        match file.as_file().try_lock() {
+            Ok(()) if !stands_at(file.as_file(), file.path()) => {}
+            Err(TryLockError::WouldBlock) => {}
+            // Where there are no locks, nobody else has one either.
+            Ok(()) | Err(TryLockError::Error(_)) => return Ok(file),
+        }
+    }
+    Err(io::Error::other("its temporary files are removed by someone"))
+}
+
+/// The beginning of the names of a target's temporary files.
+fn prefix(target: &Path) -> io::Result<String> {
+    let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
+    let end = (0..=NAME_LIMIT.min(name.len())).rev().find(|end| name.is_char_boundary(*end)).unwrap_or(0);
+    Ok(format!(".{}{MARK}", &name[..end]))
+}
+
+/// The path of a file beside `target` that belongs to it and has `token` in its name.
+pub(super) fn path_with(target: &Path, token: &str) -> io::Result<PathBuf> {
+    Ok(folder_of(target).join(format!("{}{token}{ENDING}", prefix(target)?)))
+}
+
+/// Whether a temporary file's name can have `token` in it.
+pub(super) fn is_token(token: &str) -> bool {
+    token.len() == TOKEN_LENGTH && token.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// Removes the temporary files of `target` that nobody works on, as far as that is possible.
+fn remove_abandoned(target: &Path) {
+    let (Ok(prefix), Ok(entries)) = (prefix(target), fs::read_dir(folder_of(target))) else { return };
+    let is_ours = |name: &OsStr| {
+        let token = name.to_str().and_then(|name| name.strip_prefix(prefix.as_str())?.strip_suffix(ENDING));
+        token.is_some_and(is_token)
+    };
+    for entry in entries.flatten().filter(|entry| is_ours(&entry.file_name())) {
+        // Whatever is in the way, a name that stays does no harm.
+        let _ = remove_if_abandoned(&entry.path());
+    }
+}
+
+fn remove_if_abandoned(path: &Path) -> io::Result<()> {
+    if !fs::symlink_metadata(path)?.is_file() {
+        return Ok(());
+    }
+    // Some network file systems lock only what is open for writing.
+    let file = OpenOptions::new().write(true).open(path)?;
+    if file.try_lock().is_ok() && stands_at(&file, path) {
+        fs::remove_file(path)?;
+    }
+    Ok(())
+}
+
+/// Whether `path` is the name of `file`, and not of another one or none.
+#[cfg(unix)]
+pub(super) fn stands_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    match (file.metadata(), fs::symlink_metadata(path)) {
+        (Ok(file), Ok(path)) => identity(file) == identity(path),
+        _ => false,
+    }
+}
+
+/// Whether `path` is the name of a file, which on these systems cannot be another one while it is open.
+#[cfg(not(unix))]
+pub(super) fn stands_at(_file: &File, path: &Path) -> bool {
+    path.exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names_in(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn only_what_nobody_works_on_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("m.model");
+        let abandoned = path_with(&target, "aB3dE6").unwrap();
+        let others = [
+            ".m.model.spiece-aB3dE67.tmp",
+            ".m.model.spiece-aB3d_6.tmp",
+            ".m.model.spiece-aB3dE6",
+            ".n.model.spiece-aB3dE6.tmp",
+            "m.model.spiece-aB3dE6.tmp",
+        ];
+        for other in others {
+            fs::write(folder.path().join(other), "").unwrap();
+        }
+        let first = Temporary::beside(&target).unwrap();
+        fs::write(&abandoned, "half of a mod").unwrap();
+        let second = Temporary::beside(&target).unwrap();
+        assert!(!abandoned.exists());
+        let name = |file: &Temporary| format!(".m.model.spiece-{}.tmp", file.token().unwrap());
+        let mut expected = [others.map(str::to_owned).to_vec(), vec![name(&first), name(&second)]].concat();
+        expected.sort();
+        assert_eq!(names_in(folder.path()), expected);
+        drop((first, second));
+        assert_eq!(names_in(folder.path()).len(), others.len());
+    }
+
+    #[test]
+    fn many_at_once_do_not_remove_one_anothers_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("m.model");
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..50 {
+                        let file = Temporary::beside(&target).unwrap();
+                        assert!(stands_at(file.file.as_file(), file.file.path()));
+                        file.replace_target().unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(names_in(folder.path()), ["m.model"]);
+    }
+
+    #[test]
+    fn names_of_any_length_have_temporary_files() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["x".repeat(255), "\u{e9}".repeat(127)] {
+            let target = folder.path().join(name);
+            Temporary::beside(&target).unwrap().replace_target().unwrap();
+            assert!(target.exists());
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn permissions_are_kept() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("m.model");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        Temporary::beside(&target).unwrap().replace_target().unwrap();
+        assert_eq!(mode(&target) & 0o111, 0);
+        fs::set_permissions(&target, fs::Permissions::from_mode(0o640)).unwrap();
+        Temporary::beside(&target).unwrap().replace_target().unwrap();
+        assert_eq!(mode(&target), 0o640);
+    }
+}

@@ -1,0 +1,169 @@
+//! Corpora in .gz and .zst files, decompressed on the way.
+//!
+//! Either format is a row of compressed streams, one behind the other (`cat a.gz b.gz`, `pzstd`), and all of them
+//! are read. A stream that is cut short, or does not have the checksum that it says, is an error: a corpus is
+//! never shorter than its file says without a word. Memory: the window of a .zst frame, 128 MiB at most, or 32 KiB.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// How a file is compressed, told by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Compression {
+    None,
+    Gzip,
+    Zstd,
+}
+
+impl Compression {
+    pub(crate) fn of(path: &Path) -> Compression {
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("gz") => Compression::Gzip,
+            Some("zst") => Compression::Zstd,
+            _ => Compression::None,
+        }
+    }
+}
+
+/// What `file` has in it.
+pub(crate) fn decompressor(file: File, compression: Compression) -> io::Result<Box<dyn Read>> {
+    match compression {
+        Compression::None => Ok(Box::new(file)),
+        #[cfg(feature = "compressed")]
+        Compression::Gzip => Ok(Box::new(flate2::bufread::MultiGzDecoder::new(io::BufReader::new(file)))),
+        #[cfg(feature = "compressed")]
+        Compression::Zstd => Ok(Box::new(zstd::Frames::new(io::BufReader::new(file)))),
+        #[cfg(not(feature = "compressed"))]
+        _ => Err(io::Error::new(io::ErrorKind::Unsupported, "spiece was built without the feature `compressed`")),
+    }
+}
+
+#[cfg(feature = "compressed")]
+mod zstd {
+    use std::io::{self, BufRead, Read};
+
+    use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+    use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+
+    /// All frames of a .zst file.
+    pub(super) struct Frames<R> {
+        source: R,
+        decoder: FrameDecoder,
+        begun: bool,
+    }
+
+    impl<R: BufRead> Frames<R> {
+        pub(super) fn new(source: R) -> Frames<R> {
+            Frames { source, decoder: FrameDecoder::new(), begun: false }
+        }
+
+        /// Goes on to the next frame; false if there is none.
+        fn next_frame(&mut self) -> io::Result<bool> {
+            if self.begun {
+                self.check_frame()?;
+            }
+            // A file without a single frame is not a .zst file.
+            while !self.begun || !self.source.fill_buf()?.is_empty() {
+                self.begun = true;
+                match self.decoder.reset(&mut self.source) {
+                    Ok(()) => return Ok(true),
+                    Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                        length, ..
+                    })) => {
+                        let length = u64::from(length);
+                        if io::copy(&mut self.source.by_ref().take(length), &mut io::sink())? < length {
+                            return Err(io::ErrorKind::UnexpectedEof.into());
+                        }
+                    }
+                    Err(error) => return Err(damaged(error)),
+                }
+            }
+            Ok(false)
+        }
+
+        /// Checks the frame that has just been read.
+        fn check_frame(&self) -> io::Result<()> {
+            match (self.decoder.get_checksum_from_data(), self.decoder.get_calculated_checksum()) {
+                (Some(expected), Some(found)) if expected != found => Err(damaged("its checksum is another one")),
+                _ => Ok(()),
+            }
+        }
+    }
+
+    impl<R: BufRead> Read for Frames<R> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            while self.decoder.can_collect() == 0 {
+                if !self.decoder.is_finished() {
+                    let strategy = BlockDecodingStrategy::UptoBlocks(1);
+                    self.decoder.decode_blocks(&mut self.source, strategy).map_err(damaged)?;
+                } else if !self.next_frame()? {
+                    return Ok(0);
+                }
+            }
+            self.decoder.read(buffer)
+        }
+    }
+
+    fn damaged(problem: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
+        io::Error::new(io::ErrorKind::InvalidData, problem)
+    }
+}
+
+#[cfg(all(test, feature = "compressed"))]
+mod tests {
+    use std::io::Write;
+
+    use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
+    use super::*;
+
+    const TEXT: &[u8] = b"one line\nanother line\n";
+
+    fn read(name: &str, content: &[u8]) -> io::Result<Vec<u8>> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join(name);
+        std::fs::write(&path, content)?;
+        let mut text = Vec::new();
+        decompressor(File::open(&path)?, Compression::of(&path))?.read_to_end(&mut text)?;
+        Ok(text)
+    }
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn zstd(text: &[u8]) -> Vec<u8> {
+        compress_to_vec(text, CompressionLevel::Fastest)
+    }
+
+    #[test]
+    fn streams_behind_one_another_are_one_text() {
+        let skipped = b"\x51\x2a\x4d\x18\x03\x00\x00\x00abc".as_slice();
+        assert_eq!(read("a.gz", &[gzip(TEXT), gzip(b""), gzip(TEXT)].concat()).unwrap(), TEXT.repeat(2));
+        assert_eq!(read("a.zst", &[zstd(TEXT), zstd(b""), zstd(TEXT)].concat()).unwrap(), TEXT.repeat(2));
+        assert_eq!(read("a.zst", &[skipped, &zstd(TEXT), skipped, skipped].concat()).unwrap(), TEXT);
+        assert_eq!(read("a.zst", &zstd(&TEXT.repeat(100_000))).unwrap(), TEXT.repeat(100_000));
+        assert_eq!(read("a.txt", TEXT).unwrap(), TEXT);
+    }
+
+    #[test]
+    fn damage_is_an_error() {
+        for (name, whole) in [("a.gz", gzip(TEXT)), ("a.zst", zstd(TEXT))] {
+            assert_eq!(read(name, &whole).unwrap(), TEXT);
+            for length in 0..whole.len() {
+                assert!(read(name, &whole[..length]).is_err(), "{name}, {length} of {} bytes", whole.len());
+            }
+            assert!(read(name, &[&whole[..], &whole[..10]].concat()).is_err(), "{name}, then a part");
+            let mut other = whole.clone();
+            // The checksum of gzip stands before the length, that of Zstandard at the end.
+            let checksum = whole.len() - if name == "a.gz" { 5 } else { 1 };
+            other[checksum] ^= 1;
+            assert!(read(name, &other).is_err(), "{name} with another checksum");
+        }
+        let cut_skipped = b"\x51\x2a\x4d\x18\x03\x00\x00\x00ab".as_slice();
+        assert!(read("a.zst", &[&zstd(TEXT), cut_skipped].concat()).is_err());
+    }
+}

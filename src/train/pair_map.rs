@@ -1,0 +1,87 @@
+//! A map from pairs of symbols to something small.
+//!
+//! Symbols are numbered from the most frequent character on, so most of the pairs in text that is not
+//! merged yet are pairs of the first few symbols. Those have a square table; the others are hashed.
+
+use foldhash::fast::SeedableRandomState;
+
+use crate::train::symbols::Symbol;
+use crate::train::work::SeededMap;
+
+/// Symbols on each side of the square: what the text meets of it stays in the cache.
+const SIDE: usize = 256;
+
+/// A map whose values start as `empty`, which stands for nothing.
+#[derive(Debug)]
+pub(crate) struct PairMap<T> {
+    side: usize,
+    square: Vec<T>,
+    others: SeededMap<u64, T>,
+    empty: T,
+}
+
+/// Two symbols as one number.
+fn key(left: Symbol, right: Symbol) -> u64 {
+    u64::from(left.0) << 32 | u64::from(right.0)
+}
+
+/// The symbols that `key` was made of.
+#[allow(clippy::cast_possible_truncation)]
+fn symbols_of(key: u64) -> (Symbol, Symbol) {
+    (Symbol((key >> 32) as u32), Symbol(key as u32))
+}
+
+impl<T: Copy + PartialEq> PairMap<T> {
+    /// A map for pairs of `symbols` symbols, or of more.
+    pub(crate) fn new(symbols: usize, empty: T, hasher: &SeedableRandomState) -> PairMap<T> {
+        let side = symbols.min(SIDE);
+        PairMap { side, square: vec![empty; side * side], others: SeededMap::with_hasher(hasher.clone()), empty }
+    }
+
+    /// What places the pairs that are hashed.
+    pub(crate) fn hasher(&self) -> &SeedableRandomState {
+        self.others.hasher()
+    }
+
+    /// Where in the square a pair stands, if it does.
+    fn cell(&self, left: Symbol, right: Symbol) -> Option<usize> {
+        let (left, right) = (left.index(), right.index());
+        (left < self.side && right < self.side).then_some(left * self.side + right)
+    }
+
+    pub(crate) fn get(&self, left: Symbol, right: Symbol) -> Option<T> {
+        let found = match self.cell(left, right) {
+            Some(cell) => self.square.get(cell),
+            None => self.others.get(&key(left, right)),
+        };
+        found.copied().filter(|value| *value != self.empty)
+    }
+
+    /// The value of a pair, to be changed.
+    pub(crate) fn value_mut(&mut self, left: Symbol, right: Symbol) -> &mut T {
+        match self.cell(left, right) {
+            Some(cell) => &mut self.square[cell],
+            None => self.others.entry(key(left, right)).or_insert(self.empty),
+        }
+    }
+
+    pub(crate) fn remove(&mut self, left: Symbol, right: Symbol) {
+        match self.cell(left, right) {
+            Some(cell) => self.square[cell] = self.empty,
+            None => _ = self.others.remove(&key(left, right)),
+        }
+    }
+
+    /// All values, empty ones among them.
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.square.iter_mut().chain(self.others.values_mut())
+    }
+
+    /// Every pair that has a value, in no particular order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = ((Symbol, Symbol), T)> {
+        let side = u32::try_from(self.side).unwrap_or(0);
+        let cells = (0..side).flat_map(move |left| (0..side).map(move |right| (Symbol(left), Symbol(right))));
+        let in_square = cells.zip(self.square.iter().copied()).filter(|(_, value)| *value != self.empty);
+        in_square.chain(self.others.iter().map(|(key, value)| (symbols_of(*key), *value)))
+    }
+}

@@ -1,0 +1,35 @@
+//! What decides how the work of a training run is done, but not what comes out.
+//!
+//! Tests change it to see that nothing of it shows in the model.
+//!
+//! Wherever the keys of a table come from the corpus (words, pairs of characters, counts of a tsv file), its
+//! hashes have a seed that is another in each run. So nobody can write a corpus whose keys all collide.
+
+use foldhash::fast::SeedableRandomState;
+use hashbrown::HashMap;
+
+use crate::train::corpus::BATCH_BYTES;
+use crate::train::options::TrainOptions;
+
+/// A map whose keys come from the corpus.
+pub(crate) type SeededMap<K, V> = HashMap<K, V, SeedableRandomState>;
+
+/// How the work is done.
+#[derive(Debug, Clone)]
+pub(crate) struct Work {
+    /// Threads to use.
+    pub(crate) threads: usize,
+    /// Bytes of input that are handed to a thread at once.
+    pub(crate) batch_bytes: usize,
+    /// Places keys in the tables.
+    pub(crate) hasher: SeedableRandomState,
+}
+
+impl Work {
+    /// As many threads as the options allow and this machine can use.
+    pub(crate) fn new(options: &TrainOptions) -> Work {
+        let available = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = usize::try_from(options.num_threads).unwrap_or(1).clamp(1, available);
+        Work { threads, batch_bytes: BATCH_BYTES, hasher: SeedableRandomState::default() }
+    }
+}

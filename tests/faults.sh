@@ -1,0 +1,427 @@
+#!/usr/bin/env bash
+# What becomes of the user's files when things go wrong: kill -9 at any moment, full disks, missing permissions,
+# links, folders and pipes as targets, readers that leave, two runs at once, inputs that change while they are read.
+#
+# After each fault the model that was there before has to be there still, to the byte and with the .vocab that
+# belongs to it (or the new pair, if the run had got so far), and after the next run no stray file may remain.
+#
+# Usage: tests/faults.sh [PROGRAM [SEED]]; without PROGRAM it is built. Ends with the line "N passed, M failed".
+# Needs bash, coreutils and awk; parts that need root, namespaces or strace say so if they are skipped.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+testdata=$PWD/testdata
+spiece=${1:-}
+seed=${2:-5}
+if [ -z "$spiece" ]; then
+  cargo build --release || exit 1
+  spiece=${CARGO_TARGET_DIR:-target}/release/spiece
+fi
+
+work=$(mktemp -d)
+clean_up() { chmod -R u+w "$work" && rm -rf "$work"; }
+trap clean_up EXIT
+chmod 755 "$work"
+cp "$spiece" "$work/spiece"
+spiece=$work/spiece
+# An unprivileged user may not reach the repository.
+cp "$testdata"/{udhr_small,few_words,udhr}.txt "$testdata"/run/unigram.model "$work"
+chmod a+r "$work"/*
+
+passed=0 failed=0
+pass() { passed=$((passed + 1)); }
+fail() {
+  failed=$((failed + 1))
+  printf 'FAILED: %s\n' "$*"
+  [ -s "$work/stderr" ] && sed 's/^/    stderr: /' "$work/stderr" | head -5
+  : >"$work/stderr"
+}
+skip() { printf 'skipped: %s\n' "$*"; }
+# Sums up the section before and begins another one.
+section() {
+  [ -n "${current:-}" ] && printf '   %s passed\n' $((passed - passed_before))
+  passed_before=$passed current=$1
+  [ -z "$1" ] || printf -- '-- %s\n' "$1"
+}
+# check WHAT COMMAND...: passes if the command succeeds.
+check() {
+  local what=$1
+  shift
+  if "$@"; then pass; else fail "$what"; fi
+}
+
+# --- models to lose ------------------------------------------------------------------------------------------------
+
+# The model records its prefix and input, so the runs that have to give the same bytes use the same names.
+flags=(--input="$work/udhr_small.txt" --model_prefix=m --character_coverage=0.98 --quiet)
+train_old() { "$spiece" train "${flags[@]}" --vocab_size=400 "$@"; }
+train_new() { "$spiece" train "${flags[@]}" --vocab_size=600 "$@"; }
+# A run that gets as far as to look after its targets, and then fails.
+train_in_vain() {
+  ! "$spiece" train --input="$work/few_words.txt" --model_prefix=m --normalization_rule_name=identity \
+    --vocab_size=9000 --quiet 2>"$work/stderr"
+}
+
+mkdir "$work/old" "$work/new" "$work/here"
+(cd "$work/old" && train_old) || exit 1
+(cd "$work/new" && train_new) || exit 1
+cd "$work/here" || exit 1
+restore() { rm -rf "$work"/here/* "$work"/here/.m.* && cp "$work"/old/m.* .; }
+
+# Which pair stands here: old, new, between (the new .vocab beside the old .model), or broken.
+state() {
+  local state='' name
+  for name in m.model m.vocab; do
+    if cmp -s $name "$work/old/$name"; then state+=old-
+    elif cmp -s $name "$work/new/$name"; then state+=new-
+    else state+=broken-; fi
+  done
+  case $state in old-old-) echo old ;; new-new-) echo new ;; old-new-) echo between ;; *) echo broken ;; esac
+}
+is_state() { [ "$(state)" = "$1" ]; }
+strays() { find "${1:-.}" -name '.*spiece*' | wc -l; }
+no_strays() { [ "$(strays "$@")" -eq 0 ]; }
+
+# After a kill: the pair is whole, at the latest after the next run, which clears up.
+check_after_kill() {
+  local what=$1 before after
+  before=$(state)
+  [ "$(strays)" -gt 0 ] && with_strays=$((with_strays + 1))
+  if ! train_in_vain; then fail "$what: the next run succeeds, which it should not"; return; fi
+  after=$(state)
+  case $before-$after in
+    old-old) stayed=$((stayed + 1)) ;;
+    new-new) finished=$((finished + 1)) ;;
+    old-new | between-new) completed=$((completed + 1)) ;;
+    *) fail "$what: the files were $before, and $after after the next run"; restore; return ;;
+  esac
+  if no_strays; then pass; else fail "$what: the next run leaves $(find . -name '.*spiece*' | tr '\n' ' ')"; fi
+  restore
+}
+report_kills() {
+  printf '   the old files stayed: %s; were new already: %s; completed by the next run: %s; temporary files left: %s\n' \
+    $stayed $finished $completed $with_strays
+}
+
+section "kill -9 at 50 moments"
+restore
+now() { date +%s%N; }
+length=0
+for _ in 1 2 3; do
+  start=$(now)
+  train_new
+  elapsed=$((($(now) - start) / 1000))
+  [ $elapsed -gt $length ] && length=$elapsed
+done
+restore
+stayed=0 finished=0 completed=0 with_strays=0
+# 25 over the whole run, 25 around its end, where files are written; in seconds.
+moments=$(awk -v seed="$seed" -v length_us=$length 'BEGIN {
+  srand(seed)
+  for (i = 0; i < 50; i++) printf "%.6f\n", (i % 2 ? rand() * 1.05 : 0.6 + rand() * 0.45) * length_us / 1e6
+}')
+for moment in $moments; do
+  # Not as a function: the signal has to reach the program, not a shell around it.
+  "$spiece" train "${flags[@]}" --vocab_size=600 2>/dev/null &
+  child=$!
+  sleep "$moment"
+  kill -9 $child 2>/dev/null
+  wait $child 2>/dev/null
+  check_after_kill "killed after $moment s of $((length / 1000)) ms"
+done
+report_kills
+
+section "kill -9 at each call to the system that touches a file"
+if strace -o /dev/null true 2>/dev/null; then
+  stayed=0 finished=0 completed=0 with_strays=0
+  for call in flock fchmod fsync rename unlink; do
+    for nth in $(seq 1 20); do
+      strace -f -qq -o /dev/null -e trace="/^$call" -e inject="/^$call:signal=SIGKILL:when=$nth" \
+        "$spiece" train "${flags[@]}" --vocab_size=600 2>/dev/null &
+      # Successful if the run was through before this call.
+      if wait $! 2>/dev/null; then restore; break; fi
+      check_after_kill "killed at $call $nth"
+    done
+  done
+  report_kills
+  check "no run was killed between its two renames" [ $completed -gt 0 ]
+  check "no run was killed before it changed anything" [ $stayed -gt 0 ]
+else
+  skip "strace is not there or may not trace"
+fi
+
+section "a run that is killed while it encodes into a file"
+echo old >out
+(cat "$work/udhr.txt"; sleep 5) | "$spiece" encode --model="$work/unigram.model" --output=out 2>/dev/null &
+for _ in $(seq 100); do [ "$(strays)" -gt 0 ] && break; sleep 0.02; done
+check "encode has no temporary file" [ "$(strays)" -gt 0 ]
+echo text | "$spiece" encode --model="$work/unigram.model" --output=other
+check "a run on another target removes the temporary file of a living one" [ "$(strays)" -eq 1 ]
+train_in_vain
+check "a run on another prefix removes the temporary file of a living one" [ "$(strays)" -eq 1 ]
+kill -9 $! 2>/dev/null
+wait $! 2>/dev/null
+check "out changed" [ "$(cat out)" = old ]
+echo text | "$spiece" encode --model="$work/unigram.model" --output=out
+check "a stray file of encode stays" no_strays
+check "out did not change" [ "$(cat out)" != old ]
+
+section "two runs, one prefix"
+small() {
+  "$spiece" train --input="$work/few_words.txt" --model_prefix=m --normalization_rule_name=identity --quiet \
+    --hard_vocab_limit=false --vocab_size="$1"
+}
+mkdir "$work/pairs"
+sizes="40 45 50 55"
+for size in $sizes; do
+  mkdir "$work/pairs/$size"
+  (cd "$work/pairs/$size" && small "$size") || fail "a model of $size pieces is not made"
+done
+belongs_together() {
+  local size
+  for size in $sizes; do
+    cmp -s m.model "$work/pairs/$size/m.model" && cmp -s m.vocab "$work/pairs/$size/m.vocab" && return
+  done
+  return 1
+}
+restore
+for round in $(seq 40); do
+  children=()
+  for size in $sizes; do
+    small "$size" 2>"$work/stderr" &
+    children+=($!)
+  done
+  for child in "${children[@]}"; do check "round $round: one of the runs fails" wait "$child"; done
+  check "round $round: the .model of one run stands beside the .vocab of another" belongs_together
+  check "round $round: a stray file" no_strays
+done
+if strace -o /dev/null true 2>/dev/null; then
+  # The first run sleeps after its first rename; the second has to wait for it.
+  restore
+  strace -f -qq -o /dev/null -e trace=/^rename -e inject=/^rename:delay_exit=1000000:when=1 \
+    "$spiece" train "${flags[@]}" --vocab_size=600 &
+  slow=$!
+  for _ in $(seq 2000); do cmp -s m.vocab "$work/new/m.vocab" && break; sleep 0.01; done
+  check "the slow run has not got to its first rename" is_state between
+  small 50
+  check "a slow run fails" wait $slow
+  check "the fast run does not wait for the slow one" cmp -s m.model "$work/pairs/50/m.model"
+  check "a slow run and a fast one mix their files" belongs_together
+  check "a stray file of a slow run" no_strays
+fi
+restore
+
+# --- targets that do not work --------------------------------------------------------------------------------------
+
+# refused WHAT MESSAGE COMMAND...: the command fails with this message, and nothing has changed.
+refused() {
+  local what=$1 message=$2 status
+  shift 2
+  "$@" >/dev/null 2>"$work/stderr"
+  status=$?
+  if [ $status -ne 1 ] && [ $status -ne 2 ]; then fail "$what: exit status $status"; return; fi
+  if ! grep -q "$message" "$work/stderr"; then fail "$what: no message about $message"; return; fi
+  if ! is_state old; then fail "$what: the files are $(state)"; return; fi
+  if ! no_strays; then fail "$what: a stray file"; return; fi
+  pass
+}
+# quiet WHAT STATUS: a command that ended with this status went well and wrote nothing to standard error.
+quiet() {
+  if [ "$2" -ne 0 ]; then fail "$1: exit status $2"; return; fi
+  if [ -s "$work/stderr" ]; then fail "$1: it talks"; return; fi
+  pass
+}
+
+section "a full disk"
+# In a mount namespace of its own; $1 is the folder to mount on.
+full_disk() {
+  mount -t tmpfs -o size=1m none "$1" && cd "$1" && cp "$work"/old/m.* . || exit 77
+  dd if=/dev/zero of=filler bs=4k 2>/dev/null
+  refused "a full disk" "No space left.*make room" train_new
+  echo old >out 2>/dev/null || rm filler
+  [ -e filler ] || { echo old >out; dd if=/dev/zero of=filler bs=4k 2>/dev/null; }
+  refused "a full disk, encode" "No space left" "$spiece" encode --model="$work/unigram.model" --output=out \
+    "$work/udhr.txt"
+  rm filler
+  check "no new model with room on the disk" train_new
+  check "the new files are not whole" is_state new
+  mount -o remount,ro none "$1" 2>/dev/null || { skip "a file system cannot be made read-only"; exit; }
+  cp "$work"/new/m.* "$work/old/" 2>/dev/null
+  refused "a file system that is read-only" "Read-only" train_old
+}
+# Runs a function where mounting is permitted, and counts what it counted.
+with_mounts() {
+  local counts
+  export -f "$@" full_disk refused check pass fail skip is_state state strays no_strays train_old train_new
+  export work spiece
+  mkdir -p "$work/disk"
+  for unshare in "unshare -m" "unshare -rm"; do
+    $unshare true 2>/dev/null || continue
+    cp -r "$work/old" "$work/kept"
+    $unshare bash -uo pipefail -c "$(declare -p flags); passed=0 failed=0
+      trap 'echo \$passed \$failed >$work/counts' EXIT
+      $1 $work/disk"
+    local status=$?
+    rm -rf "$work/old" && mv "$work/kept" "$work/old"
+    [ $status -eq 77 ] && continue
+    read -r -a counts <"$work/counts"
+    passed=$((passed + counts[0])) failed=$((failed + counts[1]))
+    return
+  done
+  skip "no file system can be mounted here, neither by this user nor in a user namespace"
+}
+with_mounts full_disk
+refused "a full device" "No space left" "$spiece" encode --model="$work/unigram.model" --output=/dev/full \
+  "$work/udhr_small.txt"
+
+section "permissions"
+if [ "$(id -u)" -ne 0 ]; then
+  as_user() { "$@"; }
+elif setpriv --reuid=65534 --regid=65534 --clear-groups true 2>/dev/null; then
+  as_user() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+  chown -R 65534 "$work/here"
+else
+  as_user() { return 77; }
+fi
+if as_user true; then
+  train_as_user() {
+    as_user "$spiece" train "${flags[@]}" --vocab_size=600 "$@"
+  }
+  chmod 555 .
+  refused "a folder without write permission" "Permission denied.*permissions" train_as_user
+  chmod 755 .
+  chmod 444 m.vocab
+  refused "a .vocab without write permission" "m.vocab.*Permission denied" train_as_user
+  chmod 644 m.vocab
+  chmod 000 m.model
+  chmod 400 m.model
+  refused "a .model without write permission" "m.model.*Permission denied" train_as_user
+  chmod 644 m.model
+  touch unreadable && chmod 000 unreadable
+  refused "an input without read permission" "unreadable.*Permission denied" train_as_user --input=unreadable
+  chmod 600 m.model
+  chown 65534 m.model 2>/dev/null
+  check "no training with all permissions" train_as_user
+  check "permissions are not kept" [ "$(stat -c %a m.model)" = 600 ]
+else
+  skip "no unprivileged user to be"
+fi
+restore
+
+section "targets of other kinds"
+rm m.model && mkdir m.model
+check "a folder as a target is accepted" [ "$(train_new 2>&1 | grep -c 'a folder has that name')" = 1 ]
+check "the .vocab changed beside a folder" cmp -s m.vocab "$work/old/m.vocab"
+rmdir m.model && restore
+refused "a missing folder" "make its folder" train_new --model_prefix=none/m
+refused "a file as a folder" "m.vocab/m" train_new --model_prefix=m.vocab/m
+
+mkdir real && mv m.model real/ && ln -s real/m.model m.model
+check "no training through a link" train_new
+check "a link is replaced" [ -L m.model ]
+check "the target of a link is not the new model" cmp -s real/m.model "$work/new/m.model"
+rm real/m.model
+check "no training through a link to nothing" train_new
+check "a link to nothing is replaced" [ -L m.model ]
+check "nothing is where the link points" cmp -s real/m.model "$work/new/m.model"
+check "a stray file where a link points" no_strays .
+restore
+mv m.model kept && ln -s m.model m.model
+check "a link to itself is accepted" [ "$(train_new 2>&1 | grep -c 'cannot write m.model')" = 1 ]
+rm m.model && mv kept m.model
+check "the files changed" is_state old
+
+mkfifo pipe
+timeout 10 cat pipe >read &
+reader=$!
+"$spiece" encode --model="$work/unigram.model" --output=pipe "$work/udhr_small.txt" 2>"$work/stderr"
+quiet "a pipe as a target" $?
+wait $reader
+check "a pipe is replaced" [ -p pipe ]
+"$spiece" encode --model="$work/unigram.model" "$work/udhr_small.txt" >expected
+check "a pipe gets other text" cmp -s read expected
+timeout 10 head -c 1 pipe >/dev/null &
+cat "$work"/udhr.txt "$work"/udhr.txt | "$spiece" encode --model="$work/unigram.model" --output=pipe 2>"$work/stderr"
+quiet "a pipe whose reader leaves" $?
+echo first >read
+("$spiece" encode --model="$work/unigram.model" --output=/dev/stdout "$work/udhr_small.txt"; echo last) >>read
+check "/dev/stdout is not standard output" cmp -s read <(echo first; cat expected; echo last)
+check "no link to a device" ln -s /dev/null device
+check "a device does not take text" "$spiece" encode --model="$work/unigram.model" --output=device expected
+check "a device is replaced" [ -c /dev/null ]
+restore
+
+# --- streams that end ----------------------------------------------------------------------------------------------
+
+section "a reader that leaves"
+cat "$work"/udhr.txt "$work"/udhr.txt >text
+"$spiece" encode --model="$work/unigram.model" text >pieces
+"$spiece" encode --model="$work/unigram.model" --output_format=id text >ids
+model=--model=$work/unigram.model
+verbs=(
+  "--help"
+  "train --help"
+  "train --input=$work/few_words.txt --model_prefix=m --vocab_size=40 --quiet"
+  "encode $model text"
+  "encode $model --output_format=json text"
+  "encode $model --output_format=nbest_piece --nbest_size=4 --num_threads=1 $work/few_words.txt"
+  "encode $model --generate_vocabulary text"
+  "decode $model pieces"
+  "decode $model --input_format=id ids"
+  "normalize $model text"
+  "normalize --normalization_rule_name=nfkc text"
+  "normalize --decompile --model=$work/old/m.model"
+  "export-vocab $model"
+  "export-vocab $model --output_format=syms"
+  "eval $model text"
+)
+for verb in "${verbs[@]}"; do
+  # The first reader takes a line; the second is gone before anything is written.
+  # shellcheck disable=SC2086
+  "$spiece" $verb 2>"$work/stderr" | head -1 >/dev/null
+  quiet "$verb | head -1" "${PIPESTATUS[0]}"
+  # shellcheck disable=SC2086
+  { sleep 0.05; "$spiece" $verb 2>"$work/stderr"; } | true
+  quiet "$verb | true" "${PIPESTATUS[0]}"
+done
+restore
+for verb in "${verbs[@]:3}"; do
+  # shellcheck disable=SC2086
+  [ -e text ] || cat "$work"/udhr.txt >text
+  [ -e pieces ] || "$spiece" encode $model text >pieces
+  [ -e ids ] || "$spiece" encode $model --output_format=id text >ids
+  # shellcheck disable=SC2086
+  "$spiece" $verb >/dev/full 2>"$work/stderr"
+  check "$verb >/dev/full: exit status" [ $? -eq 1 ]
+  check "$verb >/dev/full: no message" grep -q "No space left" "$work/stderr"
+done
+train_new --quiet=false 2>/dev/full || train_new 2>/dev/full
+check "training fails if nobody listens" is_state new
+restore
+
+section "inputs that change"
+gzip -c "$work/udhr.txt" 2>/dev/null | head -c 20000 >cut.gz
+refused "a compressed file that was cut" "cut.gz.*damaged" train_new --input=cut.gz
+truncate -s 4096 zeros.gz
+refused "a compressed file of zeros" "zeros.gz.*damaged" train_new --input=zeros.gz
+rm -f cut.gz zeros.gz
+for round in $(seq 10); do
+  for _ in $(seq 20); do cat "$work/udhr.txt"; done >text
+  "$spiece" train --input=text --model_prefix=x --vocab_size=2000 --quiet 2>"$work/stderr" --input_sentence_size=2000 &
+  child=$!
+  sleep "0.0$round"
+  truncate -s $((round * 1000)) text
+  wait $child
+  status=$?
+  if [ $status -eq 0 ]; then
+    check "an input that shrinks: no valid model" "$spiece" export-vocab --model=x.model --output=x.out
+  elif [ $status -eq 1 ]; then
+    check "an input that shrinks: no message" grep -q "^spiece: " "$work/stderr"
+  else
+    fail "an input that shrinks: exit status $status"
+  fi
+done
+check "a stray file after inputs that change" no_strays
+
+section ""
+printf '%s passed, %s failed\n' $passed $failed
+[ $failed -eq 0 ]

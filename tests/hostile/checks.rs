@@ -1,0 +1,248 @@
+//! The promises: what has to hold for any model and any text.
+
+use spiece::{
+    EncodeError, Model, ModelType, Normalized, PieceId, PieceKind, Rng, SampleOptions, TextNormalizer, Tokenizer,
+};
+
+/// N-best lists and samples are drawn from this much of a text: they take time that grows faster.
+const SEARCHED: usize = 80;
+
+/// Loads a model file and, if it can be loaded, does everything with it that can be done.
+/// Gives whether it was loaded.
+pub fn exercise(file: &[u8], texts: &[&[u8]], seed: u64) -> bool {
+    let Ok(model) = Model::from_bytes(file) else { return false };
+    assert_eq!(model.to_bytes(), file, "saving changed the file");
+    let again = Model::from_bytes(&model.to_bytes()).expect("what was saved can be read");
+    assert_same(&model, &again);
+    if seed.is_multiple_of(16) {
+        // Slow for a table whose rules have no end, which it finds out by following them.
+        let _ = model.normalization_rules();
+    }
+    let normalizer = TextNormalizer::of_model(&model).expect("a loaded model has a normalizer");
+    let tokenizer = Tokenizer::new(model).expect("a loaded model can be used");
+    for text in texts {
+        check_normalizer(&normalizer, text);
+        check_text(&tokenizer, text, seed);
+    }
+    check_ids(&tokenizer, seed);
+    true
+}
+
+/// Whether two models are the same in every piece.
+pub fn assert_same(a: &Model, b: &Model) {
+    assert_eq!(a.model_type(), b.model_type());
+    assert_eq!(a.len(), b.len());
+    for (a, b) in a.pieces().zip(b.pieces()) {
+        assert_eq!((a.text, a.score.to_bits(), a.kind), (b.text, b.score.to_bits(), b.kind));
+    }
+    assert_eq!(a.to_vocab(true), b.to_vocab(true));
+}
+
+/// Any text: offsets lie in it and never go back.
+pub fn check_normalizer(normalizer: &TextNormalizer, text: &[u8]) {
+    let normalized = normalizer.normalize_with_offsets(text);
+    let mut before = 0;
+    for at in 0..=normalized.as_bytes().len() {
+        let origin = normalized.to_original(at);
+        assert!(before <= origin && origin <= text.len(), "offset {origin} after {before}");
+        before = origin;
+    }
+    for at in 0..=text.len() {
+        assert!(normalized.from_original(at) <= normalized.as_bytes().len());
+    }
+    assert_eq!(normalizer.normalize(text), lossy(normalized.as_bytes()));
+}
+
+/// Any text, any model: all ways to encode agree, and what comes out can be decoded.
+pub fn check_text(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
+    let mut warm = tokenizer.encoder();
+    let ids = warm.encode(text).to_vec();
+    assert_eq!(warm.encode(text), ids, "a warm encoder");
+    // Two at a time: the second has buffers that nothing was remembered in.
+    assert_eq!(tokenizer.encoder().encode(text), ids, "a fresh encoder");
+    assert_eq!(warm.count(text), ids.len());
+    assert_eq!(tokenizer.encode_long(text), ids, "a long text");
+    assert_eq!(tokenizer.encode_batch(&[text, text]), [&ids[..], &ids[..]], "a batch");
+
+    let normalized = tokenizer.normalize_with_offsets(text);
+    assert_eq!(warm.normalize(text), normalized.as_bytes());
+    let tokens = warm.tokens(text);
+    assert!(tokens.as_slice().iter().map(|token| token.id).eq(ids.iter().copied()), "ids of tokens");
+    check_spans(tokens, text, &normalized);
+    check_decoding(tokenizer, &ids);
+    let searched = &text[..text.len().min(SEARCHED)];
+    check_nbest(tokenizer, searched, seed);
+    check_samples(tokenizer, searched, seed);
+}
+
+/// Spans stand side by side, from the first place that was not removed to the last.
+fn check_spans(tokens: spiece::Tokens<'_>, text: &[u8], normalized: &Normalized) {
+    let mut end = normalized.to_original(0);
+    for (token, piece) in tokens.iter() {
+        assert!(token.begin <= token.end && token.end <= text.len(), "{token:?} of {} bytes", text.len());
+        assert_eq!(token.begin, end, "{token:?} is not beside the one before");
+        assert_eq!(tokens.piece(&token), piece);
+        assert_eq!(tokens.surface(&token), &text[token.begin..token.end]);
+        end = token.end;
+    }
+    assert_eq!(end, normalized.to_original(normalized.as_bytes().len()), "the end of the last token");
+}
+
+/// Ids decode at once as they do one by one.
+fn check_decoding(tokenizer: &Tokenizer, ids: &[PieceId]) {
+    let whole = tokenizer.decode(ids).expect("ids of the model");
+    let mut decoder = tokenizer.incremental_decoder();
+    let mut parts = String::new();
+    for id in ids {
+        parts += decoder.push(*id).expect("an id of the model");
+    }
+    parts += decoder.finish();
+    let bytes = tokenizer.decode_to_bytes(ids).expect("ids of the model");
+    assert_eq!(lossy(&bytes), whole);
+    // A character whose bytes are in two pieces is text at once, but not one by one.
+    if std::str::from_utf8(&bytes).is_ok() && all_pieces_are_text(tokenizer, ids) {
+        assert_eq!(parts, whole, "one by one");
+    }
+}
+
+fn all_pieces_are_text(tokenizer: &Tokenizer, ids: &[PieceId]) -> bool {
+    let is_text = |id: &PieceId| tokenizer.model().piece(*id).is_some_and(|p| std::str::from_utf8(p.text).is_ok());
+    ids.iter().all(is_text)
+}
+
+/// Any ids decode, and those that there are not are refused.
+fn check_ids(tokenizer: &Tokenizer, seed: u64) {
+    let pieces = u32::try_from(tokenizer.model().len()).expect("pieces are numbered");
+    let mut state = seed | 1;
+    let ids: Vec<PieceId> = (0..40)
+        .map(|_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            PieceId::new(u32::try_from(state >> 33).unwrap_or(0) % pieces)
+        })
+        .collect();
+    check_decoding(tokenizer, &ids);
+    for id in [pieces, u32::MAX] {
+        assert!(tokenizer.decode(&[PieceId::new(id)]).is_err());
+        assert!(tokenizer.incremental_decoder().push(PieceId::new(id)).is_err());
+    }
+    let _ = tokenizer.decode_pieces(&["", "\u{2581}a", "<0xE3>", "<unk>", "\0"]);
+    for id in [tokenizer.unk_id(), tokenizer.bos_id(), tokenizer.eos_id(), tokenizer.pad_id()].into_iter().flatten() {
+        assert!(tokenizer.model().piece(id).is_some());
+    }
+}
+
+fn check_nbest(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
+    let mut encoder = tokenizer.encoder();
+    let size = [1, 2, 10, 0, 33, 513, usize::MAX][usize::try_from(seed % 7).unwrap_or(0)];
+    let is_unigram = tokenizer.model().model_type() == ModelType::Unigram;
+    match encoder.nbest(text, size) {
+        Ok(list) => {
+            assert!(is_unigram && size <= 512 && list.len() <= size.max(1));
+            for (ids, _) in &list {
+                assert!(tokenizer.decode(ids).is_ok());
+            }
+        }
+        Err(EncodeError::NoNbest) => assert!(!is_unigram),
+        Err(EncodeError::TooMany { .. }) => assert!(size > 512),
+        Err(EncodeError::TooManyCandidates { .. }) => assert!(may_have_too_many_candidates(tokenizer, text)),
+        Err(error) => panic!("{error}"),
+    }
+    if size <= 512 && is_unigram {
+        let normalized = tokenizer.normalize_with_offsets(text);
+        let visited = encoder.for_each_nbest(text, size, |_, tokens| check_spans(tokens, text, &normalized));
+        assert!(visited.is_ok() || may_have_too_many_candidates(tokenizer, text));
+    }
+}
+
+/// Whether the pieces at all places of a text, or the pairs of those that touch, can be more than are searched:
+/// a strange model can make a long text of a short one.
+fn may_have_too_many_candidates(tokenizer: &Tokenizer, text: &[u8]) -> bool {
+    let (places, pieces) = (tokenizer.normalize(text).len(), tokenizer.model().len() + 1);
+    places.saturating_mul(pieces) > 1 << 23 || places.saturating_mul(pieces).saturating_mul(pieces) > 1 << 28
+}
+
+fn check_samples(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
+    let mut encoder = tokenizer.encoder();
+    let mut options = SampleOptions::default();
+    options.alpha = [0.1, 0.0, 1.0, 0.5, 1e30, f32::MIN_POSITIVE, f32::NAN, f32::INFINITY, -1.0]
+        [usize::try_from(seed / 7 % 9).unwrap_or(0)];
+    options.nbest_size = [-1, 0, 1, 4, 513, i32::MIN, i32::MAX][usize::try_from(seed / 63 % 7).unwrap_or(0)];
+    let is_sampled = matches!(tokenizer.model().model_type(), ModelType::Unigram | ModelType::Bpe);
+    let ids = match encoder.sample(text, &options, &mut Rng::with_seed(seed)) {
+        Ok(tokens) => {
+            assert!(is_sampled);
+            check_spans(tokens, text, &tokenizer.normalize_with_offsets(text));
+            tokens.as_slice().iter().map(|token| token.id).collect()
+        }
+        Err(EncodeError::Alpha { .. }) => {
+            assert!(!options.alpha.is_finite() || options.alpha < 0.0);
+            Vec::new()
+        }
+        Err(EncodeError::TooMany { .. }) => {
+            assert!(options.nbest_size > 512);
+            Vec::new()
+        }
+        Err(EncodeError::TooManyCandidates { .. }) => {
+            assert!(may_have_too_many_candidates(tokenizer, text));
+            Vec::new()
+        }
+        Err(EncodeError::NoSampling) => {
+            assert!(!is_sampled);
+            Vec::new()
+        }
+        Err(error) => panic!("{error}"),
+    };
+    assert!(tokenizer.decode(&ids).is_ok());
+}
+
+/// What a good model promises beyond what any model does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Promise {
+    /// Nothing.
+    Nothing,
+    /// Decoding gives the normalized text back, but for spaces at its start.
+    Normalized,
+    /// Decoding gives the text back, but for what is no text.
+    Text,
+}
+
+/// Any text, a good model: decoding undoes encoding.
+pub fn check_good_text(tokenizer: &Tokenizer, text: &[u8], promise: Promise) {
+    let ids = tokenizer.encode(text);
+    let is_reserved = |id: &PieceId| match tokenizer.model().piece(*id) {
+        Some(piece) => matches!(piece.kind, PieceKind::Control | PieceKind::Unknown),
+        None => true,
+    };
+    if promise != Promise::Nothing {
+        assert!(!ids.iter().any(is_reserved), "text yields text only: {ids:?}");
+    }
+    let decoded = tokenizer.decode(&ids).expect("ids of the model");
+    match promise {
+        Promise::Nothing => {}
+        Promise::Normalized => {
+            let expected = tokenizer.normalize(text).replace('\u{2581}', " ");
+            assert_eq!(decoded.trim_start_matches(' '), expected.trim_start_matches(' '));
+        }
+        Promise::Text => assert_eq!(decoded, lossy(text).replace('\u{2581}', " ")),
+    }
+}
+
+/// A text that several threads share: they make of it what one does.
+pub fn check_long_text(tokenizer: &Tokenizer, text: &[u8]) {
+    let ids = tokenizer.encode(text);
+    assert_eq!(tokenizer.encode_long(text), ids);
+    check_decoding(tokenizer, &ids);
+}
+
+/// The text that bytes are, with U+FFFD for each byte that belongs to no character.
+fn lossy(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    let mut rest = bytes;
+    while let Err(error) = std::str::from_utf8(rest) {
+        let (good, bad) = rest.split_at(error.valid_up_to());
+        text += std::str::from_utf8(good).expect("the standard library says so");
+        text.push('\u{FFFD}');
+        rest = &bad[1..];
+    }
+    text + std::str::from_utf8(rest).expect("no error is left")
+}

@@ -1,0 +1,153 @@
+//! Training on anything: small options and a corpus of any bytes.
+
+use std::io::Read;
+
+use arbitrary::{Result, Unstructured};
+use spiece::{Corpus, Model, TrainError, TrainOptions, Trainer};
+
+use super::checks;
+
+/// Options by name, and a corpus.
+#[derive(Debug)]
+pub struct Case {
+    settings: Vec<(&'static str, String)>,
+    corpus: Vec<u8>,
+}
+
+const FLAGS: &[&str] = &[
+    "add_dummy_prefix",
+    "remove_extra_whitespaces",
+    "split_by_unicode_script",
+    "split_by_number",
+    "split_by_whitespace",
+    "split_digits",
+    "treat_whitespace_as_suffix",
+    "allow_whitespace_only_pieces",
+    "byte_fallback",
+    "auto_character_coverage",
+    "hard_vocab_limit",
+    "vocabulary_output_piece_score",
+    "shuffle_input_sentence",
+];
+
+const TEXTS: &[&str] = &[
+    "pretokenization_delimiter",
+    "control_symbols",
+    "user_defined_symbols",
+    "required_chars",
+    "unk_piece",
+    "bos_piece",
+    "eos_piece",
+    "pad_piece",
+    "unk_surface",
+];
+
+/// Numbers, with the values that are usual.
+const NUMBERS: &[(&str, i32, i32)] = &[
+    ("vocab_size", 1, 400),
+    ("max_sentence_length", 10, 60),
+    ("max_sentencepiece_length", 1, 20),
+    ("input_sentence_size", 99, 110),
+    ("unk_id", -1, 4),
+    ("bos_id", -1, 4),
+    ("eos_id", -1, 4),
+    ("pad_id", -1, 4),
+    ("random_seed", 0, 3),
+];
+
+impl Case {
+    /// The case that bytes are.
+    pub fn new(input: &mut Unstructured<'_>) -> Result<Case> {
+        // Built-in rules are compiled for every training, which takes long: the golden tests have them.
+        let mut settings = vec![("normalization_rule_name", "identity".to_owned())];
+        settings.push(("vocab_size", input.int_in_range(4..=320)?.to_string()));
+        settings.push(("hard_vocab_limit", (!input.ratio(3, 4)?).to_string()));
+        for _ in 0..input.int_in_range(0..=6)? {
+            settings.push(match input.int_in_range(0..=3)? {
+                0 | 1 => (*input.choose(FLAGS)?, input.arbitrary::<bool>()?.to_string()),
+                2 => (*input.choose(TEXTS)?, any_text(input)?),
+                _ => any_number(input)?,
+            });
+        }
+        if !input.ratio(7, 8)? {
+            settings.push(("input_format", "tsv".to_owned()));
+        }
+        if !input.ratio(7, 8)? {
+            settings.push(("character_coverage", input.choose(&["0.98", "1", "nan", "0.999"])?.to_string()));
+        }
+        let mut corpus = input.bytes(input.len().min(2000))?.to_vec();
+        if corpus.len() < 30 {
+            // Little text in many lines, for what needs some hundred of them.
+            corpus = [&corpus[..], b"\n"].concat().repeat(130);
+        }
+        Ok(Case { settings, corpus })
+    }
+
+    fn options(&self, threads: &str) -> Option<TrainOptions> {
+        let mut options = TrainOptions::default();
+        for (name, value) in &self.settings {
+            options.set(name, value).ok()?;
+        }
+        options.set("num_threads", threads).ok()?;
+        Some(options)
+    }
+}
+
+fn any_text(input: &mut Unstructured<'_>) -> Result<String> {
+    const SOME: &[&str] =
+        &["", "a", "ab", " ", "\u{2581}", "\u{2585}", "<s>", "<unk>", "<0x41>", "\0", "a,b,a", "\u{1f}"];
+    Ok(if input.arbitrary()? { input.choose(SOME)?.to_string() } else { input.arbitrary()? })
+}
+
+fn any_number(input: &mut Unstructured<'_>) -> Result<(&'static str, String)> {
+    let (name, low, high) = *input.choose(NUMBERS)?;
+    let is_usual = input.ratio(7, 8)?;
+    // No vocabulary of a size that takes long if it is full.
+    let number = if is_usual { input.int_in_range(low..=high)? } else { input.arbitrary::<i16>()?.into() };
+    Ok((name, number.to_string()))
+}
+
+/// Gives a byte or a few at a time.
+struct Slowly<'b>(&'b [u8]);
+
+impl Read for Slowly<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let most = buffer.len().min(1 + self.0.len() % 7);
+        self.0.read(&mut buffer[..most])
+    }
+}
+
+/// Trains in several ways, which have to agree.
+pub fn check(case: &Case) {
+    let Some(one) = case.options("1") else { return };
+    let three = case.options("3").expect("a number of threads");
+    let trainer = match Trainer::new(one) {
+        Ok(trainer) => trainer,
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            assert!(Trainer::new(three).is_err());
+            return;
+        }
+    };
+    let result = trainer.train(Corpus::reader(&case.corpus[..]));
+    let expected = outcome(&result);
+    result.iter().for_each(check_model);
+    let slowly = trainer.train(Corpus::reader(Slowly(&case.corpus)));
+    assert_eq!(expected, outcome(&slowly), "{case:?}: parts of another size");
+    let trainer = Trainer::new(three).expect("the same options");
+    let threads = trainer.train(Corpus::reader(&case.corpus[..]));
+    assert_eq!(expected, outcome(&threads), "{case:?}: three threads");
+}
+
+/// What shows of a training: its model's `.vocab` file, or why there is none.
+fn outcome(result: &std::result::Result<Model, TrainError>) -> std::result::Result<Vec<u8>, String> {
+    result.as_ref().map(|model| model.to_vocab(true)).map_err(ToString::to_string)
+}
+
+/// A model that was trained can be saved, loaded and used.
+fn check_model(model: &Model) {
+    let file = model.to_bytes();
+    let again = Model::from_bytes(&file).unwrap_or_else(|error| panic!("a trained model is refused: {error}"));
+    checks::assert_same(model, &again);
+    checks::exercise(&file, &[b"ab \xff\xe3\x81\x82a"], 3);
+}

@@ -1,0 +1,195 @@
+//! Hostile input: the targets of `targets.rs` over random bytes, and over every file of `testdata/hostile/`.
+//!
+//! The fuzzer in `fuzz/` runs the same targets for longer. What it finds becomes a file, and so a test.
+
+#[path = "targets.rs"]
+mod targets;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use prost::Message;
+use spiece::{Model, Tokenizer};
+use targets::seeds::{Entry, ModelFile};
+
+fn hostile() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/hostile")
+}
+
+/// The files of a folder, in order.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+fn target(name: &str) -> fn(&[u8]) {
+    targets::ALL.iter().find(|(target, _)| *target == name).unwrap_or_else(|| panic!("there is no target {name}")).1
+}
+
+/// Runs one target over random bytes.
+fn run(name: &str, cases: u32, bytes: usize) {
+    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases) };
+    let strategy = proptest::collection::vec(any::<u8>(), 0..bytes);
+    let target = target(name);
+    TestRunner::new(config)
+        .run(&strategy, |data| {
+            target(&data);
+            Ok(())
+        })
+        .unwrap();
+}
+
+#[test]
+fn bytes_as_models() {
+    run("model_bytes", 2000, 200);
+    run("round_trip", 2000, 200);
+}
+
+#[test]
+fn mutated_models() {
+    run("mutated_model", 300, 300);
+}
+
+#[test]
+fn any_texts() {
+    run("text", 500, 200);
+}
+
+#[test]
+fn any_trainings() {
+    run("train", 150, 300);
+}
+
+#[test]
+fn any_rules() {
+    run("rules", 2000, 60);
+    let rule = "([0-9A-F]{1,8}( [0-9A-F]{1,5}){0,3}(\t[0-9A-F]{1,6}( 20| 2581| 0)?)?\n){0,4}";
+    proptest!(|(rules in rule, text in ".{0,20}")| {
+        targets::rules(format!("{rules}\0{text}").as_bytes());
+    });
+}
+
+/// Every file that ever broke something, and those that were made to.
+#[test]
+fn kept_files() {
+    let mut count = 0;
+    for folder in files(&hostile()).into_iter().filter(|path| path.is_dir()) {
+        let target = target(folder.file_name().unwrap().to_str().unwrap());
+        for path in files(&folder) {
+            println!("{}", path.display());
+            let start = Instant::now();
+            target(&std::fs::read(&path).unwrap());
+            // Generous: what takes so long takes for ever.
+            assert!(start.elapsed().as_secs() < 20, "{} took {:?}", path.display(), start.elapsed());
+            count += 1;
+        }
+    }
+    assert!(count > 50, "{count} files");
+}
+
+/// The table of the folder names every file, and says of each model whether it is refused.
+#[test]
+fn kept_files_are_described() {
+    let table = std::fs::read_to_string(hostile().join("README.md")).unwrap();
+    for folder in files(&hostile()).into_iter().filter(|path| path.is_dir()) {
+        for path in files(&folder) {
+            let name = path.strip_prefix(hostile()).unwrap().to_str().unwrap();
+            let row = table.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
+            let row = row.unwrap_or_else(|| panic!("{name} is not in the table"));
+            if name.ends_with(".model") {
+                let is_refused = Model::open(&path).is_err();
+                assert_eq!(row.ends_with("| refused |"), is_refused, "{row}");
+            }
+        }
+    }
+}
+
+/// A table that goes round in circles is not followed for as long as the text goes on.
+#[test]
+fn tables_without_end_take_linear_time() {
+    let text = "abca ".repeat(20_000);
+    for name in ["charsmap_circle", "charsmap_circle_of_rules", "charsmap_tangle", "denormalizer_circle"] {
+        let tokenizer = Tokenizer::open(hostile().join("model_bytes").join(name).with_extension("model")).unwrap();
+        let start = Instant::now();
+        let ids = tokenizer.encode(&text);
+        let _ = tokenizer.decode(&ids).unwrap();
+        // In quadratic time it would be some 5,000,000,000 steps.
+        assert!(start.elapsed().as_secs() < 5, "{name} took {:?}", start.elapsed());
+    }
+}
+
+/// A file of this model type (1 to 4: unigram, BPE, word, char) with these pieces.
+fn file_of(model_type: u8, texts: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
+    let mut file = ModelFile { trainer_spec: vec![0x18, model_type], ..ModelFile::default() };
+    file.pieces.push(Entry { text: Some(b"<unk>".to_vec()), score: None, kind: Some(2) });
+    file.pieces.extend(texts.map(|text| Entry { text: Some(text), score: None, kind: None }));
+    file.encode_to_vec()
+}
+
+/// Letters without a pattern.
+fn letters(count: usize, seed: u32) -> Vec<u8> {
+    let mut state = seed;
+    let next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        b'a' + u8::try_from(state >> 24).unwrap() % 26
+    };
+    std::iter::repeat_with(next).take(count).collect()
+}
+
+/// Files that are as much work for their size as can be, or claim to be.
+fn heavy_files() -> Vec<(String, Vec<u8>)> {
+    let mut files = Vec::new();
+    for model_type in 1..=4 {
+        let shortest = (1..100_000u32).map(|number| (number + (1 << 16)).to_string().into_bytes());
+        files.push((format!("short pieces, type {model_type}"), file_of(model_type, shortest)));
+        // A piece of n bytes has n parts in a BPE model, which keeps all of them.
+        let (count, length) = if model_type == 2 { (2000, 100) } else { (100, 7900) };
+        let long = (0..count).map(|seed| letters(length, seed));
+        files.push((format!("long pieces, type {model_type}"), file_of(model_type, long)));
+    }
+    files.push(("empty pieces".into(), b"\x0a\x00".repeat(400_000)));
+    files.push(("one piece again and again".into(), b"\x0a\x03\x0a\x01a".repeat(200_000)));
+    let mut lists = file_of(1, std::iter::once(b"a".to_vec()));
+    for field in [0x0a, 0xf2, 0xfa] {
+        let entry: &[u8] = if field == 0x0a { &[field, 0] } else { &[field, 1, 0] };
+        let list = ModelFile { trainer_spec: entry.repeat(200_000), ..ModelFile::default() };
+        lists.extend(list.encode_to_vec());
+    }
+    files.push(("lists of nothing".into(), lists));
+    let mut table = file_of(1, std::iter::once(b"a".to_vec()));
+    let mut units = vec![0x8000_0000_u32; 1 << 18];
+    units[0] = 256 << 10;
+    let mut charsmap = (4u32 << 18).to_le_bytes().to_vec();
+    charsmap.extend(units.iter().flat_map(|unit| unit.to_le_bytes()));
+    charsmap.extend(b"x\0");
+    let spec = [&[0x12][..], &varint(charsmap.len()), &charsmap].concat();
+    table.extend(ModelFile { normalizer_spec: spec, ..ModelFile::default() }.encode_to_vec());
+    files.push(("a large table".into(), table));
+    files
+}
+
+fn varint(number: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    prost::encoding::encode_varint(u64::try_from(number).unwrap(), &mut bytes);
+    bytes
+}
+
+/// What a file claims is not what is allocated: reading it takes at most 8 times its size, and the tables that
+/// are made of it at most 40 times, of which real models take half.
+#[test]
+fn loading_takes_a_small_multiple_of_the_file() {
+    for (name, file) in heavy_files() {
+        let mut model = None;
+        let read = allocation_counter::measure(|| model = Some(Model::from_bytes(&file))).bytes_max;
+        let made = match model.unwrap() {
+            Ok(model) => allocation_counter::measure(|| drop(Tokenizer::new(model).unwrap())).bytes_max,
+            Err(_) => 0,
+        };
+        let times = |bytes: u64| bytes as f64 / file.len() as f64;
+        println!("{name}: {} bytes, read in {:.1} times that, made in {:.1}", file.len(), times(read), times(made));
+        assert!(times(read) <= 8.0 && times(made) <= 40.0, "{name}: {:.1} and {:.1}", times(read), times(made));
+    }
+}

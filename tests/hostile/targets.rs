@@ -1,0 +1,111 @@
+//! What hostile input is put through: functions from bytes to "nothing went wrong".
+//!
+//! Each function of [`ALL`] takes any bytes, makes a case of them and panics if a promise is broken. The
+//! fuzzer (`fuzz/`) and the tests (`tests/hostile/main.rs`) call the same functions, so that a file which the
+//! fuzzer found is a test for ever. Bytes become cases by the crate `arbitrary`, which takes what it needs
+//! from them and goes on with zeros at their end: every input is a case, and small changes of it make cases
+//! that are near. (A `ratio` drawn from zeros is true, so what is rare or slow stands behind a `!`.)
+//!
+//! | file | its one job |
+//! |---|---|
+//! | `checks.rs` | the promises: what has to hold for any model and any text |
+//! | `seeds.rs` | real models of every type, and their parts |
+//! | `mutation.rs` | models that are nearly right |
+//! | `charsmap.rs` | normalization tables that are nearly right |
+//! | `corpus.rs` | training on anything |
+
+mod charsmap;
+pub mod checks;
+mod corpus;
+pub mod mutation;
+pub mod seeds;
+
+use arbitrary::Unstructured;
+use spiece::{Model, TextNormalizer};
+
+use checks::exercise;
+
+/// A target: its name, and what it does with its input.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// All targets.
+pub const ALL: &[Target] = &[
+    ("model_bytes", model_bytes),
+    ("mutated_model", mutated_model),
+    ("text", text),
+    ("train", train),
+    ("round_trip", round_trip),
+    ("rules", rules),
+];
+
+/// The bytes are a model file. What loads is saved and loaded again, and runs, on texts of its own pieces too.
+pub fn model_bytes(data: &[u8]) {
+    let Ok(model) = Model::from_bytes(data) else { return };
+    let some: Vec<Vec<u8>> = model.pieces().step_by(model.len() / 20 + 1).map(|piece| piece.text.to_vec()).collect();
+    let last = some.last().cloned().unwrap_or_default();
+    let texts: [&[u8]; 6] = [
+        b"",
+        "Hello \u{2581}world  12 \u{ff21}\u{1f600}\0\u{e9}".as_bytes(),
+        b"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaabcabcabc",
+        b"a\xe3\x81\x82ab\xe3\x81\xf0\x9f\x98\x80a\xf0\x9f\xff",
+        &some.concat(),
+        &last.repeat(600 / last.len().max(1)),
+    ];
+    // Each number takes other sizes of n-best lists and other ways to sample.
+    for seed in [0, 9, 17, 65] {
+        exercise(data, &texts, seed);
+    }
+}
+
+/// The bytes say how a real model is changed and what text it then gets.
+pub fn mutated_model(data: &[u8]) {
+    let mut input = Unstructured::new(data);
+    let Ok((file, texts, seed)) = mutation::case(&mut input) else { return };
+    let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
+    exercise(&file, &texts, seed);
+}
+
+/// The bytes are text for a good model, whose number the first byte is.
+pub fn text(data: &[u8]) {
+    let Some((choice, text)) = data.split_first() else { return };
+    seeds::with_tokenizer(usize::from(*choice), |tokenizer, good| {
+        checks::check_text(tokenizer, text, u64::from(*choice));
+        checks::check_good_text(tokenizer, text, good);
+    });
+    if let Some((repeats, unit)) = text.split_first().filter(|(_, unit)| unit.len() < 40) {
+        // Long enough to be cut in parts, seldom enough not to be all that is done.
+        let length = if *repeats == 77 { 140_000 } else { 300 + usize::from(*repeats) };
+        let long = unit.repeat(length / unit.len().max(1));
+        seeds::with_tokenizer(usize::from(*choice), |tokenizer, _| checks::check_long_text(tokenizer, &long));
+    }
+}
+
+/// The bytes are options and a corpus.
+pub fn train(data: &[u8]) {
+    let mut input = Unstructured::new(data);
+    if let Ok(case) = corpus::Case::new(&mut input) {
+        corpus::check(&case);
+    }
+}
+
+/// The bytes are a model file. What is read is written as it was, and means the same when read again.
+pub fn round_trip(data: &[u8]) {
+    let Ok(model) = Model::from_bytes(data) else { return };
+    let saved = model.to_bytes();
+    assert_eq!(saved, data, "saving changed the file");
+    let again = Model::from_bytes(&saved).expect("what was saved can be read");
+    checks::assert_same(&model, &again);
+    let read = Model::from_reader(data).expect("a reader gives what a slice gives");
+    checks::assert_same(&model, &read);
+}
+
+/// The bytes are a file of normalization rules and, behind the first NUL, a text.
+pub fn rules(data: &[u8]) {
+    let cut = data.iter().position(|byte| *byte == 0).unwrap_or(data.len());
+    let (file, text) = data.split_at(cut);
+    let Ok(mut normalizer) = TextNormalizer::from_tsv(file) else { return };
+    checks::check_normalizer(&normalizer, text);
+    normalizer.set_remove_extra_whitespaces(false);
+    normalizer.set_escape_whitespaces(false);
+    checks::check_normalizer(&normalizer, text);
+}
