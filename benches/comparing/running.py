@@ -52,7 +52,23 @@ def side_by_side(title, sides, job, args, must_agree):
             "" if side == first else "no ratio" if wrong or not agrees else ratios(own, runs[first], "wall"),
             "" if side == first else "yes" if agrees else "NO",
         ])
+    agreeing = {side: own for side, own in runs.items() if side not in missing and own[0]["digest"] == digest}
+    args.summary.append((title, {} if wrong else {side: median(own, "wall") for side, own in agreeing.items()}))
     return first not in missing and not wrong
+
+
+def print_summary(args):
+    """How many times faster spiece is, work by work, than the reference and than the fastest of the others that
+    give the same."""
+    works = [(title, sides) for title, sides in args.summary if SPIECE in sides]
+    if not works:
+        return
+    head("times faster", ["work", "than SentencePiece", "than the fastest peer", "which is"])
+    for title, sides in works:
+        own = sides.pop(SPIECE)
+        sides = {side: wall / own for side, wall in sides.items()}
+        best = min(sides, key=sides.get, default=None)
+        row([title, *(f"{sides[side]:.2f}" if side in sides else "no ratio" for side in (REFERENCE, best)), best or ""])
 
 
 def encode_all(args):
