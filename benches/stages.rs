@@ -7,7 +7,7 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{BatchSize, Criterion, Throughput};
 use spiece::{Corpus, Event, Model, PieceId, Stage, TextNormalizer, Tokenizer, TrainOptions, Trainer};
 
 /// The Universal Declaration of Human Rights in 24 languages.
@@ -15,6 +15,16 @@ const CORPUS: &str = "testdata/udhr.txt";
 const BPE: &str = "testdata/golden/llama2.model";
 /// With `nmt_nfkc`'s rules.
 const UNIGRAM: &str = "testdata/run/unigram_rules.model";
+
+fn main() {
+    let mut criterion = Criterion::default().configure_from_args();
+    normalize(&mut criterion);
+    train(&mut criterion);
+    encode(&mut criterion);
+    decode(&mut criterion);
+    load(&mut criterion);
+    criterion.final_summary();
+}
 
 fn normalize(criterion: &mut Criterion) {
     let text = corpus();
@@ -125,6 +135,3 @@ fn tokenizer(path: &str) -> Tokenizer {
 fn bytes(text: &str) -> Throughput {
     Throughput::Bytes(text.len() as u64)
 }
-
-criterion_group!(stages, normalize, train, encode, decode, load);
-criterion_main!(stages);

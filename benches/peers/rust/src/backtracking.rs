@@ -7,7 +7,7 @@
 //! beginning that it shares with others, which stands for the ids of its bytes.
 
 use bpe::byte_pair_encoding::{BytePairEncoding, find_hash_factor_for_dictionary};
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use crate::pieces::Pieces;
 use crate::{Peer, Refused};
@@ -18,20 +18,19 @@ pub struct Backtracking {
     encoder: BytePairEncoding,
     /// The ids that each token stands for.
     ids: Vec<Vec<u32>>,
-    /// The bytes that each id stands for.
-    texts: Vec<Vec<u8>>,
     prefix: bool,
     prepared: String,
 }
 
 impl Peer for Backtracking {
+    const DECODES: bool = false;
+
     fn load(model: &str) -> Result<Backtracking, Refused> {
         let pieces = Pieces::read(model)?;
         let (tokens, ids) = tokens(&pieces);
         let factor = find_hash_factor_for_dictionary(tokens.iter().cloned());
         let encoder = BytePairEncoding::from_dictionary(tokens, Some(factor));
-        let texts = decoded(&pieces);
-        Ok(Backtracking { encoder, ids, texts, prefix: pieces.prefix, prepared: String::new() })
+        Ok(Backtracking { encoder, ids, prefix: pieces.prefix, prepared: String::new() })
     }
 
     fn encode(&mut self, line: &str, ids: &mut Vec<u32>) {
@@ -53,13 +52,9 @@ impl Peer for Backtracking {
         }
     }
 
-    fn decode(&self, ids: &[u32]) -> Vec<u8> {
-        let mut text = Vec::with_capacity(ids.len() * 4);
-        ids.iter().for_each(|id| text.extend_from_slice(&self.texts[*id as usize]));
-        if self.prefix && text.first() == Some(&b' ') {
-            text.remove(0);
-        }
-        text
+    /// Its own decoder makes bytes from tokens, and knows nothing of U+2581.
+    fn decode(&self, _: &[u32]) -> Vec<u8> {
+        Vec::new()
     }
 }
 
@@ -70,10 +65,10 @@ fn tokens(pieces: &Pieces) -> (Vec<Vec<u8>>, Vec<Vec<u32>>) {
     let (characters, merged): (Vec<u32>, Vec<u32>) = pieces.normal.iter().copied().partition(is_character);
     let mut tokens: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
     let mut ids: Vec<Vec<u32>> = pieces.bytes.iter().map(|id| vec![*id]).collect();
-    let mut known: HashMap<Vec<u8>, ()> = HashMap::new();
+    let mut known: HashSet<Vec<u8>> = HashSet::new();
     for length in 2..4 {
         for character in characters.iter().map(text).filter(|character| character.len() > length) {
-            if known.insert(character[..length].to_vec(), ()).is_none() {
+            if known.insert(character[..length].to_vec()) {
                 tokens.push(character[..length].to_vec());
                 ids.push(character[..length].iter().map(|byte| pieces.bytes[usize::from(*byte)]).collect());
             }
@@ -90,13 +85,4 @@ fn tokens(pieces: &Pieces) -> (Vec<Vec<u8>>, Vec<Vec<u32>>) {
         }
     }
     (tokens, ids)
-}
-
-/// What each piece is in a text.
-fn decoded(pieces: &Pieces) -> Vec<Vec<u8>> {
-    let mut texts: Vec<Vec<u8>> = pieces.texts.iter().map(|text| text.replace(SPACE, " ").into_bytes()).collect();
-    for (byte, id) in (0..=255).zip(&pieces.bytes) {
-        texts[*id as usize] = vec![byte];
-    }
-    texts
 }

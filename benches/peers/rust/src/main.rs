@@ -19,6 +19,9 @@ use measure::{Digest, Lines, Report};
 
 /// What a peer can do.
 trait Peer: Sized {
+    /// Whether it makes text from ids.
+    const DECODES: bool = true;
+
     /// Reads a model.
     fn load(model: &str) -> Result<Self, Refused>;
 
@@ -77,6 +80,7 @@ fn run<P: Peer>(name: &str, job: &[String]) -> Result<(), Refused> {
             },
             |peer, sum| encode(peer, lines.unseen(), sum),
         ),
+        "decode" if !P::DECODES => return refused("does not decode such ids"),
         "decode" => report.measure(
             || {
                 let mut peer = load();
