@@ -1,55 +1,117 @@
-//! How fast a model loads, encodes and decodes: `throughput MODEL TEXT [REPEATS]`.
+//! How fast a model does its work: `throughput WORK MODEL [TEXT [SECONDS]]`, on one thread unless said otherwise.
 //!
-//! Prints a JSON object with seconds for each step, the best of the repeats, and a checksum of the ids, so
-//! that another program can be asked for the same. One thread; each line of the text is encoded by itself.
+//! The works, each line of the text by itself: `encode` (ids), `spans` (ids with the parts of the text that
+//! they stand for), `call` (ids by single calls of the tokenizer, each with a result of its own), `batch` (ids,
+//! by as many threads as the variable RAYON_NUM_THREADS says), `decode` (the ids of the lines, into text), and
+//! `load` (the model alone). Prints one JSON object, which `benches/peers/measure.rs` explains.
 
-use std::time::Instant;
+use std::hint::black_box;
 
-use spiece::{PieceId, Tokenizer};
+use spiece::{ModelError, PieceId, Tokenizer};
+
+#[path = "../benches/peers/measure.rs"]
+mod measure;
+use measure::{Digest, Lines, Report};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let arguments: Vec<String> = std::env::args().collect();
-    let [_, model, text, repeats @ ..] = &arguments[..] else {
-        return Err("usage: throughput MODEL TEXT [REPEATS]".into());
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [work, model, rest @ ..] = &arguments[..] else {
+        return Err("usage: throughput encode|spans|call|batch|decode|load MODEL [TEXT [SECONDS]]".into());
     };
-    let repeats: usize = repeats.first().map_or(Ok(3), |repeats| repeats.parse())?;
-    let text = std::fs::read_to_string(text)?;
-    let lines: Vec<&str> = text.lines().collect();
+    let text = rest.first().map_or(Ok(String::new()), std::fs::read_to_string)?;
+    let seconds: f64 = rest.get(1).map_or(Ok(1.0), |seconds| seconds.parse())?;
+    let lines = Lines::new(&text);
 
-    let mut best = [f64::MAX; 4];
-    let mut ids: Vec<Vec<PieceId>> = Vec::new();
-    for _ in 0..repeats {
-        let start = Instant::now();
-        let tokenizer = Tokenizer::open(model)?;
-        keep_best(&mut best[0], start);
-
-        let start = Instant::now();
-        let mut encoder = tokenizer.encoder();
-        ids = lines.iter().map(|line| encoder.encode(line).to_vec()).collect();
-        keep_best(&mut best[1], start);
-
-        let start = Instant::now();
-        let spans: usize = lines.iter().map(|line| encoder.tokens(line).as_slice().len()).sum();
-        keep_best(&mut best[2], start);
-
-        let start = Instant::now();
-        let decoded: usize = ids.iter().map(|ids| tokenizer.decode(ids).map_or(0, |text| text.len())).sum();
-        keep_best(&mut best[3], start);
-        std::hint::black_box((spans, decoded));
+    let report = Report::new("spiece", seconds, &lines);
+    Tokenizer::open(model)?;
+    let open = || Tokenizer::open(model).expect("the model was read before");
+    match work.as_str() {
+        "encode" => measure_encoding(report, &lines, open, encode),
+        "spans" => measure_encoding(report, &lines, open, spans),
+        "call" => measure_encoding(report, &lines, open, call),
+        "batch" => measure_encoding(report, &lines, open, batch),
+        "decode" => report.measure(
+            || {
+                let tokenizer = open();
+                let ids = lines.unseen().iter().map(|line| tokenizer.encode(line));
+                (ids.collect::<Vec<_>>(), tokenizer)
+            },
+            |(ids, tokenizer), sum| decode(tokenizer, ids, sum),
+        ),
+        "load" => report.measure(|| (), |(), sum| load(model, sum)),
+        _ => return Err(format!("there is no work {work}").into()),
     }
-    let count: usize = ids.iter().map(Vec::len).sum();
-    let checksum = ids.iter().flatten().fold(0u64, |sum, id| (sum * 31 + u64::from(id.get())) % 1_000_000_007);
-    println!(
-        r#"{{"bytes": {}, "ids": {count}, "checksum": {checksum}, "load": {:.6}, "encode": {:.6}, "spans": {:.6}, "decode": {:.6}}}"#,
-        text.len(),
-        best[0],
-        best[1],
-        best[2],
-        best[3]
-    );
     Ok(())
 }
 
-fn keep_best(best: &mut f64, start: Instant) {
-    *best = best.min(start.elapsed().as_secs_f64());
+/// Reads the model again for each round and makes its caches warm.
+fn measure_encoding(
+    report: Report,
+    lines: &Lines<'_>,
+    open: impl Fn() -> Tokenizer,
+    work: fn(&Tokenizer, &[&str], Option<&mut Digest>),
+) {
+    let prepare = || {
+        let tokenizer = open();
+        work(&tokenizer, lines.seen(), None);
+        tokenizer
+    };
+    report.measure(prepare, |tokenizer, sum| work(tokenizer, lines.unseen(), sum));
+}
+
+fn encode(tokenizer: &Tokenizer, lines: &[&str], mut sum: Option<&mut Digest>) {
+    let mut encoder = tokenizer.encoder();
+    for line in lines {
+        let ids = black_box(encoder.encode(line));
+        if let Some(sum) = &mut sum {
+            sum.ids(numbers(ids));
+        }
+    }
+}
+
+fn spans(tokenizer: &Tokenizer, lines: &[&str], mut sum: Option<&mut Digest>) {
+    let mut encoder = tokenizer.encoder();
+    for line in lines {
+        let tokens = black_box(encoder.tokens(line));
+        if let Some(sum) = &mut sum {
+            sum.ids(tokens.as_slice().iter().map(|token| token.id.get()));
+        }
+    }
+}
+
+fn call(tokenizer: &Tokenizer, lines: &[&str], mut sum: Option<&mut Digest>) {
+    for line in lines {
+        let ids = black_box(tokenizer.encode(line));
+        if let Some(sum) = &mut sum {
+            sum.ids(numbers(&ids));
+        }
+    }
+}
+
+fn batch(tokenizer: &Tokenizer, lines: &[&str], sum: Option<&mut Digest>) {
+    let batch = black_box(tokenizer.encode_batch(lines));
+    if let Some(sum) = sum {
+        batch.iter().for_each(|ids| sum.ids(numbers(ids)));
+    }
+}
+
+fn decode(tokenizer: &Tokenizer, ids: &[Vec<PieceId>], mut sum: Option<&mut Digest>) {
+    for ids in ids {
+        let text = black_box(tokenizer.decode(ids)).unwrap_or_default();
+        if let Some(sum) = &mut sum {
+            sum.text(text);
+        }
+    }
+}
+
+fn load(model: &str, sum: Option<&mut Digest>) -> Result<Tokenizer, ModelError> {
+    let tokenizer = Tokenizer::open(model)?;
+    if sum.is_some() {
+        encode(&tokenizer, &[measure::GREETING], sum);
+    }
+    Ok(tokenizer)
+}
+
+fn numbers(ids: &[PieceId]) -> impl Iterator<Item = u32> {
+    ids.iter().map(|id| id.get())
 }

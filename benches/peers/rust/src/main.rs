@@ -1,0 +1,134 @@
+//! The peers that are Rust crates, on the same work: `peers PEER WORK MODEL [TEXT [SECONDS]]`.
+//!
+//! The works are `encode`, `decode` and `load`, on one thread; `benches/peers/measure.rs` explains the JSON object
+//! that is printed. Each peer is called the way its documentation recommends for speed, one line after
+//! another. Where a peer cannot read a SentencePiece model the model is turned into what it reads, and a model
+//! that cannot be turned is refused with exit status 3.
+
+use std::hint::black_box;
+
+mod backtracking;
+mod hugging_face;
+mod kitoken;
+mod pieces;
+mod sentencepiece_rust;
+
+#[path = "../../measure.rs"]
+mod measure;
+use measure::{Digest, Lines, Report};
+
+/// What a peer can do.
+trait Peer: Sized {
+    /// Whether it makes text from ids.
+    const DECODES: bool = true;
+
+    /// Reads a model.
+    fn load(model: &str) -> Result<Self, Refused>;
+
+    /// The ids of a line, in `ids`, which is empty.
+    fn encode(&mut self, line: &str, ids: &mut Vec<u32>);
+
+    /// The text of `ids`.
+    fn decode(&self, ids: &[u32]) -> Vec<u8>;
+}
+
+/// Why a model is not for a peer.
+struct Refused(String);
+
+fn refused<T>(problem: &str) -> Result<T, Refused> {
+    Err(Refused(problem.to_owned()))
+}
+
+impl<E: std::error::Error> From<E> for Refused {
+    fn from(error: E) -> Refused {
+        Refused(error.to_string())
+    }
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [peer, job @ ..] = &arguments[..] else {
+        panic!("usage: peers kitoken|bpe|tokenizers|sentencepiece-rust encode|decode|load MODEL [TEXT [SECONDS]]");
+    };
+    let done = match peer.as_str() {
+        "kitoken" => run::<kitoken::Kitoken>(peer, job),
+        "bpe" => run::<backtracking::Backtracking>(peer, job),
+        "tokenizers" => run::<hugging_face::HuggingFace>(peer, job),
+        "sentencepiece-rust" => run::<sentencepiece_rust::SentencePieceRust>(peer, job),
+        _ => panic!("there is no peer {peer}"),
+    };
+    if let Err(Refused(problem)) = done {
+        eprintln!("{peer}: {problem}");
+        std::process::exit(3);
+    }
+}
+
+fn run<P: Peer>(name: &str, job: &[String]) -> Result<(), Refused> {
+    let [work, model, rest @ ..] = job else { panic!("a work and a model are needed") };
+    let text = rest.first().map_or(Ok(String::new()), std::fs::read_to_string)?;
+    let seconds: f64 = rest.get(1).map_or(Ok(1.0), |seconds| seconds.parse())?;
+    let lines = Lines::new(&text);
+    let report = Report::new(name, seconds, &lines);
+    P::load(model)?;
+    let load = || P::load(model).ok().expect("the model was read before");
+    match work.as_str() {
+        "encode" => report.measure(
+            || {
+                let mut peer = load();
+                encode(&mut peer, lines.seen(), None);
+                peer
+            },
+            |peer, sum| encode(peer, lines.unseen(), sum),
+        ),
+        "decode" if !P::DECODES => return refused("does not decode such ids"),
+        "decode" => report.measure(
+            || {
+                let mut peer = load();
+                (ids(&mut peer, lines.unseen()), peer)
+            },
+            |(ids, peer), sum| decode(peer, ids, sum),
+        ),
+        "load" => report.measure(
+            || (),
+            |(), sum| {
+                let mut peer = load();
+                if sum.is_some() {
+                    encode(&mut peer, &[measure::GREETING], sum);
+                }
+                peer
+            },
+        ),
+        _ => panic!("there is no work {work}"),
+    }
+    Ok(())
+}
+
+fn encode<P: Peer>(peer: &mut P, lines: &[&str], mut sum: Option<&mut Digest>) {
+    let mut ids = Vec::new();
+    for line in lines {
+        ids.clear();
+        peer.encode(line, &mut ids);
+        black_box(&ids);
+        if let Some(sum) = &mut sum {
+            sum.ids(ids.iter().copied());
+        }
+    }
+}
+
+fn ids<P: Peer>(peer: &mut P, lines: &[&str]) -> Vec<Vec<u32>> {
+    let encode = |line: &&str| {
+        let mut ids = Vec::new();
+        peer.encode(line, &mut ids);
+        ids
+    };
+    lines.iter().map(encode).collect()
+}
+
+fn decode<P: Peer>(peer: &P, ids: &[Vec<u32>], mut sum: Option<&mut Digest>) {
+    for ids in ids {
+        let text = black_box(peer.decode(ids));
+        if let Some(sum) = &mut sum {
+            sum.text(text);
+        }
+    }
+}

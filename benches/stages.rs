@@ -1,0 +1,137 @@
+//! The stages of training and of running, each by itself, on `testdata/` alone: `cargo bench`, or
+//! `cargo bench -- encode` for those whose names have `encode` in them.
+//!
+//! They are for finding what became slower: `cargo bench -- --save-baseline before`, then, with the change,
+//! `cargo bench -- --baseline before`. Against other programs there is `benches/compare`.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use criterion::{BatchSize, Criterion, Throughput};
+use spiece::{Corpus, Event, Model, PieceId, Stage, TextNormalizer, Tokenizer, TrainOptions, Trainer};
+
+/// The Universal Declaration of Human Rights in 24 languages.
+const CORPUS: &str = "testdata/udhr.txt";
+const BPE: &str = "testdata/golden/llama2.model";
+/// With `nmt_nfkc`'s rules.
+const UNIGRAM: &str = "testdata/run/unigram_rules.model";
+
+fn main() {
+    let mut criterion = Criterion::default().configure_from_args();
+    normalize(&mut criterion);
+    train(&mut criterion);
+    encode(&mut criterion);
+    decode(&mut criterion);
+    load(&mut criterion);
+    criterion.final_summary();
+}
+
+fn normalize(criterion: &mut Criterion) {
+    let text = corpus();
+    let mut group = criterion.benchmark_group("normalize");
+    group.throughput(bytes(&text));
+    for rules in ["identity", "nmt_nfkc", "nmt_nfkc_cf"] {
+        let normalizer = TextNormalizer::named(rules).expect("built-in rules");
+        group.bench_function(rules, |bencher| {
+            bencher.iter(|| text.lines().map(|line| normalizer.normalize(line).len()).sum::<usize>());
+        });
+    }
+}
+
+/// Counting words and merging pairs: what a training run tells about its stages.
+fn train(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("train");
+    group.sample_size(20).throughput(bytes(&corpus()));
+    for rules in ["identity", "nmt_nfkc"] {
+        let trainer = trainer(rules);
+        for (name, stage) in [("count", Stage::Reading), ("merge", Stage::Merging)] {
+            group.bench_function(format!("{name}/{rules}"), |bencher| {
+                bencher.iter_custom(|runs| (0..runs).map(|_| time_of(&trainer, stage)).sum());
+            });
+        }
+    }
+}
+
+fn trainer(rules: &str) -> Trainer {
+    let mut options = TrainOptions::default();
+    options.vocab_size = 8000;
+    options.num_threads = 1;
+    options.normalization_rule_name = rules.to_owned();
+    Trainer::new(options).expect("valid options")
+}
+
+/// How long a stage of a training run takes.
+fn time_of(trainer: &Trainer, wanted: Stage) -> Duration {
+    let (mut start, mut time) = (None::<Instant>, Duration::ZERO);
+    let mut observer = |event: Event<'_>| {
+        if let Event::Started(stage) = event {
+            time += start.take().map_or(Duration::ZERO, |start| start.elapsed());
+            start = (stage == wanted).then(Instant::now);
+        }
+        ControlFlow::Continue(())
+    };
+    trainer.train_observed(Corpus::files([CORPUS]), &mut observer).expect("the corpus can be read");
+    time
+}
+
+fn encode(criterion: &mut Criterion) {
+    let text = corpus();
+    let long = text.replace('\n', " ");
+    for (model, path) in [("bpe", BPE), ("unigram", UNIGRAM)] {
+        let tokenizer = tokenizer(path);
+        let mut encoder = tokenizer.encoder();
+        let mut group = criterion.benchmark_group(format!("encode/{model}"));
+        group.throughput(bytes(&text));
+        group.bench_function("short lines", |bencher| {
+            bencher.iter(|| text.lines().map(|line| encoder.encode(line).len()).sum::<usize>());
+        });
+        group.bench_function("short lines, spans", |bencher| {
+            bencher.iter(|| text.lines().map(|line| encoder.tokens(line).as_slice().len()).sum::<usize>());
+        });
+        group.bench_function("one long line", |bencher| bencher.iter(|| encoder.encode(&long).len()));
+        group.bench_function("a run of one letter", |bencher| {
+            let run = "a".repeat(text.len());
+            bencher.iter(|| encoder.encode(&run).len());
+        });
+    }
+}
+
+fn decode(criterion: &mut Criterion) {
+    let (text, tokenizer) = (corpus(), tokenizer(BPE));
+    let lines: Vec<Vec<PieceId>> = text.lines().map(|line| tokenizer.encode(line)).collect();
+    let mut group = criterion.benchmark_group("decode");
+    group.throughput(bytes(&text));
+    let mut out = Vec::new();
+    group.bench_function("short lines", |bencher| {
+        bencher.iter(|| {
+            out.clear();
+            lines.iter().for_each(|ids| tokenizer.decode_into(ids, &mut out).expect("ids of the model"));
+            out.len()
+        });
+    });
+}
+
+/// Reading and checking a file, then making the tables for running it.
+fn load(criterion: &mut Criterion) {
+    for (name, path) in [("bpe", BPE), ("unigram", UNIGRAM)] {
+        let file = std::fs::read(path).expect("a model of testdata/");
+        let model = Model::from_bytes(&file).expect("a valid model");
+        let mut group = criterion.benchmark_group(format!("load/{name}"));
+        group.bench_function("read", |bencher| bencher.iter(|| Model::from_bytes(&file)));
+        group.bench_function("make tables", |bencher| {
+            bencher.iter_batched(|| model.clone(), Tokenizer::new, BatchSize::SmallInput);
+        });
+    }
+}
+
+fn corpus() -> String {
+    std::fs::read_to_string(CORPUS).expect("the corpus of testdata/")
+}
+
+fn tokenizer(path: &str) -> Tokenizer {
+    Tokenizer::open(path).expect("a model of testdata/")
+}
+
+fn bytes(text: &str) -> Throughput {
+    Throughput::Bytes(text.len() as u64)
+}
