@@ -84,9 +84,9 @@ impl<const WORDS: usize, const IDS: usize> Place<WORDS, IDS> {
 }
 
 /// Texts of one size.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Table<const WORDS: usize, const IDS: usize> {
-    /// A power of two of them.
+    /// A power of two of them, or none.
     places: Vec<Place<WORDS, IDS>>,
     /// How many entries were pushed out since the table grew.
     pushed_out: usize,
@@ -97,17 +97,11 @@ const SMALLEST: usize = 1 << 13;
 /// See [`SMALLEST`].
 const LARGEST: usize = 1 << 21;
 
-impl<const WORDS: usize, const IDS: usize> Default for Table<WORDS, IDS> {
-    fn default() -> Self {
-        Table { places: vec![Place::FREE; SMALLEST / size_of::<Place<WORDS, IDS>>()], pushed_out: 0 }
-    }
-}
-
 impl<const WORDS: usize, const IDS: usize> Table<WORDS, IDS> {
     #[inline]
     fn get(&mut self, text: &[u64; WORDS], hash: u64, out: &mut Vec<PieceId>) -> bool {
         let place = self.place(hash);
-        let Place([first, second]) = &mut self.places[place];
+        let Some(Place([first, second])) = self.places.get_mut(place) else { return false };
         if first.text != *text {
             if second.text != *text {
                 return false;
@@ -129,7 +123,8 @@ impl<const WORDS: usize, const IDS: usize> Table<WORDS, IDS> {
     /// Tells whether there are few enough ids.
     fn insert(&mut self, text: [u64; WORDS], hash: u64, ids: &[PieceId]) -> bool {
         let Some(count) = u32::try_from(ids.len()).ok().filter(|_| ids.len() <= IDS) else { return false };
-        if self.pushed_out > self.places.len() / 4 && size_of_val(&self.places[..]) < LARGEST {
+        let is_full = self.pushed_out > self.places.len() / 4 && size_of_val(&self.places[..]) < LARGEST;
+        if self.places.is_empty() || is_full {
             self.grow();
         }
         let mut entry = Entry { text, count, ids: [PieceId::new(0); IDS] };
@@ -146,7 +141,7 @@ impl<const WORDS: usize, const IDS: usize> Table<WORDS, IDS> {
     }
 
     fn grow(&mut self) {
-        let larger = vec![Place::FREE; self.places.len() * 2];
+        let larger = vec![Place::FREE; (self.places.len() * 2).max(SMALLEST / size_of::<Place<WORDS, IDS>>())];
         let places = std::mem::replace(&mut self.places, larger);
         self.pushed_out = 0;
         for entry in places.into_iter().flat_map(|place| place.0).filter(|entry| entry.count > 0) {
@@ -159,7 +154,7 @@ impl<const WORDS: usize, const IDS: usize> Table<WORDS, IDS> {
     /// The upper bits of a hash as a place.
     #[inline]
     fn place(&self, hash: u64) -> usize {
-        let mask = (self.places.len() - 1) as u64;
+        let mask = self.places.len().wrapping_sub(1) as u64;
         usize::try_from((hash >> 40) & mask).unwrap_or(0)
     }
 }

@@ -12,20 +12,14 @@ use crate::piece::PieceTable;
 const SIZE: u32 = 15;
 
 /// Pairs by their symbols.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct PairCache {
-    /// Empty until the first look.
+    /// None until a pair is remembered.
     places: Vec<(u64, Merge)>,
 }
 
 /// A place without a pair; equally true of two symbols that are none.
 const FREE: (u64, Merge) = ((NO_SYMBOL as u64) << 32 | NO_SYMBOL as u64, Merge::NONE);
-
-impl Default for PairCache {
-    fn default() -> PairCache {
-        PairCache { places: vec![FREE; 1 << SIZE] }
-    }
-}
 
 /// What pairs become: from memory, or worked out.
 pub(super) struct Pairs<'p> {
@@ -40,10 +34,21 @@ impl Pairs<'_> {
     pub(super) fn get(&mut self, left: u32, right: u32) -> Merge {
         let Some(hash) = self.symbols.joined_hash(left, right) else { return Merge::NONE };
         let key = u64::from(left) << 32 | u64::from(right);
-        let place = &mut self.cache.places[to_index(spread(key) >> (64 - SIZE))];
-        if place.0 != key {
-            *place = (key, self.symbols.join(self.pieces, left, right, hash));
+        let index = to_index(spread(key) >> (64 - SIZE));
+        match self.cache.places.get(index) {
+            Some((found, merge)) if *found == key => *merge,
+            _ => self.remember(index, (left, right), hash),
         }
-        place.1
+    }
+
+    #[cold]
+    fn remember(&mut self, index: usize, (left, right): (u32, u32), hash: u64) -> Merge {
+        let places = &mut self.cache.places;
+        if places.is_empty() {
+            places.resize(1 << SIZE, FREE);
+        }
+        let merge = self.symbols.join(self.pieces, left, right, hash);
+        places[index] = (u64::from(left) << 32 | u64::from(right), merge);
+        merge
     }
 }

@@ -26,16 +26,10 @@ const SIZE: u32 = 14;
 const WAR: u64 = 1 << 63;
 
 /// Pairs of symbols that one thread has seen.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct PeaceCache {
-    /// Pairs that are at peace, or with [`WAR`] that are not.
+    /// None until a pair is remembered. Pairs that are at peace, or with [`WAR`] that are not.
     places: Vec<u64>,
-}
-
-impl Default for PeaceCache {
-    fn default() -> PeaceCache {
-        PeaceCache { places: vec![u64::MAX; 1 << SIZE] }
-    }
 }
 
 impl Bpe {
@@ -44,11 +38,20 @@ impl Bpe {
     #[inline]
     pub(super) fn at_peace(&self, left: u32, right: u32, seen: &mut PeaceCache, pairs: &mut Pairs<'_>) -> Option<bool> {
         let pair = u64::from(left) << 32 | u64::from(right);
-        let place = &mut seen.places[to_index(spread(pair) >> (64 - SIZE))];
-        if *place & !WAR != pair {
-            *place = if self.find_peace(left, right, pairs)? { pair } else { pair | WAR };
-        }
-        Some(*place & WAR == 0)
+        let index = to_index(spread(pair) >> (64 - SIZE));
+        let known = seen.places.get(index).copied().filter(|known| known & !WAR == pair);
+        let known = match known {
+            Some(known) => known,
+            None => {
+                let known = if self.find_peace(left, right, pairs)? { pair } else { pair | WAR };
+                if seen.places.is_empty() {
+                    seen.places.resize(1 << SIZE, u64::MAX);
+                }
+                seen.places[index] = known;
+                known
+            }
+        };
+        Some(known & WAR == 0)
     }
 
     fn find_peace(&self, left: u32, right: u32, pairs: &mut Pairs<'_>) -> Option<bool> {

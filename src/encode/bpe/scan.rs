@@ -160,12 +160,7 @@ impl Bpe {
         let mut normalized = std::mem::take(&mut scan.scratch.normalized);
         normalized.clear();
         normalized.extend_from_slice(if prefix { WHITESPACE_MARK_STR.as_bytes() } else { b"" });
-        let mut rest = chunk;
-        while !rest.is_empty() {
-            let (char, after) = normalized_char(rest);
-            normalized.extend_from_slice(char);
-            rest = after;
-        }
+        append_normalized(chunk, &mut normalized);
         let start = out.len();
         self.segment_chunk(scan.pieces, &normalized, scan.scratch, out);
         if let Some(bytes) = scan.bytes
@@ -208,12 +203,24 @@ impl Bpe {
     }
 }
 
-/// The character at the start of raw text, normalized, and what follows it.
-fn normalized_char(text: &[u8]) -> (&[u8], &[u8]) {
-    match char_width(text) {
-        Some(1) if text[0] == b' ' => (WHITESPACE_MARK_STR.as_bytes(), &text[1..]),
-        Some(width) => text.split_at(width),
-        None => (REPLACEMENT, &text[1..]),
+/// Appends raw text, normalized.
+fn append_normalized(text: &[u8], normalized: &mut Vec<u8>) {
+    let mut after_first = false;
+    for part in text.split(|byte| *byte == b' ') {
+        if std::mem::replace(&mut after_first, true) {
+            normalized.extend_from_slice(WHITESPACE_MARK_STR.as_bytes());
+        }
+        if std::str::from_utf8(part).is_ok() {
+            normalized.extend_from_slice(part);
+            continue;
+        }
+        let mut rest = part;
+        while !rest.is_empty() {
+            let width = char_width(rest);
+            let (char, after) = rest.split_at(width.unwrap_or(1));
+            normalized.extend_from_slice(if width.is_some() { char } else { REPLACEMENT });
+            rest = after;
+        }
     }
 }
 
