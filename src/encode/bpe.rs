@@ -18,7 +18,8 @@
 //! - A long chunk is not merged, but taken a window at a time ([`windows`]) or read from left to right
 //!   ([`walk`]), in linear time.
 //!
-//! Cost: linear in the line where chunks are remembered or short; a chunk of n characters costs n log n.
+//! Cost: linear in the line, but for long chunks with pieces of more than 32 characters: n characters then cost
+//! n log n.
 //!
 //! Unused pieces merge and are taken apart again afterwards, into the two parts that were joined last in
 //! that line when the pair was considered. Since this looks at the whole line, models that have such pieces

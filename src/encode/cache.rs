@@ -92,7 +92,7 @@ struct Table<const WORDS: usize, const IDS: usize> {
     pushed_out: usize,
 }
 
-/// Bytes of a table at the start and at the end. With half as much at the end, encoding takes a tenth longer.
+/// Bytes of a table at the start and at the end. With half as much at the end, encoding is slower.
 const SMALLEST: usize = 1 << 13;
 /// See [`SMALLEST`].
 const LARGEST: usize = 1 << 21;

@@ -31,7 +31,7 @@ pub(super) struct Origins {
     cells: Vec<AtomicU64>,
 }
 
-/// Not asked for yet. No piece is made of two symbols 0: they would have to differ in length from it.
+/// Not asked for yet. What is merged from two symbols 0 looks the same and is worked out each time.
 const UNKNOWN: u64 = 0;
 const CHAR: u64 = u64::MAX;
 const NEVER: u64 = u64::MAX - 1;

@@ -6,7 +6,10 @@
 //!
 //! Raw text is not normalized at all: a space has the class of the mark, a malformed byte that of U+FFFD, and
 //! the dummy prefix is a space before the first chunk. Only a chunk that is not remembered is written out in
-//! normalized form. That takes a third of the time off, since most chunks are remembered.
+//! normalized form, and most chunks are remembered.
+//!
+//! A cache of whole words before this one, which need not look at each character, was slower: more words than
+//! chunks come for the first time, and those cost most.
 
 use super::{Bpe, BpeScratch};
 use crate::encode::cache::CacheKey;
