@@ -207,10 +207,17 @@ fn role(kind: PieceKind, text: &[u8]) -> Role {
 fn push_surface(text: &[u8], out: &mut Vec<u8>) {
     let mark = WHITESPACE_MARK_STR.as_bytes();
     let mut rest = text;
-    while let Some(at) = memchr::memmem::find(rest, mark) {
-        out.extend_from_slice(&rest[..at]);
+    while let Some(after) = rest.strip_prefix(mark) {
         out.push(b' ');
-        rest = &rest[at + mark.len()..];
+        rest = after;
+    }
+    // Few pieces have marks elsewhere, and looking for a text is slow to begin with.
+    while let Some(at) = memchr::memchr(mark[0], rest) {
+        let (before, from) = rest.split_at(at);
+        out.extend_from_slice(before);
+        let (byte, after) = from.strip_prefix(mark).map_or((from[0], &from[1..]), |after| (b' ', after));
+        out.push(byte);
+        rest = after;
     }
     out.extend_from_slice(rest);
 }

@@ -5,6 +5,7 @@
 
 mod model_type;
 pub(crate) mod proto;
+mod text_index;
 pub(crate) mod validate;
 mod vocab;
 mod wire;
@@ -16,6 +17,7 @@ use std::sync::{Arc, LazyLock};
 pub use model_type::ModelType;
 use prost::Message;
 
+use self::text_index::TextIndex;
 use crate::error::{ModelError, WriteError};
 use crate::normalize::charsmap::Charsmap;
 use crate::output::write_files;
@@ -31,6 +33,7 @@ pub struct Model {
     /// The file that the model was read from. A model never changes, so this is what saving it writes:
     /// fields that no release knows and any order of fields come back as they were.
     file: Option<Arc<Vec<u8>>>,
+    index: TextIndex,
 }
 
 /// One piece of a model.
@@ -50,7 +53,10 @@ pub struct Piece<'m> {
 impl Model {
     /// Pieces and the file's other content, from a trainer.
     pub(crate) fn from_parts(pieces: PieceTable, specs: proto::ModelProto) -> Model {
-        Model { pieces, specs, file: None }
+        let is_bpe =
+            specs.trainer_spec.as_ref().is_some_and(|spec| ModelType::from(spec.model_type()) == ModelType::Bpe);
+        let index = TextIndex::of(is_bpe, &pieces);
+        Model { pieces, specs, file: None, index }
     }
 
     /// Reads a `.model` file.
@@ -82,8 +88,9 @@ impl Model {
         if specs.trainer_spec.as_ref().is_some_and(|spec| spec.byte_fallback()) {
             pieces.retire_text(b"\0");
         }
-        let model = Model { pieces, specs, file: Some(Arc::new(file)) };
-        validate::validate(&model)?;
+        let index = TextIndex::new(false, 0);
+        let mut model = Model { pieces, specs, file: Some(Arc::new(file)), index };
+        model.index = validate::validate(&model)?;
         Ok(model)
     }
 
@@ -140,6 +147,12 @@ impl Model {
             score: self.pieces.score(index),
             kind: self.pieces.kind(index),
         })
+    }
+
+    /// The piece with this text. In models that have it both as a part of text and as a control or byte piece
+    /// it is the latter.
+    pub(crate) fn find(&self, text: &[u8]) -> Option<PieceId> {
+        self.index.get(&self.pieces, text).map(PieceId::new)
     }
 
     /// All pieces, by id.

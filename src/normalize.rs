@@ -230,6 +230,14 @@ impl<M: PrefixMatcher> Normalizer<M> {
         // No spaces, and no rules that apply, up to here; asked again behind it, so once for each byte too.
         let mut no_rules = 0;
         while at < input.len() {
+            if input[at] == b' ' && self.leaves_space(&input[at..]) {
+                if !after_space {
+                    sink.push(self.mark(), at);
+                }
+                after_space = remove_extra_whitespaces;
+                at += 1;
+                continue;
+            }
             if at >= well_formed {
                 well_formed = at + well_formed_length(&input[at..]);
             }
@@ -275,6 +283,13 @@ impl<M: PrefixMatcher> Normalizer<M> {
             sink.push(self.mark(), at);
             sink.push(part, at);
         }
+    }
+
+    /// Whether the space that `text` begins with is one that no rule or symbol begins with.
+    #[inline]
+    fn leaves_space(&self, text: &[u8]) -> bool {
+        !self.symbols.may_begin_with(b' ')
+            && self.charsmap.as_ref().is_none_or(|charsmap| !charsmap.leads().may_match(text))
     }
 
     /// How many bytes at the start of `text` no rule changes and are no spaces.

@@ -3,7 +3,7 @@
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
-use hashbrown::HashTable;
+use hashbrown::hash_table::{Entry, HashTable};
 
 /// The number of a piece in its model, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -123,15 +123,31 @@ pub(crate) struct PieceIndex {
 impl PieceIndex {
     /// An index of the pieces with these ids. Of equal texts the first one counts.
     pub(crate) fn new(pieces: &PieceTable, ids: impl Iterator<Item = usize>) -> PieceIndex {
-        let mut index = PieceIndex { ids: HashTable::with_capacity(pieces.len()), hasher: RandomState::default() };
+        let mut index = PieceIndex::with_capacity(pieces.len());
         for id in ids {
-            let text = pieces.text(id);
-            if let (None, Ok(number)) = (index.get(pieces, text), u32::try_from(id)) {
-                let hash = |id: &u32| index.hasher.hash_one(pieces.text(*id as usize));
-                index.ids.insert_unique(index.hasher.hash_one(text), number, hash);
-            }
+            index.insert(pieces, id);
         }
         index
+    }
+
+    /// An index of no pieces, with room for some.
+    pub(crate) fn with_capacity(pieces: usize) -> PieceIndex {
+        PieceIndex { ids: HashTable::with_capacity(pieces), hasher: RandomState::default() }
+    }
+
+    /// Adds piece `id`; false if there is one with its text.
+    pub(crate) fn insert(&mut self, pieces: &PieceTable, id: usize) -> bool {
+        let (PieceIndex { ids, hasher }, text) = (self, pieces.text(id));
+        // A model's file would have to be larger than 20 GB for an id that does not fit.
+        let Ok(number) = u32::try_from(id) else { return false };
+        let is_same = |other: &u32| pieces.text(*other as usize) == text;
+        match ids.entry(hasher.hash_one(text), is_same, |id| hasher.hash_one(pieces.text(*id as usize))) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(entry) => {
+                entry.insert(number);
+                true
+            }
+        }
     }
 
     /// The piece with this text.

@@ -23,10 +23,9 @@ use crate::encode::Segmenter;
 use crate::encode::vocabulary::{NO_UNKNOWN, Vocabulary};
 use crate::error::{DecodeError, EncodeError, ModelError};
 use crate::model::Model;
-use crate::model::validate::is_from_text;
 use crate::normalize::standalone::Normalized;
 use crate::normalize::{Normalizer, normalizer_of};
-use crate::piece::{PieceId, PieceIndex, PieceKind};
+use crate::piece::{PieceId, PieceKind};
 use crate::prefix::PrefixSet;
 use crate::text::lossy_string;
 
@@ -64,7 +63,6 @@ pub struct Tokenizer {
     pipeline: Pipeline,
     without_symbols: OnceLock<Pipeline>,
     decoder: Decoder,
-    index: PieceIndex,
     /// The piece of each byte, in models with byte fallback.
     bytes: Option<Box<[PieceId; 256]>>,
     /// The id of unknown text.
@@ -81,16 +79,14 @@ impl Tokenizer {
         let trainer_spec = model.trainer_spec();
         let normalizer =
             normalizer_of(model.normalizer_spec(), trainer_spec.treat_whitespace_as_suffix(), "normalizer_spec")?;
-        let index = text_index(&model);
-        let bytes = trainer_spec.byte_fallback().then(|| byte_ids(&model, &index));
+        let bytes = trainer_spec.byte_fallback().then(|| byte_ids(&model));
         Ok(Tokenizer {
             pipeline: Pipeline::new(&model, &normalizer, bytes.as_deref(), true),
             without_symbols: OnceLock::new(),
             decoder: Decoder::new(&model)?,
             bytes,
             unknown: Vocabulary::new(&model, true).unknown(),
-            special: SpecialIds::new(&model, &index),
-            index,
+            special: SpecialIds::new(&model),
             model,
         })
     }
@@ -236,7 +232,7 @@ impl Tokenizer {
     /// The id of the piece with this text. In models that have it both as a part of text and as a control or
     /// byte piece it is the latter.
     pub fn piece_to_id(&self, piece: impl AsRef<[u8]>) -> Option<PieceId> {
-        self.index.get(self.model.table(), piece.as_ref()).map(PieceId::new)
+        self.model.find(piece.as_ref())
     }
 
     /// The id of the unknown piece.
@@ -324,17 +320,17 @@ impl Pipeline {
 
 impl SpecialIds {
     /// A name that is empty in the file is the default name; a piece of another kind does not count.
-    fn new(model: &Model, index: &PieceIndex) -> SpecialIds {
+    fn new(model: &Model) -> SpecialIds {
         let spec = model.trainer_spec();
         let find = |given: &[u8], default: &str, kind| {
             let text = if given.is_empty() { default.as_bytes() } else { given };
-            let id = index.get(model.table(), text).map(PieceId::new)?;
+            let id = model.find(text)?;
             model.piece(id).filter(|piece| piece.kind == kind).map(|piece| piece.id)
         };
         // The reference takes any name that is no piece for the unknown piece.
         let unk_is_taken = |id: &PieceId| {
             let text = if spec.unk_piece().is_empty() { b"<unk>" } else { spec.unk_piece() };
-            index.get(model.table(), text).is_none_or(|found| PieceId::new(found) == *id)
+            model.find(text).is_none_or(|found| found == *id)
         };
         let unknown = Vocabulary::new(model, true).unknown();
         SpecialIds {
@@ -346,18 +342,7 @@ impl SpecialIds {
     }
 }
 
-/// Text -> id, pieces that text does not yield first.
-fn text_index(model: &Model) -> PieceIndex {
-    let pieces = model.table();
-    let (from_text, reserved): (Vec<usize>, Vec<usize>) =
-        (0..pieces.len()).filter(|id| pieces.text(*id) != b"\0").partition(|id| is_from_text(pieces.kind(*id)));
-    PieceIndex::new(pieces, reserved.into_iter().chain(from_text))
-}
-
 /// The piece of each byte.
-fn byte_ids(model: &Model, index: &PieceIndex) -> Box<[PieceId; 256]> {
-    Box::new(std::array::from_fn(|byte| {
-        let id = index.get(model.table(), format!("<0x{byte:02X}>").as_bytes());
-        id.map_or(NO_UNKNOWN, PieceId::new)
-    }))
+fn byte_ids(model: &Model) -> Box<[PieceId; 256]> {
+    Box::new(std::array::from_fn(|byte| model.find(format!("<0x{byte:02X}>").as_bytes()).unwrap_or(NO_UNKNOWN)))
 }

@@ -1,21 +1,18 @@
 //! The checks that a model passes before it is used, the reference's own.
 //!
-//! A piece is not empty (which `model/wire.rs` sees to), shorter than 8,000 bytes, has no NUL, and is there once among the pieces that text
-//! yields and once among the others, in a BPE model once in all (a lone NUL marked as unused is let through
+//! A piece is not empty (which `model/wire.rs` sees to), shorter than 8,000 bytes, has no NUL, and is there once
+//! among the pieces that text yields and once among the others, in a BPE model once in all (a lone NUL marked as unused is let through
 //! and ignored, and byte fallback marks it so whatever the file says). There is one unknown piece, or byte
 //! fallback in its stead; byte pieces are there if and only if the options say so, all 256 of them. The
 //! scores of a unigram model are finite, and it has a piece that text yields.
 
 use std::collections::HashSet;
-use std::hash::BuildHasher;
-
-use foldhash::fast::RandomState;
-use hashbrown::hash_table::{Entry, HashTable};
 
 use crate::error::ModelError;
+use crate::model::text_index::TextIndex;
 use crate::model::{Model, ModelType};
 use crate::normalize::charsmap::Charsmap;
-use crate::piece::{PieceKind, PieceTable};
+use crate::piece::PieceKind;
 
 /// Pieces of this many bytes or more are refused.
 const PIECE_LIMIT: usize = 8000;
@@ -33,8 +30,9 @@ pub(crate) fn is_from_text(kind: PieceKind) -> bool {
     matches!(kind, PieceKind::Normal | PieceKind::UserDefined | PieceKind::Unused)
 }
 
-pub(super) fn validate(model: &Model) -> Result<(), ModelError> {
-    validate_pieces(model)?;
+/// Checks a model; the index of its pieces, which the checks need and others will.
+pub(super) fn validate(model: &Model) -> Result<TextIndex, ModelError> {
+    let index = validate_pieces(model)?;
     validate_kinds(model)?;
     validate_unigram(model)?;
     for (field, spec) in
@@ -46,7 +44,7 @@ pub(super) fn validate(model: &Model) -> Result<(), ModelError> {
                 .map_err(|error| ModelError::Charsmap { field, problem: error.to_string() })?;
         }
     }
-    Ok(())
+    Ok(index)
 }
 
 /// The rules that unigram models have besides.
@@ -63,45 +61,8 @@ fn validate_unigram(model: &Model) -> Result<(), ModelError> {
     Ok(())
 }
 
-/// The texts that were seen, as ids: a model of many short pieces would take several times its size in
-/// anything larger.
-struct Texts<'m> {
-    pieces: &'m PieceTable,
-    /// Those that text yields, and the others.
-    ids: [HashTable<u32>; 2],
-    hasher: RandomState,
-}
-
-impl<'m> Texts<'m> {
-    fn new(model: &'m Model) -> Texts<'m> {
-        Texts {
-            pieces: model.table(),
-            ids: [HashTable::with_capacity(model.len()), HashTable::new()],
-            hasher: RandomState::default(),
-        }
-    }
-
-    /// Takes the text of a piece; false if it was there.
-    fn insert(&mut self, id: usize, is_from_text: bool) -> bool {
-        let Texts { pieces, ids, hasher } = self;
-        // A model's file would have to be larger than 20 GB for an id that does not fit.
-        let Ok(number) = u32::try_from(id) else { return false };
-        let text = |id: &u32| pieces.text(*id as usize);
-        let ids = &mut ids[usize::from(!is_from_text)];
-        let is_same = |other: &u32| text(other) == pieces.text(id);
-        match ids.entry(hasher.hash_one(pieces.text(id)), is_same, |id| hasher.hash_one(text(id))) {
-            Entry::Occupied(_) => false,
-            Entry::Vacant(entry) => {
-                entry.insert(number);
-                true
-            }
-        }
-    }
-}
-
-fn validate_pieces(model: &Model) -> Result<(), ModelError> {
-    let is_bpe = model.model_type() == ModelType::Bpe;
-    let mut texts = Texts::new(model);
+fn validate_pieces(model: &Model) -> Result<TextIndex, ModelError> {
+    let mut index = TextIndex::new(model.model_type() == ModelType::Bpe, model.len());
     for (id, piece) in model.pieces().enumerate() {
         let refuse = |problem| Err(ModelError::Piece { id, problem });
         if piece.text.len() >= PIECE_LIMIT {
@@ -113,11 +74,11 @@ fn validate_pieces(model: &Model) -> Result<(), ModelError> {
         if piece.text.contains(&0) {
             return refuse("it has a NUL in it");
         }
-        if !texts.insert(id, is_bpe || is_from_text(piece.kind)) {
+        if !index.insert(model.table(), id) {
             return refuse("its text is that of an earlier piece");
         }
     }
-    Ok(())
+    Ok(index)
 }
 
 fn validate_kinds(model: &Model) -> Result<(), ModelError> {

@@ -78,6 +78,13 @@ pub(super) fn read(bytes: &[u8]) -> Result<Parts, ModelError> {
 
 /// Text, score and kind of a piece.
 fn read_piece(message: &[u8]) -> Result<(&[u8], f32, PieceKind), &'static str> {
+    // Most pieces are a short text and a score, in this order.
+    if let [0x0A, length @ ..0x80, rest @ ..] = message
+        && let Some((text, [0x15, score @ ..])) = rest.split_at_checked(usize::from(*length))
+        && let Ok(score) = <[u8; 4]>::try_from(score)
+    {
+        return Ok((text, f32::from_le_bytes(score), PieceKind::Normal));
+    }
     let (mut text, mut score, mut kind) = (&[][..], 0.0, PieceKind::Normal);
     let mut reader = Reader { rest: message };
     while let Some((number, value, _)) = reader.field(0)? {
@@ -181,7 +188,12 @@ impl<'b> Reader<'b> {
         }
     }
 
+    #[inline]
     fn varint(&mut self) -> Result<u64, &'static str> {
+        if let [byte @ ..0x80, rest @ ..] = self.rest {
+            self.rest = rest;
+            return Ok(u64::from(*byte));
+        }
         let mut value = 0;
         for (at, byte) in self.rest.iter().enumerate().take(10) {
             value |= u64::from(byte & 0x7F) << (7 * at);

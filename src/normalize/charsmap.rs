@@ -113,7 +113,7 @@ impl Leads {
 
     /// Whether a rule may match at the start of `text`.
     #[inline]
-    fn may_match(&self, text: &[u8]) -> bool {
+    pub(crate) fn may_match(&self, text: &[u8]) -> bool {
         let Some((&first, rest)) = text.split_first() else {
             return false;
         };

@@ -42,6 +42,9 @@ impl Draft {
             }
             self.ascii_after[before as usize][usize::from(byte) / 64] |= 1 << (byte % 64);
         }
+        if char[0] < 0x80 {
+            return;
+        }
         if (before | class) < SQUARE {
             let bit = before * SQUARE + class;
             self.square[bit as usize / 64] |= 1 << (bit % 64);
@@ -72,7 +75,8 @@ impl Neighbours {
         self.ascii_after[before as usize][usize::from(byte / 64 % 2)] >> (byte % 64) & 1 != 0
     }
 
-    /// Whether these classes may stand next to each other in a piece; class 0 does not.
+    /// Whether these classes, of which the second is not an ASCII character's, may stand next to each other in a
+    /// piece; class 0 does not.
     #[inline]
     pub(super) fn may_touch(&self, before: u32, after: u32) -> bool {
         if (before | after) < SQUARE {

@@ -213,7 +213,10 @@ impl Symbols {
 fn ranks(vocabulary: &Vocabulary<'_>, mergeable: &[u32]) -> Vec<u32> {
     let score = |id: &u32| vocabulary.score(*id as usize);
     let mut best_first = mergeable.to_vec();
-    best_first.sort_by(|a, b| score(b).total_cmp(&score(a)));
+    // Trainers write them in this order.
+    if !best_first.is_sorted_by(|a, b| score(a).total_cmp(&score(b)).is_ge()) {
+        best_first.sort_by(|a, b| score(b).total_cmp(&score(a)));
+    }
     let mut ranks = vec![Merge::NONE.rank; vocabulary.len()];
     let equals = best_first.chunk_by(|a, b| score(a).to_bits() == score(b).to_bits());
     for (rank, group) in (0..Merge::NONE.rank).zip(equals) {
