@@ -71,7 +71,7 @@ pub struct Tokenizer {
 }
 
 impl Tokenizer {
-    /// Makes a model's tables.
+    /// Makes a model's tables, with two threads of rayon's current pool.
     ///
     /// # Errors
     /// None for a model that was loaded or trained; the normalization tables are read again.
@@ -80,10 +80,12 @@ impl Tokenizer {
         let normalizer =
             normalizer_of(model.normalizer_spec(), trainer_spec.treat_whitespace_as_suffix(), "normalizer_spec")?;
         let bytes = trainer_spec.byte_fallback().then(|| byte_ids(&model));
+        let (pipeline, decoder) =
+            rayon::join(|| Pipeline::new(&model, &normalizer, bytes.as_deref(), true), || Decoder::new(&model));
         Ok(Tokenizer {
-            pipeline: Pipeline::new(&model, &normalizer, bytes.as_deref(), true),
+            pipeline,
             without_symbols: OnceLock::new(),
-            decoder: Decoder::new(&model)?,
+            decoder: decoder?,
             bytes,
             unknown: Vocabulary::new(&model, true).unknown(),
             special: SpecialIds::new(&model),

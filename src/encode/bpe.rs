@@ -98,13 +98,17 @@ impl Bpe {
             .filter(|id| vocabulary.is_from_text(*id))
             .filter_map(|id| u32::try_from(id).ok())
             .collect();
-        let mut symbols = Symbols::new(vocabulary, &mergeable);
-        let mut neighbours = neighbours::Draft::new();
-        let chars = CharTable::new(vocabulary, &mergeable, &mut symbols, |before, class, char| {
-            neighbours.add(before, class, char);
-        });
+        let read_chars = || {
+            let mut neighbours = neighbours::Draft::new();
+            let visit = |before, class, char: &[u8]| neighbours.add(before, class, char);
+            let (chars, texts) = CharTable::new(vocabulary, &mergeable, visit);
+            (neighbours.finish(chars.classes()), chars, texts)
+        };
+        let (mut symbols, (neighbours, mut chars, texts)) =
+            rayon::join(|| Symbols::new(vocabulary, &mergeable), read_chars);
+        chars.find_symbols(&texts, &mut symbols, vocabulary.table());
         Bpe {
-            neighbours: neighbours.finish(chars.classes()),
+            neighbours,
             origins: Origins::new(vocabulary.len()),
             symbols,
             chars,

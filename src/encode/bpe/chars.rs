@@ -9,6 +9,7 @@ use foldhash::fast::RandomState;
 
 use super::symbols::{NO_SYMBOL, Symbols};
 use crate::encode::vocabulary::Vocabulary;
+use crate::piece::PieceTable;
 use crate::text::{WHITESPACE_MARK_STR, char_length, char_width};
 
 /// The characters of a text, from left to right, by their first bytes alone; the last may be cut short.
@@ -61,14 +62,15 @@ pub(super) struct CharTable {
 }
 
 impl CharTable {
-    /// Gives each character of the pieces a class, and a symbol to those that are no pieces. `visit` gets
-    /// each two neighbours: the class of the first, and the class and the bytes of the second.
-    pub(super) fn new(
-        vocabulary: &Vocabulary<'_>,
+    /// Gives each character of the pieces a class. `visit` gets each two neighbours: the class of the first, and
+    /// the class and the bytes of the second. Besides the table it gives the characters, by class from 1;
+    /// their symbols are to be found by [`Self::find_symbols`].
+    pub(super) fn new<'v>(
+        vocabulary: &'v Vocabulary<'_>,
         mergeable: &[u32],
-        symbols: &mut Symbols,
         mut visit: impl FnMut(u32, u32, &[u8]),
-    ) -> CharTable {
+    ) -> (CharTable, Vec<&'v [u8]>) {
+        let mut chars = Vec::new();
         let mut table = CharTable {
             ascii: [0; 128],
             whitespace_mark: 0,
@@ -83,7 +85,10 @@ impl CharTable {
             let (mut first, mut before, mut length) = (0, 0, 0u8);
             for char in raw_chars(vocabulary.text(*id as usize)) {
                 let class = match table.class_at(char) {
-                    (0, _) => table.add(char, symbols.char_symbol(vocabulary.table(), char)),
+                    (0, _) => {
+                        chars.push(char);
+                        table.add(char)
+                    }
                     (class, _) => class,
                 };
                 if length == 0 {
@@ -98,13 +103,17 @@ impl CharTable {
             *reach = length.max(*reach);
         }
         (table.replacement, _) = table.wide_class_at("\u{FFFD}".as_bytes());
-        table
+        (table, chars)
+    }
+
+    /// Finds the symbols of the characters that [`Self::new`] gave; those that are no pieces get new ones.
+    pub(super) fn find_symbols(&mut self, chars: &[&[u8]], symbols: &mut Symbols, pieces: &PieceTable) {
+        self.symbols.extend(chars.iter().map(|char| symbols.char_symbol(pieces, char)));
     }
 
     /// Adds a character; its class.
-    fn add(&mut self, char: &[u8], symbol: u32) -> u32 {
-        let class = u32::try_from(self.symbols.len()).unwrap_or(0);
-        self.symbols.push(symbol);
+    fn add(&mut self, char: &[u8]) -> u32 {
+        let class = u32::try_from(self.reach.len()).unwrap_or(0);
         self.reach.push(1);
         if char == WHITESPACE_MARK_STR.as_bytes() {
             self.whitespace_mark = class;
@@ -179,7 +188,7 @@ impl CharTable {
 
     /// The number of classes, with class 0.
     pub(super) fn classes(&self) -> usize {
-        self.symbols.len()
+        self.reach.len()
     }
 
     /// Whether no piece has malformed UTF-8 in it.
