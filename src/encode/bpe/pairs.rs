@@ -8,14 +8,18 @@ use super::symbols::{Merge, NO_SYMBOL, Symbols};
 use crate::packed::spread;
 use crate::piece::PieceTable;
 
-/// Places, as a power of two.
-const SIZE: u32 = 15;
+/// Places at the start and at the end, powers of two.
+const SMALLEST: usize = 1 << 10;
+/// See [`SMALLEST`].
+const LARGEST: usize = 1 << 15;
 
 /// Pairs by their symbols.
 #[derive(Debug, Default)]
 pub(super) struct PairCache {
     /// None until a pair is remembered.
     places: Vec<(u64, Merge)>,
+    /// How many pairs were put in since the table grew.
+    remembered: usize,
 }
 
 /// A place without a pair; equally true of two symbols that are none.
@@ -34,21 +38,40 @@ impl Pairs<'_> {
     pub(super) fn get(&mut self, left: u32, right: u32) -> Merge {
         let Some(hash) = self.symbols.joined_hash(left, right) else { return Merge::NONE };
         let key = u64::from(left) << 32 | u64::from(right);
-        let index = to_index(spread(key) >> (64 - SIZE));
-        match self.cache.places.get(index) {
+        match self.cache.places.get(self.cache.place(key)) {
             Some((found, merge)) if *found == key => *merge,
-            _ => self.remember(index, (left, right), hash),
+            _ => self.remember(key, (left, right), hash),
         }
     }
 
     #[cold]
-    fn remember(&mut self, index: usize, (left, right): (u32, u32), hash: u64) -> Merge {
-        let places = &mut self.cache.places;
-        if places.is_empty() {
-            places.resize(1 << SIZE, FREE);
-        }
+    fn remember(&mut self, key: u64, (left, right): (u32, u32), hash: u64) -> Merge {
         let merge = self.symbols.join(self.pieces, left, right, hash);
-        places[index] = (u64::from(left) << 32 | u64::from(right), merge);
+        self.cache.put(key, merge);
         merge
+    }
+}
+
+impl PairCache {
+    /// Where a pair is, if it is there.
+    #[inline]
+    fn place(&self, key: u64) -> usize {
+        to_index(spread(key) >> 40) & self.places.len().wrapping_sub(1)
+    }
+
+    /// Remembers a pair, in a larger table if this one has seen as many as it has places.
+    fn put(&mut self, key: u64, merge: Merge) {
+        if self.remembered >= self.places.len() && self.places.len() < LARGEST {
+            let larger = vec![FREE; (self.places.len() * 2).max(SMALLEST)];
+            let places = std::mem::replace(&mut self.places, larger);
+            for (key, merge) in places.into_iter().filter(|place| place.0 != FREE.0) {
+                let place = self.place(key);
+                self.places[place] = (key, merge);
+            }
+            self.remembered = 0;
+        }
+        let place = self.place(key);
+        self.places[place] = (key, merge);
+        self.remembered += 1;
     }
 }
