@@ -94,7 +94,7 @@ impl Bpe {
                 open.is_long = true;
             } else {
                 self.close::<RAW>(&mut scan, open, at, out);
-                open = Open { start: at, has_prefix: false, is_long: false, last: class };
+                open = Open { start: at, has_prefix: false, is_long: false, last: 0 };
             }
             open.last = class;
             at += width;
