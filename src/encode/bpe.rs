@@ -120,14 +120,21 @@ impl Bpe {
         }
     }
 
-    /// The symbols of the characters of `text`.
-    fn symbols_of<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = u32> + 't {
+    /// The characters of `text`, each with its symbol.
+    #[inline]
+    fn chars_of<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = (u32, &'t [u8])> + 't {
         let mut rest = text;
         std::iter::from_fn(move || {
             let (class, width) = (!rest.is_empty()).then(|| self.chars.class_at(rest))?;
-            rest = &rest[width..];
-            Some(self.chars.symbol(class))
+            let (char, after) = rest.split_at(width);
+            rest = after;
+            Some((self.chars.symbol(class), char))
         })
+    }
+
+    /// The symbols of the characters of `text`.
+    fn symbols_of<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = u32> + 't {
+        self.chars_of(text).map(|(symbol, _)| symbol)
     }
 
     /// Appends the ids of a chunk that merges with nothing around it.
@@ -138,9 +145,9 @@ impl Bpe {
         let BpeScratch { merge, pairs, peace, walk, .. } = scratch;
         let mut pairs = Pairs { symbols: &self.symbols, pieces, cache: pairs };
         if chunk.len() <= SHORT && self.has_few_ranks() {
-            let mut chunk = ShortChunk::new(self.symbols_of(chunk));
+            let mut chunk = ShortChunk::new(self.chars_of(chunk), &self.symbols);
             chunk.merge(&mut pairs);
-            out.extend(chunk.left().map(|(_, symbol)| self.id_of(symbol)));
+            out.extend(chunk.left().map(|symbol| self.id_of(symbol)));
             return;
         }
         if self.walk(chunk, walk, peace, &mut pairs) {

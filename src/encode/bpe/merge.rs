@@ -7,108 +7,164 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::neighbours::to_index;
 use super::pairs::Pairs;
-use super::symbols::{Merge, NO_SYMBOL};
+use super::symbols::{Merge, NO_SYMBOL, Symbols};
 
-/// The most symbols of a short chunk: as many as a word has bits.
+/// The most symbols of a short chunk.
 pub(super) const SHORT: usize = 32;
 
-/// A short chunk, in arrays that stay in the processor's registers and first cache.
+/// A short chunk, in arrays that stay in the processor's registers and first cache. What two symbols become is
+/// asked by the hash of the text that they cover, which is worked out from the hashes of the chunk's beginnings:
+/// most pairs become nothing, and nothing else has to be loaded to see that.
 #[derive(Debug)]
 pub(super) struct ShortChunk {
+    count: usize,
+    /// By place; a symbol that was merged has the place of its first character.
     symbols: [u32; SHORT],
-    /// A bit for each symbol that was not merged into the one before.
-    alive: u32,
+    /// For each place the hash of the text before it, and the length of that text in bytes.
+    hashes: [u64; PLACES],
+    starts: [u8; PLACES],
+    /// A bit for each place at which a symbol begins, and for all behind the last symbol.
+    begins: u64,
 }
 
-/// When a pair of a short chunk merges, the lowest first: its rank and, in the lower bits, its place.
-type Turn = u32;
+/// Places with a character, the end, and one behind it, which is looked at in vain.
+const PLACES: usize = SHORT + 2;
+
+/// When a pair of a short chunk merges, the lowest first: from the upper bits, its rank, its place, and what it
+/// becomes.
+type Turn = u64;
+const SYMBOL_BITS: u32 = u32::BITS;
 const PLACE_BITS: u32 = SHORT.trailing_zeros();
 /// The pair does not merge.
 const NEVER: Turn = Turn::MAX;
 /// Ranks below this can be told apart by their turns.
-pub(super) const RANK_LIMIT: u32 = NEVER >> PLACE_BITS;
+pub(super) const RANK_LIMIT: u32 = u32::MAX >> PLACE_BITS;
+
+/// The pairs of a short chunk, each at the place of its first symbol.
+struct Waiting([Turn; SHORT]);
 
 impl ShortChunk {
-    /// The chunk that consists of these symbols, of which only the first [`SHORT`] count.
+    /// The chunk that consists of these characters, of which only the first [`SHORT`] count: the symbol and the
+    /// text of each.
     #[inline]
-    pub(super) fn new(symbols: impl Iterator<Item = u32>) -> ShortChunk {
-        let mut chunk = ShortChunk { symbols: [NO_SYMBOL; SHORT], alive: 0 };
-        for (place, symbol) in chunk.symbols.iter_mut().zip(symbols) {
-            *place = symbol;
-            chunk.alive = chunk.alive << 1 | 1;
+    pub(super) fn new<'t>(chars: impl Iterator<Item = (u32, &'t [u8])>, symbols: &Symbols) -> ShortChunk {
+        let mut chunk = ShortChunk {
+            count: 0,
+            symbols: [NO_SYMBOL; SHORT],
+            hashes: [0; PLACES],
+            starts: [0; PLACES],
+            begins: u64::MAX,
+        };
+        let (mut hash, mut start) = (0, 0);
+        for (place, (symbol, char)) in (0..SHORT).zip(chars) {
+            hash = symbols.extend_hash(hash, symbol, char);
+            start += u8::try_from(char.len()).unwrap_or(0);
+            chunk.symbols[place] = symbol;
+            (chunk.hashes[place + 1], chunk.starts[place + 1]) = (hash, start);
+            chunk.count = place + 1;
         }
         chunk
     }
 
-    /// The places of the symbols that are left, from left to right, and the symbols.
+    /// The symbols that are left, from left to right.
     #[inline]
-    pub(super) fn left(&self) -> impl Iterator<Item = (usize, u32)> {
-        let mut alive = self.alive;
+    pub(super) fn left(&self) -> impl Iterator<Item = u32> {
+        let mut place = 0;
         std::iter::from_fn(move || {
-            let place = alive.trailing_zeros() as usize;
-            alive &= alive.wrapping_sub(1);
-            self.symbols.get(place).map(|symbol| (place, *symbol))
+            let symbol = (place < self.count).then(|| self.symbols[place])?;
+            place = self.after(place);
+            Some(symbol)
         })
     }
 
     /// Merges what merges; the two symbols that merged last. All ranks are below [`RANK_LIMIT`].
     pub(super) fn merge(&mut self, pairs: &mut Pairs<'_>) -> Option<(u32, u32)> {
         let mut last = None;
-        let count = self.alive.count_ones() as usize;
-        let (mut turns, mut joined) = ([NEVER; SHORT], [NO_SYMBOL; SHORT]);
-        for left in 1..count {
-            self.look_at(left - 1, left, pairs, &mut turns, &mut joined);
-        }
+        let mut waiting = Waiting([NEVER; SHORT]);
+        self.look_at_all(pairs, &mut waiting);
         loop {
-            let best = turns[..count].iter().fold(NEVER, |best, turn| best.min(*turn));
+            let best = waiting.first(self.count);
             if best == NEVER {
                 return last;
             }
-            let at = best as usize % SHORT;
-            let Some(right) = self.after(at) else { return last };
-            last = Some((self.symbols[at], self.symbols[right]));
-            self.symbols[at] = joined[at];
-            self.alive &= !(1 << right);
-            turns[right] = NEVER;
-            match self.after(at) {
-                Some(after) => self.look_at(at, after, pairs, &mut turns, &mut joined),
-                None => turns[at] = NEVER,
+            let at = to_index(best >> SYMBOL_BITS) % SHORT;
+            let right = self.after(at);
+            let end = self.after(right);
+            last = Some((self.symbols[at], self.symbols[right % SHORT]));
+            self.symbols[at] = u32::try_from(best & u64::from(u32::MAX)).unwrap_or(NO_SYMBOL);
+            self.begins &= !(1 << right);
+            waiting.0[right % SHORT] = NEVER;
+            waiting.0[at] = NEVER;
+            let behind = self.hash(pairs.symbols, at, self.after(end));
+            if end < self.count && pairs.symbols.may_be_piece(behind) {
+                waiting.set(at, pairs.find(self.symbols[at], self.symbols[end], behind));
             }
             if let Some(before) = self.before(at) {
-                self.look_at(before, at, pairs, &mut turns, &mut joined);
+                let hash = self.hash(pairs.symbols, before, end);
+                waiting.0[before] = NEVER;
+                if pairs.symbols.may_be_piece(hash) {
+                    waiting.set(before, pairs.find(self.symbols[before], self.symbols[at], hash));
+                }
             }
         }
     }
 
-    /// Sees what the symbols at `left` and, next to it, at `right` become.
+    /// Sees what each two neighbours become, before anything was merged.
     #[inline]
-    fn look_at(
-        &self,
-        left: usize,
-        right: usize,
-        pairs: &mut Pairs<'_>,
-        turns: &mut [Turn; SHORT],
-        joined: &mut [u32; SHORT],
-    ) {
-        let merge = pairs.get(self.symbols[left], self.symbols[right]);
-        let place = u32::try_from(left).unwrap_or(0);
-        turns[left] = if merge.rank < RANK_LIMIT { (merge.rank << PLACE_BITS) | place } else { NEVER };
-        joined[left] = merge.symbol;
+    fn look_at_all(&self, pairs: &mut Pairs<'_>, waiting: &mut Waiting) {
+        let mut hashes = [0; SHORT];
+        let mut promising = 0u32;
+        for left in 0..self.count.saturating_sub(1) {
+            hashes[left] = self.hash(pairs.symbols, left, left + 2);
+            promising |= u32::from(pairs.symbols.may_be_piece(hashes[left])) << left;
+        }
+        while promising != 0 {
+            let left = promising.trailing_zeros() as usize % SHORT;
+            promising &= promising - 1;
+            waiting.set(left, pairs.find(self.symbols[left], self.symbols[(left + 1) % SHORT], hashes[left]));
+        }
+    }
+
+    /// The hash of the text between two places.
+    #[inline]
+    fn hash(&self, symbols: &Symbols, start: usize, end: usize) -> u64 {
+        let (start, end) = (start.min(PLACES - 1), end.min(PLACES - 1));
+        let length = self.starts[end].wrapping_sub(self.starts[start]);
+        symbols.part_hash(self.hashes[start], self.hashes[end], usize::from(length))
     }
 
     /// The place of the symbol behind the one at `at`.
     #[inline]
-    fn after(&self, at: usize) -> Option<usize> {
-        let behind = self.alive & (NEVER - 1) << at;
-        (behind != 0).then(|| behind.trailing_zeros() as usize)
+    fn after(&self, at: usize) -> usize {
+        (self.begins & (u64::MAX - 1) << at).trailing_zeros() as usize
     }
 
     /// The place of the symbol before the one at `at`.
     #[inline]
     fn before(&self, at: usize) -> Option<usize> {
-        let ahead = self.alive & !(u32::MAX << at);
-        (ahead != 0).then(|| ahead.ilog2() as usize)
+        let ahead = self.begins & !(u64::MAX << at);
+        (ahead != 0).then(|| ahead.ilog2() as usize % SHORT)
+    }
+}
+
+impl Waiting {
+    #[inline]
+    fn set(&mut self, left: usize, merge: Merge) {
+        let turn = u64::from(merge.rank) << PLACE_BITS | left as u64;
+        self.0[left] = if merge.rank < RANK_LIMIT { turn << SYMBOL_BITS | u64::from(merge.symbol) } else { NEVER };
+    }
+
+    /// The first turn of the first `count` places. A fixed number of them is compared, without branches.
+    #[inline]
+    fn first(&self, count: usize) -> Turn {
+        let least = |turns: &[Turn]| turns.iter().fold(NEVER, |best, turn| best.min(*turn));
+        match count {
+            ..=8 => least(&self.0[..8]),
+            ..=16 => least(&self.0[..16]),
+            _ => least(&self.0),
+        }
     }
 }
 
@@ -118,12 +174,12 @@ pub(super) struct MergeScratch {
     /// The symbols, before and after.
     pub(super) symbols: Vec<u32>,
     nodes: Vec<Node>,
-    waiting: BinaryHeap<Reverse<Waiting>>,
+    waiting: BinaryHeap<Reverse<HeapPair>>,
 }
 
 /// A pair that may merge: the lowest rank first, then the leftmost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Waiting {
+struct HeapPair {
     rank: u32,
     left: usize,
     symbol: u32,
@@ -167,13 +223,13 @@ pub(super) fn merge_long(
         nodes[left].merge = merge;
         if merge != Merge::NONE {
             consider(merge, nodes[left].symbol, nodes[after].symbol);
-            waiting.push(Reverse(Waiting { rank: merge.rank, left, symbol: merge.symbol }));
+            waiting.push(Reverse(HeapPair { rank: merge.rank, left, symbol: merge.symbol }));
         }
     };
     for left in 0..count {
         look_at(nodes, waiting, left);
     }
-    while let Some(Reverse(Waiting { rank, left, symbol })) = waiting.pop() {
+    while let Some(Reverse(HeapPair { rank, left, symbol })) = waiting.pop() {
         if nodes[left].merge != (Merge { rank, symbol }) || is_skipped() {
             continue;
         }

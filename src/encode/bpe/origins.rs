@@ -94,9 +94,9 @@ impl Bpe {
         if self.symbols_of(text).count() > SHORT || !self.has_few_ranks() {
             return Origin::TooLong;
         }
-        let mut chunk = ShortChunk::new(self.symbols_of(text));
+        let mut chunk = ShortChunk::new(self.chars_of(text), &self.symbols);
         let last = chunk.merge(pairs);
-        let (Some((_, found)), Some((left, right))) = (chunk.left().next(), last) else { return Origin::Never };
+        let (Some(found), Some((left, right))) = (chunk.left().next(), last) else { return Origin::Never };
         if chunk.left().count() > 1 || found != symbol {
             return Origin::Never;
         }

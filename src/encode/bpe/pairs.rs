@@ -36,7 +36,12 @@ impl Pairs<'_> {
     /// What `left` and `right` become.
     #[inline]
     pub(super) fn get(&mut self, left: u32, right: u32) -> Merge {
-        let Some(hash) = self.symbols.joined_hash(left, right) else { return Merge::NONE };
+        self.symbols.joined_hash(left, right).map_or(Merge::NONE, |hash| self.find(left, right, hash))
+    }
+
+    /// What `left` and `right` become; `hash` is that of their joined text.
+    #[inline]
+    pub(super) fn find(&mut self, left: u32, right: u32, hash: u64) -> Merge {
         let key = u64::from(left) << 32 | u64::from(right);
         match self.cache.places.get(self.cache.place(key)) {
             Some((found, merge)) if *found == key => *merge,

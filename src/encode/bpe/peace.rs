@@ -65,13 +65,13 @@ impl Bpe {
     /// Merges the joined text of two symbols.
     fn merge_both(&self, left: u32, right: u32, pairs: &mut Pairs<'_>) -> Option<bool> {
         let (first, second) = (self.symbols.text(pairs.pieces, left), self.symbols.text(pairs.pieces, right));
-        let chars = || self.symbols_of(first).chain(self.symbols_of(second));
+        let chars = || self.chars_of(first).chain(self.chars_of(second));
         if chars().count() > SHORT {
             return None;
         }
-        let mut chunk = ShortChunk::new(chars());
+        let mut chunk = ShortChunk::new(chars(), &self.symbols);
         chunk.merge(pairs);
-        Some(chunk.left().map(|(_, symbol)| symbol).eq([left, right]))
+        Some(chunk.left().eq([left, right]))
     }
 
     /// Undoes the merges of two symbols, the latest first. Equal ranks merge from left to right.

@@ -147,11 +147,17 @@ impl Symbols {
         before.wrapping_mul(power).wrapping_add(hash)
     }
 
+    /// The hash of a part of a text, `length` bytes long; given the hash of what stands before it, and that of all
+    /// up to its end. 0 if it is too long.
+    #[inline]
+    pub(super) fn part_hash(&self, before: u64, until: u64, length: usize) -> u64 {
+        self.powers.get(length).map_or(0, |power| until.wrapping_sub(before.wrapping_mul(*power)))
+    }
+
     /// The piece with this short text; `hashes` are those of what stands before it and of all up to its end.
     #[inline]
     pub(super) fn find_part(&self, pieces: &PieceTable, hashes: (u64, u64), text: &[u8]) -> Option<u32> {
-        let power = self.powers.get(text.len())?;
-        let hash = hashes.1.wrapping_sub(hashes.0.wrapping_mul(*power));
+        let hash = self.part_hash(hashes.0, hashes.1, text.len());
         if !self.may_be_piece(hash) {
             return None;
         }
@@ -169,13 +175,16 @@ impl Symbols {
 
     /// Whether a text with this hash may be a piece.
     #[inline]
-    fn may_be_piece(&self, hash: u64) -> bool {
+    pub(super) fn may_be_piece(&self, hash: u64) -> bool {
         let bit = mix(hash) >> self.filter_shift;
         self.filter[to_index(bit / 64)] >> (bit % 64) & 1 != 0
     }
 
     /// What `left` and `right` become; `hash` is that of their joined text.
     pub(super) fn join(&self, pieces: &PieceTable, left: u32, right: u32, hash: u64) -> Merge {
+        if left.max(right) as usize >= self.hashes.len() {
+            return Merge::NONE;
+        }
         let is_joined = |id: u32| {
             let (left, right) = (self.text(pieces, left), self.text(pieces, right));
             pieces.text(id as usize).strip_prefix(left) == Some(right)
