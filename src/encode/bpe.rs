@@ -25,6 +25,7 @@
 //! that line when the pair was considered. Since this looks at the whole line, models that have such pieces
 //! take the slow path of [`whole`]. Dropout takes it too.
 
+mod ascii;
 mod chars;
 mod merge;
 mod neighbours;
@@ -41,6 +42,7 @@ mod windows;
 
 use std::sync::Arc;
 
+use self::ascii::AsciiNeighbours;
 use self::chars::CharTable;
 use self::merge::{MergeScratch, RANK_LIMIT, SHORT, ShortChunk};
 use self::neighbours::Neighbours;
@@ -64,6 +66,7 @@ pub(crate) struct Bpe {
     symbols: Symbols,
     chars: CharTable,
     neighbours: Neighbours,
+    ascii: AsciiNeighbours,
     origins: Origins,
     user_defined: Arc<PrefixSet>,
     /// The number of pieces; symbols below it are pieces.
@@ -78,6 +81,7 @@ pub(crate) struct Bpe {
 #[derive(Debug, Default)]
 pub(crate) struct BpeScratch {
     merge: MergeScratch,
+    short: ShortChunk,
     pairs: PairCache,
     peace: PeaceCache,
     walk: Walk,
@@ -108,6 +112,7 @@ impl Bpe {
             rayon::join(|| Symbols::new(vocabulary, &mergeable), read_chars);
         chars.find_symbols(&texts, &mut symbols, vocabulary.table());
         Bpe {
+            ascii: AsciiNeighbours::new(&chars, &neighbours, &user_defined),
             neighbours,
             origins: Origins::new(vocabulary.len()),
             symbols,
@@ -120,21 +125,28 @@ impl Bpe {
         }
     }
 
-    /// The characters of `text`, each with its symbol.
-    #[inline]
-    fn chars_of<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = (u32, &'t [u8])> + 't {
+    /// The symbols of the characters of `text`.
+    fn symbols_of<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = u32> + 't {
         let mut rest = text;
         std::iter::from_fn(move || {
             let (class, width) = (!rest.is_empty()).then(|| self.chars.class_at(rest))?;
-            let (char, after) = rest.split_at(width);
-            rest = after;
-            Some((self.chars.symbol(class), char))
+            rest = &rest[width..];
+            Some(self.chars.symbol(class))
         })
     }
 
-    /// The symbols of the characters of `text`.
-    fn symbols_of<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = u32> + 't {
-        self.chars_of(text).map(|(symbol, _)| symbol)
+    /// Makes `chunk` one of the characters of some texts in a row.
+    #[inline]
+    fn short_chunk(&self, chunk: &mut ShortChunk, texts: &[&[u8]]) {
+        chunk.clear();
+        for mut rest in texts.iter().copied() {
+            while !rest.is_empty() {
+                let (class, width) = self.chars.class_at(rest);
+                let (char, after) = rest.split_at(width);
+                chunk.push(self.chars.symbol(class), char, &self.symbols);
+                rest = after;
+            }
+        }
     }
 
     /// Appends the ids of a chunk that merges with nothing around it.
@@ -142,12 +154,12 @@ impl Bpe {
         if chunk.len() > LONG && self.segment_windows(pieces, chunk, scratch, out) {
             return;
         }
-        let BpeScratch { merge, pairs, peace, walk, .. } = scratch;
+        let BpeScratch { merge, short, pairs, peace, walk, .. } = scratch;
         let mut pairs = Pairs { symbols: &self.symbols, pieces, cache: pairs };
         if chunk.len() <= SHORT && self.has_few_ranks() {
-            let mut chunk = ShortChunk::new(self.chars_of(chunk), &self.symbols);
-            chunk.merge(&mut pairs);
-            out.extend(chunk.left().map(|symbol| self.id_of(symbol)));
+            self.short_chunk(short, &[chunk]);
+            short.merge(&mut pairs);
+            out.extend(short.left().map(|symbol| self.id_of(symbol)));
             return;
         }
         if self.walk(chunk, walk, peace, &mut pairs) {

@@ -151,13 +151,19 @@ impl CharTable {
     #[inline]
     pub(super) fn raw_class_at(&self, text: &[u8]) -> (u32, usize) {
         match text[0] {
-            b' ' => (self.whitespace_mark, 1),
-            byte @ ..0x80 => (self.ascii[usize::from(byte)], 1),
-            _ => match char_width(text) {
-                Some(_) => self.wide_class_at(text),
+            byte @ ..0x80 => (self.ascii_class::<true>(byte), 1),
+            _ => match self.two_or_three_bytes(text) {
+                Some(found) => found,
+                None if char_width(text).is_some() => self.wide_class_at(text),
                 None => (self.replacement, 1),
             },
         }
+    }
+
+    /// The class of an ASCII character. A space of `RAW` text is a mark.
+    #[inline]
+    pub(super) fn ascii_class<const RAW: bool>(&self, byte: u8) -> u32 {
+        if RAW && byte == b' ' { self.whitespace_mark } else { self.ascii[usize::from(byte % 128)] }
     }
 
     /// The class of the mark.
@@ -165,10 +171,38 @@ impl CharTable {
         self.whitespace_mark
     }
 
+    #[inline]
     fn wide_class_at(&self, text: &[u8]) -> (u32, usize) {
+        self.two_or_three_bytes(text).unwrap_or_else(|| self.rare_class_at(text))
+    }
+
+    /// The class and the length of a well-formed character of two or three bytes, as most are that are not ASCII.
+    #[inline]
+    fn two_or_three_bytes(&self, text: &[u8]) -> Option<(u32, usize)> {
+        let bits = |byte: u8| usize::from(byte & 0x3F);
+        let continues = |byte: u8| byte & 0xC0 == 0x80;
+        match *text {
+            [a @ 0xC2..=0xDF, b, ..] if continues(b) => Some((self.cell(usize::from(a & 0x1F), bits(b)), 2)),
+            [a @ 0xE0..=0xEF, b, c, ..] if continues(b) && continues(c) => {
+                let page = usize::from(a & 0x0F) << 6 | bits(b);
+                let is_char = page >= 0x800 / PAGE && !(0xD800 / PAGE..0xE000 / PAGE).contains(&page);
+                is_char.then(|| (self.cell(page, bits(c)), 3))
+            }
+            _ => None,
+        }
+    }
+
+    /// The class of the code point in this cell of a page.
+    #[inline]
+    fn cell(&self, page: usize, cell: usize) -> u32 {
+        self.cells[self.pages[page] as usize + cell]
+    }
+
+    #[cold]
+    fn rare_class_at(&self, text: &[u8]) -> (u32, usize) {
         let width = char_length(text);
         let class = match code_point(&text[..width]) {
-            Some(point) => self.cells[self.pages[point as usize / PAGE] as usize + point as usize % PAGE],
+            Some(point) => self.cell(point as usize / PAGE, point as usize % PAGE),
             None => self.strange.get(&text[..width]).copied().unwrap_or(0),
         };
         (class, width)

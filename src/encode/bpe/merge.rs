@@ -27,6 +27,7 @@ pub(super) struct ShortChunk {
     starts: [u8; PLACES],
     /// A bit for each place at which a symbol begins, and for all behind the last symbol.
     begins: u64,
+    waiting: Waiting,
 }
 
 /// Places with a character, the end, and one behind it, which is looked at in vain.
@@ -43,29 +44,26 @@ const NEVER: Turn = Turn::MAX;
 pub(super) const RANK_LIMIT: u32 = u32::MAX >> PLACE_BITS;
 
 /// The pairs of a short chunk, each at the place of its first symbol.
+#[derive(Debug)]
 struct Waiting([Turn; SHORT]);
 
 impl ShortChunk {
-    /// The chunk that consists of these characters, of which only the first [`SHORT`] count: the symbol and the
-    /// text of each.
+    /// Makes it a chunk without characters.
     #[inline]
-    pub(super) fn new<'t>(chars: impl Iterator<Item = (u32, &'t [u8])>, symbols: &Symbols) -> ShortChunk {
-        let mut chunk = ShortChunk {
-            count: 0,
-            symbols: [NO_SYMBOL; SHORT],
-            hashes: [0; PLACES],
-            starts: [0; PLACES],
-            begins: u64::MAX,
-        };
-        let (mut hash, mut start) = (0, 0);
-        for (place, (symbol, char)) in (0..SHORT).zip(chars) {
-            hash = symbols.extend_hash(hash, symbol, char);
-            start += u8::try_from(char.len()).unwrap_or(0);
-            chunk.symbols[place] = symbol;
-            (chunk.hashes[place + 1], chunk.starts[place + 1]) = (hash, start);
-            chunk.count = place + 1;
+    pub(super) fn clear(&mut self) {
+        (self.count, self.begins) = (0, u64::MAX);
+    }
+
+    /// Adds a character, unless there are [`SHORT`] already.
+    #[inline]
+    pub(super) fn push(&mut self, symbol: u32, char: &[u8], symbols: &Symbols) {
+        let place = self.count;
+        if place < SHORT {
+            self.symbols[place] = symbol;
+            self.hashes[place + 1] = symbols.extend_hash(self.hashes[place], symbol, char);
+            self.starts[place + 1] = self.starts[place] + u8::try_from(char.len()).unwrap_or(0);
+            self.count += 1;
         }
-        chunk
     }
 
     /// The symbols that are left, from left to right.
@@ -82,10 +80,9 @@ impl ShortChunk {
     /// Merges what merges; the two symbols that merged last. All ranks are below [`RANK_LIMIT`].
     pub(super) fn merge(&mut self, pairs: &mut Pairs<'_>) -> Option<(u32, u32)> {
         let mut last = None;
-        let mut waiting = Waiting([NEVER; SHORT]);
-        self.look_at_all(pairs, &mut waiting);
+        self.look_at_all(pairs);
         loop {
-            let best = waiting.first(self.count);
+            let best = self.waiting.first(self.count);
             if best == NEVER {
                 return last;
             }
@@ -95,17 +92,17 @@ impl ShortChunk {
             last = Some((self.symbols[at], self.symbols[right % SHORT]));
             self.symbols[at] = u32::try_from(best & u64::from(u32::MAX)).unwrap_or(NO_SYMBOL);
             self.begins &= !(1 << right);
-            waiting.0[right % SHORT] = NEVER;
-            waiting.0[at] = NEVER;
+            self.waiting.0[right % SHORT] = NEVER;
+            self.waiting.0[at] = NEVER;
             let behind = self.hash(pairs.symbols, at, self.after(end));
             if end < self.count && pairs.symbols.may_be_piece(behind) {
-                waiting.set(at, pairs.find(self.symbols[at], self.symbols[end], behind));
+                self.waiting.set(at, pairs.find(self.symbols[at], self.symbols[end], behind));
             }
             if let Some(before) = self.before(at) {
                 let hash = self.hash(pairs.symbols, before, end);
-                waiting.0[before] = NEVER;
+                self.waiting.0[before] = NEVER;
                 if pairs.symbols.may_be_piece(hash) {
-                    waiting.set(before, pairs.find(self.symbols[before], self.symbols[at], hash));
+                    self.waiting.set(before, pairs.find(self.symbols[before], self.symbols[at], hash));
                 }
             }
         }
@@ -113,7 +110,8 @@ impl ShortChunk {
 
     /// Sees what each two neighbours become, before anything was merged.
     #[inline]
-    fn look_at_all(&self, pairs: &mut Pairs<'_>, waiting: &mut Waiting) {
+    fn look_at_all(&mut self, pairs: &mut Pairs<'_>) {
+        self.waiting.clear(self.count);
         let mut hashes = [0; SHORT];
         let mut promising = 0u32;
         for left in 0..self.count.saturating_sub(1) {
@@ -123,7 +121,7 @@ impl ShortChunk {
         while promising != 0 {
             let left = promising.trailing_zeros() as usize % SHORT;
             promising &= promising - 1;
-            waiting.set(left, pairs.find(self.symbols[left], self.symbols[(left + 1) % SHORT], hashes[left]));
+            self.waiting.set(left, pairs.find(self.symbols[left], self.symbols[(left + 1) % SHORT], hashes[left]));
         }
     }
 
@@ -156,14 +154,37 @@ impl Waiting {
         self.0[left] = if merge.rank < RANK_LIMIT { turn << SYMBOL_BITS | u64::from(merge.symbol) } else { NEVER };
     }
 
+    /// Forgets all pairs of a chunk of `count` symbols.
+    #[inline]
+    fn clear(&mut self, count: usize) {
+        match count {
+            ..=16 => self.0[..16].fill(NEVER),
+            _ => self.0.fill(NEVER),
+        }
+    }
+
     /// The first turn of the first `count` places. A fixed number of them is compared, without branches.
     #[inline]
     fn first(&self, count: usize) -> Turn {
         let least = |turns: &[Turn]| turns.iter().fold(NEVER, |best, turn| best.min(*turn));
         match count {
             ..=8 => least(&self.0[..8]),
+            ..=12 => least(&self.0[..12]),
             ..=16 => least(&self.0[..16]),
             _ => least(&self.0),
+        }
+    }
+}
+
+impl Default for ShortChunk {
+    fn default() -> ShortChunk {
+        ShortChunk {
+            count: 0,
+            symbols: [NO_SYMBOL; SHORT],
+            hashes: [0; PLACES],
+            starts: [0; PLACES],
+            begins: u64::MAX,
+            waiting: Waiting([NEVER; SHORT]),
         }
     }
 }

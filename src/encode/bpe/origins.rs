@@ -94,7 +94,8 @@ impl Bpe {
         if self.symbols_of(text).count() > SHORT || !self.has_few_ranks() {
             return Origin::TooLong;
         }
-        let mut chunk = ShortChunk::new(self.chars_of(text), &self.symbols);
+        let mut chunk = ShortChunk::default();
+        self.short_chunk(&mut chunk, &[text]);
         let last = chunk.merge(pairs);
         let (Some(found), Some((left, right))) = (chunk.left().next(), last) else { return Origin::Never };
         if chunk.left().count() > 1 || found != symbol {

@@ -65,11 +65,11 @@ impl Bpe {
     /// Merges the joined text of two symbols.
     fn merge_both(&self, left: u32, right: u32, pairs: &mut Pairs<'_>) -> Option<bool> {
         let (first, second) = (self.symbols.text(pairs.pieces, left), self.symbols.text(pairs.pieces, right));
-        let chars = || self.chars_of(first).chain(self.chars_of(second));
-        if chars().count() > SHORT {
+        if self.symbols_of(first).chain(self.symbols_of(second)).count() > SHORT {
             return None;
         }
-        let mut chunk = ShortChunk::new(chars(), &self.symbols);
+        let mut chunk = ShortChunk::default();
+        self.short_chunk(&mut chunk, &[first, second]);
         chunk.merge(pairs);
         Some(chunk.left().eq([left, right]))
     }

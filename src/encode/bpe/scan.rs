@@ -24,12 +24,23 @@ const REPLACEMENT: &[u8] = "\u{FFFD}".as_bytes();
 #[derive(Debug, Clone, Copy)]
 struct Open {
     start: usize,
-    /// Whether it begins with a dummy prefix.
+    /// The end of its first character, and the class of that. Nothing at all has class 0.
+    first_end: usize,
+    first_class: u32,
+    /// Whether it begins with a dummy prefix, which then is its first character and takes no room.
     has_prefix: bool,
-    /// Whether it has more than one character.
-    is_long: bool,
-    /// The class of its last character; 0 also if there is none.
-    last: u32,
+}
+
+impl Open {
+    /// A chunk that begins with this character.
+    fn new(start: usize, width: usize, class: u32) -> Open {
+        Open { start, first_end: start + width, first_class: class, has_prefix: false }
+    }
+
+    /// A chunk without characters so far.
+    fn empty(start: usize) -> Open {
+        Open::new(start, 0, 0)
+    }
 }
 
 /// What the chunks of one text have in common.
@@ -74,32 +85,58 @@ impl Bpe {
     #[inline]
     fn scan<const RAW: bool>(&self, mut scan: Scan<'_>, has_prefix: bool, out: &mut Vec<PieceId>) {
         let text = scan.text;
-        let has_symbols = !self.user_defined.is_empty();
-        let last = if has_prefix { self.chars.mark_class() } else { 0 };
-        let mut open = Open { start: 0, has_prefix, is_long: false, last };
-        let mut at = 0;
+        let mut open = Open::empty(0);
+        if has_prefix {
+            (open.first_class, open.has_prefix) = (self.chars.mark_class(), true);
+        }
+        let (mut at, mut last) = (0, open.first_class);
         while let Some(&byte) = text.get(at) {
-            if has_symbols
-                && self.user_defined.may_begin_with(byte)
+            if self.ascii.is_plain(byte) {
+                (at, last) = self.scan_ascii::<RAW>(&mut scan, &mut open, at, last, out);
+                continue;
+            }
+            if self.user_defined.may_begin_with(byte)
                 && let Some((length, id)) = self.user_defined.longest_with_value(&text[at..])
             {
                 self.close::<RAW>(&mut scan, open, at, out);
                 out.push(PieceId::from_index(id));
                 at += length;
-                open = Open { start: at, has_prefix: false, is_long: false, last: 0 };
+                (open, last) = (Open::empty(at), 0);
                 continue;
             }
             let (class, width) = self.class_at::<RAW>(&text[at..]);
-            if self.may_touch(open.last, byte, class) {
-                open.is_long = true;
-            } else {
+            if !self.may_touch(last, byte, class) {
                 self.close::<RAW>(&mut scan, open, at, out);
-                open = Open { start: at, has_prefix: false, is_long: false, last: 0 };
+                open = Open::new(at, width, class);
             }
-            open.last = class;
-            at += width;
+            (at, last) = (at + width, class);
         }
         self.close::<RAW>(&mut scan, open, at, out);
+    }
+
+    /// Goes on at `at`, where a plain byte is, behind a character of class `last`, up to a byte that is not plain:
+    /// where that is, and the class of the character before it.
+    #[inline]
+    fn scan_ascii<const RAW: bool>(
+        &self,
+        scan: &mut Scan<'_>,
+        open: &mut Open,
+        mut at: usize,
+        last: u32,
+        out: &mut Vec<PieceId>,
+    ) -> (usize, u32) {
+        let text = scan.text;
+        if self.neighbours.may_touch_ascii(last, text[at]) {
+            at = self.ascii.end(text, at + 1, text[at]);
+        }
+        while let Some(&byte) = text.get(at)
+            && self.ascii.is_plain(byte)
+        {
+            self.close::<RAW>(scan, *open, at, out);
+            *open = Open::new(at, 1, self.chars.ascii_class::<RAW>(byte));
+            at = self.ascii.end(text, at + 1, byte);
+        }
+        (at, self.chars.ascii_class::<RAW>(text[at - 1]))
     }
 
     /// The class and the length of the character at the start of `rest`.
@@ -120,8 +157,8 @@ impl Bpe {
     /// Appends the ids of a chunk that ends before `end`.
     #[inline]
     fn close<const RAW: bool>(&self, scan: &mut Scan<'_>, chunk: Open, end: usize, out: &mut Vec<PieceId>) {
-        if !chunk.is_long {
-            let symbol = self.chars.symbol(chunk.last);
+        if chunk.first_end == end {
+            let symbol = self.chars.symbol(chunk.first_class);
             if (symbol as usize) < self.pieces {
                 out.push(PieceId::new(symbol));
                 return;
