@@ -13,7 +13,8 @@
 //! - Two characters that are neighbours in no piece never end up in one piece, so the line is cut between
 //!   them ([`Neighbours`]) and each chunk is merged alone.
 //! - A chunk has the same ids wherever it stands, so short chunks are remembered ([`IdCache`]).
-//! - Merging compares numbers, not texts ([`Symbols`]), and remembers what pairs become ([`PairCache`]).
+//! - Merging compares numbers, not texts ([`Symbols`]), and remembers what pairs become ([`PairCache`]). Chunks of
+//!   a few characters merge in arrays ([`ShortChunk`]).
 //! - Text without normalization rules is not normalized, but read as it is ([`scan`]).
 //! - A long chunk is not merged, but taken a window at a time ([`windows`]) or read from left to right
 //!   ([`walk`]), in linear time.
@@ -33,6 +34,7 @@ mod origins;
 mod pairs;
 mod peace;
 mod scan;
+mod short;
 mod symbols;
 #[cfg(test)]
 mod tests;
@@ -44,11 +46,12 @@ use std::sync::Arc;
 
 use self::ascii::AsciiNeighbours;
 use self::chars::CharTable;
-use self::merge::{MergeScratch, RANK_LIMIT, SHORT, ShortChunk};
+use self::merge::MergeScratch;
 use self::neighbours::Neighbours;
 use self::origins::Origins;
 use self::pairs::{PairCache, Pairs};
 use self::peace::PeaceCache;
+use self::short::{RANK_LIMIT, SHORT, ShortChunk};
 use self::symbols::Symbols;
 use self::walk::Walk;
 use crate::encode::cache::IdCache;

@@ -7,8 +7,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Bpe;
-use super::merge::{SHORT, ShortChunk};
 use super::pairs::Pairs;
+use super::short::{SHORT, ShortChunk};
 
 /// How a symbol comes to be when its text is merged by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

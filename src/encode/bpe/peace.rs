@@ -13,10 +13,10 @@
 //! ([`Origin::Irregular`]) are joined and merged.
 
 use super::Bpe;
-use super::merge::{SHORT, ShortChunk};
 use super::neighbours::to_index;
 use super::origins::Origin;
 use super::pairs::Pairs;
+use super::short::{SHORT, ShortChunk};
 use super::symbols::Merge;
 use crate::packed::spread;
 

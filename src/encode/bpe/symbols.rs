@@ -11,8 +11,8 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use super::merge::SHORT;
 use super::neighbours::to_index;
+use super::short::SHORT;
 use crate::encode::vocabulary::Vocabulary;
 use crate::piece::PieceTable;
 

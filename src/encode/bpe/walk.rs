@@ -11,10 +11,10 @@
 //! neighbours that were seen before or two looks for each of its merges; linear in the chunk.
 
 use super::Bpe;
-use super::merge::SHORT;
 use super::origins::Origin;
 use super::pairs::Pairs;
 use super::peace::PeaceCache;
+use super::short::SHORT;
 
 /// Buffers of a walk.
 #[derive(Debug, Default)]

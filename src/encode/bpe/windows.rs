@@ -1,8 +1,9 @@
 //! A long chunk as a row of short ones.
 //!
 //! In: a chunk. Out: its ids. It is segmented a window at a time. What stands at the end of a window may be cut
-//! short, so only the symbols count that end well before it, and the next window begins behind them. If the first symbol of each window is at peace with what is before it, all neighbours are, and the row is that
-//! of the whole chunk (see [`peace`](super::peace)). Where it is not, the chunk takes another way.
+//! short, so only the symbols count that end well before it, and the next window begins behind them. If the first
+//! symbol of each window is at peace with what is before it, all neighbours are, and the row is that of the whole
+//! chunk (see [`peace`](super::peace)). Where it is not, the chunk takes another way.
 //! Windows are short, so those of a text that repeats itself are remembered.
 //!
 //! Cost: linear; every window moves on by a third of its length or gives up.
