@@ -17,10 +17,10 @@
 //! [`Dawg::is_shared`]: whether a state was met again while *closing*, rather
 //! than how many arcs happen to be walked to it later.
 
-use std::hash::Hasher as _;
+use std::hash::{BuildHasher as _, Hasher as _};
 
+use foldhash::fast::RandomState;
 use hashbrown::hash_table::{Entry, HashTable};
-use rustc_hash::FxHasher;
 
 use super::builder::BuildError;
 
@@ -89,6 +89,8 @@ struct OpenPath {
     closed: Dawg,
     /// Closed states by their arcs.
     known: HashTable<u32>,
+    /// Another one in each run, so that no rules can be written whose states collide.
+    seed: RandomState,
     /// The arcs of all open states, root first; the last arc of each but the
     /// deepest leads to the next open state.
     arcs: Vec<Arc>,
@@ -99,7 +101,13 @@ struct OpenPath {
 impl OpenPath {
     fn new(key_count: usize) -> Self {
         let closed = Dawg { starts: vec![0], ..Dawg::default() };
-        Self { closed, known: HashTable::with_capacity(key_count / 8), arcs: Vec::new(), starts: vec![0] }
+        Self {
+            closed,
+            seed: RandomState::default(),
+            known: HashTable::with_capacity(key_count / 8),
+            arcs: Vec::new(),
+            starts: vec![0],
+        }
     }
 
     /// Adds a key that is not less than `previous`; false if it is the same one.
@@ -139,6 +147,7 @@ impl OpenPath {
     fn close(&mut self, start: usize) -> Result<u32, BuildError> {
         let arcs = &self.arcs[start..];
         let closed = &self.closed;
+        let hash = |arcs: &[Arc]| hash(&self.seed, arcs);
         let entry =
             self.known.entry(hash(arcs), |&state| closed.arcs(state) == arcs, |&state| hash(closed.arcs(state)));
         match entry {
@@ -178,8 +187,8 @@ fn common_length(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-fn hash(arcs: &[Arc]) -> u64 {
-    let mut hasher = FxHasher::default();
+fn hash(seed: &RandomState, arcs: &[Arc]) -> u64 {
+    let mut hasher = seed.build_hasher();
     for arc in arcs {
         hasher.write_u64(u64::from(arc.label) << 32 | u64::from(arc.target));
     }
