@@ -18,7 +18,7 @@
 //! altogether does give a prefix, which is then cut off as if it were a space.
 //!
 //! Cost: linear. Runs of characters that start no rule are copied whole; see
-//! [`charsmap::Leads`].
+//! [`Charsmap::plain_length`].
 
 pub(crate) mod charsmap;
 pub(crate) mod double_array;
@@ -242,7 +242,7 @@ impl<M: PrefixMatcher> Normalizer<M> {
                 well_formed = at + well_formed_length(&input[at..]);
             }
             if at >= no_rules {
-                no_rules = at + self.length_without_rules(&input[at..well_formed]);
+                no_rules = at + self.length_without_rules(&input[at..], well_formed - at);
             }
             let plain = self.length_without_symbols(&input[at..no_rules]);
             let (consumed, ends_in_space) = self.advance(&input[at..], plain, at, after_space, sink);
@@ -292,11 +292,12 @@ impl<M: PrefixMatcher> Normalizer<M> {
             && self.charsmap.as_ref().is_none_or(|charsmap| !charsmap.leads().may_match(text))
     }
 
-    /// How many bytes at the start of `text` no rule changes and are no spaces.
-    fn length_without_rules(&self, text: &[u8]) -> usize {
+    /// How many bytes at the start of `text`, of which the first `well_formed` are so, no rule changes and are no
+    /// spaces.
+    fn length_without_rules(&self, text: &[u8], well_formed: usize) -> usize {
         match &self.charsmap {
-            None => memchr::memchr(b' ', text).unwrap_or(text.len()),
-            Some(charsmap) => charsmap.leads().plain_length(text),
+            None => memchr::memchr(b' ', &text[..well_formed]).unwrap_or(well_formed),
+            Some(charsmap) => charsmap.plain_length(text, well_formed),
         }
     }
 

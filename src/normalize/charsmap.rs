@@ -16,7 +16,7 @@
 //! sources and targets are C strings, so U+0000 cuts off itself and what follows.
 //!
 //! Most text matches no rule, so a table says for each byte how much can be
-//! concluded from it alone; [`Leads::plain_length`] skips whole runs with it.
+//! concluded from it alone; [`Charsmap::plain_length`] skips whole runs with it.
 //! Cost: one load for a byte that starts no rule, else one for each byte of the
 //! longest rule prefix, 1,000 at most: the reference follows rules of any length,
 //! so that a file made for it takes quadratic time. Compiling 225,000 rules takes some tens of milliseconds.
@@ -28,7 +28,7 @@ pub(crate) use compile::{CompileError, compile};
 use std::ops::ControlFlow;
 
 use super::double_array::{DoubleArray, WalkLimits};
-use crate::text::decode_char;
+use crate::text::{char_length, decode_char};
 
 /// The reference looks at no more than this many matches of one text, and
 /// compiles no rules that could have as many.
@@ -192,6 +192,21 @@ impl Charsmap {
         let target = self.pool.get(value..)?;
         let end = target.iter().position(|&byte| byte == 0)?;
         Some((length, &target[..end]))
+    }
+
+    /// How many bytes at the start of `text`, of which the first `well_formed` are so, are characters other than a
+    /// space at which no rule matches.
+    #[inline]
+    pub(crate) fn plain_length(&self, text: &[u8], well_formed: usize) -> usize {
+        let mut length = 0;
+        while length < well_formed {
+            let rest = &text[length..];
+            if rest[0] == b' ' || self.longest_match(rest).is_some() {
+                break;
+            }
+            length += char_length(rest);
+        }
+        length
     }
 
     /// All rules, by their sources; `None` if the trie has a cycle or is a tangle of shared states, so that
