@@ -6,12 +6,16 @@
 //! first. So texts that come once do not push out those that come often. The tables start small and double
 //! while entries push each other out, up to a limit, so that they are cheap to begin with and bounded in the
 //! end. Remembering changes no result.
+//!
+//! With the ids of a text a note may be kept, for which a whole word would be too much.
 
 use crate::packed::{pack_start, spread};
 use crate::piece::PieceId;
 
 /// Words of a packed text: up to 23 bytes are remembered.
 const WORDS: usize = 3;
+/// The bits of a note that are kept; the others hold the number of ids.
+pub(crate) const NOTE_BITS: u32 = !0xF;
 
 /// Short texts and their ids.
 #[derive(Debug, Default)]
@@ -52,14 +56,26 @@ impl IdCache {
     /// Appends the ids of a text, if they are known.
     #[inline]
     pub(crate) fn get(&mut self, key: &CacheKey, out: &mut Vec<PieceId>) -> bool {
-        key.short().is_some_and(|text| self.short.get(&text, key.hash, out)) || self.long.get(&key.text, key.hash, out)
+        self.get_with_note(key, out).is_some()
+    }
+
+    /// As [`get`](Self::get); gives the note besides.
+    #[inline]
+    pub(crate) fn get_with_note(&mut self, key: &CacheKey, out: &mut Vec<PieceId>) -> Option<u32> {
+        let short = key.short().and_then(|text| self.short.get(&text, key.hash, out));
+        short.or_else(|| self.long.get(&key.text, key.hash, out))
     }
 
     /// Remembers the ids of a text that is not known, unless there are too many.
     pub(crate) fn insert(&mut self, key: &CacheKey, ids: &[PieceId]) {
-        let is_done = key.short().is_some_and(|text| self.short.insert(text, key.hash, ids));
+        self.insert_with_note(key, ids, 0);
+    }
+
+    /// As [`insert`](Self::insert), with the [`NOTE_BITS`] of a note.
+    pub(crate) fn insert_with_note(&mut self, key: &CacheKey, ids: &[PieceId], note: u32) {
+        let is_done = key.short().is_some_and(|text| self.short.insert(text, key.hash, ids, note));
         if !is_done {
-            self.long.insert(key.text, key.hash, ids);
+            self.long.insert(key.text, key.hash, ids, note);
         }
     }
 }
@@ -68,9 +84,15 @@ impl IdCache {
 #[derive(Debug, Clone, Copy)]
 struct Entry<const WORDS: usize, const IDS: usize> {
     text: [u64; WORDS],
-    /// How many ids; 0 in a free entry.
-    count: u32,
+    /// How many ids, and the note; 0 in a free entry.
+    count_and_note: u32,
     ids: [PieceId; IDS],
+}
+
+impl<const WORDS: usize, const IDS: usize> Entry<WORDS, IDS> {
+    fn is_free(&self) -> bool {
+        self.count_and_note == 0
+    }
 }
 
 /// The two entries that share a place: one or two whole cache lines.
@@ -80,7 +102,7 @@ struct Place<const WORDS: usize, const IDS: usize>([Entry<WORDS, IDS>; 2]);
 
 impl<const WORDS: usize, const IDS: usize> Place<WORDS, IDS> {
     /// Without texts: no key is like these.
-    const FREE: Self = Place([Entry { text: [u64::MAX; WORDS], count: 0, ids: [PieceId::new(0); IDS] }; 2]);
+    const FREE: Self = Place([Entry { text: [u64::MAX; WORDS], count_and_note: 0, ids: [PieceId::new(0); IDS] }; 2]);
 }
 
 /// Texts of one size.
@@ -99,17 +121,17 @@ const LARGEST: usize = 1 << 21;
 
 impl<const WORDS: usize, const IDS: usize> Table<WORDS, IDS> {
     #[inline]
-    fn get(&mut self, text: &[u64; WORDS], hash: u64, out: &mut Vec<PieceId>) -> bool {
+    fn get(&mut self, text: &[u64; WORDS], hash: u64, out: &mut Vec<PieceId>) -> Option<u32> {
         let place = self.place(hash);
-        let Some(Place([first, second])) = self.places.get_mut(place) else { return false };
+        let Place([first, second]) = self.places.get_mut(place)?;
         if first.text != *text {
             if second.text != *text {
-                return false;
+                return None;
             }
             std::mem::swap(first, second);
         }
         // Copying as many as most texts have, in one step, is faster than copying as many as there are.
-        let (few, count) = (IDS.min(4), first.count as usize);
+        let (few, count) = (IDS.min(4), (first.count_and_note & !NOTE_BITS) as usize);
         if count <= few {
             let length = out.len() + count;
             out.extend_from_slice(&first.ids[..few]);
@@ -117,24 +139,24 @@ impl<const WORDS: usize, const IDS: usize> Table<WORDS, IDS> {
         } else {
             out.extend_from_slice(&first.ids[..count]);
         }
-        true
+        Some(first.count_and_note & NOTE_BITS)
     }
 
     /// Tells whether there are few enough ids.
-    fn insert(&mut self, text: [u64; WORDS], hash: u64, ids: &[PieceId]) -> bool {
+    fn insert(&mut self, text: [u64; WORDS], hash: u64, ids: &[PieceId], note: u32) -> bool {
         let Some(count) = u32::try_from(ids.len()).ok().filter(|_| ids.len() <= IDS) else { return false };
         let is_full = self.pushed_out > self.places.len() / 4 && size_of_val(&self.places[..]) < LARGEST;
         if self.places.is_empty() || is_full {
             self.grow();
         }
-        let mut entry = Entry { text, count, ids: [PieceId::new(0); IDS] };
+        let mut entry = Entry { text, count_and_note: count | note & NOTE_BITS, ids: [PieceId::new(0); IDS] };
         entry.ids[..ids.len()].copy_from_slice(ids);
         let place = self.place(hash);
         let Place([first, second]) = &mut self.places[place];
-        if first.count == 0 {
+        if first.is_free() {
             *first = entry;
         } else {
-            self.pushed_out += usize::from(second.count > 0);
+            self.pushed_out += usize::from(!second.is_free());
             *second = entry;
         }
         true
@@ -144,10 +166,10 @@ impl<const WORDS: usize, const IDS: usize> Table<WORDS, IDS> {
         let larger = vec![Place::FREE; (self.places.len() * 2).max(SMALLEST / size_of::<Place<WORDS, IDS>>())];
         let places = std::mem::replace(&mut self.places, larger);
         self.pushed_out = 0;
-        for entry in places.into_iter().flat_map(|place| place.0).filter(|entry| entry.count > 0) {
+        for entry in places.into_iter().flat_map(|place| place.0).filter(|entry| !entry.is_free()) {
             let place = self.place(hash_of(&unpacked(&entry.text)));
             let Place([first, second]) = &mut self.places[place];
-            *(if first.count == 0 { first } else { second }) = entry;
+            *(if first.is_free() { first } else { second }) = entry;
         }
     }
 
@@ -199,6 +221,19 @@ mod tests {
         assert!(hits > 20_000, "{hits}");
         for size in [size_of_val(&cache.short.places[..]), size_of_val(&cache.long.places[..])] {
             assert!(SMALLEST < size && size <= LARGEST, "{size}");
+        }
+    }
+
+    #[test]
+    fn notes_are_kept_but_for_their_last_bits() {
+        let mut cache = IdCache::default();
+        for (text, count) in [("few", 1), ("more", 9), ("long text, few ids", 2)] {
+            let (key, ids) = (key(text.as_bytes()), vec![PieceId::new(3); count]);
+            let mut found = Vec::new();
+            assert_eq!(cache.get_with_note(&key, &mut found), None);
+            cache.insert_with_note(&key, &ids, 0x1234_567F);
+            assert_eq!(cache.get_with_note(&key, &mut found), Some(0x1234_5670));
+            assert_eq!(found, ids);
         }
     }
 
