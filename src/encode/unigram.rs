@@ -2,27 +2,38 @@
 //!
 //! In: a normalized line. Out: the ids of its pieces, unknown characters one by one.
 //!
-//! Viterbi's algorithm over byte positions, left to right: each character boundary takes all pieces that
-//! begin there, from a trie, and offers each end of one the sum of scores up to there; the first of equal
-//! offers stays. A character that is no piece of its own is unknown, with the lowest score of a normal piece
-//! less 10. A user-defined symbol of n bytes has the score (n - 1) / 10, above all scores of log
-//! probabilities. Sums are 32-bit floats, added in the reference's order; where they leave ±100,000, all
-//! sums that are still open are brought back by the same amount, as the reference does.
+//! A character that is no piece of its own is unknown, with the lowest score of a normal piece less 10. A
+//! user-defined symbol of n bytes has the score (n - 1) / 10, above all scores of log probabilities. Among equal
+//! sums, and among sums that 32-bit floats cannot tell apart, the reference's order decides (see [`viterbi`]).
 //!
-//! Since roundings depend on all that stands before, a line is not cut in parts and nothing is remembered.
+//! A line is cut into *chunks*, where no piece reaches across (see [`cuts`]). All that a chunk needs to know of what
+//! is before it is the sum of scores, because of the roundings that depend on it. In most chunks one segmentation is
+//! so much better than the others that no rounding can matter, whatever the sum, up to a limit (see
+//! [`rivals`]): then its ids are remembered together with the limit, and where the chunk comes again the sum is
+//! compared with it and the scores are added, in the reference's order. A chunk beyond its limit, or too long to
+//! be remembered, is searched from the sum on. A model with pieces that end inside of characters has no chunks.
 //!
-//! Cost: one step of the trie for each byte of each piece that begins at a character of the line.
+//! Cost: for a chunk that is remembered, some loads for each character and each id; for others one step of the
+//! trie for each byte of each piece that begins at a character of the chunk. Memory: 12 bytes for each byte of the
+//! longest chunk, and 4 MB of remembered chunks at most.
 
+mod cuts;
 mod lattice;
 mod nbest;
+mod rivals;
 pub(crate) mod sample;
 #[cfg(test)]
 mod tests;
+mod trie;
+mod viterbi;
 
+use self::cuts::{Chunk, Cuts};
 use self::lattice::Lattice;
+use self::trie::Trie;
+use self::viterbi::Best;
+use crate::encode::cache::{CacheKey, IdCache, NOTE_BITS};
 use crate::encode::vocabulary::Vocabulary;
 use crate::error::EncodeError;
-use crate::normalize::double_array::DoubleArray;
 use crate::piece::{PieceId, PieceKind};
 use crate::rng::SplitMix64;
 use crate::text::char_length;
@@ -35,33 +46,27 @@ const SCORE_LIMIT: f32 = 100_000.0;
 /// A unigram model, ready to segment.
 #[derive(Debug)]
 pub(crate) struct Unigram {
-    /// The pieces that text yields; none of a hostile size fails to be built, there is just none then.
-    pieces: Option<DoubleArray>,
-    /// The score of each piece.
+    /// The pieces that text yields.
+    pieces: Trie,
+    cuts: Cuts,
+    /// The score of each piece; that of unknown characters for the unknown one.
     scores: Vec<f32>,
     /// Which pieces are user-defined symbols; empty if none is.
     is_symbol: Vec<bool>,
+    /// The id of each ASCII character by itself.
+    ascii: Box<[PieceId; 128]>,
     unknown: PieceId,
     unknown_score: f32,
     /// Whether a piece ends inside of a character, as none does in a model that was trained.
     has_half_chars: bool,
 }
 
-/// The best way to get to a place.
-#[derive(Debug, Clone, Copy)]
-struct Best {
-    score: f32,
-    /// The last piece on the way, and its length; 0 if there is no way yet.
-    id: PieceId,
-    length: u32,
-}
-
-const UNREACHED: Best = Best { score: 0.0, id: PieceId::new(0), length: 0 };
-
 /// Buffers that one thread reuses from line to line.
 #[derive(Debug, Default)]
 pub(crate) struct UnigramScratch {
     best: Vec<Best>,
+    /// The ids of short chunks, and as a note the bits of the sum before them up to which they are right.
+    chunks: IdCache,
 }
 
 impl Unigram {
@@ -73,15 +78,26 @@ impl Unigram {
         keys.sort_unstable();
         let normal = ids.clone().filter(|id| vocabulary.kind(*id) == PieceKind::Normal);
         let lowest = normal.map(|id| vocabulary.score(id)).fold(f32::MAX, f32::min);
+        let unknown_score = lowest - UNKNOWN_PENALTY;
+        let score = |id| match vocabulary.kind(id) {
+            PieceKind::UserDefined => symbol_score(vocabulary.text(id).len()),
+            PieceKind::Unknown => unknown_score,
+            _ => vocabulary.score(id),
+        };
         let is_symbol: Vec<bool> = ids.clone().map(|id| vocabulary.kind(id) == PieceKind::UserDefined).collect();
-        Unigram {
-            pieces: if keys.is_empty() { None } else { DoubleArray::build(&keys).ok() },
-            scores: ids.map(|id| vocabulary.score(id)).collect(),
+        let scores: Vec<f32> = ids.map(score).collect();
+        let mut unigram = Unigram {
+            ascii: Box::new([PieceId::new(0); 128]),
+            cuts: Cuts::new(keys.iter().map(|(text, _)| *text)),
+            pieces: Trie::new(&keys, &scores),
+            scores,
             is_symbol: if is_symbol.contains(&true) { is_symbol } else { Vec::new() },
             unknown: vocabulary.unknown(),
-            unknown_score: lowest - UNKNOWN_PENALTY,
+            unknown_score,
             has_half_chars: keys.iter().any(|(text, _)| std::str::from_utf8(text).is_err()),
-        }
+        };
+        unigram.ascii = Box::new(std::array::from_fn(|byte| unigram.char_id(&[u8::try_from(byte).unwrap_or(0)])));
+        unigram
     }
 
     /// How much of `rest` a piece of `length` bytes at its start stands for: whole characters.
@@ -97,34 +113,77 @@ impl Unigram {
         whole
     }
 
-    /// The score of a piece, found at a place where it is `length` long.
-    fn score(&self, id: usize, length: usize) -> f32 {
-        if self.is_symbol.get(id).copied().unwrap_or(false) { symbol_score(length) } else { self.scores[id] }
+    /// The score of a piece, or of an unknown character.
+    #[inline]
+    fn score(&self, id: PieceId) -> f32 {
+        self.scores.get(id.index()).copied().unwrap_or(self.unknown_score)
     }
 
     /// Appends the ids of `text`.
     pub(crate) fn segment(&self, text: &[u8], scratch: &mut UnigramScratch, out: &mut Vec<PieceId>) {
-        let best = &mut scratch.best;
-        best.clear();
-        best.resize(text.len() + 1, UNREACHED);
-        let (mut start, mut frontier) = (0, 0);
-        while start < text.len() {
-            let so_far = score_from(best, start, frontier);
-            let width = char_length(&text[start..]);
-            let mut has_char = false;
-            let found = self.pieces.as_ref().map(|pieces| pieces.common_prefixes(&text[start..]));
-            for (length, id) in found.into_iter().flatten() {
-                offer(best, start, length, PieceId::from_index(id), self.score(id, length) + so_far);
-                frontier = frontier.max(start + length);
-                has_char |= length == width;
-            }
-            if !has_char {
-                offer(best, start, width, self.unknown, self.unknown_score + so_far);
-                frontier = frontier.max(start + width);
-            }
-            start += width;
+        if self.has_half_chars {
+            self.search(text, 0.0, &mut scratch.best, out);
+            return;
         }
-        trace(best, text.len(), out);
+        let (mut at, mut sum) = (0, 0.0);
+        while at < text.len() {
+            let rest = &text[at..];
+            (at, sum) = match self.cuts.first(rest) {
+                Chunk::Char(length) => (at + length, self.segment_char(&rest[..length], sum, out)),
+                Chunk::Long(length) => (at + length, self.segment_chunk(rest, length, sum, scratch, out)),
+            };
+        }
+    }
+
+    /// Appends the id of a chunk that is one character.
+    #[inline]
+    fn segment_char(&self, char: &[u8], sum: f32, out: &mut Vec<PieceId>) -> f32 {
+        let id = match char {
+            [byte @ ..0x80] => self.ascii[usize::from(*byte)],
+            _ => self.char_id(char),
+        };
+        out.push(id);
+        // Brought back, as any sum.
+        (if sum.abs() > SCORE_LIMIT { 0.0 } else { sum }) + self.score(id)
+    }
+
+    /// The id of a character by itself.
+    fn char_id(&self, char: &[u8]) -> PieceId {
+        let found = self.pieces.prefixes(char).find(|found| found.length == char.len());
+        found.map_or(self.unknown, |found| self.pieces.id(found.cell))
+    }
+
+    /// Appends the ids of the chunk that is the first `length` bytes of `rest`, before which the scores add up
+    /// to `sum`; gives their sum behind it.
+    #[inline]
+    fn segment_chunk(
+        &self,
+        rest: &[u8],
+        length: usize,
+        sum: f32,
+        scratch: &mut UnigramScratch,
+        out: &mut Vec<PieceId>,
+    ) -> f32 {
+        let start = out.len();
+        if let Some(key) = CacheKey::of_start(rest, length) {
+            let limit = scratch.chunks.get_with_note(&key, out);
+            let limit = limit.unwrap_or_else(|| self.find_chunk(&rest[..length], &key, scratch, out));
+            if sum.abs() <= f32::from_bits(limit) {
+                return out[start..].iter().fold(sum, |sum, id| sum + self.score(*id));
+            }
+            out.truncate(start);
+        }
+        self.search(&rest[..length], sum, &mut scratch.best, out)
+    }
+
+    /// Appends the ids of a chunk that is not known and remembers them; gives the bits of the limit.
+    #[cold]
+    fn find_chunk(&self, chunk: &[u8], key: &CacheKey, scratch: &mut UnigramScratch, out: &mut Vec<PieceId>) -> u32 {
+        let start = out.len();
+        // Without its last bits a limit is lower, or still below 0.
+        let limit = self.search_with_rivals(chunk, out).to_bits() & NOTE_BITS;
+        scratch.chunks.insert_with_note(key, &out[start..], limit);
+        limit
     }
 
     /// The `size` best segmentations of `text` and their scores, best first.
@@ -163,36 +222,4 @@ impl Unigram {
 #[allow(clippy::cast_possible_truncation)] // The reference narrows a double here.
 fn symbol_score(length: usize) -> f32 {
     (0.1 * (length as f64 - 1.0)) as f32
-}
-
-/// The sum of scores up to `start`; brings it and all sums beyond back if it has grown too large.
-fn score_from(best: &mut [Best], start: usize, frontier: usize) -> f32 {
-    let score = best[start].score;
-    if score.abs() <= SCORE_LIMIT || score.is_nan() {
-        return score;
-    }
-    best[start].score -= score;
-    for place in best[start + 1..=frontier.max(start)].iter_mut().filter(|place| place.length > 0) {
-        place.score -= score;
-    }
-    0.0
-}
-
-/// Takes a piece as the last one on the way to its end, if that is better than what is there.
-fn offer(best: &mut [Best], start: usize, length: usize, id: PieceId, score: f32) {
-    let place = &mut best[start + length];
-    if place.length == 0 || score > place.score {
-        *place = Best { score, id, length: u32::try_from(length).unwrap_or(u32::MAX) };
-    }
-}
-
-/// Appends the pieces on the best way to `end`.
-fn trace(best: &[Best], end: usize, out: &mut Vec<PieceId>) {
-    let (first, mut at) = (out.len(), end);
-    while at > 0 {
-        out.push(best[at].id);
-        // Every place on the way was reached, so no step is 0 long.
-        at = at.saturating_sub((best[at].length as usize).max(1));
-    }
-    out[first..].reverse();
 }

@@ -36,8 +36,8 @@ const FAR_FLAG: u32 = 1 << 9;
 const LABEL_MASK: u32 = 0xFF;
 
 /// One cell, read.
-#[derive(Clone, Copy)]
-struct Unit(u32);
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unit(u32);
 
 impl Unit {
     fn is_value(self) -> bool {
@@ -53,12 +53,14 @@ impl Unit {
     }
 
     /// Whether the cell is the child by `label`.
-    fn is_reached_by(self, label: u8) -> bool {
+    #[inline]
+    pub(crate) fn is_reached_by(self, label: u8) -> bool {
         self.0 & (VALUE_FLAG | LABEL_MASK) == u32::from(label)
     }
 
     /// Distance from the cell to its base.
-    fn offset(self) -> usize {
+    #[inline]
+    pub(crate) fn offset(self) -> usize {
         ((self.0 >> 10) << ((self.0 & FAR_FLAG) >> 6)) as usize
     }
 }
@@ -100,7 +102,6 @@ impl DoubleArray {
     }
 
     /// Number of units.
-    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.units.len()
     }
@@ -154,6 +155,14 @@ impl DoubleArray {
         let next = cell ^ unit.offset();
         let value = if unit.has_leaf() { self.unit(next).map(Unit::value) } else { None };
         Some((next, value))
+    }
+
+    /// All cells, each with the value of the key that ends there.
+    pub(crate) fn units(&self) -> impl Iterator<Item = (Unit, Option<usize>)> + '_ {
+        self.units.iter().map(|unit| Unit(*unit)).enumerate().map(|(cell, unit)| {
+            let is_end = !unit.is_value() && unit.has_leaf();
+            (unit, if is_end { self.unit(cell ^ unit.offset()).map(Unit::value) } else { None })
+        })
     }
 
     /// The keys that `text` begins with, shortest first: (length, value).

@@ -78,13 +78,13 @@ impl Lattice {
     /// Adds the nodes that begin at character `begin`.
     fn add_nodes(&mut self, unigram: &Unigram, text: &[u8], places: &[usize], begin: usize) {
         let mut has_char = false;
-        let found = unigram.pieces.as_ref().map(|pieces| pieces.common_prefixes(&text[places[begin]..]));
-        for (length, id) in found.into_iter().flatten() {
+        for found in unigram.pieces.prefixes(&text[places[begin]..]) {
             // A piece that ends inside of a character, in a strange model, takes all of it.
-            let end = begin + places[begin..].partition_point(|place| *place < places[begin] + length);
-            let is_symbol = unigram.is_symbol.get(id).copied().unwrap_or(false);
-            let score = if is_symbol { symbol_score(end - begin) } else { unigram.scores[id] };
-            self.nodes.push(Node { id: PieceId::from_index(id), score, begin, end });
+            let end = begin + places[begin..].partition_point(|place| *place < places[begin] + found.length);
+            let id = unigram.pieces.id(found.cell);
+            let is_symbol = unigram.is_symbol.get(id.index()).copied().unwrap_or(false);
+            let score = if is_symbol { symbol_score(end - begin) } else { found.score };
+            self.nodes.push(Node { id, score, begin, end });
             has_char |= end == begin + 1;
         }
         if !has_char {

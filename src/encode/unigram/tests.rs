@@ -5,6 +5,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
+use super::cuts::Chunk;
 use super::lattice::{Lattice, MOST_NODES};
 use super::{Unigram, UnigramScratch, sample};
 use crate::encode::vocabulary::Vocabulary;
@@ -51,7 +52,7 @@ fn score_of(vocabulary: &Vocabulary<'_>, unigram: &Unigram, ids: &[PieceId]) -> 
         if *id == vocabulary.unknown() {
             return f64::from(unigram.unknown_score);
         }
-        f64::from(unigram.score(id.index(), vocabulary.text(id.index()).len()))
+        f64::from(unigram.score(*id))
     };
     ids.iter().map(score).sum()
 }
@@ -162,4 +163,127 @@ fn texts_that_are_too_long_are_refused() {
     let drawn = unigram.sample(text.as_bytes(), 0.1, &mut SplitMix64::new(1), &mut Vec::new());
     assert_eq!(drawn.map(|()| Vec::new()), too_long);
     assert!(unigram.best(text.as_bytes(), 1).is_ok(), "the one best needs no lattice");
+}
+
+/// Scores in steps of a tenth, of which many sums are equal but for roundings, and more extreme ones.
+fn coarse_score() -> impl Strategy<Value = f32> {
+    let tenths = || (-40i16..3).prop_map(|tenths| f32::from(tenths) / 10.0);
+    let scaled = (tenths(), prop_oneof![Just(0.01f32), Just(100.0), Just(9000.0), Just(1e30)]);
+    prop_oneof![8 => tenths(), 1 => scaled.prop_map(|(score, scale)| score * scale)]
+}
+
+/// A model with pieces from few characters, so that a text has many segmentations.
+fn small_model() -> impl Strategy<Value = Model> {
+    let kind = prop_oneof![8 => Just(PieceKind::Normal), 1 => Just(PieceKind::UserDefined)];
+    let piece = ("[\u{2581}ab\u{e9}]?[abc\u{e9}\u{4e00}]{0,3}[ab\u{2581}]?", coarse_score(), kind);
+    proptest::collection::vec(piece, 0..25).prop_map(|list| {
+        let mut pieces = PieceTable::default();
+        pieces.push(b"<unk>", 0.0, PieceKind::Unknown);
+        let mut seen = std::collections::HashSet::new();
+        for (text, score, kind) in list {
+            if !text.is_empty() && seen.insert(text.clone()) {
+                pieces.push(text.as_bytes(), score, kind);
+            }
+        }
+        Model::from_parts(pieces, proto::ModelProto::default())
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// The second and third time chunks are remembered, at other sums.
+    #[test]
+    fn chunks_make_no_difference(
+        model in small_model(),
+        texts in proptest::collection::vec(("[\u{2581}abcd\u{e9}\u{4e00}\u{4e01}]{0,30}", 1usize..400), 1..6),
+    ) {
+        let unigram = Unigram::new(&Vocabulary::new(&model, true));
+        let mut scratch = UnigramScratch::default();
+        for (text, count) in texts {
+            let line = text.repeat(count);
+            let (mut found, mut expected) = (Vec::new(), Vec::new());
+            unigram.segment(line.as_bytes(), &mut scratch, &mut found);
+            unigram.search(line.as_bytes(), 0.0, &mut Vec::new(), &mut expected);
+            prop_assert!(found == expected, "{count} times {text}");
+        }
+    }
+
+    #[test]
+    fn up_to_the_limit_no_sum_matters(
+        model in small_model(),
+        chunk in "[\u{2581}abc\u{e9}\u{4e00}]{1,5}",
+        parts in proptest::collection::vec(-1.0f32..1.0, 20),
+    ) {
+        let unigram = Unigram::new(&Vocabulary::new(&model, true));
+        let mut ids = Vec::new();
+        let limit = unigram.search_with_rivals(chunk.as_bytes(), &mut ids);
+        for part in parts.into_iter().chain([-1.0, 1.0]).filter(|_| limit >= 0.0) {
+            let (mut expected, sum) = (Vec::new(), part * limit);
+            let behind = unigram.search(chunk.as_bytes(), sum, &mut Vec::new(), &mut expected);
+            prop_assert_eq!(&ids, &expected);
+            prop_assert_eq!(ids.iter().fold(sum, |sum, id| sum + unigram.score(*id)), behind);
+        }
+    }
+
+    #[test]
+    fn no_piece_reaches_across_a_cut(model in small_model(), text in "[\u{2581}abc\u{e9}\u{4e00}\u{4e01}]{0,30}") {
+        let vocabulary = Vocabulary::new(&model, true);
+        let unigram = Unigram::new(&vocabulary);
+        let (mut at, text) = (0, text.as_bytes());
+        while at < text.len() {
+            at += match unigram.cuts.first(&text[at..]) {
+                Chunk::Char(length) | Chunk::Long(length) => length,
+            };
+            for begin in 0..at {
+                let mut pieces = (1..vocabulary.len()).map(|id| vocabulary.text(id));
+                prop_assert!(!pieces.any(|piece| text[begin..].starts_with(piece) && begin + piece.len() > at));
+            }
+        }
+    }
+}
+
+/// Chunks by their lengths.
+fn chunks(unigram: &Unigram, text: &str) -> Vec<String> {
+    let (mut chunks, mut rest) = (Vec::new(), text);
+    while !rest.is_empty() {
+        let (Chunk::Char(length) | Chunk::Long(length)) = unigram.cuts.first(rest.as_bytes());
+        chunks.push(rest[..length].to_owned());
+        rest = &rest[length..];
+    }
+    chunks
+}
+
+#[test]
+fn words_are_chunks_and_are_remembered() {
+    let model = model("unigram.model");
+    let unigram = Unigram::new(&Vocabulary::new(&model, true));
+    let words = ["\u{2581}les", "\u{2581}droits", "\u{2581}de"];
+    for (chunk, word) in chunks(&unigram, &words.concat()).iter().zip(words) {
+        assert!(word.starts_with(chunk.as_str()) && chunk.len() > 3, "{chunk}");
+        let limit = unigram.search_with_rivals(chunk.as_bytes(), &mut Vec::new());
+        assert!(limit > 1000.0, "{chunk}: {limit}");
+    }
+    assert_eq!(chunks(&unigram, "\u{4e00}\u{4e01}"), ["\u{4e00}", "\u{4e01}"], "unknown characters touch nothing");
+}
+
+#[test]
+fn ways_that_are_equal_have_no_limit() {
+    let limit = |scores: [f32; 4]| {
+        let mut pieces = PieceTable::default();
+        pieces.push(b"<unk>", 0.0, PieceKind::Unknown);
+        for (text, score) in ["a", "b", "ab", "ba"].into_iter().zip(scores) {
+            pieces.push(text.as_bytes(), score, PieceKind::Normal);
+        }
+        let model = Model::from_parts(pieces, proto::ModelProto::default());
+        Unigram::new(&Vocabulary::new(&model, true)).search_with_rivals(b"aba", &mut Vec::new())
+    };
+    assert!(limit([-1.0, -2.0, -1.5, -1.5]) < 0.0);
+    assert!(limit([0.0; 4]) < 0.0);
+    assert!(limit([-1.0, -2.0, -1.5, -1.6]) > 0.0);
+    // A tenth is 0.1 / 2^-24 half places of 1, to be shared by six additions.
+    let found = limit([-1.0, -2.0, -1.5, -1.501]);
+    assert!((2000.0..3500.0).contains(&found), "{found}");
+    assert!(limit([-1e30, -2e30, -1.5e30, -1.6e30]) < 0.0, "sums would be brought back");
+    assert!((99_000.0..100_000.0).contains(&limit([-10.0, -20.0, -1.0, -9.0])));
 }
