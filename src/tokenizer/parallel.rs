@@ -3,8 +3,8 @@
 //! In: texts. Out: what one thread makes of them, whatever the number of threads; the threads are rayon's
 //! current pool. A batch is divided among them. A single long text is normalized by one of them, if it must be, then cut
 //! where no piece reaches across (see [`Bpe::cuts`](crate::encode::bpe::Bpe::cuts)) and its parts are
-//! segmented at the same time. Only BPE text has such places: the sums of a unigram model depend, in their
-//! last bits, on all text before, so one thread does it all.
+//! segmented at the same time. Only BPE models allow that: in a unigram model each part depends, in the last bits
+//! of its sums, on the sum of all that is before it, so one thread does it all.
 
 use rayon::prelude::*;
 
