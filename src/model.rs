@@ -3,6 +3,7 @@
 //! A [`Model`] comes from a [`Trainer`](crate::Trainer) or a file and does not change. A file is checked
 //! once, when it is read (see `model/validate.rs`); what passed cannot fail later.
 
+pub(crate) mod draft;
 mod model_type;
 pub(crate) mod proto;
 mod text_index;
@@ -14,15 +15,15 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-pub use model_type::ModelType;
-use prost::Message;
-
+use self::draft::Draft;
+pub use self::model_type::ModelType;
 use self::text_index::TextIndex;
 use crate::error::{ModelError, WriteError};
 use crate::normalize::charsmap::Charsmap;
 use crate::output::write_files;
 use crate::piece::{PieceId, PieceKind, PieceTable};
 use crate::text::lossy_string;
+use prost::Message;
 
 /// Pieces, scores and everything else that a `.model` file holds.
 #[derive(Debug, Clone)]
@@ -64,9 +65,7 @@ impl Model {
     /// # Errors
     /// The file cannot be read, is no model, or breaks a rule; see [`Model::from_bytes`].
     pub fn open(path: impl AsRef<Path>) -> Result<Model, ModelError> {
-        let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|source| ModelError::Read { path: path.to_owned(), source })?;
-        Model::from_file(bytes)
+        Draft::open(path.as_ref())?.into_model()
     }
 
     /// Reads the bytes of a `.model` file and checks them. Cost: linear.
@@ -74,24 +73,7 @@ impl Model {
     /// # Errors
     /// What the reference refuses to load is refused, with the piece and the rule that it breaks.
     pub fn from_bytes(bytes: &[u8]) -> Result<Model, ModelError> {
-        Model::from_file(bytes.to_vec())
-    }
-
-    fn from_file(file: Vec<u8>) -> Result<Model, ModelError> {
-        let wire::Parts { mut pieces, trainer_spec, normalizer_spec, denormalizer_spec } = wire::read(&file)?;
-        let specs = proto::ModelProto {
-            trainer_spec: proto::decode_spec(trainer_spec)?,
-            normalizer_spec: proto::decode_spec(normalizer_spec)?,
-            denormalizer_spec: proto::decode_spec(denormalizer_spec)?,
-            ..proto::ModelProto::default()
-        };
-        if specs.trainer_spec.as_ref().is_some_and(|spec| spec.byte_fallback()) {
-            pieces.retire_text(b"\0");
-        }
-        let index = TextIndex::new(false, 0);
-        let mut model = Model { pieces, specs, file: Some(Arc::new(file)), index };
-        model.index = validate::validate(&model)?;
-        Ok(model)
+        Draft::read(bytes.to_vec())?.into_model()
     }
 
     /// Reads a model from whatever can be read, to its end; see [`Model::from_bytes`].
@@ -101,7 +83,7 @@ impl Model {
     pub fn from_reader(mut reader: impl Read) -> Result<Model, ModelError> {
         let mut bytes = Vec::new();
         reader.read_to_end(&mut bytes).map_err(|source| ModelError::Stream { source })?;
-        Model::from_file(bytes)
+        Draft::read(bytes)?.into_model()
     }
 
     /// The bytes of the model's file. For a model that was read these are the bytes that were read.

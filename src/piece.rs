@@ -78,6 +78,16 @@ pub(crate) struct PieceTable {
 }
 
 impl PieceTable {
+    /// An empty table with room for so many pieces, and so many bytes of text.
+    pub(crate) fn with_capacity(pieces: usize, bytes: usize) -> PieceTable {
+        PieceTable {
+            texts: Vec::with_capacity(bytes),
+            ends: Vec::with_capacity(pieces),
+            scores: Vec::with_capacity(pieces),
+            kinds: Vec::with_capacity(pieces),
+        }
+    }
+
     pub(crate) fn push(&mut self, text: &[u8], score: f32, kind: PieceKind) {
         self.texts.extend_from_slice(text);
         self.ends.push(self.texts.len());
@@ -102,6 +112,11 @@ impl PieceTable {
     pub(crate) fn text(&self, index: usize) -> &[u8] {
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
         &self.texts[start..self.ends[index]]
+    }
+
+    /// The texts of all pieces, one behind the other.
+    pub(crate) fn all_texts(&self) -> &[u8] {
+        &self.texts
     }
 
     pub(crate) fn score(&self, index: usize) -> f32 {

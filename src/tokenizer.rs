@@ -23,6 +23,8 @@ use crate::encode::Segmenter;
 use crate::encode::vocabulary::{NO_UNKNOWN, Vocabulary};
 use crate::error::{DecodeError, EncodeError, ModelError};
 use crate::model::Model;
+use crate::model::draft::Draft;
+use crate::model::validate::byte_of_piece;
 use crate::normalize::standalone::Normalized;
 use crate::normalize::{Normalizer, normalizer_of};
 use crate::piece::{PieceId, PieceKind};
@@ -76,29 +78,31 @@ impl Tokenizer {
     /// # Errors
     /// None for a model that was loaded or trained; the normalization tables are read again.
     pub fn new(model: Model) -> Result<Tokenizer, ModelError> {
-        let trainer_spec = model.trainer_spec();
-        let normalizer =
-            normalizer_of(model.normalizer_spec(), trainer_spec.treat_whitespace_as_suffix(), "normalizer_spec")?;
-        let bytes = trainer_spec.byte_fallback().then(|| byte_ids(&model));
-        let (pipeline, decoder) =
-            rayon::join(|| Pipeline::new(&model, &normalizer, bytes.as_deref(), true), || Decoder::new(&model));
-        Ok(Tokenizer {
+        let tables = Tables::new(&model)?;
+        Ok(Tokenizer::with_tables(model, tables))
+    }
+
+    fn with_tables(model: Model, Tables { pipeline, decoder, bytes }: Tables) -> Tokenizer {
+        Tokenizer {
             pipeline,
             without_symbols: OnceLock::new(),
-            decoder: decoder?,
+            decoder,
             bytes,
             unknown: Vocabulary::new(&model, true).unknown(),
             special: SpecialIds::new(&model),
             model,
-        })
+        }
     }
 
-    /// Reads a `.model` file and makes its tables.
+    /// Reads a `.model` file, checks it and makes its tables, with two threads of rayon's current pool.
     ///
     /// # Errors
     /// The file cannot be read, is no model, or is one that the reference refuses.
     pub fn open(path: impl AsRef<Path>) -> Result<Tokenizer, ModelError> {
-        Tokenizer::new(Model::open(path)?)
+        let draft = Draft::open(path.as_ref())?;
+        let (checked, tables) = rayon::join(|| draft.check(), || Tables::new(draft.unchecked()));
+        let model = draft.checked(checked?);
+        Ok(Tokenizer::with_tables(model, tables?))
     }
 
     /// The model.
@@ -294,6 +298,25 @@ impl Tokenizer {
     }
 }
 
+/// What is made from a model, which need not have been checked.
+struct Tables {
+    pipeline: Pipeline,
+    decoder: Decoder,
+    bytes: Option<Box<[PieceId; 256]>>,
+}
+
+impl Tables {
+    fn new(model: &Model) -> Result<Tables, ModelError> {
+        let trainer_spec = model.trainer_spec();
+        let normalizer =
+            normalizer_of(model.normalizer_spec(), trainer_spec.treat_whitespace_as_suffix(), "normalizer_spec")?;
+        let bytes = trainer_spec.byte_fallback().then(|| byte_ids(model));
+        let (pipeline, decoder) =
+            rayon::join(|| Pipeline::new(model, &normalizer, bytes.as_deref(), true), || Decoder::new(model));
+        Ok(Tables { pipeline, decoder: decoder?, bytes })
+    }
+}
+
 impl Pipeline {
     fn new<M: Clone>(
         model: &Model,
@@ -346,5 +369,11 @@ impl SpecialIds {
 
 /// The piece of each byte.
 fn byte_ids(model: &Model) -> Box<[PieceId; 256]> {
-    Box::new(std::array::from_fn(|byte| model.find(format!("<0x{byte:02X}>").as_bytes()).unwrap_or(NO_UNKNOWN)))
+    let mut ids = Box::new([NO_UNKNOWN; 256]);
+    for piece in model.pieces().filter(|piece| piece.kind == PieceKind::Byte) {
+        if let Some(byte) = byte_of_piece(piece.text) {
+            ids[usize::from(byte)] = piece.id;
+        }
+    }
+    ids
 }

@@ -52,9 +52,15 @@ pub(super) struct Parts {
 /// many times as large as the file, so they are not even read.
 pub(super) fn read(bytes: &[u8]) -> Result<Parts, ModelError> {
     let format = |problem: &str| ModelError::Format { problem: problem.to_owned() };
-    let mut parts = Parts::default();
+    // A piece of a trained model takes some 15 bytes, 9 of which are no text. What is not used is not touched.
+    let pieces = PieceTable::with_capacity(bytes.len() / 12, bytes.len() / 2);
+    let mut parts = Parts { pieces, ..Parts::default() };
     let mut reader = Reader { rest: bytes };
-    while let Some((number, value, _)) = reader.field(0).map_err(format)? {
+    loop {
+        while let Some((text, score)) = reader.usual_piece() {
+            parts.pieces.push(text, score, PieceKind::Normal);
+        }
+        let Some((number, value, _)) = reader.field(0).map_err(format)? else { break };
         let Value::Bytes(message) = value else { continue };
         let (spec, known): (_, fn(u32) -> Option<FieldType>) = match number {
             1 => {
@@ -78,13 +84,6 @@ pub(super) fn read(bytes: &[u8]) -> Result<Parts, ModelError> {
 
 /// Text, score and kind of a piece.
 fn read_piece(message: &[u8]) -> Result<(&[u8], f32, PieceKind), &'static str> {
-    // Most pieces are a short text and a score, in this order.
-    if let [0x0A, length @ ..0x80, rest @ ..] = message
-        && let Some((text, [0x15, score @ ..])) = rest.split_at_checked(usize::from(*length))
-        && let Ok(score) = <[u8; 4]>::try_from(score)
-    {
-        return Ok((text, f32::from_le_bytes(score), PieceKind::Normal));
-    }
     let (mut text, mut score, mut kind) = (&[][..], 0.0, PieceKind::Normal);
     let mut reader = Reader { rest: message };
     while let Some((number, value, _)) = reader.field(0)? {
@@ -147,6 +146,22 @@ struct Reader<'b> {
 }
 
 impl<'b> Reader<'b> {
+    /// The text and the score of a piece, if the next field is one as most are: a short text and a score, in
+    /// this order, and nothing else. Nothing is read otherwise.
+    #[inline]
+    fn usual_piece(&mut self) -> Option<(&'b [u8], f32)> {
+        let [0x0A, length @ ..0x80, 0x0A, text_length @ 1..=0x78, rest @ ..] = self.rest else { return None };
+        // What is no text: its tag and length, and five bytes of score.
+        if usize::from(*length) != usize::from(*text_length) + 7 {
+            return None;
+        }
+        let (text, [0x15, a, b, c, d, rest @ ..]) = rest.split_at_checked(usize::from(*text_length))? else {
+            return None;
+        };
+        self.rest = rest;
+        Some((text, f32::from_le_bytes([*a, *b, *c, *d])))
+    }
+
     /// The next field; `None` at the end.
     fn field(&mut self, depth: u32) -> Result<Option<Field<'b>>, &'static str> {
         let start = self.rest;
