@@ -17,7 +17,7 @@ use crate::error::ModelError;
 use crate::model::Model;
 use crate::model::validate::byte_of_piece;
 use crate::normalize::{Normalizer, normalizer_of};
-use crate::piece::PieceKind;
+use crate::piece::{PieceKind, PieceTable};
 use crate::text::{WHITESPACE_MARK_STR, decode_char};
 
 /// What text unknown pieces become, unless the model says otherwise.
@@ -77,21 +77,16 @@ impl Decoder {
             }
             _ => None,
         };
-        let mut decoder = Decoder {
-            roles: Vec::with_capacity(model.len()),
-            texts: Vec::new(),
-            starts: vec![0],
+        let (texts, starts) = surfaces(model.table());
+        Ok(Decoder {
+            roles: model.pieces().map(|piece| role(piece.kind, piece.text)).collect(),
+            texts,
+            starts,
             unknown_surface: trainer_spec.unk_surface.clone().unwrap_or_else(|| UNKNOWN_SURFACE.to_vec()),
             strips_mark: normalizer_spec.add_dummy_prefix() || normalizer_spec.remove_extra_whitespaces(),
             strips_all: normalizer_spec.remove_extra_whitespaces(),
             denormalizer,
-        };
-        for piece in model.pieces() {
-            decoder.roles.push(role(piece.kind, piece.text));
-            push_surface(piece.text, &mut decoder.texts);
-            decoder.starts.push(decoder.texts.len());
-        }
-        Ok(decoder)
+        })
     }
 
     /// Number of pieces.
@@ -203,21 +198,25 @@ fn role(kind: PieceKind, text: &[u8]) -> Role {
     }
 }
 
-/// Appends a piece's text with spaces for marks.
-fn push_surface(text: &[u8], out: &mut Vec<u8>) {
-    let mark = WHITESPACE_MARK_STR.as_bytes();
-    let mut rest = text;
-    while let Some(after) = rest.strip_prefix(mark) {
-        out.push(b' ');
-        rest = after;
+/// The texts of all pieces with spaces for marks, and where each begins; one more for the end. What stands between
+/// two marks is copied at once, however many pieces it is.
+fn surfaces(pieces: &PieceTable) -> (Vec<u8>, Vec<usize>) {
+    let (texts, mark) = (pieces.all_texts(), WHITESPACE_MARK_STR.as_bytes());
+    let (mut surfaces, mut starts) = (Vec::with_capacity(texts.len()), Vec::with_capacity(pieces.len() + 1));
+    let mut maybe_marks = memchr::memchr_iter(mark[0], texts).peekable();
+    let (mut copied, mut end) = (0, 0);
+    starts.push(0);
+    for index in 0..pieces.len() {
+        end += pieces.text(index).len();
+        while let Some(at) = maybe_marks.next_if(|at| *at < end) {
+            if texts[at..end].starts_with(mark) {
+                surfaces.extend_from_slice(&texts[copied..at]);
+                surfaces.push(b' ');
+                copied = at + mark.len();
+            }
+        }
+        starts.push(surfaces.len() + (end - copied));
     }
-    // Few pieces have marks elsewhere, and looking for a text is slow to begin with.
-    while let Some(at) = memchr::memchr(mark[0], rest) {
-        let (before, from) = rest.split_at(at);
-        out.extend_from_slice(before);
-        let (byte, after) = from.strip_prefix(mark).map_or((from[0], &from[1..]), |after| (b' ', after));
-        out.push(byte);
-        rest = after;
-    }
-    out.extend_from_slice(rest);
+    surfaces.extend_from_slice(&texts[copied..]);
+    (surfaces, starts)
 }

@@ -99,7 +99,7 @@ pub(crate) struct BpeScratch {
 
 impl Bpe {
     pub(crate) fn new(vocabulary: &Vocabulary<'_>, user_defined: Arc<PrefixSet>) -> Bpe {
-        let is_unused = |id: usize| vocabulary.is_from_text(id) && vocabulary.kind(id) == PieceKind::Unused;
+        let is_unused = |id: usize| vocabulary.kind(id) == PieceKind::Unused && vocabulary.is_from_text(id);
         let any_unused = (0..vocabulary.len()).any(is_unused);
         let mergeable: Vec<u32> = (0..vocabulary.len())
             .filter(|id| vocabulary.is_from_text(*id))
@@ -107,8 +107,7 @@ impl Bpe {
             .collect();
         let read_chars = || {
             let mut neighbours = neighbours::Draft::new();
-            let visit = |before, class, char: &[u8]| neighbours.add(before, class, char);
-            let (chars, texts) = CharTable::new(vocabulary, &mergeable, visit);
+            let (chars, texts) = CharTable::new(vocabulary, &mergeable, &mut neighbours);
             (neighbours.finish(chars.classes()), chars, texts)
         };
         let (mut symbols, (neighbours, mut chars, texts)) =

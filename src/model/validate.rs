@@ -6,8 +6,6 @@
 //! fallback in its stead; byte pieces are there if and only if the options say so, all 256 of them. The
 //! scores of a unigram model are finite, and it has a piece that text yields.
 
-use std::collections::HashSet;
-
 use crate::error::ModelError;
 use crate::model::text_index::TextIndex;
 use crate::model::{Model, ModelType};
@@ -86,17 +84,15 @@ fn validate_pieces(model: &Model) -> Result<TextIndex, ModelError> {
 fn validate_kinds(model: &Model) -> Result<(), ModelError> {
     let byte_fallback = model.trainer_spec().byte_fallback();
     let mut has_unknown = false;
-    let mut bytes = HashSet::new();
-    for (id, piece) in model.pieces().enumerate() {
+    let mut bytes = [false; 256];
+    for id in 0..model.len() {
         let refuse = |problem| Err(ModelError::Piece { id, problem });
-        match piece.kind {
+        match model.table().kind(id) {
             PieceKind::Unknown if has_unknown => return refuse("there is an unknown piece already"),
             PieceKind::Unknown => has_unknown = true,
             PieceKind::Byte if !byte_fallback => return refuse("it is a byte piece, but byte_fallback is off"),
-            PieceKind::Byte => match byte_of_piece(piece.text) {
-                Some(byte) => {
-                    bytes.insert(byte);
-                }
+            PieceKind::Byte => match byte_of_piece(model.table().text(id)) {
+                Some(byte) => bytes[usize::from(byte)] = true,
                 None => return refuse("it is a byte piece, but its text is not <0x00> to <0xFF>"),
             },
             _ => {}
@@ -106,7 +102,7 @@ fn validate_kinds(model: &Model) -> Result<(), ModelError> {
     if !has_unknown && !byte_fallback {
         return refuse("it has no unknown piece");
     }
-    if byte_fallback && bytes.len() < 256 {
+    if byte_fallback && bytes.contains(&false) {
         return refuse("byte_fallback is on, but some of the 256 byte pieces are missing");
     }
     Ok(())

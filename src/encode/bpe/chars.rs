@@ -7,20 +7,11 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
+use super::neighbours;
 use super::symbols::{NO_SYMBOL, Symbols};
 use crate::encode::vocabulary::Vocabulary;
 use crate::piece::PieceTable;
 use crate::text::{WHITESPACE_MARK_STR, char_length, char_width};
-
-/// The characters of a text, from left to right, by their first bytes alone; the last may be cut short.
-fn raw_chars(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let (char, after) = rest.split_at_checked(char_length(rest))?;
-        rest = after;
-        (!char.is_empty()).then_some(char)
-    })
-}
 
 /// The code point of a well-formed character, given its bytes.
 fn code_point(char: &[u8]) -> Option<u32> {
@@ -62,13 +53,12 @@ pub(super) struct CharTable {
 }
 
 impl CharTable {
-    /// Gives each character of the pieces a class. `visit` gets each two neighbours: the class of the first, and
-    /// the class and the bytes of the second. Besides the table it gives the characters, by class from 1;
-    /// their symbols are to be found by [`Self::find_symbols`].
+    /// Gives each character of the pieces a class, and gathers which are neighbours. Besides the table it gives
+    /// the characters, by class from 1; their symbols are to be found by [`Self::find_symbols`].
     pub(super) fn new<'v>(
         vocabulary: &'v Vocabulary<'_>,
         mergeable: &[u32],
-        mut visit: impl FnMut(u32, u32, &[u8]),
+        neighbours: &mut neighbours::Draft,
     ) -> (CharTable, Vec<&'v [u8]>) {
         let mut chars = Vec::new();
         let mut table = CharTable {
@@ -82,19 +72,25 @@ impl CharTable {
             reach: vec![1],
         };
         for id in mergeable {
+            let mut rest = vocabulary.text(*id as usize);
             let (mut first, mut before, mut length) = (0, 0, 0u8);
-            for char in raw_chars(vocabulary.text(*id as usize)) {
-                let class = match table.class_at(char) {
-                    (0, _) => {
-                        chars.push(char);
-                        table.add(char)
-                    }
-                    (class, _) => class,
-                };
+            while let Some(byte) = rest.first() {
+                let (mut class, width) = table.class_at(rest);
+                if class == 0 {
+                    chars.push(&rest[..width]);
+                    class = table.add(&rest[..width]);
+                }
+                rest = &rest[width..];
                 if length == 0 {
                     first = class;
+                } else if *byte < 0x80 {
+                    neighbours.add_ascii(before, *byte);
                 } else {
-                    visit(before, class, char);
+                    neighbours.add(before, class);
+                    if class == table.whitespace_mark {
+                        // In raw text a space is what a mark is in normalized text.
+                        neighbours.add_ascii(before, b' ');
+                    }
                 }
                 before = class;
                 length = length.saturating_add(1);

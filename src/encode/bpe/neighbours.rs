@@ -1,7 +1,6 @@
 //! Which characters stand next to each other in some piece.
 
 use crate::packed::spread;
-use crate::text::WHITESPACE_MARK_STR;
 
 /// Classes below this number have their neighbours in a plain square of bits.
 const SQUARE: u32 = 256;
@@ -31,20 +30,18 @@ impl Draft {
         Draft { square: Box::new([0; (SQUARE * SQUARE / 64) as usize]), ascii_after: Vec::new(), far: Vec::new() }
     }
 
-    /// Adds a character of class `class` that stands behind one of class `before`; neither is 0.
+    /// Adds an ASCII character that stands behind one of class `before`, which is not 0.
     #[inline]
-    pub(super) fn add(&mut self, before: u32, class: u32, char: &[u8]) {
-        // In raw text a space is what a mark is in normalized text.
-        let byte = if char == WHITESPACE_MARK_STR.as_bytes() { b' ' } else { char[0] };
-        if byte < 0x80 {
-            if self.ascii_after.len() <= before as usize {
-                self.ascii_after.resize(before as usize + 1, [0; 2]);
-            }
-            self.ascii_after[before as usize][usize::from(byte) / 64] |= 1 << (byte % 64);
+    pub(super) fn add_ascii(&mut self, before: u32, byte: u8) {
+        if self.ascii_after.len() <= before as usize {
+            self.ascii_after.resize(before as usize + 1, [0; 2]);
         }
-        if char[0] < 0x80 {
-            return;
-        }
+        self.ascii_after[before as usize][usize::from(byte / 64 % 2)] |= 1 << (byte % 64);
+    }
+
+    /// Adds another character, of class `class`, that stands behind one of class `before`; neither is 0.
+    #[inline]
+    pub(super) fn add(&mut self, before: u32, class: u32) {
         if (before | class) < SQUARE {
             let bit = before * SQUARE + class;
             self.square[bit as usize / 64] |= 1 << (bit % 64);

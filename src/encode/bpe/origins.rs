@@ -4,6 +4,7 @@
 //! characters, and remembered for all threads. A thread that does not see what another one has just
 //! remembered works out the same.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Bpe;
@@ -28,7 +29,9 @@ pub(super) enum Origin {
 /// The origins of all pieces.
 #[derive(Debug)]
 pub(super) struct Origins {
-    cells: Vec<AtomicU64>,
+    pieces: usize,
+    /// One for each piece. Only long chunks ask for them, which many texts have none of.
+    cells: OnceLock<Box<[AtomicU64]>>,
 }
 
 /// Not asked for yet. What is merged from two symbols 0 looks the same and is worked out each time.
@@ -66,7 +69,12 @@ impl Origin {
 
 impl Origins {
     pub(super) fn new(pieces: usize) -> Origins {
-        Origins { cells: (0..pieces).map(|_| AtomicU64::new(UNKNOWN)).collect() }
+        Origins { pieces, cells: OnceLock::new() }
+    }
+
+    #[inline]
+    fn cells(&self) -> &[AtomicU64] {
+        self.cells.get_or_init(|| (0..self.pieces).map(|_| AtomicU64::new(UNKNOWN)).collect())
     }
 }
 
@@ -75,7 +83,7 @@ impl Bpe {
     #[inline]
     pub(super) fn origin(&self, symbol: u32, pairs: &mut Pairs<'_>) -> Origin {
         // Symbols that are no pieces are characters.
-        let Some(cell) = self.origins.cells.get(symbol as usize) else { return Origin::Char };
+        let Some(cell) = self.origins.cells().get(symbol as usize) else { return Origin::Char };
         if let Some(origin) = Origin::unpack(cell.load(Ordering::Relaxed)) {
             return origin;
         }

@@ -32,6 +32,9 @@ impl Merge {
     pub(super) const NONE: Merge = Merge { rank: u32::MAX, symbol: NO_SYMBOL };
 }
 
+/// The base to the power of each length that a short text can have.
+type Powers = [u64; SHORT * 4 + 1];
+
 /// The hash of a text, and the base to the power of its length.
 #[derive(Debug, Clone, Copy)]
 struct TextHash {
@@ -47,6 +50,14 @@ impl TextHash {
             hash: hash.wrapping_mul(base).wrapping_add(u64::from(*byte) + 1),
             power: power.wrapping_mul(base),
         })
+    }
+
+    /// As [`Self::of`]; the powers of short texts are known, which halves the work.
+    fn with_powers(text: &[u8], powers: &Powers) -> TextHash {
+        let base = powers[1];
+        let Some(power) = powers.get(text.len()) else { return TextHash::of(text, base) };
+        let step = |hash: u64, byte: &u8| hash.wrapping_mul(base).wrapping_add(u64::from(*byte) + 1);
+        TextHash { hash: text.iter().fold(0, step), power: *power }
     }
 }
 
@@ -83,8 +94,7 @@ pub(super) struct Symbols {
     filter: Vec<u64>,
     filter_shift: u32,
     base: u64,
-    /// The base to the power of each length that a short text can have.
-    powers: [u64; SHORT * 4 + 1],
+    powers: Powers,
 }
 
 impl Symbols {
@@ -97,7 +107,7 @@ impl Symbols {
             powers[length] = base.wrapping_mul(powers[length - 1]);
         }
         let mut symbols = Symbols {
-            hashes: vec![TextHash::EMPTY; vocabulary.len()],
+            hashes: Vec::with_capacity(vocabulary.len()),
             ranks: ranks(vocabulary, mergeable),
             chars: Vec::new(),
             slots: vec![FREE; slots],
@@ -109,13 +119,16 @@ impl Symbols {
         };
         for id in mergeable {
             let text = vocabulary.text(*id as usize);
-            let hash = TextHash::of(text, base);
+            let hash = TextHash::with_powers(text, &symbols.powers);
             let (slot, tag) = symbols.slot(hash.hash, |id| vocabulary.text(id as usize) == text);
-            symbols.hashes[*id as usize] = hash;
+            // The ids ascend.
+            symbols.hashes.resize(*id as usize, TextHash::EMPTY);
+            symbols.hashes.push(hash);
             symbols.slots[slot] = Slot { tag, id: *id };
             let bit = mix(hash.hash) >> symbols.filter_shift;
             symbols.filter[to_index(bit / 64)] |= 1 << (bit % 64);
         }
+        symbols.hashes.resize(vocabulary.len(), TextHash::EMPTY);
         symbols
     }
 
@@ -220,16 +233,33 @@ impl Symbols {
 
 /// The rank of each piece; those that do not merge have none that counts.
 fn ranks(vocabulary: &Vocabulary<'_>, mergeable: &[u32]) -> Vec<u32> {
-    let score = |id: &u32| vocabulary.score(*id as usize);
-    let mut best_first = mergeable.to_vec();
-    // Trainers write them in this order.
-    if !best_first.is_sorted_by(|a, b| score(a).total_cmp(&score(b)).is_ge()) {
-        best_first.sort_by(|a, b| score(b).total_cmp(&score(a)));
-    }
+    let key = |id: &u32| u64::from(descending(vocabulary.score(*id as usize))) << 32 | u64::from(*id);
+    let mut best_first: Vec<u64> = mergeable.iter().map(key).collect();
+    // Trainers write them in this order but for a few, which this sort makes use of.
+    best_first.sort();
     let mut ranks = vec![Merge::NONE.rank; vocabulary.len()];
-    let equals = best_first.chunk_by(|a, b| score(a).to_bits() == score(b).to_bits());
+    let equals = best_first.chunk_by(|a, b| a >> 32 == b >> 32);
     for (rank, group) in (0..Merge::NONE.rank).zip(equals) {
-        group.iter().for_each(|id| ranks[*id as usize] = rank);
+        group.iter().for_each(|key| ranks[to_index(key & u64::from(u32::MAX))] = rank);
     }
     ranks
+}
+
+/// A score as a number: the better the score, in the total order of IEEE 754, the lower the number.
+fn descending(score: f32) -> u32 {
+    let bits = score.to_bits();
+    if score.is_sign_negative() { bits } else { !bits & !(1 << 31) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::descending;
+
+    #[test]
+    fn numbers_are_in_the_total_order() {
+        let scores =
+            [f32::NAN, f32::INFINITY, f32::MAX, 1.5, 1.0, f32::MIN_POSITIVE, 0.0, -0.0, -1.0, -1.5, f32::NEG_INFINITY];
+        assert!(scores.is_sorted_by(|a, b| a.total_cmp(b).is_gt() && descending(*a) < descending(*b)));
+        assert!(descending(-f32::NAN) > descending(f32::NEG_INFINITY));
+    }
 }
