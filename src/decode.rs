@@ -77,9 +77,9 @@ impl Decoder {
             }
             _ => None,
         };
-        let (texts, starts) = surfaces(model.table());
+        let (roles, texts, starts) = surfaces(model.table());
         Ok(Decoder {
-            roles: model.pieces().map(|piece| role(piece.kind, piece.text)).collect(),
+            roles,
             texts,
             starts,
             unknown_surface: trainer_spec.unk_surface.clone().unwrap_or_else(|| UNKNOWN_SURFACE.to_vec()),
@@ -198,16 +198,20 @@ fn role(kind: PieceKind, text: &[u8]) -> Role {
     }
 }
 
-/// The texts of all pieces with spaces for marks, and where each begins; one more for the end. What stands between
-/// two marks is copied at once, however many pieces it is.
-fn surfaces(pieces: &PieceTable) -> (Vec<u8>, Vec<usize>) {
+/// The roles of all pieces; their texts with spaces for marks; and where each begins, and one more for the end.
+/// What stands between two marks is copied at once, however many pieces it is.
+fn surfaces(pieces: &PieceTable) -> (Vec<Role>, Vec<u8>, Vec<usize>) {
     let (texts, mark) = (pieces.all_texts(), WHITESPACE_MARK_STR.as_bytes());
-    let (mut surfaces, mut starts) = (Vec::with_capacity(texts.len()), Vec::with_capacity(pieces.len() + 1));
+    let mut roles = Vec::with_capacity(pieces.len());
+    let mut surfaces = Vec::with_capacity(texts.len());
+    let mut starts = Vec::with_capacity(pieces.len() + 1);
     let mut maybe_marks = memchr::memchr_iter(mark[0], texts).peekable();
     let (mut copied, mut end) = (0, 0);
-    starts.push(0);
     for index in 0..pieces.len() {
-        end += pieces.text(index).len();
+        let text = pieces.text(index);
+        roles.push(role(pieces.kind(index), text));
+        starts.push(surfaces.len() + (end - copied));
+        end += text.len();
         while let Some(at) = maybe_marks.next_if(|at| *at < end) {
             if texts[at..end].starts_with(mark) {
                 surfaces.extend_from_slice(&texts[copied..at]);
@@ -215,8 +219,8 @@ fn surfaces(pieces: &PieceTable) -> (Vec<u8>, Vec<usize>) {
                 copied = at + mark.len();
             }
         }
-        starts.push(surfaces.len() + (end - copied));
     }
     surfaces.extend_from_slice(&texts[copied..]);
-    (surfaces, starts)
+    starts.push(surfaces.len());
+    (roles, surfaces, starts)
 }

@@ -101,14 +101,12 @@ impl Bpe {
     pub(crate) fn new(vocabulary: &Vocabulary<'_>, user_defined: Arc<PrefixSet>) -> Bpe {
         let is_unused = |id: usize| vocabulary.kind(id) == PieceKind::Unused && vocabulary.is_from_text(id);
         let any_unused = (0..vocabulary.len()).any(is_unused);
-        let mergeable: Vec<u32> = (0..vocabulary.len())
-            .filter(|id| vocabulary.is_from_text(*id))
-            .filter_map(|id| u32::try_from(id).ok())
-            .collect();
+        let mut mergeable = Vec::with_capacity(vocabulary.len());
+        mergeable.extend((0..vocabulary.len_u32()).filter(|id| vocabulary.is_from_text(*id as usize)));
         let read_chars = || {
             let mut neighbours = neighbours::Draft::new();
             let (chars, texts) = CharTable::new(vocabulary, &mergeable, &mut neighbours);
-            (neighbours.finish(chars.classes()), chars, texts)
+            (neighbours.finish(), chars, texts)
         };
         let (mut symbols, (neighbours, mut chars, texts)) =
             rayon::join(|| Symbols::new(vocabulary, &mergeable), read_chars);

@@ -30,6 +30,11 @@ impl<'m> Vocabulary<'m> {
         self.pieces.len()
     }
 
+    /// As [`Self::len`], of the pieces that have an id: a model's file would have to be larger than 20 GB for others.
+    pub(crate) fn len_u32(&self) -> u32 {
+        u32::try_from(self.len()).unwrap_or(u32::MAX)
+    }
+
     pub(crate) fn text(&self, id: usize) -> &'m [u8] {
         self.pieces.text(id)
     }
@@ -52,9 +57,11 @@ impl<'m> Vocabulary<'m> {
     }
 
     /// Whether segmentation looks for this piece.
+    #[inline]
     pub(crate) fn is_from_text(&self, id: usize) -> bool {
         let kind = self.kind(id);
-        is_from_text(kind) && (self.has_symbols || kind != PieceKind::UserDefined) && self.text(id) != b"\0"
+        let is_nul = || matches!(self.text(id), [0]);
+        is_from_text(kind) && (self.has_symbols || kind != PieceKind::UserDefined) && !is_nul()
     }
 
     /// Texts and ids of the user-defined pieces, if they count.

@@ -63,15 +63,16 @@ fn validate_pieces(model: &Model) -> Result<TextIndex, ModelError> {
     let mut index = TextIndex::new(model.model_type() == ModelType::Bpe, model.len());
     // Few files have a NUL at all, and one search through everything is sooner done than one in each piece.
     let any_nul = memchr::memchr(0, model.table().all_texts()).is_some();
-    for (id, piece) in model.pieces().enumerate() {
+    for id in 0..model.len() {
         let refuse = |problem| Err(ModelError::Piece { id, problem });
-        if piece.text.len() >= PIECE_LIMIT {
+        let text = model.table().text(id);
+        if text.len() >= PIECE_LIMIT {
             return refuse("it has 8000 bytes or more");
         }
-        if any_nul && piece.text == b"\0" && piece.kind == PieceKind::Unused {
+        if any_nul && text == b"\0" && model.table().kind(id) == PieceKind::Unused {
             continue;
         }
-        if any_nul && piece.text.contains(&0) {
+        if any_nul && text.contains(&0) {
             return refuse("it has a NUL in it");
         }
         if !index.insert(model.table(), id) {

@@ -73,30 +73,37 @@ impl CharTable {
         };
         for id in mergeable {
             let mut rest = vocabulary.text(*id as usize);
-            let (mut first, mut before, mut length) = (0, 0, 0u8);
+            let (mut first, mut before, mut length) = (0, 0, 0usize);
             while let Some(byte) = rest.first() {
                 let (mut class, width) = table.class_at(rest);
+                let (char, after) = rest.split_at(width);
                 if class == 0 {
-                    chars.push(&rest[..width]);
-                    class = table.add(&rest[..width]);
+                    chars.push(char);
+                    class = table.add(char);
+                    neighbours.add_class();
                 }
-                rest = &rest[width..];
-                if length == 0 {
-                    first = class;
-                } else if *byte < 0x80 {
+                match byte {
+                    _ if length == 0 => first = class,
+                    ..0x80 => neighbours.add_ascii(before, *byte),
+                    _ => neighbours.add(before, class),
+                }
+                // In raw text a space is what a mark is in normalized text.
+                if class == table.whitespace_mark && length > 0 {
+                    neighbours.add_ascii(before, b' ');
+                }
+                (before, rest) = (class, after);
+                length += 1;
+                // Most of what follows is ASCII.
+                while let [byte @ ..0x80, after @ ..] = rest
+                    && let class @ 1.. = table.ascii[usize::from(*byte)]
+                {
                     neighbours.add_ascii(before, *byte);
-                } else {
-                    neighbours.add(before, class);
-                    if class == table.whitespace_mark {
-                        // In raw text a space is what a mark is in normalized text.
-                        neighbours.add_ascii(before, b' ');
-                    }
+                    (before, rest) = (class, after);
+                    length += 1;
                 }
-                before = class;
-                length = length.saturating_add(1);
             }
             let reach = &mut table.reach[first as usize];
-            *reach = length.max(*reach);
+            *reach = u8::try_from(length).unwrap_or(u8::MAX).max(*reach);
         }
         (table.replacement, _) = table.wide_class_at("\u{FFFD}".as_bytes());
         (table, chars)
@@ -214,11 +221,6 @@ impl CharTable {
     #[inline]
     pub(super) fn reach(&self, class: u32) -> u8 {
         self.reach[class as usize]
-    }
-
-    /// The number of classes, with class 0.
-    pub(super) fn classes(&self) -> usize {
-        self.reach.len()
     }
 
     /// Whether no piece has malformed UTF-8 in it.

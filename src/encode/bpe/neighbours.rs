@@ -26,16 +26,19 @@ pub(super) struct Draft {
 }
 
 impl Draft {
+    /// No neighbours, and no class but 0.
     pub(super) fn new() -> Draft {
-        Draft { square: Box::new([0; (SQUARE * SQUARE / 64) as usize]), ascii_after: Vec::new(), far: Vec::new() }
+        Draft { square: Box::new([0; (SQUARE * SQUARE / 64) as usize]), ascii_after: vec![[0; 2]], far: Vec::new() }
+    }
+
+    /// Makes room for one more class.
+    pub(super) fn add_class(&mut self) {
+        self.ascii_after.push([0; 2]);
     }
 
     /// Adds an ASCII character that stands behind one of class `before`, which is not 0.
     #[inline]
     pub(super) fn add_ascii(&mut self, before: u32, byte: u8) {
-        if self.ascii_after.len() <= before as usize {
-            self.ascii_after.resize(before as usize + 1, [0; 2]);
-        }
         self.ascii_after[before as usize][usize::from(byte / 64 % 2)] |= 1 << (byte % 64);
     }
 
@@ -50,9 +53,8 @@ impl Draft {
         }
     }
 
-    /// The neighbours, ready to be asked; there are so many classes, with class 0.
-    pub(super) fn finish(mut self, classes: usize) -> Neighbours {
-        self.ascii_after.resize(classes, [0; 2]);
+    /// The neighbours, ready to be asked.
+    pub(super) fn finish(self) -> Neighbours {
         // Most pairs come several times; sorting them out would cost more than the room they are given.
         let bits = (self.far.len() * 8).next_power_of_two().max(64);
         let mut hashed = vec![0; bits / 64];

@@ -107,7 +107,7 @@ impl Symbols {
             powers[length] = base.wrapping_mul(powers[length - 1]);
         }
         let mut symbols = Symbols {
-            hashes: Vec::with_capacity(vocabulary.len()),
+            hashes: vec![TextHash::EMPTY; vocabulary.len()],
             ranks: ranks(vocabulary, mergeable),
             chars: Vec::new(),
             slots: vec![FREE; slots],
@@ -121,14 +121,11 @@ impl Symbols {
             let text = vocabulary.text(*id as usize);
             let hash = TextHash::with_powers(text, &symbols.powers);
             let (slot, tag) = symbols.slot(hash.hash, |id| vocabulary.text(id as usize) == text);
-            // The ids ascend.
-            symbols.hashes.resize(*id as usize, TextHash::EMPTY);
-            symbols.hashes.push(hash);
+            symbols.hashes[*id as usize] = hash;
             symbols.slots[slot] = Slot { tag, id: *id };
             let bit = mix(hash.hash) >> symbols.filter_shift;
             symbols.filter[to_index(bit / 64)] |= 1 << (bit % 64);
         }
-        symbols.hashes.resize(vocabulary.len(), TextHash::EMPTY);
         symbols
     }
 

@@ -87,8 +87,8 @@ impl Dawg {
 /// The states along the newest key, not closed yet, above the closed ones.
 struct OpenPath {
     closed: Dawg,
-    /// Closed states by their arcs.
-    known: HashTable<u32>,
+    /// Closed states by their arcs, each with the hash of them: a table that grows does not look at the arcs.
+    known: HashTable<(u32, u32)>,
     /// Another one in each run, so that no rules can be written whose states collide.
     seed: RandomState,
     /// The arcs of all open states, root first; the last arc of each but the
@@ -147,18 +147,17 @@ impl OpenPath {
     fn close(&mut self, start: usize) -> Result<u32, BuildError> {
         let arcs = &self.arcs[start..];
         let closed = &self.closed;
-        let hash = |arcs: &[Arc]| hash(&self.seed, arcs);
-        let entry =
-            self.known.entry(hash(arcs), |&state| closed.arcs(state) == arcs, |&state| hash(closed.arcs(state)));
-        match entry {
+        let hash = hash(&self.seed, arcs);
+        let is_same = |known: &(u32, u32)| known.0 == hash && closed.arcs(known.1) == arcs;
+        match self.known.entry(widened(hash), is_same, |known| widened(known.0)) {
             Entry::Occupied(known) => {
-                let state = *known.get();
+                let (_, state) = *known.get();
                 self.closed.shared[state as usize] = true;
                 Ok(state)
             }
             Entry::Vacant(place) => {
                 let state = self.closed.push_state(arcs)?;
-                place.insert(state);
+                place.insert((hash, state));
                 Ok(state)
             }
         }
@@ -187,10 +186,15 @@ fn common_length(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-fn hash(seed: &RandomState, arcs: &[Arc]) -> u64 {
+fn hash(seed: &RandomState, arcs: &[Arc]) -> u32 {
     let mut hasher = seed.build_hasher();
     for arc in arcs {
         hasher.write_u64(u64::from(arc.label) << 32 | u64::from(arc.target));
     }
-    hasher.finish()
+    u32::try_from(hasher.finish() >> 32).unwrap_or(0)
+}
+
+/// A hash as the table wants it: with different bits at both ends.
+fn widened(hash: u32) -> u64 {
+    u64::from(hash) << 32 | u64::from(hash)
 }
