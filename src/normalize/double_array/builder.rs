@@ -34,19 +34,22 @@ pub(crate) enum BuildError {
 pub(super) fn build(keys: &[(&[u8], u32)]) -> Result<Vec<u32>, BuildError> {
     let (dawg, start) = Dawg::from_sorted(keys)?;
     let layout = Layout::new(dawg.len().next_power_of_two())?;
-    let mut placement = Placement { bases: vec![None; dawg.len()], dawg: &dawg, layout, labels: Vec::new() };
+    let mut placement = Placement { bases: vec![NOWHERE; dawg.len()], dawg: &dawg, layout, labels: Vec::new() };
     if !dawg.arcs(start).is_empty() {
         placement.place_all(start)?;
     }
     placement.layout.finish()
 }
 
+/// No base: an array has fewer cells.
+const NOWHERE: u32 = u32::MAX;
+
 /// Walks the automaton and lays out its states.
 struct Placement<'a> {
     dawg: &'a Dawg,
     layout: Layout,
-    /// Where each shared state was laid out last.
-    bases: Vec<Option<u32>>,
+    /// Where each shared state was laid out last, or [`NOWHERE`].
+    bases: Vec<u32>,
     /// Labels of the state at hand; kept to spare allocations.
     labels: Vec<u8>,
 }
@@ -78,9 +81,8 @@ impl<'a> Placement<'a> {
         if value.is_some() {
             self.layout.mark_leaf(cell);
         }
-        if let Some(base) = self.bases[state as usize]
-            && is_in_reach(cell ^ base)
-        {
+        let base = self.bases[state as usize];
+        if base != NOWHERE && is_in_reach(cell ^ base) {
             self.layout.link(cell, base)?;
             return Ok(None);
         }
@@ -91,7 +93,7 @@ impl<'a> Placement<'a> {
             self.layout.set_value(base, value.target);
         }
         if self.dawg.is_shared(state) {
-            self.bases[state as usize] = Some(base);
+            self.bases[state as usize] = base;
         }
         Ok(Some((base, arcs.iter())))
     }

@@ -43,7 +43,7 @@ impl Arc {
 pub(super) struct Dawg {
     arcs: Vec<Arc>,
     /// Where the arcs of each state begin; one more for the end.
-    starts: Vec<usize>,
+    starts: Vec<u32>,
     shared: Vec<bool>,
 }
 
@@ -67,7 +67,7 @@ impl Dawg {
     /// The arcs of a state, ascending by label.
     pub(super) fn arcs(&self, state: u32) -> &[Arc] {
         let state = state as usize;
-        &self.arcs[self.starts[state]..self.starts[state + 1]]
+        &self.arcs[self.starts[state] as usize..self.starts[state + 1] as usize]
     }
 
     /// Whether several arcs lead to the state.
@@ -78,7 +78,7 @@ impl Dawg {
     fn push_state(&mut self, arcs: &[Arc]) -> Result<u32, BuildError> {
         let state = u32::try_from(self.shared.len()).map_err(|_| BuildError::TooLarge)?;
         self.arcs.extend_from_slice(arcs);
-        self.starts.push(self.arcs.len());
+        self.starts.push(u32::try_from(self.arcs.len()).map_err(|_| BuildError::TooLarge)?);
         self.shared.push(false);
         Ok(state)
     }
