@@ -377,3 +377,60 @@ fn byte_ids(model: &Model) -> Box<[PieceId; 256]> {
     }
     ids
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Draft, Tables, Tokenizer};
+    use crate::model::Model;
+
+    fn golden(name: &str) -> Vec<u8> {
+        std::fs::read(format!("{}/testdata/golden/{name}.model", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    }
+
+    /// Writes a file and opens it; what [`Tokenizer::open`] says has to be what a check before the tables says.
+    fn open(file: &[u8]) -> Result<(), String> {
+        let path = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(path.path(), file).unwrap();
+        let opened = Tokenizer::open(path.path()).map(drop).map_err(|error| error.to_string());
+        let checked = Model::from_bytes(file).and_then(Tokenizer::new).map(drop).map_err(|error| error.to_string());
+        assert_eq!(opened, checked);
+        opened
+    }
+
+    #[test]
+    fn a_file_is_refused_though_its_tables_can_be_made() {
+        let file = golden("exhausted");
+        assert_eq!(open(&file), Ok(()));
+        let piece = |text: &[u8]| {
+            let length = u8::try_from(text.len()).unwrap();
+            [&[0x0A, length + 2, 0x0A, length], text].concat()
+        };
+        for text in [&b"new"[..], b"a\0b", b"<unk>", &"\u{2581}".as_bytes()[..2]] {
+            let twice = [&file[..], &piece(text), &piece(text)].concat();
+            assert!(Tables::new(Draft::read(twice.clone()).unwrap().unchecked()).is_ok());
+            assert!(open(&twice).unwrap_err().contains(if text.contains(&0) { "NUL" } else { "an earlier piece" }));
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn tables_of_a_damaged_file_can_be_made(
+            damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
+            name in prop::sample::select(vec!["exhausted", "hostile_bytes", "delimiter_letter"]),
+            model_type in 1..=4u8,
+        ) {
+            let mut file = golden(name);
+            for (at, byte) in damage {
+                let at = at.index(file.len());
+                file[at] = byte;
+            }
+            // The last model_type of a file counts.
+            file.extend([0x12, 2, 0x18, model_type]);
+            let _ = open(&file);
+        }
+    }
+}
