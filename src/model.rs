@@ -15,6 +15,8 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
+use prost::Message;
+
 use self::draft::Draft;
 pub use self::model_type::ModelType;
 use self::text_index::TextIndex;
@@ -23,7 +25,6 @@ use crate::normalize::charsmap::Charsmap;
 use crate::output::write_files;
 use crate::piece::{PieceId, PieceKind, PieceTable};
 use crate::text::lossy_string;
-use prost::Message;
 
 /// Pieces, scores and everything else that a `.model` file holds.
 #[derive(Debug, Clone)]
