@@ -99,7 +99,18 @@ impl Tokenizer {
     /// # Errors
     /// The file cannot be read, is no model, or is one that the reference refuses.
     pub fn open(path: impl AsRef<Path>) -> Result<Tokenizer, ModelError> {
-        let draft = Draft::open(path.as_ref())?;
+        Tokenizer::from_draft(Draft::open(path.as_ref())?)
+    }
+
+    /// The same for the bytes of a `.model` file, which are copied.
+    ///
+    /// # Errors
+    /// They are no model, or one that the reference refuses.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Tokenizer, ModelError> {
+        Tokenizer::from_draft(Draft::read(bytes.to_vec())?)
+    }
+
+    fn from_draft(draft: Draft) -> Result<Tokenizer, ModelError> {
         let (checked, tables) = rayon::join(|| draft.check(), || Tables::new(draft.unchecked()));
         let model = draft.checked(checked?);
         Ok(Tokenizer::with_tables(model, tables?))
@@ -389,20 +400,18 @@ mod tests {
         std::fs::read(format!("{}/testdata/golden/{name}.model", env!("CARGO_MANIFEST_DIR"))).unwrap()
     }
 
-    /// Writes a file and opens it; what [`Tokenizer::open`] says has to be what a check before the tables says.
-    fn open(file: &[u8]) -> Result<(), String> {
-        let path = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(path.path(), file).unwrap();
-        let opened = Tokenizer::open(path.path()).map(drop).map_err(|error| error.to_string());
+    /// Reads a file; what [`Tokenizer::from_bytes`] says has to be what a check before the tables says.
+    fn read(file: &[u8]) -> Result<(), String> {
+        let read = Tokenizer::from_bytes(file).map(drop).map_err(|error| error.to_string());
         let checked = Model::from_bytes(file).and_then(Tokenizer::new).map(drop).map_err(|error| error.to_string());
-        assert_eq!(opened, checked);
-        opened
+        assert_eq!(read, checked);
+        read
     }
 
     #[test]
     fn a_file_is_refused_though_its_tables_can_be_made() {
         let file = golden("exhausted");
-        assert_eq!(open(&file), Ok(()));
+        assert_eq!(read(&file), Ok(()));
         let piece = |text: &[u8]| {
             let length = u8::try_from(text.len()).unwrap();
             [&[0x0A, length + 2, 0x0A, length], text].concat()
@@ -410,7 +419,7 @@ mod tests {
         for text in [&b"new"[..], b"a\0b", b"<unk>", &"\u{2581}".as_bytes()[..2]] {
             let twice = [&file[..], &piece(text), &piece(text)].concat();
             assert!(Tables::new(Draft::read(twice.clone()).unwrap().unchecked()).is_ok());
-            assert!(open(&twice).unwrap_err().contains(if text.contains(&0) { "NUL" } else { "an earlier piece" }));
+            assert!(read(&twice).unwrap_err().contains(if text.contains(&0) { "NUL" } else { "an earlier piece" }));
         }
     }
 
@@ -430,7 +439,7 @@ mod tests {
             }
             // The last model_type of a file counts.
             file.extend([0x12, 2, 0x18, model_type]);
-            let _ = open(&file);
+            let _ = read(&file);
         }
     }
 }

@@ -10,7 +10,16 @@ const SEARCHED: usize = 80;
 /// Loads a model file and, if it can be loaded, does everything with it that can be done.
 /// Gives whether it was loaded.
 pub fn exercise(file: &[u8], texts: &[&[u8]], seed: u64) -> bool {
-    let Ok(model) = Model::from_bytes(file) else { return false };
+    // This makes tables before it knows whether the file is refused.
+    let tokenizer = Tokenizer::from_bytes(file);
+    let model = match (Model::from_bytes(file), &tokenizer) {
+        (Ok(model), Ok(_)) => model,
+        (Err(error), Err(same)) => {
+            assert_eq!(error.to_string(), same.to_string());
+            return false;
+        }
+        (model, _) => panic!("the model: {:?}, the tokenizer: {:?}", model.err(), tokenizer.err()),
+    };
     assert_eq!(model.to_bytes(), file, "saving changed the file");
     let again = Model::from_bytes(&model.to_bytes()).expect("what was saved can be read");
     assert_same(&model, &again);

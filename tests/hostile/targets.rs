@@ -40,7 +40,10 @@ pub const ALL: &[Target] = &[
 
 /// The bytes are a model file. What loads is saved and loaded again, and runs, on texts of its own pieces too.
 pub fn model_bytes(data: &[u8]) {
-    let Ok(model) = Model::from_bytes(data) else { return };
+    let Ok(model) = Model::from_bytes(data) else {
+        exercise(data, &[], 0);
+        return;
+    };
     let some: Vec<Vec<u8>> = model.pieces().step_by(model.len() / 20 + 1).map(|piece| piece.text.to_vec()).collect();
     let last = some.last().cloned().unwrap_or_default();
     let texts: [&[u8]; 6] = [
