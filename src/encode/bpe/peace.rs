@@ -33,10 +33,13 @@ pub(super) struct PeaceCache {
 }
 
 impl Bpe {
-    /// Whether two symbols are at peace, each of them what its own text becomes. `None` if they are too long
-    /// to tell.
+    /// Whether two symbols are at peace, each of them what its own text becomes; an unknown character always is.
+    /// `None` if they are too long to tell.
     #[inline]
     pub(super) fn at_peace(&self, left: u32, right: u32, seen: &mut PeaceCache, pairs: &mut Pairs<'_>) -> Option<bool> {
+        if !self.symbols.is_known(left) || !self.symbols.is_known(right) {
+            return Some(true);
+        }
         let pair = u64::from(left) << 32 | u64::from(right);
         let index = to_index(spread(pair) >> (64 - SIZE));
         let known = seen.places.get(index).copied().filter(|known| known & !WAR == pair);

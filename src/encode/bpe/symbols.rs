@@ -192,7 +192,7 @@ impl Symbols {
 
     /// What `left` and `right` become; `hash` is that of their joined text.
     pub(super) fn join(&self, pieces: &PieceTable, left: u32, right: u32, hash: u64) -> Merge {
-        if left.max(right) as usize >= self.hashes.len() {
+        if !self.is_known(left) || !self.is_known(right) {
             return Merge::NONE;
         }
         let is_joined = |id: u32| {
@@ -204,7 +204,13 @@ impl Symbols {
         self.ranks.get(symbol as usize).map_or(Merge::NONE, |rank| Merge { rank: *rank, symbol })
     }
 
-    /// The text of a symbol.
+    /// Whether it is a symbol at all, and not an unknown character.
+    #[inline]
+    pub(super) fn is_known(&self, symbol: u32) -> bool {
+        (symbol as usize) < self.hashes.len()
+    }
+
+    /// The text of a known symbol.
     pub(super) fn text<'t>(&'t self, pieces: &'t PieceTable, symbol: u32) -> &'t [u8] {
         match (symbol as usize).checked_sub(pieces.len()) {
             None => pieces.text(symbol as usize),
