@@ -111,6 +111,10 @@ impl Tokenizer {
     }
 
     fn from_draft(draft: Draft) -> Result<Tokenizer, ModelError> {
+        if draft.has_endless_pieces() {
+            // Refused, and before tables take their time over them.
+            return Tokenizer::new(draft.into_model()?);
+        }
         let (checked, tables) = rayon::join(|| draft.check(), || Tables::new(draft.unchecked()));
         let model = draft.checked(checked?);
         Ok(Tokenizer::with_tables(model, tables?))
@@ -421,6 +425,20 @@ mod tests {
             assert!(Tables::new(Draft::read(twice.clone()).unwrap().unchecked()).is_ok());
             assert!(read(&twice).unwrap_err().contains(if text.contains(&0) { "NUL" } else { "an earlier piece" }));
         }
+    }
+
+    #[test]
+    fn no_tables_are_made_of_endless_pieces() {
+        let field = |value: Vec<u8>| {
+            let mut field = vec![0x0A];
+            prost::encoding::encode_varint(value.len() as u64, &mut field);
+            [field, value].concat()
+        };
+        let piece = |length| [golden("exhausted"), field(field(vec![b'x'; length]))].concat();
+        assert!(!Draft::read(piece(7_999)).unwrap().has_endless_pieces());
+        let file = piece(1 << 20);
+        assert!(Draft::read(file.clone()).unwrap().has_endless_pieces());
+        assert!(read(&file).unwrap_err().contains("8000 bytes or more"));
     }
 
     proptest! {

@@ -44,6 +44,12 @@ impl Draft {
         Ok(Draft { model: Model { pieces, specs, file: Some(Arc::new(file)), index: TextIndex::new(false, 0) } })
     }
 
+    /// Whether a piece is longer than the check allows. All other models can be made tables of in bounded time.
+    pub(crate) fn has_endless_pieces(&self) -> bool {
+        let table = self.model.table();
+        (0..table.len()).any(|id| table.text(id).len() >= validate::PIECE_LIMIT)
+    }
+
     /// The model as it may be refused: good for tables that nobody uses before [`Self::check`] has passed.
     pub(crate) fn unchecked(&self) -> &Model {
         &self.model
@@ -66,7 +72,7 @@ impl Draft {
     ///
     /// # Errors
     /// See [`Self::check`].
-    pub(super) fn into_model(self) -> Result<Model, ModelError> {
+    pub(crate) fn into_model(self) -> Result<Model, ModelError> {
         let index = self.check()?;
         Ok(self.checked(index))
     }

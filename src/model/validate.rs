@@ -13,7 +13,7 @@ use crate::normalize::charsmap::Charsmap;
 use crate::piece::PieceKind;
 
 /// Pieces of this many bytes or more are refused.
-const PIECE_LIMIT: usize = 8000;
+pub(super) const PIECE_LIMIT: usize = 8000;
 
 /// The byte that a byte piece stands for.
 pub(crate) fn byte_of_piece(text: &[u8]) -> Option<u8> {
