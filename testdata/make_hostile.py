@@ -146,6 +146,22 @@ MODELS = {
     "bpe_unused_chain": model(BPE, chain(b"a", range(1, 90), UNUSED)),
     "bpe_unused_doubling": model(BPE, [piece(b"ab" * 2**n, float(n), UNUSED) for n in range(11)] + LETTERS),
     "bpe_symbol_chain": model(BPE, chain(b"a", range(2, 90), USER_DEFINED) + LETTERS),
+    "bpe_kept_spaces": model(
+        BPE,
+        [
+            # The first text that is tried has the texts of all pieces: a space, and what goes on without a cut.
+            piece(b" ", 0.0, CONTROL),
+            piece(b"xyz" * 4, -1.5),
+            piece(b"xyz" * 8, -2.0),
+            piece(b"xyz", -1.0),  # better than what it is made of
+            piece(b"xy", -9.0),
+            piece(b"zx", -30.0),
+            piece(MARK + b"x", -40.0),
+            *[piece(bytes([letter]), -50.0) for letter in b"xyz"],
+        ],
+        [],
+        [(5, 0)],
+    ),
     "bpe_longest_piece": model(BPE, [piece(b"ab" * 3999 + b"c", 0.0), *LETTERS]),
     "bpe_too_long_piece": model(BPE, [piece(b"a" * 8000, 0.0), *LETTERS]),
     "unigram_longest_symbol": model(UNIGRAM, [piece(b"a" * 7999, 0.0, USER_DEFINED), *LETTERS]),
