@@ -8,6 +8,7 @@
 pub(crate) mod bpe;
 pub(crate) mod cache;
 mod char;
+mod filter;
 pub(crate) mod unigram;
 pub(crate) mod vocabulary;
 mod word;

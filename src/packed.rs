@@ -77,6 +77,12 @@ pub(crate) fn spread(word: u64) -> u64 {
     (word ^ (word >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ word.wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 
+/// The upper bits of a hash as an index; there are no more of them than the table has places.
+#[inline]
+pub(crate) fn to_index(bits: u64) -> usize {
+    usize::try_from(bits).unwrap_or(0)
+}
+
 /// The text that was packed, written to `buffer`.
 pub(crate) fn unpack<'b, const N: usize>(words: &[u64; N], buffer: &'b mut [[u8; 8]; N]) -> &'b [u8] {
     for (bytes, word) in buffer.iter_mut().zip(words) {

@@ -111,7 +111,7 @@ impl Tokenizer {
     }
 
     fn from_draft(draft: Draft) -> Result<Tokenizer, ModelError> {
-        if draft.has_endless_pieces() {
+        if draft.breaks_piece_limit() {
             // Refused, and before tables take their time over them.
             return Tokenizer::new(draft.into_model()?);
         }
@@ -435,9 +435,9 @@ mod tests {
             [field, value].concat()
         };
         let piece = |length| [golden("exhausted"), field(field(vec![b'x'; length]))].concat();
-        assert!(!Draft::read(piece(7_999)).unwrap().has_endless_pieces());
+        assert!(!Draft::read(piece(7_999)).unwrap().breaks_piece_limit());
         let file = piece(1 << 20);
-        assert!(Draft::read(file.clone()).unwrap().has_endless_pieces());
+        assert!(Draft::read(file.clone()).unwrap().breaks_piece_limit());
         assert!(read(&file).unwrap_err().contains("8000 bytes or more"));
     }
 

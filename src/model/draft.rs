@@ -45,7 +45,7 @@ impl Draft {
     }
 
     /// Whether a piece is longer than the check allows. All other models can be made tables of in bounded time.
-    pub(crate) fn has_endless_pieces(&self) -> bool {
+    pub(crate) fn breaks_piece_limit(&self) -> bool {
         let table = self.model.table();
         (0..table.len()).any(|id| table.text(id).len() >= validate::PIECE_LIMIT)
     }

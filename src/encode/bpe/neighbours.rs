@@ -1,5 +1,6 @@
 //! Which characters stand next to each other in some piece.
 
+use crate::encode::filter::BitFilter;
 use crate::packed::spread;
 
 /// Classes below this number have their neighbours in a plain square of bits.
@@ -12,8 +13,8 @@ pub(super) struct Neighbours {
     square: Box<[u64; (SQUARE * SQUARE / 64) as usize]>,
     /// For each class, a bit for each ASCII character that may follow.
     ascii_after: Vec<[u64; 2]>,
-    hashed: Vec<u64>,
-    shift: u32,
+    /// Pairs of classes that are not in the square.
+    far: BitFilter,
 }
 
 /// Neighbours that are still being gathered.
@@ -56,14 +57,9 @@ impl Draft {
     /// The neighbours, ready to be asked.
     pub(super) fn finish(self) -> Neighbours {
         // Most pairs come several times; sorting them out would cost more than the room they are given.
-        let bits = (self.far.len() * 8).next_power_of_two().max(64);
-        let mut hashed = vec![0; bits / 64];
-        let shift = 64 - bits.trailing_zeros();
-        for pair in self.far {
-            let bit = spread(pair) >> shift;
-            hashed[to_index(bit / 64)] |= 1 << (bit % 64);
-        }
-        Neighbours { square: self.square, ascii_after: self.ascii_after, hashed, shift }
+        let mut far = BitFilter::with_room(self.far.len());
+        self.far.into_iter().for_each(|pair| far.insert(spread(pair)));
+        Neighbours { square: self.square, ascii_after: self.ascii_after, far }
     }
 }
 
@@ -90,12 +86,6 @@ impl Neighbours {
         if before == 0 || after == 0 {
             return false;
         }
-        let bit = spread(u64::from(before) << 32 | u64::from(after)) >> self.shift;
-        self.hashed[to_index(bit / 64)] >> (bit % 64) & 1 != 0
+        self.far.may_have(spread(u64::from(before) << 32 | u64::from(after)))
     }
-}
-
-/// The upper bits of a hash as an index; there are no more of them than the table has places.
-pub(super) fn to_index(bits: u64) -> usize {
-    usize::try_from(bits).unwrap_or(0)
 }

@@ -3,9 +3,8 @@
 //! [`Symbols`] finds the answer for every pair; this remembers it. A pair has one place where it can be. The
 //! table fits the processor's second cache, so a look costs less than another look at the texts.
 
-use super::neighbours::to_index;
 use super::symbols::{Merge, NO_SYMBOL, Symbols};
-use crate::packed::spread;
+use crate::packed::{spread, to_index};
 use crate::piece::PieceTable;
 
 /// Places at the start and at the end, powers of two.
@@ -18,8 +17,8 @@ const LARGEST: usize = 1 << 15;
 pub(super) struct PairCache {
     /// None until a pair is remembered.
     places: Vec<(u64, Merge)>,
-    /// How many pairs were put in since the table grew.
-    remembered: usize,
+    /// How many places have a pair.
+    taken: usize,
 }
 
 /// A place without a pair; equally true of two symbols that are none.
@@ -64,19 +63,24 @@ impl PairCache {
         to_index(spread(key) >> 40) & self.places.len().wrapping_sub(1)
     }
 
-    /// Remembers a pair, in a larger table if this one has seen as many as it has places.
+    /// Remembers a pair, in a larger table if half of the places of this one are taken. A pair that pushes out
+    /// another takes no more of them, so a text that comes again makes no table grow.
     fn put(&mut self, key: u64, merge: Merge) {
-        if self.remembered >= self.places.len() && self.places.len() < LARGEST {
+        if self.taken >= self.places.len() / 2 && self.places.len() < LARGEST {
             let larger = vec![FREE; (self.places.len() * 2).max(SMALLEST)];
-            let places = std::mem::replace(&mut self.places, larger);
-            for (key, merge) in places.into_iter().filter(|place| place.0 != FREE.0) {
-                let place = self.place(key);
-                self.places[place] = (key, merge);
+            self.taken = 0;
+            for (key, merge) in std::mem::replace(&mut self.places, larger) {
+                if key != FREE.0 {
+                    self.take_place(key, merge);
+                }
             }
-            self.remembered = 0;
         }
+        self.take_place(key, merge);
+    }
+
+    fn take_place(&mut self, key: u64, merge: Merge) {
         let place = self.place(key);
+        self.taken += usize::from(self.places[place].0 == FREE.0);
         self.places[place] = (key, merge);
-        self.remembered += 1;
     }
 }

@@ -13,12 +13,11 @@
 //! ([`Origin::Irregular`]) are joined and merged.
 
 use super::Bpe;
-use super::neighbours::to_index;
 use super::origins::Origin;
 use super::pairs::Pairs;
 use super::short::{SHORT, ShortChunk};
 use super::symbols::Merge;
-use crate::packed::spread;
+use crate::packed::{spread, to_index};
 
 /// Places for remembered neighbours, as a power of two.
 const SIZE: u32 = 14;

@@ -6,9 +6,9 @@
 //! What two symbols become is asked by the hash of the text that they cover, which is worked out from the hashes of
 //! the chunk's beginnings: most pairs become nothing, and to see that nothing else has to be loaded.
 
-use super::neighbours::to_index;
 use super::pairs::Pairs;
 use super::symbols::{Merge, NO_SYMBOL, Symbols};
+use crate::packed::to_index;
 
 /// The most symbols of a short chunk.
 pub(super) const SHORT: usize = 32;

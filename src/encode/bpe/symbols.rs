@@ -11,9 +11,10 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use super::neighbours::to_index;
 use super::short::SHORT;
+use crate::encode::filter::BitFilter;
 use crate::encode::vocabulary::Vocabulary;
+use crate::packed::to_index;
 use crate::piece::PieceTable;
 
 /// Not a symbol.
@@ -45,19 +46,15 @@ struct TextHash {
 impl TextHash {
     const EMPTY: TextHash = TextHash { hash: 0, power: 1 };
 
-    fn of(text: &[u8], base: u64) -> TextHash {
-        text.iter().fold(TextHash::EMPTY, |TextHash { hash, power }, byte| TextHash {
-            hash: hash.wrapping_mul(base).wrapping_add(u64::from(*byte) + 1),
-            power: power.wrapping_mul(base),
-        })
-    }
-
-    /// As [`Self::of`]; the powers of short texts are known, which halves the work.
-    fn with_powers(text: &[u8], powers: &Powers) -> TextHash {
+    /// The powers of short texts are known, which halves the work.
+    fn of(text: &[u8], powers: &Powers) -> TextHash {
         let base = powers[1];
-        let Some(power) = powers.get(text.len()) else { return TextHash::of(text, base) };
         let step = |hash: u64, byte: &u8| hash.wrapping_mul(base).wrapping_add(u64::from(*byte) + 1);
-        TextHash { hash: text.iter().fold(0, step), power: *power }
+        let power = match powers.get(text.len()) {
+            Some(power) => *power,
+            None => text.iter().fold(1, |power: u64, _| power.wrapping_mul(base)),
+        };
+        TextHash { hash: text.iter().fold(0, step), power }
     }
 }
 
@@ -76,9 +73,6 @@ struct Slot {
 
 const FREE: Slot = Slot { tag: 0, id: NO_SYMBOL };
 
-/// Bits of the filter for each slot.
-const FILTER_BITS: usize = 8;
-
 /// All symbols of a model.
 #[derive(Debug)]
 pub(super) struct Symbols {
@@ -91,9 +85,7 @@ pub(super) struct Symbols {
     slots: Vec<Slot>,
     shift: u32,
     /// A bit for each hash that a piece may have; most texts are no pieces, and this says so soonest.
-    filter: Vec<u64>,
-    filter_shift: u32,
-    base: u64,
+    filter: BitFilter,
     powers: Powers,
 }
 
@@ -112,26 +104,23 @@ impl Symbols {
             chars: Vec::new(),
             slots: vec![FREE; slots],
             shift: 64 - slots.trailing_zeros(),
-            filter: vec![0; slots * FILTER_BITS / 64],
-            filter_shift: 64 - (slots * FILTER_BITS).trailing_zeros(),
-            base,
+            filter: BitFilter::with_room(mergeable.len() * 2),
             powers,
         };
         for id in mergeable {
             let text = vocabulary.text(*id as usize);
-            let hash = TextHash::with_powers(text, &symbols.powers);
+            let hash = TextHash::of(text, &symbols.powers);
             let (slot, tag) = symbols.slot(hash.hash, |id| vocabulary.text(id as usize) == text);
             symbols.hashes[*id as usize] = hash;
             symbols.slots[slot] = Slot { tag, id: *id };
-            let bit = mix(hash.hash) >> symbols.filter_shift;
-            symbols.filter[to_index(bit / 64)] |= 1 << (bit % 64);
+            symbols.filter.insert(mix(hash.hash));
         }
         symbols
     }
 
     /// The symbol of a character; if it is no piece, a new one.
     pub(super) fn char_symbol(&mut self, pieces: &PieceTable, char: &[u8]) -> u32 {
-        let hash = TextHash::of(char, self.base);
+        let hash = TextHash::of(char, &self.powers);
         let (slot, _) = self.slot(hash.hash, |id| pieces.text(id as usize) == char);
         if self.slots[slot].id != NO_SYMBOL {
             return self.slots[slot].id;
@@ -152,7 +141,7 @@ impl Symbols {
     pub(super) fn extend_hash(&self, before: u64, symbol: u32, char: &[u8]) -> u64 {
         let TextHash { hash, power } = match self.hashes.get(symbol as usize) {
             Some(hash) => *hash,
-            None => TextHash::of(char, self.base),
+            None => TextHash::of(char, &self.powers),
         };
         before.wrapping_mul(power).wrapping_add(hash)
     }
@@ -186,8 +175,7 @@ impl Symbols {
     /// Whether a text with this hash may be a piece.
     #[inline]
     pub(super) fn may_be_piece(&self, hash: u64) -> bool {
-        let bit = mix(hash) >> self.filter_shift;
-        self.filter[to_index(bit / 64)] >> (bit % 64) & 1 != 0
+        self.filter.may_have(mix(hash))
     }
 
     /// What `left` and `right` become; `hash` is that of their joined text.

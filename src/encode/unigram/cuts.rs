@@ -9,6 +9,7 @@
 //!
 //! Cost: one or two loads for each character.
 
+use crate::encode::filter::BitFilter;
 use crate::packed::spread;
 use crate::text::{WHITESPACE_MARK_STR, char_length};
 
@@ -26,8 +27,7 @@ pub(super) enum Chunk {
 pub(super) struct Cuts {
     /// For each ASCII character a bit for each that may follow.
     ascii: Box<[[u64; 2]; 128]>,
-    hashed: Vec<u64>,
-    shift: u32,
+    others: BitFilter,
 }
 
 impl Cuts {
@@ -53,14 +53,9 @@ impl Cuts {
             }
         }
         // Most pairs come several times; sorting them out would cost more than the room they are given.
-        let bits = (far.len() * 8).next_power_of_two().max(64);
-        let mut hashed = vec![0; bits / 64];
-        let shift = 64 - bits.trailing_zeros();
-        for pair in far {
-            let bit = pair >> shift;
-            hashed[to_index(bit / 64)] |= 1 << (bit % 64);
-        }
-        Cuts { ascii, hashed, shift }
+        let mut others = BitFilter::with_room(far.len());
+        far.into_iter().for_each(|hash| others.insert(hash));
+        Cuts { ascii, others }
     }
 
     /// The first chunk of `text`, which is not empty.
@@ -84,8 +79,7 @@ impl Cuts {
         if (before | code) < 128 {
             return self.ascii[before as usize][code as usize / 64] >> (code % 64) & 1 != 0;
         }
-        let bit = spread_pair(before, code) >> self.shift;
-        self.hashed[to_index(bit / 64)] >> (bit % 64) & 1 != 0
+        self.others.may_have(spread_pair(before, code))
     }
 }
 
@@ -106,9 +100,4 @@ fn code_at(text: &[u8]) -> (u32, usize) {
 
 fn spread_pair(before: u32, code: u32) -> u64 {
     spread(u64::from(before) << 32 | u64::from(code))
-}
-
-/// The upper bits of a hash as an index; there are no more of them than the table has places.
-fn to_index(bits: u64) -> usize {
-    usize::try_from(bits).unwrap_or(0)
 }
