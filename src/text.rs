@@ -69,6 +69,21 @@ pub(crate) fn char_width(bytes: &[u8]) -> Option<usize> {
     }
 }
 
+/// The character at the start of raw text as it is in normalized text, where no rules but the common ones apply (a
+/// space becomes a mark, a malformed byte U+FFFD), and its length in the raw text. Nothing at all gives nothing.
+#[inline]
+pub(crate) fn plainly_normalized_char(raw: &[u8]) -> (&[u8], usize) {
+    match raw {
+        [] => (b"", 0),
+        [b' ', ..] => (WHITESPACE_MARK_STR.as_bytes(), 1),
+        [..0x80, ..] => (&raw[..1], 1),
+        _ => match char_width(raw) {
+            Some(width) => (&raw[..width], width),
+            None => ("\u{FFFD}".as_bytes(), 1),
+        },
+    }
+}
+
 /// The length of the character at the start of `bytes` as its first byte alone tells it, well-formed or not:
 /// how the reference steps over text that is normalized already.
 #[inline]

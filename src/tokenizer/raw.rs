@@ -6,10 +6,7 @@
 
 use super::encoder::{Encoder, Token};
 use crate::piece::PieceKind;
-use crate::text::{WHITESPACE_MARK_STR, char_width};
-
-/// Bytes of a mark, and of U+FFFD.
-const MARK: usize = WHITESPACE_MARK_STR.len();
+use crate::text::{WHITESPACE_MARK_STR, plainly_normalized_char};
 
 impl Encoder<'_> {
     /// Appends the tokens of the raw ids, which are those of `text`; it begins at `base` in the caller's text.
@@ -67,14 +64,9 @@ impl<'t> Walk<'t> {
         if std::mem::take(&mut self.prefix) {
             return WHITESPACE_MARK_STR.as_bytes();
         }
-        let rest = &self.text[self.at..];
-        let width = char_width(rest);
-        self.at += width.unwrap_or(usize::from(!rest.is_empty()));
-        match width {
-            Some(1) if rest[0] == b' ' => WHITESPACE_MARK_STR.as_bytes(),
-            Some(width) => &rest[..width],
-            None => "\u{FFFD}".as_bytes(),
-        }
+        let (char, width) = plainly_normalized_char(&self.text[self.at..]);
+        self.at += width;
+        char
     }
 
     /// Goes on by as much text as has `length` bytes when it is normalized.
@@ -82,17 +74,11 @@ impl<'t> Walk<'t> {
     fn skip(&mut self, length: usize) {
         let mut left = length;
         if left > 0 && std::mem::take(&mut self.prefix) {
-            left = left.saturating_sub(MARK);
+            left = left.saturating_sub(WHITESPACE_MARK_STR.len());
         }
-        while left > 0
-            && let Some(byte) = self.text.get(self.at)
-        {
-            let (taken, width) = match byte {
-                b' ' => (MARK, 1),
-                ..0x80 => (1, 1),
-                _ => char_width(&self.text[self.at..]).map_or((MARK, 1), |width| (width, width)),
-            };
-            left = left.saturating_sub(taken);
+        while left > 0 && self.at < self.text.len() {
+            let (char, width) = plainly_normalized_char(&self.text[self.at..]);
+            left = left.saturating_sub(char.len());
             self.at += width;
         }
     }

@@ -11,14 +11,13 @@
 //! A cache of whole words before this one, which need not look at each character, was slower: more words than
 //! chunks come for the first time, and those cost most.
 
+use super::pairs::Pairs;
+use super::short::SHORT;
 use super::{Bpe, BpeScratch};
 use crate::encode::cache::CacheKey;
 use crate::normalize::PrefixMatcher;
 use crate::piece::{PieceId, PieceTable};
-use crate::text::{WHITESPACE_MARK_STR, char_length, char_width};
-
-/// The character that a malformed byte becomes.
-const REPLACEMENT: &[u8] = "\u{FFFD}".as_bytes();
+use crate::text::{WHITESPACE_MARK_STR, char_length, plainly_normalized_char};
 
 /// A chunk whose end was not found yet.
 #[derive(Debug, Clone, Copy)]
@@ -197,29 +196,57 @@ impl Bpe {
 
     /// Appends the ids of a chunk of raw text.
     fn segment_raw_chunk(&self, scan: &mut Scan<'_>, chunk: &[u8], prefix: bool, out: &mut Vec<PieceId>) {
-        let mut normalized = std::mem::take(&mut scan.scratch.normalized);
-        normalized.clear();
-        normalized.extend_from_slice(if prefix { WHITESPACE_MARK_STR.as_bytes() } else { b"" });
-        append_normalized(chunk, &mut normalized);
         let start = out.len();
-        self.segment_chunk(scan.pieces, &normalized, scan.scratch, out);
-        if let Some(bytes) = scan.bytes
-            && out[start..].contains(&self.unknown)
-        {
-            let found: Vec<PieceId> = out.drain(start..).collect();
-            let mut rest = &normalized[..];
-            for id in found {
-                let is_unknown = id == self.unknown;
-                let length = if is_unknown { char_length(rest) } else { scan.pieces.text(id.index()).len() };
-                let (text, after) = rest.split_at(length);
-                match is_unknown {
-                    true => out.extend(text.iter().map(|byte| bytes[usize::from(*byte)])),
-                    false => out.push(id),
-                }
-                rest = after;
+        let is_short = chunk.len() < SHORT && self.has_few_ranks();
+        if is_short {
+            self.segment_short_raw_chunk(scan, chunk, prefix, out);
+            if scan.bytes.is_none() || !out[start..].contains(&self.unknown) {
+                return;
             }
         }
+        let mut normalized = std::mem::take(&mut scan.scratch.normalized);
+        normalize(chunk, prefix, &mut normalized);
+        if !is_short {
+            self.segment_chunk(scan.pieces, &normalized, scan.scratch, out);
+        }
+        self.spell_unknown(scan, &normalized, start, out);
         scan.scratch.normalized = normalized;
+    }
+
+    /// Appends the ids of a chunk of raw text that has room for a prefix in a [`ShortChunk`].
+    fn segment_short_raw_chunk(&self, scan: &mut Scan<'_>, chunk: &[u8], prefix: bool, out: &mut Vec<PieceId>) {
+        let BpeScratch { short, pairs, .. } = &mut *scan.scratch;
+        short.clear();
+        if prefix {
+            short.push(self.chars.symbol(self.chars.mark_class()), WHITESPACE_MARK_STR.as_bytes(), &self.symbols);
+        }
+        let mut rest = chunk;
+        while !rest.is_empty() {
+            let (char, width) = plainly_normalized_char(rest);
+            let (class, _) = self.chars.class_at(char);
+            short.push(self.chars.symbol(class), char, &self.symbols);
+            rest = &rest[width..];
+        }
+        short.merge(&mut Pairs { symbols: &self.symbols, pieces: scan.pieces, cache: pairs });
+        out.extend(short.left().map(|symbol| self.id_of(symbol)));
+    }
+
+    /// Puts the bytes of unknown characters in their place, in models that have pieces for them; the ids from `start`
+    /// on are those of `normalized`.
+    fn spell_unknown(&self, scan: &Scan<'_>, normalized: &[u8], start: usize, out: &mut Vec<PieceId>) {
+        let Some(bytes) = scan.bytes.filter(|_| out[start..].contains(&self.unknown)) else { return };
+        let found: Vec<PieceId> = out.drain(start..).collect();
+        let mut rest = normalized;
+        for id in found {
+            let is_unknown = id == self.unknown;
+            let length = if is_unknown { char_length(rest) } else { scan.pieces.text(id.index()).len() };
+            let (text, after) = rest.split_at(length);
+            match is_unknown {
+                true => out.extend(text.iter().map(|byte| bytes[usize::from(*byte)])),
+                false => out.push(id),
+            }
+            rest = after;
+        }
     }
 
     /// The places at which `text` can be cut so that its parts have the ids of the whole, at least `apart`
@@ -243,24 +270,15 @@ impl Bpe {
     }
 }
 
-/// Appends raw text, normalized.
-fn append_normalized(text: &[u8], normalized: &mut Vec<u8>) {
-    let mut after_first = false;
-    for part in text.split(|byte| *byte == b' ') {
-        if std::mem::replace(&mut after_first, true) {
-            normalized.extend_from_slice(WHITESPACE_MARK_STR.as_bytes());
-        }
-        if std::str::from_utf8(part).is_ok() {
-            normalized.extend_from_slice(part);
-            continue;
-        }
-        let mut rest = part;
-        while !rest.is_empty() {
-            let width = char_width(rest);
-            let (char, after) = rest.split_at(width.unwrap_or(1));
-            normalized.extend_from_slice(if width.is_some() { char } else { REPLACEMENT });
-            rest = after;
-        }
+/// Writes a chunk of raw text, normalized, over what was in `normalized`.
+fn normalize(text: &[u8], prefix: bool, normalized: &mut Vec<u8>) {
+    normalized.clear();
+    normalized.extend_from_slice(if prefix { WHITESPACE_MARK_STR.as_bytes() } else { b"" });
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (char, width) = plainly_normalized_char(rest);
+        normalized.extend_from_slice(char);
+        rest = &rest[width..];
     }
 }
 
