@@ -71,7 +71,7 @@ pub(crate) fn char_width(bytes: &[u8]) -> Option<usize> {
 
 /// The character at the start of raw text as it is in normalized text, where no rules but the common ones apply (a
 /// space becomes a mark, a malformed byte U+FFFD), and its length in the raw text. Nothing at all gives nothing.
-#[inline]
+#[inline(always)]
 pub(crate) fn plainly_normalized_char(raw: &[u8]) -> (&[u8], usize) {
     match raw {
         [] => (b"", 0),

@@ -9,7 +9,7 @@
 //!
 //! With the ids of a text a note may be kept, for which a whole word would be too much.
 
-use crate::packed::{pack_start, spread};
+use crate::packed::pack_start;
 use crate::piece::PieceId;
 
 /// Words of a packed text: up to 23 bytes are remembered.
@@ -48,8 +48,12 @@ impl CacheKey {
     }
 }
 
+/// One wide multiplication, both halves of it. (As in wyhash, <https://github.com/wangyi-fudan/wyhash>.)
 fn hash_of(text: &[u64; WORDS]) -> u64 {
-    spread(text[0] ^ spread(text[1] ^ text[2].rotate_left(29)))
+    let [one, other] = [text[0] ^ 0x9e37_79b9_7f4a_7c15, text[1] ^ text[2].rotate_left(29) ^ 0xd6e8_feb8_6659_fd93];
+    let product = u128::from(one) * u128::from(other);
+    let half = |bits: u128| u64::try_from(bits & u128::from(u64::MAX)).unwrap_or(0);
+    half(product) ^ half(product >> 64)
 }
 
 impl IdCache {
@@ -62,6 +66,13 @@ impl IdCache {
     /// As [`get`](Self::get); gives the note besides.
     #[inline]
     pub(crate) fn get_with_note(&mut self, key: &CacheKey, out: &mut Vec<PieceId>) -> Option<u32> {
+        let first = key.short().and_then(|text| self.short.get_first(&text, key.hash, out));
+        first.or_else(|| self.get_elsewhere(key, out))
+    }
+
+    /// As [`get_with_note`](Self::get_with_note), for texts that are not where most are.
+    #[inline(never)]
+    fn get_elsewhere(&mut self, key: &CacheKey, out: &mut Vec<PieceId>) -> Option<u32> {
         let short = key.short().and_then(|text| self.short.get(&text, key.hash, out));
         short.or_else(|| self.long.get(&key.text, key.hash, out))
     }
@@ -92,6 +103,21 @@ struct Entry<const WORDS: usize, const IDS: usize> {
 impl<const WORDS: usize, const IDS: usize> Entry<WORDS, IDS> {
     fn is_free(&self) -> bool {
         self.count_and_note == 0
+    }
+
+    /// Appends the ids; the note.
+    #[inline]
+    fn append_to(&self, out: &mut Vec<PieceId>) -> u32 {
+        // Copying as many as most texts have, in one step, is faster than copying as many as there are.
+        let (few, count) = (IDS.min(4), (self.count_and_note & !NOTE_BITS) as usize);
+        if count <= few {
+            let length = out.len() + count;
+            out.extend_from_slice(&self.ids[..few]);
+            out.truncate(length);
+        } else {
+            out.extend_from_slice(&self.ids[..count]);
+        }
+        self.count_and_note & NOTE_BITS
     }
 }
 
@@ -130,16 +156,14 @@ impl<const WORDS: usize, const IDS: usize> Table<WORDS, IDS> {
             }
             std::mem::swap(first, second);
         }
-        // Copying as many as most texts have, in one step, is faster than copying as many as there are.
-        let (few, count) = (IDS.min(4), (first.count_and_note & !NOTE_BITS) as usize);
-        if count <= few {
-            let length = out.len() + count;
-            out.extend_from_slice(&first.ids[..few]);
-            out.truncate(length);
-        } else {
-            out.extend_from_slice(&first.ids[..count]);
-        }
-        Some(first.count_and_note & NOTE_BITS)
+        Some(first.append_to(out))
+    }
+
+    /// As [`get`](Self::get), of texts that are the first ones of their places.
+    #[inline]
+    fn get_first(&self, text: &[u64; WORDS], hash: u64, out: &mut Vec<PieceId>) -> Option<u32> {
+        let Place([first, _]) = self.places.get(self.place(hash))?;
+        (first.text == *text).then(|| first.append_to(out))
     }
 
     /// Tells whether there are few enough ids.
