@@ -51,7 +51,7 @@ use self::neighbours::Neighbours;
 use self::origins::Origins;
 use self::pairs::{PairCache, Pairs};
 use self::peace::PeaceCache;
-use self::short::{RANK_LIMIT, SHORT, ShortChunk};
+use self::short::{PIECE_LIMIT, SHORT, ShortChunk};
 use self::symbols::Symbols;
 use self::walk::Walk;
 use crate::encode::cache::IdCache;
@@ -156,7 +156,7 @@ impl Bpe {
         }
         let BpeScratch { merge, short, pairs, peace, walk, .. } = scratch;
         let mut pairs = Pairs { symbols: &self.symbols, pieces, cache: pairs };
-        if chunk.len() <= SHORT && self.has_few_ranks() {
+        if chunk.len() <= SHORT && self.has_few_pieces() {
             self.short_chunk(short, &[chunk]);
             short.merge(&mut pairs);
             out.extend(short.left().map(|symbol| self.id_of(symbol)));
@@ -173,8 +173,8 @@ impl Bpe {
     }
 
     /// Whether short chunks can be merged as such.
-    fn has_few_ranks(&self) -> bool {
-        self.pieces < RANK_LIMIT as usize
+    fn has_few_pieces(&self) -> bool {
+        self.pieces < PIECE_LIMIT
     }
 
     /// The id that a symbol has in the output.

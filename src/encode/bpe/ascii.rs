@@ -42,6 +42,27 @@ impl AsciiNeighbours {
         has(&self.plain, byte)
     }
 
+    /// Where chunks begin among the bytes from `at` on, of which `before` is the one before: a bit for each byte, and
+    /// how many of them were looked at, 64 at most and only ASCII. A byte that is not plain begins one. No branch
+    /// depends on how long the chunks are, which cannot be foretold.
+    #[inline]
+    pub(super) fn begins(&self, text: &[u8], at: usize, mut before: u8) -> (u64, usize) {
+        let (mut begins, mut count) = (0, 0);
+        for eight in text[at..].as_chunks::<8>().0.iter().take(8) {
+            if !eight.is_ascii() {
+                break;
+            }
+            let mut goes_on = 0u64;
+            for (at, byte) in eight.iter().enumerate() {
+                goes_on |= u64::from(has(&self.after[usize::from(before)], *byte)) << at;
+                before = *byte;
+            }
+            begins |= (goes_on ^ 0xFF) << count;
+            count += 8;
+        }
+        (begins, count)
+    }
+
     /// The first place from `at` on whose byte is not plain or does not go on with the chunk of the plain one before.
     #[inline]
     pub(super) fn end(&self, text: &[u8], mut at: usize, mut before: u8) -> usize {
@@ -57,4 +78,39 @@ impl AsciiNeighbours {
 #[inline]
 fn has(set: &[u64; 4], byte: u8) -> bool {
     set[usize::from(byte / 64)] >> (byte % 64) & 1 != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Both ways of finding where chunks begin find the same places.
+        #[test]
+        fn blocks_agree_with_steps(
+            followers in proptest::collection::vec(any::<[u64; 2]>(), 128),
+            text in proptest::collection::vec(prop_oneof![9 => 0..0x80u8, 1 => any::<u8>()], 1..200),
+        ) {
+            let mut after = Box::new([[0; 4]; 256]);
+            for (after, [low, high]) in after.iter_mut().zip(followers) {
+                *after = [low & !1, high, 0, 0];
+            }
+            let neighbours = AsciiNeighbours { after, plain: [!1, u64::MAX, 0, 0] };
+            let (begins, count) = neighbours.begins(&text, 1, text[0]);
+            prop_assert!(count <= 64 && text[1..=count].is_ascii());
+            let whole_eights = text[1..].iter().take(64).take_while(|byte| byte.is_ascii()).count() / 8;
+            prop_assert_eq!(count / 8, whole_eights.min((text.len() - 1) / 8));
+            let mut at = 1;
+            while at <= count {
+                let end = neighbours.end(&text, at, text[at - 1]);
+                prop_assert!((at..end.min(count + 1)).all(|place| begins >> (place - 1) & 1 == 0));
+                if end <= count {
+                    prop_assert!(begins >> (end - 1) & 1 == 1);
+                }
+                at = end + 1;
+            }
+        }
+    }
 }

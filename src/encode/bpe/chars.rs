@@ -180,23 +180,27 @@ impl CharTable {
     }
 
     /// The class and the length of a well-formed character of two or three bytes, as most are that are not ASCII.
-    #[inline]
+    #[inline(always)]
     fn two_or_three_bytes(&self, text: &[u8]) -> Option<(u32, usize)> {
-        let bits = |byte: u8| usize::from(byte & 0x3F);
-        let continues = |byte: u8| byte & 0xC0 == 0x80;
-        match *text {
-            [a @ 0xC2..=0xDF, b, ..] if continues(b) => Some((self.cell(usize::from(a & 0x1F), bits(b)), 2)),
-            [a @ 0xE0..=0xEF, b, c, ..] if continues(b) && continues(c) => {
-                let page = usize::from(a & 0x0F) << 6 | bits(b);
-                let is_char = page >= 0x800 / PAGE && !(0xD800 / PAGE..0xE000 / PAGE).contains(&page);
-                is_char.then(|| (self.cell(page, bits(c)), 3))
-            }
-            _ => None,
+        let word = u32::from_le_bytes(match *text {
+            [a, b, c, d, ..] => [a, b, c, d],
+            [a, b, c] => [a, b, c, 0],
+            [a, b] => [a, b, 0, 0],
+            _ => return None,
+        });
+        let bits = |shift: u32| (word >> shift & 0x3F) as usize;
+        if word & 0x00C0_C0F0 == 0x0080_80E0 {
+            let page = ((word & 0x0F) << 6) as usize | bits(8);
+            let is_char = page >= 0x800 / PAGE && !(0xD800 / PAGE..0xE000 / PAGE).contains(&page);
+            return is_char.then(|| (self.cell(page, bits(16)), 3));
         }
+        let page = (word & 0x1F) as usize;
+        let is_char = word & 0xC0E0 == 0x80C0 && page >= 0x80 / PAGE;
+        is_char.then(|| (self.cell(page, bits(8)), 2))
     }
 
     /// The class of the code point in this cell of a page.
-    #[inline]
+    #[inline(always)]
     fn cell(&self, page: usize, cell: usize) -> u32 {
         self.cells[self.pages[page] as usize + cell]
     }
@@ -226,5 +230,40 @@ impl CharTable {
     /// Whether no piece has malformed UTF-8 in it.
     pub(super) fn all_well_formed(&self) -> bool {
         self.strange.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::model::Model;
+
+    /// The short way and the long way know the same characters, at the end of a text and before more of it.
+    #[test]
+    fn common_characters_are_found_as_others_are() {
+        let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/golden/llama2.model");
+        let model = Model::open(model).unwrap();
+        let vocabulary = Vocabulary::new(&model, true);
+        let ids: Vec<u32> = (0..vocabulary.len_u32()).filter(|id| vocabulary.is_from_text(*id as usize)).collect();
+        let (table, _) = CharTable::new(&vocabulary, &ids, &mut neighbours::Draft::new());
+        let check = |text: &[u8]| {
+            let is_common = matches!(char_width(text), Some(2 | 3));
+            let found = table.two_or_three_bytes(text);
+            assert_eq!(found, is_common.then(|| table.rare_class_at(text)), "{text:x?}");
+        };
+        let mut known = 0;
+        for a in 0x7F..=0xFF {
+            for b in (0x20..=0xFF).step_by(3) {
+                check(&[a, b]);
+                for c in 0x7E..=0xC1 {
+                    check(&[a, b, c]);
+                    check(&[a, b, c, 0x80]);
+                    known += u32::from(table.class_at(&[a, b, c]).0 > 0);
+                }
+            }
+        }
+        assert!(known > 1000, "{known}");
     }
 }

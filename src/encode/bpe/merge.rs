@@ -65,14 +65,14 @@ pub(super) fn merge_long(
         nodes[left].merge = merge;
         if merge != Merge::NONE {
             consider(merge, nodes[left].symbol, nodes[after].symbol);
-            waiting.push(Reverse(Waiting { rank: merge.rank, left, symbol: merge.symbol }));
+            waiting.push(Reverse(Waiting { rank: merge.rank(), left, symbol: merge.symbol() }));
         }
     };
     for left in 0..count {
         look_at(nodes, waiting, left);
     }
     while let Some(Reverse(Waiting { rank, left, symbol })) = waiting.pop() {
-        if nodes[left].merge != (Merge { rank, symbol }) || is_skipped() {
+        if nodes[left].merge != Merge::new(rank, symbol) || is_skipped() {
             continue;
         }
         join(nodes, left, symbol);

@@ -99,12 +99,12 @@ impl Bpe {
         if let (Some(_), None) = (chars.next(), chars.next()) {
             return Origin::Char;
         }
-        if self.symbols_of(text).count() > SHORT || !self.has_few_ranks() {
+        if self.symbols_of(text).count() > SHORT || !self.has_few_pieces() {
             return Origin::TooLong;
         }
         let mut chunk = ShortChunk::default();
         self.short_chunk(&mut chunk, &[text]);
-        let last = chunk.merge(pairs);
+        let last = chunk.merge_and_tell::<true>(pairs);
         let (Some(found), Some((left, right))) = (chunk.left().next(), last) else { return Origin::Never };
         if chunk.left().count() > 1 || found != symbol {
             return Origin::Never;

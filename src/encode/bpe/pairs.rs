@@ -3,8 +3,8 @@
 //! [`Symbols`] finds the answer for every pair; this remembers it. A pair has one place where it can be. The
 //! table fits the processor's second cache, so a look costs less than another look at the texts.
 
-use super::symbols::{Merge, NO_SYMBOL, Symbols};
-use crate::packed::{spread, to_index};
+use super::symbols::{Merge, NO_SYMBOL, Symbols, mix};
+use crate::packed::to_index;
 use crate::piece::PieceTable;
 
 /// Places at the start and at the end, powers of two.
@@ -16,13 +16,20 @@ const LARGEST: usize = 1 << 15;
 #[derive(Debug, Default)]
 pub(super) struct PairCache {
     /// None until a pair is remembered.
-    places: Vec<(u64, Merge)>,
+    places: Vec<(Pair, Merge)>,
     /// How many places have a pair.
     taken: usize,
 }
 
+/// Two symbols.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Pair {
+    left: u32,
+    right: u32,
+}
+
 /// A place without a pair; equally true of two symbols that are none.
-const FREE: (u64, Merge) = ((NO_SYMBOL as u64) << 32 | NO_SYMBOL as u64, Merge::NONE);
+const FREE: (Pair, Merge) = (Pair { left: NO_SYMBOL, right: NO_SYMBOL }, Merge::NONE);
 
 /// What pairs become: from memory, or worked out.
 pub(super) struct Pairs<'p> {
@@ -35,52 +42,57 @@ impl Pairs<'_> {
     /// What `left` and `right` become.
     #[inline]
     pub(super) fn get(&mut self, left: u32, right: u32) -> Merge {
-        self.symbols.joined_hash(left, right).map_or(Merge::NONE, |hash| self.find(left, right, hash))
+        let hash = self.symbols.joined_hash(left, right).filter(|hash| self.symbols.may_be_piece(*hash));
+        hash.map_or(Merge::NONE, |hash| self.find(left, right, hash))
     }
 
     /// What `left` and `right` become; `hash` is that of their joined text.
     #[inline]
     pub(super) fn find(&mut self, left: u32, right: u32, hash: u64) -> Merge {
-        let key = u64::from(left) << 32 | u64::from(right);
-        match self.cache.places.get(self.cache.place(key)) {
-            Some((found, merge)) if *found == key => *merge,
-            _ => self.remember(key, (left, right), hash),
+        let pair = Pair { left, right };
+        match self.cache.places.get(self.cache.place(pair, hash)) {
+            Some((found, merge)) if *found == pair => *merge,
+            _ => self.remember(pair, hash),
         }
     }
 
     #[cold]
-    fn remember(&mut self, key: u64, (left, right): (u32, u32), hash: u64) -> Merge {
-        let merge = self.symbols.join(self.pieces, left, right, hash);
-        self.cache.put(key, merge);
+    fn remember(&mut self, pair: Pair, hash: u64) -> Merge {
+        let merge = self.symbols.join(self.pieces, pair.left, pair.right, hash);
+        if self.cache.is_crowded() {
+            self.cache.grow(self.symbols);
+        }
+        self.cache.take_place(pair, merge, hash);
         merge
     }
 }
 
 impl PairCache {
-    /// Where a pair is, if it is there.
+    /// Where a pair is, if it is there; `hash` is that of its joined text, which several pairs may share.
     #[inline]
-    fn place(&self, key: u64) -> usize {
-        to_index(spread(key) >> 40) & self.places.len().wrapping_sub(1)
+    fn place(&self, pair: Pair, hash: u64) -> usize {
+        (to_index(mix(hash) >> 40) ^ pair.left as usize) & self.places.len().wrapping_sub(1)
     }
 
-    /// Remembers a pair, in a larger table if half of the places of this one are taken. A pair that pushes out
-    /// another takes no more of them, so a text that comes again makes no table grow.
-    fn put(&mut self, key: u64, merge: Merge) {
-        if self.taken >= self.places.len() / 2 && self.places.len() < LARGEST {
-            let larger = vec![FREE; (self.places.len() * 2).max(SMALLEST)];
-            self.taken = 0;
-            for (key, merge) in std::mem::replace(&mut self.places, larger) {
-                if key != FREE.0 {
-                    self.take_place(key, merge);
-                }
+    /// Whether half of the places are taken and there may be more. A pair that pushes out another takes no more of
+    /// them, so a text that comes again makes no table grow.
+    fn is_crowded(&self) -> bool {
+        self.taken >= self.places.len() / 2 && self.places.len() < LARGEST
+    }
+
+    fn grow(&mut self, symbols: &Symbols) {
+        let larger = vec![FREE; (self.places.len() * 2).max(SMALLEST)];
+        self.taken = 0;
+        for (pair, merge) in std::mem::replace(&mut self.places, larger) {
+            if let Some(hash) = symbols.joined_hash(pair.left, pair.right) {
+                self.take_place(pair, merge, hash);
             }
         }
-        self.take_place(key, merge);
     }
 
-    fn take_place(&mut self, key: u64, merge: Merge) {
-        let place = self.place(key);
+    fn take_place(&mut self, pair: Pair, merge: Merge, hash: u64) {
+        let place = self.place(pair, hash);
         self.taken += usize::from(self.places[place].0 == FREE.0);
-        self.places[place] = (key, merge);
+        self.places[place] = (pair, merge);
     }
 }

@@ -16,7 +16,7 @@ use super::Bpe;
 use super::origins::Origin;
 use super::pairs::Pairs;
 use super::short::{SHORT, ShortChunk};
-use super::symbols::Merge;
+use super::symbols::NO_RANK;
 use crate::packed::{spread, to_index};
 
 /// Places for remembered neighbours, as a power of two.
@@ -79,9 +79,9 @@ impl Bpe {
     /// Undoes the merges of two symbols, the latest first. Equal ranks merge from left to right.
     fn undo_both(&self, left: u32, right: u32, pairs: &mut Pairs<'_>) -> bool {
         let (mut left, mut right) = (left, right);
-        let (mut left_until, mut right_until) = (Merge::NONE.rank, Merge::NONE.rank);
+        let (mut left_until, mut right_until) = (NO_RANK, NO_RANK);
         loop {
-            let rank = pairs.get(left, right).rank;
+            let rank = pairs.get(left, right).rank();
             if rank < left_until && rank <= right_until {
                 return false;
             }

@@ -125,17 +125,40 @@ impl Bpe {
         out: &mut Vec<PieceId>,
     ) -> (usize, u32) {
         let text = scan.text;
-        if self.neighbours.may_touch_ascii(last, text[at]) {
-            at = self.ascii.end(text, at + 1, text[at]);
+        if !self.neighbours.may_touch_ascii(last, text[at]) {
+            self.reopen_ascii::<RAW>(scan, open, at, out);
         }
-        while let Some(&byte) = text.get(at)
-            && self.ascii.is_plain(byte)
-        {
-            self.close::<RAW>(scan, *open, at, out);
-            *open = Open::new(at, 1, self.chars.ascii_class::<RAW>(byte));
-            at = self.ascii.end(text, at + 1, byte);
+        at += 1;
+        loop {
+            let (mut begins, count) = self.ascii.begins(text, at, text[at - 1]);
+            while begins != 0 {
+                let begin = at + begins.trailing_zeros() as usize;
+                if !self.ascii.is_plain(text[begin]) {
+                    return (begin, self.chars.ascii_class::<RAW>(text[begin - 1]));
+                }
+                self.reopen_ascii::<RAW>(scan, open, begin, out);
+                begins &= begins - 1;
+            }
+            at += count;
+            if count < 64 {
+                break;
+            }
         }
-        (at, self.chars.ascii_class::<RAW>(text[at - 1]))
+        loop {
+            at = self.ascii.end(text, at, text[at - 1]);
+            if !text.get(at).is_some_and(|byte| self.ascii.is_plain(*byte)) {
+                return (at, self.chars.ascii_class::<RAW>(text[at - 1]));
+            }
+            self.reopen_ascii::<RAW>(scan, open, at, out);
+            at += 1;
+        }
+    }
+
+    /// Ends a chunk before `at`, where a plain byte is, and begins one there.
+    #[inline]
+    fn reopen_ascii<const RAW: bool>(&self, scan: &mut Scan<'_>, open: &mut Open, at: usize, out: &mut Vec<PieceId>) {
+        self.close::<RAW>(scan, *open, at, out);
+        *open = Open::new(at, 1, self.chars.ascii_class::<RAW>(scan.text[at]));
     }
 
     /// The class and the length of the character at the start of `rest`.
@@ -154,7 +177,7 @@ impl Bpe {
     }
 
     /// Appends the ids of a chunk that ends before `end`.
-    #[inline]
+    #[inline(always)]
     fn close<const RAW: bool>(&self, scan: &mut Scan<'_>, chunk: Open, end: usize, out: &mut Vec<PieceId>) {
         if chunk.first_end == end {
             let symbol = self.chars.symbol(chunk.first_class);
@@ -170,7 +193,7 @@ impl Bpe {
     }
 
     /// Appends the ids of a chunk that is not a single known character.
-    #[inline]
+    #[inline(never)]
     fn close_long<const RAW: bool>(&self, scan: &mut Scan<'_>, chunk: Open, end: usize, out: &mut Vec<PieceId>) {
         let text = &scan.text[chunk.start..end];
         let key = if chunk.has_prefix {
@@ -197,7 +220,7 @@ impl Bpe {
     /// Appends the ids of a chunk of raw text.
     fn segment_raw_chunk(&self, scan: &mut Scan<'_>, chunk: &[u8], prefix: bool, out: &mut Vec<PieceId>) {
         let start = out.len();
-        let is_short = chunk.len() < SHORT && self.has_few_ranks();
+        let is_short = chunk.len() < SHORT && self.has_few_pieces();
         if is_short {
             self.segment_short_raw_chunk(scan, chunk, prefix, out);
             if scan.bytes.is_none() || !out[start..].contains(&self.unknown) {
@@ -273,12 +296,21 @@ impl Bpe {
 /// Writes a chunk of raw text, normalized, over what was in `normalized`.
 fn normalize(text: &[u8], prefix: bool, normalized: &mut Vec<u8>) {
     normalized.clear();
-    normalized.extend_from_slice(if prefix { WHITESPACE_MARK_STR.as_bytes() } else { b"" });
-    let mut rest = text;
-    while !rest.is_empty() {
-        let (char, width) = plainly_normalized_char(rest);
-        normalized.extend_from_slice(char);
-        rest = &rest[width..];
+    let mut begins_with_mark = prefix;
+    for part in text.split(|byte| *byte == b' ') {
+        if std::mem::replace(&mut begins_with_mark, true) {
+            normalized.extend_from_slice(WHITESPACE_MARK_STR.as_bytes());
+        }
+        if std::str::from_utf8(part).is_ok() {
+            normalized.extend_from_slice(part);
+            continue;
+        }
+        let mut rest = part;
+        while !rest.is_empty() {
+            let (char, width) = plainly_normalized_char(rest);
+            normalized.extend_from_slice(char);
+            rest = &rest[width..];
+        }
     }
 }
 

@@ -6,8 +6,10 @@
 //! What two symbols become is asked by the hash of the text that they cover, which is worked out from the hashes of
 //! the chunk's beginnings: most pairs become nothing, and to see that nothing else has to be loaded.
 
+use std::hint::select_unpredictable;
+
 use super::pairs::Pairs;
-use super::symbols::{Merge, NO_SYMBOL, Symbols};
+use super::symbols::{Merge, NO_SYMBOL, Symbols, lower_half};
 use crate::packed::to_index;
 
 /// The most symbols of a short chunk.
@@ -27,18 +29,18 @@ pub(super) struct ShortChunk {
     waiting: Waiting,
 }
 
-/// Places with a character, the end, and one behind it, which is looked at in vain.
-const PLACES: usize = SHORT + 2;
+/// Places with a character, the end, and what is looked at in vain behind it: a power of two, so that a mask is
+/// enough to stay within.
+const PLACES: usize = 2 * SHORT;
 
-/// When a pair of a short chunk merges, the lowest first: from the upper bits, its rank, its place, and what it
-/// becomes.
+/// When a pair of a short chunk merges, the lowest first: the bits of a [`Merge`], and its place in the middle, where
+/// the symbols of few pieces have none.
 type Turn = u64;
-const SYMBOL_BITS: u32 = u32::BITS;
-const PLACE_BITS: u32 = SHORT.trailing_zeros();
+const PLACE_SHIFT: u32 = u32::BITS - SHORT.trailing_zeros();
 /// The pair does not merge.
 const NEVER: Turn = Turn::MAX;
-/// Ranks below this can be told apart by their turns.
-pub(super) const RANK_LIMIT: u32 = u32::MAX >> PLACE_BITS;
+/// Pieces below this fit into a turn.
+pub(super) const PIECE_LIMIT: usize = 1 << PLACE_SHIFT;
 
 /// The pairs of a short chunk, each at the place of its first symbol.
 #[derive(Debug)]
@@ -74,8 +76,13 @@ impl ShortChunk {
         })
     }
 
-    /// Merges what merges; the two symbols that merged last. All ranks are below [`RANK_LIMIT`].
-    pub(super) fn merge(&mut self, pairs: &mut Pairs<'_>) -> Option<(u32, u32)> {
+    /// Merges what merges. There are at most [`PIECE_LIMIT`] pieces.
+    pub(super) fn merge(&mut self, pairs: &mut Pairs<'_>) {
+        self.merge_and_tell::<false>(pairs);
+    }
+
+    /// Merges what merges; if `TELLS`, the two symbols that merged last.
+    pub(super) fn merge_and_tell<const TELLS: bool>(&mut self, pairs: &mut Pairs<'_>) -> Option<(u32, u32)> {
         let mut last = None;
         self.look_at_all(pairs);
         loop {
@@ -83,11 +90,13 @@ impl ShortChunk {
             if best == NEVER {
                 return last;
             }
-            let at = to_index(best >> SYMBOL_BITS) % SHORT;
+            let at = to_index(best >> PLACE_SHIFT) % SHORT;
             let right = self.after(at);
             let end = self.after(right);
-            last = Some((self.symbols[at], self.symbols[right % SHORT]));
-            self.symbols[at] = u32::try_from(best & u64::from(u32::MAX)).unwrap_or(NO_SYMBOL);
+            if TELLS {
+                last = Some((self.symbols[at], self.symbols[right % SHORT]));
+            }
+            self.symbols[at] = lower_half(best % (1 << PLACE_SHIFT));
             self.begins &= !(1 << right);
             self.waiting.0[right % SHORT] = NEVER;
             self.waiting.0[at] = NEVER;
@@ -125,7 +134,7 @@ impl ShortChunk {
     /// The hash of the text between two places.
     #[inline]
     fn hash(&self, symbols: &Symbols, start: usize, end: usize) -> u64 {
-        let (start, end) = (start.min(PLACES - 1), end.min(PLACES - 1));
+        let (start, end) = (start % PLACES, end % PLACES);
         let length = self.starts[end].wrapping_sub(self.starts[start]);
         symbols.part_hash(self.hashes[start], self.hashes[end], usize::from(length))
     }
@@ -147,8 +156,8 @@ impl ShortChunk {
 impl Waiting {
     #[inline]
     fn set(&mut self, left: usize, merge: Merge) {
-        let turn = u64::from(merge.rank) << PLACE_BITS | left as u64;
-        self.0[left] = if merge.rank < RANK_LIMIT { turn << SYMBOL_BITS | u64::from(merge.symbol) } else { NEVER };
+        // Of pairs that do not merge all bits are set, and stay so.
+        self.0[left] = merge.bits() | (left as u64) << PLACE_SHIFT;
     }
 
     /// Forgets all pairs of a chunk of `count` symbols.
@@ -163,7 +172,6 @@ impl Waiting {
     /// The first turn of the first `count` places. A fixed number of them is compared, without branches.
     #[inline]
     fn first(&self, count: usize) -> Turn {
-        let least = |turns: &[Turn]| turns.iter().fold(NEVER, |best, turn| best.min(*turn));
         match count {
             0..=8 => least(&self.0[..8]),
             9..=12 => least(&self.0[..12]),
@@ -171,6 +179,24 @@ impl Waiting {
             _ => least(&self.0),
         }
     }
+}
+
+/// The lowest of some turns, a multiple of four.
+#[inline]
+fn least(turns: &[Turn]) -> Turn {
+    let mut lanes = [NEVER; 4];
+    for four in turns.as_chunks::<4>().0 {
+        for (lane, turn) in lanes.iter_mut().zip(four) {
+            *lane = lesser(*lane, *turn);
+        }
+    }
+    lesser(lesser(lanes[0], lanes[1]), lesser(lanes[2], lanes[3]))
+}
+
+/// The lower of two turns. Which it is cannot be foretold, so that a branch would cost more.
+#[inline]
+fn lesser(one: Turn, other: Turn) -> Turn {
+    select_unpredictable(one < other, one, other)
 }
 
 impl Default for ShortChunk {
@@ -183,5 +209,30 @@ impl Default for ShortChunk {
             begins: u64::MAX,
             waiting: Waiting([NEVER; SHORT]),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_turn_is_found_at_every_place() {
+        for count in 1..=SHORT {
+            for first in 0..count {
+                let mut waiting = Waiting([NEVER; SHORT]);
+                (0..count).for_each(|place| waiting.set(place, Merge::new(7, 100)));
+                waiting.set(first, Merge::new(6, 200));
+                assert_eq!(waiting.first(count), 6 << 32 | (first as u64) << PLACE_SHIFT | 200);
+                // Of equal ranks the leftmost is the first, whatever the symbols are.
+                waiting.set(first, Merge::new(7, 0));
+                let leftmost = if first == 0 { 0 } else { 100 };
+                assert_eq!(waiting.first(count), 7 << 32 | leftmost);
+            }
+        }
+        let mut waiting = Waiting([0; SHORT]);
+        waiting.clear(SHORT);
+        waiting.set(3, Merge::NONE);
+        assert_eq!(waiting.first(SHORT), NEVER);
     }
 }

@@ -20,17 +20,41 @@ use crate::piece::PieceTable;
 /// Not a symbol.
 pub(super) const NO_SYMBOL: u32 = u32::MAX;
 
-/// What two neighbouring symbols become.
+/// What two neighbouring symbols become, with a rank: the lower, the sooner. The rank is in the upper half.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Merge {
-    /// The lower, the sooner.
-    pub(super) rank: u32,
-    pub(super) symbol: u32,
-}
+pub(super) struct Merge(u64);
 
 impl Merge {
-    /// They do not merge.
-    pub(super) const NONE: Merge = Merge { rank: u32::MAX, symbol: NO_SYMBOL };
+    /// They do not merge: all bits are set.
+    pub(super) const NONE: Merge = Merge(u64::MAX);
+
+    pub(super) fn new(rank: u32, symbol: u32) -> Merge {
+        Merge(u64::from(rank) << 32 | u64::from(symbol))
+    }
+
+    #[inline]
+    pub(super) fn rank(self) -> u32 {
+        lower_half(self.0 >> 32)
+    }
+
+    #[inline]
+    pub(super) fn symbol(self) -> u32 {
+        lower_half(self.0)
+    }
+
+    #[inline]
+    pub(super) fn bits(self) -> u64 {
+        self.0
+    }
+}
+
+/// The rank of what does not merge.
+pub(super) const NO_RANK: u32 = u32::MAX;
+
+/// The lower 32 bits.
+#[inline]
+pub(super) fn lower_half(bits: u64) -> u32 {
+    u32::try_from(bits & u64::from(u32::MAX)).unwrap_or(0)
 }
 
 /// The base to the power of each length that a short text can have.
@@ -60,7 +84,7 @@ impl TextHash {
 
 /// Brings the bits of the hash of a very short text to the upper end; those of others are everywhere.
 #[inline]
-fn mix(hash: u64) -> u64 {
+pub(super) fn mix(hash: u64) -> u64 {
     hash.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
@@ -133,7 +157,7 @@ impl Symbols {
     /// The rank of a piece.
     #[inline]
     pub(super) fn rank(&self, symbol: u32) -> u32 {
-        self.ranks.get(symbol as usize).copied().unwrap_or(Merge::NONE.rank)
+        self.ranks.get(symbol as usize).copied().unwrap_or(NO_RANK)
     }
 
     /// The hash of a text that ends in a character, given the hash of what stands before it.
@@ -164,12 +188,11 @@ impl Symbols {
         Some(self.slots[slot].id).filter(|id| *id != NO_SYMBOL)
     }
 
-    /// The hash of the joined text of two symbols, unless it is clear that this is no piece.
+    /// The hash of the joined text of two symbols.
     #[inline]
     pub(super) fn joined_hash(&self, left: u32, right: u32) -> Option<u64> {
         let (left, right) = (self.hashes.get(left as usize)?, self.hashes.get(right as usize)?);
-        let hash = left.hash.wrapping_mul(right.power).wrapping_add(right.hash);
-        self.may_be_piece(hash).then_some(hash)
+        Some(left.hash.wrapping_mul(right.power).wrapping_add(right.hash))
     }
 
     /// Whether a text with this hash may be a piece.
@@ -189,7 +212,7 @@ impl Symbols {
         };
         let (slot, _) = self.slot(hash, is_joined);
         let symbol = self.slots[slot].id;
-        self.ranks.get(symbol as usize).map_or(Merge::NONE, |rank| Merge { rank: *rank, symbol })
+        self.ranks.get(symbol as usize).map_or(Merge::NONE, |rank| Merge::new(*rank, symbol))
     }
 
     /// Whether it is a symbol at all, and not an unknown character.
@@ -212,7 +235,7 @@ impl Symbols {
     fn slot(&self, hash: u64, is_it: impl Fn(u32) -> bool) -> (usize, u32) {
         let mixed = mix(hash);
         // The lower half of the bits; the place comes from the upper ones.
-        let tag = u32::try_from(hash & u64::from(u32::MAX)).unwrap_or(0);
+        let tag = lower_half(hash);
         let mask = self.slots.len() - 1;
         let mut slot = to_index(mixed >> self.shift);
         while self.slots[slot].id != NO_SYMBOL && (self.slots[slot].tag != tag || !is_it(self.slots[slot].id)) {
@@ -228,9 +251,9 @@ fn ranks(vocabulary: &Vocabulary<'_>, mergeable: &[u32]) -> Vec<u32> {
     let mut best_first: Vec<u64> = mergeable.iter().map(key).collect();
     // Trainers write them in this order but for a few, which this sort makes use of.
     best_first.sort();
-    let mut ranks = vec![Merge::NONE.rank; vocabulary.len()];
+    let mut ranks = vec![NO_RANK; vocabulary.len()];
     let equals = best_first.chunk_by(|a, b| a >> 32 == b >> 32);
-    for (rank, group) in (0..Merge::NONE.rank).zip(equals) {
+    for (rank, group) in (0..NO_RANK).zip(equals) {
         group.iter().for_each(|key| ranks[to_index(key & u64::from(u32::MAX))] = rank);
     }
     ranks

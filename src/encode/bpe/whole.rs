@@ -63,8 +63,8 @@ impl Bpe {
         }
         let mut pairs = Pairs { symbols: &self.symbols, pieces, cache: pairs };
         merge::merge_long(&mut pairs, merge, is_skipped, |merge, left, right| {
-            if self.is_unused(merge.symbol) {
-                parts.insert(merge.symbol, (left, right));
+            if self.is_unused(merge.symbol()) {
+                parts.insert(merge.symbol(), (left, right));
             }
         });
         let mut frozen = frozen.iter();
