@@ -5,8 +5,8 @@
 //! has its id in a table; the ids of other short ones are remembered by their bytes; what is left is merged.
 //!
 //! Raw text is not normalized at all: a space has the class of the mark, a malformed byte that of U+FFFD, and
-//! the dummy prefix is a space before the first chunk. Only a chunk that is not remembered is written out in
-//! normalized form, and most chunks are remembered.
+//! the dummy prefix is a space before the first chunk. Only a long chunk, or one that has unknown
+//! characters, is written out in normalized form if it is not remembered.
 //!
 //! A cache of whole words before this one, which need not look at each character, was slower: more words than
 //! chunks come for the first time, and those cost most.
@@ -244,9 +244,12 @@ impl Bpe {
             short.push(self.chars.symbol(self.chars.mark_class()), WHITESPACE_MARK_STR.as_bytes(), &self.symbols);
         }
         let mut rest = chunk;
-        while !rest.is_empty() {
+        while let Some(&byte) = rest.first() {
             let (char, width) = plainly_normalized_char(rest);
-            let (class, _) = self.chars.class_at(char);
+            let class = match byte {
+                ..0x80 => self.chars.ascii_class::<true>(byte),
+                _ => self.chars.class_at(char).0,
+            };
             short.push(self.chars.symbol(class), char, &self.symbols);
             rest = &rest[width..];
         }
