@@ -8,7 +8,7 @@
 
 use std::hint::select_unpredictable;
 
-use super::pairs::Pairs;
+use super::pairs::{AsciiPairs, Code, Pairs};
 use super::symbols::{Merge, NO_SYMBOL, Symbols, lower_half};
 use crate::packed::to_index;
 
@@ -21,6 +21,7 @@ pub(super) struct ShortChunk {
     count: usize,
     /// By place; a symbol that was merged has the place of its first character.
     symbols: [u32; SHORT],
+    codes: [Code; SHORT],
     /// For each place the hash of the text before it, and the length of that text in bytes.
     hashes: [u64; PLACES],
     starts: [u8; PLACES],
@@ -59,6 +60,7 @@ impl ShortChunk {
         let place = self.count;
         if place < SHORT {
             self.symbols[place] = symbol;
+            self.codes[place] = Code::of(char);
             self.hashes[place + 1] = symbols.extend_hash(self.hashes[place], symbol, char);
             self.starts[place + 1] = self.starts[place] + u8::try_from(char.len()).unwrap_or(0);
             self.count += 1;
@@ -120,15 +122,37 @@ impl ShortChunk {
         self.waiting.clear(self.count);
         let mut hashes = [0; SHORT];
         let mut promising = 0u32;
-        for (left, hash) in hashes.iter_mut().enumerate().take(self.count.saturating_sub(1)) {
-            *hash = self.hash(pairs.symbols, left, left + 2);
-            promising |= u32::from(pairs.symbols.may_be_piece(*hash)) << left;
+        for left in 0..self.count.saturating_sub(1) {
+            let place = self.ascii_place(left);
+            if let Some(place) = place
+                && let merge = pairs.ascii().get(place)
+                && merge != Merge::UNSEEN
+            {
+                self.waiting.set(left, merge);
+                continue;
+            }
+            hashes[left % SHORT] = self.hash(pairs.symbols, left, left + 2);
+            if pairs.symbols.may_be_piece(hashes[left % SHORT]) {
+                promising |= 1 << left;
+            } else if let Some(place) = place {
+                pairs.ascii().put(place, Merge::NONE);
+            }
         }
         while promising != 0 {
             let left = promising.trailing_zeros() as usize % SHORT;
             promising &= promising - 1;
-            self.waiting.set(left, pairs.find(self.symbols[left], self.symbols[(left + 1) % SHORT], hashes[left]));
+            let merge = pairs.find(self.symbols[left], self.symbols[(left + 1) % SHORT], hashes[left]);
+            self.waiting.set(left, merge);
+            if let Some(place) = self.ascii_place(left) {
+                pairs.ascii().put(place, merge);
+            }
         }
+    }
+
+    /// Where the characters at `left` and behind it are in [`AsciiPairs`].
+    #[inline]
+    fn ascii_place(&self, left: usize) -> Option<usize> {
+        AsciiPairs::place(self.codes[left % SHORT], self.codes[(left + 1) % SHORT])
     }
 
     /// The hash of the text between two places.
@@ -204,6 +228,7 @@ impl Default for ShortChunk {
         ShortChunk {
             count: 0,
             symbols: [NO_SYMBOL; SHORT],
+            codes: [Code::OTHER; SHORT],
             hashes: [0; PLACES],
             starts: [0; PLACES],
             begins: u64::MAX,

@@ -27,6 +27,8 @@ pub(super) struct Merge(u64);
 impl Merge {
     /// They do not merge: all bits are set.
     pub(super) const NONE: Merge = Merge(u64::MAX);
+    /// Nobody has looked yet; no pair has it.
+    pub(super) const UNSEEN: Merge = Merge(u64::MAX - 1);
 
     pub(super) fn new(rank: u32, symbol: u32) -> Merge {
         Merge(u64::from(rank) << 32 | u64::from(symbol))
