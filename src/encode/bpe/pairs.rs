@@ -9,8 +9,8 @@ use crate::packed::to_index;
 use crate::piece::PieceTable;
 use crate::text::WHITESPACE_MARK_STR;
 
-/// Places at the start and at the end, powers of two.
-const SMALLEST: usize = 1 << 10;
+/// Places at the start and at the end, powers of two and a power of four apart; twice as many are no faster.
+const SMALLEST: usize = 1 << 11;
 /// See [`SMALLEST`].
 const LARGEST: usize = 1 << 15;
 
@@ -136,7 +136,7 @@ impl PairCache {
     }
 
     fn grow(&mut self, symbols: &Symbols) {
-        let larger = vec![FREE; (self.places.len() * 2).max(SMALLEST)];
+        let larger = vec![FREE; (self.places.len() * 4).max(SMALLEST)];
         self.taken = 0;
         for (pair, merge) in std::mem::replace(&mut self.places, larger) {
             if let Some(hash) = symbols.joined_hash(pair.left, pair.right) {
