@@ -133,9 +133,6 @@ impl Bpe {
             let (mut begins, count) = self.ascii.begins(text, at, text[at - 1]);
             while begins != 0 {
                 let begin = at + begins.trailing_zeros() as usize;
-                if !self.ascii.is_plain(text[begin]) {
-                    return (begin, self.chars.ascii_class::<RAW>(text[begin - 1]));
-                }
                 self.reopen_ascii::<RAW>(scan, open, begin, out);
                 begins &= begins - 1;
             }
