@@ -27,6 +27,7 @@
 //! take the slow path of [`whole`]. Dropout takes it too.
 
 mod ascii;
+mod ascii_pairs;
 mod chars;
 mod merge;
 mod neighbours;

@@ -48,7 +48,7 @@ impl AsciiNeighbours {
     /// Where chunks begin among the bytes from `at` on, of which `before` is the one before: a bit for each byte, and
     /// how many of them were looked at, 64 at most and only ASCII. No branch depends on how long the chunks are, which
     /// cannot be foretold. Where not all of ASCII is plain, runs of plain bytes may be short, and what is looked at
-    /// behind their ends would be in vain, up to twice the time of all the rest; so there it looks at nothing.
+    /// behind their ends would be in vain (80 % more instructions were seen); so there it looks at nothing.
     #[inline]
     pub(super) fn begins(&self, text: &[u8], at: usize, mut before: u8) -> (u64, usize) {
         let (mut begins, mut count) = (0, 0);

@@ -8,7 +8,8 @@
 
 use std::hint::select_unpredictable;
 
-use super::pairs::{AsciiPairs, Code, Pairs};
+use super::ascii_pairs::{AsciiPairs, Code};
+use super::pairs::Pairs;
 use super::symbols::{Merge, NO_SYMBOL, Symbols, lower_half};
 use crate::packed::to_index;
 
@@ -78,7 +79,7 @@ impl ShortChunk {
         })
     }
 
-    /// Merges what merges. There are at most [`PIECE_LIMIT`] pieces.
+    /// Merges what merges. There are fewer than [`PIECE_LIMIT`] pieces.
     pub(super) fn merge(&mut self, pairs: &mut Pairs<'_>) {
         self.merge_and_tell::<false>(pairs);
     }
