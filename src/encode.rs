@@ -9,6 +9,7 @@ pub(crate) mod bpe;
 pub(crate) mod cache;
 mod char;
 mod filter;
+mod keys;
 pub(crate) mod unigram;
 pub(crate) mod vocabulary;
 mod word;

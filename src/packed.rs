@@ -41,11 +41,13 @@ fn bits(shift: usize) -> u32 {
     u32::try_from(shift).unwrap_or(0)
 }
 
-/// As [`pack`], for the first `length` bytes of `text`. Where as many bytes follow as a text can have at
-/// most, no branch depends on the length: texts of many lengths in a row cost no mispredictions.
+/// Bytes that [`pack_start`] reads.
+pub(crate) const PACKED: usize = 24;
+
+/// As [`pack`], for the first `length` bytes, with no branch that depends on the length: texts of many lengths in a
+/// row cost no mispredictions.
 #[inline]
-pub(crate) fn pack_start(text: &[u8], length: usize) -> Option<[u64; 3]> {
-    let Some(bytes) = text.first_chunk::<24>() else { return pack(text.get(..length)?) };
+pub(crate) fn pack_start(bytes: &[u8; PACKED], length: usize) -> Option<[u64; 3]> {
     let masks = MASKS.get(length)?;
     let (words, _) = bytes.as_chunks::<8>();
     let mut packed = [0; 3];
@@ -106,8 +108,7 @@ mod tests {
             let packed = pack::<3>(&text);
             assert_eq!(packed.is_some(), length < 24);
             let followed = [&text[..], b"and what follows, thirty bytes"].concat();
-            assert_eq!(pack_start(&followed, text.len()), packed);
-            assert_eq!(pack_start(&text, text.len()), packed);
+            assert_eq!(pack_start(followed.first_chunk().unwrap(), text.len()), packed);
             if let Some(words) = packed {
                 let mut buffer = [[7; 8]; 3];
                 assert_eq!(unpack(&words, &mut buffer), text);

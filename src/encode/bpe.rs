@@ -137,17 +137,9 @@ impl Bpe {
     }
 
     /// Makes `chunk` one of the characters of some texts in a row.
-    #[inline]
-    fn short_chunk(&self, chunk: &mut ShortChunk, texts: &[&[u8]]) {
+    fn short_chunk<'t>(&self, chunk: &mut ShortChunk, texts: impl IntoIterator<Item = &'t [u8]>) {
         chunk.clear();
-        for mut rest in texts.iter().copied() {
-            while !rest.is_empty() {
-                let (class, width) = self.chars.class_at(rest);
-                let (char, after) = rest.split_at(width);
-                chunk.push(self.chars.symbol(class), char, &self.symbols);
-                rest = after;
-            }
-        }
+        texts.into_iter().for_each(|text| chunk.extend::<false>(text, &self.chars, &self.symbols));
     }
 
     /// Appends the ids of a chunk that merges with nothing around it.
@@ -158,7 +150,7 @@ impl Bpe {
         let BpeScratch { merge, short, pairs, peace, walk, .. } = scratch;
         let mut pairs = Pairs { symbols: &self.symbols, pieces, cache: pairs };
         if chunk.len() <= SHORT && self.has_few_pieces() {
-            self.short_chunk(short, &[chunk]);
+            self.short_chunk(short, [chunk]);
             short.merge(&mut pairs);
             out.extend(short.left().map(|symbol| self.id_of(symbol)));
             return;

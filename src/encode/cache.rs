@@ -10,11 +10,9 @@
 //!
 //! With the ids of a text a note may be kept, for which a whole word would be too much.
 
-use crate::packed::pack_start;
+use super::keys::{CacheKey, WORDS, hash_of};
 use crate::piece::PieceId;
 
-/// Words of a packed text: up to 23 bytes are remembered.
-const WORDS: usize = 3;
 /// The bits of a note that are kept; the others hold the number of ids.
 pub(crate) const NOTE_BITS: u32 = !0xF;
 
@@ -23,38 +21,6 @@ pub(crate) const NOTE_BITS: u32 = !0xF;
 pub(crate) struct IdCache {
     short: Table<2, 3>,
     long: Table<WORDS, 9>,
-}
-
-/// A text to look for.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct CacheKey {
-    text: [u64; WORDS],
-    hash: u64,
-}
-
-impl CacheKey {
-    /// The key of the first `length` bytes of `text`, if they are few enough; sooner if more follow.
-    #[inline]
-    pub(crate) fn of_start(text: &[u8], length: usize) -> Option<CacheKey> {
-        let text: [u64; WORDS] = pack_start(text, length)?;
-        Some(CacheKey { text, hash: hash_of(&text) })
-    }
-
-    /// The text in two words, if it is short enough.
-    #[inline]
-    fn short(&self) -> Option<[u64; 2]> {
-        let [first, second, last] = self.text;
-        // Of a text that ends before them there is nothing in the last bytes but its length.
-        (last >> 56 < 16).then_some([first, second | last])
-    }
-}
-
-/// One wide multiplication, both halves of it. (As in wyhash, <https://github.com/wangyi-fudan/wyhash>.)
-fn hash_of(text: &[u64; WORDS]) -> u64 {
-    let [one, other] = [text[0] ^ 0x9e37_79b9_7f4a_7c15, text[1] ^ text[2].rotate_left(29) ^ 0xd6e8_feb8_6659_fd93];
-    let product = u128::from(one) * u128::from(other);
-    let half = |bits: u128| u64::try_from(bits & u128::from(u64::MAX)).unwrap_or(0);
-    half(product) ^ half(product >> 64)
 }
 
 impl IdCache {
@@ -219,9 +185,10 @@ fn unpacked(text: &[u64]) -> [u64; WORDS] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::encode::keys::KeyedText;
 
     fn key(text: &[u8]) -> CacheKey {
-        CacheKey::of_start(text, text.len()).unwrap()
+        KeyedText::new(text).key(0, text.len()).unwrap()
     }
 
     #[test]
@@ -267,7 +234,6 @@ mod tests {
     fn what_is_too_long_is_not_remembered() {
         let mut cache = IdCache::default();
         let mut found = Vec::new();
-        assert!(CacheKey::of_start(&[b'a'; 8 * WORDS], 8 * WORDS).is_none());
         cache.insert(&key(b"a"), &[PieceId::new(1); 10]);
         assert!(!cache.get(&key(b"a"), &mut found));
         cache.insert(&key(b"a"), &[PieceId::new(1)]);

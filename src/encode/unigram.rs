@@ -27,11 +27,14 @@ mod tests;
 mod trie;
 mod viterbi;
 
+use std::ops::Range;
+
 use self::cuts::{Chunk, Cuts};
 use self::lattice::Lattice;
 use self::trie::Trie;
 use self::viterbi::Best;
-use crate::encode::cache::{CacheKey, IdCache, NOTE_BITS};
+use crate::encode::cache::{IdCache, NOTE_BITS};
+use crate::encode::keys::{CacheKey, KeyedText};
 use crate::encode::vocabulary::Vocabulary;
 use crate::error::EncodeError;
 use crate::piece::{PieceId, PieceKind};
@@ -125,12 +128,13 @@ impl Unigram {
             self.search(text, 0.0, &mut scratch.best, out);
             return;
         }
+        let keyed = KeyedText::new(text);
         let (mut at, mut sum) = (0, 0.0);
         while at < text.len() {
             let rest = &text[at..];
             (at, sum) = match self.cuts.first(rest) {
                 Chunk::Char(length) => (at + length, self.segment_char(&rest[..length], sum, out)),
-                Chunk::Long(length) => (at + length, self.segment_chunk(rest, length, sum, scratch, out)),
+                Chunk::Long(length) => (at + length, self.segment_chunk(&keyed, at..at + length, sum, scratch, out)),
             };
         }
     }
@@ -153,27 +157,27 @@ impl Unigram {
         found.map_or(self.unknown, |found| self.pieces.id(found.cell))
     }
 
-    /// Appends the ids of the chunk that is the first `length` bytes of `rest`, before which the scores add up
-    /// to `sum`; gives their sum behind it.
+    /// Appends the ids of a chunk, before which the scores add up to `sum`; gives their sum behind it.
     #[inline]
     fn segment_chunk(
         &self,
-        rest: &[u8],
-        length: usize,
+        text: &KeyedText<'_>,
+        chunk: Range<usize>,
         sum: f32,
         scratch: &mut UnigramScratch,
         out: &mut Vec<PieceId>,
     ) -> f32 {
         let start = out.len();
-        if let Some(key) = CacheKey::of_start(rest, length) {
+        let (key, chunk) = (text.key(chunk.start, chunk.len()), &text.text()[chunk]);
+        if let Some(key) = key {
             let limit = scratch.chunks.get_with_note(&key, out);
-            let limit = limit.unwrap_or_else(|| self.find_chunk(&rest[..length], &key, scratch, out));
+            let limit = limit.unwrap_or_else(|| self.find_chunk(chunk, &key, scratch, out));
             if sum.abs() <= f32::from_bits(limit) {
                 return out[start..].iter().fold(sum, |sum, id| sum + self.score(*id));
             }
             out.truncate(start);
         }
-        self.search(&rest[..length], sum, &mut scratch.best, out)
+        self.search(chunk, sum, &mut scratch.best, out)
     }
 
     /// Appends the ids of a chunk that is not known and remembers them; gives the bits of the limit.

@@ -1,4 +1,4 @@
-//! What two ASCII characters become, or the mark and one of them, as far as one thread has seen it.
+//! What two characters become that are ASCII or the mark, as far as one thread has seen it.
 //!
 //! Most chunks begin with such pairs. Each has a place of its own, so that neither hash nor comparison is needed.
 
@@ -18,9 +18,9 @@ pub(super) struct Code(u8);
 
 impl Code {
     const MARK: Code = Code(0x80);
-    pub(super) const OTHER: Code = Code(0xFF);
+    /// Pairs with it are never remembered.
+    pub(super) const OTHER: Code = Code(0x81);
 
-    #[inline]
     pub(super) fn of(char: &[u8]) -> Code {
         match *char {
             [byte @ ..0x80] => Code(byte),
@@ -30,23 +30,29 @@ impl Code {
     }
 }
 
+/// One more than the highest code.
+const CODES: usize = Code::OTHER.0 as usize + 1;
+
 impl AsciiPairs {
-    /// Where a pair is, if the first one is ASCII or the mark and the second one ASCII.
-    #[inline]
-    pub(super) fn place(left: Code, right: Code) -> Option<usize> {
-        (left.0 <= Code::MARK.0 && right.0 < Code::MARK.0).then(|| usize::from(left.0) << 7 | usize::from(right.0))
+    fn place(left: Code, right: Code) -> usize {
+        usize::from(left.0) * CODES + usize::from(right.0)
     }
 
+    /// What two characters become, if it is known.
     #[inline]
-    pub(super) fn get(&self, place: usize) -> Merge {
-        self.merges.get(place).copied().unwrap_or(Merge::UNSEEN)
+    pub(super) fn get(&self, left: Code, right: Code) -> Merge {
+        self.merges.get(AsciiPairs::place(left, right)).copied().unwrap_or(Merge::UNSEEN)
     }
 
-    pub(super) fn put(&mut self, place: usize, merge: Merge) {
-        if self.merges.is_empty() {
-            self.merges.resize((usize::from(Code::MARK.0) + 1) << 7, Merge::UNSEEN);
+    /// Remembers it, unless one of the characters is another one.
+    pub(super) fn put(&mut self, left: Code, right: Code, merge: Merge) {
+        if left == Code::OTHER || right == Code::OTHER {
+            return;
         }
-        self.merges[place] = merge;
+        if self.merges.is_empty() {
+            self.merges.resize(CODES * CODES, Merge::UNSEEN);
+        }
+        self.merges[AsciiPairs::place(left, right)] = merge;
     }
 }
 
@@ -56,27 +62,22 @@ mod tests {
 
     #[test]
     fn each_ascii_pair_has_a_place_of_its_own() {
-        let ascii: Vec<Vec<u8>> = (0..0x80).map(|byte| vec![byte]).collect();
-        let mark = WHITESPACE_MARK_STR.as_bytes().to_vec();
-        let others = ["\u{80}".as_bytes().to_vec(), "\u{2580}".as_bytes().to_vec(), vec![0x80], vec![0xFF], Vec::new()];
-        let place = |left: &[u8], right: &[u8]| AsciiPairs::place(Code::of(left), Code::of(right));
+        let ascii = (0..0x80).map(|byte| vec![byte]);
+        let known: Vec<Code> = ascii.chain([WHITESPACE_MARK_STR.into()]).map(|char| Code::of(&char)).collect();
+        let others = ["\u{80}".as_bytes(), "\u{2580}".as_bytes(), &[0x80], &[0xFF], &[]].map(Code::of);
+        let pairs_of = |codes: &[Code]| -> Vec<(Code, Code)> {
+            codes.iter().flat_map(|left| codes.iter().map(|right| (*left, *right))).collect()
+        };
+        let merge_of = |(left, right): (Code, Code)| Merge::new(u32::from(left.0), u32::from(right.0));
         let mut pairs = AsciiPairs::default();
-        for (at, left) in ascii.iter().chain([&mark]).enumerate() {
-            for right in &ascii {
-                let found = place(left, right).unwrap();
-                assert!(pairs.get(found) == Merge::UNSEEN);
-                pairs.put(found, Merge::new(u32::try_from(at).unwrap(), u32::from(right[0])));
-            }
-            assert!([&mark].into_iter().chain(&others).all(|right| place(left, right).is_none()));
+        for (left, right) in pairs_of(&[&known[..], &others[..]].concat()) {
+            assert!(pairs.get(left, right) == Merge::UNSEEN);
+            pairs.put(left, right, merge_of((left, right)));
         }
-        for (left, right) in others.iter().zip(&ascii) {
-            assert_eq!(place(left, right), None);
-        }
-        for (at, left) in ascii.iter().chain([&mark]).enumerate() {
-            for right in &ascii {
-                let expected = Merge::new(u32::try_from(at).unwrap(), u32::from(right[0]));
-                assert_eq!(pairs.get(place(left, right).unwrap()), expected);
-            }
+        for (left, right) in pairs_of(&[&known[..], &others[..]].concat()) {
+            let is_known = known.contains(&left) && known.contains(&right);
+            let expected = if is_known { merge_of((left, right)) } else { Merge::UNSEEN };
+            assert_eq!(pairs.get(left, right), expected);
         }
     }
 }

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
+use super::ascii_pairs::Code;
 use super::neighbours;
 use super::symbols::{NO_SYMBOL, Symbols};
 use crate::encode::vocabulary::Vocabulary;
@@ -34,6 +35,20 @@ fn code_point(char: &[u8]) -> Option<u32> {
 /// Code points of one page of a [`CharTable`].
 const PAGE: usize = 64;
 
+/// A character as merging takes it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Char {
+    /// The hash of its text.
+    pub(super) hash: u64,
+    pub(super) symbol: u32,
+    /// Its length in bytes.
+    pub(super) width: u8,
+    pub(super) code: Code,
+}
+
+/// A character that stands in no piece. It never merges, so that neither its hash nor its length counts.
+const UNKNOWN: Char = Char { hash: 0, symbol: NO_SYMBOL, width: 1, code: Code::OTHER };
+
 /// The classes of characters, and the symbol of each class.
 #[derive(Debug)]
 pub(super) struct CharTable {
@@ -48,6 +63,10 @@ pub(super) struct CharTable {
     strange: HashMap<Box<[u8]>, u32, RandomState>,
     /// The symbol of each class; class 0 has none.
     symbols: Vec<u32>,
+    /// The character of each class.
+    chars: Vec<Char>,
+    /// The ASCII characters, in normalized text and in raw text.
+    ascii_chars: [[Char; 128]; 2],
     /// For each class the most characters of a piece that begins with it; 255 stands for more, too.
     reach: Vec<u8>,
 }
@@ -68,7 +87,9 @@ impl CharTable {
             pages: vec![0; 0x11_0000 / PAGE],
             cells: vec![0; PAGE],
             strange: HashMap::with_hasher(RandomState::default()),
-            symbols: vec![NO_SYMBOL],
+            symbols: vec![UNKNOWN.symbol],
+            chars: vec![UNKNOWN],
+            ascii_chars: [[UNKNOWN; 128]; 2],
             reach: vec![1],
         };
         for id in mergeable {
@@ -111,7 +132,15 @@ impl CharTable {
 
     /// Finds the symbols of the characters that [`Self::new`] gave; those that are no pieces get new ones.
     pub(super) fn find_symbols(&mut self, chars: &[&[u8]], symbols: &mut Symbols, pieces: &PieceTable) {
-        self.symbols.extend(chars.iter().map(|char| symbols.char_symbol(pieces, char)));
+        for char in chars {
+            let symbol = symbols.char_symbol(pieces, char);
+            let width = u8::try_from(char.len()).unwrap_or(0);
+            self.symbols.push(symbol);
+            self.chars.push(Char { hash: symbols.hash(symbol), symbol, width, code: Code::of(char) });
+        }
+        let of_class = |class: &u32| self.chars[*class as usize];
+        self.ascii_chars = [self.ascii.each_ref().map(of_class); 2];
+        self.ascii_chars[1][usize::from(b' ')] = of_class(&self.whitespace_mark);
     }
 
     /// Adds a character; its class.
@@ -151,7 +180,7 @@ impl CharTable {
 
     /// The class that the character at the start of `text`, which is not empty and not normalized, has once it
     /// is; and its length in `text`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn raw_class_at(&self, text: &[u8]) -> (u32, usize) {
         match text[0] {
             byte @ ..0x80 => (self.ascii_class::<true>(byte), 1),
@@ -219,6 +248,24 @@ impl CharTable {
     #[inline]
     pub(super) fn symbol(&self, class: u32) -> u32 {
         self.symbols[class as usize]
+    }
+
+    /// The character of a class.
+    #[inline]
+    pub(super) fn char(&self, class: u32) -> Char {
+        self.chars[class as usize]
+    }
+
+    /// The character at the start of `text`, which is not empty, and its length there. Text that is `RAW` is not
+    /// normalized, and the character is what it will be once it is.
+    #[inline(always)]
+    pub(super) fn char_at<const RAW: bool>(&self, text: &[u8]) -> (Char, usize) {
+        let (class, width) = match text[0] {
+            byte @ ..0x80 => return (self.ascii_chars[usize::from(RAW)][usize::from(byte)], 1),
+            _ if RAW => self.raw_class_at(text),
+            _ => self.class_at(text),
+        };
+        (self.char(class), width)
     }
 
     /// The most characters of a piece that begins with this class, and 255 if there are more.

@@ -103,7 +103,7 @@ impl Bpe {
             return Origin::TooLong;
         }
         let mut chunk = ShortChunk::default();
-        self.short_chunk(&mut chunk, &[text]);
+        self.short_chunk(&mut chunk, [text]);
         let last = chunk.merge_and_tell::<true>(pairs);
         let (Some(found), Some((left, right))) = (chunk.left().next(), last) else { return Origin::Never };
         if chunk.left().count() > 1 || found != symbol {

@@ -44,7 +44,12 @@ pub(super) struct Pairs<'p> {
 impl Pairs<'_> {
     /// What pairs of ASCII characters become, as far as it is known.
     #[inline]
-    pub(super) fn ascii(&mut self) -> &mut AsciiPairs {
+    pub(super) fn ascii(&self) -> &AsciiPairs {
+        &self.cache.ascii
+    }
+
+    #[inline]
+    pub(super) fn ascii_mut(&mut self) -> &mut AsciiPairs {
         &mut self.cache.ascii
     }
 

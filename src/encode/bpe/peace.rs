@@ -71,7 +71,7 @@ impl Bpe {
             return None;
         }
         let mut chunk = ShortChunk::default();
-        self.short_chunk(&mut chunk, &[first, second]);
+        self.short_chunk(&mut chunk, [first, second]);
         chunk.merge(pairs);
         Some(chunk.left().eq([left, right]))
     }

@@ -14,7 +14,7 @@
 use super::pairs::Pairs;
 use super::short::SHORT;
 use super::{Bpe, BpeScratch};
-use crate::encode::cache::CacheKey;
+use crate::encode::keys::{CacheKey, KeyedText};
 use crate::normalize::PrefixMatcher;
 use crate::piece::{PieceId, PieceTable};
 use crate::text::{WHITESPACE_MARK_STR, char_length, plainly_normalized_char};
@@ -45,7 +45,7 @@ impl Open {
 /// What the chunks of one text have in common.
 struct Scan<'s> {
     pieces: &'s PieceTable,
-    text: &'s [u8],
+    text: KeyedText<'s>,
     scratch: &'s mut BpeScratch,
     /// The pieces for the bytes of unknown characters.
     bytes: Option<&'s [PieceId; 256]>,
@@ -57,7 +57,7 @@ impl Bpe {
         if !self.unused.is_empty() {
             return self.segment_whole(pieces, text, &mut scratch.whole, || false, out);
         }
-        self.scan::<false>(Scan { pieces, text, scratch, bytes: None }, false, out);
+        self.scan::<false>(Scan { pieces, text: KeyedText::new(text), scratch, bytes: None }, false, out);
     }
 
     /// Whether text can be segmented as the caller gave it, if spaces become marks and nothing else changes.
@@ -77,13 +77,13 @@ impl Bpe {
         out: &mut Vec<PieceId>,
     ) {
         // Nothing has no prefix.
-        self.scan::<true>(Scan { pieces, text, scratch, bytes }, prefix && !text.is_empty(), out);
+        self.scan::<true>(Scan { pieces, text: KeyedText::new(text), scratch, bytes }, prefix && !text.is_empty(), out);
     }
 
     /// Finds the chunks of a text and appends their ids.
     #[inline]
     fn scan<const RAW: bool>(&self, mut scan: Scan<'_>, has_prefix: bool, out: &mut Vec<PieceId>) {
-        let text = scan.text;
+        let text = scan.text.text();
         let mut open = Open::empty(0);
         if has_prefix {
             (open.first_class, open.has_prefix) = (self.chars.mark_class(), true);
@@ -124,7 +124,7 @@ impl Bpe {
         last: u32,
         out: &mut Vec<PieceId>,
     ) -> (usize, u32) {
-        let text = scan.text;
+        let text = scan.text.text();
         if !self.neighbours.may_touch_ascii(last, text[at]) {
             self.reopen_ascii::<RAW>(scan, open, at, out);
         }
@@ -155,12 +155,12 @@ impl Bpe {
     #[inline]
     fn reopen_ascii<const RAW: bool>(&self, scan: &mut Scan<'_>, open: &mut Open, at: usize, out: &mut Vec<PieceId>) {
         self.close::<RAW>(scan, *open, at, out);
-        *open = Open::new(at, 1, self.chars.ascii_class::<RAW>(scan.text[at]));
+        *open = Open::new(at, 1, self.chars.ascii_class::<RAW>(scan.text.text()[at]));
     }
 
     /// The class and the length of the character at the start of `rest`.
-    #[inline]
-    fn class_at<const RAW: bool>(&self, rest: &[u8]) -> (u32, usize) {
+    #[inline(always)]
+    pub(super) fn class_at<const RAW: bool>(&self, rest: &[u8]) -> (u32, usize) {
         if RAW { self.chars.raw_class_at(rest) } else { self.chars.class_at(rest) }
     }
 
@@ -192,22 +192,32 @@ impl Bpe {
     /// Appends the ids of a chunk that is not a single known character.
     #[inline(never)]
     fn close_long<const RAW: bool>(&self, scan: &mut Scan<'_>, chunk: Open, end: usize, out: &mut Vec<PieceId>) {
-        let text = &scan.text[chunk.start..end];
-        let key = if chunk.has_prefix {
-            prefixed_key(text)
-        } else {
-            CacheKey::of_start(&scan.text[chunk.start..], text.len())
+        let length = end - chunk.start;
+        let key = match chunk.has_prefix {
+            true => scan.text.key_with_space(length),
+            false => scan.text.key(chunk.start, length),
         };
-        if let Some(key) = &key
-            && scan.scratch.cache.get(key, out)
-        {
-            return;
+        match key {
+            Some(key) if scan.scratch.cache.get(&key, out) => {}
+            key => self.close_new::<RAW>(scan, chunk, end, key, out),
         }
+    }
+
+    /// Appends the ids of a chunk that is not known, and remembers them.
+    #[inline(never)]
+    fn close_new<const RAW: bool>(
+        &self,
+        scan: &mut Scan<'_>,
+        chunk: Open,
+        end: usize,
+        key: Option<CacheKey>,
+        out: &mut Vec<PieceId>,
+    ) {
         let start = out.len();
-        if RAW {
-            self.segment_raw_chunk(scan, text, chunk.has_prefix, out);
-        } else {
-            self.segment_chunk(scan.pieces, text, scan.scratch, out);
+        let text = &scan.text.text()[chunk.start..end];
+        match RAW {
+            true => self.segment_raw_chunk(scan, text, chunk.has_prefix, out),
+            false => self.segment_chunk(scan.pieces, text, scan.scratch, out),
         }
         if let Some(key) = &key {
             scan.scratch.cache.insert(key, &out[start..]);
@@ -236,21 +246,13 @@ impl Bpe {
     /// Appends the ids of a chunk of raw text that has room for a prefix in a [`ShortChunk`].
     fn segment_short_raw_chunk(&self, scan: &mut Scan<'_>, chunk: &[u8], prefix: bool, out: &mut Vec<PieceId>) {
         let BpeScratch { short, pairs, .. } = &mut *scan.scratch;
+        let mut pairs = Pairs { symbols: &self.symbols, pieces: scan.pieces, cache: pairs };
         short.clear();
         if prefix {
-            short.push(self.chars.symbol(self.chars.mark_class()), WHITESPACE_MARK_STR.as_bytes(), &self.symbols);
+            short.extend::<true>(b" ", &self.chars, &self.symbols);
         }
-        let mut rest = chunk;
-        while let Some(&byte) = rest.first() {
-            let (char, width) = plainly_normalized_char(rest);
-            let class = match byte {
-                ..0x80 => self.chars.ascii_class::<true>(byte),
-                _ => self.chars.class_at(char).0,
-            };
-            short.push(self.chars.symbol(class), char, &self.symbols);
-            rest = &rest[width..];
-        }
-        short.merge(&mut Pairs { symbols: &self.symbols, pieces: scan.pieces, cache: pairs });
+        short.extend::<true>(chunk, &self.chars, &self.symbols);
+        short.merge(&mut pairs);
         out.extend(short.left().map(|symbol| self.id_of(symbol)));
     }
 
@@ -312,11 +314,4 @@ fn normalize(text: &[u8], prefix: bool, normalized: &mut Vec<u8>) {
             rest = &rest[width..];
         }
     }
-}
-
-/// The key of a chunk with a dummy prefix, which is that of the chunk with a space before it.
-fn prefixed_key(chunk: &[u8]) -> Option<CacheKey> {
-    let mut buffer = [b' '; 32];
-    buffer.get_mut(1..=chunk.len())?.copy_from_slice(chunk);
-    CacheKey::of_start(&buffer, chunk.len() + 1)
 }

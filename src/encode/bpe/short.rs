@@ -8,7 +8,8 @@
 
 use std::hint::select_unpredictable;
 
-use super::ascii_pairs::{AsciiPairs, Code};
+use super::ascii_pairs::Code;
+use super::chars::CharTable;
 use super::pairs::Pairs;
 use super::symbols::{Merge, NO_SYMBOL, Symbols, lower_half};
 use crate::packed::to_index;
@@ -20,12 +21,7 @@ pub(super) const SHORT: usize = 32;
 #[derive(Debug)]
 pub(super) struct ShortChunk {
     count: usize,
-    /// By place; a symbol that was merged has the place of its first character.
-    symbols: [u32; SHORT],
-    codes: [Code; SHORT],
-    /// For each place the hash of the text before it, and the length of that text in bytes.
-    hashes: [u64; PLACES],
-    starts: [u8; PLACES],
+    places: [Place; PLACES],
     /// A bit for each place at which a symbol begins, and for all behind the last symbol.
     begins: u64,
     waiting: Waiting,
@@ -34,6 +30,22 @@ pub(super) struct ShortChunk {
 /// Places with a character, the end, and what is looked at in vain behind it: a power of two, so that a mask is
 /// enough to stay within.
 const PLACES: usize = 2 * SHORT;
+
+/// A place of a short chunk, with a character or at the end.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    /// The hash of the text before it.
+    hash: u64,
+    /// A symbol that was merged has the place of its first character.
+    symbol: u32,
+    /// The length of the text before it in bytes.
+    start: u8,
+    code: Code,
+}
+
+impl Place {
+    const EMPTY: Place = Place { hash: 0, symbol: NO_SYMBOL, start: 0, code: Code::OTHER };
+}
 
 /// When a pair of a short chunk merges, the lowest first: the bits of a [`Merge`], and its place in the middle, where
 /// the symbols of few pieces have none.
@@ -52,20 +64,25 @@ impl ShortChunk {
     /// Makes it a chunk without characters.
     #[inline]
     pub(super) fn clear(&mut self) {
-        (self.count, self.begins) = (0, u64::MAX);
+        (self.count, self.begins, self.places[0]) = (0, u64::MAX, Place::EMPTY);
     }
 
-    /// Adds a character, unless there are [`SHORT`] already.
+    /// Adds the characters of a text, up to [`SHORT`] in all.
     #[inline]
-    pub(super) fn push(&mut self, symbol: u32, char: &[u8], symbols: &Symbols) {
-        let place = self.count;
-        if place < SHORT {
-            self.symbols[place] = symbol;
-            self.codes[place] = Code::of(char);
-            self.hashes[place + 1] = symbols.extend_hash(self.hashes[place], symbol, char);
-            self.starts[place + 1] = self.starts[place] + u8::try_from(char.len()).unwrap_or(0);
-            self.count += 1;
+    pub(super) fn extend<const RAW: bool>(&mut self, text: &[u8], chars: &CharTable, symbols: &Symbols) {
+        let mut count = self.count;
+        let Place { mut hash, mut start, .. } = self.places[count % PLACES];
+        let mut rest = text;
+        while !rest.is_empty() && count < SHORT {
+            let (char, width) = chars.char_at::<RAW>(rest);
+            rest = &rest[width..];
+            self.places[count] = Place { hash, symbol: char.symbol, start, code: char.code };
+            hash = symbols.joined_part_hash(hash, char.hash, char.width);
+            start += char.width;
+            count += 1;
         }
+        self.places[count % PLACES] = Place { hash, start, ..Place::EMPTY };
+        self.count = count;
     }
 
     /// The symbols that are left, from left to right.
@@ -73,7 +90,7 @@ impl ShortChunk {
     pub(super) fn left(&self) -> impl Iterator<Item = u32> {
         let mut place = 0;
         std::iter::from_fn(move || {
-            let symbol = (place < self.count).then(|| self.symbols[place])?;
+            let symbol = (place < self.count).then(|| self.places[place].symbol)?;
             place = self.after(place);
             Some(symbol)
         })
@@ -97,21 +114,22 @@ impl ShortChunk {
             let right = self.after(at);
             let end = self.after(right);
             if TELLS {
-                last = Some((self.symbols[at], self.symbols[right % SHORT]));
+                last = Some((self.places[at].symbol, self.places[right % SHORT].symbol));
             }
-            self.symbols[at] = lower_half(best % (1 << PLACE_SHIFT));
+            let symbol = lower_half(best % (1 << PLACE_SHIFT));
+            self.places[at].symbol = symbol;
             self.begins &= !(1 << right);
             self.waiting.0[right % SHORT] = NEVER;
             self.waiting.0[at] = NEVER;
             let behind = self.hash(pairs.symbols, at, self.after(end));
             if end < self.count && pairs.symbols.may_be_piece(behind) {
-                self.waiting.set(at, pairs.find(self.symbols[at], self.symbols[end], behind));
+                self.waiting.0[at] = turn_of(at, pairs.find(symbol, self.places[end].symbol, behind));
             }
             if let Some(before) = self.before(at) {
                 let hash = self.hash(pairs.symbols, before, end);
                 self.waiting.0[before] = NEVER;
                 if pairs.symbols.may_be_piece(hash) {
-                    self.waiting.set(before, pairs.find(self.symbols[before], self.symbols[at], hash));
+                    self.waiting.0[before] = turn_of(before, pairs.find(self.places[before].symbol, symbol, hash));
                 }
             }
         }
@@ -120,48 +138,32 @@ impl ShortChunk {
     /// Sees what each two neighbours become, before anything was merged.
     #[inline]
     fn look_at_all(&mut self, pairs: &mut Pairs<'_>) {
-        self.waiting.clear(self.count);
-        let mut hashes = [0; SHORT];
-        let mut promising = 0u32;
-        for left in 0..self.count.saturating_sub(1) {
-            let place = self.ascii_place(left);
-            if let Some(place) = place
-                && let merge = pairs.ascii().get(place)
-                && merge != Merge::UNSEEN
-            {
-                self.waiting.set(left, merge);
-                continue;
-            }
-            hashes[left % SHORT] = self.hash(pairs.symbols, left, left + 2);
-            if pairs.symbols.may_be_piece(hashes[left % SHORT]) {
-                promising |= 1 << left;
-            } else if let Some(place) = place {
-                pairs.ascii().put(place, Merge::NONE);
-            }
+        self.waiting.0.fill(NEVER);
+        let mut unseen = 0u32;
+        for at in 0..self.count.saturating_sub(1).min(SHORT - 1) {
+            let merge = pairs.ascii().get(self.places[at].code, self.places[at + 1].code);
+            self.waiting.0[at] = turn_of(at, merge);
+            unseen |= u32::from(merge == Merge::UNSEEN) << at;
         }
-        while promising != 0 {
-            let left = promising.trailing_zeros() as usize % SHORT;
-            promising &= promising - 1;
-            let merge = pairs.find(self.symbols[left], self.symbols[(left + 1) % SHORT], hashes[left]);
-            self.waiting.set(left, merge);
-            if let Some(place) = self.ascii_place(left) {
-                pairs.ascii().put(place, merge);
-            }
+        while unseen != 0 {
+            let at = unseen.trailing_zeros() as usize % SHORT;
+            unseen &= unseen - 1;
+            let (left, right) = (self.places[at], self.places[at + 1]);
+            let hash = self.hash(pairs.symbols, at, at + 2);
+            let merge = match pairs.symbols.may_be_piece(hash) {
+                true => pairs.find(left.symbol, right.symbol, hash),
+                false => Merge::NONE,
+            };
+            self.waiting.0[at] = turn_of(at, merge);
+            pairs.ascii_mut().put(left.code, right.code, merge);
         }
-    }
-
-    /// Where the characters at `left` and behind it are in [`AsciiPairs`].
-    #[inline]
-    fn ascii_place(&self, left: usize) -> Option<usize> {
-        AsciiPairs::place(self.codes[left % SHORT], self.codes[(left + 1) % SHORT])
     }
 
     /// The hash of the text between two places.
     #[inline]
     fn hash(&self, symbols: &Symbols, start: usize, end: usize) -> u64 {
-        let (start, end) = (start % PLACES, end % PLACES);
-        let length = self.starts[end].wrapping_sub(self.starts[start]);
-        symbols.part_hash(self.hashes[start], self.hashes[end], usize::from(length))
+        let (start, end) = (&self.places[start % PLACES], &self.places[end % PLACES]);
+        symbols.part_hash(start.hash, end.hash, end.start.wrapping_sub(start.start))
     }
 
     /// The place of the symbol behind the one at `at`.
@@ -178,22 +180,14 @@ impl ShortChunk {
     }
 }
 
+/// When the pair at this place merges.
+#[inline]
+fn turn_of(place: usize, merge: Merge) -> Turn {
+    // Of pairs that do not merge all bits are set, and stay so.
+    merge.bits() | (place as u64) << PLACE_SHIFT
+}
+
 impl Waiting {
-    #[inline]
-    fn set(&mut self, left: usize, merge: Merge) {
-        // Of pairs that do not merge all bits are set, and stay so.
-        self.0[left] = merge.bits() | (left as u64) << PLACE_SHIFT;
-    }
-
-    /// Forgets all pairs of a chunk of `count` symbols.
-    #[inline]
-    fn clear(&mut self, count: usize) {
-        match count {
-            ..=16 => self.0[..16].fill(NEVER),
-            _ => self.0.fill(NEVER),
-        }
-    }
-
     /// The first turn of the first `count` places. A fixed number of them is compared, without branches.
     #[inline]
     fn first(&self, count: usize) -> Turn {
@@ -226,15 +220,7 @@ fn lesser(one: Turn, other: Turn) -> Turn {
 
 impl Default for ShortChunk {
     fn default() -> ShortChunk {
-        ShortChunk {
-            count: 0,
-            symbols: [NO_SYMBOL; SHORT],
-            codes: [Code::OTHER; SHORT],
-            hashes: [0; PLACES],
-            starts: [0; PLACES],
-            begins: u64::MAX,
-            waiting: Waiting([NEVER; SHORT]),
-        }
+        ShortChunk { count: 0, places: [Place::EMPTY; PLACES], begins: u64::MAX, waiting: Waiting([NEVER; SHORT]) }
     }
 }
 
@@ -247,18 +233,15 @@ mod tests {
         for count in 1..=SHORT {
             for first in 0..count {
                 let mut waiting = Waiting([NEVER; SHORT]);
-                (0..count).for_each(|place| waiting.set(place, Merge::new(7, 100)));
-                waiting.set(first, Merge::new(6, 200));
+                (0..count).for_each(|place| waiting.0[place] = turn_of(place, Merge::new(7, 100)));
+                waiting.0[first] = turn_of(first, Merge::new(6, 200));
                 assert_eq!(waiting.first(count), 6 << 32 | (first as u64) << PLACE_SHIFT | 200);
                 // Of equal ranks the leftmost is the first, whatever the symbols are.
-                waiting.set(first, Merge::new(7, 0));
+                waiting.0[first] = turn_of(first, Merge::new(7, 0));
                 let leftmost = if first == 0 { 0 } else { 100 };
                 assert_eq!(waiting.first(count), 7 << 32 | leftmost);
             }
         }
-        let mut waiting = Waiting([0; SHORT]);
-        waiting.clear(SHORT);
-        waiting.set(3, Merge::NONE);
-        assert_eq!(waiting.first(SHORT), NEVER);
+        assert_eq!(turn_of(3, Merge::NONE), NEVER);
     }
 }

@@ -11,7 +11,6 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use super::short::SHORT;
 use crate::encode::filter::BitFilter;
 use crate::encode::vocabulary::Vocabulary;
 use crate::packed::to_index;
@@ -59,8 +58,9 @@ pub(super) fn lower_half(bits: u64) -> u32 {
     u32::try_from(bits & u64::from(u32::MAX)).unwrap_or(0)
 }
 
-/// The base to the power of each length that a short text can have.
-type Powers = [u64; SHORT * 4 + 1];
+/// The base to the power of each length that a short text can have, and of others up to 255, so that a length in a
+/// byte is always one of them.
+type Powers = [u64; 256];
 
 /// The hash of a text, and the base to the power of its length.
 #[derive(Debug, Clone, Copy)]
@@ -120,7 +120,7 @@ impl Symbols {
     pub(super) fn new(vocabulary: &Vocabulary<'_>, mergeable: &[u32]) -> Symbols {
         let base = RandomState::new().hash_one(vocabulary.len()) | 1;
         let slots = (mergeable.len() * 2).next_power_of_two().max(64);
-        let mut powers = [1; SHORT * 4 + 1];
+        let mut powers = [1; 256];
         for length in 1..powers.len() {
             powers[length] = base.wrapping_mul(powers[length - 1]);
         }
@@ -162,27 +162,28 @@ impl Symbols {
         self.ranks.get(symbol as usize).copied().unwrap_or(NO_RANK)
     }
 
-    /// The hash of a text that ends in a character, given the hash of what stands before it.
+    /// The hash of a symbol's text; 0 if it is unknown.
+    pub(super) fn hash(&self, symbol: u32) -> u64 {
+        self.hashes.get(symbol as usize).map_or(0, |hash| hash.hash)
+    }
+
+    /// The hash of a text that ends in a part of `length` bytes, given the hash of that and of what stands before it.
     #[inline]
-    pub(super) fn extend_hash(&self, before: u64, symbol: u32, char: &[u8]) -> u64 {
-        let TextHash { hash, power } = match self.hashes.get(symbol as usize) {
-            Some(hash) => *hash,
-            None => TextHash::of(char, &self.powers),
-        };
-        before.wrapping_mul(power).wrapping_add(hash)
+    pub(super) fn joined_part_hash(&self, before: u64, part: u64, length: u8) -> u64 {
+        before.wrapping_mul(self.powers[usize::from(length)]).wrapping_add(part)
     }
 
     /// The hash of a part of a text, `length` bytes long; given the hash of what stands before it, and that of all
-    /// up to its end. 0 if it is too long.
+    /// up to its end.
     #[inline]
-    pub(super) fn part_hash(&self, before: u64, until: u64, length: usize) -> u64 {
-        self.powers.get(length).map_or(0, |power| until.wrapping_sub(before.wrapping_mul(*power)))
+    pub(super) fn part_hash(&self, before: u64, until: u64, length: u8) -> u64 {
+        until.wrapping_sub(before.wrapping_mul(self.powers[usize::from(length)]))
     }
 
     /// The piece with this short text; `hashes` are those of what stands before it and of all up to its end.
     #[inline]
     pub(super) fn find_part(&self, pieces: &PieceTable, hashes: (u64, u64), text: &[u8]) -> Option<u32> {
-        let hash = self.part_hash(hashes.0, hashes.1, text.len());
+        let hash = self.part_hash(hashes.0, hashes.1, u8::try_from(text.len()).ok()?);
         if !self.may_be_piece(hash) {
             return None;
         }

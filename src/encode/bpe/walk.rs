@@ -88,9 +88,9 @@ impl Bpe {
         let (mut start, mut hash) = (0, 0);
         while start < chunk.len() {
             let (class, width) = self.chars.class_at(&chunk[start..]);
-            let (symbol, reach) = (self.chars.symbol(class), self.chars.reach(class));
-            chars.push(Char { start, hash, symbol, reach, is_dead: false });
-            hash = self.symbols.extend_hash(hash, symbol, &chunk[start..start + width]);
+            let (char, reach) = (self.chars.char(class), self.chars.reach(class));
+            chars.push(Char { start, hash, symbol: char.symbol, reach, is_dead: false });
+            hash = self.symbols.joined_part_hash(hash, char.hash, char.width);
             start += width;
         }
         chars.push(Char { start, hash, symbol: 0, reach: 0, is_dead: false });

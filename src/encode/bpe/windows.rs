@@ -8,9 +8,11 @@
 //!
 //! Cost: linear; every window moves on by a third of its length or gives up.
 
+use std::ops::Range;
+
 use super::pairs::Pairs;
 use super::{Bpe, BpeScratch};
-use crate::encode::cache::CacheKey;
+use crate::encode::keys::KeyedText;
 use crate::piece::{PieceId, PieceTable};
 use crate::text::is_char_start;
 
@@ -29,11 +31,12 @@ impl Bpe {
         out: &mut Vec<PieceId>,
     ) -> bool {
         let start = out.len();
+        let keyed = KeyedText::new(chunk);
         let mut at = 0;
         while at < chunk.len() {
             let end = window_end(chunk, at);
             let first = out.len();
-            self.segment_window(pieces, &chunk[at..], end - at, scratch, out);
+            self.segment_window(pieces, &keyed, at..end, scratch, out);
             if !self.meets(pieces, out, start, first, scratch) {
                 out.truncate(start);
                 return false;
@@ -59,23 +62,23 @@ impl Bpe {
         true
     }
 
-    /// Appends the ids of the first `length` bytes of `rest`.
+    /// Appends the ids of one window of a chunk.
     fn segment_window(
         &self,
         pieces: &PieceTable,
-        rest: &[u8],
-        length: usize,
+        chunk: &KeyedText<'_>,
+        window: Range<usize>,
         scratch: &mut BpeScratch,
         out: &mut Vec<PieceId>,
     ) {
-        let key = CacheKey::of_start(rest, length);
+        let key = chunk.key(window.start, window.len());
         if let Some(key) = &key
             && scratch.windows.get(key, out)
         {
             return;
         }
         let start = out.len();
-        self.segment_chunk(pieces, &rest[..length], scratch, out);
+        self.segment_chunk(pieces, &chunk.text()[window], scratch, out);
         if let Some(key) = &key {
             scratch.windows.insert(key, &out[start..]);
         }
