@@ -33,7 +33,7 @@ use self::cuts::{Chunk, Cuts};
 use self::lattice::Lattice;
 use self::trie::Trie;
 use self::viterbi::Best;
-use crate::encode::cache::{IdCache, NOTE_BITS};
+use crate::encode::cache::IdCache;
 use crate::encode::keys::{CacheKey, KeyedText};
 use crate::encode::vocabulary::Vocabulary;
 use crate::error::EncodeError;
@@ -68,7 +68,7 @@ pub(crate) struct Unigram {
 #[derive(Debug, Default)]
 pub(crate) struct UnigramScratch {
     best: Vec<Best>,
-    /// The ids of short chunks, and as a note the bits of the sum before them up to which they are right.
+    /// The ids of short chunks, and as a note the upper bits of the sum before them up to which they are right.
     chunks: IdCache,
 }
 
@@ -172,7 +172,7 @@ impl Unigram {
         if let Some(key) = key {
             let limit = scratch.chunks.get_with_note(&key, out);
             let limit = limit.unwrap_or_else(|| self.find_chunk(chunk, &key, scratch, out));
-            if sum.abs() <= f32::from_bits(limit) {
+            if sum.abs() <= f32::from_bits(u32::from(limit) << 16) {
                 return out[start..].iter().fold(sum, |sum, id| sum + self.score(*id));
             }
             out.truncate(start);
@@ -180,12 +180,12 @@ impl Unigram {
         self.search(chunk, sum, &mut scratch.best, out)
     }
 
-    /// Appends the ids of a chunk that is not known and remembers them; gives the bits of the limit.
+    /// Appends the ids of a chunk that is not known and remembers them; gives the upper half of the bits of the limit.
     #[cold]
-    fn find_chunk(&self, chunk: &[u8], key: &CacheKey, scratch: &mut UnigramScratch, out: &mut Vec<PieceId>) -> u32 {
+    fn find_chunk(&self, chunk: &[u8], key: &CacheKey, scratch: &mut UnigramScratch, out: &mut Vec<PieceId>) -> u16 {
         let start = out.len();
-        // Without its last bits a limit is lower, or still below 0.
-        let limit = self.search_with_rivals(chunk, out).to_bits() & NOTE_BITS;
+        // Without its last bits a limit is lower, by less than 1 %, or still below 0.
+        let limit = u16::try_from(self.search_with_rivals(chunk, out).to_bits() >> 16).unwrap_or(u16::MAX);
         scratch.chunks.insert_with_note(key, &out[start..], limit);
         limit
     }
