@@ -57,7 +57,7 @@ pub(super) struct CharTable {
     /// The class of U+FFFD, which malformed bytes become.
     replacement: u32,
     /// Where the cells of each page begin; page 0 of the cells is empty.
-    pages: Vec<u32>,
+    pages: Box<[u32; 0x11_0000 / PAGE]>,
     cells: Vec<u32>,
     /// Characters of pieces that are not well-formed.
     strange: HashMap<Box<[u8]>, u32, RandomState>,
@@ -84,7 +84,7 @@ impl CharTable {
             ascii: [0; 128],
             whitespace_mark: 0,
             replacement: 0,
-            pages: vec![0; 0x11_0000 / PAGE],
+            pages: Box::new([0; 0x11_0000 / PAGE]),
             cells: vec![0; PAGE],
             strange: HashMap::with_hasher(RandomState::default()),
             symbols: vec![UNKNOWN.symbol],

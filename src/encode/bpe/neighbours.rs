@@ -1,7 +1,6 @@
 //! Which characters stand next to each other in some piece.
 
 use crate::encode::filter::BitFilter;
-use crate::packed::spread;
 
 /// Classes below this number have their neighbours in a plain square of bits.
 const SQUARE: u32 = 256;
@@ -58,7 +57,7 @@ impl Draft {
     pub(super) fn finish(self) -> Neighbours {
         // Most pairs come several times; sorting them out would cost more than the room they are given.
         let mut far = BitFilter::with_room(self.far.len());
-        self.far.into_iter().for_each(|pair| far.insert(spread(pair)));
+        self.far.into_iter().for_each(|pair| far.insert(hash(pair)));
         Neighbours { square: self.square, ascii_after: self.ascii_after, far }
     }
 }
@@ -86,6 +85,12 @@ impl Neighbours {
         if before == 0 || after == 0 {
             return false;
         }
-        self.far.may_have(spread(u64::from(before) << 32 | u64::from(after)))
+        self.far.may_have(hash(u64::from(before) << 32 | u64::from(after)))
     }
+}
+
+/// A hash of a pair of classes with random upper bits.
+#[inline]
+fn hash(pair: u64) -> u64 {
+    pair.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
