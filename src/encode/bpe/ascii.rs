@@ -10,9 +10,9 @@ use crate::prefix::PrefixSet;
 /// The ASCII part of [`Neighbours`], by bytes.
 #[derive(Debug)]
 pub(super) struct AsciiNeighbours {
-    /// For each byte, a bit for each *plain* one that may follow.
+    /// For each byte, a bit for each *plain* ASCII one that may follow.
     after: Box<[[u64; 4]; 256]>,
-    /// A bit for each plain byte: an ASCII character that no user-defined symbol begins with.
+    /// A bit for each plain byte: one that no user-defined symbol begins with.
     plain: [u64; 4],
     /// Whether all of ASCII is plain.
     all_plain: bool,
@@ -23,7 +23,7 @@ impl AsciiNeighbours {
     /// either of the two may follow it.
     pub(super) fn new(chars: &CharTable, neighbours: &Neighbours, user_defined: &PrefixSet) -> AsciiNeighbours {
         let mut plain = [0; 4];
-        for byte in (0..0x80u8).filter(|byte| !user_defined.may_begin_with(*byte)) {
+        for byte in (0..=u8::MAX).filter(|byte| !user_defined.may_begin_with(*byte)) {
             plain[usize::from(byte / 64)] |= 1 << (byte % 64);
         }
         let mut after = Box::new([[0; 4]; 256]);

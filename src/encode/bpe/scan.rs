@@ -91,7 +91,10 @@ impl Bpe {
         let (mut at, mut last) = (0, open.first_class);
         while let Some(&byte) = text.get(at) {
             if self.ascii.is_plain(byte) {
-                (at, last) = self.scan_ascii::<RAW>(&mut scan, &mut open, at, last, out);
+                (at, last) = match byte {
+                    ..0x80 => self.scan_ascii::<RAW>(&mut scan, &mut open, at, last, out),
+                    _ => self.scan_wide::<RAW>(&mut scan, &mut open, at, last, out),
+                };
                 continue;
             }
             if self.user_defined.may_begin_with(byte)
@@ -113,8 +116,8 @@ impl Bpe {
         self.close::<RAW>(&mut scan, open, at, out);
     }
 
-    /// Goes on at `at`, where a plain byte is, behind a character of class `last`, up to a byte that is not plain:
-    /// where that is, and the class of the character before it.
+    /// Goes on at `at`, where a plain ASCII byte is, behind a character of class `last`, up to another byte: where that
+    /// is, and the class of the character before it.
     #[inline]
     fn scan_ascii<const RAW: bool>(
         &self,
@@ -143,12 +146,39 @@ impl Bpe {
         }
         loop {
             at = self.ascii.end(text, at, text[at - 1]);
-            if !text.get(at).is_some_and(|byte| self.ascii.is_plain(*byte)) {
+            if !text.get(at).is_some_and(|byte| byte.is_ascii() && self.ascii.is_plain(*byte)) {
                 return (at, self.chars.ascii_class::<RAW>(text[at - 1]));
             }
             self.reopen_ascii::<RAW>(scan, open, at, out);
             at += 1;
         }
+    }
+
+    /// As [`scan_ascii`](Self::scan_ascii), for plain bytes at which other characters begin.
+    #[inline(never)]
+    fn scan_wide<const RAW: bool>(
+        &self,
+        scan: &mut Scan<'_>,
+        open: &mut Open,
+        mut at: usize,
+        mut last: u32,
+        out: &mut Vec<PieceId>,
+    ) -> (usize, u32) {
+        let text = scan.text.text();
+        let mut chunk = *open;
+        while let Some(&byte) = text.get(at)
+            && byte >= 0x80
+            && self.ascii.is_plain(byte)
+        {
+            let (class, width) = self.class_at::<RAW>(&text[at..]);
+            if !self.neighbours.may_touch(last, class) {
+                self.close::<RAW>(scan, chunk, at, out);
+                chunk = Open::new(at, width, class);
+            }
+            (at, last) = (at + width, class);
+        }
+        *open = chunk;
+        (at, last)
     }
 
     /// Ends a chunk before `at`, where a plain byte is, and begins one there.
