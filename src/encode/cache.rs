@@ -39,12 +39,13 @@ impl IdCache {
     #[inline(never)]
     fn get_elsewhere(&mut self, key: &CacheKey, out: &mut Vec<PieceId>) -> Option<u16> {
         if let Some(text) = key.short() {
-            match self.short.get(&text, key.hash, out) {
+            match self.short.get_second(&text, key.hash, out) {
                 Err(Missing { may_be_elsewhere: true }) => {}
                 found => return found.ok(),
             }
         }
-        self.long.get(&key.text, key.hash, out).ok()
+        let first = self.long.get_first(&key.text, key.hash, out);
+        first.or_else(|| self.long.get_second(&key.text, key.hash, out).ok())
     }
 
     /// Remembers the ids of a text that is not known, unless there are too many.
@@ -86,9 +87,26 @@ impl<const WORDS: usize, const HALVES: usize> Entry<WORDS, HALVES> {
     /// `None` if there are too many ids.
     #[inline]
     fn new(text: [u64; WORDS], ids: &[PieceId], note: u16) -> Option<Self> {
+        // Most have few, and low ones, which are put together in one word.
+        let put_before = |word: u64, id: &PieceId| word << 16 | u64::from(id.get());
+        let all = ids.iter().fold(0, |all, id| all | id.get());
+        if ids.len() > 4 || all > u32::from(u16::MAX) {
+            return Self::of_many(text, ids, note);
+        }
+        let word = ids.iter().rev().fold(0, put_before);
+        let mut entry = Entry { text, note, state: u16::try_from(ids.len()).ok()?, ..Self::FREE };
+        for (at, half) in entry.ids.iter_mut().take(4).enumerate() {
+            *half = u16::try_from(word >> (16 * at) & u64::from(u16::MAX)).ok()?;
+        }
+        Some(entry)
+    }
+
+    /// As [`new`](Self::new), for any ids.
+    #[inline(never)]
+    fn of_many(text: [u64; WORDS], ids: &[PieceId], note: u16) -> Option<Self> {
         let mut halves = [0; HALVES];
-        let is_wide = ids.iter().fold(0, |all, id| all | id.get()) > u32::from(u16::MAX);
         let half = |bits: u32| u16::try_from(bits & u32::from(u16::MAX)).unwrap_or(0);
+        let is_wide = ids.iter().any(|id| id.get() > u32::from(u16::MAX));
         if is_wide {
             let (pairs, _) = halves.as_chunks_mut::<2>();
             let pairs = pairs.get_mut(..ids.len())?;
@@ -160,26 +178,25 @@ const SMALLEST: usize = 1 << 14;
 const LARGEST: usize = 1 << 22;
 
 impl<const WORDS: usize, const HALVES: usize> Table<WORDS, HALVES> {
-    #[inline]
-    fn get(&mut self, text: &[u64; WORDS], hash: u64, out: &mut Vec<PieceId>) -> Result<u16, Missing> {
-        let place = self.place(hash);
-        let Some(Place([first, second])) = self.places.get_mut(place) else {
-            return Err(Missing { may_be_elsewhere: true });
-        };
-        if first.text != *text {
-            if second.text != *text {
-                return Err(Missing { may_be_elsewhere: (first.state | second.state) & CROWDED != 0 });
-            }
-            std::mem::swap(first, second);
-        }
-        Ok(first.append_to(out))
-    }
-
-    /// As [`get`](Self::get), of texts that are the first ones of their places.
+    /// Appends the ids of a text that is the first one of its place; gives its note.
     #[inline]
     fn get_first(&self, text: &[u64; WORDS], hash: u64, out: &mut Vec<PieceId>) -> Option<u16> {
         let Place([first, _]) = self.places.get(self.place(hash))?;
         (first.text == *text).then(|| first.append_to(out))
+    }
+
+    /// As [`get_first`](Self::get_first), for the second one, which becomes the first.
+    #[inline]
+    fn get_second(&mut self, text: &[u64; WORDS], hash: u64, out: &mut Vec<PieceId>) -> Result<u16, Missing> {
+        let place = self.place(hash);
+        let Some(Place([first, second])) = self.places.get_mut(place) else {
+            return Err(Missing { may_be_elsewhere: true });
+        };
+        if second.text != *text {
+            return Err(Missing { may_be_elsewhere: (first.state | second.state) & CROWDED != 0 });
+        }
+        std::mem::swap(first, second);
+        Ok(first.append_to(out))
     }
 
     /// Tells whether there are few enough ids.

@@ -258,11 +258,8 @@ impl Bpe {
     fn segment_raw_chunk(&self, scan: &mut Scan<'_>, chunk: &[u8], prefix: bool, out: &mut Vec<PieceId>) {
         let start = out.len();
         let is_short = chunk.len() < SHORT && self.has_few_pieces();
-        if is_short {
-            self.segment_short_raw_chunk(scan, chunk, prefix, out);
-            if scan.bytes.is_none() || !out[start..].contains(&self.unknown) {
-                return;
-            }
+        if is_short && (self.segment_short_raw_chunk(scan, chunk, prefix, out) || scan.bytes.is_none()) {
+            return;
         }
         let mut normalized = std::mem::take(&mut scan.scratch.normalized);
         normalize(chunk, prefix, &mut normalized);
@@ -273,8 +270,15 @@ impl Bpe {
         scan.scratch.normalized = normalized;
     }
 
-    /// Appends the ids of a chunk of raw text that has room for a prefix in a [`ShortChunk`].
-    fn segment_short_raw_chunk(&self, scan: &mut Scan<'_>, chunk: &[u8], prefix: bool, out: &mut Vec<PieceId>) {
+    /// Appends the ids of a chunk of raw text that has room for a prefix in a [`ShortChunk`]; tells whether all of it
+    /// is known.
+    fn segment_short_raw_chunk(
+        &self,
+        scan: &mut Scan<'_>,
+        chunk: &[u8],
+        prefix: bool,
+        out: &mut Vec<PieceId>,
+    ) -> bool {
         let BpeScratch { short, pairs, .. } = &mut *scan.scratch;
         let mut pairs = Pairs { symbols: &self.symbols, pieces: scan.pieces, cache: pairs };
         short.clear();
@@ -283,7 +287,12 @@ impl Bpe {
         }
         short.extend::<true>(chunk, &self.chars, &self.symbols);
         short.merge(&mut pairs);
-        out.extend(short.left().map(|symbol| self.id_of(symbol)));
+        let mut highest = 0;
+        out.extend(short.left().map(|symbol| {
+            highest = highest.max(symbol);
+            self.id_of(symbol)
+        }));
+        (highest as usize) < self.pieces
     }
 
     /// Puts the bytes of unknown characters in their place, in models that have pieces for them; the ids from `start`
