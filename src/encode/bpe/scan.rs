@@ -182,7 +182,7 @@ impl Bpe {
     }
 
     /// Ends a chunk before `at`, where a plain byte is, and begins one there.
-    #[inline]
+    #[inline(always)]
     fn reopen_ascii<const RAW: bool>(&self, scan: &mut Scan<'_>, open: &mut Open, at: usize, out: &mut Vec<PieceId>) {
         self.close::<RAW>(scan, *open, at, out);
         *open = Open::new(at, 1, self.chars.ascii_class::<RAW>(scan.text.text()[at]));
@@ -208,15 +208,33 @@ impl Bpe {
     fn close<const RAW: bool>(&self, scan: &mut Scan<'_>, chunk: Open, end: usize, out: &mut Vec<PieceId>) {
         if chunk.first_end == end {
             let symbol = self.chars.symbol(chunk.first_class);
-            if (symbol as usize) < self.pieces {
-                out.push(PieceId::new(symbol));
-                return;
+            match (symbol as usize) < self.pieces {
+                true => out.push(PieceId::new(symbol)),
+                false => self.close_unknown::<RAW>(scan, chunk, end, out),
             }
-            if chunk.start == end && !chunk.has_prefix {
-                return;
-            }
+            return;
         }
         self.close_long::<RAW>(scan, chunk, end, out);
+    }
+
+    /// Appends the ids of a chunk that is a single unknown character, or nothing at all.
+    #[inline(never)]
+    fn close_unknown<const RAW: bool>(
+        &self,
+        scan: &mut Scan<'_>,
+        chunk: Open,
+        end: usize,
+        out: &mut Vec<PieceId>,
+    ) {
+        let text = &scan.text.text()[chunk.start..end];
+        match scan.bytes {
+            // A mark or U+FFFD is not in raw text, but something else that becomes it.
+            Some(bytes) if RAW && !chunk.has_prefix && (text.len() > 1 || text.is_ascii()) && text != b" " => {
+                out.extend(text.iter().map(|byte| bytes[usize::from(*byte)]));
+            }
+            _ if text.is_empty() && !chunk.has_prefix => {}
+            _ => self.close_long::<RAW>(scan, chunk, end, out),
+        }
     }
 
     /// Appends the ids of a chunk that is not a single known character.
