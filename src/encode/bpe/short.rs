@@ -136,9 +136,12 @@ impl ShortChunk {
     }
 
     /// Sees what each two neighbours become, before anything was merged.
-    #[inline]
+    #[inline(always)]
     fn look_at_all(&mut self, pairs: &mut Pairs<'_>) {
-        self.waiting.0.fill(NEVER);
+        match self.count {
+            ..=16 => self.waiting.0[..16].fill(NEVER),
+            _ => self.waiting.0.fill(NEVER),
+        }
         let mut unseen = 0u32;
         for at in 0..self.count.saturating_sub(1).min(SHORT - 1) {
             let merge = pairs.ascii().get(self.places[at].code, self.places[at + 1].code);
