@@ -10,13 +10,17 @@ use crate::prefix::PrefixSet;
 /// The ASCII part of [`Neighbours`], by bytes.
 #[derive(Debug)]
 pub(super) struct AsciiNeighbours {
-    /// For each byte, a bit for each *plain* ASCII one that may follow.
-    after: Box<[[u64; 4]; 256]>,
+    /// For each two bytes a bit: whether the second is plain ASCII and may follow the first. The place of a bit is the
+    /// two bytes as one number, so that finding it takes hardly more than reading them.
+    touching: Box<[u64; WORDS]>,
     /// A bit for each plain byte: one that no user-defined symbol begins with.
     plain: [u64; 4],
     /// Whether all of ASCII is plain.
     all_plain: bool,
 }
+
+/// Words that hold a bit for every two bytes.
+const WORDS: usize = 1 << (16 - 6);
 
 impl AsciiNeighbours {
     /// For text raw or normalized. A space is a mark in raw text and itself in normalized text; what may follow
@@ -26,63 +30,77 @@ impl AsciiNeighbours {
         for byte in (0..=u8::MAX).filter(|byte| !user_defined.may_begin_with(*byte)) {
             plain[usize::from(byte / 64)] |= 1 << (byte % 64);
         }
-        let mut after = Box::new([[0; 4]; 256]);
-        for byte in 0..0x80u8 {
-            let other = if byte == b' ' { chars.mark_class() } else { 0 };
+        let all_plain = plain[..2] == [u64::MAX; 2];
+        let mut ascii = AsciiNeighbours { touching: Box::new([0; WORDS]), plain, all_plain };
+        for before in 0..0x80u8 {
+            let other = if before == b' ' { chars.mark_class() } else { 0 };
             let (of_byte, of_other) =
-                (neighbours.ascii_after(chars.ascii_class::<false>(byte)), neighbours.ascii_after(other));
+                (neighbours.ascii_after(chars.ascii_class::<false>(before)), neighbours.ascii_after(other));
             for half in 0..2 {
-                after[usize::from(byte)][half] = (of_byte[half] | of_other[half]) & plain[half];
+                let mut after = (of_byte[half] | of_other[half]) & plain[half];
+                while after != 0 {
+                    ascii
+                        .add(before, u8::try_from(after.trailing_zeros()).unwrap_or(0) | if half > 0 { 64 } else { 0 });
+                    after &= after - 1;
+                }
             }
         }
-        let all_plain = plain[..2] == [u64::MAX; 2];
-        AsciiNeighbours { after, plain, all_plain }
+        ascii
+    }
+
+    fn add(&mut self, before: u8, byte: u8) {
+        let pair = u16::from_le_bytes([before, byte]);
+        self.touching[usize::from(pair / 64)] |= 1 << (pair % 64);
+    }
+
+    /// Whether a byte is plain ASCII and may stand behind the one before.
+    #[inline]
+    fn may_touch(&self, before: u8, byte: u8) -> bool {
+        let pair = u16::from_le_bytes([before, byte]);
+        self.touching[usize::from(pair / 64)] >> (pair % 64) & 1 != 0
     }
 
     /// Whether the byte is plain.
     #[inline]
     pub(super) fn is_plain(&self, byte: u8) -> bool {
-        has(&self.plain, byte)
+        self.plain[usize::from(byte / 64)] >> (byte % 64) & 1 != 0
     }
 
-    /// Where chunks begin among the bytes from `at` on, of which `before` is the one before: a bit for each byte, and
-    /// how many of them were looked at, 64 at most and only ASCII. No branch depends on how long the chunks are, which
-    /// cannot be foretold. Where not all of ASCII is plain, runs of plain bytes may be short, and what is looked at
-    /// behind their ends would be in vain (80 % more instructions were seen); so there it looks at nothing.
+    /// Where chunks begin among the bytes from `at` on, which is not 0: a bit for each byte, and how many of them were
+    /// looked at, 64 at most and only ASCII. No branch depends on how long the chunks are, which cannot be foretold.
+    /// Where not all of ASCII is plain, runs of plain bytes may be short, and what is looked at behind their ends would
+    /// be in vain (80 % more instructions were seen); so there it looks at nothing.
     #[inline]
-    pub(super) fn begins(&self, text: &[u8], at: usize, mut before: u8) -> (u64, usize) {
+    pub(super) fn begins(&self, text: &[u8], at: usize) -> (u64, usize) {
         let (mut begins, mut count) = (0, 0);
-        let eights = if self.all_plain { 8 } else { 0 };
-        for eight in text[at..].as_chunks::<8>().0.iter().take(eights) {
-            if !eight.is_ascii() {
-                break;
-            }
+        let mut rest = if self.all_plain { &text[at - 1..] } else { &[] };
+        while let Some(nine) = rest.first_chunk::<9>()
+            && nine[1..].is_ascii()
+            && count < 64
+        {
             let mut goes_on = 0u64;
-            for (at, byte) in eight.iter().enumerate() {
-                goes_on |= u64::from(has(&self.after[usize::from(before)], *byte)) << at;
-                before = *byte;
+            for (place, pair) in nine.windows(2).enumerate() {
+                goes_on |= u64::from(self.may_touch(pair[0], pair[1])) << place;
             }
             begins |= (goes_on ^ 0xFF) << count;
             count += 8;
+            rest = &rest[8..];
         }
         (begins, count)
     }
 
-    /// The first place from `at` on whose byte is not plain or does not go on with the chunk of the plain one before.
+    /// The first place from `at` on, which is not 0, whose byte is not plain ASCII or does not go on with the chunk of
+    /// the one before.
     #[inline]
-    pub(super) fn end(&self, text: &[u8], mut at: usize, mut before: u8) -> usize {
+    pub(super) fn end(&self, text: &[u8], mut at: usize) -> usize {
+        let mut before = text[at - 1];
         while let Some(&byte) = text.get(at)
-            && has(&self.after[usize::from(before)], byte)
+            && self.may_touch(before, byte)
         {
             (before, at) = (byte, at + 1);
         }
         at
     }
-}
-
-#[inline]
-fn has(set: &[u64; 4], byte: u8) -> bool {
-    set[usize::from(byte / 64)] >> (byte % 64) & 1 != 0
 }
 
 #[cfg(test)]
@@ -95,21 +113,18 @@ mod tests {
         /// Both ways of finding where chunks begin find the same places.
         #[test]
         fn blocks_agree_with_steps(
-            followers in proptest::collection::vec(any::<[u64; 2]>(), 128),
+            touching in proptest::collection::vec(any::<u64>(), WORDS / 2),
             text in proptest::collection::vec(prop_oneof![9 => 0..0x80u8, 1 => any::<u8>()], 1..200),
         ) {
-            let mut after = Box::new([[0; 4]; 256]);
-            for (after, [low, high]) in after.iter_mut().zip(followers) {
-                *after = [low, high, 0, 0];
-            }
-            let neighbours = AsciiNeighbours { after, plain: [u64::MAX, u64::MAX, 0, 0], all_plain: true };
-            let (begins, count) = neighbours.begins(&text, 1, text[0]);
+            let mut neighbours = AsciiNeighbours { touching: Box::new([0; WORDS]), plain: [u64::MAX; 4], all_plain: true };
+            neighbours.touching[..WORDS / 2].copy_from_slice(&touching);
+            let (begins, count) = neighbours.begins(&text, 1);
             prop_assert!(count <= 64 && text[1..=count].is_ascii());
             let whole_eights = text[1..].iter().take(64).take_while(|byte| byte.is_ascii()).count() / 8;
             prop_assert_eq!(count / 8, whole_eights.min((text.len() - 1) / 8));
             let mut at = 1;
             while at <= count {
-                let end = neighbours.end(&text, at, text[at - 1]);
+                let end = neighbours.end(&text, at);
                 prop_assert!((at..end.min(count + 1)).all(|place| begins >> (place - 1) & 1 == 0));
                 if end <= count {
                     prop_assert!(begins >> (end - 1) & 1 == 1);

@@ -133,7 +133,7 @@ impl Bpe {
         }
         at += 1;
         loop {
-            let (mut begins, count) = self.ascii.begins(text, at, text[at - 1]);
+            let (mut begins, count) = self.ascii.begins(text, at);
             while begins != 0 {
                 let begin = at + begins.trailing_zeros() as usize;
                 self.reopen_ascii::<RAW>(scan, open, begin, out);
@@ -145,7 +145,7 @@ impl Bpe {
             }
         }
         loop {
-            at = self.ascii.end(text, at, text[at - 1]);
+            at = self.ascii.end(text, at);
             if !text.get(at).is_some_and(|byte| byte.is_ascii() && self.ascii.is_plain(*byte)) {
                 return (at, self.chars.ascii_class::<RAW>(text[at - 1]));
             }
@@ -219,13 +219,7 @@ impl Bpe {
 
     /// Appends the ids of a chunk that is a single unknown character, or nothing at all.
     #[inline(never)]
-    fn close_unknown<const RAW: bool>(
-        &self,
-        scan: &mut Scan<'_>,
-        chunk: Open,
-        end: usize,
-        out: &mut Vec<PieceId>,
-    ) {
+    fn close_unknown<const RAW: bool>(&self, scan: &mut Scan<'_>, chunk: Open, end: usize, out: &mut Vec<PieceId>) {
         let text = &scan.text.text()[chunk.start..end];
         match scan.bytes {
             // A mark or U+FFFD is not in raw text, but something else that becomes it.
@@ -290,13 +284,7 @@ impl Bpe {
 
     /// Appends the ids of a chunk of raw text that has room for a prefix in a [`ShortChunk`]; tells whether all of it
     /// is known.
-    fn segment_short_raw_chunk(
-        &self,
-        scan: &mut Scan<'_>,
-        chunk: &[u8],
-        prefix: bool,
-        out: &mut Vec<PieceId>,
-    ) -> bool {
+    fn segment_short_raw_chunk(&self, scan: &mut Scan<'_>, chunk: &[u8], prefix: bool, out: &mut Vec<PieceId>) -> bool {
         let BpeScratch { short, pairs, .. } = &mut *scan.scratch;
         let mut pairs = Pairs { symbols: &self.symbols, pieces: scan.pieces, cache: pairs };
         short.clear();
