@@ -5,6 +5,7 @@
 use super::chars::CharTable;
 use super::neighbours::Neighbours;
 use crate::normalize::PrefixMatcher;
+use crate::packed::to_index;
 use crate::prefix::PrefixSet;
 
 /// The ASCII part of [`Neighbours`], by bytes.
@@ -53,11 +54,10 @@ impl AsciiNeighbours {
         self.touching[usize::from(pair / 64)] |= 1 << (pair % 64);
     }
 
-    /// Whether a byte is plain ASCII and may stand behind the one before.
+    /// 1 if, of the last two bytes of a number, the higher one is plain ASCII and may stand behind the lower one.
     #[inline]
-    fn may_touch(&self, before: u8, byte: u8) -> bool {
-        let pair = u16::from_le_bytes([before, byte]);
-        self.touching[usize::from(pair / 64)] >> (pair % 64) & 1 != 0
+    fn touches(&self, pair: u64) -> u64 {
+        self.touching[to_index(pair / 64) % WORDS] >> (pair % 64) & 1
     }
 
     /// Whether the byte is plain.
@@ -73,18 +73,18 @@ impl AsciiNeighbours {
     #[inline]
     pub(super) fn begins(&self, text: &[u8], at: usize) -> (u64, usize) {
         let (mut begins, mut count) = (0, 0);
-        let mut rest = if self.all_plain { &text[at - 1..] } else { &[] };
-        while let Some(nine) = rest.first_chunk::<9>()
-            && nine[1..].is_ascii()
-            && count < 64
-        {
-            let mut goes_on = 0u64;
-            for (place, pair) in nine.windows(2).enumerate() {
-                goes_on |= u64::from(self.may_touch(pair[0], pair[1])) << place;
+        let mut before = u64::from(text[at - 1]);
+        let eights = if self.all_plain { 8 } else { 0 };
+        for eight in text[at..].as_chunks::<8>().0.iter().take(eights) {
+            if !eight.is_ascii() {
+                break;
             }
+            let word = u64::from_le_bytes(*eight);
+            let pairs = (0..7).map(|place| (word << 8 | before) >> (8 * place)).chain([word >> 48]);
+            let goes_on = pairs.enumerate().fold(0, |bits, (place, pair)| bits | self.touches(pair) << place);
             begins |= (goes_on ^ 0xFF) << count;
             count += 8;
-            rest = &rest[8..];
+            before = word >> 56;
         }
         (begins, count)
     }
@@ -95,7 +95,7 @@ impl AsciiNeighbours {
     pub(super) fn end(&self, text: &[u8], mut at: usize) -> usize {
         let mut before = text[at - 1];
         while let Some(&byte) = text.get(at)
-            && self.may_touch(before, byte)
+            && self.touches(u64::from(u16::from_le_bytes([before, byte]))) != 0
         {
             (before, at) = (byte, at + 1);
         }
