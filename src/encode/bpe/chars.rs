@@ -52,7 +52,8 @@ const UNKNOWN: Char = Char { hash: 0, symbol: NO_SYMBOL, width: 1, code: Code::O
 /// The classes of characters, and the symbol of each class.
 #[derive(Debug)]
 pub(super) struct CharTable {
-    ascii: [u32; 128],
+    /// The classes of ASCII characters in normalized text, and in raw text.
+    ascii: [[u32; 128]; 2],
     whitespace_mark: u32,
     /// The class of U+FFFD, which malformed bytes become.
     replacement: u32,
@@ -81,7 +82,7 @@ impl CharTable {
     ) -> (CharTable, Vec<&'v [u8]>) {
         let mut chars = Vec::new();
         let mut table = CharTable {
-            ascii: [0; 128],
+            ascii: [[0; 128]; 2],
             whitespace_mark: 0,
             replacement: 0,
             pages: Box::new([0; 0x11_0000 / PAGE]),
@@ -116,7 +117,7 @@ impl CharTable {
                 length += 1;
                 // Most of what follows is ASCII.
                 while let [byte @ ..0x80, after @ ..] = rest
-                    && let class @ 1.. = table.ascii[usize::from(*byte)]
+                    && let class @ 1.. = table.ascii[0][usize::from(*byte)]
                 {
                     neighbours.add_ascii(before, *byte);
                     (before, rest) = (class, after);
@@ -138,9 +139,9 @@ impl CharTable {
             self.symbols.push(symbol);
             self.chars.push(Char { hash: symbols.hash(symbol), symbol, width, code: Code::of(char) });
         }
-        let of_class = |class: &u32| self.chars[*class as usize];
-        self.ascii_chars = [self.ascii.each_ref().map(of_class); 2];
-        self.ascii_chars[1][usize::from(b' ')] = of_class(&self.whitespace_mark);
+        self.ascii[1] = self.ascii[0];
+        self.ascii[1][usize::from(b' ')] = self.whitespace_mark;
+        self.ascii_chars = self.ascii.map(|classes| classes.map(|class| self.chars[class as usize]));
     }
 
     /// Adds a character; its class.
@@ -151,7 +152,7 @@ impl CharTable {
             self.whitespace_mark = class;
         }
         match code_point(char) {
-            Some(point) if point < 128 => self.ascii[point as usize] = class,
+            Some(point) if point < 128 => self.ascii[0][point as usize] = class,
             Some(point) => {
                 let (page, cell) = (point as usize / PAGE, point as usize % PAGE);
                 if self.pages[page] == 0 {
@@ -171,7 +172,7 @@ impl CharTable {
     #[inline]
     pub(super) fn class_at(&self, text: &[u8]) -> (u32, usize) {
         match text[0] {
-            byte @ ..0x80 => (self.ascii[usize::from(byte)], 1),
+            byte @ ..0x80 => (self.ascii[0][usize::from(byte)], 1),
             // Every word begins with it.
             _ if text.starts_with(WHITESPACE_MARK_STR.as_bytes()) => (self.whitespace_mark, WHITESPACE_MARK_STR.len()),
             _ => self.wide_class_at(text),
@@ -195,7 +196,7 @@ impl CharTable {
     /// The class of an ASCII character. A space of `RAW` text is a mark.
     #[inline]
     pub(super) fn ascii_class<const RAW: bool>(&self, byte: u8) -> u32 {
-        if RAW && byte == b' ' { self.whitespace_mark } else { self.ascii[usize::from(byte % 128)] }
+        self.ascii[usize::from(RAW)][usize::from(byte % 128)]
     }
 
     /// The class of the mark.
