@@ -23,29 +23,50 @@ pub(crate) struct IdCache {
 
 impl IdCache {
     /// Appends the ids of a text, if they are known.
-    #[inline(always)]
     pub(crate) fn get(&mut self, key: &CacheKey, out: &mut Vec<PieceId>) -> bool {
-        self.get_with_note(key, out).is_some()
+        self.get_first(key, out) || self.get_elsewhere(key, out).is_some()
+    }
+
+    /// As [`get`](Self::get), if the text is where most are.
+    #[inline(always)]
+    pub(crate) fn get_first(&self, key: &CacheKey, out: &mut Vec<PieceId>) -> bool {
+        let first = key.short().and_then(|text| self.short.first(&text, key.hash));
+        if let Some(first) = first {
+            first.append_to(out);
+        }
+        first.is_some()
     }
 
     /// As [`get`](Self::get); gives the note besides.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn get_with_note(&mut self, key: &CacheKey, out: &mut Vec<PieceId>) -> Option<u16> {
-        let first = key.short().and_then(|text| self.short.get_first(&text, key.hash, out));
-        first.or_else(|| self.get_elsewhere(key, out))
+        let first = key.short().and_then(|text| self.short.first(&text, key.hash));
+        if let Some(first) = first {
+            first.append_to(out);
+            return Some(first.note);
+        }
+        self.get_elsewhere(key, out)
     }
 
-    /// As [`get_with_note`](Self::get_with_note), for texts that are not where most are.
+    /// As [`get_with_note`](Self::get_with_note), if the text is not where most are.
     #[inline(never)]
-    fn get_elsewhere(&mut self, key: &CacheKey, out: &mut Vec<PieceId>) -> Option<u16> {
+    pub(crate) fn get_elsewhere(&mut self, key: &CacheKey, out: &mut Vec<PieceId>) -> Option<u16> {
         if let Some(text) = key.short() {
-            match self.short.get_second(&text, key.hash, out) {
+            match self.short.take_second(&text, key.hash) {
                 Err(Missing { may_be_elsewhere: true }) => {}
-                found => return found.ok(),
+                found => {
+                    let found = found.ok()?;
+                    found.append_to(out);
+                    return Some(found.note);
+                }
             }
         }
-        let first = self.long.get_first(&key.text, key.hash, out);
-        first.or_else(|| self.long.get_second(&key.text, key.hash, out).ok())
+        let found = match self.long.first(&key.text, key.hash) {
+            Some(first) => first,
+            None => self.long.take_second(&key.text, key.hash).ok()?,
+        };
+        found.append_to(out);
+        Some(found.note)
     }
 
     /// Remembers the ids of a text that is not known, unless there are too many.
@@ -124,19 +145,19 @@ impl<const WORDS: usize, const HALVES: usize> Entry<WORDS, HALVES> {
         self.state & COUNT == 0
     }
 
-    /// Appends the ids; the note.
+    /// Appends the ids.
     #[inline(always)]
-    fn append_to(&self, out: &mut Vec<PieceId>) -> u16 {
+    fn append_to(&self, out: &mut Vec<PieceId>) {
         // Copying as many as most texts have, in one step, is faster than copying as many as there are.
-        if let count @ 0..=4 = self.state & (COUNT | WIDE) {
-            let length = out.len() + usize::from(count);
-            let few: [PieceId; 4] = std::array::from_fn(|at| PieceId::new(u32::from(self.ids[at])));
-            out.extend_from_slice(&few);
-            out.truncate(length);
-        } else {
-            self.append_many(out);
+        match self.state & (COUNT | WIDE) {
+            count @ 0..=4 if out.capacity() - out.len() >= 4 => {
+                let length = out.len() + usize::from(count);
+                let few: [PieceId; 4] = std::array::from_fn(|at| PieceId::new(u32::from(self.ids[at])));
+                out.extend_from_slice(&few);
+                out.truncate(length);
+            }
+            _ => self.append_many(out),
         }
-        self.note
     }
 
     /// Appends the ids, however many there are.
@@ -178,16 +199,16 @@ const SMALLEST: usize = 1 << 14;
 const LARGEST: usize = 1 << 22;
 
 impl<const WORDS: usize, const HALVES: usize> Table<WORDS, HALVES> {
-    /// Appends the ids of a text that is the first one of its place; gives its note.
+    /// The entry of a text, if it is the first one of its place.
     #[inline]
-    fn get_first(&self, text: &[u64; WORDS], hash: u64, out: &mut Vec<PieceId>) -> Option<u16> {
+    fn first(&self, text: &[u64; WORDS], hash: u64) -> Option<&Entry<WORDS, HALVES>> {
         let Place([first, _]) = self.places.get(self.place(hash))?;
-        (first.text == *text).then(|| first.append_to(out))
+        (first.text == *text).then_some(first)
     }
 
-    /// As [`get_first`](Self::get_first), for the second one, which becomes the first.
+    /// The entry of a text, if it is the second one of its place. It becomes the first.
     #[inline]
-    fn get_second(&mut self, text: &[u64; WORDS], hash: u64, out: &mut Vec<PieceId>) -> Result<u16, Missing> {
+    fn take_second(&mut self, text: &[u64; WORDS], hash: u64) -> Result<&Entry<WORDS, HALVES>, Missing> {
         let place = self.place(hash);
         let Some(Place([first, second])) = self.places.get_mut(place) else {
             return Err(Missing { may_be_elsewhere: true });
@@ -196,7 +217,7 @@ impl<const WORDS: usize, const HALVES: usize> Table<WORDS, HALVES> {
             return Err(Missing { may_be_elsewhere: (first.state | second.state) & CROWDED != 0 });
         }
         std::mem::swap(first, second);
-        Ok(first.append_to(out))
+        Ok(first)
     }
 
     /// Tells whether there are few enough ids.

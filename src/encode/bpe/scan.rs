@@ -51,6 +51,15 @@ struct Scan<'s> {
     bytes: Option<&'s [PieceId; 256]>,
 }
 
+impl Scan<'_> {
+    /// The key of a chunk; a dummy prefix is a space before it.
+    #[inline]
+    fn key(&self, chunk: Open, end: usize) -> Option<CacheKey> {
+        let length = end - chunk.start;
+        if chunk.has_prefix { self.text.key_with_space(length) } else { self.text.key(chunk.start, length) }
+    }
+}
+
 impl Bpe {
     /// Appends the ids of `text`, which is normalized; an unknown id for each unknown character.
     pub(crate) fn segment(&self, pieces: &PieceTable, text: &[u8], scratch: &mut BpeScratch, out: &mut Vec<PieceId>) {
@@ -234,27 +243,22 @@ impl Bpe {
     /// Appends the ids of a chunk that is not a single known character.
     #[inline(never)]
     fn close_long<const RAW: bool>(&self, scan: &mut Scan<'_>, chunk: Open, end: usize, out: &mut Vec<PieceId>) {
-        let length = end - chunk.start;
-        let key = match chunk.has_prefix {
-            true => scan.text.key_with_space(length),
-            false => scan.text.key(chunk.start, length),
-        };
-        match key {
-            Some(key) if scan.scratch.cache.get(&key, out) => {}
-            key => self.close_new::<RAW>(scan, chunk, end, key, out),
+        let key = scan.key(chunk, end);
+        // What is rare keeps nothing of this in registers, which would all have to be saved on the way.
+        if !key.is_some_and(|key| scan.scratch.cache.get_first(&key, out)) {
+            self.close_rare::<RAW>(scan, chunk, end, out);
         }
     }
 
-    /// Appends the ids of a chunk that is not known, and remembers them.
+    /// Appends the ids of a chunk that is not found at once.
     #[inline(never)]
-    fn close_new<const RAW: bool>(
-        &self,
-        scan: &mut Scan<'_>,
-        chunk: Open,
-        end: usize,
-        key: Option<CacheKey>,
-        out: &mut Vec<PieceId>,
-    ) {
+    fn close_rare<const RAW: bool>(&self, scan: &mut Scan<'_>, chunk: Open, end: usize, out: &mut Vec<PieceId>) {
+        let key = scan.key(chunk, end);
+        if let Some(key) = &key
+            && scan.scratch.cache.get_elsewhere(key, out).is_some()
+        {
+            return;
+        }
         let start = out.len();
         let text = &scan.text.text()[chunk.start..end];
         match RAW {
