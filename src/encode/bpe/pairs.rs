@@ -5,7 +5,7 @@
 //! characters, with which most chunks begin, have a table of their own ([`AsciiPairs`]).
 
 use super::ascii_pairs::AsciiPairs;
-use super::symbols::{Merge, NO_SYMBOL, Symbols, mix};
+use super::symbols::{Merge, NO_SYMBOL, Symbols};
 use crate::packed::to_index;
 use crate::piece::PieceTable;
 
@@ -85,7 +85,7 @@ impl PairCache {
     /// Where a pair is, if it is there; `hash` is that of its joined text, which several pairs may share.
     #[inline]
     fn place(&self, pair: Pair, hash: u64) -> usize {
-        (to_index(mix(hash) >> 40) ^ pair.left as usize) & self.places.len().wrapping_sub(1)
+        (to_index(hash >> 40) ^ pair.left as usize) & self.places.len().wrapping_sub(1)
     }
 
     /// Whether half of the places are taken and there may be more. A pair that pushes out another takes no more of

@@ -3,8 +3,8 @@
 //! In: the characters of a chunk, 32 at most. Out: the symbols that are left when no pair merges any more. All
 //! pairs are looked through for the best one, again and again, which is fastest for a handful.
 //!
-//! What two symbols become is asked by the hash of the text that they cover, which is worked out from the hashes of
-//! the chunk's beginnings: most pairs become nothing, and to see that nothing else has to be loaded.
+//! What two symbols become is asked by the hash of the text that they cover, which is worked out from what is known of
+//! the places around it: most pairs become nothing, and to see that nothing else has to be loaded.
 
 use std::hint::select_unpredictable;
 
@@ -21,7 +21,14 @@ pub(super) const SHORT: usize = 32;
 #[derive(Debug)]
 pub(super) struct ShortChunk {
     count: usize,
-    places: [Place; PLACES],
+    /// Its length in bytes.
+    length: u8,
+    /// By place; a symbol that was merged has the place of its first character.
+    symbols: [u32; PLACES],
+    codes: [Code; PLACES],
+    /// For each place the sum of the text before it and the power of the place, as [`Symbols`] explains them.
+    sums: [u64; PLACES],
+    powers: [u64; PLACES],
     /// A bit for each place at which a symbol begins, and for all behind the last symbol.
     begins: u64,
     waiting: Waiting,
@@ -30,22 +37,6 @@ pub(super) struct ShortChunk {
 /// Places with a character, the end, and what is looked at in vain behind it: a power of two, so that a mask is
 /// enough to stay within.
 const PLACES: usize = 2 * SHORT;
-
-/// A place of a short chunk, with a character or at the end.
-#[derive(Debug, Clone, Copy)]
-struct Place {
-    /// The hash of the text before it.
-    hash: u64,
-    /// A symbol that was merged has the place of its first character.
-    symbol: u32,
-    /// The length of the text before it in bytes.
-    start: u8,
-    code: Code,
-}
-
-impl Place {
-    const EMPTY: Place = Place { hash: 0, symbol: NO_SYMBOL, start: 0, code: Code::OTHER };
-}
 
 /// When a pair of a short chunk merges, the lowest first: the bits of a [`Merge`], and its place in the middle, where
 /// the symbols of few pieces have none.
@@ -64,25 +55,26 @@ impl ShortChunk {
     /// Makes it a chunk without characters.
     #[inline]
     pub(super) fn clear(&mut self) {
-        (self.count, self.begins, self.places[0]) = (0, u64::MAX, Place::EMPTY);
+        (self.count, self.length, self.begins) = (0, 0, u64::MAX);
     }
 
     /// Adds the characters of a text, up to [`SHORT`] in all.
     #[inline]
     pub(super) fn extend<const RAW: bool>(&mut self, text: &[u8], chars: &CharTable, symbols: &Symbols) {
-        let mut count = self.count;
-        let Place { mut hash, mut start, .. } = self.places[count % PLACES];
+        let (mut count, mut length) = (self.count, self.length);
+        let mut sum = self.sums[count % PLACES];
         let mut rest = text;
         while !rest.is_empty() && count < SHORT {
             let (char, width) = chars.char_at::<RAW>(rest);
             rest = &rest[width..];
-            self.places[count] = Place { hash, symbol: char.symbol, start, code: char.code };
-            hash = symbols.joined_part_hash(hash, char.hash, char.width);
-            start += char.width;
+            self.symbols[count] = char.symbol;
+            self.codes[count] = char.code;
+            length += char.width;
             count += 1;
+            (sum, self.powers[count]) = symbols.sum_and_power(sum, char.hash, length);
+            self.sums[count] = sum;
         }
-        self.places[count % PLACES] = Place { hash, start, ..Place::EMPTY };
-        self.count = count;
+        (self.count, self.length) = (count, length);
     }
 
     /// The symbols that are left, from left to right.
@@ -90,7 +82,7 @@ impl ShortChunk {
     pub(super) fn left(&self) -> impl Iterator<Item = u32> {
         let mut place = 0;
         std::iter::from_fn(move || {
-            let symbol = (place < self.count).then(|| self.places[place].symbol)?;
+            let symbol = (place < self.count).then(|| self.symbols[place])?;
             place = self.after(place);
             Some(symbol)
         })
@@ -114,22 +106,22 @@ impl ShortChunk {
             let right = self.after(at);
             let end = self.after(right);
             if TELLS {
-                last = Some((self.places[at].symbol, self.places[right % SHORT].symbol));
+                last = Some((self.symbols[at], self.symbols[right % SHORT]));
             }
             let symbol = lower_half(best % (1 << PLACE_SHIFT));
-            self.places[at].symbol = symbol;
+            self.symbols[at] = symbol;
             self.begins &= !(1 << right);
             self.waiting.0[right % SHORT] = NEVER;
             self.waiting.0[at] = NEVER;
-            let behind = self.hash(pairs.symbols, at, self.after(end));
+            let behind = self.hash(at, self.after(end));
             if end < self.count && pairs.symbols.may_be_piece(behind) {
-                self.waiting.0[at] = turn_of(at, pairs.find(symbol, self.places[end].symbol, behind));
+                self.waiting.0[at] = turn_of(at, pairs.find(symbol, self.symbols[end % PLACES], behind));
             }
             if let Some(before) = self.before(at) {
-                let hash = self.hash(pairs.symbols, before, end);
+                let hash = self.hash(before, end);
                 self.waiting.0[before] = NEVER;
                 if pairs.symbols.may_be_piece(hash) {
-                    self.waiting.0[before] = turn_of(before, pairs.find(self.places[before].symbol, symbol, hash));
+                    self.waiting.0[before] = turn_of(before, pairs.find(self.symbols[before], symbol, hash));
                 }
             }
         }
@@ -144,29 +136,28 @@ impl ShortChunk {
         }
         let mut unseen = 0u32;
         for at in 0..self.count.saturating_sub(1).min(SHORT - 1) {
-            let merge = pairs.ascii().get(self.places[at].code, self.places[at + 1].code);
+            let merge = pairs.ascii().get(self.codes[at], self.codes[at + 1]);
             self.waiting.0[at] = turn_of(at, merge);
             unseen |= u32::from(merge == Merge::UNSEEN) << at;
         }
         while unseen != 0 {
             let at = unseen.trailing_zeros() as usize % SHORT;
             unseen &= unseen - 1;
-            let (left, right) = (self.places[at], self.places[at + 1]);
-            let hash = self.hash(pairs.symbols, at, at + 2);
+            let hash = self.hash(at, at + 2);
             let merge = match pairs.symbols.may_be_piece(hash) {
-                true => pairs.find(left.symbol, right.symbol, hash),
+                true => pairs.find(self.symbols[at], self.symbols[at + 1], hash),
                 false => Merge::NONE,
             };
             self.waiting.0[at] = turn_of(at, merge);
-            pairs.ascii_mut().put(left.code, right.code, merge);
+            pairs.ascii_mut().put(self.codes[at], self.codes[at + 1], merge);
         }
     }
 
     /// The hash of the text between two places.
     #[inline]
-    fn hash(&self, symbols: &Symbols, start: usize, end: usize) -> u64 {
-        let (start, end) = (&self.places[start % PLACES], &self.places[end % PLACES]);
-        symbols.part_hash(start.hash, end.hash, end.start.wrapping_sub(start.start))
+    fn hash(&self, start: usize, end: usize) -> u64 {
+        let (start, end) = (start % PLACES, end % PLACES);
+        self.sums[end].wrapping_sub(self.sums[start]).wrapping_mul(self.powers[end])
     }
 
     /// The place of the symbol behind the one at `at`.
@@ -223,7 +214,16 @@ fn lesser(one: Turn, other: Turn) -> Turn {
 
 impl Default for ShortChunk {
     fn default() -> ShortChunk {
-        ShortChunk { count: 0, places: [Place::EMPTY; PLACES], begins: u64::MAX, waiting: Waiting([NEVER; SHORT]) }
+        ShortChunk {
+            count: 0,
+            length: 0,
+            symbols: [NO_SYMBOL; PLACES],
+            codes: [Code::OTHER; PLACES],
+            sums: [0; PLACES],
+            powers: [0; PLACES],
+            begins: u64::MAX,
+            waiting: Waiting([NEVER; SHORT]),
+        }
     }
 }
 

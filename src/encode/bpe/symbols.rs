@@ -4,7 +4,10 @@
 //! stands in one. Two symbols merge if their joined text is a piece. To find it, no text is put together:
 //! each symbol has the polynomial hash of its text, h(xy) = h(x) · B^|y| + h(y), so the hash of the joined text
 //! takes one multiplication; the piece that is found by it is compared, byte for byte. (Karp and Rabin,
-//! "Efficient randomized pattern-matching algorithms", 1987, <https://doi.org/10.1147/rd.312.0249>.)
+//! "Efficient randomized pattern-matching algorithms", 1987, <https://doi.org/10.1147/rd.312.0249>.) For each
+//! place of a short text there is the sum of h(c) / B^e over the characters c before it, where e is the place at which
+//! c ends: of two such sums the difference, times B^e of the later place, is the hash of what stands between them. (B
+//! is odd, so it can be divided by.)
 //!
 //! So a model is ready after one look at each byte of its pieces, whatever they are, and the table is as
 //! small as the vocabulary. The base B is drawn anew for each model: nobody can prepare texts that collide.
@@ -58,9 +61,21 @@ pub(super) fn lower_half(bits: u64) -> u32 {
     u32::try_from(bits & u64::from(u32::MAX)).unwrap_or(0)
 }
 
-/// The base to the power of each length that a short text can have, and of others up to 255, so that a length in a
-/// byte is always one of them.
+/// The powers of a number, for each exponent that is a byte.
 type Powers = [u64; 256];
+
+fn powers_of(base: u64) -> Powers {
+    let mut powers = [1; 256];
+    for exponent in 1..powers.len() {
+        powers[exponent] = base.wrapping_mul(powers[exponent - 1]);
+    }
+    powers
+}
+
+/// One divided by an odd number. (Each step doubles the bits that are right; at first there are three.)
+fn inverse(odd: u64) -> u64 {
+    (0..5).fold(odd, |inverse, _| inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse))))
+}
 
 /// The hash of a text, and the base to the power of its length.
 #[derive(Debug, Clone, Copy)]
@@ -80,13 +95,12 @@ impl TextHash {
             Some(power) => *power,
             None => text.iter().fold(1, |power: u64, _| power.wrapping_mul(base)),
         };
-        TextHash { hash: text.iter().fold(0, step), power }
+        TextHash { hash: spread_up(text.iter().fold(0, step)), power }
     }
 }
 
-/// Brings the bits of the hash of a very short text to the upper end; those of others are everywhere.
-#[inline]
-pub(super) fn mix(hash: u64) -> u64 {
+/// Brings the bits of the hash of a very short text to the upper end. As any factor, it belongs to the polynomial.
+fn spread_up(hash: u64) -> u64 {
     hash.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
@@ -112,7 +126,9 @@ pub(super) struct Symbols {
     shift: u32,
     /// A bit for each hash that a piece may have; most texts are no pieces, and this says so soonest.
     filter: BitFilter,
+    /// Of the base, and of one divided by it.
     powers: Powers,
+    inverse_powers: Powers,
 }
 
 impl Symbols {
@@ -120,10 +136,6 @@ impl Symbols {
     pub(super) fn new(vocabulary: &Vocabulary<'_>, mergeable: &[u32]) -> Symbols {
         let base = RandomState::new().hash_one(vocabulary.len()) | 1;
         let slots = (mergeable.len() * 2).next_power_of_two().max(64);
-        let mut powers = [1; 256];
-        for length in 1..powers.len() {
-            powers[length] = base.wrapping_mul(powers[length - 1]);
-        }
         let mut symbols = Symbols {
             hashes: vec![TextHash::EMPTY; vocabulary.len()],
             ranks: ranks(vocabulary, mergeable),
@@ -131,7 +143,8 @@ impl Symbols {
             slots: vec![FREE; slots],
             shift: 64 - slots.trailing_zeros(),
             filter: BitFilter::with_room(mergeable.len() * 2),
-            powers,
+            powers: powers_of(base),
+            inverse_powers: powers_of(inverse(base)),
         };
         for id in mergeable {
             let text = vocabulary.text(*id as usize);
@@ -139,7 +152,7 @@ impl Symbols {
             let (slot, tag) = symbols.slot(hash.hash, |id| vocabulary.text(id as usize) == text);
             symbols.hashes[*id as usize] = hash;
             symbols.slots[slot] = Slot { tag, id: *id };
-            symbols.filter.insert(mix(hash.hash));
+            symbols.filter.insert(hash.hash);
         }
         symbols
     }
@@ -176,8 +189,16 @@ impl Symbols {
     /// The hash of a part of a text, `length` bytes long; given the hash of what stands before it, and that of all
     /// up to its end.
     #[inline]
-    pub(super) fn part_hash(&self, before: u64, until: u64, length: u8) -> u64 {
+    fn part_hash(&self, before: u64, until: u64, length: u8) -> u64 {
         until.wrapping_sub(before.wrapping_mul(self.powers[usize::from(length)]))
+    }
+
+    /// The sum of a text up to a place, given that up to the character before it and the hash of that; and the power
+    /// of the place. `end` is where it is in bytes.
+    #[inline]
+    pub(super) fn sum_and_power(&self, before: u64, char: u64, end: u8) -> (u64, u64) {
+        let end = usize::from(end);
+        (before.wrapping_add(char.wrapping_mul(self.inverse_powers[end])), self.powers[end])
     }
 
     /// The piece with this short text; `hashes` are those of what stands before it and of all up to its end.
@@ -201,7 +222,7 @@ impl Symbols {
     /// Whether a text with this hash may be a piece.
     #[inline]
     pub(super) fn may_be_piece(&self, hash: u64) -> bool {
-        self.filter.may_have(mix(hash))
+        self.filter.may_have(hash)
     }
 
     /// What `left` and `right` become; `hash` is that of their joined text.
@@ -236,11 +257,10 @@ impl Symbols {
     /// belongs; and its tag.
     #[inline]
     fn slot(&self, hash: u64, is_it: impl Fn(u32) -> bool) -> (usize, u32) {
-        let mixed = mix(hash);
         // The lower half of the bits; the place comes from the upper ones.
         let tag = lower_half(hash);
         let mask = self.slots.len() - 1;
-        let mut slot = to_index(mixed >> self.shift);
+        let mut slot = to_index(hash >> self.shift);
         while self.slots[slot].id != NO_SYMBOL && (self.slots[slot].tag != tag || !is_it(self.slots[slot].id)) {
             slot = (slot + 1) & mask;
         }
