@@ -103,8 +103,7 @@ impl ShortChunk {
                 return last;
             }
             let at = to_index(best >> PLACE_SHIFT) % SHORT;
-            let right = self.after(at);
-            let end = self.after(right);
+            let [right, end, after_end] = self.three_after(at);
             if TELLS {
                 last = Some((self.symbols[at], self.symbols[right % SHORT]));
             }
@@ -113,7 +112,7 @@ impl ShortChunk {
             self.begins &= !(1 << right);
             self.waiting.0[right % SHORT] = NEVER;
             self.waiting.0[at] = NEVER;
-            let behind = self.hash(at, self.after(end));
+            let behind = self.hash(at, after_end);
             if end < self.count && pairs.symbols.may_be_piece(behind) {
                 self.waiting.0[at] = turn_of(at, pairs.find(symbol, self.symbols[end % PLACES], behind));
             }
@@ -164,6 +163,17 @@ impl ShortChunk {
     #[inline]
     fn after(&self, at: usize) -> usize {
         (self.begins & (u64::MAX - 1) << at).trailing_zeros() as usize
+    }
+
+    /// The places of the three symbols behind the one at `at`.
+    #[inline]
+    fn three_after(&self, at: usize) -> [usize; 3] {
+        let mut behind = self.begins & (u64::MAX - 1) << at;
+        std::array::from_fn(|_| {
+            let place = behind.trailing_zeros() as usize;
+            behind &= behind.wrapping_sub(1);
+            place
+        })
     }
 
     /// The place of the symbol before the one at `at`.
