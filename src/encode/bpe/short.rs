@@ -80,11 +80,11 @@ impl ShortChunk {
     /// The symbols that are left, from left to right.
     #[inline]
     pub(super) fn left(&self) -> impl Iterator<Item = u32> {
-        let mut place = 0;
+        let mut rest = self.begins & !(u64::MAX << self.count);
         std::iter::from_fn(move || {
-            let symbol = (place < self.count).then(|| self.symbols[place])?;
-            place = self.after(place);
-            Some(symbol)
+            let place = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
+            rest &= rest - 1;
+            Some(self.symbols[place % PLACES])
         })
     }
 
@@ -157,12 +157,6 @@ impl ShortChunk {
     fn hash(&self, start: usize, end: usize) -> u64 {
         let (start, end) = (start % PLACES, end % PLACES);
         self.sums[end].wrapping_sub(self.sums[start]).wrapping_mul(self.powers[end])
-    }
-
-    /// The place of the symbol behind the one at `at`.
-    #[inline]
-    fn after(&self, at: usize) -> usize {
-        (self.begins & (u64::MAX - 1) << at).trailing_zeros() as usize
     }
 
     /// The places of the three symbols behind the one at `at`.
