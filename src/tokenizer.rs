@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use self::encoder::Scratch;
 pub use self::encoder::{Encoder, Token, Tokens};
 pub use self::options::{EncodeOptions, ExtraOption, SampleOptions};
+use self::raw::RawLengths;
 use crate::decode::Decoder;
 pub use crate::decode::incremental::IncrementalDecoder;
 use crate::encode::Segmenter;
@@ -38,6 +39,8 @@ struct Pipeline {
     segmenter: Segmenter,
     /// Whether text need not be normalized; see [`Segmenter::takes_raw_text`].
     takes_raw_text: bool,
+    /// Made when spans of raw text are asked for.
+    raw_lengths: OnceLock<RawLengths>,
     /// Buffers of workers that are done.
     scratch: Mutex<Vec<Scratch>>,
 }
@@ -344,7 +347,7 @@ impl Pipeline {
         let is_byte = |id: &PieceId| model.piece(*id).is_some_and(|piece| piece.kind == PieceKind::Byte);
         let has_bytes = bytes.is_none_or(|bytes| bytes.iter().all(is_byte));
         let takes_raw_text = has_bytes && segmenter.takes_raw_text() && normalizer.only_marks_spaces();
-        Pipeline { normalizer, segmenter, takes_raw_text, scratch: Mutex::default() }
+        Pipeline { normalizer, segmenter, takes_raw_text, raw_lengths: OnceLock::new(), scratch: Mutex::default() }
     }
 
     /// Buffers for a worker.

@@ -2,22 +2,31 @@
 //!
 //! In: a text that was never normalized (see [`scan`](crate::encode::bpe)) and its ids. Out: tokens. Text and ids
 //! are walked along side by side; a piece's text tells how much normalized text it takes, and that is as long
-//! as the raw text, but for spaces, which are marks there, and malformed bytes, which are U+FFFD.
+//! as the raw text, but for spaces, which are marks there, and malformed bytes, which are U+FFFD. For most pieces the
+//! answer is a number that was worked out before ([`RawLengths`]).
 
 use super::encoder::{Encoder, Token};
-use crate::piece::PieceKind;
-use crate::text::{WHITESPACE_MARK_STR, plainly_normalized_char};
+use crate::piece::{PieceId, PieceKind, PieceTable};
+use crate::text::{WHITESPACE_MARK, WHITESPACE_MARK_STR, plainly_normalized_char};
 
 impl Encoder<'_> {
     /// Appends the tokens of the raw ids, which are those of `text`; it begins at `base` in the caller's text.
     pub(super) fn locate_raw(&mut self, text: &[u8], prefix: bool, base: usize) {
         let pieces = self.tokenizer.model.table();
         let raw = std::mem::take(&mut self.scratch.raw);
+        let lengths = self.pipeline.raw_lengths.get_or_init(|| RawLengths::new(pieces));
         let mut walk = Walk { text, at: 0, prefix: prefix && !text.is_empty() };
         let mut ids = raw.iter().copied();
         let mut after_unknown = false;
         while let Some(id) = ids.next() {
             let begin = base + walk.at;
+            if let Some(length) = lengths.get(id, &walk) {
+                walk.at += length;
+                let token = Token { id, begin, end: base + walk.at, normalized: (0, 0) };
+                self.scratch.tokens.push(token);
+                after_unknown = false;
+                continue;
+            }
             let kind = pieces.kind(id.index());
             let (tokens, shown) = (&mut self.scratch.tokens, &mut self.scratch.shown);
             match kind {
@@ -47,6 +56,42 @@ impl Encoder<'_> {
             after_unknown = kind == PieceKind::Unknown;
         }
         self.scratch.raw = raw;
+    }
+}
+
+/// For each piece how much raw text it stands for, where that is as it mostly is.
+#[derive(Debug)]
+pub(super) struct RawLengths(Box<[u32]>);
+
+/// It cannot be told from the piece.
+const UNCLEAR: u32 = 1 << 31;
+/// If the first byte is a space.
+const BEGINS_WITH_SPACE: u32 = 1 << 30;
+
+impl RawLengths {
+    fn new(pieces: &PieceTable) -> RawLengths {
+        let length = |index: usize| {
+            let text = pieces.text(index);
+            let without_mark = text.strip_prefix(WHITESPACE_MARK_STR.as_bytes());
+            let (flag, rest) = without_mark.map_or((0, text), |rest| (BEGINS_WITH_SPACE, rest));
+            let is_clear = matches!(pieces.kind(index), PieceKind::Normal | PieceKind::UserDefined)
+                && std::str::from_utf8(rest).is_ok_and(|rest| !rest.contains([WHITESPACE_MARK, '\u{FFFD}']));
+            match u32::try_from(rest.len() + usize::from(flag > 0)) {
+                Ok(length @ 1..BEGINS_WITH_SPACE) if is_clear => length | flag,
+                _ => UNCLEAR,
+            }
+        };
+        RawLengths((0..pieces.len()).map(length).collect())
+    }
+
+    /// How much of the text at this place `id` stands for, if it is clear. One branch, which hardly ever goes the other
+    /// way, decides.
+    #[inline]
+    fn get(&self, id: PieceId, walk: &Walk<'_>) -> Option<usize> {
+        let length = self.0.get(id.index()).copied().unwrap_or(UNCLEAR);
+        let is_space = u32::from(walk.text.get(walk.at) == Some(&b' ')) * BEGINS_WITH_SPACE;
+        let is_unclear = length & (UNCLEAR | BEGINS_WITH_SPACE) & !is_space | u32::from(walk.prefix);
+        (is_unclear == 0).then_some((length % BEGINS_WITH_SPACE) as usize)
     }
 }
 
