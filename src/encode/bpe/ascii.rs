@@ -33,25 +33,17 @@ impl AsciiNeighbours {
         }
         let all_plain = plain[..2] == [u64::MAX; 2];
         let mut ascii = AsciiNeighbours { touching: Box::new([0; WORDS]), plain, all_plain };
-        for before in 0..0x80u8 {
-            let other = if before == b' ' { chars.mark_class() } else { 0 };
-            let (of_byte, of_other) =
-                (neighbours.ascii_after(chars.ascii_class::<false>(before)), neighbours.ascii_after(other));
-            for half in 0..2 {
-                let mut after = (of_byte[half] | of_other[half]) & plain[half];
-                while after != 0 {
-                    ascii
-                        .add(before, u8::try_from(after.trailing_zeros()).unwrap_or(0) | if half > 0 { 64 } else { 0 });
-                    after &= after - 1;
+        for before in 0..0x80 {
+            let classes = [chars.ascii_class::<false>(before), chars.ascii_class::<true>(before)];
+            for byte in 0..0x80 {
+                let touches = classes.iter().any(|class| neighbours.may_touch_ascii(*class, byte));
+                if touches && ascii.is_plain(byte) {
+                    let pair = u16::from_le_bytes([before, byte]);
+                    ascii.touching[usize::from(pair / 64)] |= 1 << (pair % 64);
                 }
             }
         }
         ascii
-    }
-
-    fn add(&mut self, before: u8, byte: u8) {
-        let pair = u16::from_le_bytes([before, byte]);
-        self.touching[usize::from(pair / 64)] |= 1 << (pair % 64);
     }
 
     /// 1 if, of the last two bytes of a number, the higher one is plain ASCII and may stand behind the lower one.

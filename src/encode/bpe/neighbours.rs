@@ -69,11 +69,6 @@ impl Neighbours {
         self.ascii_after[before as usize][usize::from(byte / 64 % 2)] >> (byte % 64) & 1 != 0
     }
 
-    /// The ASCII characters that may follow this class in a piece, a bit for each.
-    pub(super) fn ascii_after(&self, before: u32) -> [u64; 2] {
-        self.ascii_after[before as usize]
-    }
-
     /// Whether these classes, of which the second is not an ASCII character's, may stand next to each other in a
     /// piece; class 0 does not.
     #[inline]

@@ -199,7 +199,7 @@ impl Bpe {
 
     /// The class and the length of the character at the start of `rest`.
     #[inline(always)]
-    pub(super) fn class_at<const RAW: bool>(&self, rest: &[u8]) -> (u32, usize) {
+    fn class_at<const RAW: bool>(&self, rest: &[u8]) -> (u32, usize) {
         if RAW { self.chars.raw_class_at(rest) } else { self.chars.class_at(rest) }
     }
 
