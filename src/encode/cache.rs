@@ -90,16 +90,14 @@ struct Entry<const WORDS: usize, const HALVES: usize> {
     /// The ids, in one half each, or if one of them is too high for that, in two.
     ids: [u16; HALVES],
     note: u16,
-    /// The number of ids, [`WIDE`] and [`CROWDED`].
+    /// The number of ids, and [`WIDE`].
     state: u16,
 }
 
-/// The bits of a state that count ids; 0 in a free entry.
+/// The bits of a state that count ids.
 const COUNT: u16 = 0x1F;
 /// Ids are in two halves each.
 const WIDE: u16 = 0x20;
-/// A text that belongs here has too many ids and is in the other table.
-const CROWDED: u16 = 0x40;
 
 impl<const WORDS: usize, const HALVES: usize> Entry<WORDS, HALVES> {
     /// Without a text: no key is like this.
@@ -140,11 +138,6 @@ impl<const WORDS: usize, const HALVES: usize> Entry<WORDS, HALVES> {
         Some(Entry { text, ids: halves, note, state })
     }
 
-    #[inline]
-    fn is_free(&self) -> bool {
-        self.state & COUNT == 0
-    }
-
     /// Appends the ids.
     #[inline(always)]
     fn append_to(&self, out: &mut Vec<PieceId>) {
@@ -177,6 +170,25 @@ impl<const WORDS: usize, const HALVES: usize> Entry<WORDS, HALVES> {
 #[repr(align(64))]
 struct Place<const WORDS: usize, const HALVES: usize>([Entry<WORDS, HALVES>; 2]);
 
+/// What is known of a place without a look at it: bits of the hashes of its texts.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tags {
+    /// 0 if the entry is free.
+    first: u16,
+    second: u16,
+}
+
+/// In the tag of a second entry: a text that belongs here has too many ids and is in the other table.
+const CROWDED: u16 = 1;
+
+impl Tags {
+    /// The tag of a hash: bits that did not choose the place.
+    #[inline]
+    fn of(hash: u64) -> u16 {
+        u16::try_from(hash >> 24 & 0xFFFE).unwrap_or(0).max(2)
+    }
+}
+
 /// A text is not in a table.
 struct Missing {
     /// Whether it may be in the other one.
@@ -188,6 +200,9 @@ struct Missing {
 struct Table<const WORDS: usize, const HALVES: usize> {
     /// A power of two of them, or none.
     places: Vec<Place<WORDS, HALVES>>,
+    /// For each place. They fit into the processor's second cache, so that what is not in the table is missed without
+    /// waiting for memory: a branch on what the place itself says would be taken wrongly, and noticed late.
+    tags: Vec<Tags>,
     /// How many entries were pushed out since the table grew.
     pushed_out: usize,
 }
@@ -202,7 +217,11 @@ impl<const WORDS: usize, const HALVES: usize> Table<WORDS, HALVES> {
     /// The entry of a text, if it is the first one of its place.
     #[inline]
     fn first(&self, text: &[u64; WORDS], hash: u64) -> Option<&Entry<WORDS, HALVES>> {
-        let Place([first, _]) = self.places.get(self.place(hash))?;
+        let place = self.place(hash);
+        if self.tags.get(place)?.first != Tags::of(hash) {
+            return None;
+        }
+        let Place([first, _]) = self.places.get(place)?;
         (first.text == *text).then_some(first)
     }
 
@@ -210,13 +229,17 @@ impl<const WORDS: usize, const HALVES: usize> Table<WORDS, HALVES> {
     #[inline]
     fn take_second(&mut self, text: &[u64; WORDS], hash: u64) -> Result<&Entry<WORDS, HALVES>, Missing> {
         let place = self.place(hash);
-        let Some(Place([first, second])) = self.places.get_mut(place) else {
-            return Err(Missing { may_be_elsewhere: true });
-        };
+        let Some(tags) = self.tags.get_mut(place) else { return Err(Missing { may_be_elsewhere: true }) };
+        let missing = Missing { may_be_elsewhere: tags.second & CROWDED != 0 };
+        if tags.second & !CROWDED != Tags::of(hash) {
+            return Err(missing);
+        }
+        let Some(Place([first, second])) = self.places.get_mut(place) else { return Err(missing) };
         if second.text != *text {
-            return Err(Missing { may_be_elsewhere: (first.state | second.state) & CROWDED != 0 });
+            return Err(missing);
         }
         std::mem::swap(first, second);
+        *tags = Tags { first: tags.second & !CROWDED, second: tags.first | tags.second & CROWDED };
         Ok(first)
     }
 
@@ -228,16 +251,26 @@ impl<const WORDS: usize, const HALVES: usize> Table<WORDS, HALVES> {
             self.grow();
         }
         let place = self.place(hash);
-        let Place([first, second]) = &mut self.places[place];
-        let Some(mut entry) = Entry::new(text, ids, note) else {
-            first.state |= CROWDED;
+        let Some(entry) = Entry::new(text, ids, note) else {
+            self.tags[place].second |= CROWDED;
             return false;
         };
-        let instead_of = if first.is_free() { first } else { second };
-        self.pushed_out += usize::from(!instead_of.is_free());
-        entry.state |= instead_of.state & CROWDED;
-        *instead_of = entry;
+        self.put(place, Tags::of(hash), entry);
         true
+    }
+
+    /// Puts an entry into a place, the first if it is free.
+    #[inline]
+    fn put(&mut self, place: usize, tag: u16, entry: Entry<WORDS, HALVES>) {
+        let (tags, Place([first, second])) = (&mut self.tags[place], &mut self.places[place]);
+        if tags.first == 0 {
+            tags.first = tag;
+            *first = entry;
+        } else {
+            self.pushed_out += usize::from(tags.second & !CROWDED != 0);
+            tags.second = tag | tags.second & CROWDED;
+            *second = entry;
+        }
     }
 
     /// Makes more room. Which places are crowded is forgotten.
@@ -245,13 +278,16 @@ impl<const WORDS: usize, const HALVES: usize> Table<WORDS, HALVES> {
     fn grow(&mut self) {
         let room = (self.places.len() * 4).max(SMALLEST / size_of::<Place<WORDS, HALVES>>());
         let places = std::mem::replace(&mut self.places, vec![Place([Entry::FREE; 2]); room]);
-        self.pushed_out = 0;
-        for mut entry in places.into_iter().flat_map(|place| place.0).filter(|entry| !entry.is_free()) {
-            entry.state &= !CROWDED;
-            let place = self.place(hash_of(&unpacked(&entry.text)));
-            let Place([first, second]) = &mut self.places[place];
-            *(if first.is_free() { first } else { second }) = entry;
+        let tags = std::mem::replace(&mut self.tags, vec![Tags::default(); room]);
+        for (Place([first, second]), tags) in places.into_iter().zip(tags) {
+            for (entry, tag) in [(first, tags.first), (second, tags.second & !CROWDED)] {
+                if tag != 0 {
+                    let place = self.place(hash_of(&unpacked(&entry.text)));
+                    self.put(place, tag, entry);
+                }
+            }
         }
+        self.pushed_out = 0;
     }
 
     /// The upper bits of a hash as a place.
