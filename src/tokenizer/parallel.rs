@@ -15,6 +15,11 @@ use crate::piece::PieceId;
 /// Texts of fewer bytes are not worth the threads.
 const PART_BYTES: usize = 1 << 16;
 
+/// Shares of a batch for each thread, so that all are done at about the same time.
+const SHARES: usize = 32;
+/// Texts of a share, at least.
+const LEAST_SHARE: usize = 16;
+
 impl Tokenizer {
     /// The ids of each of `texts`, worked out by all threads of rayon's current pool.
     ///
@@ -25,7 +30,12 @@ impl Tokenizer {
     /// # Ok::<(), spiece::ModelError>(())
     /// ```
     pub fn encode_batch<T: AsRef<[u8]> + Sync>(&self, texts: &[T]) -> Vec<Vec<PieceId>> {
-        texts.par_iter().map_init(|| self.encoder(), |encoder, text| encoder.encode(text).to_vec()).collect()
+        // The caller allocates it: a worker would first put in order all that its part of the heap has, which others wait for.
+        let mut batch = Vec::with_capacity(texts.len());
+        let share = (texts.len() / (rayon::current_num_threads() * SHARES)).max(LEAST_SHARE);
+        let texts = texts.par_iter().with_max_len(share);
+        texts.map_init(|| self.encoder(), |encoder, text| encoder.encode(text).to_vec()).collect_into_vec(&mut batch);
+        batch
     }
 
     /// The texts of each of the id sequences of `batch`, worked out by all threads of rayon's current pool.
