@@ -18,6 +18,8 @@ pub(super) struct AsciiNeighbours {
     plain: [u64; 4],
     /// Whether all of ASCII is plain.
     all_plain: bool,
+    /// Whether all other bytes are plain.
+    others_plain: bool,
 }
 
 /// Words that hold a bit for every two bytes.
@@ -32,7 +34,8 @@ impl AsciiNeighbours {
             plain[usize::from(byte / 64)] |= 1 << (byte % 64);
         }
         let all_plain = plain[..2] == [u64::MAX; 2];
-        let mut ascii = AsciiNeighbours { touching: Box::new([0; WORDS]), plain, all_plain };
+        let others_plain = plain[2..] == [u64::MAX; 2];
+        let mut ascii = AsciiNeighbours { touching: Box::new([0; WORDS]), plain, all_plain, others_plain };
         for before in 0..0x80 {
             let classes = [chars.ascii_class::<false>(before), chars.ascii_class::<true>(before)];
             for byte in 0..0x80 {
@@ -56,6 +59,12 @@ impl AsciiNeighbours {
     #[inline]
     pub(super) fn is_plain(&self, byte: u8) -> bool {
         self.plain[usize::from(byte / 64)] >> (byte % 64) & 1 != 0
+    }
+
+    /// Whether the byte is plain; it is not ASCII.
+    #[inline]
+    pub(super) fn is_plain_other(&self, byte: u8) -> bool {
+        self.others_plain || self.is_plain(byte)
     }
 
     /// Where chunks begin among the bytes from `at` on, which is not 0: a bit for each byte, and how many of them were
@@ -108,7 +117,7 @@ mod tests {
             touching in proptest::collection::vec(any::<u64>(), WORDS / 2),
             text in proptest::collection::vec(prop_oneof![9 => 0..0x80u8, 1 => any::<u8>()], 1..200),
         ) {
-            let mut neighbours = AsciiNeighbours { touching: Box::new([0; WORDS]), plain: [u64::MAX; 4], all_plain: true };
+            let mut neighbours = AsciiNeighbours { touching: Box::new([0; WORDS]), plain: [u64::MAX; 4], all_plain: true, others_plain: true };
             neighbours.touching[..WORDS / 2].copy_from_slice(&touching);
             let (begins, count) = neighbours.begins(&text, 1);
             prop_assert!(count <= 64 && text[1..=count].is_ascii());

@@ -32,8 +32,40 @@ fn code_point(char: &[u8]) -> Option<u32> {
     }
 }
 
+/// The last two or three bytes of a text, and zeros, as a word of four.
+#[cold]
+fn last_word(text: &[u8]) -> Option<u32> {
+    match *text {
+        [a, b, c] => Some(u32::from_le_bytes([a, b, c, 0])),
+        [a, b] => Some(u32::from_le_bytes([a, b, 0, 0])),
+        _ => None,
+    }
+}
+
 /// Code points of one page of a [`CharTable`].
 const PAGE: usize = 64;
+/// Pages of characters of two bytes; behind them come the pages of the others, from code point 0 on again.
+const TWO_BYTES: usize = 0x800 / PAGE;
+/// A page whose characters would not be well-formed.
+const MALFORMED: u32 = u32::MAX;
+
+/// The page of a code point.
+fn page_of(point: u32) -> usize {
+    point as usize / PAGE + if point < 0x800 { 0 } else { TWO_BYTES }
+}
+
+/// No page has cells but the empty ones at the start.
+fn empty_pages() -> Pages {
+    let mut pages = Box::new([0; PAGES]);
+    pages[..0x80 / PAGE].fill(MALFORMED);
+    pages[TWO_BYTES..][..TWO_BYTES].fill(MALFORMED);
+    pages[TWO_BYTES..][0xD800 / PAGE..0xE000 / PAGE].fill(MALFORMED);
+    pages
+}
+
+/// For each page where its cells begin.
+type Pages = Box<[u32; PAGES]>;
+const PAGES: usize = TWO_BYTES + 0x11_0000 / PAGE;
 
 /// A character as merging takes it.
 #[derive(Debug, Clone, Copy)]
@@ -57,8 +89,8 @@ pub(super) struct CharTable {
     whitespace_mark: u32,
     /// The class of U+FFFD, which malformed bytes become.
     replacement: u32,
-    /// Where the cells of each page begin; page 0 of the cells is empty.
-    pages: Box<[u32; 0x11_0000 / PAGE]>,
+    pages: Pages,
+    /// Of all pages that have characters; the first one is empty.
     cells: Vec<u32>,
     /// Characters of pieces that are not well-formed.
     strange: HashMap<Box<[u8]>, u32, RandomState>,
@@ -85,7 +117,7 @@ impl CharTable {
             ascii: [[0; 128]; 2],
             whitespace_mark: 0,
             replacement: 0,
-            pages: Box::new([0; 0x11_0000 / PAGE]),
+            pages: empty_pages(),
             cells: vec![0; PAGE],
             strange: HashMap::with_hasher(RandomState::default()),
             symbols: vec![UNKNOWN.symbol],
@@ -154,7 +186,7 @@ impl CharTable {
         match code_point(char) {
             Some(point) if point < 128 => self.ascii[0][point as usize] = class,
             Some(point) => {
-                let (page, cell) = (point as usize / PAGE, point as usize % PAGE);
+                let (page, cell) = (page_of(point), point as usize % PAGE);
                 if self.pages[page] == 0 {
                     self.pages[page] = u32::try_from(self.cells.len()).unwrap_or(0);
                     self.cells.resize(self.cells.len() + PAGE, 0);
@@ -212,34 +244,34 @@ impl CharTable {
     /// The class and the length of a well-formed character of two or three bytes, as most are that are not ASCII.
     #[inline(always)]
     fn two_or_three_bytes(&self, text: &[u8]) -> Option<(u32, usize)> {
-        let word = u32::from_le_bytes(match *text {
-            [a, b, c, d, ..] => [a, b, c, d],
-            [a, b, c] => [a, b, c, 0],
-            [a, b] => [a, b, 0, 0],
-            _ => return None,
-        });
+        let word = match text.first_chunk() {
+            Some(four) => u32::from_le_bytes(*four),
+            None => last_word(text)?,
+        };
         let bits = |shift: u32| (word >> shift & 0x3F) as usize;
         if word & 0x00C0_C0F0 == 0x0080_80E0 {
             let page = ((word & 0x0F) << 6) as usize | bits(8);
-            let is_char = page >= 0x800 / PAGE && !(0xD800 / PAGE..0xE000 / PAGE).contains(&page);
-            return is_char.then(|| (self.cell(page, bits(16)), 3));
+            return Some((self.cell(TWO_BYTES + page, bits(16))?, 3));
         }
-        let page = (word & 0x1F) as usize;
-        let is_char = word & 0xC0E0 == 0x80C0 && page >= 0x80 / PAGE;
-        is_char.then(|| (self.cell(page, bits(8)), 2))
+        let is_char = word & 0xC0E0 == 0x80C0;
+        if !is_char {
+            return None;
+        }
+        Some((self.cell((word & 0x1F) as usize, bits(8))?, 2))
     }
 
-    /// The class of the code point in this cell of a page.
+    /// The class of the code point in this cell of a page, if that has code points.
     #[inline(always)]
-    fn cell(&self, page: usize, cell: usize) -> u32 {
-        self.cells[self.pages[page] as usize + cell]
+    fn cell(&self, page: usize, cell: usize) -> Option<u32> {
+        let start = self.pages[page];
+        (start != MALFORMED).then(|| self.cells[start as usize + cell])
     }
 
     #[cold]
     fn rare_class_at(&self, text: &[u8]) -> (u32, usize) {
         let width = char_length(text);
         let class = match code_point(&text[..width]) {
-            Some(point) => self.cell(point as usize / PAGE, point as usize % PAGE),
+            Some(point) => self.cell(page_of(point), point as usize % PAGE).unwrap_or(0),
             None => self.strange.get(&text[..width]).copied().unwrap_or(0),
         };
         (class, width)

@@ -177,7 +177,7 @@ impl Bpe {
         let mut chunk = *open;
         while let Some(&byte) = text.get(at)
             && byte >= 0x80
-            && self.ascii.is_plain(byte)
+            && self.ascii.is_plain_other(byte)
         {
             let (class, width) = self.class_at::<RAW>(&text[at..]);
             if !self.neighbours.may_touch(last, class) {
