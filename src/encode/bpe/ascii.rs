@@ -68,26 +68,40 @@ impl AsciiNeighbours {
     }
 
     /// Where chunks begin among the bytes from `at` on, which is not 0: a bit for each byte, and how many of them were
-    /// looked at, 64 at most and only ASCII. No branch depends on how long the chunks are, which cannot be foretold.
+    /// looked at, 64 at most and only ASCII. No branch depends on how long the chunks are, nor on where a run of ASCII
+    /// ends within eight bytes, which cannot be foretold.
     /// Where not all of ASCII is plain, runs of plain bytes may be short, and what is looked at behind their ends would
-    /// be in vain (80 % more instructions were seen); so there it looks at nothing.
+    /// be in vain (80 % more instructions were seen); so there it looks at nothing, and nor at a text below 8 bytes.
     #[inline]
     pub(super) fn begins(&self, text: &[u8], at: usize) -> (u64, usize) {
         let (mut begins, mut count) = (0, 0);
+        let Some(last) = text.last_chunk::<8>().filter(|_| self.all_plain) else { return (begins, count) };
         let mut before = u64::from(text[at - 1]);
-        let eights = if self.all_plain { 8 } else { 0 };
-        for eight in text[at..].as_chunks::<8>().0.iter().take(eights) {
-            if !eight.is_ascii() {
-                break;
-            }
+        let (eights, rest) = text[at..].as_chunks::<8>();
+        for eight in eights.iter().take(8) {
             let word = u64::from_le_bytes(*eight);
-            let pairs = (0..7).map(|place| (word << 8 | before) >> (8 * place)).chain([word >> 48]);
-            let goes_on = pairs.enumerate().fold(0, |bits, (place, pair)| bits | self.touches(pair) << place);
-            begins |= (goes_on ^ 0xFF) << count;
-            count += 8;
+            let ascii = leading_ascii(word);
+            begins |= (self.begins_in(word, before) & ((1 << ascii) - 1)) << count;
+            count += ascii;
+            if ascii < 8 {
+                return (begins, count);
+            }
             before = word >> 56;
         }
+        if eights.len() < 8 && !rest.is_empty() {
+            let word = u64::from_le_bytes(*last) >> (64 - 8 * rest.len());
+            let ascii = leading_ascii(word).min(rest.len());
+            begins |= (self.begins_in(word, before) & ((1 << ascii) - 1)) << count;
+            count += ascii;
+        }
         (begins, count)
+    }
+
+    /// A bit for each byte of a word that does not go on with the chunk of the one before.
+    #[inline(always)]
+    fn begins_in(&self, word: u64, before: u64) -> u64 {
+        let pairs = (0..7).map(|place| (word << 8 | before) >> (8 * place)).chain([word >> 48]);
+        pairs.enumerate().fold(0, |bits, (place, pair)| bits | self.touches(pair) << place) ^ 0xFF
     }
 
     /// The first place from `at` on, which is not 0, whose byte is not plain ASCII or does not go on with the chunk of
@@ -102,6 +116,12 @@ impl AsciiNeighbours {
         }
         at
     }
+}
+
+/// How many bytes of a word, from the lowest, are ASCII.
+#[inline]
+fn leading_ascii(word: u64) -> usize {
+    (word & 0x8080_8080_8080_8080).trailing_zeros() as usize / 8
 }
 
 #[cfg(test)]
@@ -121,8 +141,8 @@ mod tests {
             neighbours.touching[..WORDS / 2].copy_from_slice(&touching);
             let (begins, count) = neighbours.begins(&text, 1);
             prop_assert!(count <= 64 && text[1..=count].is_ascii());
-            let whole_eights = text[1..].iter().take(64).take_while(|byte| byte.is_ascii()).count() / 8;
-            prop_assert_eq!(count / 8, whole_eights.min((text.len() - 1) / 8));
+            let ascii = text[1..].iter().take(64).take_while(|byte| byte.is_ascii()).count();
+            prop_assert_eq!(count, if text.len() < 8 { 0 } else { ascii });
             let mut at = 1;
             while at <= count {
                 let end = neighbours.end(&text, at);
