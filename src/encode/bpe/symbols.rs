@@ -239,6 +239,12 @@ impl Symbols {
         self.ranks.get(symbol as usize).map_or(Merge::NONE, |rank| Merge::new(*rank, symbol))
     }
 
+    /// Whether each symbol, and each rank, is below the highest number of 16 bits.
+    #[inline]
+    pub(super) fn are_few(&self) -> bool {
+        self.hashes.len() < usize::from(u16::MAX)
+    }
+
     /// Whether it is a symbol at all, and not an unknown character.
     #[inline]
     pub(super) fn is_known(&self, symbol: u32) -> bool {
