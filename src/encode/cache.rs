@@ -8,8 +8,9 @@
 //! the end. (Doubling moves half as many entries again: 8 % of the time of a line of 1 MB.) Remembering changes no
 //! result.
 //!
-//! A very short text that is not in the first table is looked for in the other one only if one was ever put there
-//! that belongs to the same place: a look at a text that comes for the first time waits for memory once.
+//! A text that is not there is known by tags alone, a few bits of each text's hash, which are small enough to be at
+//! hand: a look at a text that comes for the first time, as a third of them do, does not wait for memory. A very short
+//! one is looked for in the table of the others only if one was ever put there that belongs to the same place.
 
 use super::keys::{CacheKey, WORDS, hash_of};
 use crate::piece::PieceId;
@@ -200,8 +201,8 @@ struct Missing {
 struct Table<const WORDS: usize, const HALVES: usize> {
     /// A power of two of them, or none.
     places: Vec<Place<WORDS, HALVES>>,
-    /// For each place. They fit into the processor's second cache, so that what is not in the table is missed without
-    /// waiting for memory: a branch on what the place itself says would be taken wrongly, and noticed late.
+    /// For each place; all of them fit into the processor's second cache. A branch on what the place itself says would be
+    /// taken wrongly for a text that is not there, and that would be noticed only when memory answers.
     tags: Vec<Tags>,
     /// How many entries were pushed out since the table grew.
     pushed_out: usize,

@@ -15,7 +15,7 @@
 //!
 //! Cost: for a chunk that is remembered, some loads for each character and each id; for others one step of the
 //! trie for each byte of each piece that begins at a character of the chunk. Memory: 12 bytes for each byte of the
-//! longest chunk, and 4 MB of remembered chunks at most.
+//! longest chunk, and 9 MB of remembered chunks at most.
 
 mod cuts;
 mod lattice;

@@ -81,6 +81,9 @@ impl AsciiNeighbours {
         for eight in eights.iter().take(8) {
             let word = u64::from_le_bytes(*eight);
             let ascii = leading_ascii(word);
+            if ascii == 0 {
+                return (begins, count);
+            }
             begins |= (self.begins_in(word, before) & ((1 << ascii) - 1)) << count;
             count += ascii;
             if ascii < 8 {
@@ -137,7 +140,10 @@ mod tests {
             touching in proptest::collection::vec(any::<u64>(), WORDS / 2),
             text in proptest::collection::vec(prop_oneof![9 => 0..0x80u8, 1 => any::<u8>()], 1..200),
         ) {
-            let mut neighbours = AsciiNeighbours { touching: Box::new([0; WORDS]), plain: [u64::MAX; 4], all_plain: true, others_plain: true };
+            let plain = [u64::MAX; 4];
+            let touching_none = Box::new([0; WORDS]);
+            let mut neighbours =
+                AsciiNeighbours { touching: touching_none, plain, all_plain: true, others_plain: true };
             neighbours.touching[..WORDS / 2].copy_from_slice(&touching);
             let (begins, count) = neighbours.begins(&text, 1);
             prop_assert!(count <= 64 && text[1..=count].is_ascii());

@@ -90,7 +90,7 @@ pub(super) struct CharTable {
     /// The class of U+FFFD, which malformed bytes become.
     replacement: u32,
     pages: Pages,
-    /// Of all pages that have characters; the first one is empty.
+    /// The classes, by page, of the pages that have characters; the first page is empty.
     cells: Vec<u32>,
     /// Characters of pieces that are not well-formed.
     strange: HashMap<Box<[u8]>, u32, RandomState>,
@@ -253,8 +253,7 @@ impl CharTable {
             let page = ((word & 0x0F) << 6) as usize | bits(8);
             return Some((self.cell(TWO_BYTES + page, bits(16))?, 3));
         }
-        let is_char = word & 0xC0E0 == 0x80C0;
-        if !is_char {
+        if word & 0xC0E0 != 0x80C0 {
             return None;
         }
         Some((self.cell((word & 0x1F) as usize, bits(8))?, 2))
