@@ -30,7 +30,7 @@ impl Tokenizer {
     /// # Ok::<(), spiece::ModelError>(())
     /// ```
     pub fn encode_batch<T: AsRef<[u8]> + Sync>(&self, texts: &[T]) -> Vec<Vec<PieceId>> {
-        // The caller allocates it: a worker would first put in order all that its part of the heap has, which others wait for.
+        // The caller allocates it: in a worker it can make the allocator put a whole heap in order while the others wait.
         let mut batch = Vec::with_capacity(texts.len());
         let share = (texts.len() / (rayon::current_num_threads() * SHARES)).max(LEAST_SHARE);
         let texts = texts.par_iter().with_max_len(share);

@@ -84,7 +84,7 @@ impl AsciiNeighbours {
             if ascii == 0 {
                 return (begins, count);
             }
-            begins |= (self.begins_in(word, before) & ((1 << ascii) - 1)) << count;
+            begins |= self.begins_in(word, ascii, before) << count;
             count += ascii;
             if ascii < 8 {
                 return (begins, count);
@@ -94,17 +94,18 @@ impl AsciiNeighbours {
         if eights.len() < 8 && !rest.is_empty() {
             let word = u64::from_le_bytes(*last) >> (64 - 8 * rest.len());
             let ascii = leading_ascii(word).min(rest.len());
-            begins |= (self.begins_in(word, before) & ((1 << ascii) - 1)) << count;
+            begins |= self.begins_in(word, ascii, before) << count;
             count += ascii;
         }
         (begins, count)
     }
 
-    /// A bit for each byte of a word that does not go on with the chunk of the one before.
+    /// A bit for each of the first `count` bytes of a word that does not go on with the chunk of the one before.
     #[inline(always)]
-    fn begins_in(&self, word: u64, before: u64) -> u64 {
+    fn begins_in(&self, word: u64, count: usize, before: u64) -> u64 {
         let pairs = (0..7).map(|place| (word << 8 | before) >> (8 * place)).chain([word >> 48]);
-        pairs.enumerate().fold(0, |bits, (place, pair)| bits | self.touches(pair) << place) ^ 0xFF
+        let goes_on = pairs.enumerate().fold(0, |bits, (place, pair)| bits | self.touches(pair) << place);
+        !goes_on & ((1 << count) - 1)
     }
 
     /// The first place from `at` on, which is not 0, whose byte is not plain ASCII or does not go on with the chunk of
