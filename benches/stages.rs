@@ -8,7 +8,9 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use criterion::{BatchSize, Criterion, Throughput};
-use spiece::{Corpus, Event, Model, PieceId, Stage, TextNormalizer, Tokenizer, TrainOptions, Trainer};
+use spiece::{
+    Corpus, Event, Model, PieceId, Stage, TextNormalizer, Tokenizer, TrainOptions, Trainer,
+};
 
 /// The Universal Declaration of Human Rights in 24 languages.
 const CORPUS: &str = "testdata/udhr.txt";
@@ -33,7 +35,11 @@ fn normalize(criterion: &mut Criterion) {
     for rules in ["identity", "nmt_nfkc", "nmt_nfkc_cf"] {
         let normalizer = TextNormalizer::named(rules).expect("built-in rules");
         group.bench_function(rules, |bencher| {
-            bencher.iter(|| text.lines().map(|line| normalizer.normalize(line).len()).sum::<usize>());
+            bencher.iter(|| {
+                text.lines()
+                    .map(|line| normalizer.normalize(line).len())
+                    .sum::<usize>()
+            });
         });
     }
 }
@@ -70,7 +76,9 @@ fn time_of(trainer: &Trainer, wanted: Stage) -> Duration {
         }
         ControlFlow::Continue(())
     };
-    trainer.train_observed(Corpus::files([CORPUS]), &mut observer).expect("the corpus can be read");
+    trainer
+        .train_observed(Corpus::files([CORPUS]), &mut observer)
+        .expect("the corpus can be read");
     time
 }
 
@@ -83,12 +91,22 @@ fn encode(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(format!("encode/{model}"));
         group.throughput(bytes(&text));
         group.bench_function("short lines", |bencher| {
-            bencher.iter(|| text.lines().map(|line| encoder.encode(line).len()).sum::<usize>());
+            bencher.iter(|| {
+                text.lines()
+                    .map(|line| encoder.encode(line).len())
+                    .sum::<usize>()
+            });
         });
         group.bench_function("short lines, spans", |bencher| {
-            bencher.iter(|| text.lines().map(|line| encoder.tokens(line).as_slice().len()).sum::<usize>());
+            bencher.iter(|| {
+                text.lines()
+                    .map(|line| encoder.tokens(line).as_slice().len())
+                    .sum::<usize>()
+            });
         });
-        group.bench_function("one long line", |bencher| bencher.iter(|| encoder.encode(&long).len()));
+        group.bench_function("one long line", |bencher| {
+            bencher.iter(|| encoder.encode(&long).len())
+        });
         group.bench_function("a run of one letter", |bencher| {
             let run = "a".repeat(text.len());
             bencher.iter(|| encoder.encode(&run).len());
@@ -105,7 +123,11 @@ fn decode(criterion: &mut Criterion) {
     group.bench_function("short lines", |bencher| {
         bencher.iter(|| {
             out.clear();
-            lines.iter().for_each(|ids| tokenizer.decode_into(ids, &mut out).expect("ids of the model"));
+            lines.iter().for_each(|ids| {
+                tokenizer
+                    .decode_into(ids, &mut out)
+                    .expect("ids of the model")
+            });
             out.len()
         });
     });

@@ -16,8 +16,12 @@ fn next_id(before: &[PieceId], pieces: usize) -> PieceId {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
-    let path = arguments.next().unwrap_or_else(|| "testdata/golden/llama2.model".to_owned());
-    let prompt = arguments.next().unwrap_or_else(|| "All human beings".to_owned());
+    let path = arguments
+        .next()
+        .unwrap_or_else(|| "testdata/golden/llama2.model".to_owned());
+    let prompt = arguments
+        .next()
+        .unwrap_or_else(|| "All human beings".to_owned());
 
     // Once for the whole server.
     let tokenizer = Tokenizer::open(path)?;

@@ -16,9 +16,13 @@ use measure::{Digest, Lines, Report};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [work, model, rest @ ..] = &arguments[..] else {
-        return Err("usage: throughput encode|spans|call|batch|decode|load MODEL [TEXT [SECONDS]]".into());
+        return Err(
+            "usage: throughput encode|spans|call|batch|decode|load MODEL [TEXT [SECONDS]]".into(),
+        );
     };
-    let text = rest.first().map_or(Ok(String::new()), std::fs::read_to_string)?;
+    let text = rest
+        .first()
+        .map_or(Ok(String::new()), std::fs::read_to_string)?;
     let seconds: f64 = rest.get(1).map_or(Ok(1.0), |seconds| seconds.parse())?;
     let lines = Lines::new(&text);
 
@@ -56,7 +60,9 @@ fn measure_encoding(
         work(&tokenizer, lines.seen(), None);
         tokenizer
     };
-    report.measure(prepare, |tokenizer, sum| work(tokenizer, lines.unseen(), sum));
+    report.measure(prepare, |tokenizer, sum| {
+        work(tokenizer, lines.unseen(), sum)
+    });
 }
 
 fn encode(tokenizer: &Tokenizer, lines: &[&str], mut sum: Option<&mut Digest>) {

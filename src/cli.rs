@@ -29,12 +29,30 @@ struct Verb {
 }
 
 const VERBS: &[Verb] = &[
-    Verb { command: train::command, run: train::run },
-    Verb { command: encode::command, run: encode::run },
-    Verb { command: decode::command, run: decode::run },
-    Verb { command: normalize::command, run: normalize::run },
-    Verb { command: export_vocab::command, run: export_vocab::run },
-    Verb { command: eval::command, run: eval::run },
+    Verb {
+        command: train::command,
+        run: train::run,
+    },
+    Verb {
+        command: encode::command,
+        run: encode::run,
+    },
+    Verb {
+        command: decode::command,
+        run: decode::run,
+    },
+    Verb {
+        command: normalize::command,
+        run: normalize::run,
+    },
+    Verb {
+        command: export_vocab::command,
+        run: export_vocab::run,
+    },
+    Verb {
+        command: eval::command,
+        run: eval::run,
+    },
 ];
 
 /// Runs the program with these arguments, the first being its name.
@@ -50,8 +68,12 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(matches) => matches,
         Err(error) => return usage(&error),
     };
-    let Some((name, matches)) = matches.subcommand() else { return ExitCode::from(2) };
-    let verb = VERBS.iter().find(|verb| (verb.command)().get_name() == name);
+    let Some((name, matches)) = matches.subcommand() else {
+        return ExitCode::from(2);
+    };
+    let verb = VERBS
+        .iter()
+        .find(|verb| (verb.command)().get_name() == name);
     match verb.map_or(Ok(()), |verb| (verb.run)(matches)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),

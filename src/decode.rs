@@ -63,7 +63,12 @@ pub(crate) struct State {
 
 impl Default for State {
     fn default() -> State {
-        State { is_start: true, has_text: false, pending: [0; 4], pending_length: 0 }
+        State {
+            is_start: true,
+            has_text: false,
+            pending: [0; 4],
+            pending_length: 0,
+        }
     }
 }
 
@@ -82,8 +87,12 @@ impl Decoder {
             roles,
             texts,
             starts,
-            unknown_surface: trainer_spec.unk_surface.clone().unwrap_or_else(|| UNKNOWN_SURFACE.to_vec()),
-            strips_mark: normalizer_spec.add_dummy_prefix() || normalizer_spec.remove_extra_whitespaces(),
+            unknown_surface: trainer_spec
+                .unk_surface
+                .clone()
+                .unwrap_or_else(|| UNKNOWN_SURFACE.to_vec()),
+            strips_mark: normalizer_spec.add_dummy_prefix()
+                || normalizer_spec.remove_extra_whitespaces(),
             strips_all: normalizer_spec.remove_extra_whitespaces(),
             denormalizer,
         })
@@ -108,7 +117,14 @@ impl Decoder {
 
     /// Appends what a piece adds to the text: its `text`, or its `unknown_text` if it is unknown.
     #[inline]
-    fn push_piece(&self, role: Role, text: &[u8], unknown_text: &[u8], state: &mut State, out: &mut Vec<u8>) {
+    fn push_piece(
+        &self,
+        role: Role,
+        text: &[u8],
+        unknown_text: &[u8],
+        state: &mut State,
+        out: &mut Vec<u8>,
+    ) {
         if let Role::Byte(byte) = role {
             return state.push_byte(byte, out);
         }
@@ -129,7 +145,13 @@ impl Decoder {
 
     /// Appends what a piece of which only the text is known adds to the text. `index` is the piece with
     /// this text, if there is one.
-    pub(crate) fn push_text(&self, piece: &[u8], index: Option<usize>, state: &mut State, out: &mut Vec<u8>) {
+    pub(crate) fn push_text(
+        &self,
+        piece: &[u8],
+        index: Option<usize>,
+        state: &mut State,
+        out: &mut Vec<u8>,
+    ) {
         match index {
             Some(index) => self.push(index, state, out),
             None => self.push_piece(Role::Unknown, &[], piece, state, out),

@@ -107,7 +107,9 @@ pub enum TrainError {
         chunks: Vec<String>,
     },
     /// The input has no character to learn from.
-    #[error("the input has no text that training could use; every line is empty, too long, or has U+2585 in it")]
+    #[error(
+        "the input has no text that training could use; every line is empty, too long, or has U+2585 in it"
+    )]
     NoText,
     /// A character that SentencePiece keeps for itself would become a piece.
     #[error("the character U+{:04X} cannot be a piece; take it out of required_chars and of the normalization rules", u32::from(*character))]
@@ -141,7 +143,9 @@ pub enum TrainError {
         largest: usize,
     },
     /// A special piece has an id that the vocabulary does not reach.
-    #[error("the piece {piece:?} has the id {id}, but there are only {pieces} pieces before it; give it a lower id")]
+    #[error(
+        "the piece {piece:?} has the id {id}, but there are only {pieces} pieces before it; give it a lower id"
+    )]
     UnreachableId {
         /// The piece.
         piece: String,
@@ -260,7 +264,9 @@ pub struct DecodeError {
 #[non_exhaustive]
 pub enum EncodeError {
     /// There is no extra option of this name.
-    #[error("there is no extra option {name:?}; use bos, eos, reverse, unk or unk_piece, with colons between them")]
+    #[error(
+        "there is no extra option {name:?}; use bos, eos, reverse, unk or unk_piece, with colons between them"
+    )]
     UnknownExtra {
         /// The name that was given.
         name: String,
@@ -292,7 +298,9 @@ pub enum EncodeError {
         size: usize,
     },
     /// A text has so many overlapping pieces that listing or sampling segmentations would take too much.
-    #[error("the text has more than {limit} candidate pieces or pairs of them; split it into shorter texts")]
+    #[error(
+        "the text has more than {limit} candidate pieces or pairs of them; split it into shorter texts"
+    )]
     TooManyCandidates {
         /// The most that are taken.
         limit: usize,

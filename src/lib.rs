@@ -48,8 +48,11 @@ pub use offsets::Offsets;
 pub use output::{OutputFile, check_writable, write_files};
 pub use piece::{PieceId, PieceKind};
 pub use rng::Rng;
-pub use tokenizer::{EncodeOptions, Encoder, ExtraOption, IncrementalDecoder, SampleOptions, Token, Tokenizer, Tokens};
+pub use tokenizer::{
+    EncodeOptions, Encoder, ExtraOption, IncrementalDecoder, SampleOptions, Token, Tokenizer,
+    Tokens,
+};
 pub use train::{
-    Corpus, Event, Observer, OptionInfo, OptionKind, RETIRED_OPTIONS, Recorded, SentenceCounts, Stage, Summary,
-    TrainOptions, Trainer,
+    Corpus, Event, Observer, OptionInfo, OptionKind, RETIRED_OPTIONS, Recorded, SentenceCounts,
+    Stage, Summary, TrainOptions, Trainer,
 };

@@ -55,10 +55,17 @@ pub struct Piece<'m> {
 impl Model {
     /// Pieces and the file's other content, from a trainer.
     pub(crate) fn from_parts(pieces: PieceTable, specs: proto::ModelProto) -> Model {
-        let is_bpe =
-            specs.trainer_spec.as_ref().is_some_and(|spec| ModelType::from(spec.model_type()) == ModelType::Bpe);
+        let is_bpe = specs
+            .trainer_spec
+            .as_ref()
+            .is_some_and(|spec| ModelType::from(spec.model_type()) == ModelType::Bpe);
         let index = TextIndex::of(is_bpe, &pieces);
-        Model { pieces, specs, file: None, index }
+        Model {
+            pieces,
+            specs,
+            file: None,
+            index,
+        }
     }
 
     /// Reads a `.model` file.
@@ -83,7 +90,9 @@ impl Model {
     /// Reading fails, or what was read is refused.
     pub fn from_reader(mut reader: impl Read) -> Result<Model, ModelError> {
         let mut bytes = Vec::new();
-        reader.read_to_end(&mut bytes).map_err(|source| ModelError::Stream { source })?;
+        reader
+            .read_to_end(&mut bytes)
+            .map_err(|source| ModelError::Stream { source })?;
         Draft::read(bytes)?.into_model()
     }
 
@@ -151,13 +160,22 @@ impl Model {
     pub fn normalization_rules(&self) -> Result<Vec<(String, String)>, ModelError> {
         let spec = self.normalizer_spec();
         let field = "normalizer_spec";
-        let failed = |problem: &str| ModelError::Charsmap { field, problem: problem.to_owned() };
+        let failed = |problem: &str| ModelError::Charsmap {
+            field,
+            problem: problem.to_owned(),
+        };
         if spec.precompiled_charsmap().is_empty() {
             return Ok(Vec::new());
         }
-        let charsmap = Charsmap::from_bytes(spec.precompiled_charsmap()).map_err(|error| failed(&error.to_string()))?;
-        let rules = charsmap.rules().ok_or_else(|| failed("its rules have no end"))?;
-        Ok(rules.into_iter().map(|(source, target)| (lossy_string(&source), lossy_string(&target))).collect())
+        let charsmap = Charsmap::from_bytes(spec.precompiled_charsmap())
+            .map_err(|error| failed(&error.to_string()))?;
+        let rules = charsmap
+            .rules()
+            .ok_or_else(|| failed("its rules have no end"))?;
+        Ok(rules
+            .into_iter()
+            .map(|(source, target)| (lossy_string(&source), lossy_string(&target)))
+            .collect())
     }
 
     /// The algorithm that the model is made for.

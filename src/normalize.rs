@@ -107,7 +107,11 @@ pub(crate) struct Normalizer<M = NoSymbols> {
 impl Normalizer {
     /// A normalizer without user-defined symbols.
     pub(crate) fn new(options: NormalizerOptions, charsmap: Option<Charsmap>) -> Self {
-        Self { options, charsmap: charsmap.map(Arc::new), symbols: NoSymbols }
+        Self {
+            options,
+            charsmap: charsmap.map(Arc::new),
+            symbols: NoSymbols,
+        }
     }
 }
 
@@ -126,7 +130,10 @@ pub(crate) fn normalizer_of(
     let charsmap = match spec.precompiled_charsmap() {
         [] => None,
         bytes => Some(
-            Charsmap::from_bytes(bytes).map_err(|error| ModelError::Charsmap { field, problem: error.to_string() })?,
+            Charsmap::from_bytes(bytes).map_err(|error| ModelError::Charsmap {
+                field,
+                problem: error.to_string(),
+            })?,
         ),
     };
     Ok(Normalizer::new(options, charsmap))
@@ -135,7 +142,11 @@ pub(crate) fn normalizer_of(
 impl<M> Normalizer<M> {
     /// The same normalizer with these user-defined symbols.
     pub(crate) fn with_symbols<N>(self, symbols: N) -> Normalizer<N> {
-        Normalizer { options: self.options, charsmap: self.charsmap, symbols }
+        Normalizer {
+            options: self.options,
+            charsmap: self.charsmap,
+            symbols,
+        }
     }
 
     pub(crate) fn set_add_dummy_prefix(&mut self, add: bool) {
@@ -160,7 +171,11 @@ impl<M> Normalizer<M> {
     /// Whether all that happens to well-formed text is that its spaces become marks, behind a dummy prefix
     /// or without one.
     pub(crate) fn only_marks_spaces(&self) -> bool {
-        let NormalizerOptions { remove_extra_whitespaces, escape_whitespaces, .. } = self.options;
+        let NormalizerOptions {
+            remove_extra_whitespaces,
+            escape_whitespaces,
+            ..
+        } = self.options;
         let has_suffix = self.options.add_dummy_prefix && self.options.treat_whitespace_as_suffix;
         self.charsmap.is_none() && !remove_extra_whitespaces && escape_whitespaces && !has_suffix
     }
@@ -171,7 +186,11 @@ impl<M> Normalizer<M> {
 
     /// What a space becomes.
     fn mark(&self) -> &'static [u8] {
-        if self.options.escape_whitespaces { WHITESPACE_MARK_STR.as_bytes() } else { b" " }
+        if self.options.escape_whitespaces {
+            WHITESPACE_MARK_STR.as_bytes()
+        } else {
+            b" "
+        }
     }
 }
 
@@ -186,7 +205,12 @@ impl<M: PrefixMatcher> Normalizer<M> {
     /// Like [`normalize`](Self::normalize); `offsets` gets the place in `input` for
     /// each byte of `out` and for its end, or nothing if nothing was left to
     /// normalize.
-    pub(crate) fn normalize_with_offsets(&self, input: &[u8], out: &mut Vec<u8>, offsets: &mut Vec<usize>) {
+    pub(crate) fn normalize_with_offsets(
+        &self,
+        input: &[u8],
+        out: &mut Vec<u8>,
+        offsets: &mut Vec<usize>,
+    ) {
         out.clear();
         offsets.clear();
         out.reserve(input.len() + input.len() / 2);
@@ -215,8 +239,12 @@ impl<M: PrefixMatcher> Normalizer<M> {
     }
 
     fn run(&self, input: &[u8], sink: &mut impl Sink) {
-        let NormalizerOptions { add_dummy_prefix, remove_extra_whitespaces, treat_whitespace_as_suffix, .. } =
-            self.options;
+        let NormalizerOptions {
+            add_dummy_prefix,
+            remove_extra_whitespaces,
+            treat_whitespace_as_suffix,
+            ..
+        } = self.options;
         let mut at = self.leading_spaces(input);
         if at == input.len() {
             return;
@@ -245,7 +273,8 @@ impl<M: PrefixMatcher> Normalizer<M> {
                 no_rules = at + self.length_without_rules(&input[at..], well_formed - at);
             }
             let plain = self.length_without_symbols(&input[at..no_rules]);
-            let (consumed, ends_in_space) = self.advance(&input[at..], plain, at, after_space, sink);
+            let (consumed, ends_in_space) =
+                self.advance(&input[at..], plain, at, after_space, sink);
             at += consumed;
             after_space = remove_extra_whitespaces && ends_in_space;
         }
@@ -261,7 +290,14 @@ impl<M: PrefixMatcher> Normalizer<M> {
     /// Normalizes the start of `rest`, which is at `at` in the input and whose first `plain` bytes stay as
     /// they are: the number of bytes taken, and whether the output then ends in a space.
     #[inline]
-    fn advance(&self, rest: &[u8], plain: usize, at: usize, after_space: bool, sink: &mut impl Sink) -> (usize, bool) {
+    fn advance(
+        &self,
+        rest: &[u8],
+        plain: usize,
+        at: usize,
+        after_space: bool,
+        sink: &mut impl Sink,
+    ) -> (usize, bool) {
         if plain > 0 {
             sink.copy(&rest[..plain], at);
             return (plain, false);
@@ -289,7 +325,10 @@ impl<M: PrefixMatcher> Normalizer<M> {
     #[inline]
     fn leaves_space(&self, text: &[u8]) -> bool {
         !self.symbols.may_begin_with(b' ')
-            && self.charsmap.as_ref().is_none_or(|charsmap| !charsmap.leads().may_match(text))
+            && self
+                .charsmap
+                .as_ref()
+                .is_none_or(|charsmap| !charsmap.leads().may_match(text))
     }
 
     /// How many bytes at the start of `text`, of which the first `well_formed` are so, no rule changes and are no

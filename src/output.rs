@@ -42,7 +42,10 @@ pub fn write_files(files: &[(&Path, &[u8])]) -> Result<(), WriteError> {
         }
     }
     set::replace_targets(set).map_err(|(target, source)| {
-        let path = paths.iter().find(|(known, _)| **known == target).map_or(target.as_path(), |(_, path)| path);
+        let path = paths
+            .iter()
+            .find(|(known, _)| **known == target)
+            .map_or(target.as_path(), |(_, path)| path);
         failed(path, source)
     })
 }
@@ -63,8 +66,10 @@ pub fn check_writable(paths: &[&Path]) -> Result<(), WriteError> {
 
 /// What `paths` stand for, after what a killed run began to do there was finished.
 fn targets<'p>(paths: impl Iterator<Item = &'p Path> + Clone) -> Result<Vec<Target>, WriteError> {
-    let targets: Result<Vec<Target>, WriteError> =
-        paths.clone().map(|path| Target::of(path).map_err(|source| failed(path, source))).collect();
+    let targets: Result<Vec<Target>, WriteError> = paths
+        .clone()
+        .map(|path| Target::of(path).map_err(|source| failed(path, source)))
+        .collect();
     let targets = targets?;
     let files: Vec<&Path> = targets
         .iter()
@@ -90,7 +95,10 @@ fn open_stream(path: &Path) -> io::Result<File> {
 }
 
 fn failed(path: &Path, source: io::Error) -> WriteError {
-    WriteError { path: path.to_owned(), source }
+    WriteError {
+        path: path.to_owned(),
+        source,
+    }
 }
 
 /// A file that is written bit by bit and takes its place at the end. Dropping it leaves no trace, and
@@ -130,7 +138,10 @@ impl OutputFile {
             Target::Stream(target) => open_stream(&target).map(Destination::Stream),
         });
         let destination = destination.map_err(|source| failed(path, source))?;
-        Ok(OutputFile { destination, path: path.to_owned() })
+        Ok(OutputFile {
+            destination,
+            path: path.to_owned(),
+        })
     }
 
     /// Puts the file into its place.
@@ -140,7 +151,10 @@ impl OutputFile {
     pub fn commit(self) -> Result<(), WriteError> {
         let committed = match self.destination {
             Destination::Stream(_) => Ok(()),
-            Destination::File(mut temporary) => temporary.file().sync_all().and_then(|()| temporary.replace_target()),
+            Destination::File(mut temporary) => temporary
+                .file()
+                .sync_all()
+                .and_then(|()| temporary.replace_target()),
         };
         committed.map_err(|source| failed(&self.path, source))
     }
@@ -191,10 +205,18 @@ mod tests {
         fs::create_dir(&vocab).unwrap();
         let error = write_files(&[(&model, b"new"), (&vocab, b"new")]).unwrap_err();
         assert_eq!(error.path, vocab);
-        assert!(error.to_string().contains("a folder has that name"), "{error}");
+        assert!(
+            error.to_string().contains("a folder has that name"),
+            "{error}"
+        );
         assert_eq!(fs::read(&model).unwrap(), b"old");
         let missing = folder.path().join("none/file");
-        assert!(check_writable(&[&missing]).unwrap_err().to_string().contains("make its folder"));
+        assert!(
+            check_writable(&[&missing])
+                .unwrap_err()
+                .to_string()
+                .contains("make its folder")
+        );
         fs::remove_dir(&vocab).unwrap();
         write_files(&[(&model, b"new"), (&vocab, b"new")]).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);

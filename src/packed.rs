@@ -24,11 +24,16 @@ pub(crate) fn pack<const N: usize>(text: &[u8]) -> Option<[u64; N]> {
 fn last_bytes(text: &[u8], count: usize) -> u64 {
     let shift = 8 * count;
     if let Some(eight) = text.last_chunk::<8>() {
-        return u64::from_le_bytes(*eight).checked_shr(64 - bits(shift)).unwrap_or(0);
+        return u64::from_le_bytes(*eight)
+            .checked_shr(64 - bits(shift))
+            .unwrap_or(0);
     }
     match (text.first_chunk::<4>(), text.last_chunk::<4>()) {
         (Some(first), Some(last)) => load4(*first) | load4(*last) << (shift - 32),
-        _ => text.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+        _ => text
+            .iter()
+            .rev()
+            .fold(0, |word, byte| word << 8 | u64::from(*byte)),
     }
 }
 
@@ -76,7 +81,8 @@ static MASKS: [[u64; 3]; 24] = {
 /// Spreads the bits of a number over a word, the upper ones best.
 #[inline]
 pub(crate) fn spread(word: u64) -> u64 {
-    (word ^ (word >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ word.wrapping_mul(0xd6e8_feb8_6659_fd93)
+    (word ^ (word >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        ^ word.wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 
 /// The upper bits of a hash as an index; there are no more of them than the table has places.
@@ -86,7 +92,10 @@ pub(crate) fn to_index(bits: u64) -> usize {
 }
 
 /// The text that was packed, written to `buffer`.
-pub(crate) fn unpack<'b, const N: usize>(words: &[u64; N], buffer: &'b mut [[u8; 8]; N]) -> &'b [u8] {
+pub(crate) fn unpack<'b, const N: usize>(
+    words: &[u64; N],
+    buffer: &'b mut [[u8; 8]; N],
+) -> &'b [u8] {
     for (bytes, word) in buffer.iter_mut().zip(words) {
         *bytes = word.to_le_bytes();
     }
@@ -108,7 +117,10 @@ mod tests {
             let packed = pack::<3>(&text);
             assert_eq!(packed.is_some(), length < 24);
             let followed = [&text[..], b"and what follows, thirty bytes"].concat();
-            assert_eq!(pack_start(followed.first_chunk().unwrap(), text.len()), packed);
+            assert_eq!(
+                pack_start(followed.first_chunk().unwrap(), text.len()),
+                packed
+            );
             if let Some(words) = packed {
                 let mut buffer = [[7; 8]; 3];
                 assert_eq!(unpack(&words, &mut buffer), text);

@@ -151,16 +151,23 @@ impl PieceIndex {
 
     /// An index of no pieces, with room for some.
     pub(crate) fn with_capacity(pieces: usize) -> PieceIndex {
-        PieceIndex { ids: HashTable::with_capacity(pieces), hasher: RandomState::default() }
+        PieceIndex {
+            ids: HashTable::with_capacity(pieces),
+            hasher: RandomState::default(),
+        }
     }
 
     /// Adds piece `id`; false if there is one with its text.
     pub(crate) fn insert(&mut self, pieces: &PieceTable, id: usize) -> bool {
         let (PieceIndex { ids, hasher }, text) = (self, pieces.text(id));
         // A model's file would have to be larger than 20 GB for an id that does not fit.
-        let Ok(number) = u32::try_from(id) else { return false };
+        let Ok(number) = u32::try_from(id) else {
+            return false;
+        };
         let is_same = |other: &u32| pieces.text(*other as usize) == text;
-        match ids.entry(hasher.hash_one(text), is_same, |id| hasher.hash_one(pieces.text(*id as usize))) {
+        match ids.entry(hasher.hash_one(text), is_same, |id| {
+            hasher.hash_one(pieces.text(*id as usize))
+        }) {
             Entry::Occupied(_) => false,
             Entry::Vacant(entry) => {
                 entry.insert(number);
@@ -171,7 +178,11 @@ impl PieceIndex {
 
     /// The piece with this text.
     pub(crate) fn get(&self, pieces: &PieceTable, text: &[u8]) -> Option<u32> {
-        self.ids.find(self.hasher.hash_one(text), |id| pieces.text(*id as usize) == text).copied()
+        self.ids
+            .find(self.hasher.hash_one(text), |id| {
+                pieces.text(*id as usize) == text
+            })
+            .copied()
     }
 }
 

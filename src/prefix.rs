@@ -24,8 +24,10 @@ impl PrefixSet {
 
     /// A set of strings with a number below 2^31 each; of equal strings the lowest number counts.
     pub(crate) fn with_values<'s>(strings: impl IntoIterator<Item = (&'s [u8], u32)>) -> PrefixSet {
-        let mut keys: Vec<(&[u8], u32)> =
-            strings.into_iter().filter(|(string, _)| !string.is_empty() && !string.contains(&0)).collect();
+        let mut keys: Vec<(&[u8], u32)> = strings
+            .into_iter()
+            .filter(|(string, _)| !string.is_empty() && !string.contains(&0))
+            .collect();
         keys.sort_unstable();
         keys.dedup_by_key(|(string, _)| *string);
         let mut first_bytes = Box::new([false; 256]);
@@ -33,8 +35,15 @@ impl PrefixSet {
             first_bytes[usize::from(string[0])] = true;
         }
         // Sorted, without NULs or empty strings: the builder has nothing to refuse but sheer size.
-        let strings = if keys.is_empty() { None } else { DoubleArray::build(&keys).ok() };
-        PrefixSet { strings, first_bytes }
+        let strings = if keys.is_empty() {
+            None
+        } else {
+            DoubleArray::build(&keys).ok()
+        };
+        PrefixSet {
+            strings,
+            first_bytes,
+        }
     }
 
     /// Whether there are no strings.
@@ -100,8 +109,13 @@ mod tests {
     #[test]
     fn longest_first() {
         let set = PrefixSet::new(["a", "ab", "abcd", "\u{e9}", ""].map(str::as_bytes));
-        let cases =
-            [("abc", Some((0, 2))), ("xxabcde", Some((2, 4))), ("xyz", None), ("", None), ("x\u{e9}", Some((1, 2)))];
+        let cases = [
+            ("abc", Some((0, 2))),
+            ("xxabcde", Some((2, 4))),
+            ("xyz", None),
+            ("", None),
+            ("x\u{e9}", Some((1, 2))),
+        ];
         for (text, found) in cases {
             assert_eq!(set.find(text.as_bytes()), found, "{text}");
         }

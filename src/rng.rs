@@ -72,7 +72,11 @@ mod tests {
     fn known_values() {
         // From the reference implementation by S. Vigna, seed 1234567.
         let mut rng = SplitMix64::new(1_234_567);
-        let expected = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
+        let expected = [
+            6_457_827_717_110_365_317,
+            3_203_168_211_198_807_973,
+            9_817_491_932_198_370_423,
+        ];
         assert_eq!([rng.next_u64(), rng.next_u64(), rng.next_u64()], expected);
     }
 

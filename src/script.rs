@@ -45,7 +45,11 @@ impl From<Script> for u8 {
 /// The script of `c` in Unicode 9.0; Common if `c` was not assigned by then.
 pub(crate) fn script_of(c: char) -> Script {
     if c.is_ascii() {
-        return if c.is_ascii_alphabetic() { Script(UnicodeScript::Latin) } else { Script::COMMON };
+        return if c.is_ascii_alphabetic() {
+            Script(UnicodeScript::Latin)
+        } else {
+            Script::COMMON
+        };
     }
     match c {
         // Reassigned after 9.0.
@@ -64,7 +68,9 @@ fn is_assigned(c: char) -> bool {
     static AGE_9: OnceLock<Option<Regex>> = OnceLock::new();
     // The pattern is a constant that the tests compile: no pattern is for the type checker.
     let pattern = AGE_9.get_or_init(|| Regex::new(r"^\p{age:9.0}").ok());
-    pattern.as_ref().is_some_and(|pattern| pattern.is_match(c.encode_utf8(&mut [0; 4])))
+    pattern
+        .as_ref()
+        .is_some_and(|pattern| pattern.is_match(c.encode_utf8(&mut [0; 4])))
 }
 
 #[cfg(test)]
@@ -78,7 +84,8 @@ mod tests {
     /// Of the lines "XXXX Name" over all scalar values in order, written from the
     /// table of `src/unicode_script_map.h` in the sdist of sentencepiece 0.2.3
     /// (what it leaves out is Common).
-    const UNICODE_9_SCRIPTS: &str = "3f76f700c05d089e70221d16e7eb33de00afbfe6469b2dda1e89452748eef05a";
+    const UNICODE_9_SCRIPTS: &str =
+        "3f76f700c05d089e70221d16e7eb33de00afbfe6469b2dda1e89452748eef05a";
 
     #[test]
     fn agrees_with_unicode_9_at_every_code_point() {

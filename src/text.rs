@@ -38,7 +38,9 @@ pub(crate) fn decode_char(bytes: &[u8]) -> (Option<char>, usize) {
         0xF0..=0xF4 => 4,
         _ => return (None, 1),
     };
-    let sequence = bytes.get(..width).and_then(|sequence| std::str::from_utf8(sequence).ok());
+    let sequence = bytes
+        .get(..width)
+        .and_then(|sequence| std::str::from_utf8(sequence).ok());
     match sequence.and_then(|text| text.chars().next()) {
         Some(c) => (Some(c), width),
         None => (None, 1),
@@ -169,9 +171,17 @@ mod tests {
         let table: &[(&str, &[u8], &str)] = &[
             ("lone continuation", b"\x80a", "\u{FFFD}a"),
             ("overlong NUL", b"\xC0\x80", "\u{FFFD}\u{FFFD}"),
-            ("overlong slash", b"\xE0\x80\xAF", "\u{FFFD}\u{FFFD}\u{FFFD}"),
+            (
+                "overlong slash",
+                b"\xE0\x80\xAF",
+                "\u{FFFD}\u{FFFD}\u{FFFD}",
+            ),
             ("surrogate", b"\xED\xA0\x80", "\u{FFFD}\u{FFFD}\u{FFFD}"),
-            ("too large", b"\xF4\x90\x80\x80", "\u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD}"),
+            (
+                "too large",
+                b"\xF4\x90\x80\x80",
+                "\u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD}",
+            ),
             ("cut short", b"\xF0\x9F\x98", "\u{FFFD}\u{FFFD}\u{FFFD}"),
             ("no such byte", b"\xFFz\xFE", "\u{FFFD}z\u{FFFD}"),
             ("cut by a letter", b"\xE3\x81b", "\u{FFFD}\u{FFFD}b"),
@@ -191,7 +201,10 @@ mod tests {
                     let bytes = [first, second, tail[0], tail[1]];
                     let (char, width) = decode_char(&bytes);
                     assert_eq!(char_width(&bytes), char.map(|_| width), "{bytes:x?}");
-                    assert_eq!(char_width(&bytes[..2]), decode_char(&bytes[..2]).0.map(|c| c.len_utf8()));
+                    assert_eq!(
+                        char_width(&bytes[..2]),
+                        decode_char(&bytes[..2]).0.map(|c| c.len_utf8())
+                    );
                 }
             }
         }

@@ -85,7 +85,14 @@ impl Tokenizer {
         Ok(Tokenizer::with_tables(model, tables))
     }
 
-    fn with_tables(model: Model, Tables { pipeline, decoder, bytes }: Tables) -> Tokenizer {
+    fn with_tables(
+        model: Model,
+        Tables {
+            pipeline,
+            decoder,
+            bytes,
+        }: Tables,
+    ) -> Tokenizer {
         Tokenizer {
             pipeline,
             without_symbols: OnceLock::new(),
@@ -152,9 +159,17 @@ impl Tokenizer {
 
     /// `text` as pieces are made of, and which part of it comes from where.
     pub fn normalize_with_offsets(&self, text: impl AsRef<[u8]>) -> Normalized {
-        let mut normalized = Normalized { text: Vec::new(), origins: Vec::new() };
-        let Normalized { text: bytes, origins } = &mut normalized;
-        self.pipeline.normalizer.normalize_with_offsets(text.as_ref(), bytes, origins);
+        let mut normalized = Normalized {
+            text: Vec::new(),
+            origins: Vec::new(),
+        };
+        let Normalized {
+            text: bytes,
+            origins,
+        } = &mut normalized;
+        self.pipeline
+            .normalizer
+            .normalize_with_offsets(text.as_ref(), bytes, origins);
         normalized
     }
 
@@ -169,7 +184,11 @@ impl Tokenizer {
     /// Options that ask for a piece which the model does not have.
     pub fn encoder_with(&self, options: &EncodeOptions) -> Result<Encoder<'_>, EncodeError> {
         self.check_extra(&options.extra)?;
-        let pipeline = if options.user_defined_symbols { &self.pipeline } else { self.pipeline_without_symbols() };
+        let pipeline = if options.user_defined_symbols {
+            &self.pipeline
+        } else {
+            self.pipeline_without_symbols()
+        };
         Encoder::new(self, pipeline).with_options(options)
     }
 
@@ -211,7 +230,8 @@ impl Tokenizer {
         let (mut text, mut state) = (Vec::new(), crate::decode::State::default());
         for piece in pieces {
             let index = self.piece_to_id(piece).map(PieceId::index);
-            self.decoder.push_text(piece.as_ref(), index, &mut state, &mut text);
+            self.decoder
+                .push_text(piece.as_ref(), index, &mut state, &mut text);
         }
         self.decoder.finish(&mut state, 0, &mut text);
         lossy_string(&text)
@@ -230,7 +250,11 @@ impl Tokenizer {
     ///
     /// # Errors
     /// An option asks for a piece that the model does not have; the ids are then as they were.
-    pub fn apply_extra(&self, extra: &[ExtraOption], ids: &mut Vec<PieceId>) -> Result<(), EncodeError> {
+    pub fn apply_extra(
+        &self,
+        extra: &[ExtraOption],
+        ids: &mut Vec<PieceId>,
+    ) -> Result<(), EncodeError> {
         self.check_extra(extra)?;
         self.add_extra(extra, ids, 0);
         Ok(())
@@ -240,7 +264,11 @@ impl Tokenizer {
     fn add_extra(&self, extra: &[ExtraOption], ids: &mut Vec<PieceId>, start: usize) {
         for option in extra {
             match option {
-                ExtraOption::Bos => self.special.bos.into_iter().for_each(|id| ids.insert(start, id)),
+                ExtraOption::Bos => self
+                    .special
+                    .bos
+                    .into_iter()
+                    .for_each(|id| ids.insert(start, id)),
                 ExtraOption::Eos => ids.extend(self.special.eos),
                 ExtraOption::Reverse => ids[start..].reverse(),
                 ExtraOption::UnkPiece => {}
@@ -286,7 +314,10 @@ impl Tokenizer {
     /// Whether all `ids` are the model's.
     pub(crate) fn check_ids(&self, ids: &[PieceId]) -> Result<(), DecodeError> {
         match ids.iter().find(|id| id.index() >= self.decoder.len()) {
-            Some(id) => Err(DecodeError { id: *id, pieces: self.decoder.len() }),
+            Some(id) => Err(DecodeError {
+                id: *id,
+                pieces: self.decoder.len(),
+            }),
             None => Ok(()),
         }
     }
@@ -301,7 +332,10 @@ impl Tokenizer {
                 _ => continue,
             };
             if id.is_none() {
-                return Err(EncodeError::NoSuchPiece { option, piece: lossy_string(piece) });
+                return Err(EncodeError::NoSuchPiece {
+                    option,
+                    piece: lossy_string(piece),
+                });
             }
         }
         Ok(())
@@ -311,8 +345,14 @@ impl Tokenizer {
         if self.pipeline.normalizer.symbols().is_empty() {
             return &self.pipeline;
         }
-        self.without_symbols
-            .get_or_init(|| Pipeline::new(&self.model, &self.pipeline.normalizer, self.bytes.as_deref(), false))
+        self.without_symbols.get_or_init(|| {
+            Pipeline::new(
+                &self.model,
+                &self.pipeline.normalizer,
+                self.bytes.as_deref(),
+                false,
+            )
+        })
     }
 }
 
@@ -326,12 +366,21 @@ struct Tables {
 impl Tables {
     fn new(model: &Model) -> Result<Tables, ModelError> {
         let trainer_spec = model.trainer_spec();
-        let normalizer =
-            normalizer_of(model.normalizer_spec(), trainer_spec.treat_whitespace_as_suffix(), "normalizer_spec")?;
+        let normalizer = normalizer_of(
+            model.normalizer_spec(),
+            trainer_spec.treat_whitespace_as_suffix(),
+            "normalizer_spec",
+        )?;
         let bytes = trainer_spec.byte_fallback().then(|| byte_ids(model));
-        let (pipeline, decoder) =
-            rayon::join(|| Pipeline::new(model, &normalizer, bytes.as_deref(), true), || Decoder::new(model));
-        Ok(Tables { pipeline, decoder: decoder?, bytes })
+        let (pipeline, decoder) = rayon::join(
+            || Pipeline::new(model, &normalizer, bytes.as_deref(), true),
+            || Decoder::new(model),
+        );
+        Ok(Tables {
+            pipeline,
+            decoder: decoder?,
+            bytes,
+        })
     }
 }
 
@@ -344,20 +393,38 @@ impl Pipeline {
     ) -> Pipeline {
         let (segmenter, symbols) = Segmenter::new(model, has_symbols);
         let normalizer = normalizer.clone().with_symbols(symbols);
-        let is_byte = |id: &PieceId| model.piece(*id).is_some_and(|piece| piece.kind == PieceKind::Byte);
+        let is_byte = |id: &PieceId| {
+            model
+                .piece(*id)
+                .is_some_and(|piece| piece.kind == PieceKind::Byte)
+        };
         let has_bytes = bytes.is_none_or(|bytes| bytes.iter().all(is_byte));
-        let takes_raw_text = has_bytes && segmenter.takes_raw_text() && normalizer.only_marks_spaces();
-        Pipeline { normalizer, segmenter, takes_raw_text, raw_lengths: OnceLock::new(), scratch: Mutex::default() }
+        let takes_raw_text =
+            has_bytes && segmenter.takes_raw_text() && normalizer.only_marks_spaces();
+        Pipeline {
+            normalizer,
+            segmenter,
+            takes_raw_text,
+            raw_lengths: OnceLock::new(),
+            scratch: Mutex::default(),
+        }
     }
 
     /// Buffers for a worker.
     fn take_scratch(&self) -> Scratch {
-        self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+        self.scratch
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop()
+            .unwrap_or_default()
     }
 
     /// Takes buffers back.
     fn give_scratch(&self, scratch: Scratch) {
-        self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
+        self.scratch
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(scratch);
     }
 }
 
@@ -366,13 +433,24 @@ impl SpecialIds {
     fn new(model: &Model) -> SpecialIds {
         let spec = model.trainer_spec();
         let find = |given: &[u8], default: &str, kind| {
-            let text = if given.is_empty() { default.as_bytes() } else { given };
+            let text = if given.is_empty() {
+                default.as_bytes()
+            } else {
+                given
+            };
             let id = model.find(text)?;
-            model.piece(id).filter(|piece| piece.kind == kind).map(|piece| piece.id)
+            model
+                .piece(id)
+                .filter(|piece| piece.kind == kind)
+                .map(|piece| piece.id)
         };
         // The reference takes any name that is no piece for the unknown piece.
         let unk_is_taken = |id: &PieceId| {
-            let text = if spec.unk_piece().is_empty() { b"<unk>" } else { spec.unk_piece() };
+            let text = if spec.unk_piece().is_empty() {
+                b"<unk>"
+            } else {
+                spec.unk_piece()
+            };
             model.find(text).is_none_or(|found| found == *id)
         };
         let unknown = Vocabulary::new(model, true).unknown();
@@ -404,13 +482,22 @@ mod tests {
     use crate::model::Model;
 
     fn golden(name: &str) -> Vec<u8> {
-        std::fs::read(format!("{}/testdata/golden/{name}.model", env!("CARGO_MANIFEST_DIR"))).unwrap()
+        std::fs::read(format!(
+            "{}/testdata/golden/{name}.model",
+            env!("CARGO_MANIFEST_DIR")
+        ))
+        .unwrap()
     }
 
     /// Reads a file; what [`Tokenizer::from_bytes`] says has to be what a check before the tables says.
     fn read(file: &[u8]) -> Result<(), String> {
-        let read = Tokenizer::from_bytes(file).map(drop).map_err(|error| error.to_string());
-        let checked = Model::from_bytes(file).and_then(Tokenizer::new).map(drop).map_err(|error| error.to_string());
+        let read = Tokenizer::from_bytes(file)
+            .map(drop)
+            .map_err(|error| error.to_string());
+        let checked = Model::from_bytes(file)
+            .and_then(Tokenizer::new)
+            .map(drop)
+            .map_err(|error| error.to_string());
         assert_eq!(read, checked);
         read
     }
@@ -426,7 +513,11 @@ mod tests {
         for text in [&b"new"[..], b"a\0b", b"<unk>", &"\u{2581}".as_bytes()[..2]] {
             let twice = [&file[..], &piece(text), &piece(text)].concat();
             assert!(Tables::new(Draft::read(twice.clone()).unwrap().unchecked()).is_ok());
-            assert!(read(&twice).unwrap_err().contains(if text.contains(&0) { "NUL" } else { "an earlier piece" }));
+            assert!(read(&twice).unwrap_err().contains(if text.contains(&0) {
+                "NUL"
+            } else {
+                "an earlier piece"
+            }));
         }
     }
 

@@ -97,11 +97,22 @@ impl Trainer {
         let vocab_size = usize::try_from(options.vocab_size).unwrap_or(0);
         // The search for characters needs room for one at least.
         if meta.len() + usize::from(options.auto_character_coverage) > vocab_size {
-            return Err(TrainError::VocabularyTooSmall { vocab_size, meta_pieces: meta.len(), characters: 0 });
+            return Err(TrainError::VocabularyTooSmall {
+                vocab_size,
+                meta_pieces: meta.len(),
+                characters: 0,
+            });
         }
         let specs = NormalizerSpecs::new(&options)?;
         let work = Work::new(&options);
-        Ok(Trainer { options, meta, specs, pretokenizer: None, allow_inconsistent_pretokenization: false, work })
+        Ok(Trainer {
+            options,
+            meta,
+            specs,
+            pretokenizer: None,
+            allow_inconsistent_pretokenization: false,
+            work,
+        })
     }
 
     /// Has `pretokenizer` cut every normalized sentence into chunks; no piece crosses from one to the
@@ -142,7 +153,8 @@ impl Trainer {
     /// # Errors
     /// The corpus cannot be read, or does not fit the options; see [`TrainError`].
     pub fn train(&self, corpus: Corpus<'_>) -> Result<Model, TrainError> {
-        self.train_observed(corpus, &mut observer::Silent).map(|(model, _)| model)
+        self.train_observed(corpus, &mut observer::Silent)
+            .map(|(model, _)| model)
     }
 
     /// Trains a model on the files that the option `input` names.
@@ -166,7 +178,10 @@ impl Trainer {
         let pool = self.thread_pool()?;
         // 1. Read, normalize, split, count.
         let counted = self.count_words(corpus, &mut reporter)?;
-        let mut summary = Summary { sentences: counted.sentences, ..Summary::default() };
+        let mut summary = Summary {
+            sentences: counted.sentences,
+            ..Summary::default()
+        };
         // 2. Choose the characters.
         reporter.start(Stage::Characters)?;
         let counts = pool.install(|| CharacterCounts::of(&counted.words))?;
@@ -191,14 +206,18 @@ impl Trainer {
 
     /// Pieces that the vocabulary has room for beside the meta pieces.
     fn room(&self) -> usize {
-        usize::try_from(self.options.vocab_size).unwrap_or(0).saturating_sub(self.meta.len())
+        usize::try_from(self.options.vocab_size)
+            .unwrap_or(0)
+            .saturating_sub(self.meta.len())
     }
 
     fn thread_pool(&self) -> Result<rayon::ThreadPool, TrainError> {
         rayon::ThreadPoolBuilder::new()
             .num_threads(self.work.threads)
             .build()
-            .map_err(|error| TrainError::Threads { source: Box::new(error) })
+            .map_err(|error| TrainError::Threads {
+                source: Box::new(error),
+            })
     }
 
     fn preparation(&self) -> Preparation {
@@ -217,8 +236,13 @@ impl Trainer {
         }
     }
 
-    fn count_words(&self, corpus: Corpus<'_>, reporter: &mut Reporter<'_>) -> Result<Counted, TrainError> {
-        let takes_first = self.options.input_sentence_size > 0 && !self.options.shuffle_input_sentence;
+    fn count_words(
+        &self,
+        corpus: Corpus<'_>,
+        reporter: &mut Reporter<'_>,
+    ) -> Result<Counted, TrainError> {
+        let takes_first =
+            self.options.input_sentence_size > 0 && !self.options.shuffle_input_sentence;
         // What a run on the first sentences does not reach may as well be missing.
         if !takes_first {
             corpus.check_files()?;
@@ -240,7 +264,10 @@ impl Trainer {
             }
             selection.as_ref().map_or(Ok(()), Selection::check_found)
         })?;
-        counted.sentences.add(&SentenceCounts { used: 0, ..filter.counts });
+        counted.sentences.add(&SentenceCounts {
+            used: 0,
+            ..filter.counts
+        });
         if counted.sentences.used == 0 {
             return Err(TrainError::NoText);
         }
@@ -337,11 +364,16 @@ impl Trainer {
         pool: &rayon::ThreadPool,
         reporter: &mut Reporter<'_>,
     ) -> Result<Vec<Merge>, TrainError> {
-        let characters = if self.options.auto_character_coverage { 0 } else { alphabet.characters.len() };
+        let characters = if self.options.auto_character_coverage {
+            0
+        } else {
+            alphabet.characters.len()
+        };
         let wanted = self.room() - characters;
         let rules = SplitRules::new(&self.options);
         let symbols = Symbols::new(alphabet, &rules);
-        let sequences = pool.install(|| Sequences::new(counted.words, &symbols, &self.work.hasher))?;
+        let sequences =
+            pool.install(|| Sequences::new(counted.words, &symbols, &self.work.hasher))?;
         reporter.expect_merges(wanted);
         let merger = Merger::new(&rules, pool, &self.work.hasher, symbols, sequences);
         merger.run(wanted, &mut |merges| reporter.merged(merges))

@@ -14,13 +14,19 @@ const MODELS: &[&str] = &[
 #[test]
 fn a_warm_encoder_allocates_nothing() {
     let text = std::fs::read_to_string("testdata/udhr.txt").unwrap();
-    let lines: Vec<&str> = text.lines().chain(["", " ", "\u{1f9ea}\u{2581} \u{e000}"]).collect();
+    let lines: Vec<&str> = text
+        .lines()
+        .chain(["", " ", "\u{1f9ea}\u{2581} \u{e000}"])
+        .collect();
     for path in MODELS {
         let tokenizer = Tokenizer::open(path).unwrap_or_else(|error| panic!("{path}: {error}"));
         let mut encoder = tokenizer.encoder();
         let mut run = || -> usize {
             let ids: usize = lines.iter().map(|line| encoder.encode(line).len()).sum();
-            let tokens: usize = lines.iter().map(|line| encoder.tokens(*line).as_slice().len()).sum();
+            let tokens: usize = lines
+                .iter()
+                .map(|line| encoder.tokens(*line).as_slice().len())
+                .sum();
             ids + tokens
         };
         let first = run();

@@ -10,11 +10,20 @@ use std::process::{Command, Stdio};
 const PROGRAM: &str = env!("CARGO_BIN_EXE_spiece");
 
 fn testdata(name: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name).display().to_string()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("testdata")
+        .join(name)
+        .display()
+        .to_string()
 }
 
 /// What a training run writes: the vocabulary with its scores. (The .model names the input files.)
-fn train(input: &str, standard_input: &[u8], flags: &[&str], environment: &[(&str, &str)]) -> Vec<u8> {
+fn train(
+    input: &str,
+    standard_input: &[u8],
+    flags: &[&str],
+    environment: &[(&str, &str)],
+) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let mut child = Command::new(PROGRAM)
         .current_dir(folder.path())
@@ -36,14 +45,25 @@ fn train(input: &str, standard_input: &[u8], flags: &[&str], environment: &[(&st
     // A run that does not read it may be gone.
     let _ = stdin.write_all(standard_input);
     drop(stdin);
-    assert!(child.wait().unwrap().success(), "{input} {flags:?} {environment:?}");
+    assert!(
+        child.wait().unwrap().success(),
+        "{input} {flags:?} {environment:?}"
+    );
     std::fs::read(folder.path().join("m.vocab")).unwrap()
 }
 
 /// What a verb writes for `input`.
 fn run(arguments: &[&str], environment: &[(&str, &str)]) -> Vec<u8> {
-    let output = Command::new(PROGRAM).args(arguments).envs(environment.iter().copied()).output().unwrap();
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let output = Command::new(PROGRAM)
+        .args(arguments)
+        .envs(environment.iter().copied())
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     output.stdout
 }
 
@@ -52,22 +72,48 @@ const ENVIRONMENTS: &[&[(&str, &str)]] = &[
     &[("LC_ALL", "tr_TR.UTF-8"), ("LANG", "tr_TR.UTF-8")],
     &[("LC_ALL", "de_DE.UTF-8"), ("LC_NUMERIC", "de_DE.UTF-8")],
     &[("LC_ALL", "ja_JP.eucJP"), ("LANGUAGE", "ja")],
-    &[("RAYON_NUM_THREADS", "5"), ("TZ", "Asia/Tokyo"), ("COLUMNS", "20"), ("TERM", "dumb"), ("TMPDIR", "/nowhere")],
+    &[
+        ("RAYON_NUM_THREADS", "5"),
+        ("TZ", "Asia/Tokyo"),
+        ("COLUMNS", "20"),
+        ("TERM", "dumb"),
+        ("TMPDIR", "/nowhere"),
+    ],
 ];
 
 #[test]
 fn neither_locale_nor_environment_shows() {
-    let (text, model) = (testdata("mixed.txt"), format!("--model={}", testdata("golden/nmt_nfkc_cf.model")));
+    let (text, model) = (
+        testdata("mixed.txt"),
+        format!("--model={}", testdata("golden/nmt_nfkc_cf.model")),
+    );
     let trained = train(&text, b"", &["--normalization_rule_name=nmt_nfkc_cf"], &[]);
     let encoded = run(&["encode", &model, "--output_format=json", &text], &[]);
     let normalized = run(&["normalize", &model, &text], &[]);
     let evaluated = run(&["eval", &model, &text], &[]);
     for environment in ENVIRONMENTS {
-        let retrained = train(&text, b"", &["--normalization_rule_name=nmt_nfkc_cf"], environment);
+        let retrained = train(
+            &text,
+            b"",
+            &["--normalization_rule_name=nmt_nfkc_cf"],
+            environment,
+        );
         assert!(retrained == trained, "{environment:?}");
-        assert!(run(&["encode", &model, "--output_format=json", &text], environment) == encoded, "{environment:?}");
-        assert!(run(&["normalize", &model, &text], environment) == normalized, "{environment:?}");
-        assert!(run(&["eval", &model, &text], environment) == evaluated, "{environment:?}");
+        assert!(
+            run(
+                &["encode", &model, "--output_format=json", &text],
+                environment
+            ) == encoded,
+            "{environment:?}"
+        );
+        assert!(
+            run(&["normalize", &model, &text], environment) == normalized,
+            "{environment:?}"
+        );
+        assert!(
+            run(&["eval", &model, &text], environment) == evaluated,
+            "{environment:?}"
+        );
     }
 }
 
@@ -76,20 +122,35 @@ fn nor_does_the_number_of_threads() {
     let text = testdata("udhr.txt");
     let train_on = |threads: &str| train(&text, b"", &[&format!("--num_threads={threads}")], &[]);
     let trained = train_on("1");
-    let models = ["golden/llama2.model", "run/unigram.model", "run/word.model", "run/char.model"];
+    let models = [
+        "golden/llama2.model",
+        "run/unigram.model",
+        "run/word.model",
+        "run/char.model",
+    ];
     for threads in ["2", "7", "64"] {
         assert!(train_on(threads) == trained, "{threads} threads");
     }
     for model in models {
         let model = format!("--model={}", testdata(model));
-        for flags in [&["encode", "--output_format=id"][..], &["encode", "--generate_vocabulary"], &["eval"]] {
+        for flags in [
+            &["encode", "--output_format=id"][..],
+            &["encode", "--generate_vocabulary"],
+            &["eval"],
+        ] {
             let run_on = |threads: &str| {
                 let threads = format!("--num_threads={threads}");
-                run(&[flags, &[model.as_str(), threads.as_str(), text.as_str()]].concat(), &[])
+                run(
+                    &[flags, &[model.as_str(), threads.as_str(), text.as_str()]].concat(),
+                    &[],
+                )
             };
             let expected = run_on("1");
             for threads in ["2", "7", "64"] {
-                assert!(run_on(threads) == expected, "{flags:?} {model}, {threads} threads");
+                assert!(
+                    run_on(threads) == expected,
+                    "{flags:?} {model}, {threads} threads"
+                );
             }
         }
     }
@@ -107,26 +168,48 @@ fn nor_does_the_way_of_the_input() {
 
         let lines: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').collect();
         for parts in [2, 7, 50] {
-            let files: Vec<String> = (0..parts).map(|part| path(format!("{parts}-{part}"))).collect();
+            let files: Vec<String> = (0..parts)
+                .map(|part| path(format!("{parts}-{part}")))
+                .collect();
             for (file, lines) in files.iter().zip(lines.chunks(lines.len().div_ceil(parts))) {
                 std::fs::write(file, lines.concat()).unwrap();
             }
-            let files: Vec<String> = files.into_iter().filter(|file| Path::new(file).exists()).collect();
-            assert!(train(&files.join(","), b"", flags, &[]) == expected, "{parts} files");
+            let files: Vec<String> = files
+                .into_iter()
+                .filter(|file| Path::new(file).exists())
+                .collect();
+            assert!(
+                train(&files.join(","), b"", flags, &[]) == expected,
+                "{parts} files"
+            );
         }
 
         let gzip = |bytes: &[u8]| {
-            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            let mut encoder =
+                flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
             encoder.write_all(bytes).unwrap();
             encoder.finish().unwrap()
         };
-        let zstd = |bytes: &[u8]| ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest);
+        let zstd = |bytes: &[u8]| {
+            ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
+        };
         // In two streams that are cut inside of a line.
         let (first, second) = text.split_at(100_001);
-        std::fs::write(path("a.gz".to_owned()), [gzip(first), gzip(second)].concat()).unwrap();
-        std::fs::write(path("a.zst".to_owned()), [zstd(first), zstd(second)].concat()).unwrap();
+        std::fs::write(
+            path("a.gz".to_owned()),
+            [gzip(first), gzip(second)].concat(),
+        )
+        .unwrap();
+        std::fs::write(
+            path("a.zst".to_owned()),
+            [zstd(first), zstd(second)].concat(),
+        )
+        .unwrap();
         for name in ["a.gz", "a.zst"] {
-            assert!(train(&path(name.to_owned()), b"", flags, &[]) == expected, "{name}");
+            assert!(
+                train(&path(name.to_owned()), b"", flags, &[]) == expected,
+                "{name}"
+            );
         }
     }
 }

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use spiece::{Corpus, Model, Recorded, TrainError, TrainOptions, Trainer};
 
 fn golden(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/golden").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("testdata/golden")
+        .join(name)
 }
 
 /// Options from `name=value` lines, recorded as the program records them.
@@ -24,7 +26,9 @@ fn options<'f>(flags: impl Iterator<Item = &'f str>) -> Result<TrainOptions, Tra
 fn cases() -> Vec<String> {
     let files = std::fs::read_dir(golden("")).expect("testdata/golden is part of the repository");
     let names = files.filter_map(|file| file.unwrap().file_name().into_string().ok());
-    let mut cases: Vec<String> = names.filter_map(|name| name.strip_suffix(".flags").map(str::to_owned)).collect();
+    let mut cases: Vec<String> = names
+        .filter_map(|name| name.strip_suffix(".flags").map(str::to_owned))
+        .collect();
     cases.sort();
     cases
 }
@@ -36,14 +40,21 @@ fn models_are_the_references_to_the_byte() {
     for case in &cases {
         let flags = std::fs::read_to_string(golden(&format!("{case}.flags"))).unwrap();
         let options = options(flags.lines()).unwrap();
-        let [model, vocab] = ["model", "vocab"].map(|end| std::fs::read(golden(&format!("{case}.{end}"))).unwrap());
+        let [model, vocab] =
+            ["model", "vocab"].map(|end| std::fs::read(golden(&format!("{case}.{end}"))).unwrap());
         let trained = train(case, &options);
         assert!(trained.to_bytes() == model, "{case}: .model differs");
-        assert!(trained.to_vocab(options.vocabulary_output_piece_score) == vocab, "{case}: .vocab differs");
+        assert!(
+            trained.to_vocab(options.vocabulary_output_piece_score) == vocab,
+            "{case}: .vocab differs"
+        );
         let mut sequential = options.clone();
         sequential.num_threads = 1;
         let trained = train(case, &sequential);
-        assert!(trained.to_vocab(options.vocabulary_output_piece_score) == vocab, "{case}: differs on one thread");
+        assert!(
+            trained.to_vocab(options.vocabulary_output_piece_score) == vocab,
+            "{case}: differs on one thread"
+        );
     }
 }
 
@@ -61,8 +72,11 @@ fn refusals_are_the_references() {
         let reason = fields.next().unwrap();
         let mut flags: Vec<&str> = fields.collect();
         flags.insert(0, "model_type=bpe");
-        let trained = options(flags.iter().copied()).and_then(|options| Trainer::new(options)?.train_files());
-        let error = trained.err().unwrap_or_else(|| panic!("{reason}: {flags:?} is not refused"));
+        let trained =
+            options(flags.iter().copied()).and_then(|options| Trainer::new(options)?.train_files());
+        let error = trained
+            .err()
+            .unwrap_or_else(|| panic!("{reason}: {flags:?} is not refused"));
         assert!(error.to_string().len() > 20, "{reason}: {error}");
         rows += 1;
     }
@@ -84,19 +98,33 @@ fn every_way_to_give_a_corpus_gives_the_same_model() {
     let flags = std::fs::read_to_string(golden("llama2.flags")).unwrap();
     let options = options(flags.lines()).unwrap();
     let expected = std::fs::read(golden("llama2.model")).unwrap();
-    let text: Vec<u8> = options.input.iter().flat_map(|path| std::fs::read(path).unwrap()).collect();
+    let text: Vec<u8> = options
+        .input
+        .iter()
+        .flat_map(|path| std::fs::read(path).unwrap())
+        .collect();
     let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
     let trainer = Trainer::new(options).unwrap();
     let corpora: [(&str, Corpus<'_>); 4] = [
         ("reader", Corpus::reader(&text[..])),
         ("texts", Corpus::texts(&lines)),
         ("reversed", Corpus::texts(lines.iter().rev())),
-        ("counted", Corpus::counted_texts(lines.iter().map(|line| (line, 1)))),
+        (
+            "counted",
+            Corpus::counted_texts(lines.iter().map(|line| (line, 1))),
+        ),
     ];
     for (name, corpus) in corpora {
-        assert!(trainer.train(corpus).unwrap().to_bytes() == expected, "{name}");
+        assert!(
+            trainer.train(corpus).unwrap().to_bytes() == expected,
+            "{name}"
+        );
     }
-    let twice = trainer.train(Corpus::texts(lines.iter().chain(&lines))).unwrap();
-    let doubled = trainer.train(Corpus::counted_texts(lines.iter().map(|line| (line, 2)))).unwrap();
+    let twice = trainer
+        .train(Corpus::texts(lines.iter().chain(&lines)))
+        .unwrap();
+    let doubled = trainer
+        .train(Corpus::counted_texts(lines.iter().map(|line| (line, 2))))
+        .unwrap();
     assert!(twice.to_bytes() == doubled.to_bytes());
 }

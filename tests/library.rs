@@ -8,8 +8,11 @@ use spiece::{Corpus, Event, Model, Stage, TrainError, TrainOptions, Trainer};
 
 fn options(settings: &[(&str, &str)]) -> TrainOptions {
     let mut options = TrainOptions::default();
-    for (name, value) in [("normalization_rule_name", "identity"), ("vocab_size", "60"), ("hard_vocab_limit", "false")]
-    {
+    for (name, value) in [
+        ("normalization_rule_name", "identity"),
+        ("vocab_size", "60"),
+        ("hard_vocab_limit", "false"),
+    ] {
         options.set(name, value).unwrap();
     }
     for (name, value) in settings {
@@ -23,7 +26,10 @@ fn train(settings: &[(&str, &str)], lines: &[&str]) -> Result<Model, TrainError>
 }
 
 fn texts(model: &Model) -> Vec<String> {
-    model.pieces().map(|piece| String::from_utf8(piece.text.to_vec()).unwrap()).collect()
+    model
+        .pieces()
+        .map(|piece| String::from_utf8(piece.text.to_vec()).unwrap())
+        .collect()
 }
 
 const LINES: &[&str] = &["pen pineapple apple pen", "an apple a day", "apple-pen"];
@@ -31,19 +37,33 @@ const LINES: &[&str] = &["pen pineapple apple pen", "an apple a day", "apple-pen
 #[test]
 fn a_pretokenizer_is_a_delimiter_with_a_mind_of_its_own() {
     let split = |sentence: &str| sentence.split_inclusive('p').map(str::to_owned).collect();
-    let trainer = Trainer::new(options(&[])).unwrap().with_pretokenizer(split).unwrap();
+    let trainer = Trainer::new(options(&[]))
+        .unwrap()
+        .with_pretokenizer(split)
+        .unwrap();
     let pretokenized = trainer.train(Corpus::texts(LINES)).unwrap();
     let free = train(&[], LINES).unwrap();
     assert!(texts(&free).iter().any(|piece| piece.contains("pp")));
-    let crosses = |piece: &String| piece.trim_end_matches('p').contains('p') || piece.ends_with("pp");
-    assert!(!texts(&pretokenized).iter().any(crosses), "{:?}", texts(&pretokenized));
+    let crosses =
+        |piece: &String| piece.trim_end_matches('p').contains('p') || piece.ends_with("pp");
+    assert!(
+        !texts(&pretokenized).iter().any(crosses),
+        "{:?}",
+        texts(&pretokenized)
+    );
 }
 
 #[test]
 fn chunks_have_to_add_up() {
     let drop_last = |sentence: &str| vec![sentence.chars().skip(1).collect()];
-    let strict = Trainer::new(options(&[])).unwrap().with_pretokenizer(drop_last).unwrap();
-    assert!(matches!(strict.train(Corpus::texts(LINES)), Err(TrainError::Pretokenizer { .. })));
+    let strict = Trainer::new(options(&[]))
+        .unwrap()
+        .with_pretokenizer(drop_last)
+        .unwrap();
+    assert!(matches!(
+        strict.train(Corpus::texts(LINES)),
+        Err(TrainError::Pretokenizer { .. })
+    ));
     let lenient = strict.allow_inconsistent_pretokenization(true);
     assert!(lenient.train(Corpus::texts(LINES)).is_ok());
     let both = Trainer::new(options(&[("pretokenization_delimiter", "|")])).unwrap();
@@ -63,9 +83,22 @@ fn an_observer_sees_every_stage_and_can_stop() {
         }
         ControlFlow::Continue(())
     };
-    let (model, summary) = trainer.train_observed(Corpus::texts(LINES), &mut watch).unwrap();
-    assert_eq!(stages, [Stage::Reading, Stage::Characters, Stage::Merging, Stage::Assembling]);
-    assert_eq!(last_bytes, LINES.iter().map(|line| line.len() as u64).sum::<u64>());
+    let (model, summary) = trainer
+        .train_observed(Corpus::texts(LINES), &mut watch)
+        .unwrap();
+    assert_eq!(
+        stages,
+        [
+            Stage::Reading,
+            Stage::Characters,
+            Stage::Merging,
+            Stage::Assembling
+        ]
+    );
+    assert_eq!(
+        last_bytes,
+        LINES.iter().map(|line| line.len() as u64).sum::<u64>()
+    );
     assert_eq!((summary.pieces, summary.sentences.used), (model.len(), 3));
 
     for stop_at in [Stage::Reading, Stage::Merging] {
@@ -82,18 +115,33 @@ fn an_observer_sees_every_stage_and_can_stop() {
 fn counts_never_wrap() {
     let huge = [("ab", 1u64 << 62), ("abc", 1 << 62)];
     let trainer = Trainer::new(options(&[])).unwrap();
-    assert!(matches!(trainer.train(Corpus::counted_texts(huge)), Err(TrainError::TooLarge { .. })));
+    assert!(matches!(
+        trainer.train(Corpus::counted_texts(huge)),
+        Err(TrainError::TooLarge { .. })
+    ));
     let most = [("ab", u64::MAX), ("ab", u64::MAX)];
-    assert!(matches!(trainer.train(Corpus::counted_texts(most)), Err(TrainError::TooLarge { .. })));
+    assert!(matches!(
+        trainer.train(Corpus::counted_texts(most)),
+        Err(TrainError::TooLarge { .. })
+    ));
     let large = [("ab", 1u64 << 60), ("c", 1)];
-    assert!(texts(&trainer.train(Corpus::counted_texts(large)).unwrap()).contains(&"\u{2581}ab".to_owned()));
+    assert!(
+        texts(&trainer.train(Corpus::counted_texts(large)).unwrap())
+            .contains(&"\u{2581}ab".to_owned())
+    );
     assert!(trainer.train(Corpus::counted_texts([("ab", 0)])).is_err());
 }
 
 #[test]
 fn a_vocabulary_too_small_is_refused_with_the_figures() {
-    let Err(TrainError::VocabularyTooSmall { vocab_size, meta_pieces, characters }) =
-        train(&[("vocab_size", "10"), ("character_coverage", "1.0")], LINES)
+    let Err(TrainError::VocabularyTooSmall {
+        vocab_size,
+        meta_pieces,
+        characters,
+    }) = train(
+        &[("vocab_size", "10"), ("character_coverage", "1.0")],
+        LINES,
+    )
     else {
         panic!("not refused")
     };
@@ -105,9 +153,17 @@ fn a_vocabulary_too_small_is_refused_with_the_figures() {
 #[test]
 fn too_large_a_vocabulary_is_told_the_largest() {
     let settings = [("vocab_size", "5000"), ("hard_vocab_limit", "true")];
-    let Err(TrainError::VocabularyTooLarge { largest, .. }) = train(&settings, LINES) else { panic!("not refused") };
-    let largest_fits = [("vocab_size", largest.to_string()), ("hard_vocab_limit", "true".to_owned())];
-    let largest_fits: Vec<(&str, &str)> = largest_fits.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let Err(TrainError::VocabularyTooLarge { largest, .. }) = train(&settings, LINES) else {
+        panic!("not refused")
+    };
+    let largest_fits = [
+        ("vocab_size", largest.to_string()),
+        ("hard_vocab_limit", "true".to_owned()),
+    ];
+    let largest_fits: Vec<(&str, &str)> = largest_fits
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
     assert_eq!(train(&largest_fits, LINES).unwrap().len(), largest);
 }
 

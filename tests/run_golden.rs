@@ -6,20 +6,26 @@ use std::path::{Path, PathBuf};
 use spiece::{Encoder, Model, PieceId, Rng, SampleOptions, Tokenizer};
 
 fn testdata(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("testdata")
+        .join(name)
 }
 
 /// The rows of a table.
 fn rows(name: &str) -> Vec<Vec<String>> {
     let text = std::fs::read_to_string(testdata("run").join(name)).unwrap();
-    let rows: Vec<Vec<String>> =
-        text.split_terminator('\n').map(|row| row.split('\t').map(str::to_owned).collect()).collect();
+    let rows: Vec<Vec<String>> = text
+        .split_terminator('\n')
+        .map(|row| row.split('\t').map(str::to_owned).collect())
+        .collect();
     assert!(rows.len() > 5, "{name} has lost its rows");
     rows
 }
 
 fn ids(text: &str) -> Vec<PieceId> {
-    text.split_terminator(' ').map(|id| PieceId::new(id.parse().unwrap())).collect()
+    text.split_terminator(' ')
+        .map(|id| PieceId::new(id.parse().unwrap()))
+        .collect()
 }
 
 /// Calls `check` with each row and the model that its first cell names.
@@ -40,7 +46,9 @@ fn for_each_row(name: &str, mut check: impl FnMut(&Tokenizer, &mut Encoder<'_>, 
 #[test]
 fn encoding_is_the_references() {
     for_each_row("expected.tsv", |tokenizer, encoder, row| {
-        let [model, text, expected, spans, pieces, normalized, decoded] = row else { panic!("{row:?}") };
+        let [model, text, expected, spans, pieces, normalized, decoded] = row else {
+            panic!("{row:?}")
+        };
         let place = format!("{model} {text:?}");
         let expected = ids(expected);
         assert_eq!(encoder.encode(text), expected, "{place}");
@@ -49,10 +57,16 @@ fn encoding_is_the_references() {
         let tokens = encoder.tokens(text);
         let found: Vec<PieceId> = tokens.as_slice().iter().map(|token| token.id).collect();
         assert_eq!(found, expected, "{place}");
-        let found: Vec<String> =
-            tokens.as_slice().iter().map(|token| format!("{}-{}", token.begin, token.end)).collect();
+        let found: Vec<String> = tokens
+            .as_slice()
+            .iter()
+            .map(|token| format!("{}-{}", token.begin, token.end))
+            .collect();
         assert_eq!(found.join(" "), *spans, "{place}");
-        let found: Vec<&str> = tokens.iter().map(|(_, piece)| std::str::from_utf8(piece).unwrap()).collect();
+        let found: Vec<&str> = tokens
+            .iter()
+            .map(|(_, piece)| std::str::from_utf8(piece).unwrap())
+            .collect();
         assert_eq!(found.join("\u{1f}"), *pieces, "{place}");
         assert_eq!(tokenizer.normalize(text), *normalized, "{place}");
         assert_eq!(tokenizer.decode(&expected).unwrap(), *decoded, "{place}");
@@ -62,8 +76,14 @@ fn encoding_is_the_references() {
 #[test]
 fn decoding_is_the_references() {
     for_each_row("decoded.tsv", |tokenizer, _, row| {
-        let [model, sequence, decoded] = row else { panic!("{row:?}") };
-        assert_eq!(tokenizer.decode(&ids(sequence)).unwrap(), *decoded, "{model} {sequence}");
+        let [model, sequence, decoded] = row else {
+            panic!("{row:?}")
+        };
+        assert_eq!(
+            tokenizer.decode(&ids(sequence)).unwrap(),
+            *decoded,
+            "{model} {sequence}"
+        );
     });
 }
 
@@ -74,14 +94,22 @@ type Scored = (u32, Vec<PieceId>);
 fn lists_of_the_best_are_the_references() {
     let mut by_text: HashMap<(String, String), Vec<Scored>> = HashMap::new();
     for row in rows("nbest.tsv") {
-        let [model, text, bits, sequence] = &row[..] else { panic!("{row:?}") };
+        let [model, text, bits, sequence] = &row[..] else {
+            panic!("{row:?}")
+        };
         let result = (u32::from_str_radix(bits, 16).unwrap(), ids(sequence));
-        by_text.entry((model.clone(), text.clone())).or_default().push(result);
+        by_text
+            .entry((model.clone(), text.clone()))
+            .or_default()
+            .push(result);
     }
     for ((model, text), expected) in by_text {
         let tokenizer = Tokenizer::open(testdata(&format!("{model}.model"))).unwrap();
         let found = tokenizer.encoder().nbest(&text, 7).unwrap();
-        let found: Vec<Scored> = found.into_iter().map(|(ids, score)| (score.to_bits(), ids)).collect();
+        let found: Vec<Scored> = found
+            .into_iter()
+            .map(|(ids, score)| (score.to_bits(), ids))
+            .collect();
         assert_eq!(found, expected, "{model} {text:?}");
     }
 }
@@ -89,7 +117,9 @@ fn lists_of_the_best_are_the_references() {
 #[test]
 fn dropout_has_the_references_frequencies() {
     for row in rows("dropout.tsv") {
-        let [model, text, alpha, runs, results @ ..] = &row[..] else { panic!("{row:?}") };
+        let [model, text, alpha, runs, results @ ..] = &row[..] else {
+            panic!("{row:?}")
+        };
         let tokenizer = Tokenizer::open(testdata(&format!("{model}.model"))).unwrap();
         let mut options = SampleOptions::default();
         options.alpha = alpha.parse().unwrap();
@@ -98,7 +128,9 @@ fn dropout_has_the_references_frequencies() {
         let mut counts: HashMap<Vec<PieceId>, u32> = HashMap::new();
         for _ in 0..runs {
             let tokens = encoder.sample(text, &options, &mut rng).unwrap();
-            *counts.entry(tokens.as_slice().iter().map(|token| token.id).collect()).or_default() += 1;
+            *counts
+                .entry(tokens.as_slice().iter().map(|token| token.id).collect())
+                .or_default() += 1;
         }
         for result in results {
             let (sequence, count) = result.split_once('=').unwrap();
@@ -106,7 +138,10 @@ fn dropout_has_the_references_frequencies() {
             let seen = f64::from(counts.get(&ids(sequence)).copied().unwrap_or(0));
             // Both counts are random: six standard deviations of their difference.
             let allowed = 6.0 * (2.0 * expected).sqrt() + 1.0;
-            assert!((seen - expected).abs() < allowed, "{model} {text}: {sequence} {seen} times, not {expected}");
+            assert!(
+                (seen - expected).abs() < allowed,
+                "{model} {text}: {sequence} {seen} times, not {expected}"
+            );
         }
     }
 }
@@ -119,20 +154,40 @@ fn what_the_reference_refuses_is_refused() {
         ("long_piece", "piece 300: it has 8000 bytes or more"),
         ("nul", "piece 4000: it has a NUL in it"),
         ("twice", "piece 4000: its text is that of an earlier piece"),
-        ("two_unknown", "piece 4000: there is an unknown piece already"),
-        ("no_byte", "byte_fallback is on, but some of the 256 byte pieces are missing"),
-        ("strange_byte", "piece 4000: it is a byte piece, but its text is not <0x00> to <0xFF>"),
-        ("byte_without_fallback", "it is a byte piece, but byte_fallback is off"),
+        (
+            "two_unknown",
+            "piece 4000: there is an unknown piece already",
+        ),
+        (
+            "no_byte",
+            "byte_fallback is on, but some of the 256 byte pieces are missing",
+        ),
+        (
+            "strange_byte",
+            "piece 4000: it is a byte piece, but its text is not <0x00> to <0xFF>",
+        ),
+        (
+            "byte_without_fallback",
+            "it is a byte piece, but byte_fallback is off",
+        ),
         ("no_unknown", "it has no unknown piece"),
         ("nan", "its score is infinite or not a number"),
         ("infinite", "its score is infinite or not a number"),
         ("charsmap", "normalizer_spec: the charsmap has only 3 bytes"),
-        ("denormalizer", "denormalizer_spec: the charsmap has only 3 bytes"),
-        ("charsmap_size", "normalizer_spec: the charsmap's trie claims"),
+        (
+            "denormalizer",
+            "denormalizer_spec: the charsmap has only 3 bytes",
+        ),
+        (
+            "charsmap_size",
+            "normalizer_spec: the charsmap's trie claims",
+        ),
         ("twice_from_text", "its text is that of an earlier piece"),
     ];
     for row in rows("refused.tsv") {
-        let error = Model::open(testdata(&format!("run/refused/{}.model", row[0]))).unwrap_err().to_string();
+        let error = Model::open(testdata(&format!("run/refused/{}.model", row[0])))
+            .unwrap_err()
+            .to_string();
         let (_, reason) = reasons.iter().find(|(name, _)| *name == row[0]).unwrap();
         assert!(error.contains(reason), "{}: {error}", row[0]);
     }

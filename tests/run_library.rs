@@ -4,11 +4,14 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use spiece::{
-    EncodeError, EncodeOptions, ExtraOption, Model, ModelType, PieceId, PieceKind, Rng, SampleOptions, Tokenizer,
+    EncodeError, EncodeOptions, ExtraOption, Model, ModelType, PieceId, PieceKind, Rng,
+    SampleOptions, Tokenizer,
 };
 
 fn testdata(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("testdata")
+        .join(name)
 }
 
 fn open(name: &str) -> Tokenizer {
@@ -21,7 +24,10 @@ fn models() -> Vec<PathBuf> {
         .iter()
         .flat_map(|folder| std::fs::read_dir(testdata(folder)).unwrap())
         .map(|file| file.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "model"))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "model")
+        })
         .collect();
     models.sort();
     assert!(models.len() > 40);
@@ -34,7 +40,10 @@ fn zoo() -> Option<PathBuf> {
     let shared = shared.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"));
     let zoo = shared.join("zoo");
     if !zoo.is_dir() {
-        println!("skipped for {}: it is not there; SPIECE_SHARED names its parent", zoo.display());
+        println!(
+            "skipped for {}: it is not there; SPIECE_SHARED names its parent",
+            zoo.display()
+        );
     }
     zoo.is_dir().then_some(zoo)
 }
@@ -43,14 +52,25 @@ fn zoo() -> Option<PathBuf> {
 fn saving_gives_the_bytes_that_were_read() {
     let mut files = models();
     if let Some(zoo) = zoo() {
-        files.extend(std::fs::read_dir(zoo).unwrap().map(|file| file.unwrap().path()));
+        files.extend(
+            std::fs::read_dir(zoo)
+                .unwrap()
+                .map(|file| file.unwrap().path()),
+        );
     }
-    for path in files.into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "model")) {
+    for path in files.into_iter().filter(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "model")
+    }) {
         let bytes = std::fs::read(&path).unwrap();
         match Model::from_bytes(&bytes) {
             Ok(model) => assert!(model.to_bytes() == bytes, "{}", path.display()),
             // The one file that the reference refuses too.
-            Err(error) => assert!(path.ends_with("axlearn_spm_qwen3_150k.model"), "{}: {error}", path.display()),
+            Err(error) => assert!(
+                path.ends_with("axlearn_spm_qwen3_150k.model"),
+                "{}: {error}",
+                path.display()
+            ),
         }
     }
 }
@@ -58,36 +78,68 @@ fn saving_gives_the_bytes_that_were_read() {
 #[test]
 fn every_model_of_the_zoo_encodes_and_decodes() {
     let Some(zoo) = zoo() else { return };
-    for path in std::fs::read_dir(zoo).unwrap().map(|file| file.unwrap().path()) {
-        let Ok(model) = Model::open(&path) else { continue };
+    for path in std::fs::read_dir(zoo)
+        .unwrap()
+        .map(|file| file.unwrap().path())
+    {
+        let Ok(model) = Model::open(&path) else {
+            continue;
+        };
         let tokenizer = Tokenizer::new(model).unwrap();
         let text = "Hello, world! Grüße 日本 \u{1f600} 12345\n\tx";
         let ids = tokenizer.encode(text);
         let mut decoder = tokenizer.incremental_decoder();
-        let mut pieces: String = ids.iter().map(|id| decoder.push(*id).unwrap().to_owned()).collect();
+        let mut pieces: String = ids
+            .iter()
+            .map(|id| decoder.push(*id).unwrap().to_owned())
+            .collect();
         pieces += decoder.finish();
-        assert_eq!(pieces, tokenizer.decode(&ids).unwrap(), "{}", path.display());
-        assert_eq!(tokenizer.encode_long(text.repeat(5000)), tokenizer.encode(text.repeat(5000)), "{}", path.display());
+        assert_eq!(
+            pieces,
+            tokenizer.decode(&ids).unwrap(),
+            "{}",
+            path.display()
+        );
+        assert_eq!(
+            tokenizer.encode_long(text.repeat(5000)),
+            tokenizer.encode(text.repeat(5000)),
+            "{}",
+            path.display()
+        );
     }
 }
 
 /// Whether a model has byte fallback and leaves text as it is.
 fn loses_nothing(tokenizer: &Tokenizer) -> bool {
-    let has_bytes = tokenizer.model().pieces().any(|piece| piece.kind == PieceKind::Byte);
+    let has_bytes = tokenizer
+        .model()
+        .pieces()
+        .any(|piece| piece.kind == PieceKind::Byte);
     let sample = "\u{ff21}  \u{2460}\t\u{e9}e\u{301} ";
-    has_bytes && tokenizer.normalize(sample).trim_start_matches('\u{2581}') == sample.replace(' ', "\u{2581}")
+    has_bytes
+        && tokenizer.normalize(sample).trim_start_matches('\u{2581}')
+            == sample.replace(' ', "\u{2581}")
 }
 
 #[test]
 fn text_comes_back_whole() {
     let mut files = models();
     if let Some(zoo) = zoo() {
-        files.extend(std::fs::read_dir(zoo).unwrap().map(|file| file.unwrap().path()));
+        files.extend(
+            std::fs::read_dir(zoo)
+                .unwrap()
+                .map(|file| file.unwrap().path()),
+        );
     }
     let mut tested = 0;
-    for path in files.iter().filter(|path| path.extension().is_some_and(|extension| extension == "model")) {
+    for path in files.iter().filter(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "model")
+    }) {
         // The zoo has files that are refused.
-        let Ok(tokenizer) = Tokenizer::open(path) else { continue };
+        let Ok(tokenizer) = Tokenizer::open(path) else {
+            continue;
+        };
         if !loses_nothing(&tokenizer) {
             continue;
         }
@@ -108,21 +160,37 @@ fn what_comes_bit_by_bit_is_what_comes_at_once() {
     for path in models() {
         let tokenizer = Tokenizer::open(&path).unwrap();
         let pieces = u32::try_from(tokenizer.model().len()).unwrap();
-        let mut rng = proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha);
+        let mut rng = proptest::test_runner::TestRng::deterministic_rng(
+            proptest::test_runner::RngAlgorithm::ChaCha,
+        );
         let mut decoder = tokenizer.incremental_decoder();
         for round in 0..200 {
             // Low ids are control and byte pieces.
-            let limit = if round % 2 == 0 { pieces } else { pieces.min(262) };
-            let ids: Vec<PieceId> = (0..round % 23).map(|_| PieceId::new(rng.random_range(0..limit))).collect();
+            let limit = if round % 2 == 0 {
+                pieces
+            } else {
+                pieces.min(262)
+            };
+            let ids: Vec<PieceId> = (0..round % 23)
+                .map(|_| PieceId::new(rng.random_range(0..limit)))
+                .collect();
             let mut parts = Vec::new();
             for id in &ids {
                 parts.push(decoder.push(*id).unwrap().to_owned());
             }
             parts.push(decoder.finish().to_owned());
-            assert_eq!(parts.concat(), tokenizer.decode(&ids).unwrap(), "{} {ids:?}", path.display());
+            assert_eq!(
+                parts.concat(),
+                tokenizer.decode(&ids).unwrap(),
+                "{} {ids:?}",
+                path.display()
+            );
         }
         assert!(decoder.push(PieceId::new(pieces)).is_err());
-        assert_eq!(tokenizer.decode(&[PieceId::new(pieces)]).unwrap_err().id, PieceId::new(pieces));
+        assert_eq!(
+            tokenizer.decode(&[PieceId::new(pieces)]).unwrap_err().id,
+            PieceId::new(pieces)
+        );
     }
 }
 
@@ -131,7 +199,10 @@ fn no_half_characters_and_no_wrong_spaces() {
     let tokenizer = open("golden/llama2.model");
     let byte = |byte: u8| tokenizer.piece_to_id(format!("<0x{byte:02X}>")).unwrap();
     let mut decoder = tokenizer.incremental_decoder();
-    let emoji: Vec<String> = "😀".bytes().map(|b| decoder.push(byte(b)).unwrap().to_owned()).collect();
+    let emoji: Vec<String> = "😀"
+        .bytes()
+        .map(|b| decoder.push(byte(b)).unwrap().to_owned())
+        .collect();
     assert_eq!(emoji, ["", "", "", "😀"]);
     assert_eq!(decoder.push(byte(0xE3)).unwrap(), "");
     assert_eq!(decoder.push(byte(0x28)).unwrap(), "\u{FFFD}(");
@@ -150,13 +221,25 @@ fn no_half_characters_and_no_wrong_spaces() {
 fn threads_and_long_texts_change_nothing() {
     let text = std::fs::read_to_string(testdata("udhr.txt")).unwrap();
     let lines: Vec<&str> = text.lines().collect();
-    for name in ["golden/llama2.model", "golden/symbols.model", "golden/no_split_whitespace.model", "run/unigram.model"]
-    {
+    for name in [
+        "golden/llama2.model",
+        "golden/symbols.model",
+        "golden/no_split_whitespace.model",
+        "run/unigram.model",
+    ] {
         let tokenizer = open(name);
-        assert_eq!(tokenizer.encode_long(&text), tokenizer.encode(&text), "{name}");
-        let one_by_one: Vec<Vec<PieceId>> = lines.iter().map(|line| tokenizer.encode(line)).collect();
+        assert_eq!(
+            tokenizer.encode_long(&text),
+            tokenizer.encode(&text),
+            "{name}"
+        );
+        let one_by_one: Vec<Vec<PieceId>> =
+            lines.iter().map(|line| tokenizer.encode(line)).collect();
         assert_eq!(tokenizer.encode_batch(&lines), one_by_one, "{name}");
-        let texts: Vec<String> = one_by_one.iter().map(|ids| tokenizer.decode(ids).unwrap()).collect();
+        let texts: Vec<String> = one_by_one
+            .iter()
+            .map(|ids| tokenizer.decode(ids).unwrap())
+            .collect();
         assert_eq!(tokenizer.decode_batch(&one_by_one).unwrap(), texts);
     }
 }
@@ -188,7 +271,13 @@ fn extra_options_are_applied_in_their_order() {
         let mut encoder = tokenizer.encoder_with(&options).unwrap();
         let ids = encoder.encode("les droits").to_vec();
         let tokens = encoder.tokens("les droits");
-        assert!(tokens.as_slice().iter().map(|token| token.id).eq(ids.iter().copied()));
+        assert!(
+            tokens
+                .as_slice()
+                .iter()
+                .map(|token| token.id)
+                .eq(ids.iter().copied())
+        );
         ids
     };
     let reversed: Vec<PieceId> = plain.iter().rev().copied().collect();
@@ -196,16 +285,29 @@ fn extra_options_are_applied_in_their_order() {
     assert_eq!(with("reverse:bos"), [&[bos], &reversed[..]].concat());
     assert_eq!(with("bos:reverse"), [&reversed[..], &[bos]].concat());
     assert_eq!(with("unk"), plain);
-    assert_eq!(ExtraOption::parse_list("bos:x"), Err(EncodeError::UnknownExtra { name: "x".into() }));
+    assert_eq!(
+        ExtraOption::parse_list("bos:x"),
+        Err(EncodeError::UnknownExtra { name: "x".into() })
+    );
 
     let unigram = open("run/unigram.model");
     let mut options = EncodeOptions::default();
     options.extra = vec![ExtraOption::UnkPiece];
     let pieces = |mut encoder: spiece::Encoder<'_>| -> Vec<Vec<u8>> {
-        encoder.tokens("日本").iter().map(|(_, piece)| piece.to_vec()).collect()
+        encoder
+            .tokens("日本")
+            .iter()
+            .map(|(_, piece)| piece.to_vec())
+            .collect()
     };
-    assert_eq!(pieces(unigram.encoder()), ["\u{2581}".as_bytes(), "日本".as_bytes()]);
-    assert_eq!(pieces(unigram.encoder_with(&options).unwrap()), ["\u{2581}".as_bytes(), b"<unk>"]);
+    assert_eq!(
+        pieces(unigram.encoder()),
+        ["\u{2581}".as_bytes(), "日本".as_bytes()]
+    );
+    assert_eq!(
+        pieces(unigram.encoder_with(&options).unwrap()),
+        ["\u{2581}".as_bytes(), b"<unk>"]
+    );
 }
 
 #[test]
@@ -213,42 +315,80 @@ fn control_pieces_come_from_text_only_where_they_are_allowed() {
     let tokenizer = open("golden/llama2.model");
     let (bos, eos) = (tokenizer.bos_id().unwrap(), tokenizer.eos_id().unwrap());
     let text = "<s>les <s> droits</s>";
-    let is_control = |id: &PieceId| tokenizer.model().piece(*id).unwrap().kind == PieceKind::Control;
+    let is_control =
+        |id: &PieceId| tokenizer.model().piece(*id).unwrap().kind == PieceKind::Control;
     assert!(!tokenizer.encode(text).iter().any(is_control));
     let mut options = EncodeOptions::default();
     options.allowed_control = vec![b"<s>".to_vec()];
     let mut encoder = tokenizer.encoder_with(&options).unwrap();
-    let expected = [&[bos], &tokenizer.encode("les ")[..], &[bos], &tokenizer.encode(" droits</s>")[..]].concat();
+    let expected = [
+        &[bos],
+        &tokenizer.encode("les ")[..],
+        &[bos],
+        &tokenizer.encode(" droits</s>")[..],
+    ]
+    .concat();
     assert_eq!(encoder.encode(text), expected);
     assert!(!encoder.encode(text).contains(&eos));
     let tokens = encoder.tokens(text);
-    assert!(tokens.as_slice().iter().map(|token| token.id).eq(expected.iter().copied()));
-    let surfaces: Vec<u8> = tokens.as_slice().iter().flat_map(|token| tokens.surface(token).to_vec()).collect();
+    assert!(
+        tokens
+            .as_slice()
+            .iter()
+            .map(|token| token.id)
+            .eq(expected.iter().copied())
+    );
+    let surfaces: Vec<u8> = tokens
+        .as_slice()
+        .iter()
+        .flat_map(|token| tokens.surface(token).to_vec())
+        .collect();
     assert_eq!(surfaces, text.as_bytes());
-    let pieces: Vec<u8> = tokens.iter().flat_map(|(_, piece)| piece.to_vec()).collect();
+    let pieces: Vec<u8> = tokens
+        .iter()
+        .flat_map(|(_, piece)| piece.to_vec())
+        .collect();
     assert_eq!(
         String::from_utf8(pieces).unwrap(),
         "<s>\u{2581}les\u{2581}<s>\u{2581}\u{2581}droits<0x3C><0x2F>s<0x3E>"
     );
 
     options.allowed_control = vec![b"<unk>".to_vec()];
-    assert!(matches!(tokenizer.encoder_with(&options), Err(EncodeError::NotControl { .. })));
+    assert!(matches!(
+        tokenizer.encoder_with(&options),
+        Err(EncodeError::NotControl { .. })
+    ));
 }
 
 #[test]
 fn user_defined_symbols_can_be_switched_off() {
-    for name in ["golden/symbols.model", "run/unigram.model", "run/char.model"] {
+    for name in [
+        "golden/symbols.model",
+        "run/unigram.model",
+        "run/char.model",
+    ] {
         let tokenizer = open(name);
-        let symbols: Vec<_> = tokenizer.model().pieces().filter(|piece| piece.kind == PieceKind::UserDefined).collect();
+        let symbols: Vec<_> = tokenizer
+            .model()
+            .pieces()
+            .filter(|piece| piece.kind == PieceKind::UserDefined)
+            .collect();
         let mut options = EncodeOptions::default();
         options.user_defined_symbols = false;
         let mut encoder = tokenizer.encoder_with(&options).unwrap();
         assert!(!symbols.is_empty());
         // A symbol with a space in it is found when text is normalized, but not when it is segmented.
-        for symbol in symbols.into_iter().filter(|symbol| !symbol.text.contains(&b' ')) {
+        for symbol in symbols
+            .into_iter()
+            .filter(|symbol| !symbol.text.contains(&b' '))
+        {
             let text = [b"a ", symbol.text, b" b"].concat();
-            assert!(tokenizer.encode(&text).contains(&symbol.id), "{name} {symbol:?}");
-            let is_symbol = |id: &PieceId| tokenizer.model().piece(*id).unwrap().kind == PieceKind::UserDefined;
+            assert!(
+                tokenizer.encode(&text).contains(&symbol.id),
+                "{name} {symbol:?}"
+            );
+            let is_symbol =
+                |id: &PieceId| tokenizer.model().piece(*id).unwrap().kind == PieceKind::UserDefined;
             assert!(!encoder.encode(&text).iter().any(is_symbol), "{name}");
         }
     }
@@ -261,15 +401,27 @@ fn sampling_is_seeded_and_says_what_it_cannot_do() {
         let (mut encoder, mut rng) = (unigram.encoder(), Rng::with_seed(seed));
         let options = SampleOptions::default();
         let text = "les droits de l'homme et de la femme";
-        encoder.sample(text, &options, &mut rng).unwrap().as_slice().iter().map(|token| token.id).collect()
+        encoder
+            .sample(text, &options, &mut rng)
+            .unwrap()
+            .as_slice()
+            .iter()
+            .map(|token| token.id)
+            .collect()
     };
     assert_eq!(sample(1), sample(1));
     assert_ne!(sample(1), sample(2));
     let mut options = SampleOptions::default();
     let mut rng = Rng::with_seed(1);
     options.nbest_size = 1;
-    let best: Vec<PieceId> =
-        unigram.encoder().sample("les", &options, &mut rng).unwrap().as_slice().iter().map(|t| t.id).collect();
+    let best: Vec<PieceId> = unigram
+        .encoder()
+        .sample("les", &options, &mut rng)
+        .unwrap()
+        .as_slice()
+        .iter()
+        .map(|t| t.id)
+        .collect();
     assert_eq!(best, unigram.encode("les"));
     options.nbest_size = 8;
     options.alpha = 0.0;
@@ -285,13 +437,29 @@ fn sampling_is_seeded_and_says_what_it_cannot_do() {
     assert_eq!(seen.len(), 8);
 
     options.nbest_size = 513;
-    assert!(matches!(unigram.encoder().sample("", &options, &mut rng), Err(EncodeError::TooMany { size: 513 })));
+    assert!(matches!(
+        unigram.encoder().sample("", &options, &mut rng),
+        Err(EncodeError::TooMany { size: 513 })
+    ));
     options.alpha = f32::NAN;
-    assert!(matches!(unigram.encoder().sample("", &options, &mut rng), Err(EncodeError::Alpha { .. })));
-    let (word, bpe, options) = (open("run/word.model"), open("golden/llama2.model"), SampleOptions::default());
+    assert!(matches!(
+        unigram.encoder().sample("", &options, &mut rng),
+        Err(EncodeError::Alpha { .. })
+    ));
+    let (word, bpe, options) = (
+        open("run/word.model"),
+        open("golden/llama2.model"),
+        SampleOptions::default(),
+    );
     assert_eq!(word.model().model_type(), ModelType::Word);
-    assert!(matches!(word.encoder().sample("", &options, &mut rng), Err(EncodeError::NoSampling)));
-    assert!(matches!(bpe.encoder().nbest("", 3), Err(EncodeError::NoNbest)));
+    assert!(matches!(
+        word.encoder().sample("", &options, &mut rng),
+        Err(EncodeError::NoSampling)
+    ));
+    assert!(matches!(
+        bpe.encoder().nbest("", 3),
+        Err(EncodeError::NoNbest)
+    ));
 }
 
 #[test]
@@ -302,7 +470,10 @@ fn pieces_are_decoded_by_their_texts() {
         (&["<s>", "\u{2581}the", "</s>"], "the"),
         (&["\u{2581}no such piece"], "\u{2581}no such piece"),
         (&["<unk>"], " \u{2047} "),
-        (&["<0xE3>", "<0x81>", "<0x82>", "", "<0xE3>", "", "<0x81>"], "あ\u{FFFD}\u{FFFD}"),
+        (
+            &["<0xE3>", "<0x81>", "<0x82>", "", "<0xE3>", "", "<0x81>"],
+            "あ\u{FFFD}\u{FFFD}",
+        ),
         (&[], ""),
     ];
     for (pieces, text) in cases {
@@ -323,29 +494,54 @@ fn everything_can_be_shared_among_threads() {
 #[test]
 fn a_model_can_be_read_from_a_stream() {
     let file = std::fs::File::open(testdata("run/char.model")).unwrap();
-    assert_eq!(Model::from_reader(file).unwrap().model_type(), ModelType::Char);
-    assert!(Model::from_bytes(b"not a model").unwrap_err().to_string().contains("not a SentencePiece model"));
+    assert_eq!(
+        Model::from_reader(file).unwrap().model_type(),
+        ModelType::Char
+    );
+    assert!(
+        Model::from_bytes(b"not a model")
+            .unwrap_err()
+            .to_string()
+            .contains("not a SentencePiece model")
+    );
     // An empty file is an empty model, which has no unknown piece.
     assert!(Model::from_bytes(b"").is_err());
 }
 
 #[test]
 fn damaged_models_are_refused_or_work() {
-    let texts =
-        ["", " the \u{2581} right ", "les <sep> droits 日本 \u{1f600}\0", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"];
+    let texts = [
+        "",
+        " the \u{2581} right ",
+        "les <sep> droits 日本 \u{1f600}\0",
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    ];
     let mut loaded = 0;
-    for name in ["run/char.model", "run/unigram.model", "run/unigram_rules.model", "golden/rule_files.model"] {
+    for name in [
+        "run/char.model",
+        "run/unigram.model",
+        "run/unigram_rules.model",
+        "golden/rule_files.model",
+    ] {
         let bytes = std::fs::read(testdata(name)).unwrap();
-        let mut rng = proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha);
+        let mut rng = proptest::test_runner::TestRng::deterministic_rng(
+            proptest::test_runner::RngAlgorithm::ChaCha,
+        );
         for round in 0..400 {
             let mut damaged = bytes.clone();
             for _ in 0..=round % 4 {
                 // The specs with their tables are at the end.
-                let start = if round % 2 == 0 { 0 } else { bytes.len() - bytes.len() / 8 };
+                let start = if round % 2 == 0 {
+                    0
+                } else {
+                    bytes.len() - bytes.len() / 8
+                };
                 let place = rng.random_range(start..bytes.len());
                 damaged[place] = rng.random_range(0..=u8::MAX);
             }
-            let Ok(tokenizer) = Model::from_bytes(&damaged).and_then(Tokenizer::new) else { continue };
+            let Ok(tokenizer) = Model::from_bytes(&damaged).and_then(Tokenizer::new) else {
+                continue;
+            };
             loaded += 1;
             let mut encoder = tokenizer.encoder();
             for text in texts {

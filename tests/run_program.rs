@@ -7,7 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 fn testdata(name: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name).display().to_string()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("testdata")
+        .join(name)
+        .display()
+        .to_string()
 }
 
 /// Runs the program with `input` on standard input.
@@ -30,7 +34,11 @@ fn spiece(arguments: &[&str], input: &[u8]) -> Output {
 /// What the program writes for `input`; it must succeed.
 fn run(arguments: &[&str], input: &str) -> String {
     let output = spiece(arguments, input.as_bytes());
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -47,38 +55,93 @@ fn formats() {
     let ids = run(&["encode", &bpe, "--output_format=id"], text);
     assert_eq!(run(&["decode", &bpe, "--input_format=id"], &ids), text);
     assert_eq!(run(&["decode", &bpe], &pieces), text);
-    assert_eq!(run(&["decode", &bpe, "--extra_options=bos:reverse:eos"], "▁the ▁right\n"), "right the\n");
     assert_eq!(
-        run(&["decode", &bpe, "--extra_options=reverse", "--input_format=id"], "300 x 1\n"),
+        run(
+            &["decode", &bpe, "--extra_options=bos:reverse:eos"],
+            "▁the ▁right\n"
+        ),
+        "right the\n"
+    );
+    assert_eq!(
+        run(
+            &[
+                "decode",
+                &bpe,
+                "--extra_options=reverse",
+                "--input_format=id"
+            ],
+            "300 x 1\n"
+        ),
         run(&["decode", &bpe, "--input_format=id"], "1 300")
     );
     let json = run(&["encode", &bpe, "--output_format", "json"], "a \"");
     assert!(json.starts_with("{\"pieces\":[{\"id\":"), "{json}");
-    assert!(json.contains("\"piece\":\"\u{2581}a\",\"surface\":\"a\",\"begin\":0,\"end\":1}"), "{json}");
+    assert!(
+        json.contains("\"piece\":\"\u{2581}a\",\"surface\":\"a\",\"begin\":0,\"end\":1}"),
+        "{json}"
+    );
     assert!(json.ends_with("]}\n"));
-    assert_eq!(run(&["encode", &bpe, "--extra_options=bos:eos"], "the"), "<s> ▁the </s>\n");
-    assert_eq!(run(&["encode", &unigram, "--extra_options=unk"], "日本"), "▁ <unk>\n");
-    let best = run(&["encode", &unigram, "--output_format=nbest_piece", "--nbest_size=3"], "les droits");
+    assert_eq!(
+        run(&["encode", &bpe, "--extra_options=bos:eos"], "the"),
+        "<s> ▁the </s>\n"
+    );
+    assert_eq!(
+        run(&["encode", &unigram, "--extra_options=unk"], "日本"),
+        "▁ <unk>\n"
+    );
+    let best = run(
+        &[
+            "encode",
+            &unigram,
+            "--output_format=nbest_piece",
+            "--nbest_size=3",
+        ],
+        "les droits",
+    );
     assert_eq!(best.lines().count(), 3);
-    assert_eq!(best.lines().next().unwrap(), run(&["encode", &unigram], "les droits").trim_end());
+    assert_eq!(
+        best.lines().next().unwrap(),
+        run(&["encode", &unigram], "les droits").trim_end()
+    );
     let seeded = |seed| {
-        run(&["encode", &unigram, "--output_format=sample_id", "--nbest_size=-1", seed], &"les droits\n".repeat(20))
+        run(
+            &[
+                "encode",
+                &unigram,
+                "--output_format=sample_id",
+                "--nbest_size=-1",
+                seed,
+            ],
+            &"les droits\n".repeat(20),
+        )
     };
     assert_eq!(seeded("--random_seed=1"), seeded("--random_seed=1"));
     assert_ne!(seeded("--random_seed=1"), seeded("--random_seed=2"));
-    assert!(seeded("--random_seed=1").lines().any(|line| line != seeded("--random_seed=1").lines().next().unwrap()));
-    let counts = run(&["encode", &bpe, "--generate_vocabulary"], "the the right\n");
+    assert!(
+        seeded("--random_seed=1")
+            .lines()
+            .any(|line| line != seeded("--random_seed=1").lines().next().unwrap())
+    );
+    let counts = run(
+        &["encode", &bpe, "--generate_vocabulary"],
+        "the the right\n",
+    );
     assert_eq!(counts, "▁the\t2\n▁right\t1\n");
 }
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    let text = std::fs::read_to_string(testdata("udhr.txt")).unwrap().repeat(6);
+    let text = std::fs::read_to_string(testdata("udhr.txt"))
+        .unwrap()
+        .repeat(6);
     for verb in ["encode", "normalize"] {
         let model = model("golden/llama2.model");
         let one = run(&[verb, &model, "--num_threads=1"], &text);
         assert_eq!(one.lines().count(), text.lines().count());
-        assert!(one == run(&[verb, &model, "--num_threads=3"], &text), "{verb}");
+        assert!(
+            one == run(&[verb, &model, "--num_threads=3"], &text),
+            "{verb}"
+        );
         assert!(one == run(&[verb, &model], &text), "{verb}");
     }
 }
@@ -91,52 +154,161 @@ fn files_and_outputs() {
     std::fs::write(path("b"), "the\n").unwrap();
     std::fs::write(path("out"), "old").unwrap();
     let model = model("golden/llama2.model");
-    assert_eq!(run(&["encode", &model, &path("a"), &path("b")], ""), "▁the\n▁right\n▁the\n");
+    assert_eq!(
+        run(&["encode", &model, &path("a"), &path("b")], ""),
+        "▁the\n▁right\n▁the\n"
+    );
     let output = format!("--output={}", path("out"));
-    assert_eq!(run(&["encode", &model, &format!("--input={}", path("a")), &output], ""), "");
-    assert_eq!(std::fs::read_to_string(path("out")).unwrap(), "▁the\n▁right\n");
-    let failed = spiece(&["decode", &model, "--input_format=id", &output], b"1\n99999999\n");
+    assert_eq!(
+        run(
+            &["encode", &model, &format!("--input={}", path("a")), &output],
+            ""
+        ),
+        ""
+    );
+    assert_eq!(
+        std::fs::read_to_string(path("out")).unwrap(),
+        "▁the\n▁right\n"
+    );
+    let failed = spiece(
+        &["decode", &model, "--input_format=id", &output],
+        b"1\n99999999\n",
+    );
     assert_eq!(failed.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&failed.stderr).contains("line 2: there is no piece with the id 99999999"));
-    assert_eq!(std::fs::read_to_string(path("out")).unwrap(), "▁the\n▁right\n");
+    assert!(
+        String::from_utf8_lossy(&failed.stderr)
+            .contains("line 2: there is no piece with the id 99999999")
+    );
+    assert_eq!(
+        std::fs::read_to_string(path("out")).unwrap(),
+        "▁the\n▁right\n"
+    );
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
 }
 
 #[test]
 fn mistakes() {
-    let (bpe, word, unigram) = (model("golden/llama2.model"), model("run/word.model"), model("run/unigram.model"));
+    let (bpe, word, unigram) = (
+        model("golden/llama2.model"),
+        model("run/word.model"),
+        model("run/unigram.model"),
+    );
     let missing = "--model=no/such.model";
     let cases: &[(&[&str], i32, &str)] = &[
         (&["encode"], 2, "--model is missing"),
         (&["encode", missing], 1, "cannot read no/such.model"),
-        (&["encode", &format!("--model={}", testdata("udhr.txt"))], 1, "not a SentencePiece model"),
-        (&["encode", &bpe, "--output_format=xml"], 2, "\"xml\" is not piece, id or json"),
-        (&["encode", &bpe, "--extra_options=x"], 2, "no extra option \"x\""),
-        (&["encode", &bpe, "--output_format=nbest_id"], 2, "no unigram model"),
-        (&["encode", &word, "--output_format=sample_id"], 2, "nothing to sample"),
-        (&["encode", &bpe, "--num_threads=x"], 2, "--num_threads: \"x\""),
-        (&["encode", &bpe, "--num_threads=-1"], 2, "--num_threads: \"-1\""),
-        (&["decode", &bpe, "--num_threads=1000000"], 2, "1000000 is out of range; use 0 to 1024"),
-        (&["encode", &unigram, "--output_format=nbest_id", "--nbest_size=513"], 2, "ask for 512 at most"),
         (
-            &["encode", &unigram, "--output_format=nbest_id", "--nbest_size=99999999999"],
+            &["encode", &format!("--model={}", testdata("udhr.txt"))],
+            1,
+            "not a SentencePiece model",
+        ),
+        (
+            &["encode", &bpe, "--output_format=xml"],
+            2,
+            "\"xml\" is not piece, id or json",
+        ),
+        (
+            &["encode", &bpe, "--extra_options=x"],
+            2,
+            "no extra option \"x\"",
+        ),
+        (
+            &["encode", &bpe, "--output_format=nbest_id"],
+            2,
+            "no unigram model",
+        ),
+        (
+            &["encode", &word, "--output_format=sample_id"],
+            2,
+            "nothing to sample",
+        ),
+        (
+            &["encode", &bpe, "--num_threads=x"],
+            2,
+            "--num_threads: \"x\"",
+        ),
+        (
+            &["encode", &bpe, "--num_threads=-1"],
+            2,
+            "--num_threads: \"-1\"",
+        ),
+        (
+            &["decode", &bpe, "--num_threads=1000000"],
+            2,
+            "1000000 is out of range; use 0 to 1024",
+        ),
+        (
+            &[
+                "encode",
+                &unigram,
+                "--output_format=nbest_id",
+                "--nbest_size=513",
+            ],
+            2,
+            "ask for 512 at most",
+        ),
+        (
+            &[
+                "encode",
+                &unigram,
+                "--output_format=nbest_id",
+                "--nbest_size=99999999999",
+            ],
             2,
             "not a number that it takes",
         ),
-        (&["encode", &unigram, "--output_format=sample_id", "--nbest_size=2147483647"], 2, "ask for 512 at most"),
-        (&["encode", &unigram, "--output_format=sample_id", "--alpha=nan"], 2, "no finite number"),
-        (&["encode", &bpe, "no/such.txt"], 1, "cannot read no/such.txt"),
+        (
+            &[
+                "encode",
+                &unigram,
+                "--output_format=sample_id",
+                "--nbest_size=2147483647",
+            ],
+            2,
+            "ask for 512 at most",
+        ),
+        (
+            &[
+                "encode",
+                &unigram,
+                "--output_format=sample_id",
+                "--alpha=nan",
+            ],
+            2,
+            "no finite number",
+        ),
+        (
+            &["encode", &bpe, "no/such.txt"],
+            1,
+            "cannot read no/such.txt",
+        ),
         (&["encode", &bpe, "--no_such_flag"], 2, "no_such_flag"),
-        (&["decode", &bpe, "--input_format=json"], 2, "\"json\" is not piece or id"),
+        (
+            &["decode", &bpe, "--input_format=json"],
+            2,
+            "\"json\" is not piece or id",
+        ),
         (&["normalize"], 2, "--model is missing"),
-        (&["normalize", "--normalization_rule_name=x"], 1, "there are no rules \"x\""),
-        (&["export-vocab", &bpe, "--output_format=x"], 2, "\"x\" is not vocab or syms"),
+        (
+            &["normalize", "--normalization_rule_name=x"],
+            1,
+            "there are no rules \"x\"",
+        ),
+        (
+            &["export-vocab", &bpe, "--output_format=x"],
+            2,
+            "\"x\" is not vocab or syms",
+        ),
         (&["eval", missing], 1, "cannot read no/such.model"),
     ];
     for (arguments, status, message) in cases {
         let output = spiece(arguments, b"text\n");
         let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(*status), "{arguments:?}: {stderr}");
+        assert_eq!(
+            output.status.code(),
+            Some(*status),
+            "{arguments:?}: {stderr}"
+        );
         assert!(stderr.contains(message), "{arguments:?}: {stderr}");
         assert!(output.stdout.is_empty());
     }
@@ -169,10 +341,25 @@ fn normalization() {
     let (rules, plain) = (model("golden/nfkc.model"), model("golden/llama2.model"));
     assert_eq!(run(&["normalize", &rules], "  ＡＢＣ  x\n"), "▁ABC▁x\n");
     assert_eq!(run(&["normalize", &plain], " a\n"), "▁▁a\n");
-    assert_eq!(run(&["normalize", &rules, "--nouse_internal_normalization"], "  ＡＢＣ  x\n"), "ABC x\n");
-    assert_eq!(run(&["normalize", "--normalization_rule_name=nfkc_cf"], " ＡB\n"), "ab\n");
+    assert_eq!(
+        run(
+            &["normalize", &rules, "--nouse_internal_normalization"],
+            "  ＡＢＣ  x\n"
+        ),
+        "ABC x\n"
+    );
+    assert_eq!(
+        run(
+            &["normalize", "--normalization_rule_name=nfkc_cf"],
+            " ＡB\n"
+        ),
+        "ab\n"
+    );
     let tsv = format!("--normalization_rule_tsv={}", testdata("normalize.tsv"));
-    assert_eq!(run(&["normalize", &tsv, "--noremove_extra_whitespaces"], " .\n"), " .\n");
+    assert_eq!(
+        run(&["normalize", &tsv, "--noremove_extra_whitespaces"], " .\n"),
+        " .\n"
+    );
     let decompiled = run(&["normalize", "--decompile", &rules], "");
     assert_eq!(decompiled.lines().count(), 225_232);
     assert!(decompiled.lines().any(|line| line == "FF21\t41\t# Ａ => A"));
@@ -190,8 +377,19 @@ fn vocabularies() {
     }
     let folder = tempfile::tempdir().unwrap();
     let path: PathBuf = folder.path().join("x.vocab");
-    run(&["export-vocab", &model("run/char.model"), &format!("--output={}", path.display())], "");
-    assert!(std::fs::read_to_string(path).unwrap().starts_with("<unk>\t0\n"));
+    run(
+        &[
+            "export-vocab",
+            &model("run/char.model"),
+            &format!("--output={}", path.display()),
+        ],
+        "",
+    );
+    assert!(
+        std::fs::read_to_string(path)
+            .unwrap()
+            .starts_with("<unk>\t0\n")
+    );
 }
 
 #[test]
@@ -209,8 +407,20 @@ fn evaluation() {
     for line in expected {
         assert!(lines.contains(&line), "{report}");
     }
-    assert!(lines.iter().all(|line| line.len() == 55 || !line.starts_with('=')));
-    let other = run(&["eval", &model, "--num_threads=1", &format!("--input={input}")], "");
+    assert!(
+        lines
+            .iter()
+            .all(|line| line.len() == 55 || !line.starts_with('='))
+    );
+    let other = run(
+        &[
+            "eval",
+            &model,
+            "--num_threads=1",
+            &format!("--input={input}"),
+        ],
+        "",
+    );
     assert_eq!(report, other);
     assert!(run(&["eval", &model], "").contains("Total Tokens                     : 0\n"));
 }

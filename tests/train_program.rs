@@ -10,7 +10,11 @@ const TEXT: &str = "the quick brown fox\njumps over the lazy dog\nthe dog sleeps
 
 /// Runs the program in `folder`.
 fn spiece(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_spiece")).current_dir(folder).args(arguments).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_spiece"))
+        .current_dir(folder)
+        .args(arguments)
+        .output()
+        .unwrap()
 }
 
 fn folder_with(files: &[(&str, &[u8])]) -> tempfile::TempDir {
@@ -26,8 +30,10 @@ fn stderr(output: &Output) -> String {
 }
 
 fn names_in(folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> =
-        std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     names
 }
@@ -42,10 +48,36 @@ fn train(folder: &Path, arguments: &[&str]) -> Output {
 fn flags_are_taken_as_people_type_them() {
     let folder = folder_with(&[("in.txt", TEXT.as_bytes())]);
     let spellings: &[&[&str]] = &[
-        &["--input=in.txt", "--model_prefix=m", "--split_digits", "--noadd_dummy_prefix", "--unk_id=0"],
-        &["--input", "in.txt", "--model-prefix", "m", "--split-digits=true", "--add_dummy_prefix=false"],
-        &["-input=in.txt", "-model_prefix", "m", "--split_digits=1", "--add_dummy_prefix", "--noadd-dummy-prefix"],
-        &["--input=no.txt", "--input=in.txt", "--model_prefix=m", "--split_digits=yes", "--add_dummy_prefix=f"],
+        &[
+            "--input=in.txt",
+            "--model_prefix=m",
+            "--split_digits",
+            "--noadd_dummy_prefix",
+            "--unk_id=0",
+        ],
+        &[
+            "--input",
+            "in.txt",
+            "--model-prefix",
+            "m",
+            "--split-digits=true",
+            "--add_dummy_prefix=false",
+        ],
+        &[
+            "-input=in.txt",
+            "-model_prefix",
+            "m",
+            "--split_digits=1",
+            "--add_dummy_prefix",
+            "--noadd-dummy-prefix",
+        ],
+        &[
+            "--input=no.txt",
+            "--input=in.txt",
+            "--model_prefix=m",
+            "--split_digits=yes",
+            "--add_dummy_prefix=f",
+        ],
     ];
     let mut models = Vec::new();
     for spelling in spellings {
@@ -64,12 +96,19 @@ fn the_summary_says_what_happened() {
     let folder = folder_with(&[("in.txt", text.as_bytes())]);
     let output = train(folder.path(), &["--input=in.txt", "--model_prefix=m"]);
     let said = stderr(&output);
-    for part in
-        ["sentences: 3", "1 empty, 1 too long, 1 with U+2585", "pieces: 40", "alphabet: 27 characters", "m.vocab"]
-    {
+    for part in [
+        "sentences: 3",
+        "1 empty, 1 too long, 1 with U+2585",
+        "pieces: 40",
+        "alphabet: 27 characters",
+        "m.vocab",
+    ] {
         assert!(said.contains(part), "{part:?} is missing in:\n{said}");
     }
-    let output = train(folder.path(), &["--input=in.txt", "--model_prefix=m", "--quiet"]);
+    let output = train(
+        folder.path(),
+        &["--input=in.txt", "--model_prefix=m", "--quiet"],
+    );
     assert!(output.status.success() && output.stderr.is_empty());
 }
 
@@ -85,10 +124,22 @@ fn failures_say_what_to_do_and_leave_nothing() {
     std::fs::create_dir(folder.path().join("m3.model")).unwrap();
     let before = names_in(folder.path());
     let cases: &[(&[&str], i32, &[&str])] = &[
-        (&["--input=none.txt", "--model_prefix=m"], 1, &["none.txt", "check its name"]),
+        (
+            &["--input=none.txt", "--model_prefix=m"],
+            1,
+            &["none.txt", "check its name"],
+        ),
         (&["--input=.", "--model_prefix=m"], 1, &["cannot read ."]),
-        (&["--input=rows.tsv", "--input_format=tsv", "--model_prefix=m"], 1, &["rows.tsv, line 2", "one tab"]),
-        (&["--input=huge.tsv", "--input_format=tsv", "--model_prefix=m"], 1, &["too many characters"]),
+        (
+            &["--input=rows.tsv", "--input_format=tsv", "--model_prefix=m"],
+            1,
+            &["rows.tsv, line 2", "one tab"],
+        ),
+        (
+            &["--input=huge.tsv", "--input_format=tsv", "--model_prefix=m"],
+            1,
+            &["too many characters"],
+        ),
         (&["--input=empty", "--model_prefix=m"], 1, &["no text"]),
         (
             &["--input=in.txt", "--model_prefix=m", "--vocab_size=20"],
@@ -100,35 +151,166 @@ fn failures_say_what_to_do_and_leave_nothing() {
             1,
             &["900 is too large", "pieces at most", "hard_vocab_limit"],
         ),
-        (&["--input=in.txt", "--model_prefix=none/m"], 1, &["none/m.model", "folder"]),
-        (&["--input=in.txt", "--model_prefix=m3"], 1, &["m3.model", "a folder has that name"]),
-        (&["--input=in.txt", "--model_prefix=m", "--normalization_rule_tsv=none.tsv"], 1, &["none.tsv"]),
-        (&["--input=in.txt", "--model_prefix=m", "--normalization_rule_name=nfc"], 1, &["nfc", "nmt_nfkc"]),
+        (
+            &["--input=in.txt", "--model_prefix=none/m"],
+            1,
+            &["none/m.model", "folder"],
+        ),
+        (
+            &["--input=in.txt", "--model_prefix=m3"],
+            1,
+            &["m3.model", "a folder has that name"],
+        ),
+        (
+            &[
+                "--input=in.txt",
+                "--model_prefix=m",
+                "--normalization_rule_tsv=none.tsv",
+            ],
+            1,
+            &["none.tsv"],
+        ),
+        (
+            &[
+                "--input=in.txt",
+                "--model_prefix=m",
+                "--normalization_rule_name=nfc",
+            ],
+            1,
+            &["nfc", "nmt_nfkc"],
+        ),
         (&["--input=in.txt"], 2, &["--model_prefix is missing"]),
         (&["--model_prefix=m"], 2, &["--input is missing"]),
-        (&["--input=in.txt", "--model_prefix=m", "--vocab_sise=20"], 2, &["--vocab_sise", "--vocab_size"]),
-        (&["--input=in.txt", "--model_prefix=m", "--vocab_size=many"], 2, &["--vocab_size", "many"]),
-        (&["--input=in.txt", "--model_prefix=m", "--model_type=unigram"], 2, &["bpe", "spm_train"]),
-        (&["--input=in.txt", "--model_prefix=m", "--control_symbols=a,a"], 2, &["control_symbols", "once"]),
-        (&["--input=in.txt", "--model_prefix=m", "--character_coverage=0.5"], 2, &["0.98 to 1"]),
-        (&["--input=in.txt", "--model_prefix=m", "--vocab_size=2147483647"], 1, &["too large", "pieces at most"]),
-        (&["--input=in.txt", "--model_prefix=m", "--vocab_size=2147483648"], 2, &["--vocab_size", "2147483648"]),
-        (&["--input=in.txt", "--model_prefix=m", "--vocab_size=-5"], 2, &["vocab_size: -5 is out of range"]),
-        (&["--input=in.txt", "--model_prefix=m", "--num_threads=0"], 2, &["num_threads: 0", "1 to 1024"]),
-        (&["--input=in.txt", "--model_prefix=m", "--num_threads=-1"], 2, &["num_threads: -1", "1 to 1024"]),
-        (&["--input=in.txt", "--model_prefix=m", "--num_threads=1000000"], 2, &["1000000", "1 to 1024"]),
-        (&["--input=in.txt", "--model_prefix=m", "--max_sentence_length=2147483647"], 2, &["10 to 1073741824"]),
-        (&["--input=in.txt", "--model_prefix=m", "--max_sentencepiece_length=513"], 2, &["1 to 512"]),
-        (&["--input=in.txt", "--model_prefix=m", "--input_sentence_size=-1"], 2, &["input_sentence_size", "-1"]),
-        (&["--input=in.txt", "--model_prefix=m", "--input_sentence_size=18446744073709551616"], 2, &["0 or more"]),
-        (&["--input=in.txt", "--model_prefix=m", "--seed_sentencepiece_size=1e99"], 2, &["seed_sentencepiece_size"]),
+        (
+            &["--input=in.txt", "--model_prefix=m", "--vocab_sise=20"],
+            2,
+            &["--vocab_sise", "--vocab_size"],
+        ),
+        (
+            &["--input=in.txt", "--model_prefix=m", "--vocab_size=many"],
+            2,
+            &["--vocab_size", "many"],
+        ),
+        (
+            &["--input=in.txt", "--model_prefix=m", "--model_type=unigram"],
+            2,
+            &["bpe", "spm_train"],
+        ),
+        (
+            &[
+                "--input=in.txt",
+                "--model_prefix=m",
+                "--control_symbols=a,a",
+            ],
+            2,
+            &["control_symbols", "once"],
+        ),
+        (
+            &[
+                "--input=in.txt",
+                "--model_prefix=m",
+                "--character_coverage=0.5",
+            ],
+            2,
+            &["0.98 to 1"],
+        ),
+        (
+            &[
+                "--input=in.txt",
+                "--model_prefix=m",
+                "--vocab_size=2147483647",
+            ],
+            1,
+            &["too large", "pieces at most"],
+        ),
+        (
+            &[
+                "--input=in.txt",
+                "--model_prefix=m",
+                "--vocab_size=2147483648",
+            ],
+            2,
+            &["--vocab_size", "2147483648"],
+        ),
+        (
+            &["--input=in.txt", "--model_prefix=m", "--vocab_size=-5"],
+            2,
+            &["vocab_size: -5 is out of range"],
+        ),
+        (
+            &["--input=in.txt", "--model_prefix=m", "--num_threads=0"],
+            2,
+            &["num_threads: 0", "1 to 1024"],
+        ),
+        (
+            &["--input=in.txt", "--model_prefix=m", "--num_threads=-1"],
+            2,
+            &["num_threads: -1", "1 to 1024"],
+        ),
+        (
+            &[
+                "--input=in.txt",
+                "--model_prefix=m",
+                "--num_threads=1000000",
+            ],
+            2,
+            &["1000000", "1 to 1024"],
+        ),
+        (
+            &[
+                "--input=in.txt",
+                "--model_prefix=m",
+                "--max_sentence_length=2147483647",
+            ],
+            2,
+            &["10 to 1073741824"],
+        ),
+        (
+            &[
+                "--input=in.txt",
+                "--model_prefix=m",
+                "--max_sentencepiece_length=513",
+            ],
+            2,
+            &["1 to 512"],
+        ),
+        (
+            &[
+                "--input=in.txt",
+                "--model_prefix=m",
+                "--input_sentence_size=-1",
+            ],
+            2,
+            &["input_sentence_size", "-1"],
+        ),
+        (
+            &[
+                "--input=in.txt",
+                "--model_prefix=m",
+                "--input_sentence_size=18446744073709551616",
+            ],
+            2,
+            &["0 or more"],
+        ),
+        (
+            &[
+                "--input=in.txt",
+                "--model_prefix=m",
+                "--seed_sentencepiece_size=1e99",
+            ],
+            2,
+            &["seed_sentencepiece_size"],
+        ),
     ];
     for (arguments, status, parts) in cases {
         let output = train(folder.path(), arguments);
         let said = stderr(&output);
         assert_eq!(output.status.code(), Some(*status), "{arguments:?}: {said}");
         for part in *parts {
-            assert!(said.contains(part), "{arguments:?}: {part:?} is missing in:\n{said}");
+            assert!(
+                said.contains(part),
+                "{arguments:?}: {part:?} is missing in:\n{said}"
+            );
         }
         assert_eq!(names_in(folder.path()), before, "{arguments:?}");
     }
@@ -141,22 +323,52 @@ fn the_largest_sizes_work() {
         &["--vocab_size=2147483647", "--nohard_vocab_limit"],
         &["--max_sentence_length=1073741824"],
         &["--input_sentence_size=18446744073709551615"],
-        &["--input_sentence_size=18446744073709551615", "--noshuffle_input_sentence"],
-        &["--seed_sentencepiece_size=2147483647", "--self_test_sample_size=2147483647"],
+        &[
+            "--input_sentence_size=18446744073709551615",
+            "--noshuffle_input_sentence",
+        ],
+        &[
+            "--seed_sentencepiece_size=2147483647",
+            "--self_test_sample_size=2147483647",
+        ],
         &["--num_threads=1024", "--max_sentencepiece_length=512"],
     ];
     for arguments in cases {
-        let output = train(folder.path(), &[&["--input=in.txt", "--model_prefix=m"], *arguments].concat());
-        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+        let output = train(
+            folder.path(),
+            &[&["--input=in.txt", "--model_prefix=m"], *arguments].concat(),
+        );
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
     }
 }
 
 #[test]
 fn a_failure_leaves_the_last_model_alone() {
-    let folder = folder_with(&[("in.txt", TEXT.as_bytes()), ("m.model", b"old model"), ("m.vocab", b"old vocab")]);
-    assert!(!train(folder.path(), &["--input=in.txt", "--model_prefix=m", "--vocab_size=9000"]).status.success());
-    assert_eq!(std::fs::read(folder.path().join("m.model")).unwrap(), b"old model");
-    assert_eq!(std::fs::read(folder.path().join("m.vocab")).unwrap(), b"old vocab");
+    let folder = folder_with(&[
+        ("in.txt", TEXT.as_bytes()),
+        ("m.model", b"old model"),
+        ("m.vocab", b"old vocab"),
+    ]);
+    assert!(
+        !train(
+            folder.path(),
+            &["--input=in.txt", "--model_prefix=m", "--vocab_size=9000"]
+        )
+        .status
+        .success()
+    );
+    assert_eq!(
+        std::fs::read(folder.path().join("m.model")).unwrap(),
+        b"old model"
+    );
+    assert_eq!(
+        std::fs::read(folder.path().join("m.vocab")).unwrap(),
+        b"old vocab"
+    );
 }
 
 #[test]
@@ -164,11 +376,20 @@ fn retired_flags_are_accepted_with_a_warning() {
     let folder = folder_with(&[("in.txt", TEXT.as_bytes())]);
     let output = train(
         folder.path(),
-        &["--input=in.txt", "--model_prefix=m", "--mining_sentence_size", "5", "--train_extremely_large_corpus"],
+        &[
+            "--input=in.txt",
+            "--model_prefix=m",
+            "--mining_sentence_size",
+            "5",
+            "--train_extremely_large_corpus",
+        ],
     );
     let said = stderr(&output);
     assert!(output.status.success(), "{said}");
-    assert!(said.contains("--mining_sentence_size is retired") && said.contains("--train_extremely_large_corpus is"));
+    assert!(
+        said.contains("--mining_sentence_size is retired")
+            && said.contains("--train_extremely_large_corpus is")
+    );
 }
 
 #[test]
@@ -192,8 +413,14 @@ fn lists_come_from_files_too() {
     );
     assert!(output.status.success(), "{}", stderr(&output));
     let vocab = std::fs::read_to_string(folder.path().join("m.vocab")).unwrap();
-    let pieces: Vec<&str> = vocab.lines().map(|line| line.split('\t').next().unwrap()).collect();
-    assert_eq!(pieces[..7], ["<unk>", "<s>", "</s>", "<c>", "<a>", "<b>", "dog"]);
+    let pieces: Vec<&str> = vocab
+        .lines()
+        .map(|line| line.split('\t').next().unwrap())
+        .collect();
+    assert_eq!(
+        pieces[..7],
+        ["<unk>", "<s>", "</s>", "<c>", "<a>", "<b>", "dog"]
+    );
     assert!(pieces.contains(&"@") && pieces.contains(&"#"));
 }
 
@@ -201,11 +428,22 @@ fn lists_come_from_files_too() {
 fn vocab_of(folder: &Path, input: &str, standard_input: &[u8]) -> String {
     let mut child = Command::new(env!("CARGO_BIN_EXE_spiece"))
         .current_dir(folder)
-        .args(["train", "--vocab_size=40", &format!("--input={input}"), "--model_prefix=m", "-q"])
+        .args([
+            "train",
+            "--vocab_size=40",
+            &format!("--input={input}"),
+            "--model_prefix=m",
+            "-q",
+        ])
         .stdin(Stdio::piped())
         .spawn()
         .unwrap();
-    child.stdin.take().unwrap().write_all(standard_input).unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(standard_input)
+        .unwrap();
     assert!(child.wait().unwrap().success(), "{input}");
     std::fs::read_to_string(folder.join("m.vocab")).unwrap()
 }
@@ -214,9 +452,15 @@ fn vocab_of(folder: &Path, input: &str, standard_input: &[u8]) -> String {
 fn compressed_files_and_standard_input_are_read() {
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     gzip.write_all(TEXT.as_bytes()).unwrap();
-    let zstd = ruzstd::encoding::compress_to_vec(TEXT.as_bytes(), ruzstd::encoding::CompressionLevel::Fastest);
-    let folder =
-        folder_with(&[("in.txt", TEXT.as_bytes()), ("in.txt.gz", &gzip.finish().unwrap()), ("in.txt.zst", &zstd)]);
+    let zstd = ruzstd::encoding::compress_to_vec(
+        TEXT.as_bytes(),
+        ruzstd::encoding::CompressionLevel::Fastest,
+    );
+    let folder = folder_with(&[
+        ("in.txt", TEXT.as_bytes()),
+        ("in.txt.gz", &gzip.finish().unwrap()),
+        ("in.txt.zst", &zstd),
+    ]);
     let expected = vocab_of(folder.path(), "in.txt", b"");
     assert_eq!(vocab_of(folder.path(), "in.txt.gz", b""), expected);
     assert_eq!(vocab_of(folder.path(), "in.txt.zst", b""), expected);
@@ -225,18 +469,33 @@ fn compressed_files_and_standard_input_are_read() {
 
 #[test]
 fn a_sample_is_repeatable_and_the_same_for_files_and_pipes() {
-    let lines: String = (0..2000).map(|i| format!("word{i} text {}\n", i * i)).collect();
+    let lines: String = (0..2000)
+        .map(|i| format!("word{i} text {}\n", i * i))
+        .collect();
     let folder = folder_with(&[("in.txt", lines.as_bytes())]);
     let sample = |input: &str, seed: &str| {
         let output = Command::new(env!("CARGO_BIN_EXE_spiece"))
             .current_dir(folder.path())
-            .args(["train", "--vocab_size=80", "--model_prefix=m", "--input_sentence_size=200", "--noadd_dummy_prefix"])
-            .args([&format!("--input={input}"), &format!("--random_seed={seed}")])
+            .args([
+                "train",
+                "--vocab_size=80",
+                "--model_prefix=m",
+                "--input_sentence_size=200",
+                "--noadd_dummy_prefix",
+            ])
+            .args([
+                &format!("--input={input}"),
+                &format!("--random_seed={seed}"),
+            ])
             .stdin(std::fs::File::open(folder.path().join("in.txt")).unwrap())
             .output()
             .unwrap();
         assert!(output.status.success(), "{}", stderr(&output));
-        assert!(stderr(&output).contains("sentences: 200 "), "{}", stderr(&output));
+        assert!(
+            stderr(&output).contains("sentences: 200 "),
+            "{}",
+            stderr(&output)
+        );
         std::fs::read_to_string(folder.path().join("m.vocab")).unwrap()
     };
     let first = sample("in.txt", "1");
@@ -258,7 +517,10 @@ fn an_interrupted_run_leaves_nothing() {
         .unwrap();
     let mut input = child.stdin.take().unwrap();
     input.write_all(&TEXT.as_bytes().repeat(40_000)).unwrap();
-    let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let interrupted = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
     assert!(interrupted.success());
     // The program notices when more comes; it may be gone before all of it is written.
     let _ = input.write_all(&TEXT.as_bytes().repeat(400_000));

@@ -31,7 +31,8 @@ pub struct Digest(Sha256);
 impl Digest {
     /// Takes the ids of one line.
     pub fn ids(&mut self, ids: impl IntoIterator<Item = u32>) {
-        ids.into_iter().for_each(|id| self.0.update(id.to_le_bytes()));
+        ids.into_iter()
+            .for_each(|id| self.0.update(id.to_le_bytes()));
         self.0.update(u32::MAX.to_le_bytes());
     }
 
@@ -42,7 +43,12 @@ impl Digest {
     }
 
     fn hex(self) -> String {
-        self.0.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+        self.0
+            .finalize()
+            .iter()
+            .take(16)
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
     }
 }
 
@@ -55,8 +61,15 @@ pub struct Lines<'t> {
 impl<'t> Lines<'t> {
     /// Cuts `text` at line feeds.
     pub fn new(text: &'t str) -> Lines<'t> {
-        let all: Vec<&str> = text.strip_suffix('\n').unwrap_or(text).split('\n').collect();
-        Lines { unseen: all.len() / 10, all }
+        let all: Vec<&str> = text
+            .strip_suffix('\n')
+            .unwrap_or(text)
+            .split('\n')
+            .collect();
+        Lines {
+            unseen: all.len() / 10,
+            all,
+        }
     }
 
     /// The lines that make caches warm.
@@ -83,12 +96,22 @@ impl Report {
     /// Begins: everything but the model is in memory. There will be rounds over the `unseen` lines for `seconds`.
     pub fn new(name: &str, seconds: f64, lines: &Lines<'_>) -> Report {
         let bytes = lines.unseen().iter().map(|line| line.len() + 1).sum();
-        Report { name: name.to_owned(), seconds, memory_before: memory("VmRSS:"), lines: lines.unseen().len(), bytes }
+        Report {
+            name: name.to_owned(),
+            seconds,
+            memory_before: memory("VmRSS:"),
+            lines: lines.unseen().len(),
+            bytes,
+        }
     }
 
     /// Does the rounds, each with what `prepare` makes, and prints what was measured. One more round, off the
     /// clock, is given a digest to fill.
-    pub fn measure<S, T>(self, prepare: impl Fn() -> S, round: impl Fn(&mut S, Option<&mut Digest>) -> T) {
+    pub fn measure<S, T>(
+        self,
+        prepare: impl Fn() -> S,
+        round: impl Fn(&mut S, Option<&mut Digest>) -> T,
+    ) {
         drop(black_box(round(&mut prepare(), None)));
         let mut sum = Digest::default();
         drop(round(&mut prepare(), Some(&mut sum)));
@@ -126,7 +149,10 @@ impl Report {
 fn user_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = stat.rsplit(')').next().unwrap_or_default();
-    let ticks = after_name.split_whitespace().nth(11).and_then(|field| field.parse::<f64>().ok());
+    let ticks = after_name
+        .split_whitespace()
+        .nth(11)
+        .and_then(|field| field.parse::<f64>().ok());
     ticks.unwrap_or(0.0) / TICKS_PER_SECOND
 }
 
@@ -134,5 +160,7 @@ fn user_seconds() -> f64 {
 fn memory(field: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(field));
-    line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
+    line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok())
+        .unwrap_or(0)
+        * 1024
 }

@@ -16,7 +16,10 @@ use super::progress::Talk;
 
 /// The arguments with the names of flags in one form: two hyphens in front, underscores inside, and
 /// `--name=false` for the `--noname` of a switch of `command`. What follows `--` stays as it is.
-pub(crate) fn with_canonical_names(command: &Command, arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+pub(crate) fn with_canonical_names(
+    command: &Command,
+    arguments: impl Iterator<Item = OsString>,
+) -> Vec<OsString> {
     let switches: HashSet<String> = command
         .get_subcommands()
         .flat_map(Command::get_arguments)
@@ -28,7 +31,9 @@ pub(crate) fn with_canonical_names(command: &Command, arguments: impl Iterator<I
         .map(|argument| {
             only_values |= argument == "--";
             match argument.to_str() {
-                Some(text) if !only_values => canonical_name(text, &switches).map_or(argument, OsString::from),
+                Some(text) if !only_values => {
+                    canonical_name(text, &switches).map_or(argument, OsString::from)
+                }
                 _ => argument,
             }
         })
@@ -37,14 +42,20 @@ pub(crate) fn with_canonical_names(command: &Command, arguments: impl Iterator<I
 
 /// The canonical form of a flag of more than one letter.
 fn canonical_name(argument: &str, switches: &HashSet<String>) -> Option<String> {
-    let body = argument.strip_prefix("--").or_else(|| argument.strip_prefix('-'))?;
+    let body = argument
+        .strip_prefix("--")
+        .or_else(|| argument.strip_prefix('-'))?;
     let (name, value) = body.split_at(body.find('=').unwrap_or(body.len()));
     let is_name = name.len() > 1
         && name.starts_with(|c: char| c.is_ascii_alphabetic())
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
     let name = is_name.then(|| name.replace('-', "_"))?;
     match name.strip_prefix("no") {
-        Some(switch) if value.is_empty() && switches.contains(switch) => Some(format!("--{switch}=false")),
+        Some(switch) if value.is_empty() && switches.contains(switch) => {
+            Some(format!("--{switch}=false"))
+        }
         _ => Some(format!("--{name}{value}")),
     }
 }
@@ -62,7 +73,11 @@ pub(crate) fn value(name: &'static str, help: &'static str) -> Arg {
 
 /// A flag that is on or off: `--name`, `--name=true`, `--name=false`, `--noname`.
 pub(crate) fn switch(name: &'static str, help: &'static str) -> Arg {
-    value(name, help).num_args(0..=1).require_equals(true).default_missing_value("true").value_name("true|false")
+    value(name, help)
+        .num_args(0..=1)
+        .require_equals(true)
+        .default_missing_value("true")
+        .value_name("true|false")
 }
 
 /// What the command line says about the flag `name`.
@@ -73,7 +88,9 @@ pub(crate) fn given<'m>(matches: &'m ArgMatches, name: &str) -> Option<&'m str> 
 /// The number that the command line gives for the flag `name`, which has a default.
 pub(crate) fn number<N: FromStr>(matches: &ArgMatches, name: &str) -> Result<N, Failure> {
     let text = given(matches, name).unwrap_or_default();
-    text.trim_ascii().parse().map_err(|_| Failure::Usage(format!("--{name}: {text:?} is not a number that it takes")))
+    text.trim_ascii()
+        .parse()
+        .map_err(|_| Failure::Usage(format!("--{name}: {text:?} is not a number that it takes")))
 }
 
 /// Whether the command line switches the flag `name` on.
@@ -81,13 +98,18 @@ pub(crate) fn is_on(matches: &ArgMatches, name: &str) -> Result<bool, Failure> {
     match given(matches, name).map(str::to_ascii_lowercase).as_deref() {
         None | Some("false" | "f" | "no" | "n" | "0") => Ok(false),
         Some("" | "true" | "t" | "yes" | "y" | "1") => Ok(true),
-        Some(other) => Err(Failure::Usage(format!("--{name}: {other:?} is not true or false"))),
+        Some(other) => Err(Failure::Usage(format!(
+            "--{name}: {other:?} is not true or false"
+        ))),
     }
 }
 
 /// What the command line wants to hear.
 pub(crate) fn talk(matches: &ArgMatches) -> Talk {
-    Talk::new(matches.get_flag("quiet") || given(matches, "minloglevel").is_some_and(|level| level != "0"))
+    Talk::new(
+        matches.get_flag("quiet")
+            || given(matches, "minloglevel").is_some_and(|level| level != "0"),
+    )
 }
 
 /// The flags that every verb has.
@@ -106,7 +128,8 @@ mod tests {
     use super::*;
 
     fn command() -> Command {
-        Command::new("x").subcommand(Command::new("y").args([switch("flag", ""), value("other", "")]))
+        Command::new("x")
+            .subcommand(Command::new("y").args([switch("flag", ""), value("other", "")]))
     }
 
     fn canonical(arguments: &[&str]) -> Vec<OsString> {

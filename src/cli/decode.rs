@@ -25,12 +25,19 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
     let stream = Stream::new(matches)?;
     let given = |name| args::given(matches, name).unwrap_or_default();
     if given("output_format") != "string" {
-        return Err(Failure::Usage(format!("--output_format: {:?} is not string", given("output_format"))));
+        return Err(Failure::Usage(format!(
+            "--output_format: {:?} is not string",
+            given("output_format")
+        )));
     }
     let decode = match given("input_format") {
         "piece" => decode_pieces,
         "id" => decode_ids,
-        other => return Err(Failure::Usage(format!("--input_format: {other:?} is not piece or id"))),
+        other => {
+            return Err(Failure::Usage(format!(
+                "--input_format: {other:?} is not piece or id"
+            )));
+        }
     };
     let tokenizer = open_model(matches)?;
     let extra = ExtraOption::parse_list(given("extra_options"))?;
@@ -47,24 +54,47 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
     )
 }
 
-fn decode_ids(tokenizer: &Tokenizer, extra: &[ExtraOption], line: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
+fn decode_ids(
+    tokenizer: &Tokenizer,
+    extra: &[ExtraOption],
+    line: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), String> {
     let mut ids = Vec::new();
     for word in line.split(|byte| *byte == b' ') {
         // What is no number of 32 bits is skipped, as in spm_decode.
-        let number = std::str::from_utf8(word).ok().and_then(|word| word.trim_ascii().parse::<i32>().ok());
+        let number = std::str::from_utf8(word)
+            .ok()
+            .and_then(|word| word.trim_ascii().parse::<i32>().ok());
         if let Some(number) = number {
-            let id = u32::try_from(number).map_err(|_| format!("there is no piece with the id {number}"))?;
+            let id = u32::try_from(number)
+                .map_err(|_| format!("there is no piece with the id {number}"))?;
             ids.push(PieceId::new(id));
         }
     }
-    tokenizer.apply_extra(extra, &mut ids).map_err(|error| error.to_string())?;
-    tokenizer.decode_into(&ids, out).map_err(|error| error.to_string())
+    tokenizer
+        .apply_extra(extra, &mut ids)
+        .map_err(|error| error.to_string())?;
+    tokenizer
+        .decode_into(&ids, out)
+        .map_err(|error| error.to_string())
 }
 
 /// The pieces for the beginning and the end do not show in the text, so only the order matters.
-fn decode_pieces(tokenizer: &Tokenizer, extra: &[ExtraOption], line: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
+fn decode_pieces(
+    tokenizer: &Tokenizer,
+    extra: &[ExtraOption],
+    line: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), String> {
     let mut pieces: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
-    if extra.iter().filter(|option| **option == ExtraOption::Reverse).count() % 2 == 1 {
+    if extra
+        .iter()
+        .filter(|option| **option == ExtraOption::Reverse)
+        .count()
+        % 2
+        == 1
+    {
         pieces.reverse();
     }
     out.extend_from_slice(tokenizer.decode_pieces(&pieces).as_bytes());

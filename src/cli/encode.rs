@@ -5,7 +5,10 @@ mod vocabulary;
 use std::io::Write;
 
 use clap::{ArgMatches, Command};
-use spiece::{EncodeError, EncodeOptions, Encoder, ExtraOption, PieceId, Rng, SampleOptions, Tokenizer, Tokens};
+use spiece::{
+    EncodeError, EncodeOptions, Encoder, ExtraOption, PieceId, Rng, SampleOptions, Tokenizer,
+    Tokens,
+};
 
 use super::args;
 use super::io::Failure;
@@ -63,7 +66,8 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
     let (format, choice) = output(matches)?;
     let tokenizer = open_model(matches)?;
     let mut options = EncodeOptions::default();
-    options.extra = ExtraOption::parse_list(args::given(matches, "extra_options").unwrap_or_default())?;
+    options.extra =
+        ExtraOption::parse_list(args::given(matches, "extra_options").unwrap_or_default())?;
     // What is wrong with the options is wrong for every thread, so it is found here.
     check(&mut tokenizer.encoder_with(&options)?, choice)?;
     let worker = || tokenizer.encoder_with(&options);
@@ -71,18 +75,26 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
         return vocabulary::write(&stream, &tokenizer, worker);
     }
     stream.run(worker, |encoder, number, line, out| {
-        let encoder = encoder.as_mut().map_err(|error| Failure::from(error.clone()))?;
+        let encoder = encoder
+            .as_mut()
+            .map_err(|error| Failure::from(error.clone()))?;
         // The options are right, so it is the line that is not.
         let failed = |problem: EncodeError| Failure::Error(format!("line {number}: {problem}"));
         match (choice, format) {
             (Choice::Best, Format::Id) => write_ids(encoder.encode(line), out),
             (Choice::Best, _) => write(format, &encoder.tokens(line), out),
             (Choice::Nbest(size), _) => {
-                encoder.for_each_nbest(line, size, |_, tokens| write(format, &tokens, out)).map_err(failed)?;
+                encoder
+                    .for_each_nbest(line, size, |_, tokens| write(format, &tokens, out))
+                    .map_err(failed)?;
             }
             (Choice::Sample(options, seed), _) => {
                 let mut rng = Rng::with_seed(seed ^ number.wrapping_mul(LINE_SEED));
-                write(format, &encoder.sample(line, &options, &mut rng).map_err(failed)?, out);
+                write(
+                    format,
+                    &encoder.sample(line, &options, &mut rng).map_err(failed)?,
+                    out,
+                );
             }
         }
         Ok(())
@@ -95,11 +107,17 @@ fn output(matches: &ArgMatches) -> Result<(Format, Choice), Failure> {
     let nbest_size: i32 = args::number(matches, "nbest_size")?;
     let (choice, format) = match name.split_once('_') {
         None => (Choice::Best, name),
-        Some(("nbest", format)) => (Choice::Nbest(usize::try_from(nbest_size).unwrap_or(0)), format),
+        Some(("nbest", format)) => (
+            Choice::Nbest(usize::try_from(nbest_size).unwrap_or(0)),
+            format,
+        ),
         Some(("sample", format)) => {
             let mut options = SampleOptions::default();
             (options.nbest_size, options.alpha) = (nbest_size, args::number(matches, "alpha")?);
-            (Choice::Sample(options, args::number(matches, "random_seed")?), format)
+            (
+                Choice::Sample(options, args::number(matches, "random_seed")?),
+                format,
+            )
         }
         Some(_) => (Choice::Best, ""),
     };
@@ -108,8 +126,11 @@ fn output(matches: &ArgMatches) -> Result<(Format, Choice), Failure> {
         "id" => Format::Id,
         "json" => Format::Json,
         _ => {
-            let problem = "is not piece, id or json, nor one of them with sample_ or nbest_ before it";
-            return Err(Failure::Usage(format!("--output_format: {name:?} {problem}")));
+            let problem =
+                "is not piece, id or json, nor one of them with sample_ or nbest_ before it";
+            return Err(Failure::Usage(format!(
+                "--output_format: {name:?} {problem}"
+            )));
         }
     };
     Ok((format, choice))
@@ -120,7 +141,9 @@ fn check(encoder: &mut Encoder<'_>, choice: Choice) -> Result<(), EncodeError> {
     match choice {
         Choice::Best => Ok(()),
         Choice::Nbest(size) => encoder.for_each_nbest("", size, |_, _| ()),
-        Choice::Sample(options, seed) => encoder.sample("", &options, &mut Rng::with_seed(seed)).map(drop),
+        Choice::Sample(options, seed) => encoder
+            .sample("", &options, &mut Rng::with_seed(seed))
+            .map(drop),
     }
 }
 
@@ -128,7 +151,9 @@ fn check(encoder: &mut Encoder<'_>, choice: Choice) -> Result<(), EncodeError> {
 pub(crate) fn open_model(matches: &ArgMatches) -> Result<Tokenizer, Failure> {
     match args::given(matches, "model").filter(|path| !path.is_empty()) {
         Some(path) => Ok(Tokenizer::open(path)?),
-        None => Err(Failure::Usage("--model is missing; it names the .model file".to_owned())),
+        None => Err(Failure::Usage(
+            "--model is missing; it names the .model file".to_owned(),
+        )),
     }
 }
 

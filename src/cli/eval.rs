@@ -51,12 +51,16 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
             counts.bytes += bytes;
             counts.tokens += ids.len() as u64;
             for id in ids {
-                counts.score += f64::from(tokenizer.model().piece(id).map_or(0.0, |piece| piece.score));
+                counts.score +=
+                    f64::from(tokenizer.model().piece(id).map_or(0.0, |piece| piece.score));
                 *counts.pieces.entry(id).or_default() += 1;
             }
             Ok(())
         },
-        |counts, output| output.write_all(report(&counts, &tokenizer, model_name, &stream.input_name()).as_bytes()),
+        |counts, output| {
+            output
+                .write_all(report(&counts, &tokenizer, model_name, &stream.input_name()).as_bytes())
+        },
     )
 }
 
@@ -64,7 +68,12 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
 fn report(counts: &Counts, tokenizer: &Tokenizer, model_name: &str, input_name: &str) -> String {
     let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
     let (bytes, tokens) = (counts.bytes as f64, counts.tokens as f64);
-    let empirical: f64 = counts.pieces.values().map(|count| *count as f64).map(|n| n * (n / tokens).ln()).sum();
+    let empirical: f64 = counts
+        .pieces
+        .values()
+        .map(|count| *count as f64)
+        .map(|n| n * (n / tokens).ln())
+        .sum();
     let is_unigram = tokenizer.model().model_type() == ModelType::Unigram;
     let likelihood = if is_unigram { counts.score } else { empirical };
     let (per_byte, per_token) = (share(likelihood, bytes), share(likelihood, tokens));
@@ -86,8 +95,14 @@ fn report(counts: &Counts, tokenizer: &Tokenizer, model_name: &str, input_name: 
     out.text("COMPRESSION DENSITY & RATIO");
     out.number("Compression Density (Bytes/Tok)", share(bytes, tokens));
     // The reference puts one blank less here.
-    out.text(&format!("Compression Rate    (Tok/Byte)  : {:.6}", share(tokens, bytes)));
-    out.row("Token/Byte Ratio", &format!("{:.2}%", share(tokens, bytes) * 100.0));
+    out.text(&format!(
+        "Compression Rate    (Tok/Byte)  : {:.6}",
+        share(tokens, bytes)
+    ));
+    out.row(
+        "Token/Byte Ratio",
+        &format!("{:.2}%", share(tokens, bytes) * 100.0),
+    );
     out.rule('-');
     out.text("INFORMATION THEORY & PPL");
     if is_unigram {
@@ -97,7 +112,10 @@ fn report(counts: &Counts, tokenizer: &Tokenizer, model_name: &str, input_name: 
     out.number("Log-Likelihood / Byte (Nats)", per_byte);
     out.number("Standard Perplexity (PPL)", (-per_token).exp());
     out.number("Byte-Weighted Perplexity (PPL)", (-per_byte).exp());
-    out.number("Empirical Byte-W PPL (All Models)", (-share(empirical, bytes)).exp());
+    out.number(
+        "Empirical Byte-W PPL (All Models)",
+        (-share(empirical, bytes)).exp(),
+    );
     out.rule('=');
     out.lines
 }

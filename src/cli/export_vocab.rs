@@ -29,13 +29,21 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
     let given = |name| args::given(matches, name).filter(|value| !value.is_empty());
     let format = given("output_format").unwrap_or_default();
     if !matches!(format, "vocab" | "syms") {
-        return Err(Failure::Usage(format!("--output_format: {format:?} is not vocab or syms")));
+        return Err(Failure::Usage(format!(
+            "--output_format: {format:?} is not vocab or syms"
+        )));
     }
     let Some(path) = given("model") else {
-        return Err(Failure::Usage("--model is missing; it names the .model file".to_owned()));
+        return Err(Failure::Usage(
+            "--model is missing; it names the .model file".to_owned(),
+        ));
     };
     let model = Model::open(path)?;
-    let text = if format == "vocab" { model.to_vocab(true) } else { symbols(&model) };
+    let text = if format == "vocab" {
+        model.to_vocab(true)
+    } else {
+        symbols(&model)
+    };
     match given("output").filter(|path| !io::is_standard_output(path)) {
         Some(path) => Ok(spiece::write_files(&[(path.as_ref(), &text)])?),
         None => io::write_to_standard_output(&text),

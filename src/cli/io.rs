@@ -33,7 +33,10 @@ impl Failure {
 
     /// A failure to read `path`.
     pub(crate) fn read(path: &Path, error: &io::Error) -> Failure {
-        Failure::Error(format!("cannot read {}: {error}; check its name and permissions", path.display()))
+        Failure::Error(format!(
+            "cannot read {}: {error}; check its name and permissions",
+            path.display()
+        ))
     }
 
     /// A failure to write to `name`.
@@ -98,5 +101,8 @@ pub(crate) fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
     if path.as_os_str() == "-" {
         return Ok(Box::new(io::stdin().lock()));
     }
-    Ok(Box::new(BufReader::with_capacity(1 << 16, File::open(path)?)))
+    Ok(Box::new(BufReader::with_capacity(
+        1 << 16,
+        File::open(path)?,
+    )))
 }

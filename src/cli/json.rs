@@ -23,6 +23,9 @@ mod tests {
     fn strings_are_escaped() {
         let mut out = Vec::new();
         super::write_string("a\"\\\n\u{7f}é\u{2028}".as_bytes(), &mut out);
-        assert_eq!(String::from_utf8(out).unwrap(), "\"a\\\"\\\\\\u000a\\u007fé\u{2028}\"");
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "\"a\\\"\\\\\\u000a\\u007fé\u{2028}\""
+        );
     }
 }

@@ -59,7 +59,8 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
     if !is_internal {
         normalizer.set_add_dummy_prefix(false);
         normalizer.set_escape_whitespaces(false);
-        let removes = given("remove_extra_whitespaces").is_none() || args::is_on(matches, "remove_extra_whitespaces")?;
+        let removes = given("remove_extra_whitespaces").is_none()
+            || args::is_on(matches, "remove_extra_whitespaces")?;
         normalizer.set_remove_extra_whitespaces(removes);
     }
     stream.run(
@@ -95,11 +96,17 @@ fn normalizer(matches: &ArgMatches) -> Result<TextNormalizer, Failure> {
 fn decompile(matches: &ArgMatches) -> Result<(), Failure> {
     let given = |name| args::given(matches, name).filter(|value| !value.is_empty());
     let Some(path) = given("model") else {
-        return Err(Failure::Usage("--model is missing; it names the .model file".to_owned()));
+        return Err(Failure::Usage(
+            "--model is missing; it names the .model file".to_owned(),
+        ));
     };
     let mut lines = String::new();
     for (source, target) in Model::open(path)?.normalization_rules()? {
-        let line = format!("{}\t{}\t# {source} => {target}", points(&source), points(&target));
+        let line = format!(
+            "{}\t{}\t# {source} => {target}",
+            points(&source),
+            points(&target)
+        );
         lines.push_str(&line.replace(['\u{8}', '\u{b}', '\u{c}', '\n', '\r'], " "));
         lines.push('\n');
     }
@@ -116,6 +123,9 @@ fn decompile(matches: &ArgMatches) -> Result<(), Failure> {
 
 /// The code points of `text` in hexadecimal.
 fn points(text: &str) -> String {
-    let points: Vec<String> = text.chars().map(|c| format!("{:X}", u32::from(c))).collect();
+    let points: Vec<String> = text
+        .chars()
+        .map(|c| format!("{:X}", u32::from(c)))
+        .collect();
     points.join(" ")
 }

@@ -50,9 +50,18 @@ pub(crate) struct Progress {
 impl Progress {
     pub(crate) fn new(talk: &Talk, stop: Arc<AtomicBool>) -> Progress {
         let has_bar = !talk.quiet && std::io::stderr().is_terminal();
-        let bar = has_bar.then(|| ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10)));
+        let bar = has_bar
+            .then(|| ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10)));
         let now = Instant::now();
-        Progress { talk: *talk, stop, bar, stage: None, started: now, stage_started: now, last_line: now }
+        Progress {
+            talk: *talk,
+            stop,
+            bar,
+            stage: None,
+            started: now,
+            stage_started: now,
+            last_line: now,
+        }
     }
 
     /// Takes the bar away.
@@ -65,16 +74,29 @@ impl Progress {
     /// The last lines: what was read, what was made, what it took.
     pub(crate) fn summarize(&self, summary: &Summary, written: &[PathBuf; 2]) {
         let sentences = &summary.sentences;
-        let skipped =
-            [(sentences.empty, "empty"), (sentences.too_long, "too long"), (sentences.reserved, "with U+2585")];
+        let skipped = [
+            (sentences.empty, "empty"),
+            (sentences.too_long, "too long"),
+            (sentences.reserved, "with U+2585"),
+        ];
         let skipped: Vec<String> = skipped
             .into_iter()
             .filter(|(count, _)| *count > 0)
             .map(|(count, why)| format!("{} {why}", HumanCount(count)))
             .collect();
-        let skipped = if skipped.is_empty() { "none".to_owned() } else { skipped.join(", ") };
-        self.talk.say(&format!("sentences: {} (skipped: {skipped})", HumanCount(sentences.used)));
-        self.talk.say(&format!("distinct words: {}", HumanCount(summary.distinct_words as u64)));
+        let skipped = if skipped.is_empty() {
+            "none".to_owned()
+        } else {
+            skipped.join(", ")
+        };
+        self.talk.say(&format!(
+            "sentences: {} (skipped: {skipped})",
+            HumanCount(sentences.used)
+        ));
+        self.talk.say(&format!(
+            "distinct words: {}",
+            HumanCount(summary.distinct_words as u64)
+        ));
         self.talk.say(&format!(
             "alphabet: {} characters, {:.4} % of the text",
             HumanCount(summary.characters as u64),
@@ -85,9 +107,18 @@ impl Progress {
             HumanCount(summary.pieces as u64),
             HumanCount(summary.merges as u64)
         ));
-        let memory = peak_memory().map_or(String::new(), |bytes| format!(", {} of memory at most", HumanBytes(bytes)));
-        self.talk.say(&format!("time: {:.1} s{memory}", self.started.elapsed().as_secs_f64()));
-        self.talk.say(&format!("written: {}, {}", written[0].display(), written[1].display()));
+        let memory = peak_memory().map_or(String::new(), |bytes| {
+            format!(", {} of memory at most", HumanBytes(bytes))
+        });
+        self.talk.say(&format!(
+            "time: {:.1} s{memory}",
+            self.started.elapsed().as_secs_f64()
+        ));
+        self.talk.say(&format!(
+            "written: {}, {}",
+            written[0].display(),
+            written[1].display()
+        ));
     }
 
     fn start(&mut self, stage: Stage) {
@@ -99,11 +130,21 @@ impl Progress {
                 bar.set_message(name(stage));
                 bar.tick();
             }
-            None => self.talk.say(&format!("[{:.1} s] {}", self.started.elapsed().as_secs_f64(), name(stage))),
+            None => self.talk.say(&format!(
+                "[{:.1} s] {}",
+                self.started.elapsed().as_secs_f64(),
+                name(stage)
+            )),
         }
     }
 
-    fn advance(&mut self, done: u64, total: Option<u64>, template: &str, line: impl Fn(f64) -> String) {
+    fn advance(
+        &mut self,
+        done: u64,
+        total: Option<u64>,
+        template: &str,
+        line: impl Fn(f64) -> String,
+    ) {
         if let Some(bar) = &self.bar {
             if bar.length() != total
                 && let Ok(style) = ProgressStyle::with_template(template)
@@ -117,7 +158,11 @@ impl Progress {
         } else if self.last_line.elapsed() >= LINE_INTERVAL {
             self.last_line = Instant::now();
             let elapsed = self.stage_started.elapsed().as_secs_f64();
-            self.talk.say(&format!("[{:.1} s] {}", self.started.elapsed().as_secs_f64(), line(elapsed)));
+            self.talk.say(&format!(
+                "[{:.1} s] {}",
+                self.started.elapsed().as_secs_f64(),
+                line(elapsed)
+            ));
         }
     }
 }
@@ -132,7 +177,12 @@ impl Observer for Progress {
                 "{msg} {bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta} left",
                 |elapsed| reading_line(bytes, total, elapsed),
             ),
-            Event::Merged { done, wanted, count, .. } => self.advance(
+            Event::Merged {
+                done,
+                wanted,
+                count,
+                ..
+            } => self.advance(
                 done as u64,
                 Some(wanted as u64),
                 "{msg} {bar:30} {pos}/{len} {per_sec} {eta} left",
@@ -145,7 +195,11 @@ impl Observer for Progress {
             ),
             _ => {}
         }
-        if self.stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 }
 
@@ -160,7 +214,12 @@ pub(crate) struct LineCount {
 impl LineCount {
     pub(crate) fn new(talk: &Talk) -> LineCount {
         let now = Instant::now();
-        LineCount { talk: *talk, lines: 0, started: now, last_line: now }
+        LineCount {
+            talk: *talk,
+            lines: 0,
+            started: now,
+            last_line: now,
+        }
     }
 
     pub(crate) fn advance(&mut self, lines: u64) {
@@ -169,7 +228,10 @@ impl LineCount {
             self.last_line = Instant::now();
             let elapsed = self.started.elapsed().as_secs_f64();
             let speed = self.lines as f64 / elapsed.max(1e-3);
-            self.talk.say(&format!("[{elapsed:.1} s] {} lines, {speed:.0} a second", HumanCount(self.lines)));
+            self.talk.say(&format!(
+                "[{elapsed:.1} s] {} lines, {speed:.0} a second",
+                HumanCount(self.lines)
+            ));
         }
     }
 }
@@ -189,7 +251,10 @@ fn reading_line(bytes: u64, total: Option<u64>, elapsed: f64) -> String {
 
 /// The time left if the rest goes as fast as the beginning.
 fn left(done: f64, total: f64, elapsed: f64) -> String {
-    format!("{:.0} s left", elapsed * (total - done).max(0.0) / done.max(1.0))
+    format!(
+        "{:.0} s left",
+        elapsed * (total - done).max(0.0) / done.max(1.0)
+    )
 }
 
 fn name(stage: Stage) -> &'static str {
@@ -205,7 +270,9 @@ fn name(stage: Stage) -> &'static str {
 /// The most memory that this process has had, in bytes, where the system tells.
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kilobytes * 1024)
 }

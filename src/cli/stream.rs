@@ -36,7 +36,11 @@ impl Block {
     /// The lines with their numbers.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        (self.first_line..).zip(starts.zip(&self.ends).map(|(start, end)| &self.text[start..*end]))
+        (self.first_line..).zip(
+            starts
+                .zip(&self.ends)
+                .map(|(start, end)| &self.text[start..*end]),
+        )
     }
 
     /// Reads lines from `reader` until the block is full; false at the end.
@@ -59,15 +63,33 @@ pub(crate) fn with_stream_flags(command: Command) -> Command {
     let command = command
         .arg(args::value("model", "The .model file").value_name("FILE"))
         .arg(args::value("input", "Read this file; - is standard input").value_name("FILE"))
-        .arg(args::value("output", "Write to this file, which changes at the end, whole").value_name("FILE"))
-        .arg(args::value("num_threads", "Threads; 0 is one for each core, 1 is sequential").default_value("0"))
+        .arg(
+            args::value(
+                "output",
+                "Write to this file, which changes at the end, whole",
+            )
+            .value_name("FILE"),
+        )
+        .arg(
+            args::value(
+                "num_threads",
+                "Threads; 0 is one for each core, 1 is sequential",
+            )
+            .default_value("0"),
+        )
         .arg(
             Arg::new("files")
                 .help("Files to read, unless --input is given; none is standard input")
                 .action(ArgAction::Append)
                 .value_parser(clap::value_parser!(PathBuf)),
         )
-        .arg(args::value("minloglevel", "Messages to leave out: 0 none, 1 or more all but errors").hide(true));
+        .arg(
+            args::value(
+                "minloglevel",
+                "Messages to leave out: 0 none, 1 or more all but errors",
+            )
+            .hide(true),
+        );
     args::with_common_flags(command)
 }
 
@@ -76,7 +98,9 @@ fn number_of_threads(asked: usize) -> Result<usize, Failure> {
     match asked {
         0 => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
         1..=MOST_THREADS => Ok(asked),
-        _ => Err(Failure::Usage(format!("--num_threads: {asked} is out of range; use 0 to {MOST_THREADS}"))),
+        _ => Err(Failure::Usage(format!(
+            "--num_threads: {asked} is out of range; use 0 to {MOST_THREADS}"
+        ))),
     }
 }
 
@@ -91,11 +115,16 @@ pub(crate) struct Stream {
 impl Stream {
     pub(crate) fn new(matches: &ArgMatches) -> Result<Stream, Failure> {
         let given = |name| args::given(matches, name).filter(|value| !value.is_empty());
-        let files = matches.get_many::<PathBuf>("files").map(|files| files.cloned().collect()).unwrap_or_default();
+        let files = matches
+            .get_many::<PathBuf>("files")
+            .map(|files| files.cloned().collect())
+            .unwrap_or_default();
         let threads = number_of_threads(args::number(matches, "num_threads")?)?;
         Ok(Stream {
             files: given("input").map_or(files, |file| vec![PathBuf::from(file)]),
-            output: given("output").filter(|name| !io::is_standard_output(name)).map(PathBuf::from),
+            output: given("output")
+                .filter(|name| !io::is_standard_output(name))
+                .map(PathBuf::from),
             threads,
             talk: args::talk(matches),
         })
@@ -103,8 +132,16 @@ impl Stream {
 
     /// The name of the input, for people.
     pub(crate) fn input_name(&self) -> String {
-        let names: Vec<String> = self.files.iter().map(|file| file.display().to_string()).collect();
-        if names.is_empty() { "-".to_owned() } else { names.join(", ") }
+        let names: Vec<String> = self
+            .files
+            .iter()
+            .map(|file| file.display().to_string())
+            .collect();
+        if names.is_empty() {
+            "-".to_owned()
+        } else {
+            names.join(", ")
+        }
     }
 
     /// Writes what `work` makes of each line. Each thread has a worker of its own.
@@ -115,9 +152,18 @@ impl Stream {
     ) -> Result<(), Failure> {
         let convert = |worker: &mut W, block: &Block| {
             let mut out = Vec::with_capacity(block.text.len() * 2);
-            block.lines().try_for_each(|(number, line)| work(worker, number, line, &mut out)).map(|()| out)
+            block
+                .lines()
+                .try_for_each(|(number, line)| work(worker, number, line, &mut out))
+                .map(|()| out)
         };
-        self.fold_blocks((), worker, convert, |(), output, result: Vec<u8>| output.write_all(&result), |(), _| Ok(()))
+        self.fold_blocks(
+            (),
+            worker,
+            convert,
+            |(), output, result: Vec<u8>| output.write_all(&result),
+            |(), _| Ok(()),
+        )
     }
 
     /// Gives what `convert` makes of each block to `take`, in order, with the output and a state; `finish`
@@ -130,22 +176,33 @@ impl Stream {
         mut take: impl FnMut(&mut S, &mut dyn Write, R) -> std::io::Result<()>,
         finish: impl FnOnce(S, &mut dyn Write) -> std::io::Result<()>,
     ) -> Result<(), Failure> {
-        let threads = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
-        let threads =
-            threads.map_err(|error| Failure::Error(format!("--num_threads: cannot start threads: {error}")))?;
+        let threads = rayon::ThreadPoolBuilder::new()
+            .num_threads(self.threads)
+            .build();
+        let threads = threads.map_err(|error| {
+            Failure::Error(format!("--num_threads: cannot start threads: {error}"))
+        })?;
         let mut count = LineCount::new(&self.talk);
         let failed = |error| Failure::write("the output", &error);
         self.with_output(|output| {
             self.for_each_round(|round| {
                 let results: Vec<Result<R, Failure>> = if self.threads == 1 {
                     let mut worker = worker();
-                    round.iter().map(|block| convert(&mut worker, block)).collect()
+                    round
+                        .iter()
+                        .map(|block| convert(&mut worker, block))
+                        .collect()
                 } else {
                     threads.install(|| {
-                        round.par_iter().map_init(&worker, |worker, block| convert(worker, block)).collect()
+                        round
+                            .par_iter()
+                            .map_init(&worker, |worker, block| convert(worker, block))
+                            .collect()
                     })
                 };
-                results.into_iter().try_for_each(|result| take(&mut state, output, result?).map_err(failed))?;
+                results
+                    .into_iter()
+                    .try_for_each(|result| take(&mut state, output, result?).map_err(failed))?;
                 count.advance(round.iter().map(|block| block.ends.len() as u64).sum());
                 Ok(())
             })?;
@@ -153,20 +210,32 @@ impl Stream {
         })
     }
 
-    fn with_output(&self, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
+    fn with_output(
+        &self,
+        write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let Some(path) = &self.output else {
             let mut output = io::standard_output();
             write(&mut output)?;
-            return output.flush().map_err(|error| Failure::write("standard output", &error));
+            return output
+                .flush()
+                .map_err(|error| Failure::write("standard output", &error));
         };
         let mut output = OutputFile::create(path)?;
         write(&mut output)?;
         Ok(output.commit()?)
     }
 
-    fn for_each_round(&self, mut visit: impl FnMut(&[Block]) -> Result<(), Failure>) -> Result<(), Failure> {
+    fn for_each_round(
+        &self,
+        mut visit: impl FnMut(&[Block]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let standard_input = [PathBuf::from("-")];
-        let files = if self.files.is_empty() { &standard_input } else { self.files.as_slice() };
+        let files = if self.files.is_empty() {
+            &standard_input
+        } else {
+            self.files.as_slice()
+        };
         let mut round: Vec<Block> = Vec::new();
         let mut next_line = 1;
         for path in files {
@@ -174,7 +243,10 @@ impl Stream {
             let mut reader = io::open(path).map_err(failed)?;
             let mut has_more = true;
             while has_more {
-                let mut block = Block { first_line: next_line, ..Block::default() };
+                let mut block = Block {
+                    first_line: next_line,
+                    ..Block::default()
+                };
                 has_more = block.fill(&mut reader).map_err(failed)?;
                 next_line += block.ends.len() as u64;
                 round.push(block);

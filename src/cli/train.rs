@@ -36,19 +36,29 @@ pub(crate) fn command() -> Command {
 
 /// The flag of an option.
 fn flag(option: &OptionInfo) -> Arg {
-    let default = TrainOptions::default().get(option.name).filter(|default| !default.trim().is_empty());
+    let default = TrainOptions::default()
+        .get(option.name)
+        .filter(|default| !default.trim().is_empty());
     let default = default.map_or(String::new(), |default| format!(" [default: {default}]"));
     let help = format!("{}{default}", option.help);
     match option.kind {
         OptionKind::Flag => args::switch(option.name, option.help).help(help),
-        OptionKind::List => args::value(option.name, option.help).help(help).value_name("A,B,..."),
-        _ => args::value(option.name, option.help).help(help).value_name("VALUE"),
+        OptionKind::List => args::value(option.name, option.help)
+            .help(help)
+            .value_name("A,B,..."),
+        _ => args::value(option.name, option.help)
+            .help(help)
+            .value_name("VALUE"),
     }
 }
 
 /// A flag of older releases, without effect.
 fn retired(name: &'static str) -> Arg {
-    let is_switch = ["train_extremely_large_corpus", "enable_differential_privacy"].contains(&name);
+    let is_switch = [
+        "train_extremely_large_corpus",
+        "enable_differential_privacy",
+    ]
+    .contains(&name);
     let make = if is_switch { args::switch } else { args::value };
     make(name, "Retired; has no effect").hide(true)
 }
@@ -77,10 +87,15 @@ fn options(matches: &ArgMatches, talk: &Talk) -> Result<TrainOptions, Failure> {
     options.recorded = Recorded::All;
     for option in TrainOptions::ALL {
         if let Some(value) = args::given(matches, option.name) {
-            options.set(option.name, value).map_err(|error| Failure::Usage(format!("--{error}")))?;
+            options
+                .set(option.name, value)
+                .map_err(|error| Failure::Usage(format!("--{error}")))?;
         }
     }
-    for name in RETIRED_OPTIONS.iter().filter(|name| args::given(matches, name).is_some()) {
+    for name in RETIRED_OPTIONS
+        .iter()
+        .filter(|name| args::given(matches, name).is_some())
+    {
         talk.warn(&format!("--{name} is retired and has no effect"));
     }
     for name in LISTS_FROM_FILES {
@@ -93,9 +108,14 @@ fn options(matches: &ArgMatches, talk: &Talk) -> Result<TrainOptions, Failure> {
     if let Some(lines) = lines_of_flag(matches, "required_chars")? {
         options.required_chars = lines.concat();
     }
-    for (name, is_missing) in [("input", options.input.is_empty()), ("model_prefix", options.model_prefix.is_empty())] {
+    for (name, is_missing) in [
+        ("input", options.input.is_empty()),
+        ("model_prefix", options.model_prefix.is_empty()),
+    ] {
         if is_missing {
-            return Err(Failure::Usage(format!("--{name} is missing; spiece train --help lists the flags")));
+            return Err(Failure::Usage(format!(
+                "--{name} is missing; spiece train --help lists the flags"
+            )));
         }
     }
     Ok(options)
@@ -103,14 +123,22 @@ fn options(matches: &ArgMatches, talk: &Talk) -> Result<TrainOptions, Failure> {
 
 /// The lines of the file that `--NAME_file` names.
 fn lines_of_flag(matches: &ArgMatches, name: &str) -> Result<Option<Vec<String>>, Failure> {
-    let Some(path) = args::given(matches, &format!("{name}_file")).filter(|path| !path.is_empty()) else {
+    let Some(path) = args::given(matches, &format!("{name}_file")).filter(|path| !path.is_empty())
+    else {
         return Ok(None);
     };
     let text = std::fs::read(path).map_err(|error| Failure::read(path.as_ref(), &error))?;
-    let text = String::from_utf8(text)
-        .map_err(|_| Failure::Error(format!("--{name}_file: {path} is not UTF-8; convert it first")))?;
+    let text = String::from_utf8(text).map_err(|_| {
+        Failure::Error(format!(
+            "--{name}_file: {path} is not UTF-8; convert it first"
+        ))
+    })?;
     let text = text.strip_suffix('\n').map_or(text.as_str(), |text| text);
-    let lines = if text.is_empty() { Vec::new() } else { text.split('\n').map(str::to_owned).collect() };
+    let lines = if text.is_empty() {
+        Vec::new()
+    } else {
+        text.split('\n').map(str::to_owned).collect()
+    };
     Ok(Some(lines))
 }
 

@@ -36,7 +36,12 @@ pub struct IncrementalDecoder<'t> {
 
 impl<'t> IncrementalDecoder<'t> {
     pub(crate) fn new(tokenizer: &'t Tokenizer) -> IncrementalDecoder<'t> {
-        IncrementalDecoder { tokenizer, state: State::default(), bytes: Vec::new(), text: String::new() }
+        IncrementalDecoder {
+            tokenizer,
+            state: State::default(),
+            bytes: Vec::new(),
+            text: String::new(),
+        }
     }
 
     /// Takes the next id and returns the text that is certain now, perhaps none.
@@ -50,7 +55,11 @@ impl<'t> IncrementalDecoder<'t> {
             self.bytes.clear();
         }
         decoder.push(id.index(), &mut self.state, &mut self.bytes);
-        Ok(if decoder.has_denormalizer() { "" } else { self.show() })
+        Ok(if decoder.has_denormalizer() {
+            ""
+        } else {
+            self.show()
+        })
     }
 
     /// Ends the text and returns what was held back. The decoder is then ready for another text.

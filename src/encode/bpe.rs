@@ -100,10 +100,12 @@ pub(crate) struct BpeScratch {
 
 impl Bpe {
     pub(crate) fn new(vocabulary: &Vocabulary<'_>, user_defined: Arc<PrefixSet>) -> Bpe {
-        let is_unused = |id: usize| vocabulary.kind(id) == PieceKind::Unused && vocabulary.is_from_text(id);
+        let is_unused =
+            |id: usize| vocabulary.kind(id) == PieceKind::Unused && vocabulary.is_from_text(id);
         let any_unused = (0..vocabulary.len()).any(is_unused);
         let mut mergeable = Vec::with_capacity(vocabulary.len());
-        mergeable.extend((0..vocabulary.len_u32()).filter(|id| vocabulary.is_from_text(*id as usize)));
+        mergeable
+            .extend((0..vocabulary.len_u32()).filter(|id| vocabulary.is_from_text(*id as usize)));
         let read_chars = || {
             let mut neighbours = neighbours::Draft::new();
             let (chars, texts) = CharTable::new(vocabulary, &mergeable, &mut neighbours);
@@ -121,8 +123,13 @@ impl Bpe {
             user_defined,
             pieces: vocabulary.len(),
             unknown: vocabulary.unknown(),
-            unused: if any_unused { (0..vocabulary.len()).map(is_unused).collect() } else { Vec::new() },
-            takes_raw_text: !any_unused && vocabulary.symbols().all(|(text, _)| is_same_when_raw(text)),
+            unused: if any_unused {
+                (0..vocabulary.len()).map(is_unused).collect()
+            } else {
+                Vec::new()
+            },
+            takes_raw_text: !any_unused
+                && vocabulary.symbols().all(|(text, _)| is_same_when_raw(text)),
         }
     }
 
@@ -139,16 +146,35 @@ impl Bpe {
     /// Makes `chunk` one of the characters of some texts in a row.
     fn short_chunk<'t>(&self, chunk: &mut ShortChunk, texts: impl IntoIterator<Item = &'t [u8]>) {
         chunk.clear();
-        texts.into_iter().for_each(|text| chunk.extend::<false>(text, &self.chars, &self.symbols));
+        texts
+            .into_iter()
+            .for_each(|text| chunk.extend::<false>(text, &self.chars, &self.symbols));
     }
 
     /// Appends the ids of a chunk that merges with nothing around it.
-    fn segment_chunk(&self, pieces: &PieceTable, chunk: &[u8], scratch: &mut BpeScratch, out: &mut Vec<PieceId>) {
+    fn segment_chunk(
+        &self,
+        pieces: &PieceTable,
+        chunk: &[u8],
+        scratch: &mut BpeScratch,
+        out: &mut Vec<PieceId>,
+    ) {
         if chunk.len() > LONG && self.segment_windows(pieces, chunk, scratch, out) {
             return;
         }
-        let BpeScratch { merge, short, pairs, peace, walk, .. } = scratch;
-        let mut pairs = Pairs { symbols: &self.symbols, pieces, cache: pairs };
+        let BpeScratch {
+            merge,
+            short,
+            pairs,
+            peace,
+            walk,
+            ..
+        } = scratch;
+        let mut pairs = Pairs {
+            symbols: &self.symbols,
+            pieces,
+            cache: pairs,
+        };
         if chunk.len() <= SHORT && self.has_few_pieces() {
             self.short_chunk(short, [chunk]);
             short.merge(&mut pairs);
@@ -172,12 +198,17 @@ impl Bpe {
 
     /// The id that a symbol has in the output.
     fn id_of(&self, symbol: u32) -> PieceId {
-        if (symbol as usize) < self.pieces { PieceId::new(symbol) } else { self.unknown }
+        if (symbol as usize) < self.pieces {
+            PieceId::new(symbol)
+        } else {
+            self.unknown
+        }
     }
 }
 
 /// Whether a user-defined symbol with this text is found at the same places in raw text as in normalized text.
 fn is_same_when_raw(text: &[u8]) -> bool {
     let changed = [" ", WHITESPACE_MARK_STR, "\u{FFFD}"];
-    std::str::from_utf8(text).is_ok_and(|text| changed.iter().all(|changed| !text.contains(changed)))
+    std::str::from_utf8(text)
+        .is_ok_and(|text| changed.iter().all(|changed| !text.contains(changed)))
 }

@@ -32,7 +32,9 @@ impl IdCache {
     /// As [`get`](Self::get), if the text is where most are.
     #[inline(always)]
     pub(crate) fn get_first(&self, key: &CacheKey, out: &mut Vec<PieceId>) -> bool {
-        let first = key.short().and_then(|text| self.short.first(&text, key.hash));
+        let first = key
+            .short()
+            .and_then(|text| self.short.first(&text, key.hash));
         if let Some(first) = first {
             first.append_to(out);
         }
@@ -42,7 +44,9 @@ impl IdCache {
     /// As [`get`](Self::get); gives the note besides.
     #[inline]
     pub(crate) fn get_with_note(&mut self, key: &CacheKey, out: &mut Vec<PieceId>) -> Option<u16> {
-        let first = key.short().and_then(|text| self.short.first(&text, key.hash));
+        let first = key
+            .short()
+            .and_then(|text| self.short.first(&text, key.hash));
         if let Some(first) = first {
             first.append_to(out);
             return Some(first.note);
@@ -55,7 +59,9 @@ impl IdCache {
     pub(crate) fn get_elsewhere(&mut self, key: &CacheKey, out: &mut Vec<PieceId>) -> Option<u16> {
         if let Some(text) = key.short() {
             match self.short.take_second(&text, key.hash) {
-                Err(Missing { may_be_elsewhere: true }) => {}
+                Err(Missing {
+                    may_be_elsewhere: true,
+                }) => {}
                 found => {
                     let found = found.ok()?;
                     found.append_to(out);
@@ -78,7 +84,9 @@ impl IdCache {
 
     /// As [`insert`](Self::insert), with a note.
     pub(crate) fn insert_with_note(&mut self, key: &CacheKey, ids: &[PieceId], note: u16) {
-        let is_done = key.short().is_some_and(|text| self.short.insert(text, key.hash, ids, note));
+        let is_done = key
+            .short()
+            .is_some_and(|text| self.short.insert(text, key.hash, ids, note));
         if !is_done {
             self.long.insert(key.text, key.hash, ids, note);
         }
@@ -103,7 +111,12 @@ const WIDE: u16 = 0x20;
 
 impl<const WORDS: usize, const HALVES: usize> Entry<WORDS, HALVES> {
     /// Without a text: no key is like this.
-    const FREE: Self = Entry { text: [u64::MAX; WORDS], ids: [0; HALVES], note: 0, state: 0 };
+    const FREE: Self = Entry {
+        text: [u64::MAX; WORDS],
+        ids: [0; HALVES],
+        note: 0,
+        state: 0,
+    };
 
     /// `None` if there are too many ids.
     #[inline]
@@ -115,7 +128,12 @@ impl<const WORDS: usize, const HALVES: usize> Entry<WORDS, HALVES> {
             return Self::of_many(text, ids, note);
         }
         let word = ids.iter().rev().fold(0, put_before);
-        let mut entry = Entry { text, note, state: u16::try_from(ids.len()).ok()?, ..Self::FREE };
+        let mut entry = Entry {
+            text,
+            note,
+            state: u16::try_from(ids.len()).ok()?,
+            ..Self::FREE
+        };
         for (at, half) in entry.ids.iter_mut().take(4).enumerate() {
             *half = u16::try_from(word >> (16 * at) & u64::from(u16::MAX)).ok()?;
         }
@@ -131,13 +149,24 @@ impl<const WORDS: usize, const HALVES: usize> Entry<WORDS, HALVES> {
         if is_wide {
             let (pairs, _) = halves.as_chunks_mut::<2>();
             let pairs = pairs.get_mut(..ids.len())?;
-            pairs.iter_mut().zip(ids).for_each(|(pair, id)| *pair = [half(id.get()), half(id.get() >> 16)]);
+            pairs
+                .iter_mut()
+                .zip(ids)
+                .for_each(|(pair, id)| *pair = [half(id.get()), half(id.get() >> 16)]);
         } else {
             let halves = halves.get_mut(..ids.len())?;
-            halves.iter_mut().zip(ids).for_each(|(to, id)| *to = half(id.get()));
+            halves
+                .iter_mut()
+                .zip(ids)
+                .for_each(|(to, id)| *to = half(id.get()));
         }
         let state = u16::try_from(ids.len()).ok()? | if is_wide { WIDE } else { 0 };
-        Some(Entry { text, ids: halves, note, state })
+        Some(Entry {
+            text,
+            ids: halves,
+            note,
+            state,
+        })
     }
 
     /// Appends the ids.
@@ -147,7 +176,8 @@ impl<const WORDS: usize, const HALVES: usize> Entry<WORDS, HALVES> {
         match self.state & (COUNT | WIDE) {
             count @ 0..=4 if out.capacity() - out.len() >= 4 => {
                 let length = out.len() + usize::from(count);
-                let few: [PieceId; 4] = std::array::from_fn(|at| PieceId::new(u32::from(self.ids[at])));
+                let few: [PieceId; 4] =
+                    std::array::from_fn(|at| PieceId::new(u32::from(self.ids[at])));
                 out.extend_from_slice(&few);
                 out.truncate(length);
             }
@@ -161,7 +191,12 @@ impl<const WORDS: usize, const HALVES: usize> Entry<WORDS, HALVES> {
         let count = usize::from(self.state & COUNT);
         let wide = |[low, high]: &[u16; 2]| PieceId::new(u32::from(*high) << 16 | u32::from(*low));
         match self.state & WIDE {
-            0 => out.extend(self.ids.iter().take(count).map(|id| PieceId::new(u32::from(*id)))),
+            0 => out.extend(
+                self.ids
+                    .iter()
+                    .take(count)
+                    .map(|id| PieceId::new(u32::from(*id))),
+            ),
             _ => out.extend(self.ids.as_chunks().0.iter().take(count).map(wide)),
         }
     }
@@ -229,26 +264,42 @@ impl<const WORDS: usize, const HALVES: usize> Table<WORDS, HALVES> {
 
     /// The entry of a text, if it is the second one of its place. It becomes the first.
     #[inline]
-    fn take_second(&mut self, text: &[u64; WORDS], hash: u64) -> Result<&Entry<WORDS, HALVES>, Missing> {
+    fn take_second(
+        &mut self,
+        text: &[u64; WORDS],
+        hash: u64,
+    ) -> Result<&Entry<WORDS, HALVES>, Missing> {
         let place = self.place(hash);
-        let Some(tags) = self.tags.get_mut(place) else { return Err(Missing { may_be_elsewhere: true }) };
-        let missing = Missing { may_be_elsewhere: tags.second & CROWDED != 0 };
+        let Some(tags) = self.tags.get_mut(place) else {
+            return Err(Missing {
+                may_be_elsewhere: true,
+            });
+        };
+        let missing = Missing {
+            may_be_elsewhere: tags.second & CROWDED != 0,
+        };
         if tags.second & !CROWDED != Tags::of(hash) {
             return Err(missing);
         }
-        let Some(Place([first, second])) = self.places.get_mut(place) else { return Err(missing) };
+        let Some(Place([first, second])) = self.places.get_mut(place) else {
+            return Err(missing);
+        };
         if second.text != *text {
             return Err(missing);
         }
         std::mem::swap(first, second);
-        *tags = Tags { first: tags.second & !CROWDED, second: tags.first | tags.second & CROWDED };
+        *tags = Tags {
+            first: tags.second & !CROWDED,
+            second: tags.first | tags.second & CROWDED,
+        };
         Ok(first)
     }
 
     /// Tells whether there are few enough ids.
     #[inline]
     fn insert(&mut self, text: [u64; WORDS], hash: u64, ids: &[PieceId], note: u16) -> bool {
-        let is_full = self.pushed_out > self.places.len() / 2 && size_of_val(&self.places[..]) < LARGEST;
+        let is_full =
+            self.pushed_out > self.places.len() / 2 && size_of_val(&self.places[..]) < LARGEST;
         if self.places.is_empty() || is_full {
             self.grow();
         }
@@ -320,7 +371,10 @@ mod tests {
 
     /// Some ids, which depend on `n`; many, and some of them high.
     fn ids(n: u32) -> Vec<PieceId> {
-        (0..n % 20).chain([n % 7 * 20_000]).map(PieceId::new).collect()
+        (0..n % 20)
+            .chain([n % 7 * 20_000])
+            .map(PieceId::new)
+            .collect()
     }
 
     #[test]
@@ -341,18 +395,27 @@ mod tests {
             }
             found.truncate(1);
             let has_room = ids(n).len() <= if n % 7 > 3 { 9 } else { 18 };
-            assert_eq!(cache.get_with_note(&key, &mut found), has_room.then_some(note));
+            assert_eq!(
+                cache.get_with_note(&key, &mut found),
+                has_room.then_some(note)
+            );
             assert_eq!(found[1..], if has_room { ids(n) } else { Vec::new() });
         }
         assert!(hits > 20_000, "{hits}");
-        for size in [size_of_val(&cache.short.places[..]), size_of_val(&cache.long.places[..])] {
+        for size in [
+            size_of_val(&cache.short.places[..]),
+            size_of_val(&cache.long.places[..]),
+        ] {
             assert!(SMALLEST < size && size <= LARGEST, "{size}");
         }
     }
 
     #[test]
     fn an_entry_fills_half_a_place() {
-        assert_eq!((size_of::<Place<2, 6>>(), size_of::<Place<WORDS, 18>>()), (64, 128));
+        assert_eq!(
+            (size_of::<Place<2, 6>>(), size_of::<Place<WORDS, 18>>()),
+            (64, 128)
+        );
     }
 
     #[test]

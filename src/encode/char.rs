@@ -19,9 +19,14 @@ pub(crate) struct Char {
 
 impl Char {
     pub(crate) fn new(vocabulary: &Vocabulary<'_>, symbols: Arc<PrefixSet>) -> Char {
-        let is_wanted = |id: &usize| vocabulary.is_from_text(*id) && vocabulary.kind(*id) != PieceKind::Unused;
+        let is_wanted =
+            |id: &usize| vocabulary.is_from_text(*id) && vocabulary.kind(*id) != PieceKind::Unused;
         let ids = (0..vocabulary.len()).filter(is_wanted);
-        Char { index: PieceIndex::new(vocabulary.table(), ids), symbols, unknown: vocabulary.unknown() }
+        Char {
+            index: PieceIndex::new(vocabulary.table(), ids),
+            symbols,
+            unknown: vocabulary.unknown(),
+        }
     }
 
     /// Appends the ids of `text`.
@@ -32,7 +37,12 @@ impl Char {
                 Some((length, id)) => (PieceId::from_index(id), length),
                 None => {
                     let length = char_length(rest);
-                    (self.index.get(pieces, &rest[..length]).map_or(self.unknown, PieceId::new), length)
+                    (
+                        self.index
+                            .get(pieces, &rest[..length])
+                            .map_or(self.unknown, PieceId::new),
+                        length,
+                    )
                 }
             };
             out.push(id);

@@ -22,7 +22,10 @@ impl BitFilter {
     /// Without hashes, but with room for `count`.
     pub(super) fn with_room(count: usize) -> BitFilter {
         let bits = (count * BITS_EACH).next_power_of_two().max(64);
-        BitFilter { words: vec![0; bits / 64], shift: 64 - bits.trailing_zeros() }
+        BitFilter {
+            words: vec![0; bits / 64],
+            shift: 64 - bits.trailing_zeros(),
+        }
     }
 
     pub(super) fn insert(&mut self, hash: u64) {
@@ -49,7 +52,9 @@ mod tests {
             let mut filter = BitFilter::with_room(count);
             (0..count as u64).for_each(|word| filter.insert(spread(word)));
             assert!((0..count as u64).all(|word| filter.may_have(spread(word))));
-            let others = (1 << 40..(1 << 40) + 1000).filter(|word| filter.may_have(spread(*word))).count();
+            let others = (1 << 40..(1 << 40) + 1000)
+                .filter(|word| filter.may_have(spread(*word)))
+                .count();
             assert!(others < 200, "{others} of 1000 with {count}");
         }
     }

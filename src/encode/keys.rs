@@ -17,7 +17,10 @@ impl CacheKey {
     #[inline]
     fn of_start(bytes: &[u8; PACKED], length: usize) -> Option<CacheKey> {
         let text = pack_start(bytes, length)?;
-        Some(CacheKey { text, hash: hash_of(&text) })
+        Some(CacheKey {
+            text,
+            hash: hash_of(&text),
+        })
     }
 
     /// The text in two words, if it is short enough.
@@ -31,7 +34,10 @@ impl CacheKey {
 
 /// One wide multiplication, both halves of it. (As in wyhash, <https://github.com/wangyi-fudan/wyhash>.)
 pub(super) fn hash_of(text: &[u64; WORDS]) -> u64 {
-    let [one, other] = [text[0] ^ 0x9e37_79b9_7f4a_7c15, text[1] ^ text[2].rotate_left(29) ^ 0xd6e8_feb8_6659_fd93];
+    let [one, other] = [
+        text[0] ^ 0x9e37_79b9_7f4a_7c15,
+        text[1] ^ text[2].rotate_left(29) ^ 0xd6e8_feb8_6659_fd93,
+    ];
     let product = u128::from(one) * u128::from(other);
     let half = |bits: u128| u64::try_from(bits & u128::from(u64::MAX)).unwrap_or(0);
     half(product) ^ half(product >> 64)
@@ -74,7 +80,10 @@ impl<'t> KeyedText<'t> {
     #[inline]
     pub(crate) fn key_with_space(&self, length: usize) -> Option<CacheKey> {
         const REST: usize = PACKED - 1;
-        let start = self.text.first_chunk::<REST>().or_else(|| self.end.first_chunk())?;
+        let start = self
+            .text
+            .first_chunk::<REST>()
+            .or_else(|| self.end.first_chunk())?;
         let mut bytes = [b' '; PACKED];
         bytes[1..].copy_from_slice(start);
         CacheKey::of_start(&bytes, length + 1)
@@ -87,7 +96,11 @@ mod tests {
 
     /// The text of a key, by another way.
     fn text_of(key: &CacheKey) -> Vec<u8> {
-        let bytes: Vec<u8> = key.text.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let bytes: Vec<u8> = key
+            .text
+            .iter()
+            .flat_map(|word| word.to_le_bytes())
+            .collect();
         let length = usize::from(bytes[PACKED - 1]);
         assert!(bytes[length..PACKED - 1].iter().all(|byte| *byte == 0));
         bytes[..length].to_vec()
@@ -102,14 +115,20 @@ mod tests {
                 for length in 0..=text.len() - start {
                     let chunk = &text[start..start + length];
                     let key = keyed.key(start, length);
-                    assert_eq!(key.map(|key| text_of(&key)), (length < PACKED).then(|| chunk.to_vec()));
+                    assert_eq!(
+                        key.map(|key| text_of(&key)),
+                        (length < PACKED).then(|| chunk.to_vec())
+                    );
                     let other = KeyedText::new(chunk).key(0, length);
                     assert_eq!(key.map(|key| key.hash), other.map(|key| key.hash));
                 }
             }
             for length in 0..=text.len() {
                 let key = keyed.key_with_space(length).map(|key| text_of(&key));
-                assert_eq!(key, (length + 1 < PACKED).then(|| [b" ", &text[..length]].concat()));
+                assert_eq!(
+                    key,
+                    (length + 1 < PACKED).then(|| [b" ", &text[..length]].concat())
+                );
             }
         }
     }

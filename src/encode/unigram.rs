@@ -75,31 +75,47 @@ pub(crate) struct UnigramScratch {
 impl Unigram {
     pub(crate) fn new(vocabulary: &Vocabulary<'_>) -> Unigram {
         let ids = 0..vocabulary.len();
-        let is_wanted = |id: &usize| vocabulary.is_from_text(*id) && vocabulary.kind(*id) != PieceKind::Unused;
+        let is_wanted =
+            |id: &usize| vocabulary.is_from_text(*id) && vocabulary.kind(*id) != PieceKind::Unused;
         let key = |id| Some((vocabulary.text(id), u32::try_from(id).ok()?));
         let mut keys: Vec<(&[u8], u32)> = ids.clone().filter(is_wanted).filter_map(key).collect();
         keys.sort_unstable();
-        let normal = ids.clone().filter(|id| vocabulary.kind(*id) == PieceKind::Normal);
-        let lowest = normal.map(|id| vocabulary.score(id)).fold(f32::MAX, f32::min);
+        let normal = ids
+            .clone()
+            .filter(|id| vocabulary.kind(*id) == PieceKind::Normal);
+        let lowest = normal
+            .map(|id| vocabulary.score(id))
+            .fold(f32::MAX, f32::min);
         let unknown_score = lowest - UNKNOWN_PENALTY;
         let score = |id| match vocabulary.kind(id) {
             PieceKind::UserDefined => symbol_score(vocabulary.text(id).len()),
             PieceKind::Unknown => unknown_score,
             _ => vocabulary.score(id),
         };
-        let is_symbol: Vec<bool> = ids.clone().map(|id| vocabulary.kind(id) == PieceKind::UserDefined).collect();
+        let is_symbol: Vec<bool> = ids
+            .clone()
+            .map(|id| vocabulary.kind(id) == PieceKind::UserDefined)
+            .collect();
         let scores: Vec<f32> = ids.map(score).collect();
         let mut unigram = Unigram {
             ascii: Box::new([PieceId::new(0); 128]),
             cuts: Cuts::new(keys.iter().map(|(text, _)| *text)),
             pieces: Trie::new(&keys, &scores),
             scores,
-            is_symbol: if is_symbol.contains(&true) { is_symbol } else { Vec::new() },
+            is_symbol: if is_symbol.contains(&true) {
+                is_symbol
+            } else {
+                Vec::new()
+            },
             unknown: vocabulary.unknown(),
             unknown_score,
-            has_half_chars: keys.iter().any(|(text, _)| std::str::from_utf8(text).is_err()),
+            has_half_chars: keys
+                .iter()
+                .any(|(text, _)| std::str::from_utf8(text).is_err()),
         };
-        unigram.ascii = Box::new(std::array::from_fn(|byte| unigram.char_id(&[u8::try_from(byte).unwrap_or(0)])));
+        unigram.ascii = Box::new(std::array::from_fn(|byte| {
+            unigram.char_id(&[u8::try_from(byte).unwrap_or(0)])
+        }));
         unigram
     }
 
@@ -119,11 +135,19 @@ impl Unigram {
     /// The score of a piece, or of an unknown character.
     #[inline]
     fn score(&self, id: PieceId) -> f32 {
-        self.scores.get(id.index()).copied().unwrap_or(self.unknown_score)
+        self.scores
+            .get(id.index())
+            .copied()
+            .unwrap_or(self.unknown_score)
     }
 
     /// Appends the ids of `text`.
-    pub(crate) fn segment(&self, text: &[u8], scratch: &mut UnigramScratch, out: &mut Vec<PieceId>) {
+    pub(crate) fn segment(
+        &self,
+        text: &[u8],
+        scratch: &mut UnigramScratch,
+        out: &mut Vec<PieceId>,
+    ) {
         if self.has_half_chars {
             self.search(text, 0.0, &mut scratch.best, out);
             return;
@@ -134,7 +158,10 @@ impl Unigram {
             let rest = &text[at..];
             (at, sum) = match self.cuts.first(rest) {
                 Chunk::Char(length) => (at + length, self.segment_char(&rest[..length], sum, out)),
-                Chunk::Long(length) => (at + length, self.segment_chunk(&keyed, at..at + length, sum, scratch, out)),
+                Chunk::Long(length) => (
+                    at + length,
+                    self.segment_chunk(&keyed, at..at + length, sum, scratch, out),
+                ),
             };
         }
     }
@@ -153,7 +180,10 @@ impl Unigram {
 
     /// The id of a character by itself.
     fn char_id(&self, char: &[u8]) -> PieceId {
-        let found = self.pieces.prefixes(char).find(|found| found.length == char.len());
+        let found = self
+            .pieces
+            .prefixes(char)
+            .find(|found| found.length == char.len());
         found.map_or(self.unknown, |found| self.pieces.id(found.cell))
     }
 
@@ -173,7 +203,9 @@ impl Unigram {
             let limit = scratch.chunks.get_with_note(&key, out);
             let limit = limit.unwrap_or_else(|| self.find_chunk(chunk, &key, scratch, out));
             if sum.abs() <= f32::from_bits(u32::from(limit) << 16) {
-                return out[start..].iter().fold(sum, |sum, id| sum + self.score(*id));
+                return out[start..]
+                    .iter()
+                    .fold(sum, |sum, id| sum + self.score(*id));
             }
             out.truncate(start);
         }
@@ -182,10 +214,17 @@ impl Unigram {
 
     /// Appends the ids of a chunk that is not known and remembers them; gives the upper half of the bits of the limit.
     #[cold]
-    fn find_chunk(&self, chunk: &[u8], key: &CacheKey, scratch: &mut UnigramScratch, out: &mut Vec<PieceId>) -> u16 {
+    fn find_chunk(
+        &self,
+        chunk: &[u8],
+        key: &CacheKey,
+        scratch: &mut UnigramScratch,
+        out: &mut Vec<PieceId>,
+    ) -> u16 {
         let start = out.len();
         // Without its last bits a limit is lower, by less than 1 %, or still below 0.
-        let limit = u16::try_from(self.search_with_rivals(chunk, out).to_bits() >> 16).unwrap_or(u16::MAX);
+        let limit =
+            u16::try_from(self.search_with_rivals(chunk, out).to_bits() >> 16).unwrap_or(u16::MAX);
         scratch.chunks.insert_with_note(key, &out[start..], limit);
         limit
     }
@@ -194,7 +233,11 @@ impl Unigram {
     ///
     /// # Errors
     /// The text has too many candidate pieces.
-    pub(crate) fn best(&self, text: &[u8], size: usize) -> Result<Vec<(Vec<PieceId>, f32)>, EncodeError> {
+    pub(crate) fn best(
+        &self,
+        text: &[u8],
+        size: usize,
+    ) -> Result<Vec<(Vec<PieceId>, f32)>, EncodeError> {
         if size <= 1 || text.is_empty() {
             // The reference gives no score here.
             let mut ids = Vec::new();

@@ -23,7 +23,11 @@ impl<'m> Vocabulary<'m> {
     pub(crate) fn new(model: &'m Model, has_symbols: bool) -> Vocabulary<'m> {
         let pieces = model.table();
         let unknown = (0..pieces.len()).find(|id| pieces.kind(*id) == PieceKind::Unknown);
-        Vocabulary { pieces, has_symbols, unknown: unknown.map_or(NO_UNKNOWN, PieceId::from_index) }
+        Vocabulary {
+            pieces,
+            has_symbols,
+            unknown: unknown.map_or(NO_UNKNOWN, PieceId::from_index),
+        }
     }
 
     pub(crate) fn len(&self) -> usize {

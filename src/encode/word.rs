@@ -17,9 +17,13 @@ pub(crate) struct Word {
 
 impl Word {
     pub(crate) fn new(vocabulary: &Vocabulary<'_>) -> Word {
-        let is_wanted = |id: &usize| vocabulary.is_from_text(*id) && vocabulary.kind(*id) != PieceKind::Unused;
+        let is_wanted =
+            |id: &usize| vocabulary.is_from_text(*id) && vocabulary.kind(*id) != PieceKind::Unused;
         let ids = (0..vocabulary.len()).filter(is_wanted);
-        Word { index: PieceIndex::new(vocabulary.table(), ids), unknown: vocabulary.unknown() }
+        Word {
+            index: PieceIndex::new(vocabulary.table(), ids),
+            unknown: vocabulary.unknown(),
+        }
     }
 
     /// Appends the ids of `text`.
@@ -27,7 +31,11 @@ impl Word {
         let mut rest = text;
         while !rest.is_empty() {
             let (word, after) = rest.split_at(Word::length(rest));
-            out.push(self.index.get(pieces, word).map_or(self.unknown, PieceId::new));
+            out.push(
+                self.index
+                    .get(pieces, word)
+                    .map_or(self.unknown, PieceId::new),
+            );
             rest = after;
         }
     }
@@ -35,7 +43,11 @@ impl Word {
     /// The length of the first word of `text`.
     pub(crate) fn length(text: &[u8]) -> usize {
         let mark = WHITESPACE_MARK_STR.as_bytes();
-        let start = if text.starts_with(mark) { mark.len() } else { 1.min(text.len()) };
+        let start = if text.starts_with(mark) {
+            mark.len()
+        } else {
+            1.min(text.len())
+        };
         memchr::memmem::find(&text[start..], mark).map_or(text.len(), |at| start + at)
     }
 }

@@ -23,7 +23,10 @@ impl Draft {
     /// # Errors
     /// It cannot be read or is no model.
     pub(crate) fn open(path: &Path) -> Result<Draft, ModelError> {
-        Draft::read(std::fs::read(path).map_err(|source| ModelError::Read { path: path.to_owned(), source })?)
+        Draft::read(std::fs::read(path).map_err(|source| ModelError::Read {
+            path: path.to_owned(),
+            source,
+        })?)
     }
 
     /// Reads the bytes of a file.
@@ -31,17 +34,33 @@ impl Draft {
     /// # Errors
     /// They are no model.
     pub(crate) fn read(file: Vec<u8>) -> Result<Draft, ModelError> {
-        let wire::Parts { mut pieces, trainer_spec, normalizer_spec, denormalizer_spec } = wire::read(&file)?;
+        let wire::Parts {
+            mut pieces,
+            trainer_spec,
+            normalizer_spec,
+            denormalizer_spec,
+        } = wire::read(&file)?;
         let specs = proto::ModelProto {
             trainer_spec: proto::decode_spec(trainer_spec)?,
             normalizer_spec: proto::decode_spec(normalizer_spec)?,
             denormalizer_spec: proto::decode_spec(denormalizer_spec)?,
             ..proto::ModelProto::default()
         };
-        if specs.trainer_spec.as_ref().is_some_and(|spec| spec.byte_fallback()) {
+        if specs
+            .trainer_spec
+            .as_ref()
+            .is_some_and(|spec| spec.byte_fallback())
+        {
             pieces.retire_text(b"\0");
         }
-        Ok(Draft { model: Model { pieces, specs, file: Some(Arc::new(file)), index: TextIndex::new(false, 0) } })
+        Ok(Draft {
+            model: Model {
+                pieces,
+                specs,
+                file: Some(Arc::new(file)),
+                index: TextIndex::new(false, 0),
+            },
+        })
     }
 
     /// Whether a piece is longer than the check allows. All other models can be made tables of in bounded time.
@@ -65,7 +84,10 @@ impl Draft {
 
     /// The model, given the index that its check gave.
     pub(crate) fn checked(self, index: TextIndex) -> Model {
-        Model { index, ..self.model }
+        Model {
+            index,
+            ..self.model
+        }
     }
 
     /// The model, if it passes the check.

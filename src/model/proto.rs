@@ -54,7 +54,11 @@ pub(crate) fn pieces_to_messages(pieces: &PieceTable) -> Vec<SentencePiece> {
 }
 
 /// Reads a spec, if there is one.
-pub(crate) fn decode_spec<M: Message + Default>(bytes: Option<Vec<u8>>) -> Result<Option<M>, ModelError> {
+pub(crate) fn decode_spec<M: Message + Default>(
+    bytes: Option<Vec<u8>>,
+) -> Result<Option<M>, ModelError> {
     let decoded = bytes.map(|bytes| M::decode(bytes.as_slice())).transpose();
-    decoded.map_err(|error| ModelError::Format { problem: error.to_string() })
+    decoded.map_err(|error| ModelError::Format {
+        problem: error.to_string(),
+    })
 }

@@ -21,8 +21,15 @@ impl TextIndex {
     /// An index of no pieces, with room for some.
     pub(super) fn new(is_bpe: bool, pieces: usize) -> TextIndex {
         let [in_first, in_second] = if is_bpe { [pieces, 0] } else { [0, pieces] };
-        let (first, second) = (PieceIndex::with_capacity(in_first), PieceIndex::with_capacity(in_second));
-        TextIndex { first, second, is_bpe }
+        let (first, second) = (
+            PieceIndex::with_capacity(in_first),
+            PieceIndex::with_capacity(in_second),
+        );
+        TextIndex {
+            first,
+            second,
+            is_bpe,
+        }
     }
 
     /// The index of all pieces. Of equal texts the first one counts.
@@ -37,12 +44,18 @@ impl TextIndex {
     /// Adds piece `id`; false if there is one with its text already.
     pub(super) fn insert(&mut self, pieces: &PieceTable, id: usize) -> bool {
         let is_second = !self.is_bpe && is_from_text(pieces.kind(id));
-        let index = if is_second { &mut self.second } else { &mut self.first };
+        let index = if is_second {
+            &mut self.second
+        } else {
+            &mut self.first
+        };
         index.insert(pieces, id)
     }
 
     /// The piece with this text.
     pub(super) fn get(&self, pieces: &PieceTable, text: &[u8]) -> Option<u32> {
-        self.first.get(pieces, text).or_else(|| self.second.get(pieces, text))
+        self.first
+            .get(pieces, text)
+            .or_else(|| self.second.get(pieces, text))
     }
 }

@@ -18,14 +18,20 @@ pub(super) const PIECE_LIMIT: usize = 8000;
 /// The byte that a byte piece stands for.
 pub(crate) fn byte_of_piece(text: &[u8]) -> Option<u8> {
     let digits = text.strip_prefix(b"<0x")?.strip_suffix(b">")?;
-    let is_canonical = digits.len() == 2 && digits.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'A'..=b'F'));
+    let is_canonical = digits.len() == 2
+        && digits
+            .iter()
+            .all(|digit| matches!(digit, b'0'..=b'9' | b'A'..=b'F'));
     let digits = std::str::from_utf8(digits).ok().filter(|_| is_canonical)?;
     u8::from_str_radix(digits, 16).ok()
 }
 
 /// Whether text can yield a piece of this kind; the others are reserved.
 pub(crate) fn is_from_text(kind: PieceKind) -> bool {
-    matches!(kind, PieceKind::Normal | PieceKind::UserDefined | PieceKind::Unused)
+    matches!(
+        kind,
+        PieceKind::Normal | PieceKind::UserDefined | PieceKind::Unused
+    )
 }
 
 /// Checks a model; the index of its pieces, which the checks need and others will.
@@ -33,13 +39,16 @@ pub(super) fn validate(model: &Model) -> Result<TextIndex, ModelError> {
     let index = validate_pieces(model)?;
     validate_kinds(model)?;
     validate_unigram(model)?;
-    for (field, spec) in
-        [("normalizer_spec", Some(model.normalizer_spec())), ("denormalizer_spec", model.denormalizer_spec())]
-    {
+    for (field, spec) in [
+        ("normalizer_spec", Some(model.normalizer_spec())),
+        ("denormalizer_spec", model.denormalizer_spec()),
+    ] {
         let charsmap = spec.map_or(&[][..], |spec| spec.precompiled_charsmap());
         if !charsmap.is_empty() {
-            Charsmap::from_bytes(charsmap)
-                .map_err(|error| ModelError::Charsmap { field, problem: error.to_string() })?;
+            Charsmap::from_bytes(charsmap).map_err(|error| ModelError::Charsmap {
+                field,
+                problem: error.to_string(),
+            })?;
         }
     }
     Ok(index)
@@ -51,10 +60,18 @@ fn validate_unigram(model: &Model) -> Result<(), ModelError> {
         return Ok(());
     }
     if let Some(piece) = model.pieces().find(|piece| !piece.score.is_finite()) {
-        return Err(ModelError::Piece { id: piece.id.index(), problem: "its score is infinite or not a number" });
+        return Err(ModelError::Piece {
+            id: piece.id.index(),
+            problem: "its score is infinite or not a number",
+        });
     }
-    if !model.pieces().any(|piece| is_from_text(piece.kind) && piece.text != b"\0") {
-        return Err(ModelError::Model { problem: "it has no piece that text could yield" });
+    if !model
+        .pieces()
+        .any(|piece| is_from_text(piece.kind) && piece.text != b"\0")
+    {
+        return Err(ModelError::Model {
+            problem: "it has no piece that text could yield",
+        });
     }
     Ok(())
 }
@@ -89,9 +106,13 @@ fn validate_kinds(model: &Model) -> Result<(), ModelError> {
     for id in 0..model.len() {
         let refuse = |problem| Err(ModelError::Piece { id, problem });
         match model.table().kind(id) {
-            PieceKind::Unknown if has_unknown => return refuse("there is an unknown piece already"),
+            PieceKind::Unknown if has_unknown => {
+                return refuse("there is an unknown piece already");
+            }
             PieceKind::Unknown => has_unknown = true,
-            PieceKind::Byte if !byte_fallback => return refuse("it is a byte piece, but byte_fallback is off"),
+            PieceKind::Byte if !byte_fallback => {
+                return refuse("it is a byte piece, but byte_fallback is off");
+            }
             PieceKind::Byte => match byte_of_piece(model.table().text(id)) {
                 Some(byte) => bytes[usize::from(byte)] = true,
                 None => return refuse("it is a byte piece, but its text is not <0x00> to <0xFF>"),

@@ -51,22 +51,34 @@ pub(super) struct Parts {
 /// The bytes are no message, or a piece is empty: a file may hold so many of them that their table would be
 /// many times as large as the file, so they are not even read.
 pub(super) fn read(bytes: &[u8]) -> Result<Parts, ModelError> {
-    let format = |problem: &str| ModelError::Format { problem: problem.to_owned() };
+    let format = |problem: &str| ModelError::Format {
+        problem: problem.to_owned(),
+    };
     // A piece of a trained model takes some 15 bytes, 9 of which are no text. What is not used is not touched.
     let pieces = PieceTable::with_capacity(bytes.len() / 12, bytes.len() / 2);
-    let mut parts = Parts { pieces, ..Parts::default() };
+    let mut parts = Parts {
+        pieces,
+        ..Parts::default()
+    };
     let mut reader = Reader { rest: bytes };
     loop {
         while let Some((text, score)) = reader.usual_piece() {
             parts.pieces.push(text, score, PieceKind::Normal);
         }
-        let Some((number, value, _)) = reader.field(0).map_err(format)? else { break };
-        let Value::Bytes(message) = value else { continue };
+        let Some((number, value, _)) = reader.field(0).map_err(format)? else {
+            break;
+        };
+        let Value::Bytes(message) = value else {
+            continue;
+        };
         let (spec, known): (_, fn(u32) -> Option<FieldType>) = match number {
             1 => {
                 let (text, score, kind) = read_piece(message).map_err(format)?;
                 if text.is_empty() {
-                    return Err(ModelError::Piece { id: parts.pieces.len(), problem: "it is empty" });
+                    return Err(ModelError::Piece {
+                        id: parts.pieces.len(),
+                        problem: "it is empty",
+                    });
                 }
                 parts.pieces.push(text, score, kind);
                 continue;
@@ -91,7 +103,9 @@ fn read_piece(message: &[u8]) -> Result<(&[u8], f32, PieceKind), &'static str> {
             (1, Value::Bytes(bytes)) => text = bytes,
             (2, Value::Fixed32(bytes)) => score = f32::from_le_bytes(bytes),
             (3, Value::Varint(number)) => {
-                let known = i32::try_from(number).ok().and_then(|number| Type::try_from(number).ok());
+                let known = i32::try_from(number)
+                    .ok()
+                    .and_then(|number| Type::try_from(number).ok());
                 kind = known.map_or(kind, PieceKind::from);
             }
             _ => {}
@@ -101,7 +115,11 @@ fn read_piece(message: &[u8]) -> Result<(&[u8], f32, PieceKind), &'static str> {
 }
 
 /// Appends the fields of `message` that are `known` and of the right wire type.
-fn copy_known(message: &[u8], known: fn(u32) -> Option<FieldType>, out: &mut Vec<u8>) -> Result<(), &'static str> {
+fn copy_known(
+    message: &[u8],
+    known: fn(u32) -> Option<FieldType>,
+    out: &mut Vec<u8>,
+) -> Result<(), &'static str> {
     let mut reader = Reader { rest: message };
     while let Some((number, value, raw)) = reader.field(0)? {
         let is_known = match value {
@@ -122,7 +140,9 @@ fn copy_known(message: &[u8], known: fn(u32) -> Option<FieldType>, out: &mut Vec
 fn trainer_field(number: u32) -> Option<FieldType> {
     match number {
         2 | 7 | 36 | 44..=48 | 53 | 54 => Some(FieldType::Bytes),
-        3 | 4 | 6 | 11..=14 | 16..=26 | 32..=35 | 40..=43 | 49 | 50 | 52 | 55 => Some(FieldType::Number),
+        3 | 4 | 6 | 11..=14 | 16..=26 | 32..=35 | 40..=43 | 49 | 50 | 52 | 55 => {
+            Some(FieldType::Number)
+        }
         10 | 15 | 51 => Some(FieldType::Float),
         _ => None,
     }
@@ -150,12 +170,23 @@ impl<'b> Reader<'b> {
     /// this order, and nothing else. Nothing is read otherwise.
     #[inline]
     fn usual_piece(&mut self) -> Option<(&'b [u8], f32)> {
-        let [0x0A, length @ ..0x80, 0x0A, text_length @ 1..=0x78, rest @ ..] = self.rest else { return None };
+        let [
+            0x0A,
+            length @ ..0x80,
+            0x0A,
+            text_length @ 1..=0x78,
+            rest @ ..,
+        ] = self.rest
+        else {
+            return None;
+        };
         // What is no text: its tag and length, and five bytes of score.
         if usize::from(*length) != usize::from(*text_length) + 7 {
             return None;
         }
-        let (text, [0x15, a, b, c, d, rest @ ..]) = rest.split_at_checked(usize::from(*text_length))? else {
+        let (text, [0x15, a, b, c, d, rest @ ..]) =
+            rest.split_at_checked(usize::from(*text_length))?
+        else {
             return None;
         };
         self.rest = rest;
@@ -168,7 +199,8 @@ impl<'b> Reader<'b> {
         if start.is_empty() {
             return Ok(None);
         }
-        let tag = u32::try_from(self.varint()?).map_err(|_| "a field has a number that is too large")?;
+        let tag =
+            u32::try_from(self.varint()?).map_err(|_| "a field has a number that is too large")?;
         let (number, wire_type) = (tag >> 3, tag & 7);
         if number == 0 {
             return Err("a field has the number 0");
@@ -184,7 +216,11 @@ impl<'b> Reader<'b> {
             5 => Value::Fixed32(self.take(4)?.try_into().map_err(|_| CUT_SHORT)?),
             _ => return Err("a field has a type that there is not"),
         };
-        Ok(Some((number, value, &start[..start.len() - self.rest.len()])))
+        Ok(Some((
+            number,
+            value,
+            &start[..start.len() - self.rest.len()],
+        )))
     }
 
     /// Passes over a group to its end.
@@ -217,7 +253,11 @@ impl<'b> Reader<'b> {
                 return Ok(value);
             }
         }
-        Err(if self.rest.len() < 10 { CUT_SHORT } else { "a number has more than 64 bits" })
+        Err(if self.rest.len() < 10 {
+            CUT_SHORT
+        } else {
+            "a number has more than 64 bits"
+        })
     }
 
     fn take(&mut self, length: usize) -> Result<&'b [u8], &'static str> {
@@ -235,7 +275,13 @@ mod tests {
 
     #[test]
     fn pieces_are_read_and_strange_fields_passed_over() {
-        let piece = [&b"\x0a\x02ab\x15"[..], &(-1.5f32).to_le_bytes(), b"\x18\x05", b"\xc2\x0c\x01x"].concat();
+        let piece = [
+            &b"\x0a\x02ab\x15"[..],
+            &(-1.5f32).to_le_bytes(),
+            b"\x18\x05",
+            b"\xc2\x0c\x01x",
+        ]
+        .concat();
         let mut file = vec![0x0a, u8::try_from(piece.len()).unwrap()];
         file.extend(&piece);
         file.extend(b"\x0a\x03\x0a\x01c"); // a piece with nothing but a text
@@ -243,9 +289,22 @@ mod tests {
         file.extend(b"\x22\x01\xff"); // self_test_data that is none
         file.extend(b"\xa3\x06\x08\x01\xa4\x06"); // a group
         let parts = read(&file).unwrap();
-        assert_eq!((parts.pieces.len(), parts.pieces.text(0), parts.pieces.score(0)), (2, &b"ab"[..], -1.5));
-        assert_eq!((parts.pieces.kind(0), parts.pieces.kind(1)), (PieceKind::Unused, PieceKind::Normal));
-        assert_eq!((parts.trainer_spec.as_deref(), parts.normalizer_spec), (Some(&b"\x18\x02"[..]), None));
+        assert_eq!(
+            (
+                parts.pieces.len(),
+                parts.pieces.text(0),
+                parts.pieces.score(0)
+            ),
+            (2, &b"ab"[..], -1.5)
+        );
+        assert_eq!(
+            (parts.pieces.kind(0), parts.pieces.kind(1)),
+            (PieceKind::Unused, PieceKind::Normal)
+        );
+        assert_eq!(
+            (parts.trainer_spec.as_deref(), parts.normalizer_spec),
+            (Some(&b"\x18\x02"[..]), None)
+        );
         for end in 1..file.len() {
             // Whether a cut file can be read or not, it must not panic.
             let _ = read(&file[..end]);

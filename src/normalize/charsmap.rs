@@ -38,7 +38,10 @@ const MATCH_LIMIT: usize = 32;
 const SOURCE_LIMIT: usize = 1000;
 /// Rules whose sources are longer, or which are found after more steps, are taken for endless. The largest
 /// built-in set has 226,684 rules of up to 16 bytes.
-const WALK_LIMITS: WalkLimits = WalkLimits { depth: SOURCE_LIMIT, steps: 1_000_000 };
+const WALK_LIMITS: WalkLimits = WalkLimits {
+    depth: SOURCE_LIMIT,
+    steps: 1_000_000,
+};
 /// So are rules with more text: a small file can hold many rules that share all they have.
 const TEXT_LIMIT: usize = 1 << 26;
 /// A trie is a whole number of blocks of 256 units.
@@ -166,7 +169,10 @@ impl Charsmap {
         let (trie, pool) = match body.split_at_checked(claimed) {
             Some((trie, pool)) if !pool.is_empty() => (trie, pool),
             _ => {
-                return Err(CharsmapError::TrieTooLong { claimed, available: body.len() });
+                return Err(CharsmapError::TrieTooLong {
+                    claimed,
+                    available: body.len(),
+                });
             }
         };
         if claimed == 0 || !claimed.is_multiple_of(TRIE_GRAIN) {
@@ -179,7 +185,11 @@ impl Charsmap {
         if !trie.validate(pool.len()) {
             return Err(CharsmapError::BadTrie);
         }
-        Ok(Self { leads: Leads::of(&trie), trie, pool: pool.to_vec() })
+        Ok(Self {
+            leads: Leads::of(&trie),
+            trie,
+            pool: pool.to_vec(),
+        })
     }
 
     /// The longest rule that `text` begins with: bytes consumed, replacement.
@@ -188,7 +198,9 @@ impl Charsmap {
         if !self.leads.may_match(text) {
             return None;
         }
-        let (length, value) = self.trie.longest_prefix(&text[..text.len().min(SOURCE_LIMIT)], MATCH_LIMIT)?;
+        let (length, value) = self
+            .trie
+            .longest_prefix(&text[..text.len().min(SOURCE_LIMIT)], MATCH_LIMIT)?;
         let target = self.pool.get(value..)?;
         let end = target.iter().position(|&byte| byte == 0)?;
         Some((length, &target[..end]))
@@ -214,7 +226,12 @@ impl Charsmap {
     pub(crate) fn rules(&self) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
         let (mut rules, mut text) = (Vec::new(), 0);
         let walk = self.trie.for_each_key(WALK_LIMITS, |source, value| {
-            let target = self.pool.get(value..).unwrap_or_default().split(|byte| *byte == 0).next();
+            let target = self
+                .pool
+                .get(value..)
+                .unwrap_or_default()
+                .split(|byte| *byte == 0)
+                .next();
             let target = target.unwrap_or_default();
             text += source.len() + target.len();
             if text > TEXT_LIMIT {

@@ -94,11 +94,16 @@ impl DoubleArray {
     /// dropped. Ask [`validate`](Self::validate) before the first lookup.
     pub(crate) fn from_le_bytes(bytes: &[u8]) -> Self {
         let (units, _) = bytes.as_chunks::<4>();
-        Self { units: units.iter().map(|unit| u32::from_le_bytes(*unit)).collect() }
+        Self {
+            units: units.iter().map(|unit| u32::from_le_bytes(*unit)).collect(),
+        }
     }
 
     pub(crate) fn to_le_bytes(&self) -> Vec<u8> {
-        self.units.iter().flat_map(|unit| unit.to_le_bytes()).collect()
+        self.units
+            .iter()
+            .flat_map(|unit| unit.to_le_bytes())
+            .collect()
     }
 
     /// Number of units.
@@ -153,27 +158,46 @@ impl DoubleArray {
             return None;
         }
         let next = cell ^ unit.offset();
-        let value = if unit.has_leaf() { self.unit(next).map(Unit::value) } else { None };
+        let value = if unit.has_leaf() {
+            self.unit(next).map(Unit::value)
+        } else {
+            None
+        };
         Some((next, value))
     }
 
     /// All cells, each with the value of the key that ends there.
     pub(crate) fn units(&self) -> impl Iterator<Item = (Unit, Option<usize>)> + '_ {
-        self.units.iter().map(|unit| Unit(*unit)).enumerate().map(|(cell, unit)| {
-            let is_end = !unit.is_value() && unit.has_leaf();
-            (unit, if is_end { self.unit(cell ^ unit.offset()).map(Unit::value) } else { None })
-        })
+        self.units
+            .iter()
+            .map(|unit| Unit(*unit))
+            .enumerate()
+            .map(|(cell, unit)| {
+                let is_end = !unit.is_value() && unit.has_leaf();
+                (
+                    unit,
+                    if is_end {
+                        self.unit(cell ^ unit.offset()).map(Unit::value)
+                    } else {
+                        None
+                    },
+                )
+            })
     }
 
     /// The keys that `text` begins with, shortest first: (length, value).
     #[inline]
-    pub(crate) fn common_prefixes<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = (usize, usize)> + 'a {
+    pub(crate) fn common_prefixes<'a>(
+        &'a self,
+        text: &'a [u8],
+    ) -> impl Iterator<Item = (usize, usize)> + 'a {
         let path = text.iter().scan(self.root(), |base, &byte| {
             let (next, value) = self.step(*base, byte)?;
             *base = next;
             Some(value)
         });
-        path.zip(1..).filter_map(|(value, length)| value.map(|value| (length, value)))
+        path.zip(1..)
+            .filter_map(|(value, length)| value.map(|value| (length, value)))
     }
 
     /// The longest of the first `max_matches` keys that `text` begins with.

@@ -64,7 +64,8 @@ impl Rules {
 
     /// Sources and targets, ascending by source.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u32], &[u32])> {
-        self.iter_numbered().map(|(source, number)| (source, self.target(number)))
+        self.iter_numbered()
+            .map(|(source, number)| (source, self.target(number)))
     }
 
     /// Sources and target numbers, ascending by source.
@@ -105,5 +106,9 @@ impl FromIterator<(Vec<u32>, Vec<u32>)> for Rules {
 /// The character that is written for a code point: U+FFFD above U+10FFFF, none
 /// for a surrogate.
 pub(crate) fn encode_point(point: u32) -> Option<char> {
-    if point > u32::from(char::MAX) { Some(char::REPLACEMENT_CHARACTER) } else { char::from_u32(point) }
+    if point > u32::from(char::MAX) {
+        Some(char::REPLACEMENT_CHARACTER)
+    } else {
+        char::from_u32(point)
+    }
 }

@@ -62,12 +62,13 @@ impl Sink for TracedText<'_> {
     fn copy(&mut self, text: &[u8], origin: usize) {
         self.text.extend_from_slice(text);
         let mut start = origin;
-        self.offsets.extend(text.iter().zip(origin..).map(|(&byte, place)| {
-            if is_char_start(byte) {
-                start = place;
-            }
-            start
-        }));
+        self.offsets
+            .extend(text.iter().zip(origin..).map(|(&byte, place)| {
+                if is_char_start(byte) {
+                    start = place;
+                }
+                start
+            }));
     }
 
     fn text(&self) -> &[u8] {

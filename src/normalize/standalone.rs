@@ -31,7 +31,9 @@ impl TextNormalizer {
     /// None for a model that was loaded or trained; its tables are read again.
     pub fn of_model(model: &Model) -> Result<TextNormalizer, ModelError> {
         let is_suffix = model.trainer_spec().treat_whitespace_as_suffix();
-        Ok(TextNormalizer { normalizer: normalizer_of(model.normalizer_spec(), is_suffix, "normalizer_spec")? })
+        Ok(TextNormalizer {
+            normalizer: normalizer_of(model.normalizer_spec(), is_suffix, "normalizer_spec")?,
+        })
     }
 
     /// The built-in rules of this name: identity, nfkc, nmt_nfkc, nfkc_cf or nmt_nfkc_cf.
@@ -42,7 +44,10 @@ impl TextNormalizer {
         match builtin_charsmap(name) {
             Some(Ok(charsmap)) => TextNormalizer::new(charsmap),
             Some(Err(error)) => Err(refuse(error.to_string())),
-            None => Err(refuse(format!("there are no rules {name:?}; use {}", BUILTIN_NAMES.join(", ")))),
+            None => Err(refuse(format!(
+                "there are no rules {name:?}; use {}",
+                BUILTIN_NAMES.join(", ")
+            ))),
         }
     }
 
@@ -56,9 +61,13 @@ impl TextNormalizer {
     }
 
     fn new(charsmap: &[u8]) -> Result<TextNormalizer, ModelError> {
-        let charsmap = (!charsmap.is_empty()).then(|| Charsmap::from_bytes(charsmap)).transpose();
+        let charsmap = (!charsmap.is_empty())
+            .then(|| Charsmap::from_bytes(charsmap))
+            .transpose();
         let charsmap = charsmap.map_err(|error| refuse(error.to_string()))?;
-        Ok(TextNormalizer { normalizer: Normalizer::new(NormalizerOptions::default(), charsmap) })
+        Ok(TextNormalizer {
+            normalizer: Normalizer::new(NormalizerOptions::default(), charsmap),
+        })
     }
 
     /// Whether one space is put before the text.
@@ -86,13 +95,20 @@ impl TextNormalizer {
     /// The normalized text, and which part of it comes from where.
     pub fn normalize_with_offsets(&self, text: impl AsRef<[u8]>) -> Normalized {
         let (mut normalized, mut origins) = (Vec::new(), Vec::new());
-        self.normalizer.normalize_with_offsets(text.as_ref(), &mut normalized, &mut origins);
-        Normalized { text: normalized, origins }
+        self.normalizer
+            .normalize_with_offsets(text.as_ref(), &mut normalized, &mut origins);
+        Normalized {
+            text: normalized,
+            origins,
+        }
     }
 }
 
 fn refuse(problem: String) -> ModelError {
-    ModelError::Charsmap { field: "normalization rules", problem }
+    ModelError::Charsmap {
+        field: "normalization rules",
+        problem,
+    }
 }
 
 /// A normalized text and the origin of each of its bytes.
@@ -117,7 +133,9 @@ impl Normalized {
 
     /// The first normalized byte that comes from the original byte at `offset` or from one behind it.
     pub fn from_original(&self, offset: usize) -> usize {
-        self.origins.partition_point(|origin| *origin < offset).min(self.text.len())
+        self.origins
+            .partition_point(|origin| *origin < offset)
+            .min(self.text.len())
     }
 }
 
@@ -139,6 +157,11 @@ mod tests {
         assert_eq!(normalized.from_original(99), normalized.as_bytes().len());
         assert!(TextNormalizer::named("none").is_err());
         assert!(TextNormalizer::from_tsv(b"x").is_err());
-        assert_eq!(TextNormalizer::from_tsv(b"61\t62\n").unwrap().normalize("a"), "▁b");
+        assert_eq!(
+            TextNormalizer::from_tsv(b"61\t62\n")
+                .unwrap()
+                .normalize("a"),
+            "▁b"
+        );
     }
 }

@@ -10,7 +10,14 @@ use super::*;
 
 /// Name, rules, options, input, normalized text, offsets. Options: `d`ummy prefix,
 /// `r`emove extra spaces, `e`scape spaces, `s`uffix, `u`ser-defined [`SYMBOLS`].
-type Case = (&'static str, &'static str, &'static str, &'static [u8], &'static str, &'static [usize]);
+type Case = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static [u8],
+    &'static str,
+    &'static [usize],
+);
 
 const SYMBOLS: [&str; 3] = ["<sep>", "a b", " x"];
 
@@ -66,7 +73,10 @@ struct Symbols(&'static [&'static str]);
 
 impl PrefixMatcher for Symbols {
     fn longest(&self, text: &[u8]) -> Option<usize> {
-        let found = self.0.iter().filter(|symbol| text.starts_with(symbol.as_bytes()));
+        let found = self
+            .0
+            .iter()
+            .filter(|symbol| text.starts_with(symbol.as_bytes()));
         found.map(|symbol| symbol.len()).max()
     }
 
@@ -131,11 +141,17 @@ fn single_steps() {
 
 #[test]
 fn default_options_are_the_reference_s() {
-    assert_eq!(normalizer("identity", "dre").options(), NormalizerOptions::default());
+    assert_eq!(
+        normalizer("identity", "dre").options(),
+        NormalizerOptions::default()
+    );
 }
 
 fn messy_bytes() -> impl Strategy<Value = Vec<u8>> {
-    let snippets = vec![" ", "  ", "a", "e", "\u{301}", "é", "漢", "ｶ", "ﾞ", "\u{3000}", "▁", "\u{1}", "\t", "Σ", "각"];
+    let snippets = vec![
+        " ", "  ", "a", "e", "\u{301}", "é", "漢", "ｶ", "ﾞ", "\u{3000}", "▁", "\u{1}", "\t", "Σ",
+        "각",
+    ];
     let snippet = prop_oneof![
         4 => prop::sample::select(snippets).prop_map(|text| text.as_bytes().to_vec()),
         1 => prop::collection::vec(any::<u8>(), 1..3),
@@ -175,7 +191,9 @@ fn many_symbols_in_a_row_take_linear_time() {
     let text = b"<x>".repeat(300_000);
     for rules in ["identity", "nmt_nfkc"] {
         let mut out = Vec::new();
-        normalizer(rules, "de").with_symbols(symbols.clone()).normalize(&text, &mut out);
+        normalizer(rules, "de")
+            .with_symbols(symbols.clone())
+            .normalize(&text, &mut out);
         assert_eq!(out.len(), text.len() + WHITESPACE_MARK_STR.len());
     }
 }

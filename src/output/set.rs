@@ -41,8 +41,12 @@ pub(super) fn replace_targets(set: Vec<Temporary>) -> Result<(), (PathBuf, io::E
 /// Takes the lock on `targets` and notes what is about to be done to them, after what a killed run noted.
 fn announce(set: &[Temporary], targets: &[PathBuf]) -> io::Result<Option<Record>> {
     let tokens: Option<Vec<String>> = set.iter().map(Temporary::token).collect();
-    let (Some(first), Some(tokens)) = (targets.first(), tokens) else { return Ok(None) };
-    let Some(mut record) = Record::lock(first)? else { return Ok(None) };
+    let (Some(first), Some(tokens)) = (targets.first(), tokens) else {
+        return Ok(None);
+    };
+    let Some(mut record) = Record::lock(first)? else {
+        return Ok(None);
+    };
     record.finish_interrupted(targets)?;
     record.write(&tokens)?;
     Ok(Some(record))
@@ -53,7 +57,9 @@ fn announce(set: &[Temporary], targets: &[PathBuf]) -> io::Result<Option<Record>
 /// # Errors
 /// The file system refuses.
 pub(super) fn finish_interrupted(targets: &[&Path]) -> io::Result<()> {
-    let [first, _, ..] = targets else { return Ok(()) };
+    let [first, _, ..] = targets else {
+        return Ok(());
+    };
     if fs::symlink_metadata(path_with(first, RECORD)?).is_err() {
         return Ok(());
     }
@@ -95,7 +101,10 @@ impl Record {
                 }
             }
         }
-        let problem = format!("another process has been holding {} for long", path.display());
+        let problem = format!(
+            "another process has been holding {} for long",
+            path.display()
+        );
         Err(io::Error::new(io::ErrorKind::WouldBlock, problem))
     }
 
@@ -104,13 +113,26 @@ impl Record {
     fn finish_interrupted(&mut self, targets: &[impl AsRef<Path>]) -> io::Result<()> {
         let mut text = String::new();
         // What is not text is no record of ours.
-        let tokens = self.file.read_to_string(&mut text).ok().and_then(|_| tokens_of(&text, targets.len()));
+        let tokens = self
+            .file
+            .read_to_string(&mut text)
+            .ok()
+            .and_then(|_| tokens_of(&text, targets.len()));
         let pairs = targets.iter().zip(tokens.unwrap_or_default());
-        let paths: io::Result<Vec<PathBuf>> = pairs.map(|(target, token)| path_with(target.as_ref(), token)).collect();
-        let (paths, is_file) = (paths?, |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|found| found.is_file()));
+        let paths: io::Result<Vec<PathBuf>> = pairs
+            .map(|(target, token)| path_with(target.as_ref(), token))
+            .collect();
+        let (paths, is_file) = (paths?, |path: &PathBuf| {
+            fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
+        });
         if paths.first().is_some_and(is_file) {
-            let left = paths.iter().zip(targets).rev().filter(|(path, _)| is_file(path));
-            left.into_iter().try_for_each(|(path, target)| fs::rename(path, target))?;
+            let left = paths
+                .iter()
+                .zip(targets)
+                .rev()
+                .filter(|(path, _)| is_file(path));
+            left.into_iter()
+                .try_for_each(|(path, target)| fs::rename(path, target))?;
         }
         Ok(())
     }
@@ -120,7 +142,8 @@ impl Record {
         use std::io::Seek;
         self.file.set_len(0)?;
         self.file.rewind()?;
-        self.file.write_all(format!("{}\n{END}\n", tokens.join("\n")).as_bytes())?;
+        self.file
+            .write_all(format!("{}\n{END}\n", tokens.join("\n")).as_bytes())?;
         self.file.sync_all()
     }
 }
@@ -134,7 +157,10 @@ fn open(path: &Path) -> io::Result<Option<File>> {
         result => return result.map(Some),
     }
     if fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-        return Err(io::Error::other(format!("{} is no file; remove it", path.display())));
+        return Err(io::Error::other(format!(
+            "{} is no file; remove it",
+            path.display()
+        )));
     }
     match options.open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -144,7 +170,11 @@ fn open(path: &Path) -> io::Result<Option<File>> {
 
 /// The tokens in a record of `count` files, if it is one and complete.
 fn tokens_of(text: &str, count: usize) -> Option<Vec<&str>> {
-    let tokens: Vec<&str> = text.strip_suffix('\n')?.strip_suffix(END)?.lines().collect();
+    let tokens: Vec<&str> = text
+        .strip_suffix('\n')?
+        .strip_suffix(END)?
+        .lines()
+        .collect();
     (tokens.len() == count && tokens.iter().all(|token| is_token(token))).then_some(tokens)
 }
 
@@ -203,15 +233,25 @@ mod tests {
 
         let folder = Folder::new();
         folder.interrupt(COMPLETE);
-        fs::rename(folder.path(".m.vocab.spiece-bbbbbb.tmp"), folder.path("m.vocab")).unwrap();
+        fs::rename(
+            folder.path(".m.vocab.spiece-bbbbbb.tmp"),
+            folder.path("m.vocab"),
+        )
+        .unwrap();
         folder.finish();
         assert_eq!(folder.contents(), ["new model", "new vocab"]);
     }
 
     #[test]
     fn what_was_not_begun_is_forgotten() {
-        let strange =
-            ["", "aaaaaa\nbbbbbb\n", "aaaaaa\nbbbbbb\nen", "aaaaaa\nend\n", "aaaaaa\n../../x\nend\n", "\u{0}"];
+        let strange = [
+            "",
+            "aaaaaa\nbbbbbb\n",
+            "aaaaaa\nbbbbbb\nen",
+            "aaaaaa\nend\n",
+            "aaaaaa\n../../x\nend\n",
+            "\u{0}",
+        ];
         for record in strange {
             let folder = Folder::new();
             folder.interrupt(record);
@@ -231,7 +271,10 @@ mod tests {
         let folder = Folder::new();
         folder.interrupt(COMPLETE);
         finish_interrupted(&[&folder.path("m.model")]).unwrap();
-        assert_eq!((folder.contents(), folder.files()), (["old model", "old vocab"].map(str::to_owned), 5));
+        assert_eq!(
+            (folder.contents(), folder.files()),
+            (["old model", "old vocab"].map(str::to_owned), 5)
+        );
     }
 
     #[test]
@@ -261,7 +304,9 @@ mod tests {
                 });
             }
             for _ in 0..100 {
-                let Some(record) = Record::lock(&targets[0]).unwrap() else { return };
+                let Some(record) = Record::lock(&targets[0]).unwrap() else {
+                    return;
+                };
                 let [model, vocab] = folder.contents();
                 assert!(model == vocab || model == "old model");
                 drop(record);

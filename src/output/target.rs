@@ -33,10 +33,16 @@ impl Target {
                 // This changes nothing in the file.
                 OpenOptions::new().write(true).open(path)?;
                 let is_link = fs::symlink_metadata(path)?.is_symlink();
-                Ok(Target::File(if is_link { fs::canonicalize(path)? } else { path.to_owned() }))
+                Ok(Target::File(if is_link {
+                    fs::canonicalize(path)?
+                } else {
+                    path.to_owned()
+                }))
             }
             Ok(_) => Ok(Target::Stream(path.to_owned())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => end_of_links(path).map(Target::File),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                end_of_links(path).map(Target::File)
+            }
             Err(error) => Err(error),
         }
     }
@@ -46,7 +52,9 @@ impl Target {
 fn end_of_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
-        let Ok(next) = fs::read_link(&path) else { return Ok(path) };
+        let Ok(next) = fs::read_link(&path) else {
+            return Ok(path);
+        };
         path = folder_of(&path).join(next);
     }
     Err(io::Error::other("its symbolic links lead to one another"))
@@ -54,7 +62,9 @@ fn end_of_links(path: &Path) -> io::Result<PathBuf> {
 
 /// The folder of a file.
 pub(super) fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    path.parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]
@@ -64,7 +74,10 @@ mod tests {
     #[test]
     fn folders_are_refused() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(Target::of(folder.path()).unwrap_err().kind(), io::ErrorKind::IsADirectory);
+        assert_eq!(
+            Target::of(folder.path()).unwrap_err().kind(),
+            io::ErrorKind::IsADirectory
+        );
     }
 
     #[cfg(unix)]
@@ -75,9 +88,16 @@ mod tests {
         let path = |name: &str| folder.path().join(name);
         symlink("b", path("a")).unwrap();
         symlink("c", path("b")).unwrap();
-        assert_eq!(Target::of(&path("a")).unwrap(), Target::File(path("c")), "nothing is there yet");
+        assert_eq!(
+            Target::of(&path("a")).unwrap(),
+            Target::File(path("c")),
+            "nothing is there yet"
+        );
         fs::write(path("c"), "").unwrap();
-        assert_eq!(Target::of(&path("a")).unwrap(), Target::File(fs::canonicalize(path("c")).unwrap()));
+        assert_eq!(
+            Target::of(&path("a")).unwrap(),
+            Target::File(fs::canonicalize(path("c")).unwrap())
+        );
         symlink("e", path("d")).unwrap();
         symlink("d", path("e")).unwrap();
         assert!(Target::of(&path("d")).is_err());

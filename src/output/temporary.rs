@@ -45,7 +45,10 @@ impl Temporary {
         if let Ok(metadata) = fs::metadata(target) {
             file.as_file().set_permissions(metadata.permissions())?;
         }
-        Ok(Temporary { file, target: target.to_owned() })
+        Ok(Temporary {
+            file,
+            target: target.to_owned(),
+        })
     }
 
     pub(super) fn file(&mut self) -> &mut File {
@@ -65,7 +68,10 @@ impl Temporary {
 
     /// Puts the file into the target's place.
     pub(super) fn replace_target(self) -> io::Result<()> {
-        self.file.persist(&self.target).map(drop).map_err(|error| error.error)
+        self.file
+            .persist(&self.target)
+            .map(drop)
+            .map_err(|error| error.error)
     }
 }
 
@@ -73,7 +79,10 @@ impl Temporary {
 fn locked_file(target: &Path) -> io::Result<NamedTempFile> {
     let prefix = prefix(target)?;
     let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(ENDING).rand_bytes(TOKEN_LENGTH);
+    builder
+        .prefix(&prefix)
+        .suffix(ENDING)
+        .rand_bytes(TOKEN_LENGTH);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -88,13 +97,21 @@ fn locked_file(target: &Path) -> io::Result<NamedTempFile> {
             Ok(()) | Err(TryLockError::Error(_)) => return Ok(file),
         }
     }
-    Err(io::Error::other("its temporary files are removed by someone"))
+    Err(io::Error::other(
+        "its temporary files are removed by someone",
+    ))
 }
 
 /// The beginning of the names of a target's temporary files.
 fn prefix(target: &Path) -> io::Result<String> {
-    let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
-    let end = (0..=NAME_LIMIT.min(name.len())).rev().find(|end| name.is_char_boundary(*end)).unwrap_or(0);
+    let name = target
+        .file_name()
+        .ok_or(io::ErrorKind::InvalidInput)?
+        .to_string_lossy();
+    let end = (0..=NAME_LIMIT.min(name.len()))
+        .rev()
+        .find(|end| name.is_char_boundary(*end))
+        .unwrap_or(0);
     Ok(format!(".{}{MARK}", &name[..end]))
 }
 
@@ -110,12 +127,19 @@ pub(super) fn is_token(token: &str) -> bool {
 
 /// Removes the temporary files of `target` that nobody works on, as far as that is possible.
 fn remove_abandoned(target: &Path) {
-    let (Ok(prefix), Ok(entries)) = (prefix(target), fs::read_dir(folder_of(target))) else { return };
+    let (Ok(prefix), Ok(entries)) = (prefix(target), fs::read_dir(folder_of(target))) else {
+        return;
+    };
     let is_ours = |name: &OsStr| {
-        let token = name.to_str().and_then(|name| name.strip_prefix(prefix.as_str())?.strip_suffix(ENDING));
+        let token = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(prefix.as_str())?.strip_suffix(ENDING));
         token.is_some_and(is_token)
     };
-    for entry in entries.flatten().filter(|entry| is_ours(&entry.file_name())) {
+    for entry in entries
+        .flatten()
+        .filter(|entry| is_ours(&entry.file_name()))
+    {
         // Whatever is in the way, a name that stays does no harm.
         let _ = remove_if_abandoned(&entry.path());
     }
@@ -155,8 +179,10 @@ mod tests {
     use super::*;
 
     fn names_in(folder: &Path) -> Vec<String> {
-        let mut names: Vec<String> =
-            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         names
     }
@@ -181,7 +207,11 @@ mod tests {
         let second = Temporary::beside(&target).unwrap();
         assert!(!abandoned.exists());
         let name = |file: &Temporary| format!(".m.model.spiece-{}.tmp", file.token().unwrap());
-        let mut expected = [others.map(str::to_owned).to_vec(), vec![name(&first), name(&second)]].concat();
+        let mut expected = [
+            others.map(str::to_owned).to_vec(),
+            vec![name(&first), name(&second)],
+        ]
+        .concat();
         expected.sort();
         assert_eq!(names_in(folder.path()), expected);
         drop((first, second));
@@ -211,7 +241,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for name in ["x".repeat(255), "\u{e9}".repeat(127)] {
             let target = folder.path().join(name);
-            Temporary::beside(&target).unwrap().replace_target().unwrap();
+            Temporary::beside(&target)
+                .unwrap()
+                .replace_target()
+                .unwrap();
             assert!(target.exists());
         }
     }
@@ -223,10 +256,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("m.model");
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        Temporary::beside(&target).unwrap().replace_target().unwrap();
+        Temporary::beside(&target)
+            .unwrap()
+            .replace_target()
+            .unwrap();
         assert_eq!(mode(&target) & 0o111, 0);
         fs::set_permissions(&target, fs::Permissions::from_mode(0o640)).unwrap();
-        Temporary::beside(&target).unwrap().replace_target().unwrap();
+        Temporary::beside(&target)
+            .unwrap()
+            .replace_target()
+            .unwrap();
         assert_eq!(mode(&target), 0o640);
     }
 }

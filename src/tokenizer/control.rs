@@ -29,18 +29,26 @@ pub(super) struct AllowedControl {
 
 impl AllowedControl {
     /// The control pieces of `model` with these texts.
-    pub(super) fn new(model: &Model, texts: &[Vec<u8>]) -> Result<Option<AllowedControl>, EncodeError> {
+    pub(super) fn new(
+        model: &Model,
+        texts: &[Vec<u8>],
+    ) -> Result<Option<AllowedControl>, EncodeError> {
         if texts.is_empty() {
             return Ok(None);
         }
         let mut pieces = Vec::new();
         for text in texts {
-            let is_it = |piece: &crate::Piece<'_>| piece.kind == PieceKind::Control && piece.text == text;
+            let is_it =
+                |piece: &crate::Piece<'_>| piece.kind == PieceKind::Control && piece.text == text;
             let piece = model.pieces().find(is_it);
-            let piece = piece.ok_or_else(|| EncodeError::NotControl { piece: lossy_string(text) })?;
+            let piece = piece.ok_or_else(|| EncodeError::NotControl {
+                piece: lossy_string(text),
+            })?;
             pieces.push((piece.text, piece.id.get()));
         }
-        Ok(Some(AllowedControl { pieces: PrefixSet::with_values(pieces) }))
+        Ok(Some(AllowedControl {
+            pieces: PrefixSet::with_values(pieces),
+        }))
     }
 
     /// The stretches of `text`, from left to right; none of text is empty.

@@ -76,10 +76,19 @@ pub struct Encoder<'t> {
 
 impl<'t> Encoder<'t> {
     pub(super) fn new(tokenizer: &'t Tokenizer, pipeline: &'t Pipeline) -> Encoder<'t> {
-        Encoder { tokenizer, pipeline, extra: Vec::new(), allowed: None, scratch: pipeline.take_scratch() }
+        Encoder {
+            tokenizer,
+            pipeline,
+            extra: Vec::new(),
+            allowed: None,
+            scratch: pipeline.take_scratch(),
+        }
     }
 
-    pub(super) fn with_options(mut self, options: &EncodeOptions) -> Result<Encoder<'t>, EncodeError> {
+    pub(super) fn with_options(
+        mut self,
+        options: &EncodeOptions,
+    ) -> Result<Encoder<'t>, EncodeError> {
         self.extra.clone_from(&options.extra);
         self.allowed = AllowedControl::new(&self.tokenizer.model, &options.allowed_control)?;
         Ok(self)
@@ -115,21 +124,38 @@ impl<'t> Encoder<'t> {
             return self.join_unknown(ids, start);
         }
         let scratch = &mut self.scratch;
-        self.pipeline.normalizer.normalize(text, &mut scratch.normalized);
+        self.pipeline
+            .normalizer
+            .normalize(text, &mut scratch.normalized);
         let pieces = self.tokenizer.model.table();
-        self.pipeline.segmenter.segment(pieces, &scratch.normalized, &mut scratch.segment, ids);
+        self.pipeline
+            .segmenter
+            .segment(pieces, &scratch.normalized, &mut scratch.segment, ids);
         self.settle(ids, start);
     }
 
     /// Appends the ids of text that need not be normalized, an unknown id for each unknown character; tells
     /// whether it is of that kind.
     #[inline]
-    pub(super) fn segment_raw(&mut self, text: &[u8], prefix: bool, ids: &mut Vec<PieceId>) -> bool {
-        let (Segmenter::Bpe(bpe), true) = (&self.pipeline.segmenter, self.pipeline.takes_raw_text) else {
+    pub(super) fn segment_raw(
+        &mut self,
+        text: &[u8],
+        prefix: bool,
+        ids: &mut Vec<PieceId>,
+    ) -> bool {
+        let (Segmenter::Bpe(bpe), true) = (&self.pipeline.segmenter, self.pipeline.takes_raw_text)
+        else {
             return false;
         };
         let Tokenizer { model, bytes, .. } = self.tokenizer;
-        bpe.segment_raw(model.table(), text, prefix, bytes.as_deref(), &mut self.scratch.segment.bpe, ids);
+        bpe.segment_raw(
+            model.table(),
+            text,
+            prefix,
+            bytes.as_deref(),
+            &mut self.scratch.segment.bpe,
+            ids,
+        );
         true
     }
 
@@ -152,7 +178,9 @@ impl<'t> Encoder<'t> {
 
     /// `text` as pieces are made of, with marks for spaces. It is UTF-8 unless the model's rules say otherwise.
     pub fn normalize(&mut self, text: impl AsRef<[u8]>) -> &[u8] {
-        self.pipeline.normalizer.normalize(text.as_ref(), &mut self.scratch.normalized);
+        self.pipeline
+            .normalizer
+            .normalize(text.as_ref(), &mut self.scratch.normalized);
         &self.scratch.normalized
     }
 
@@ -165,7 +193,12 @@ impl<'t> Encoder<'t> {
             Some(stretches) => stretches.into_iter().for_each(|stretch| match stretch {
                 Stretch::Text(begin, end) => self.append_tokens(&text[begin..end], begin),
                 Stretch::Control(id, begin, end) => {
-                    self.scratch.tokens.push(Token { id, begin, end, normalized: (0, 0) });
+                    self.scratch.tokens.push(Token {
+                        id,
+                        begin,
+                        end,
+                        normalized: (0, 0),
+                    });
                 }
             }),
         }
@@ -185,7 +218,12 @@ impl<'t> Encoder<'t> {
         self.trace(text);
         let scratch = &mut self.scratch;
         let pieces = self.tokenizer.model.table();
-        self.pipeline.segmenter.segment(pieces, &scratch.normalized, &mut scratch.segment, &mut scratch.raw);
+        self.pipeline.segmenter.segment(
+            pieces,
+            &scratch.normalized,
+            &mut scratch.segment,
+            &mut scratch.raw,
+        );
         self.locate(base);
     }
 
@@ -195,10 +233,17 @@ impl<'t> Encoder<'t> {
     /// # Errors
     /// The model is no unigram model, `size` is above 512, or the text has too many candidate pieces (not below a
     /// million characters in the models that people use).
-    pub fn nbest(&mut self, text: impl AsRef<[u8]>, size: usize) -> Result<Vec<(Vec<PieceId>, f32)>, EncodeError> {
+    pub fn nbest(
+        &mut self,
+        text: impl AsRef<[u8]>,
+        size: usize,
+    ) -> Result<Vec<(Vec<PieceId>, f32)>, EncodeError> {
         let mut found = Vec::new();
         self.for_each_nbest(text.as_ref(), size, |score, tokens| {
-            found.push((tokens.as_slice().iter().map(|token| token.id).collect(), score));
+            found.push((
+                tokens.as_slice().iter().map(|token| token.id).collect(),
+                score,
+            ));
         })?;
         Ok(found)
     }
@@ -214,7 +259,9 @@ impl<'t> Encoder<'t> {
         size: usize,
         mut visit: impl FnMut(f32, Tokens<'_>),
     ) -> Result<(), EncodeError> {
-        let Segmenter::Unigram(unigram) = &self.pipeline.segmenter else { return Err(EncodeError::NoNbest) };
+        let Segmenter::Unigram(unigram) = &self.pipeline.segmenter else {
+            return Err(EncodeError::NoNbest);
+        };
         check_size(size)?;
         self.trace(text.as_ref());
         for (ids, score) in unigram.best(&self.scratch.normalized, size)? {
@@ -244,7 +291,12 @@ impl<'t> Encoder<'t> {
         let nbest_size = usize::try_from(options.nbest_size).ok();
         check_size(nbest_size.unwrap_or(0))?;
         self.trace(text.as_ref());
-        let Scratch { raw, normalized, segment, .. } = &mut self.scratch;
+        let Scratch {
+            raw,
+            normalized,
+            segment,
+            ..
+        } = &mut self.scratch;
         raw.clear();
         match (&self.pipeline.segmenter, nbest_size) {
             (Segmenter::Bpe(bpe), _) => {
@@ -256,8 +308,12 @@ impl<'t> Encoder<'t> {
                     raw,
                 );
             }
-            (Segmenter::Unigram(unigram), None) => unigram.sample(normalized, alpha, &mut rng.0, raw)?,
-            (Segmenter::Unigram(unigram), Some(0 | 1)) => unigram.segment(normalized, &mut segment.unigram, raw),
+            (Segmenter::Unigram(unigram), None) => {
+                unigram.sample(normalized, alpha, &mut rng.0, raw)?
+            }
+            (Segmenter::Unigram(unigram), Some(0 | 1)) => {
+                unigram.segment(normalized, &mut segment.unigram, raw)
+            }
             (Segmenter::Unigram(unigram), Some(size)) => {
                 *raw = draw_one(unigram.best(normalized, size)?, alpha, rng);
             }
@@ -270,8 +326,14 @@ impl<'t> Encoder<'t> {
 
     /// Normalizes `text`, with the origin of each byte.
     fn trace(&mut self, text: &[u8]) {
-        let Scratch { normalized, origins, .. } = &mut self.scratch;
-        self.pipeline.normalizer.normalize_with_offsets(text, normalized, origins);
+        let Scratch {
+            normalized,
+            origins,
+            ..
+        } = &mut self.scratch;
+        self.pipeline
+            .normalizer
+            .normalize_with_offsets(text, normalized, origins);
     }
 
     /// The tokens that were found, with the extra ones.
@@ -328,15 +390,28 @@ impl<'t> Encoder<'t> {
     /// at `base` in the caller's text.
     fn locate(&mut self, base: usize) {
         let mut tokens = std::mem::take(&mut self.scratch.tokens);
-        let Scratch { normalized, origins, raw, shown, .. } = &self.scratch;
+        let Scratch {
+            normalized,
+            origins,
+            raw,
+            shown,
+            ..
+        } = &self.scratch;
         let (mut at, mut after_unknown) = (0, false);
         for id in raw.iter().copied() {
             let end = at + self.length(id, &normalized[at..]);
             let shown = (shown.len() + at, shown.len() + end);
-            let token = Token { id, begin: base + origins[at], end: base + origins[end], normalized: shown };
+            let token = Token {
+                id,
+                begin: base + origins[at],
+                end: base + origins[end],
+                normalized: shown,
+            };
             let is_unknown = id == self.tokenizer.unknown;
             match (&self.tokenizer.bytes, tokens.last_mut()) {
-                (Some(bytes), _) if is_unknown => push_bytes(token, &normalized[at..end], bytes, &mut tokens),
+                (Some(bytes), _) if is_unknown => {
+                    push_bytes(token, &normalized[at..end], bytes, &mut tokens)
+                }
                 (_, Some(last)) if is_unknown && after_unknown => {
                     (last.end, last.normalized.1) = (token.end, token.normalized.1);
                 }
@@ -345,7 +420,9 @@ impl<'t> Encoder<'t> {
             (at, after_unknown) = (end, is_unknown);
         }
         self.scratch.tokens = tokens;
-        self.scratch.shown.extend_from_slice(&self.scratch.normalized);
+        self.scratch
+            .shown
+            .extend_from_slice(&self.scratch.normalized);
     }
 
     fn add_extra_tokens(&mut self, end: usize) {
@@ -354,12 +431,22 @@ impl<'t> Encoder<'t> {
         for option in &self.extra {
             match option {
                 ExtraOption::Bos => {
-                    let bos = self.tokenizer.special.bos.map(|id| Token { id, begin: 0, end: 0, normalized });
+                    let bos = self.tokenizer.special.bos.map(|id| Token {
+                        id,
+                        begin: 0,
+                        end: 0,
+                        normalized,
+                    });
                     bos.into_iter().for_each(|token| tokens.insert(0, token));
                 }
                 ExtraOption::Eos => {
                     let eos = self.tokenizer.special.eos;
-                    tokens.extend(eos.map(|id| Token { id, begin: end, end, normalized }));
+                    tokens.extend(eos.map(|id| Token {
+                        id,
+                        begin: end,
+                        end,
+                        normalized,
+                    }));
                 }
                 ExtraOption::Reverse => tokens.reverse(),
                 ExtraOption::UnkPiece => {}
@@ -370,7 +457,8 @@ impl<'t> Encoder<'t> {
 
 impl Drop for Encoder<'_> {
     fn drop(&mut self) {
-        self.pipeline.give_scratch(std::mem::take(&mut self.scratch));
+        self.pipeline
+            .give_scratch(std::mem::take(&mut self.scratch));
     }
 }
 
@@ -378,14 +466,24 @@ impl Drop for Encoder<'_> {
 const SIZE_LIMIT: usize = 512;
 
 fn check_size(size: usize) -> Result<(), EncodeError> {
-    if size > SIZE_LIMIT { Err(EncodeError::TooMany { size }) } else { Ok(()) }
+    if size > SIZE_LIMIT {
+        Err(EncodeError::TooMany { size })
+    } else {
+        Ok(())
+    }
 }
 
 /// Draws one of `best` with the weights exp(alpha · score).
 fn draw_one(mut best: Vec<(Vec<PieceId>, f32)>, alpha: f32, rng: &mut Rng) -> Vec<PieceId> {
-    let exponents: Vec<f64> = best.iter().map(|(_, score)| f64::from(alpha * score)).collect();
+    let exponents: Vec<f64> = best
+        .iter()
+        .map(|(_, score)| f64::from(alpha * score))
+        .collect();
     let highest = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let weights: Vec<f64> = exponents.iter().map(|exponent| (exponent - highest).exp()).collect();
+    let weights: Vec<f64> = exponents
+        .iter()
+        .map(|exponent| (exponent - highest).exp())
+        .collect();
     let drawn = draw(&weights, &mut rng.0);
     best.swap_remove(drawn).0
 }
@@ -404,7 +502,11 @@ fn join_runs(ids: &mut Vec<PieceId>, start: usize, unknown: PieceId) {
 
 /// Appends a token for each byte of an unknown text.
 fn push_bytes(unknown: Token, text: &[u8], bytes: &[PieceId; 256], tokens: &mut Vec<Token>) {
-    tokens.extend(text.iter().map(|byte| Token { id: bytes[usize::from(*byte)], end: unknown.begin, ..unknown }));
+    tokens.extend(text.iter().map(|byte| Token {
+        id: bytes[usize::from(*byte)],
+        end: unknown.begin,
+        ..unknown
+    }));
     if let Some(last) = tokens.last_mut() {
         last.end = unknown.end;
     }
@@ -420,7 +522,9 @@ impl<'e> Tokens<'e> {
     /// stands for. Nothing promises that it is UTF-8 if the model's pieces are not.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (Token, &'e [u8])> + use<'e> {
         let tokens = *self;
-        self.tokens.iter().map(move |token| (*token, tokens.piece(token)))
+        self.tokens
+            .iter()
+            .map(move |token| (*token, tokens.piece(token)))
     }
 
     /// The text of a token's piece.
@@ -430,7 +534,10 @@ impl<'e> Tokens<'e> {
             None => (PieceKind::Unknown, &[][..]),
         };
         if kind == PieceKind::Unknown && !self.shows_unk {
-            return self.normalized.get(token.normalized.0..token.normalized.1).unwrap_or_default();
+            return self
+                .normalized
+                .get(token.normalized.0..token.normalized.1)
+                .unwrap_or_default();
         }
         text
     }

@@ -34,7 +34,9 @@ impl ExtraOption {
             "eos" => Ok(ExtraOption::Eos),
             "reverse" => Ok(ExtraOption::Reverse),
             "unk" | "unk_piece" => Ok(ExtraOption::UnkPiece),
-            _ => Err(EncodeError::UnknownExtra { name: name.to_owned() }),
+            _ => Err(EncodeError::UnknownExtra {
+                name: name.to_owned(),
+            }),
         }
     }
 }
@@ -62,7 +64,11 @@ pub struct EncodeOptions {
 
 impl Default for EncodeOptions {
     fn default() -> EncodeOptions {
-        EncodeOptions { extra: Vec::new(), user_defined_symbols: true, allowed_control: Vec::new() }
+        EncodeOptions {
+            extra: Vec::new(),
+            user_defined_symbols: true,
+            allowed_control: Vec::new(),
+        }
     }
 }
 
@@ -81,6 +87,9 @@ pub struct SampleOptions {
 impl Default for SampleOptions {
     /// Among all segmentations, with an alpha of 0.1.
     fn default() -> SampleOptions {
-        SampleOptions { nbest_size: -1, alpha: 0.1 }
+        SampleOptions {
+            nbest_size: -1,
+            alpha: 0.1,
+        }
     }
 }

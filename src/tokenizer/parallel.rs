@@ -34,7 +34,12 @@ impl Tokenizer {
         let mut batch = Vec::with_capacity(texts.len());
         let share = (texts.len() / (rayon::current_num_threads() * SHARES)).max(LEAST_SHARE);
         let texts = texts.par_iter().with_max_len(share);
-        texts.map_init(|| self.encoder(), |encoder, text| encoder.encode(text).to_vec()).collect_into_vec(&mut batch);
+        texts
+            .map_init(
+                || self.encoder(),
+                |encoder, text| encoder.encode(text).to_vec(),
+            )
+            .collect_into_vec(&mut batch);
         batch
     }
 
@@ -42,8 +47,14 @@ impl Tokenizer {
     ///
     /// # Errors
     /// An id that the model does not have.
-    pub fn decode_batch<I: AsRef<[PieceId]> + Sync>(&self, batch: &[I]) -> Result<Vec<String>, crate::DecodeError> {
-        batch.par_iter().map(|ids| self.decode(ids.as_ref())).collect()
+    pub fn decode_batch<I: AsRef<[PieceId]> + Sync>(
+        &self,
+        batch: &[I],
+    ) -> Result<Vec<String>, crate::DecodeError> {
+        batch
+            .par_iter()
+            .map(|ids| self.decode(ids.as_ref()))
+            .collect()
     }
 
     /// The ids of one long text, equal to those of [`encode`](Tokenizer::encode). In BPE models all threads
@@ -58,15 +69,30 @@ impl Tokenizer {
 impl Encoder<'_> {
     /// Appends the ids of `text`, with all threads.
     fn encode_long_into(&mut self, text: &[u8], ids: &mut Vec<PieceId>) {
-        let Segmenter::Bpe(bpe) = &self.pipeline.segmenter else { return self.encode_into(text, ids) };
+        let Segmenter::Bpe(bpe) = &self.pipeline.segmenter else {
+            return self.encode_into(text, ids);
+        };
         let (tokenizer, is_raw) = (self.tokenizer, self.pipeline.takes_raw_text);
         if !is_raw {
-            self.pipeline.normalizer.normalize(text, &mut self.scratch.normalized);
+            self.pipeline
+                .normalizer
+                .normalize(text, &mut self.scratch.normalized);
         }
-        let text = if is_raw { text } else { &self.scratch.normalized[..] };
-        let cuts = if is_raw { bpe.cuts::<true>(text, PART_BYTES) } else { bpe.cuts::<false>(text, PART_BYTES) };
+        let text = if is_raw {
+            text
+        } else {
+            &self.scratch.normalized[..]
+        };
+        let cuts = if is_raw {
+            bpe.cuts::<true>(text, PART_BYTES)
+        } else {
+            bpe.cuts::<false>(text, PART_BYTES)
+        };
         let bounds: Vec<usize> = std::iter::once(0).chain(cuts).chain([text.len()]).collect();
-        let parts: Vec<&[u8]> = bounds.windows(2).map(|bound| &text[bound[0]..bound[1]]).collect();
+        let parts: Vec<&[u8]> = bounds
+            .windows(2)
+            .map(|bound| &text[bound[0]..bound[1]])
+            .collect();
         let prefix = self.pipeline.normalizer.adds_dummy_prefix();
         let segmented: Vec<Vec<PieceId>> = parts
             .par_iter()
@@ -76,7 +102,12 @@ impl Encoder<'_> {
                 |encoder, (number, part)| {
                     let mut ids = Vec::with_capacity(part.len() / 3);
                     if !encoder.segment_raw(part, prefix && number == 0, &mut ids) {
-                        bpe.segment(tokenizer.model.table(), part, &mut encoder.scratch.segment.bpe, &mut ids);
+                        bpe.segment(
+                            tokenizer.model.table(),
+                            part,
+                            &mut encoder.scratch.segment.bpe,
+                            &mut ids,
+                        );
                     }
                     ids
                 },

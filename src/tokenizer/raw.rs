@@ -14,15 +14,27 @@ impl Encoder<'_> {
     pub(super) fn locate_raw(&mut self, text: &[u8], prefix: bool, base: usize) {
         let pieces = self.tokenizer.model.table();
         let raw = std::mem::take(&mut self.scratch.raw);
-        let lengths = self.pipeline.raw_lengths.get_or_init(|| RawLengths::new(pieces));
-        let mut walk = Walk { text, at: 0, prefix: prefix && !text.is_empty() };
+        let lengths = self
+            .pipeline
+            .raw_lengths
+            .get_or_init(|| RawLengths::new(pieces));
+        let mut walk = Walk {
+            text,
+            at: 0,
+            prefix: prefix && !text.is_empty(),
+        };
         let mut ids = raw.iter().copied();
         let mut after_unknown = false;
         while let Some(id) = ids.next() {
             let begin = base + walk.at;
             if let Some(length) = lengths.get(id, &walk) {
                 walk.at += length;
-                let token = Token { id, begin, end: base + walk.at, normalized: (0, 0) };
+                let token = Token {
+                    id,
+                    begin,
+                    end: base + walk.at,
+                    normalized: (0, 0),
+                };
                 self.scratch.tokens.push(token);
                 after_unknown = false;
                 continue;
@@ -33,7 +45,12 @@ impl Encoder<'_> {
                 PieceKind::Byte => {
                     let char = walk.char();
                     for id in std::iter::once(id).chain(ids.by_ref().take(char.len() - 1)) {
-                        tokens.push(Token { id, begin, end: begin, normalized: (0, 0) });
+                        tokens.push(Token {
+                            id,
+                            begin,
+                            end: begin,
+                            normalized: (0, 0),
+                        });
                     }
                     if let Some(last) = tokens.last_mut() {
                         last.end = base + walk.at;
@@ -45,12 +62,22 @@ impl Encoder<'_> {
                     let (end, normalized) = (base + walk.at, (start, shown.len()));
                     match tokens.last_mut().filter(|_| after_unknown) {
                         Some(last) => (last.end, last.normalized.1) = (end, normalized.1),
-                        None => tokens.push(Token { id, begin, end, normalized }),
+                        None => tokens.push(Token {
+                            id,
+                            begin,
+                            end,
+                            normalized,
+                        }),
                     }
                 }
                 _ => {
                     walk.skip(pieces.text(id.index()).len());
-                    tokens.push(Token { id, begin, end: base + walk.at, normalized: (0, 0) });
+                    tokens.push(Token {
+                        id,
+                        begin,
+                        end: base + walk.at,
+                        normalized: (0, 0),
+                    });
                 }
             }
             after_unknown = kind == PieceKind::Unknown;
@@ -74,8 +101,11 @@ impl RawLengths {
             let text = pieces.text(index);
             let without_mark = text.strip_prefix(WHITESPACE_MARK_STR.as_bytes());
             let (flag, rest) = without_mark.map_or((0, text), |rest| (BEGINS_WITH_SPACE, rest));
-            let is_clear = matches!(pieces.kind(index), PieceKind::Normal | PieceKind::UserDefined)
-                && std::str::from_utf8(rest).is_ok_and(|rest| !rest.contains([WHITESPACE_MARK, '\u{FFFD}']));
+            let is_clear = matches!(
+                pieces.kind(index),
+                PieceKind::Normal | PieceKind::UserDefined
+            ) && std::str::from_utf8(rest)
+                .is_ok_and(|rest| !rest.contains([WHITESPACE_MARK, '\u{FFFD}']));
             match u32::try_from(rest.len() + usize::from(flag > 0)) {
                 Ok(length @ 1..BEGINS_WITH_SPACE) if is_clear => length | flag,
                 _ => UNCLEAR,
@@ -90,7 +120,8 @@ impl RawLengths {
     fn get(&self, id: PieceId, walk: &Walk<'_>) -> Option<usize> {
         let length = self.0.get(id.index()).copied().unwrap_or(UNCLEAR);
         let is_space = u32::from(walk.text.get(walk.at) == Some(&b' ')) * BEGINS_WITH_SPACE;
-        let is_unclear = length & (UNCLEAR | BEGINS_WITH_SPACE) & !is_space | u32::from(walk.prefix);
+        let is_unclear =
+            length & (UNCLEAR | BEGINS_WITH_SPACE) & !is_space | u32::from(walk.prefix);
         (is_unclear == 0).then_some((length % BEGINS_WITH_SPACE) as usize)
     }
 }
@@ -138,7 +169,12 @@ mod tests {
     use crate::Tokenizer;
 
     fn tokenizer(name: &str) -> Tokenizer {
-        Tokenizer::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name)).unwrap()
+        Tokenizer::open(
+            Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("testdata")
+                .join(name),
+        )
+        .unwrap()
     }
 
     /// Parts of texts: what every model knows and what hardly any does.
@@ -172,21 +208,35 @@ mod tests {
         let mut whole = tokenizer(name);
         whole.pipeline.takes_raw_text = false;
         let symbols = raw.model().pieces().map(|piece| piece.text.to_vec());
-        let parts: Vec<Vec<u8>> = PARTS.iter().map(|part| part.to_vec()).chain(symbols).collect();
+        let parts: Vec<Vec<u8>> = PARTS
+            .iter()
+            .map(|part| part.to_vec())
+            .chain(symbols)
+            .collect();
         let texts = proptest::collection::vec(prop_oneof![0..PARTS.len(), 0..parts.len()], 0..40);
 
         let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(cases));
         runner
             .run(
-                &texts
-                    .prop_map(move |picks| picks.into_iter().flat_map(|pick| parts[pick].clone()).collect::<Vec<u8>>()),
+                &texts.prop_map(move |picks| {
+                    picks
+                        .into_iter()
+                        .flat_map(|pick| parts[pick].clone())
+                        .collect::<Vec<u8>>()
+                }),
                 |text| {
                     prop_assert_eq!(raw.encode(&text), whole.encode(&text));
                     prop_assert_eq!(raw.encode_long(&text), whole.encode(&text));
                     let (mut raw_encoder, mut whole_encoder) = (raw.encoder(), whole.encoder());
-                    let (found, expected) = (raw_encoder.tokens(&text), whole_encoder.tokens(&text));
+                    let (found, expected) =
+                        (raw_encoder.tokens(&text), whole_encoder.tokens(&text));
                     let show = |tokens: crate::Tokens<'_>| -> Vec<_> {
-                        tokens.iter().map(|(token, piece)| (token.id, token.begin, token.end, piece.to_vec())).collect()
+                        tokens
+                            .iter()
+                            .map(|(token, piece)| {
+                                (token.id, token.begin, token.end, piece.to_vec())
+                            })
+                            .collect()
                     };
                     prop_assert_eq!(show(found), show(expected));
                     Ok(())

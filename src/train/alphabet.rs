@@ -34,10 +34,16 @@ impl CharacterCounts {
             .unwrap_or_default();
         // A count that stuck at its maximum makes the total too large, too.
         let total: u128 = by_code.iter().map(|count| u128::from(*count)).sum();
-        let total = u64::try_from(total).ok().filter(|total| i64::try_from(*total).is_ok());
-        let Some(total) = total else { return Err(TrainError::TooLarge { what: "characters" }) };
+        let total = u64::try_from(total)
+            .ok()
+            .filter(|total| i64::try_from(*total).is_ok());
+        let Some(total) = total else {
+            return Err(TrainError::TooLarge { what: "characters" });
+        };
         let counted = (0..).zip(by_code).filter(|(_, count)| *count > 0);
-        let counts = counted.filter_map(|(code, count)| Some((char::from_u32(code)?, count))).collect();
+        let counts = counted
+            .filter_map(|(code, count)| Some((char::from_u32(code)?, count)))
+            .collect();
         Ok(CharacterCounts { counts, total })
     }
 
@@ -88,8 +94,14 @@ impl Alphabet {
     ///
     /// # Errors
     /// A corpus without characters; a space or U+2585 among the chosen.
-    pub(crate) fn choose(counts: &CharacterCounts, options: &TrainOptions) -> Result<Alphabet, TrainError> {
-        let nul = counts.iter().find(|(c, _)| *c == '\0').map_or(0, |(_, count)| count);
+    pub(crate) fn choose(
+        counts: &CharacterCounts,
+        options: &TrainOptions,
+    ) -> Result<Alphabet, TrainError> {
+        let nul = counts
+            .iter()
+            .find(|(c, _)| *c == '\0')
+            .map_or(0, |(_, count)| count);
         let total = counts.total - nul;
         if total == 0 {
             return Err(TrainError::NoText);
@@ -108,15 +120,23 @@ impl Alphabet {
             }
         }
         sort(&mut characters);
-        Ok(Alphabet { characters, coverage: ratio(taken, total) })
+        Ok(Alphabet {
+            characters,
+            coverage: ratio(taken, total),
+        })
     }
 
     /// Every character that may be part of a piece, for the search that chooses later.
     pub(crate) fn all(counts: &CharacterCounts) -> Alphabet {
-        let mut characters: Vec<(char, u64)> =
-            counts.iter().filter(|(c, _)| !crate::train::split::is_breaking(*c)).collect();
+        let mut characters: Vec<(char, u64)> = counts
+            .iter()
+            .filter(|(c, _)| !crate::train::split::is_breaking(*c))
+            .collect();
         sort(&mut characters);
-        Alphabet { characters, coverage: 1.0 }
+        Alphabet {
+            characters,
+            coverage: 1.0,
+        }
     }
 }
 
@@ -129,10 +149,14 @@ fn candidates(counts: &CharacterCounts, required_chars: &str) -> Vec<(char, u64)
     let mut required: Vec<char> = required_chars.chars().filter(|c| *c != '\0').collect();
     required.sort_unstable();
     required.dedup();
-    let (mut first, mut others): (Vec<_>, Vec<_>) =
-        counts.iter().filter(|(c, _)| *c != '\0').partition(|(c, _)| required.binary_search(c).is_ok());
-    let unseen: Vec<char> =
-        required.into_iter().filter(|c| first.binary_search_by_key(c, |(found, _)| *found).is_err()).collect();
+    let (mut first, mut others): (Vec<_>, Vec<_>) = counts
+        .iter()
+        .filter(|(c, _)| *c != '\0')
+        .partition(|(c, _)| required.binary_search(c).is_ok());
+    let unseen: Vec<char> = required
+        .into_iter()
+        .filter(|c| first.binary_search_by_key(c, |(found, _)| *found).is_err())
+        .collect();
     first.extend(unseen.into_iter().map(|c| (c, 0)));
     sort(&mut first);
     sort(&mut others);
@@ -171,9 +195,17 @@ mod tests {
     fn coverage_decides() {
         let words = [("ab", 49), ("c", 1), ("d", 1)];
         assert_eq!(chosen(&words, 1.0, "").unwrap(), "abcd");
-        assert_eq!(chosen(&words, 0.98, "").unwrap(), "ab", "98 of 100 are enough");
+        assert_eq!(
+            chosen(&words, 0.98, "").unwrap(),
+            "ab",
+            "98 of 100 are enough"
+        );
         assert_eq!(chosen(&words, 0.981, "").unwrap(), "abc");
-        assert_eq!(chosen(&words, 0.98, "dx").unwrap(), "abdx", "required ones come on top");
+        assert_eq!(
+            chosen(&words, 0.98, "dx").unwrap(),
+            "abdx",
+            "required ones come on top"
+        );
         assert_eq!(chosen(&[("a\u{1f}", 50)], 1.0, "").unwrap(), "a");
         assert_eq!(chosen(&[("a\0", 50)], 1.0, "\0").unwrap(), "a");
     }
@@ -181,16 +213,32 @@ mod tests {
     #[test]
     fn a_share_rounds_to_one_early() {
         let words = [("a", 1 << 40), ("b", 1)];
-        assert_eq!(chosen(&words, 1.0, "").unwrap(), "a", "1 - 2^-40 is 1 in 32 bits");
+        assert_eq!(
+            chosen(&words, 1.0, "").unwrap(),
+            "a",
+            "1 - 2^-40 is 1 in 32 bits"
+        );
     }
 
     #[test]
     fn refusals() {
         assert!(matches!(chosen(&[], 1.0, ""), Err(TrainError::NoText)));
-        assert!(matches!(chosen(&[("\0", 1)], 1.0, ""), Err(TrainError::NoText)));
-        assert!(matches!(chosen(&[("a", 1)], 1.0, " "), Err(TrainError::ReservedCharacter { .. })));
-        assert!(matches!(chosen(&[("\u{2585}", 1)], 1.0, ""), Err(TrainError::ReservedCharacter { .. })));
+        assert!(matches!(
+            chosen(&[("\0", 1)], 1.0, ""),
+            Err(TrainError::NoText)
+        ));
+        assert!(matches!(
+            chosen(&[("a", 1)], 1.0, " "),
+            Err(TrainError::ReservedCharacter { .. })
+        ));
+        assert!(matches!(
+            chosen(&[("\u{2585}", 1)], 1.0, ""),
+            Err(TrainError::ReservedCharacter { .. })
+        ));
         let words = ShardedCounts::of([("aaaa", u64::MAX / 2)]);
-        assert!(matches!(CharacterCounts::of(&words), Err(TrainError::TooLarge { .. })));
+        assert!(matches!(
+            CharacterCounts::of(&words),
+            Err(TrainError::TooLarge { .. })
+        ));
     }
 }

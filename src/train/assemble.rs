@@ -14,8 +14,15 @@ use crate::train::options::TrainOptions;
 
 /// The texts that follow the meta pieces if coverage chose the characters: merges, then characters.
 pub(crate) fn learned_texts(merges: Vec<Merge>, alphabet: &Alphabet) -> Vec<Box<str>> {
-    let characters = alphabet.characters.iter().map(|(c, _)| c.to_string().into_boxed_str());
-    merges.into_iter().map(|merge| merge.text).chain(characters).collect()
+    let characters = alphabet
+        .characters
+        .iter()
+        .map(|(c, _)| c.to_string().into_boxed_str());
+    merges
+        .into_iter()
+        .map(|merge| merge.text)
+        .chain(characters)
+        .collect()
 }
 
 /// The score of the learned piece number `index`.
@@ -46,18 +53,27 @@ pub(crate) fn assemble(
             // Nothing can fill this id, so no piece behind it can be reached.
             match meta.next_from(id) {
                 Some((id, text)) => {
-                    return Err(TrainError::UnreachableId { piece: text.to_owned(), id, pieces: pieces.len() });
+                    return Err(TrainError::UnreachableId {
+                        piece: text.to_owned(),
+                        id,
+                        pieces: pieces.len(),
+                    });
                 }
                 None => break,
             }
         };
         if !texts.insert(text) {
-            return Err(TrainError::DuplicatePiece { piece: text.to_owned() });
+            return Err(TrainError::DuplicatePiece {
+                piece: text.to_owned(),
+            });
         }
         pieces.push(text.as_bytes(), score, kind);
     }
     if options.hard_vocab_limit && pieces.len() < vocab_size {
-        return Err(TrainError::VocabularyTooLarge { vocab_size, largest: pieces.len() });
+        return Err(TrainError::VocabularyTooLarge {
+            vocab_size,
+            largest: pieces.len(),
+        });
     }
     Ok(pieces)
 }

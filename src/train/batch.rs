@@ -22,7 +22,10 @@ pub(crate) struct Batch {
 
 enum Kind {
     /// Lines, each with its newline, from `path`; the first has the number `first_line`.
-    Lines { path: Option<PathBuf>, first_line: u64 },
+    Lines {
+        path: Option<PathBuf>,
+        first_line: u64,
+    },
     /// Sentences that end at these offsets and occur that often.
     Texts(Vec<(usize, u64)>),
 }
@@ -36,18 +39,28 @@ pub(crate) struct Place {
 
 impl Place {
     fn error(&self, problem: &'static str) -> TrainError {
-        TrainError::Row { path: self.path.clone(), line: self.line, problem }
+        TrainError::Row {
+            path: self.path.clone(),
+            line: self.line,
+            problem,
+        }
     }
 }
 
 impl Batch {
     pub(crate) fn lines(bytes: Vec<u8>, path: Option<PathBuf>, first_line: u64) -> Batch {
-        Batch { bytes, kind: Kind::Lines { path, first_line } }
+        Batch {
+            bytes,
+            kind: Kind::Lines { path, first_line },
+        }
     }
 
     /// A batch to [`Batch::push`] to.
     pub(crate) fn texts() -> Batch {
-        Batch { bytes: Vec::new(), kind: Kind::Texts(Vec::new()) }
+        Batch {
+            bytes: Vec::new(),
+            kind: Kind::Texts(Vec::new()),
+        }
     }
 
     pub(crate) fn push(&mut self, text: &[u8], count: u64) {
@@ -83,7 +96,10 @@ impl Batch {
             Kind::Lines { path, first_line } => {
                 let mut start = 0;
                 for (number, newline) in memchr::memchr_iter(b'\n', &self.bytes).enumerate() {
-                    let place = || Place { path: path.clone(), line: first_line + number as u64 };
+                    let place = || Place {
+                        path: path.clone(),
+                        line: first_line + number as u64,
+                    };
                     visit(&place, &self.bytes[start..newline], None)?;
                     start = newline + 1;
                 }
@@ -91,7 +107,10 @@ impl Batch {
             Kind::Texts(ends) => {
                 let mut start = 0;
                 for (number, &(end, count)) in ends.iter().enumerate() {
-                    let place = || Place { path: None, line: number as u64 + 1 };
+                    let place = || Place {
+                        path: None,
+                        line: number as u64 + 1,
+                    };
                     visit(&place, &self.bytes[start..end], Some(count))?;
                     start = end;
                 }
@@ -137,7 +156,8 @@ impl SentenceFilter {
         SentenceFilter {
             max_length: usize::try_from(options.max_sentence_length).unwrap_or(0),
             is_tsv: options.is_tsv(),
-            reserved: memmem::Finder::new(UNKNOWN_MARK.encode_utf8(&mut [0; 4]).as_bytes()).into_owned(),
+            reserved: memmem::Finder::new(UNKNOWN_MARK.encode_utf8(&mut [0; 4]).as_bytes())
+                .into_owned(),
             counts: SentenceCounts::default(),
         }
     }
@@ -153,12 +173,16 @@ impl SentenceFilter {
         let may_be_reserved = self.reserved.find(&batch.bytes).is_some();
         let result = batch.for_each(|place, line, count| {
             let (sentence, count) = match count {
-                None if self.is_tsv => parse_row(line).map_err(|problem| Some(place().error(problem)))?,
+                None if self.is_tsv => {
+                    parse_row(line).map_err(|problem| Some(place().error(problem)))?
+                }
                 None => (line, 1),
                 Some(0) => return Err(Some(place().error("the count is 0; counts begin at 1"))),
                 Some(count) => (line, count),
             };
-            if self.is_used(sentence, may_be_reserved) && use_sentence(sentence, count).map_err(Some)?.is_break() {
+            if self.is_used(sentence, may_be_reserved)
+                && use_sentence(sentence, count).map_err(Some)?.is_break()
+            {
                 return Err(None);
             }
             Ok(())
@@ -191,7 +215,12 @@ fn parse_row(row: &[u8]) -> Result<(&[u8], u64), &'static str> {
     }
     let count = std::str::from_utf8(count)
         .ok()
-        .and_then(|count| count.trim_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']).parse::<i64>().ok())
+        .and_then(|count| {
+            count
+                .trim_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r'])
+                .parse::<i64>()
+                .ok()
+        })
         .ok_or("the count is not a whole number below 2^63")?;
     u64::try_from(count)
         .ok()
@@ -213,9 +242,24 @@ mod tests {
             ("a\t9223372036854775807", ("a", i64::MAX as u64)),
         ];
         for (row, (text, count)) in good {
-            assert_eq!(parse_row(row.as_bytes()), Ok((text.as_bytes(), *count)), "{row:?}");
+            assert_eq!(
+                parse_row(row.as_bytes()),
+                Ok((text.as_bytes(), *count)),
+                "{row:?}"
+            );
         }
-        for row in ["", "a", "a\t", "a\t0", "a\t-2", "a\tb", "a\t1\t", "a\tb\t3", "a\t1 2", "a\t9223372036854775808"] {
+        for row in [
+            "",
+            "a",
+            "a\t",
+            "a\t0",
+            "a\t-2",
+            "a\tb",
+            "a\t1\t",
+            "a\tb\t3",
+            "a\t1 2",
+            "a\t9223372036854775808",
+        ] {
             assert!(parse_row(row.as_bytes()).is_err(), "{row:?}");
         }
     }
@@ -235,7 +279,15 @@ mod tests {
             .unwrap();
         let expected = ["ok", "0123456789", "\u{2581}"].map(|text| (text.as_bytes().to_vec(), 1));
         assert_eq!(used, expected);
-        assert_eq!(filter.counts, SentenceCounts { used: 3, empty: 1, too_long: 1, reserved: 1 });
+        assert_eq!(
+            filter.counts,
+            SentenceCounts {
+                used: 3,
+                empty: 1,
+                too_long: 1,
+                reserved: 1
+            }
+        );
     }
 
     #[test]
@@ -243,9 +295,13 @@ mod tests {
         let mut options = TrainOptions::default();
         options.input_format = "tsv".to_owned();
         let batch = Batch::lines(b"a\t1\nb\n".to_vec(), Some("words.tsv".into()), 40);
-        let error =
-            SentenceFilter::new(&options).for_each_used(&batch, |_, _| Ok(ControlFlow::Continue(()))).unwrap_err();
+        let error = SentenceFilter::new(&options)
+            .for_each_used(&batch, |_, _| Ok(ControlFlow::Continue(())))
+            .unwrap_err();
         let message = error.to_string();
-        assert!(message.contains("words.tsv") && message.contains("41"), "{message}");
+        assert!(
+            message.contains("words.tsv") && message.contains("41"),
+            "{message}"
+        );
     }
 }

@@ -56,7 +56,10 @@ pub(crate) struct ChunkCache {
 impl ChunkCache {
     /// An empty cache with seeds from `hasher`.
     pub(crate) fn new(hasher: &SeedableRandomState) -> ChunkCache {
-        ChunkCache { sets: vec![[Entry::default(); 2]; SETS], seed: [0, 1].map(|number: u64| hasher.hash_one(number)) }
+        ChunkCache {
+            sets: vec![[Entry::default(); 2]; SETS],
+            seed: [0, 1].map(|number: u64| hasher.hash_one(number)),
+        }
     }
 
     /// The set for this text: a product of all of it, folded.
@@ -93,7 +96,10 @@ impl ChunkCache {
 
     /// All that is in the cache.
     pub(crate) fn into_entries(self) -> impl Iterator<Item = Entry> {
-        self.sets.into_iter().flatten().filter(|entry| entry.count > 0)
+        self.sets
+            .into_iter()
+            .flatten()
+            .filter(|entry| entry.count > 0)
     }
 }
 
@@ -109,13 +115,18 @@ mod tests {
         let mut expected: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
         let mut found: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
         let mut note = |entry: Entry| {
-            *found.entry(entry.text.text(&mut [[0; 8]; 2]).to_vec()).or_default() += entry.count;
+            *found
+                .entry(entry.text.text(&mut [[0; 8]; 2]).to_vec())
+                .or_default() += entry.count;
         };
         for number in 0..200_000u64 {
             let text = format!("{}", number * number % 70_001);
             let short = ShortText::new(text.as_bytes()).unwrap();
             *expected.entry(text.into_bytes()).or_default() += number % 3 + 1;
-            cache.add(short, number % 3 + 1).into_iter().for_each(&mut note);
+            cache
+                .add(short, number % 3 + 1)
+                .into_iter()
+                .for_each(&mut note);
         }
         cache.into_entries().for_each(&mut note);
         assert_eq!(found, expected);
@@ -126,7 +137,10 @@ mod tests {
         let window = u128::from_le_bytes(*b"0123456789abcdef");
         for length in 0..16u32 {
             let text = &b"0123456789abcdef"[..length as usize];
-            assert_eq!(Some(ShortText::of_window(window, length)), ShortText::new(text));
+            assert_eq!(
+                Some(ShortText::of_window(window, length)),
+                ShortText::new(text)
+            );
         }
     }
 }

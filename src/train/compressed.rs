@@ -31,11 +31,16 @@ pub(crate) fn decompressor(file: File, compression: Compression) -> io::Result<B
     match compression {
         Compression::None => Ok(Box::new(file)),
         #[cfg(feature = "compressed")]
-        Compression::Gzip => Ok(Box::new(flate2::bufread::MultiGzDecoder::new(io::BufReader::new(file)))),
+        Compression::Gzip => Ok(Box::new(flate2::bufread::MultiGzDecoder::new(
+            io::BufReader::new(file),
+        ))),
         #[cfg(feature = "compressed")]
         Compression::Zstd => Ok(Box::new(zstd::Frames::new(io::BufReader::new(file)))),
         #[cfg(not(feature = "compressed"))]
-        _ => Err(io::Error::new(io::ErrorKind::Unsupported, "spiece was built without the feature `compressed`")),
+        _ => Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "spiece was built without the feature `compressed`",
+        )),
     }
 }
 
@@ -55,7 +60,11 @@ mod zstd {
 
     impl<R: BufRead> Frames<R> {
         pub(super) fn new(source: R) -> Frames<R> {
-            Frames { source, decoder: FrameDecoder::new(), begun: false }
+            Frames {
+                source,
+                decoder: FrameDecoder::new(),
+                begun: false,
+            }
         }
 
         /// Goes on to the next frame; false if there is none.
@@ -68,11 +77,13 @@ mod zstd {
                 self.begun = true;
                 match self.decoder.reset(&mut self.source) {
                     Ok(()) => return Ok(true),
-                    Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
-                        length, ..
-                    })) => {
+                    Err(FrameDecoderError::ReadFrameHeaderError(
+                        ReadFrameHeaderError::SkipFrame { length, .. },
+                    )) => {
                         let length = u64::from(length);
-                        if io::copy(&mut self.source.by_ref().take(length), &mut io::sink())? < length {
+                        if io::copy(&mut self.source.by_ref().take(length), &mut io::sink())?
+                            < length
+                        {
                             return Err(io::ErrorKind::UnexpectedEof.into());
                         }
                     }
@@ -84,8 +95,13 @@ mod zstd {
 
         /// Checks the frame that has just been read.
         fn check_frame(&self) -> io::Result<()> {
-            match (self.decoder.get_checksum_from_data(), self.decoder.get_calculated_checksum()) {
-                (Some(expected), Some(found)) if expected != found => Err(damaged("its checksum is another one")),
+            match (
+                self.decoder.get_checksum_from_data(),
+                self.decoder.get_calculated_checksum(),
+            ) {
+                (Some(expected), Some(found)) if expected != found => {
+                    Err(damaged("its checksum is another one"))
+                }
                 _ => Ok(()),
             }
         }
@@ -96,7 +112,9 @@ mod zstd {
             while self.decoder.can_collect() == 0 {
                 if !self.decoder.is_finished() {
                     let strategy = BlockDecodingStrategy::UptoBlocks(1);
-                    self.decoder.decode_blocks(&mut self.source, strategy).map_err(damaged)?;
+                    self.decoder
+                        .decode_blocks(&mut self.source, strategy)
+                        .map_err(damaged)?;
                 } else if !self.next_frame()? {
                     return Ok(0);
                 }
@@ -142,10 +160,22 @@ mod tests {
     #[test]
     fn streams_behind_one_another_are_one_text() {
         let skipped = b"\x51\x2a\x4d\x18\x03\x00\x00\x00abc".as_slice();
-        assert_eq!(read("a.gz", &[gzip(TEXT), gzip(b""), gzip(TEXT)].concat()).unwrap(), TEXT.repeat(2));
-        assert_eq!(read("a.zst", &[zstd(TEXT), zstd(b""), zstd(TEXT)].concat()).unwrap(), TEXT.repeat(2));
-        assert_eq!(read("a.zst", &[skipped, &zstd(TEXT), skipped, skipped].concat()).unwrap(), TEXT);
-        assert_eq!(read("a.zst", &zstd(&TEXT.repeat(100_000))).unwrap(), TEXT.repeat(100_000));
+        assert_eq!(
+            read("a.gz", &[gzip(TEXT), gzip(b""), gzip(TEXT)].concat()).unwrap(),
+            TEXT.repeat(2)
+        );
+        assert_eq!(
+            read("a.zst", &[zstd(TEXT), zstd(b""), zstd(TEXT)].concat()).unwrap(),
+            TEXT.repeat(2)
+        );
+        assert_eq!(
+            read("a.zst", &[skipped, &zstd(TEXT), skipped, skipped].concat()).unwrap(),
+            TEXT
+        );
+        assert_eq!(
+            read("a.zst", &zstd(&TEXT.repeat(100_000))).unwrap(),
+            TEXT.repeat(100_000)
+        );
         assert_eq!(read("a.txt", TEXT).unwrap(), TEXT);
     }
 
@@ -154,9 +184,16 @@ mod tests {
         for (name, whole) in [("a.gz", gzip(TEXT)), ("a.zst", zstd(TEXT))] {
             assert_eq!(read(name, &whole).unwrap(), TEXT);
             for length in 0..whole.len() {
-                assert!(read(name, &whole[..length]).is_err(), "{name}, {length} of {} bytes", whole.len());
+                assert!(
+                    read(name, &whole[..length]).is_err(),
+                    "{name}, {length} of {} bytes",
+                    whole.len()
+                );
             }
-            assert!(read(name, &[&whole[..], &whole[..10]].concat()).is_err(), "{name}, then a part");
+            assert!(
+                read(name, &[&whole[..], &whole[..10]].concat()).is_err(),
+                "{name}, then a part"
+            );
             let mut other = whole.clone();
             // The checksum of gzip stands before the length, that of Zstandard at the end.
             let checksum = whole.len() - if name == "a.gz" { 5 } else { 1 };

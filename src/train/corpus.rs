@@ -40,12 +40,16 @@ pub(crate) enum Source<'a> {
 impl<'a> Corpus<'a> {
     /// Files, in this order; `-` is standard input.
     pub fn files<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> Corpus<'a> {
-        Corpus { source: Source::Files(paths.into_iter().map(Into::into).collect()) }
+        Corpus {
+            source: Source::Files(paths.into_iter().map(Into::into).collect()),
+        }
     }
 
     /// Lines of bytes, in the format that `input_format` names.
     pub fn reader(reader: impl Read + 'a) -> Corpus<'a> {
-        Corpus { source: Source::Reader(Box::new(reader)) }
+        Corpus {
+            source: Source::Reader(Box::new(reader)),
+        }
     }
 
     /// Sentences, UTF-8 or not; a newline inside is text.
@@ -61,26 +65,35 @@ impl<'a> Corpus<'a> {
     where
         I::IntoIter: 'a,
     {
-        let owned = texts.into_iter().map(|(text, count)| (text.as_ref().to_vec(), count));
-        Corpus { source: Source::Texts(Box::new(owned)) }
+        let owned = texts
+            .into_iter()
+            .map(|(text, count)| (text.as_ref().to_vec(), count));
+        Corpus {
+            source: Source::Texts(Box::new(owned)),
+        }
     }
 
     /// The same corpus once more, if it can be read twice.
     pub(crate) fn reread(&self) -> Option<Corpus<'a>> {
         match &self.source {
-            Source::Files(paths) if paths.iter().all(|path| path.is_file()) => Some(Corpus::files(paths)),
+            Source::Files(paths) if paths.iter().all(|path| path.is_file()) => {
+                Some(Corpus::files(paths))
+            }
             _ => None,
         }
     }
 
     /// Bytes to read, if that is known before reading.
     pub(crate) fn total_bytes(&self) -> Option<u64> {
-        let Source::Files(paths) = &self.source else { return None };
+        let Source::Files(paths) = &self.source else {
+            return None;
+        };
         paths
             .iter()
             .map(|path| {
                 let metadata = path.metadata().ok()?;
-                (metadata.is_file() && Compression::of(path) == Compression::None).then_some(metadata.len())
+                (metadata.is_file() && Compression::of(path) == Compression::None)
+                    .then_some(metadata.len())
             })
             .sum()
     }
@@ -88,12 +101,17 @@ impl<'a> Corpus<'a> {
     /// Opens every regular file once, so that a missing one is an error before the long work. Pipes
     /// are left alone: opening them twice would break them.
     pub(crate) fn check_files(&self) -> Result<(), TrainError> {
-        let Source::Files(paths) = &self.source else { return Ok(()) };
+        let Source::Files(paths) = &self.source else {
+            return Ok(());
+        };
         if paths.is_empty() {
             return Err(TrainError::NoInput);
         }
         for path in paths.iter().filter(|path| path.as_os_str() != "-") {
-            let unreadable = |source| TrainError::Read { path: path.clone(), source };
+            let unreadable = |source| TrainError::Read {
+                path: path.clone(),
+                source,
+            };
             let metadata = path.metadata().map_err(unreadable)?;
             if metadata.is_dir() {
                 return Err(unreadable(io::Error::from(io::ErrorKind::IsADirectory)));
@@ -128,7 +146,14 @@ impl<'a> Batches<'a> {
     /// that one endless line does not fill the memory.
     pub(crate) fn new(corpus: Corpus<'a>, line_limit: usize, batch_bytes: usize) -> Batches<'a> {
         let source = corpus.source;
-        Batches { source, line_limit, batch_bytes, next_file: 0, open: None, last_line: Vec::new() }
+        Batches {
+            source,
+            line_limit,
+            batch_bytes,
+            next_file: 0,
+            open: None,
+            last_line: Vec::new(),
+        }
     }
 
     /// The next batch, or `None` at the end.
@@ -138,7 +163,9 @@ impl<'a> Batches<'a> {
             Source::Reader(reader) => {
                 let reader = std::mem::replace(reader, Box::new(io::empty()));
                 let (line_limit, batch_bytes) = (self.line_limit, self.batch_bytes);
-                let open = self.open.get_or_insert_with(|| LineReader::new(reader, None, line_limit, batch_bytes));
+                let open = self
+                    .open
+                    .get_or_insert_with(|| LineReader::new(reader, None, line_limit, batch_bytes));
                 open.next_batch()
             }
             Source::Files(_) => self.next_of_files(),
@@ -157,8 +184,12 @@ impl<'a> Batches<'a> {
             if let Some(finished) = finished.filter(|_| !was_empty) {
                 self.last_line = finished.unended_line;
             }
-            let Source::Files(paths) = &self.source else { return Ok(None) };
-            let Some(path) = paths.get(self.next_file).cloned() else { return Ok(None) };
+            let Source::Files(paths) = &self.source else {
+                return Ok(None);
+            };
+            let Some(path) = paths.get(self.next_file).cloned() else {
+                return Ok(None);
+            };
             if was_empty {
                 // See the module page: an empty file counts as a line.
                 return Ok(Some(self.repeat_last_line(&path)?));
@@ -168,8 +199,16 @@ impl<'a> Batches<'a> {
     }
 
     fn open_file(&mut self, path: &Path) -> Result<(), TrainError> {
-        let reader = open(path).map_err(|source| TrainError::Read { path: path.to_owned(), source })?;
-        self.open = Some(LineReader::new(reader, Some(path.to_owned()), self.line_limit, self.batch_bytes));
+        let reader = open(path).map_err(|source| TrainError::Read {
+            path: path.to_owned(),
+            source,
+        })?;
+        self.open = Some(LineReader::new(
+            reader,
+            Some(path.to_owned()),
+            self.line_limit,
+            self.batch_bytes,
+        ));
         self.next_file += 1;
         Ok(())
     }
@@ -182,7 +221,10 @@ impl<'a> Batches<'a> {
     }
 }
 
-fn batch_of_texts(texts: &mut dyn Iterator<Item = (Vec<u8>, u64)>, batch_bytes: usize) -> Option<Batch> {
+fn batch_of_texts(
+    texts: &mut dyn Iterator<Item = (Vec<u8>, u64)>,
+    batch_bytes: usize,
+) -> Option<Batch> {
     let mut batch = Batch::texts();
     for (text, count) in texts {
         batch.push(&text, count);
@@ -209,7 +251,12 @@ struct LineReader<'a> {
 }
 
 impl<'a> LineReader<'a> {
-    fn new(reader: Box<dyn Read + 'a>, path: Option<PathBuf>, line_limit: usize, batch_bytes: usize) -> LineReader<'a> {
+    fn new(
+        reader: Box<dyn Read + 'a>,
+        path: Option<PathBuf>,
+        line_limit: usize,
+        batch_bytes: usize,
+    ) -> LineReader<'a> {
         LineReader {
             reader,
             path,
@@ -255,10 +302,15 @@ impl<'a> LineReader<'a> {
     fn fill(&mut self, bytes: &mut Vec<u8>) -> Result<(), TrainError> {
         let wanted = self.batch_bytes as u64;
         bytes.reserve(self.batch_bytes + 1);
-        let read = self.reader.by_ref().take(wanted).read_to_end(bytes).map_err(|source| {
-            let path = self.path.clone().unwrap_or_else(|| PathBuf::from("input"));
-            TrainError::Read { path, source }
-        })?;
+        let read = self
+            .reader
+            .by_ref()
+            .take(wanted)
+            .read_to_end(bytes)
+            .map_err(|source| {
+                let path = self.path.clone().unwrap_or_else(|| PathBuf::from("input"));
+                TrainError::Read { path, source }
+            })?;
         self.at_end = (read as u64) < wanted;
         self.bytes_read += read as u64;
         Ok(())
@@ -295,19 +347,32 @@ mod tests {
         struct Dribble(Vec<u8>, usize);
         impl Read for Dribble {
             fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-                let Some(&byte) = self.0.get(self.1) else { return Ok(0) };
+                let Some(&byte) = self.0.get(self.1) else {
+                    return Ok(0);
+                };
                 buffer[0] = byte;
                 self.1 += 1;
                 Ok(1)
             }
         }
         for text in ["", "a", "a\n", "a\nb", "\n\n", "a\r\n\nb\n"] {
-            let mut expected: Vec<Vec<u8>> = text.split('\n').map(|line| line.as_bytes().to_vec()).collect();
+            let mut expected: Vec<Vec<u8>> = text
+                .split('\n')
+                .map(|line| line.as_bytes().to_vec())
+                .collect();
             if text.ends_with('\n') || text.is_empty() {
                 expected.pop();
             }
-            assert_eq!(lines_of(Corpus::reader(text.as_bytes()), 100), expected, "{text:?}");
-            assert_eq!(lines_of(Corpus::reader(Dribble(text.into(), 0)), 100), expected, "{text:?}");
+            assert_eq!(
+                lines_of(Corpus::reader(text.as_bytes()), 100),
+                expected,
+                "{text:?}"
+            );
+            assert_eq!(
+                lines_of(Corpus::reader(Dribble(text.into(), 0)), 100),
+                expected,
+                "{text:?}"
+            );
         }
     }
 
@@ -337,7 +402,11 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             path
         };
-        let (open, ended, empty) = (file("open", "a\nb"), file("ended", "c\n"), file("empty", ""));
+        let (open, ended, empty) = (
+            file("open", "a\nb"),
+            file("ended", "c\n"),
+            file("empty", ""),
+        );
         let cases: &[(&[&PathBuf], &[&str])] = &[
             (&[&open, &ended], &["a", "b", "c"]),
             (&[&open, &empty, &ended], &["a", "b", "b", "c"]),
@@ -349,7 +418,10 @@ mod tests {
         for (paths, expected) in cases {
             assert_eq!(
                 lines_of(Corpus::files(*paths), 100),
-                expected.iter().map(|line| line.as_bytes()).collect::<Vec<_>>()
+                expected
+                    .iter()
+                    .map(|line| line.as_bytes())
+                    .collect::<Vec<_>>()
             );
         }
     }

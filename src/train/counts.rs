@@ -42,7 +42,10 @@ impl Key {
     /// The key of a text with this hash, of `length` bytes, at `start` in the arena.
     fn in_arena(start: usize, length: usize, hash: u64) -> Option<Key> {
         let length = u32::try_from(length).ok()?;
-        Some(Key([start as u64, u64::from(length) | hash & TAG | IN_ARENA]))
+        Some(Key([
+            start as u64,
+            u64::from(length) | hash & TAG | IN_ARENA,
+        ]))
     }
 
     fn is_free(&self) -> bool {
@@ -154,7 +157,8 @@ impl TextCounts {
             let is_found = match lookup.short {
                 Some(key) => entry.key == key,
                 None => {
-                    entry.key.may_have_hash(lookup.hash) && entry.key.text(&self.arena, &mut [[0; 8]; 2]) == lookup.text
+                    entry.key.may_have_hash(lookup.hash)
+                        && entry.key.text(&self.arena, &mut [[0; 8]; 2]) == lookup.text
                 }
             };
             if is_found {
@@ -177,13 +181,26 @@ impl TextCounts {
 
     /// Reads where the search for a text begins.
     fn touch(&self, hash: u64) -> u64 {
-        self.entries.get(self.first_place(hash)).map_or(0, |entry| entry.count)
+        self.entries
+            .get(self.first_place(hash))
+            .map_or(0, |entry| entry.count)
     }
 
     #[inline(never)]
-    fn insert(&mut self, hasher: &SeedableRandomState, lookup: &Lookup<'_>, count: u64) -> Result<(), TrainError> {
-        let key = lookup.short.or_else(|| Key::in_arena(self.arena.len(), lookup.text.len(), lookup.hash));
-        let Some(key) = key else { return Err(TrainError::TooLarge { what: "bytes in a word" }) };
+    fn insert(
+        &mut self,
+        hasher: &SeedableRandomState,
+        lookup: &Lookup<'_>,
+        count: u64,
+    ) -> Result<(), TrainError> {
+        let key = lookup
+            .short
+            .or_else(|| Key::in_arena(self.arena.len(), lookup.text.len(), lookup.hash));
+        let Some(key) = key else {
+            return Err(TrainError::TooLarge {
+                what: "bytes in a word",
+            });
+        };
         if lookup.short.is_none() {
             self.arena.extend_from_slice(lookup.text);
         }
@@ -213,7 +230,10 @@ impl TextCounts {
     }
 
     /// Calls `visit` with each text and its count, in no particular order.
-    pub(crate) fn for_each<E>(&self, mut visit: impl FnMut(&[u8], u64) -> Result<(), E>) -> Result<(), E> {
+    pub(crate) fn for_each<E>(
+        &self,
+        mut visit: impl FnMut(&[u8], u64) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut buffer = [[0; 8]; 2];
         let mut used = self.entries.iter().filter(|entry| !entry.key.is_free());
         used.try_for_each(|entry| visit(entry.key.text(&self.arena, &mut buffer), entry.count))
@@ -255,18 +275,27 @@ pub(crate) struct SharedCounts {
 
 impl SharedCounts {
     pub(crate) fn new(hasher: SeedableRandomState) -> SharedCounts {
-        SharedCounts { hasher, shards: (0..SHARDS).map(|_| Mutex::default()).collect() }
+        SharedCounts {
+            hasher,
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+        }
     }
 
     /// A way to add for one thread.
     pub(crate) fn adder(&self) -> Adder<'_> {
-        Adder { counts: self, pending: (0..SHARDS).map(|_| Pending::default()).collect() }
+        Adder {
+            counts: self,
+            pending: (0..SHARDS).map(|_| Pending::default()).collect(),
+        }
     }
 
     /// What was counted; every [`Adder`] has to be flushed before.
     pub(crate) fn into_counts(self) -> ShardedCounts {
-        let unlocked = |shard: Mutex<TextCounts>| shard.into_inner().unwrap_or_else(PoisonError::into_inner);
-        ShardedCounts { shards: self.shards.into_iter().map(unlocked).collect() }
+        let unlocked =
+            |shard: Mutex<TextCounts>| shard.into_inner().unwrap_or_else(PoisonError::into_inner);
+        ShardedCounts {
+            shards: self.shards.into_iter().map(unlocked).collect(),
+        }
     }
 }
 
@@ -300,15 +329,39 @@ impl Pending {
         self.short.len() >= PENDING_TEXTS || self.bytes.len() >= PENDING_BYTES
     }
 
-    fn add_to(&mut self, table: &mut TextCounts, hasher: &SeedableRandomState) -> Result<(), TrainError> {
-        let hashes = self.short.iter().map(|added| added.1).chain(self.long.iter().map(|added| added.1));
+    fn add_to(
+        &mut self,
+        table: &mut TextCounts,
+        hasher: &SeedableRandomState,
+    ) -> Result<(), TrainError> {
+        let hashes = self
+            .short
+            .iter()
+            .map(|added| added.1)
+            .chain(self.long.iter().map(|added| added.1));
         black_box(hashes.fold(0, |read, hash| read ^ table.touch(hash)));
         for (key, hash, count) in self.short.drain(..) {
-            table.add(hasher, &Lookup { text: &[], short: Some(key), hash }, count)?;
+            table.add(
+                hasher,
+                &Lookup {
+                    text: &[],
+                    short: Some(key),
+                    hash,
+                },
+                count,
+            )?;
         }
         let mut start = 0;
         for (end, hash, count) in self.long.drain(..) {
-            table.add(hasher, &Lookup { text: &self.bytes[start..end], short: None, hash }, count)?;
+            table.add(
+                hasher,
+                &Lookup {
+                    text: &self.bytes[start..end],
+                    short: None,
+                    hash,
+                },
+                count,
+            )?;
             start = end;
         }
         self.bytes.clear();
@@ -326,12 +379,18 @@ impl Adder<'_> {
         // The table inside a shard uses the low and the very highest bits.
         let shard = (lookup.hash >> 40) as usize % SHARDS;
         self.pending[shard].add(&lookup, count);
-        if self.pending[shard].is_full() { self.flush_shard(shard) } else { Ok(()) }
+        if self.pending[shard].is_full() {
+            self.flush_shard(shard)
+        } else {
+            Ok(())
+        }
     }
 
     #[inline(never)]
     fn flush_shard(&mut self, shard: usize) -> Result<(), TrainError> {
-        let mut table = self.counts.shards[shard].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut table = self.counts.shards[shard]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         self.pending[shard].add_to(&mut table, &self.counts.hasher)
     }
 
@@ -351,10 +410,14 @@ mod tests {
 
     impl ShardedCounts {
         /// The counts of these texts.
-        pub(crate) fn of<T: AsRef<[u8]>>(texts: impl IntoIterator<Item = (T, u64)>) -> ShardedCounts {
+        pub(crate) fn of<T: AsRef<[u8]>>(
+            texts: impl IntoIterator<Item = (T, u64)>,
+        ) -> ShardedCounts {
             let counts = SharedCounts::new(SeedableRandomState::default());
             let mut adder = counts.adder();
-            texts.into_iter().for_each(|(text, count)| adder.add(text.as_ref(), count).unwrap());
+            texts
+                .into_iter()
+                .for_each(|(text, count)| adder.add(text.as_ref(), count).unwrap());
             adder.flush().unwrap();
             counts.into_counts()
         }

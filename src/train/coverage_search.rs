@@ -79,27 +79,53 @@ impl FreeCharacters {
         let mut ranked: Vec<(Character, u64)> = counts
             .iter()
             .filter(|(c, _)| c.len_utf8() > 1)
-            .map(|(c, count)| (Character { c, gain: u128::from(count) * (c.len_utf8() as u128 - 1) }, count))
+            .map(|(c, count)| {
+                (
+                    Character {
+                        c,
+                        gain: u128::from(count) * (c.len_utf8() as u128 - 1),
+                    },
+                    count,
+                )
+            })
             .collect();
-        ranked.sort_by_key(|(character, count)| (Reverse(character.gain), Reverse(*count), character.c));
+        ranked.sort_by_key(|(character, count)| {
+            (Reverse(character.gain), Reverse(*count), character.c)
+        });
         let ranked: Vec<Character> = ranked.into_iter().map(|(character, _)| character).collect();
         let (mut free, mut gains) = (Fenwick::new(ranked.len()), Fenwick::new(ranked.len()));
         for (rank, character) in ranked.iter().enumerate() {
             free.update(rank, |sum| *sum += 1);
             gains.update(rank, |sum| *sum += character.gain);
         }
-        let rank = ranked.iter().enumerate().map(|(rank, character)| (character.c, rank)).collect();
-        FreeCharacters { left: ranked.len(), ranked, rank, free, gains }
+        let rank = ranked
+            .iter()
+            .enumerate()
+            .map(|(rank, character)| (character.c, rank))
+            .collect();
+        FreeCharacters {
+            left: ranked.len(),
+            ranked,
+            rank,
+            free,
+            gains,
+        }
     }
 
     /// The gain of the best `count` free characters.
     fn best(&self, count: usize) -> u128 {
-        if count == 0 { 0 } else { self.gains.sum(self.free.elements_to_reach(count as u128)) }
+        if count == 0 {
+            0
+        } else {
+            self.gains.sum(self.free.elements_to_reach(count as u128))
+        }
     }
 
     /// Takes a character out and returns its gain; 0 for one that is never spelled in bytes.
     fn take(&mut self, c: char) -> u128 {
-        let Some(&rank) = self.rank.get(&c) else { return 0 };
+        let Some(&rank) = self.rank.get(&c) else {
+            return 0;
+        };
         let gain = self.ranked[rank].gain;
         self.free.update(rank, |sum| *sum -= 1);
         self.gains.update(rank, |sum| *sum -= gain);
@@ -120,11 +146,26 @@ struct Division {
 pub(crate) fn divide(merges: Vec<Merge>, counts: &CharacterCounts, room: usize) -> Vec<Box<str>> {
     let mut free = FreeCharacters::new(counts);
     let best = search(&merges, &mut free, room);
-    let required: BTreeSet<char> = merges[..best.merges].iter().flat_map(|merge| merge.text.chars()).collect();
-    let single = free.ranked.iter().map(|character| character.c).filter(|c| !required.contains(c));
-    let characters = required.iter().copied().chain(single.take(best.single_characters));
+    let required: BTreeSet<char> = merges[..best.merges]
+        .iter()
+        .flat_map(|merge| merge.text.chars())
+        .collect();
+    let single = free
+        .ranked
+        .iter()
+        .map(|character| character.c)
+        .filter(|c| !required.contains(c));
+    let characters = required
+        .iter()
+        .copied()
+        .chain(single.take(best.single_characters));
     let characters: Vec<Box<str>> = characters.map(|c| c.to_string().into_boxed_str()).collect();
-    merges.into_iter().take(best.merges).map(|merge| merge.text).chain(characters).collect()
+    merges
+        .into_iter()
+        .take(best.merges)
+        .map(|merge| merge.text)
+        .chain(characters)
+        .collect()
 }
 
 fn search(merges: &[Merge], free: &mut FreeCharacters, room: usize) -> Division {
@@ -136,7 +177,11 @@ fn search(merges: &[Merge], free: &mut FreeCharacters, room: usize) -> Division 
             let single_characters = left.min(free.left);
             let gain = merge_gain + required_gain + free.best(single_characters);
             if gain >= best.gain {
-                best = Division { merges: taken, single_characters, gain };
+                best = Division {
+                    merges: taken,
+                    single_characters,
+                    gain,
+                };
             }
         }
         let Some(next) = merges.get(taken) else { break };
@@ -161,12 +206,21 @@ mod tests {
     fn plain_search(merges: &[Merge], counts: &CharacterCounts, room: usize) -> (u128, usize) {
         let mut best = (0, 0);
         for taken in 0..=merges.len() {
-            let required: BTreeSet<char> = merges[..taken].iter().flat_map(|merge| merge.text.chars()).collect();
-            let Some(left) = room.checked_sub(taken + required.len()) else { continue };
+            let required: BTreeSet<char> = merges[..taken]
+                .iter()
+                .flat_map(|merge| merge.text.chars())
+                .collect();
+            let Some(left) = room.checked_sub(taken + required.len()) else {
+                continue;
+            };
             let gain_of = |(c, count): (char, u64)| u128::from(count) * (c.len_utf8() as u128 - 1);
-            let (inside, mut outside): (Vec<_>, Vec<_>) = counts.iter().partition(|(c, _)| required.contains(c));
+            let (inside, mut outside): (Vec<_>, Vec<_>) =
+                counts.iter().partition(|(c, _)| required.contains(c));
             outside.sort_by_key(|character| Reverse(gain_of(*character)));
-            let gain = merges[..taken].iter().map(|merge| u128::from(merge.count)).sum::<u128>()
+            let gain = merges[..taken]
+                .iter()
+                .map(|merge| u128::from(merge.count))
+                .sum::<u128>()
                 + inside.into_iter().map(gain_of).sum::<u128>()
                 + outside.into_iter().map(gain_of).take(left).sum::<u128>();
             if gain >= best.0 {

@@ -45,7 +45,11 @@ fn take_quoted(text: &str) -> (String, &str) {
 pub(crate) fn join_csv(fields: &[String]) -> String {
     let quoted = fields.iter().map(|field| {
         let is_plain = !field.is_empty() && !field.contains(['"', ',']);
-        if is_plain { field.clone() } else { format!("\"{}\"", field.replace('"', "\"\"")) }
+        if is_plain {
+            field.clone()
+        } else {
+            format!("\"{}\"", field.replace('"', "\"\""))
+        }
     });
     quoted.collect::<Vec<String>>().join(",")
 }

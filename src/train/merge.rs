@@ -39,7 +39,11 @@ struct Tuning {
 }
 
 /// These did well on corpora of 20 to 500 MB in several languages; other values were not compared.
-const TUNING: Tuning = Tuning { floor_share: 64, floor_step: 16, parallel_places: 4096 };
+const TUNING: Tuning = Tuning {
+    floor_share: 64,
+    floor_step: 16,
+    parallel_places: 4096,
+};
 
 /// A piece made by merging, and how often its pair occurred.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,7 +100,11 @@ impl<'a> Merger<'a> {
     }
 
     /// The first `wanted` merges, or fewer if the corpus has no more pairs.
-    pub(crate) fn run(mut self, wanted: usize, on_merge: OnMerge<'_>) -> Result<Vec<Merge>, TrainError> {
+    pub(crate) fn run(
+        mut self,
+        wanted: usize,
+        on_merge: OnMerge<'_>,
+    ) -> Result<Vec<Merge>, TrainError> {
         self.merge_occurring(wanted, on_merge)?;
         if self.merges.len() < wanted {
             // Rare, and then the corpus is small: do it all again, this time noting every pair.
@@ -121,7 +129,10 @@ impl<'a> Merger<'a> {
         while self.merges.len() < wanted && floor > 1 {
             floor = self.build_index(wanted, floor)?;
             while self.merges.len() < wanted
-                && let Some(best) = self.queue.pop(&Described { pairs: &self.pairs, symbols: &self.symbols })
+                && let Some(best) = self.queue.pop(&Described {
+                    pairs: &self.pairs,
+                    symbols: &self.symbols,
+                })
             {
                 self.take(best)?;
                 on_merge(&self.merges)?;
@@ -144,10 +155,12 @@ impl<'a> Merger<'a> {
             (last_floor / self.tuning.floor_step).min(tallies.highest())
         };
         let floor = floor.max(1);
-        self.pairs = pool.install(|| Pairs::build(&self.sequences, &self.symbols, self.rules, tallies, floor))?;
+        self.pairs = pool
+            .install(|| Pairs::build(&self.sequences, &self.symbols, self.rules, tallies, floor))?;
         self.queue = Queue::new();
         // Pairs have numbers of 32 bits.
-        (0..u32::try_from(self.pairs.len()).unwrap_or(u32::MAX)).for_each(|pair| self.enqueue(pair));
+        (0..u32::try_from(self.pairs.len()).unwrap_or(u32::MAX))
+            .for_each(|pair| self.enqueue(pair));
         Ok(floor)
     }
 
@@ -156,24 +169,36 @@ impl<'a> Merger<'a> {
         let places = self.pairs.remove(&candidate);
         let (left, right) = candidate.symbols;
         let merged = self.symbols.join(left, right, candidate.shape)?;
-        let rewrite =
-            Rewrite { left: (left, self.symbols.length(left)), right: (right, self.symbols.length(right)), merged };
+        let rewrite = Rewrite {
+            left: (left, self.symbols.length(left)),
+            right: (right, self.symbols.length(right)),
+            merged,
+        };
         self.rewrite(&rewrite, &places);
         drop(places);
         self.update_old_pairs(&rewrite);
         self.add_new_pairs(&rewrite)?;
-        self.merges.push(Merge { text: candidate.text, count: candidate.count });
+        self.merges.push(Merge {
+            text: candidate.text,
+            count: candidate.count,
+        });
         Ok(())
     }
 
     /// Merges the pair at all `places` and gathers its neighbours.
     fn rewrite(&mut self, rewrite: &Rewrite, places: &[u32]) {
         let symbols = self.symbols.len();
-        let Merger { neighbours: near, far_neighbours: far, .. } = self;
+        let Merger {
+            neighbours: near,
+            far_neighbours: far,
+            ..
+        } = self;
         near.reset(symbols);
         far.reset(symbols);
         if places.len() < self.tuning.parallel_places || self.pool.current_num_threads() < 2 {
-            self.sequences.whole().rewrite(rewrite, places, |found| near.add(found));
+            self.sequences
+                .whole()
+                .rewrite(rewrite, places, |found| near.add(found));
             return;
         }
         let (mut first, mut second, middle) = self.sequences.halves(places[places.len() / 2]);
@@ -189,8 +214,15 @@ impl<'a> Merger<'a> {
     /// Takes the merged occurrences from the pairs that they were part of.
     fn update_old_pairs(&mut self, rewrite: &Rewrite) {
         let ((left, _), (right, _)) = (rewrite.left, rewrite.right);
-        let Neighbours { left: before, right: behind } = &self.neighbours;
-        for &symbol in before.met().iter().filter(|symbol| **symbol != rewrite.merged) {
+        let Neighbours {
+            left: before,
+            right: behind,
+        } = &self.neighbours;
+        for &symbol in before
+            .met()
+            .iter()
+            .filter(|symbol| **symbol != rewrite.merged)
+        {
             self.pairs.subtract(symbol, left, before.count(symbol));
         }
         for &symbol in behind.met() {
@@ -216,7 +248,11 @@ impl<'a> Merger<'a> {
         for at in 0..self.neighbours.right.met().len() {
             let side = &self.neighbours.right;
             let symbol = side.met()[at];
-            let merged_since = if symbol == rewrite.left.0 { touching } else { 0 };
+            let merged_since = if symbol == rewrite.left.0 {
+                touching
+            } else {
+                0
+            };
             let (count, places) = (side.count(symbol) - merged_since, side.places_of(symbol));
             if let Some(pair) = self.add_new_pair(merged, symbol, count, places)? {
                 self.neighbours.right.set_pair(symbol, pair);
@@ -236,7 +272,10 @@ impl<'a> Merger<'a> {
     ) -> Result<Option<u32>, TrainError> {
         let is_kept = count >= self.pairs.floor();
         if !is_kept && self.seen.is_none()
-            || self.rules.join(self.symbols.shape(left), self.symbols.shape(right)).is_none()
+            || self
+                .rules
+                .join(self.symbols.shape(left), self.symbols.shape(right))
+                .is_none()
         {
             return Ok(None);
         }
@@ -252,7 +291,10 @@ impl<'a> Merger<'a> {
     }
 
     fn enqueue(&mut self, pair: u32) {
-        let described = Described { pairs: &self.pairs, symbols: &self.symbols };
+        let described = Described {
+            pairs: &self.pairs,
+            symbols: &self.symbols,
+        };
         self.queue.push(pair, self.pairs.count(pair), &described);
     }
 
@@ -260,16 +302,22 @@ impl<'a> Merger<'a> {
     /// numbered from `first_left` on, those with it on the left from `first_right` on.
     fn note_places(&mut self, first_left: usize, first_right: usize) {
         let (near, far) = (&self.neighbours, &self.far_neighbours);
-        let (left_pairs, right_pairs) = self.pairs.since(first_left).split_at_mut(first_right - first_left);
+        let (left_pairs, right_pairs) = self
+            .pairs
+            .since(first_left)
+            .split_at_mut(first_right - first_left);
         let mut note_left = || {
             near.left.note_places(&near.left, first_left, left_pairs);
             near.left.note_places(&far.left, first_left, left_pairs);
         };
         let mut note_right = || {
-            near.right.note_places(&near.right, first_right, right_pairs);
+            near.right
+                .note_places(&near.right, first_right, right_pairs);
             near.right.note_places(&far.right, first_right, right_pairs);
         };
-        if near.places() + far.places() < self.tuning.parallel_places || self.pool.current_num_threads() < 2 {
+        if near.places() + far.places() < self.tuning.parallel_places
+            || self.pool.current_num_threads() < 2
+        {
             note_left();
             note_right();
         } else {
@@ -280,7 +328,11 @@ impl<'a> Merger<'a> {
     fn note_seen(&mut self, tallies: &Tallies) {
         let Some(seen) = &mut self.seen else { return };
         for (left, right) in tallies.pairs() {
-            if self.rules.join(self.symbols.shape(left), self.symbols.shape(right)).is_some() {
+            if self
+                .rules
+                .join(self.symbols.shape(left), self.symbols.shape(right))
+                .is_some()
+            {
                 seen.insert(self.symbols.joined_text(left, right));
             }
         }
@@ -295,7 +347,8 @@ impl<'a> Merger<'a> {
         let mut vanished: Vec<Box<str>> = seen.into_iter().collect();
         vanished.sort_unstable_by(|a, b| (a.chars().count(), a).cmp(&(b.chars().count(), b)));
         vanished.truncate(wanted - self.merges.len());
-        self.merges.extend(vanished.into_iter().map(|text| Merge { text, count: 0 }));
+        self.merges
+            .extend(vanished.into_iter().map(|text| Merge { text, count: 0 }));
     }
 }
 
@@ -322,9 +375,15 @@ mod tests {
     type Word = (Vec<String>, u64);
 
     /// Merges by recounting everything before each merge.
-    fn slow_merges(words: &BTreeMap<String, u64>, rules: &SplitRules, wanted: usize) -> Vec<(String, u64)> {
-        let mut words: Vec<Word> =
-            words.iter().map(|(word, count)| (word.chars().map(String::from).collect(), *count)).collect();
+    fn slow_merges(
+        words: &BTreeMap<String, u64>,
+        rules: &SplitRules,
+        wanted: usize,
+    ) -> Vec<(String, u64)> {
+        let mut words: Vec<Word> = words
+            .iter()
+            .map(|(word, count)| (word.chars().map(String::from).collect(), *count))
+            .collect();
         let mut seen: BTreeSet<(String, String)> = BTreeSet::new();
         words.iter().for_each(|word| note_pairs(word, &mut seen));
         let mut merges: Vec<(String, u64)> = Vec::new();
@@ -336,26 +395,45 @@ mod tests {
                 .filter(|(_, text)| is_new(text) && rules.is_valid_piece(text))
                 .map(|(pair, text)| (count_of(pair, &words), pair, text))
                 .max_by(|(a_count, _, a), (b_count, _, b)| {
-                    let key =
-                        |count: &u64, text: &String| (*count, std::cmp::Reverse((text.chars().count(), text.clone())));
+                    let key = |count: &u64, text: &String| {
+                        (
+                            *count,
+                            std::cmp::Reverse((text.chars().count(), text.clone())),
+                        )
+                    };
                     key(a_count, a).cmp(&key(b_count, b))
                 });
-            let Some((count, (left, right), text)) = best else { break };
+            let Some((count, (left, right), text)) = best else {
+                break;
+            };
             let (left, right) = (left.clone(), right.clone());
             merges.push((text, count));
-            words.iter_mut().for_each(|word| merge_in(word, &left, &right, &mut seen));
+            words
+                .iter_mut()
+                .for_each(|word| merge_in(word, &left, &right, &mut seen));
         }
         merges
     }
 
     fn note_pairs((symbols, _): &Word, seen: &mut BTreeSet<(String, String)>) {
-        seen.extend(symbols.windows(2).map(|pair| (pair[0].clone(), pair[1].clone())));
+        seen.extend(
+            symbols
+                .windows(2)
+                .map(|pair| (pair[0].clone(), pair[1].clone())),
+        );
     }
 
     fn count_of((left, right): (&String, &String), words: &[Word]) -> u64 {
-        let places =
-            |symbols: &[String]| symbols.windows(2).filter(|pair| pair[0] == *left && pair[1] == *right).count();
-        words.iter().map(|(symbols, count)| count * places(symbols) as u64).sum()
+        let places = |symbols: &[String]| {
+            symbols
+                .windows(2)
+                .filter(|pair| pair[0] == *left && pair[1] == *right)
+                .count()
+        };
+        words
+            .iter()
+            .map(|(symbols, count)| count * places(symbols) as u64)
+            .sum()
     }
 
     fn merge_in(word: &mut Word, left: &str, right: &str, seen: &mut BTreeSet<(String, String)>) {
@@ -380,20 +458,30 @@ mod tests {
         let table = ShardedCounts::of(words.iter().map(|(word, count)| (word, *count)));
         let alphabet = Alphabet::all(&CharacterCounts::of(&table).unwrap());
         let symbols = Symbols::new(&alphabet, rules);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
         let hasher = SeedableRandomState::default();
-        let sequences = pool.install(|| Sequences::new(table, &symbols, &hasher)).unwrap();
+        let sequences = pool
+            .install(|| Sequences::new(table, &symbols, &hasher))
+            .unwrap();
         let mut merger = Merger::new(rules, &pool, &hasher, symbols, sequences);
         merger.tuning = tuning;
         let merges = merger.run(wanted, &mut |_| Ok(())).unwrap();
-        merges.into_iter().map(|merge| (merge.text.into_string(), merge.count)).collect()
+        merges
+            .into_iter()
+            .map(|merge| (merge.text.into_string(), merge.count))
+            .collect()
     }
 
     fn any_tuning() -> impl Strategy<Value = Tuning> {
-        (1u64..70, 2u64..20, 0usize..4).prop_map(|(floor_share, floor_step, parallel_places)| Tuning {
-            floor_share,
-            floor_step,
-            parallel_places,
+        (1u64..70, 2u64..20, 0usize..4).prop_map(|(floor_share, floor_step, parallel_places)| {
+            Tuning {
+                floor_share,
+                floor_step,
+                parallel_places,
+            }
         })
     }
 
@@ -421,11 +509,28 @@ mod tests {
         let mut options = TrainOptions::default();
         options.max_sentencepiece_length = 300;
         let rules = SplitRules::new(&options);
-        let word = |unit: &str, length: usize| unit.chars().cycle().take(length).collect::<String>();
-        let words = BTreeMap::from([(word("ab", 700), 3), (word("abc", 500), 2), (word("a", 400), 1)]);
+        let word =
+            |unit: &str, length: usize| unit.chars().cycle().take(length).collect::<String>();
+        let words = BTreeMap::from([
+            (word("ab", 700), 3),
+            (word("abc", 500), 2),
+            (word("a", 400), 1),
+        ]);
         let slow = slow_merges(&words, &rules, 40);
         assert!(slow.iter().any(|(text, _)| text.len() > 128));
         assert_eq!(fast_merges(&words, &rules, 40, TUNING, 1), slow);
-        assert_eq!(fast_merges(&words, &rules, 40, Tuning { parallel_places: 0, ..TUNING }, 2), slow);
+        assert_eq!(
+            fast_merges(
+                &words,
+                &rules,
+                40,
+                Tuning {
+                    parallel_places: 0,
+                    ..TUNING
+                },
+                2
+            ),
+            slow
+        );
     }
 }

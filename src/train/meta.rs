@@ -25,15 +25,21 @@ impl MetaPieces {
     /// # Errors
     /// An id that is too high or taken, a text that is there twice, no unknown piece where one is needed.
     pub(crate) fn new(options: &TrainOptions) -> Result<MetaPieces, OptionError> {
-        let mut pieces = MetaPieces { by_id: BTreeMap::new() };
+        let mut pieces = MetaPieces {
+            by_id: BTreeMap::new(),
+        };
         for (option, id, text) in special_pieces(options) {
             pieces.add_special(options, option, id, text)?;
         }
-        let has_unknown = pieces.by_id.values().any(|(_, kind)| *kind == PieceKind::Unknown);
+        let has_unknown = pieces
+            .by_id
+            .values()
+            .any(|(_, kind)| *kind == PieceKind::Unknown);
         if !has_unknown && !options.byte_fallback {
             return Err(OptionError::Conflict {
                 option: "unk_id",
-                problem: "without an unknown piece, characters outside the vocabulary have no id".to_owned(),
+                problem: "without an unknown piece, characters outside the vocabulary have no id"
+                    .to_owned(),
                 remedy: "give it an id, or add byte_fallback",
             });
         }
@@ -49,8 +55,16 @@ impl MetaPieces {
         id: i32,
         text: &str,
     ) -> Result<(), OptionError> {
-        let Ok(id) = usize::try_from(id) else { return Ok(()) };
-        let refuse = |problem: String, remedy| Err(OptionError::Conflict { option, problem, remedy });
+        let Ok(id) = usize::try_from(id) else {
+            return Ok(());
+        };
+        let refuse = |problem: String, remedy| {
+            Err(OptionError::Conflict {
+                option,
+                problem,
+                remedy,
+            })
+        };
         if id >= usize::try_from(options.vocab_size).unwrap_or(0) {
             return refuse(
                 format!("{id} is no id in a vocabulary of {}", options.vocab_size),
@@ -64,30 +78,54 @@ impl MetaPieces {
             );
         }
         let is_unknown = text == options.unk_piece;
-        if is_unknown && self.by_id.values().any(|(_, kind)| *kind == PieceKind::Unknown) {
+        if is_unknown
+            && self
+                .by_id
+                .values()
+                .any(|(_, kind)| *kind == PieceKind::Unknown)
+        {
             return refuse(
                 format!("{text} is there already, as the unknown piece"),
                 "give the two pieces different texts",
             );
         }
-        let kind = if is_unknown { PieceKind::Unknown } else { PieceKind::Control };
+        let kind = if is_unknown {
+            PieceKind::Unknown
+        } else {
+            PieceKind::Control
+        };
         self.by_id.insert(id, (text.to_owned(), kind));
         Ok(())
     }
 
     fn add_symbols(&mut self, options: &TrainOptions) -> Result<(), OptionError> {
-        let bytes: Vec<String> =
-            if options.byte_fallback { (0..=u8::MAX).map(byte_piece).collect() } else { Vec::new() };
+        let bytes: Vec<String> = if options.byte_fallback {
+            (0..=u8::MAX).map(byte_piece).collect()
+        } else {
+            Vec::new()
+        };
         let groups = [
-            ("control_symbols", &options.control_symbols, PieceKind::Control),
-            ("user_defined_symbols", &options.user_defined_symbols, PieceKind::UserDefined),
+            (
+                "control_symbols",
+                &options.control_symbols,
+                PieceKind::Control,
+            ),
+            (
+                "user_defined_symbols",
+                &options.user_defined_symbols,
+                PieceKind::UserDefined,
+            ),
             ("byte_fallback", &bytes, PieceKind::Byte),
         ];
         let mut symbols = HashSet::new();
         let mut next_id = 0;
         for (option, texts, kind) in groups {
             for text in texts {
-                let refuse = |problem| OptionError::Piece { option, piece: text.clone(), problem };
+                let refuse = |problem| OptionError::Piece {
+                    option,
+                    piece: text.clone(),
+                    problem,
+                };
                 if !symbols.insert(text.as_str()) {
                     return Err(refuse("is there already; name each symbol once"));
                 }
@@ -100,10 +138,19 @@ impl MetaPieces {
         Ok(())
     }
 
-    fn add_symbol(&mut self, options: &TrainOptions, text: &str, kind: PieceKind, next_id: &mut usize) {
-        let same_text =
-            special_pieces(options).into_iter().skip(1).find(|(_, id, special)| *special == text && *id >= 0);
-        let special = same_text.and_then(|(_, id, _)| self.by_id.get_mut(&usize::try_from(id).ok()?));
+    fn add_symbol(
+        &mut self,
+        options: &TrainOptions,
+        text: &str,
+        kind: PieceKind,
+        next_id: &mut usize,
+    ) {
+        let same_text = special_pieces(options)
+            .into_iter()
+            .skip(1)
+            .find(|(_, id, special)| *special == text && *id >= 0);
+        let special =
+            same_text.and_then(|(_, id, _)| self.by_id.get_mut(&usize::try_from(id).ok()?));
         if let Some((_, special_kind)) = special {
             *special_kind = kind;
             return;
@@ -117,8 +164,18 @@ impl MetaPieces {
     fn check_texts(&self) -> Result<(), OptionError> {
         let mut texts = HashSet::new();
         for (text, kind) in self.by_id.values() {
-            let option = if *kind == PieceKind::UserDefined { "user_defined_symbols" } else { "control_symbols" };
-            let refuse = |problem| Err(OptionError::Piece { option, piece: text.clone(), problem });
+            let option = if *kind == PieceKind::UserDefined {
+                "user_defined_symbols"
+            } else {
+                "control_symbols"
+            };
+            let refuse = |problem| {
+                Err(OptionError::Piece {
+                    option,
+                    piece: text.clone(),
+                    problem,
+                })
+            };
             if text.is_empty() {
                 return refuse("is empty; take it out of the list");
             }
@@ -137,12 +194,17 @@ impl MetaPieces {
     }
 
     pub(crate) fn get(&self, id: usize) -> Option<(&str, PieceKind)> {
-        self.by_id.get(&id).map(|(text, kind)| (text.as_str(), *kind))
+        self.by_id
+            .get(&id)
+            .map(|(text, kind)| (text.as_str(), *kind))
     }
 
     /// The first piece with this id or a higher one.
     pub(crate) fn next_from(&self, id: usize) -> Option<(usize, &str)> {
-        self.by_id.range(id..).next().map(|(id, (text, _))| (*id, text.as_str()))
+        self.by_id
+            .range(id..)
+            .next()
+            .map(|(id, (text, _))| (*id, text.as_str()))
     }
 
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
@@ -170,7 +232,11 @@ mod tests {
             options.set(name, value)?;
         }
         let meta = MetaPieces::new(&options)?;
-        Ok(meta.by_id.into_iter().map(|(id, (text, kind))| (id, text, kind)).collect())
+        Ok(meta
+            .by_id
+            .into_iter()
+            .map(|(id, (text, kind))| (id, text, kind))
+            .collect())
     }
 
     #[test]
@@ -189,12 +255,20 @@ mod tests {
             (3, "<s>", PieceKind::Control),
             (4, "c", PieceKind::UserDefined),
         ];
-        assert_eq!(found.unwrap(), expected.map(|(id, text, kind)| (id, text.to_owned(), kind)));
+        assert_eq!(
+            found.unwrap(),
+            expected.map(|(id, text, kind)| (id, text.to_owned(), kind))
+        );
     }
 
     #[test]
     fn bytes_come_last() {
-        let found = pieces(&[("byte_fallback", "1"), ("unk_id", "-1"), ("user_defined_symbols", "</s>")]).unwrap();
+        let found = pieces(&[
+            ("byte_fallback", "1"),
+            ("unk_id", "-1"),
+            ("user_defined_symbols", "</s>"),
+        ])
+        .unwrap();
         assert_eq!(found.len(), 258);
         assert_eq!(found[0], (0, "<0x00>".to_owned(), PieceKind::Byte));
         assert_eq!(found[2], (2, "</s>".to_owned(), PieceKind::UserDefined));

@@ -21,7 +21,11 @@ const NO_PAIR: u32 = u32::MAX;
 
 impl Default for Neighbour {
     fn default() -> Neighbour {
-        Neighbour { count: 0, places: 0, pair: NO_PAIR }
+        Neighbour {
+            count: 0,
+            places: 0,
+            pair: NO_PAIR,
+        }
     }
 }
 

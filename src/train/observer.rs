@@ -111,7 +111,12 @@ pub(crate) struct Reporter<'o> {
 
 impl<'o> Reporter<'o> {
     pub(crate) fn new(observer: &'o mut dyn Observer) -> Reporter<'o> {
-        Reporter { observer, bytes: 0, total_bytes: None, merges_wanted: 0 }
+        Reporter {
+            observer,
+            bytes: 0,
+            total_bytes: None,
+            merges_wanted: 0,
+        }
     }
 
     fn tell(&mut self, event: Event<'_>) -> Result<(), TrainError> {
@@ -132,7 +137,10 @@ impl<'o> Reporter<'o> {
 
     pub(crate) fn read(&mut self, bytes: usize) -> Result<(), TrainError> {
         self.bytes += bytes as u64;
-        self.tell(Event::Read { bytes: self.bytes, total: self.total_bytes })
+        self.tell(Event::Read {
+            bytes: self.bytes,
+            total: self.total_bytes,
+        })
     }
 
     pub(crate) fn expect_merges(&mut self, wanted: usize) {
@@ -140,11 +148,18 @@ impl<'o> Reporter<'o> {
     }
 
     pub(crate) fn merged(&mut self, merges: &[Merge]) -> Result<(), TrainError> {
-        let Some(last) = merges.last() else { return Ok(()) };
+        let Some(last) = merges.last() else {
+            return Ok(());
+        };
         let (done, wanted) = (merges.len(), self.merges_wanted);
         if done % MERGES_PER_EVENT != 0 && done != wanted {
             return Ok(());
         }
-        self.tell(Event::Merged { done, wanted, piece: &last.text, count: last.count })
+        self.tell(Event::Merged {
+            done,
+            wanted,
+            piece: &last.text,
+            count: last.count,
+        })
     }
 }

@@ -281,12 +281,21 @@ mod tests {
         assert_eq!(options.vocab_size, 123);
         assert!(options.byte_fallback && options.split_digits && !options.hard_vocab_limit);
         assert_eq!(options.user_defined_symbols, ["a", "b,c"]);
-        for (name, value) in
-            [("vocab_size", "1e3"), ("vocab_size", "2147483648"), ("unk_id", ""), ("byte_fallback", "2")]
-        {
-            assert!(matches!(options.set(name, value), Err(OptionError::Value { .. })), "{name}={value}");
+        for (name, value) in [
+            ("vocab_size", "1e3"),
+            ("vocab_size", "2147483648"),
+            ("unk_id", ""),
+            ("byte_fallback", "2"),
+        ] {
+            assert!(
+                matches!(options.set(name, value), Err(OptionError::Value { .. })),
+                "{name}={value}"
+            );
         }
-        assert!(matches!(options.set("vocabsize", "1"), Err(OptionError::Unknown { .. })));
+        assert!(matches!(
+            options.set("vocabsize", "1"),
+            Err(OptionError::Unknown { .. })
+        ));
     }
 
     #[test]
@@ -296,9 +305,17 @@ mod tests {
             let mut options = TrainOptions::default();
             let text = options.get(option.name).unwrap();
             options.set(option.name, &text).unwrap();
-            assert_eq!(options.get(option.name), defaults.get(option.name), "{}", option.name);
+            assert_eq!(
+                options.get(option.name),
+                defaults.get(option.name),
+                "{}",
+                option.name
+            );
         }
-        assert_eq!(defaults.get("character_coverage").as_deref(), Some("0.9995"));
+        assert_eq!(
+            defaults.get("character_coverage").as_deref(),
+            Some("0.9995")
+        );
         assert_eq!(defaults.get("no_such_option"), None);
     }
 
@@ -308,7 +325,10 @@ mod tests {
         options.set("vocab_size", "8000").unwrap();
         options.split_digits = true;
         let spec = options.trainer_spec();
-        assert_eq!((spec.vocab_size, spec.split_digits, spec.bos_id), (Some(8000), Some(true), None));
+        assert_eq!(
+            (spec.vocab_size, spec.split_digits, spec.bos_id),
+            (Some(8000), Some(true), None)
+        );
         options.recorded = Recorded::All;
         assert_eq!(options.trainer_spec().bos_id, Some(1));
     }

@@ -35,7 +35,12 @@ impl<T: Copy + PartialEq> PairMap<T> {
     /// A map for pairs of `symbols` symbols, or of more.
     pub(crate) fn new(symbols: usize, empty: T, hasher: &SeedableRandomState) -> PairMap<T> {
         let side = symbols.min(SIDE);
-        PairMap { side, square: vec![empty; side * side], others: SeededMap::with_hasher(hasher.clone()), empty }
+        PairMap {
+            side,
+            square: vec![empty; side * side],
+            others: SeededMap::with_hasher(hasher.clone()),
+            empty,
+        }
     }
 
     /// What places the pairs that are hashed.
@@ -80,8 +85,15 @@ impl<T: Copy + PartialEq> PairMap<T> {
     /// Every pair that has a value, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = ((Symbol, Symbol), T)> {
         let side = u32::try_from(self.side).unwrap_or(0);
-        let cells = (0..side).flat_map(move |left| (0..side).map(move |right| (Symbol(left), Symbol(right))));
-        let in_square = cells.zip(self.square.iter().copied()).filter(|(_, value)| *value != self.empty);
-        in_square.chain(self.others.iter().map(|(key, value)| (symbols_of(*key), *value)))
+        let cells = (0..side)
+            .flat_map(move |left| (0..side).map(move |right| (Symbol(left), Symbol(right))));
+        let in_square = cells
+            .zip(self.square.iter().copied())
+            .filter(|(_, value)| *value != self.empty);
+        in_square.chain(
+            self.others
+                .iter()
+                .map(|(key, value)| (symbols_of(*key), *value)),
+        )
     }
 }

@@ -50,7 +50,11 @@ pub(crate) struct Tallies(PairMap<Tally>);
 
 impl Tallies {
     /// Counts all pairs, on two threads of the current pool. Cost: linear in the slots.
-    pub(crate) fn of(sequences: &Sequences, symbols: &Symbols, hasher: &SeedableRandomState) -> Tallies {
+    pub(crate) fn of(
+        sequences: &Sequences,
+        symbols: &Symbols,
+        hasher: &SeedableRandomState,
+    ) -> Tallies {
         let middle = sequences.middle();
         let tally = |slots| tally(sequences, symbols, hasher, slots);
         let (first, second) = rayon::join(|| tally(0..middle), || tally(middle..sequences.len()));
@@ -59,7 +63,11 @@ impl Tallies {
 
     /// The largest count.
     pub(crate) fn highest(&self) -> u64 {
-        self.0.iter().map(|(_, tally)| tally.count).max().unwrap_or(0)
+        self.0
+            .iter()
+            .map(|(_, tally)| tally.count)
+            .max()
+            .unwrap_or(0)
     }
 
     /// All pairs.
@@ -79,7 +87,15 @@ fn tally(
     hasher: &SeedableRandomState,
     slots: std::ops::Range<usize>,
 ) -> PairMap<Tally> {
-    let mut tallies = PairMap::new(symbols.len(), Tally { count: 0, places: 0, first_places: 0 }, hasher);
+    let mut tallies = PairMap::new(
+        symbols.len(),
+        Tally {
+            count: 0,
+            places: 0,
+            first_places: 0,
+        },
+        hasher,
+    );
     sequences.for_each_pair(symbols, slots, |_, count, left, right| {
         let tally = tallies.value_mut(left, right);
         tally.count += count;
@@ -89,7 +105,9 @@ fn tally(
 }
 
 fn merge(mut first: PairMap<Tally>, second: PairMap<Tally>) -> PairMap<Tally> {
-    first.values_mut().for_each(|tally| tally.first_places = tally.places);
+    first
+        .values_mut()
+        .for_each(|tally| tally.first_places = tally.places);
     for ((left, right), tally) in second.iter() {
         let sum = first.value_mut(left, right);
         sum.count += tally.count;
@@ -100,7 +118,11 @@ fn merge(mut first: PairMap<Tally>, second: PairMap<Tally>) -> PairMap<Tally> {
 
 impl Default for Pairs {
     fn default() -> Pairs {
-        Pairs { floor: 0, pairs: Vec::new(), index: PairMap::new(0, NO_PAIR, &SeedableRandomState::default()) }
+        Pairs {
+            floor: 0,
+            pairs: Vec::new(),
+            index: PairMap::new(0, NO_PAIR, &SeedableRandomState::default()),
+        }
     }
 }
 
@@ -115,10 +137,18 @@ impl Pairs {
         floor: u64,
     ) -> Result<Pairs, TrainError> {
         let index = PairMap::new(symbols.len(), NO_PAIR, tallies.0.hasher());
-        let mut built = Pairs { floor, pairs: Vec::new(), index };
+        let mut built = Pairs {
+            floor,
+            pairs: Vec::new(),
+            index,
+        };
         let mut first_places = Vec::new();
         for ((left, right), tally) in tallies.0.iter() {
-            if tally.count >= floor && rules.join(symbols.shape(left), symbols.shape(right)).is_some() {
+            if tally.count >= floor
+                && rules
+                    .join(symbols.shape(left), symbols.shape(right))
+                    .is_some()
+            {
                 built.insert(left, right, tally.count, 0)?;
                 first_places.push((tally.first_places as usize, tally.places as usize));
             }
@@ -131,10 +161,14 @@ impl Pairs {
     /// Notes where all pairs occur. Of each pair is known in how many places of the array's first half and
     /// of the whole.
     fn find_places(&mut self, sequences: &Sequences, symbols: &Symbols, known: &[(usize, usize)]) {
-        let halves = self.pairs.iter_mut().zip(known).map(|(pair, (in_first, in_all))| {
-            pair.places = vec![0; *in_all];
-            pair.places.split_at_mut(*in_first)
-        });
+        let halves = self
+            .pairs
+            .iter_mut()
+            .zip(known)
+            .map(|(pair, (in_first, in_all))| {
+                pair.places = vec![0; *in_all];
+                pair.places.split_at_mut(*in_first)
+            });
         let (mut first, mut second): (Vec<&mut [u32]>, Vec<&mut [u32]>) = halves.unzip();
         let index = &self.index;
         let find = |rooms: &mut [&mut [u32]], slots| {
@@ -149,14 +183,31 @@ impl Pairs {
             });
         };
         let middle = sequences.middle();
-        rayon::join(|| find(&mut first, 0..middle), || find(&mut second, middle..sequences.len()));
+        rayon::join(
+            || find(&mut first, 0..middle),
+            || find(&mut second, middle..sequences.len()),
+        );
     }
 
     /// Adds the pair of two symbols, which occurs `count` times in `places` places, and returns its number.
-    pub(crate) fn insert(&mut self, left: Symbol, right: Symbol, count: u64, places: usize) -> Result<u32, TrainError> {
-        let pair = u32::try_from(self.pairs.len()).ok().filter(|pair| *pair != NO_PAIR);
-        let Some(pair) = pair else { return Err(TrainError::TooLarge { what: "pairs" }) };
-        self.pairs.push(Pair { count, places: Vec::with_capacity(places), symbols: (left, right) });
+    pub(crate) fn insert(
+        &mut self,
+        left: Symbol,
+        right: Symbol,
+        count: u64,
+        places: usize,
+    ) -> Result<u32, TrainError> {
+        let pair = u32::try_from(self.pairs.len())
+            .ok()
+            .filter(|pair| *pair != NO_PAIR);
+        let Some(pair) = pair else {
+            return Err(TrainError::TooLarge { what: "pairs" });
+        };
+        self.pairs.push(Pair {
+            count,
+            places: Vec::with_capacity(places),
+            symbols: (left, right),
+        });
         *self.index.value_mut(left, right) = pair;
         Ok(pair)
     }
@@ -182,7 +233,9 @@ impl Pairs {
 
     /// Takes `lost` occurrences from a pair, if it is kept.
     pub(crate) fn subtract(&mut self, left: Symbol, right: Symbol, lost: u64) {
-        let Some(pair) = self.index.get(left, right) else { return };
+        let Some(pair) = self.index.get(left, right) else {
+            return;
+        };
         let pair = &mut self.pairs[pair as usize];
         pair.count = pair.count.saturating_sub(lost);
         if pair.count < self.floor {
@@ -212,8 +265,21 @@ impl Waiting for Described<'_> {
     }
 
     fn candidate(&self, pair: u32) -> Candidate {
-        let Pair { count, symbols: (left, right), .. } = self.pairs.pairs[pair as usize];
-        let shape = self.symbols.shape(left).followed_by(self.symbols.shape(right));
-        Candidate { count, shape, text: self.symbols.joined_text(left, right), symbols: (left, right), pair }
+        let Pair {
+            count,
+            symbols: (left, right),
+            ..
+        } = self.pairs.pairs[pair as usize];
+        let shape = self
+            .symbols
+            .shape(left)
+            .followed_by(self.symbols.shape(right));
+        Candidate {
+            count,
+            shape,
+            text: self.symbols.joined_text(left, right),
+            symbols: (left, right),
+            pair,
+        }
     }
 }

@@ -40,20 +40,29 @@ impl Preparation {
     ///
     /// # Errors
     /// A pre-tokenizer's chunks do not add up to the sentence.
-    pub(crate) fn prepare<'b>(&self, sentence: &[u8], buffer: &'b mut Vec<u8>) -> Result<Cow<'b, str>, TrainError> {
+    pub(crate) fn prepare<'b>(
+        &self,
+        sentence: &[u8],
+        buffer: &'b mut Vec<u8>,
+    ) -> Result<Cow<'b, str>, TrainError> {
         buffer.clear();
         self.normalizer.normalize(sentence, buffer);
         // Only rules from a damaged charsmap could make anything else than UTF-8 of the sentence.
-        let normalized = std::str::from_utf8(buffer).map_or_else(|_| String::from_utf8_lossy(buffer), Cow::Borrowed);
+        let normalized = std::str::from_utf8(buffer)
+            .map_or_else(|_| String::from_utf8_lossy(buffer), Cow::Borrowed);
         let text = self.mark_meta_pieces(normalized);
         match &self.pretokenizer {
-            Some(pretokenizer) => self.pretokenize(pretokenizer.as_ref(), &text).map(Cow::Owned),
+            Some(pretokenizer) => self
+                .pretokenize(pretokenizer.as_ref(), &text)
+                .map(Cow::Owned),
             None => Ok(self.mark_delimiters(text)),
         }
     }
 
     fn mark_meta_pieces<'t>(&self, text: Cow<'t, str>) -> Cow<'t, str> {
-        let Some((mut start, mut length)) = self.meta_pieces.find(text.as_bytes()) else { return text };
+        let Some((mut start, mut length)) = self.meta_pieces.find(text.as_bytes()) else {
+            return text;
+        };
         let mut marked = String::with_capacity(text.len());
         let mut rest = text.as_ref();
         loop {
@@ -70,7 +79,9 @@ impl Preparation {
     }
 
     fn mark_delimiters<'t>(&self, text: Cow<'t, str>) -> Cow<'t, str> {
-        if self.delimiter.is_empty() || memmem::find(text.as_bytes(), self.delimiter.as_bytes()).is_none() {
+        if self.delimiter.is_empty()
+            || memmem::find(text.as_bytes(), self.delimiter.as_bytes()).is_none()
+        {
             return text;
         }
         Cow::Owned(text.replace(&self.delimiter, BOUNDARY_MARK.encode_utf8(&mut [0; 4])))
@@ -79,13 +90,18 @@ impl Preparation {
     fn pretokenize(&self, pretokenizer: &Pretokenizer, text: &str) -> Result<String, TrainError> {
         let chunks = pretokenizer(text);
         if !self.allow_inconsistent_pretokenization && !adds_up(&chunks, text) {
-            return Err(TrainError::Pretokenizer { sentence: text.to_owned(), chunks });
+            return Err(TrainError::Pretokenizer {
+                sentence: text.to_owned(),
+                chunks,
+            });
         }
         Ok(chunks.join(BOUNDARY_MARK.encode_utf8(&mut [0; 4])))
     }
 }
 
 fn adds_up(chunks: &[String], text: &str) -> bool {
-    let rest = chunks.iter().try_fold(text, |rest, chunk| rest.strip_prefix(chunk.as_str()));
+    let rest = chunks
+        .iter()
+        .try_fold(text, |rest, chunk| rest.strip_prefix(chunk.as_str()));
     rest == Some("")
 }

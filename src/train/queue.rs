@@ -70,7 +70,11 @@ pub(crate) trait Waiting {
 
 impl Queue {
     pub(crate) fn new() -> Queue {
-        Queue { low: vec![Vec::new(); LOW_COUNTS], count: u64::MAX, ..Queue::default() }
+        Queue {
+            low: vec![Vec::new(); LOW_COUNTS],
+            count: u64::MAX,
+            ..Queue::default()
+        }
     }
 
     /// Adds a pair that occurs `count` times, which is no more than the pair popped last.
@@ -79,7 +83,10 @@ impl Queue {
             self.best.push(waiting.candidate(pair));
             return;
         }
-        match usize::try_from(count).ok().and_then(|count| self.low.get_mut(count)) {
+        match usize::try_from(count)
+            .ok()
+            .and_then(|count| self.low.get_mut(count))
+        {
             Some(bucket) => bucket.push(pair),
             None => self.high.entry(count).or_default().push(pair),
         }
@@ -130,7 +137,9 @@ mod tests {
     fn shape_of(text: &str) -> Shape {
         let rules = SplitRules::new(&TrainOptions::default());
         let shapes = text.chars().filter_map(|c| rules.shape_of(c));
-        shapes.reduce(|left, right| rules.join(&left, &right).unwrap()).unwrap()
+        shapes
+            .reduce(|left, right| rules.join(&left, &right).unwrap())
+            .unwrap()
     }
 
     fn candidate(count: u64, text: &str, symbols: (u32, u32)) -> Candidate {
@@ -169,14 +178,24 @@ mod tests {
 
         fn candidate(&self, pair: u32) -> Candidate {
             let (text, count) = self.0[pair as usize];
-            Candidate { pair, ..candidate(count, text, (0, 0)) }
+            Candidate {
+                pair,
+                ..candidate(count, text, (0, 0))
+            }
         }
     }
 
     #[test]
     fn pairs_come_by_their_counts_of_now() {
         let many = LOW_COUNTS as u64 * 3;
-        let mut table = Table(vec![("ab", 9), ("cd", 8), ("ef", 7), ("gh", many + 1), ("ij", many), ("kl", many)]);
+        let mut table = Table(vec![
+            ("ab", 9),
+            ("cd", 8),
+            ("ef", 7),
+            ("gh", many + 1),
+            ("ij", many),
+            ("kl", many),
+        ]);
         let mut queue = Queue::new();
         (0..6).for_each(|pair| queue.push(pair, table.count(pair), &table));
         let mut order = Vec::new();
@@ -189,8 +208,16 @@ mod tests {
                 table.0[6].1 = 2;
             }
         }
-        let expected =
-            [("gh", many + 1), ("kl", many), ("a", 7), ("ab", 7), ("ef", 7), ("ij", 7), ("xy", 3), ("mn", 2)];
+        let expected = [
+            ("gh", many + 1),
+            ("kl", many),
+            ("a", 7),
+            ("ab", 7),
+            ("ef", 7),
+            ("ij", 7),
+            ("xy", 3),
+            ("mn", 2),
+        ];
         assert_eq!(order, expected.map(|(text, count)| (text.into(), count)));
     }
 }

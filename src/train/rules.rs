@@ -26,13 +26,24 @@ impl NormalizerSpecs {
         let (name, blob) = if options.normalization_rule_tsv.is_empty() {
             builtin_rules(&options.normalization_rule_name)?
         } else {
-            (OWN_RULES.to_owned(), rules_of_file("normalization_rule_tsv", &options.normalization_rule_tsv)?)
+            (
+                OWN_RULES.to_owned(),
+                rules_of_file("normalization_rule_tsv", &options.normalization_rule_tsv)?,
+            )
         };
-        let charsmap = (!blob.is_empty()).then(|| Charsmap::from_bytes(&blob)).transpose();
-        let charsmap = charsmap
-            .map_err(|error| TrainError::Rules { option: "normalization_rule_name", problem: error.to_string() })?;
+        let charsmap = (!blob.is_empty())
+            .then(|| Charsmap::from_bytes(&blob))
+            .transpose();
+        let charsmap = charsmap.map_err(|error| TrainError::Rules {
+            option: "normalization_rule_name",
+            problem: error.to_string(),
+        })?;
         let normalizer = normalizer_spec(options, name, blob);
-        Ok(NormalizerSpecs { normalizer, denormalizer: denormalizer_spec(options)?, charsmap })
+        Ok(NormalizerSpecs {
+            normalizer,
+            denormalizer: denormalizer_spec(options)?,
+            charsmap,
+        })
     }
 
     /// Everything in the model's file but the pieces, of which there are `pieces`.
@@ -57,8 +68,12 @@ fn normalizer_spec(options: &TrainOptions, name: String, blob: Vec<u8>) -> proto
     proto::NormalizerSpec {
         name: Some(name.into_bytes()),
         precompiled_charsmap: Some(blob),
-        add_dummy_prefix: options.is_recorded("add_dummy_prefix", !prefix).then_some(prefix),
-        remove_extra_whitespaces: options.is_recorded("remove_extra_whitespaces", !remove).then_some(remove),
+        add_dummy_prefix: options
+            .is_recorded("add_dummy_prefix", !prefix)
+            .then_some(prefix),
+        remove_extra_whitespaces: options
+            .is_recorded("remove_extra_whitespaces", !remove)
+            .then_some(remove),
         normalization_rule_tsv: options
             .is_recorded("normalization_rule_tsv", !tsv.is_empty())
             .then(|| tsv.clone().into_bytes()),
@@ -85,18 +100,30 @@ fn denormalizer_spec(options: &TrainOptions) -> Result<Option<proto::NormalizerS
 /// The recorded name and the compiled form of built-in rules.
 fn builtin_rules(name: &str) -> Result<(String, Vec<u8>), TrainError> {
     let name = if name.is_empty() { DEFAULT_RULES } else { name };
-    let failed = |problem| TrainError::Rules { option: "normalization_rule_name", problem };
+    let failed = |problem| TrainError::Rules {
+        option: "normalization_rule_name",
+        problem,
+    };
     match builtin_charsmap(name) {
         Some(Ok(blob)) => Ok((name.to_owned(), blob.to_vec())),
         Some(Err(error)) => Err(failed(error.to_string())),
-        None => Err(failed(format!("there are no rules {name:?}; use {}", BUILTIN_NAMES.join(", ")))),
+        None => Err(failed(format!(
+            "there are no rules {name:?}; use {}",
+            BUILTIN_NAMES.join(", ")
+        ))),
     }
 }
 
 fn rules_of_file(option: &'static str, path: &str) -> Result<Vec<u8>, TrainError> {
     let path = Path::new(path);
-    let file = std::fs::read(path).map_err(|source| TrainError::Read { path: path.to_owned(), source })?;
-    let failed = |problem: String| TrainError::Rules { option, problem: format!("{}: {problem}", path.display()) };
+    let file = std::fs::read(path).map_err(|source| TrainError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    let failed = |problem: String| TrainError::Rules {
+        option,
+        problem: format!("{}: {problem}", path.display()),
+    };
     let rules = parse_tsv(&file).map_err(|error| failed(error.to_string()))?;
     compile(&rules).map_err(|error| failed(error.to_string()))
 }

@@ -30,7 +30,12 @@ pub(crate) struct Reservoir<T> {
 impl<T> Reservoir<T> {
     pub(crate) fn new(size: u64, seed: u64) -> Reservoir<T> {
         let size = usize::try_from(size).unwrap_or(usize::MAX);
-        Reservoir { size, offered: 0, kept: Vec::new(), rng: SplitMix64::new(seed) }
+        Reservoir {
+            size,
+            offered: 0,
+            kept: Vec::new(),
+            rng: SplitMix64::new(seed),
+        }
     }
 
     /// Offers the next item, which is only made if it is kept.
@@ -60,7 +65,11 @@ pub(crate) enum Selection {
     /// The first so many.
     First { wanted: u64, taken: u64 },
     /// Those at these positions, ascending.
-    At { positions: Vec<u64>, next: usize, position: u64 },
+    At {
+        positions: Vec<u64>,
+        next: usize,
+        position: u64,
+    },
 }
 
 impl Selection {
@@ -70,14 +79,20 @@ impl Selection {
 
     pub(crate) fn at(mut positions: Vec<u64>) -> Selection {
         positions.sort_unstable();
-        Selection::At { positions, next: 0, position: 0 }
+        Selection::At {
+            positions,
+            next: 0,
+            position: 0,
+        }
     }
 
     /// Whether nothing more will be taken.
     pub(crate) fn is_complete(&self) -> bool {
         match self {
             Selection::First { wanted, taken } => taken >= wanted,
-            Selection::At { positions, next, .. } => *next >= positions.len(),
+            Selection::At {
+                positions, next, ..
+            } => *next >= positions.len(),
         }
     }
 
@@ -93,13 +108,21 @@ impl Selection {
     }
 
     /// The chosen sentences of `batch`.
-    pub(crate) fn select(&mut self, batch: &Batch, filter: &mut SentenceFilter) -> Result<Batch, TrainError> {
+    pub(crate) fn select(
+        &mut self,
+        batch: &Batch,
+        filter: &mut SentenceFilter,
+    ) -> Result<Batch, TrainError> {
         let mut selected = Batch::texts();
         filter.for_each_used(batch, |sentence, count| {
             if self.takes_next() {
                 selected.push(sentence, count);
             }
-            Ok(if self.is_complete() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            Ok(if self.is_complete() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            })
         })?;
         Ok(selected)
     }
@@ -113,7 +136,11 @@ impl Selection {
                 *taken += 1;
                 true
             }
-            Selection::At { positions, next, position } => {
+            Selection::At {
+                positions,
+                next,
+                position,
+            } => {
                 let takes = positions[*next] == *position;
                 *next += usize::from(takes);
                 *position += 1;

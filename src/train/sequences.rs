@@ -54,7 +54,11 @@ impl Counts<'_> {
     fn at(&mut self, slot: usize) -> u64 {
         if !self.current.contains(&slot) {
             let index = self.runs.partition_point(|run| run.end <= slot);
-            let start = if index == 0 { 0 } else { self.runs[index - 1].end };
+            let start = if index == 0 {
+                0
+            } else {
+                self.runs[index - 1].end
+            };
             self.current = start..self.runs[index].end;
             self.count = self.runs[index].count;
         }
@@ -88,19 +92,26 @@ impl Sequences {
         hasher: &SeedableRandomState,
     ) -> Result<Sequences, TrainError> {
         let groups = words.into_groups(rayon::current_num_threads());
-        let needs: Vec<SeededMap<u64, usize>> = groups.par_iter().map(|group| slots_by_count(group, hasher)).collect();
+        let needs: Vec<SeededMap<u64, usize>> = groups
+            .par_iter()
+            .map(|group| slots_by_count(group, hasher))
+            .collect();
         let mut counts: Vec<u64> = needs.iter().flat_map(SeededMap::keys).copied().collect();
         counts.sort_unstable();
         counts.dedup();
         let total = needs.iter().flat_map(SeededMap::values).sum();
         if u32::try_from(total).is_err() {
-            return Err(TrainError::TooLarge { what: "characters in distinct words" });
+            return Err(TrainError::TooLarge {
+                what: "characters in distinct words",
+            });
         }
         let mut slots = vec![WORD_START; total];
         let mut runs = Vec::with_capacity(counts.len());
         // What each group fills: of every run a part of its own.
-        let mut rooms: Vec<SeededMap<u64, &mut [u32]>> =
-            needs.iter().map(|need| SeededMap::with_capacity_and_hasher(need.len(), hasher.clone())).collect();
+        let mut rooms: Vec<SeededMap<u64, &mut [u32]>> = needs
+            .iter()
+            .map(|need| SeededMap::with_capacity_and_hasher(need.len(), hasher.clone()))
+            .collect();
         let mut rest = slots.as_mut_slice();
         for count in counts {
             for (need, rooms) in needs.iter().zip(&mut rooms) {
@@ -108,10 +119,16 @@ impl Sequences {
                 rooms.insert(count, room);
                 rest = behind;
             }
-            runs.push(Run { end: total - rest.len(), count });
+            runs.push(Run {
+                end: total - rest.len(),
+                count,
+            });
         }
         let symbol_of = slots_of_characters(symbols);
-        groups.into_par_iter().zip(rooms).for_each(|(group, rooms)| fill(group, &symbol_of, rooms));
+        groups
+            .into_par_iter()
+            .zip(rooms)
+            .for_each(|(group, rooms)| fill(group, &symbol_of, rooms));
         Ok(Sequences { slots, runs })
     }
 
@@ -132,7 +149,9 @@ impl Sequences {
     /// The first slot at or behind `slot` that begins a word.
     fn next_word(&self, slot: usize) -> usize {
         let rest = self.slots.get(slot..).unwrap_or_default();
-        rest.iter().position(|slot| *slot == WORD_START).map_or(self.slots.len(), |words| slot + words)
+        rest.iter()
+            .position(|slot| *slot == WORD_START)
+            .map_or(self.slots.len(), |words| slot + words)
     }
 
     /// Where the second half of the array begins: with a word.
@@ -150,7 +169,10 @@ impl Sequences {
     ) {
         let mut counts = counts(&self.runs);
         // Slots are fewer than 2^32.
-        for (at, place) in slots.clone().zip(u32::try_from(slots.start).unwrap_or(u32::MAX)..) {
+        for (at, place) in slots
+            .clone()
+            .zip(u32::try_from(slots.start).unwrap_or(u32::MAX)..)
+        {
             let left = self.slots[at];
             if left & INSIDE != 0 {
                 continue;
@@ -169,7 +191,11 @@ impl Sequences {
 
     /// The whole array as one part.
     pub(crate) fn whole(&mut self) -> Part<'_> {
-        Part { slots: &mut self.slots, offset: 0, runs: &self.runs }
+        Part {
+            slots: &mut self.slots,
+            offset: 0,
+            runs: &self.runs,
+        }
     }
 
     /// The array in two parts, the second beginning with the first word at or behind `slot`; and where that
@@ -177,13 +203,25 @@ impl Sequences {
     pub(crate) fn halves(&mut self, slot: u32) -> (Part<'_>, Part<'_>, u32) {
         let middle = self.next_word(slot as usize);
         let (left, right) = self.slots.split_at_mut(middle);
-        let part = |slots, offset| Part { slots, offset, runs: &self.runs };
-        (part(left, 0), part(right, middle), u32::try_from(middle).unwrap_or(u32::MAX))
+        let part = |slots, offset| Part {
+            slots,
+            offset,
+            runs: &self.runs,
+        };
+        (
+            part(left, 0),
+            part(right, middle),
+            u32::try_from(middle).unwrap_or(u32::MAX),
+        )
     }
 }
 
 fn counts(runs: &[Run]) -> Counts<'_> {
-    Counts { runs, current: 0..0, count: 0 }
+    Counts {
+        runs,
+        current: 0..0,
+        count: 0,
+    }
 }
 
 /// What stands in the slot of each character, by code point, as far as there are symbols.
@@ -214,7 +252,9 @@ fn for_each_word(words: &TextCounts, mut visit: impl FnMut(&[u8], usize, u64)) {
 fn slots_by_count(words: &[TextCounts], hasher: &SeedableRandomState) -> SeededMap<u64, usize> {
     let mut slots = SeededMap::with_hasher(hasher.clone());
     for words in words {
-        for_each_word(words, |_, length, count| *slots.entry(count).or_default() += 1 + length);
+        for_each_word(words, |_, length, count| {
+            *slots.entry(count).or_default() += 1 + length
+        });
     }
     slots
 }
@@ -223,15 +263,16 @@ fn slots_by_count(words: &[TextCounts], hasher: &SeedableRandomState) -> SeededM
 fn fill(words: Vec<TextCounts>, slot_of: &[u32], mut rooms: SeededMap<u64, &mut [u32]>) {
     for words in words {
         for_each_word(&words, |text, length, count| {
-            let Some(room) = rooms.get_mut(&count) else { return };
+            let Some(room) = rooms.get_mut(&count) else {
+                return;
+            };
             let (word, rest) = std::mem::take(room).split_at_mut(1 + length);
             *room = rest;
             // Words are cut from valid text.
             let chars = std::str::from_utf8(text).unwrap_or_default().chars();
-            word[1..]
-                .iter_mut()
-                .zip(chars)
-                .for_each(|(slot, c)| *slot = slot_of.get(c as usize).copied().unwrap_or(WORD_START));
+            word[1..].iter_mut().zip(chars).for_each(|(slot, c)| {
+                *slot = slot_of.get(c as usize).copied().unwrap_or(WORD_START)
+            });
         });
     }
 }
@@ -243,7 +284,10 @@ fn is_boundary(byte: u8) -> bool {
 
 /// The symbol that begins at `at`, if the word goes on there.
 fn symbol_at(slots: &[u32], at: usize) -> Option<Symbol> {
-    slots.get(at).filter(|slot| **slot != WORD_START).map(|slot| Symbol(*slot))
+    slots
+        .get(at)
+        .filter(|slot| **slot != WORD_START)
+        .map(|slot| Symbol(*slot))
 }
 
 /// What to merge: two symbols and the symbol that they become, with lengths in characters.
@@ -256,7 +300,12 @@ pub(crate) struct Rewrite {
 
 impl Part<'_> {
     /// Merges the pair at those of the `places`, which ascend, where it still is, telling `visit` about each.
-    pub(crate) fn rewrite(&mut self, rewrite: &Rewrite, places: &[u32], mut visit: impl FnMut(&Match)) {
+    pub(crate) fn rewrite(
+        &mut self,
+        rewrite: &Rewrite,
+        places: &[u32],
+        mut visit: impl FnMut(&Match),
+    ) {
         let mut counts = counts(self.runs);
         let mut found = [0; LOOKAHEAD];
         for places in places.chunks(LOOKAHEAD) {
@@ -274,13 +323,22 @@ impl Part<'_> {
     /// Those of the `places` where the pair is. Each place is elsewhere in memory, so the loop has no branch
     /// that depends on what is there: the processor need not guess, and waits for many places at once.
     #[inline]
-    fn find<'f>(&self, rewrite: &Rewrite, places: &[u32], found: &'f mut [u32; LOOKAHEAD]) -> &'f [u32] {
+    fn find<'f>(
+        &self,
+        rewrite: &Rewrite,
+        places: &[u32],
+        found: &'f mut [u32; LOOKAHEAD],
+    ) -> &'f [u32] {
         let (Symbol(left), left_length) = rewrite.left;
         let (Symbol(right), _) = rewrite.right;
         let mut length = 0;
         for &place in places {
             let at = place as usize - self.offset;
-            let next = self.slots.get(at + left_length).copied().unwrap_or(WORD_START);
+            let next = self
+                .slots
+                .get(at + left_length)
+                .copied()
+                .unwrap_or(WORD_START);
             found[length] = place;
             length += usize::from((self.slots[at] == left) & (next == right));
         }
@@ -292,7 +350,12 @@ impl Part<'_> {
         let (_, left_length) = rewrite.left;
         let length = left_length + rewrite.right.1;
         let left = self.symbol_before(at, place);
-        let found = Match { count, place, left, right: symbol_at(self.slots, at + length) };
+        let found = Match {
+            count,
+            place,
+            left,
+            right: symbol_at(self.slots, at + length),
+        };
         self.slots[at] = rewrite.merged.0;
         self.slots[at + left_length] = INSIDE;
         // At most `max_sentencepiece_length`, which fits.
@@ -307,7 +370,11 @@ impl Part<'_> {
         if before == WORD_START {
             return None;
         }
-        let length = if before & INSIDE == 0 { 1 } else { before & !INSIDE };
+        let length = if before & INSIDE == 0 {
+            1
+        } else {
+            before & !INSIDE
+        };
         Some((Symbol(self.slots[at - length as usize]), place - length))
     }
 }

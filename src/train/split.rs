@@ -75,13 +75,25 @@ impl Shape {
         let left = self;
         Shape {
             length: left.length.saturating_add(right.length),
-            lead: if left.lead == ScriptRun::Transparent { right.lead } else { left.lead },
-            trail: if right.trail == ScriptRun::Transparent { left.trail } else { right.trail },
+            lead: if left.lead == ScriptRun::Transparent {
+                right.lead
+            } else {
+                left.lead
+            },
+            trail: if right.trail == ScriptRun::Transparent {
+                left.trail
+            } else {
+                right.trail
+            },
             whitespace: Whitespace {
                 first: left.whitespace.first,
                 last: right.whitespace.last,
-                after_first: left.whitespace.after_first || right.whitespace.first || right.whitespace.after_first,
-                before_last: left.whitespace.last || left.whitespace.before_last || right.whitespace.before_last,
+                after_first: left.whitespace.after_first
+                    || right.whitespace.first
+                    || right.whitespace.after_first,
+                before_last: left.whitespace.last
+                    || left.whitespace.before_last
+                    || right.whitespace.before_last,
                 everywhere: left.whitespace.everywhere && right.whitespace.everywhere,
             },
             is_digit: false,
@@ -119,9 +131,20 @@ impl SplitRules {
         }
         let run = self.script_run(c);
         let is_mark = c == WHITESPACE_MARK;
-        let whitespace =
-            Whitespace { first: is_mark, last: is_mark, after_first: false, before_last: false, everywhere: is_mark };
-        Some(Shape { length: 1, lead: run, trail: run, whitespace, is_digit: is_digit(c) })
+        let whitespace = Whitespace {
+            first: is_mark,
+            last: is_mark,
+            after_first: false,
+            before_last: false,
+            everywhere: is_mark,
+        };
+        Some(Shape {
+            length: 1,
+            lead: run,
+            trail: run,
+            whitespace,
+            is_digit: is_digit(c),
+        })
     }
 
     fn script_run(&self, c: char) -> ScriptRun {
@@ -135,7 +158,11 @@ impl SplitRules {
         if is_digit(c) && !self.digits_have_script {
             return ScriptRun::Any;
         }
-        if script == Script::INHERITED { ScriptRun::Transparent } else { ScriptRun::Of(script) }
+        if script == Script::INHERITED {
+            ScriptRun::Transparent
+        } else {
+            ScriptRun::Of(script)
+        }
     }
 
     /// The shape of `left` and `right` together, or `None` if together they are no valid piece. Both
@@ -175,7 +202,11 @@ impl SplitRules {
         if left && right {
             return !self.whitespace_runs;
         }
-        if self.whitespace_is_suffix { left } else { right }
+        if self.whitespace_is_suffix {
+            left
+        } else {
+            right
+        }
     }
 }
 
@@ -196,7 +227,12 @@ const UNSEEN: u8 = u8::MAX;
 
 impl Segmenter {
     pub(crate) fn new(rules: SplitRules) -> Segmenter {
-        Segmenter { rules, class_of: vec![UNSEEN; 0x11_0000], shapes: vec![None], cuts: vec![true] }
+        Segmenter {
+            rules,
+            class_of: vec![UNSEEN; 0x11_0000],
+            shapes: vec![None],
+            cuts: vec![true],
+        }
     }
 
     /// Hands every maximal stretch of `text` without a seam to `emit`, in order; breaking characters
@@ -234,7 +270,10 @@ impl Segmenter {
         let known = self.shapes.iter().position(|known| *known == shape);
         let class = known.unwrap_or_else(|| self.add_class(shape));
         // More classes than fit are not to be had.
-        let class = u8::try_from(class).ok().filter(|class| *class != UNSEEN).unwrap_or(0);
+        let class = u8::try_from(class)
+            .ok()
+            .filter(|class| *class != UNSEEN)
+            .unwrap_or(0);
         self.class_of[c as usize] = class;
         class
     }
@@ -245,8 +284,11 @@ impl Segmenter {
             (Some(left), Some(right)) => self.rules.is_seam(left, right),
             _ => true,
         };
-        self.cuts =
-            self.shapes.iter().flat_map(|left| self.shapes.iter().map(move |right| is_cut(left, right))).collect();
+        self.cuts = self
+            .shapes
+            .iter()
+            .flat_map(|left| self.shapes.iter().map(move |right| is_cut(left, right)))
+            .collect();
         self.shapes.len() - 1
     }
 }
@@ -287,7 +329,11 @@ mod tests {
                     Script::INHERITED => script_before,
                     script => Some(script),
                 };
-                if self.one_script && script.is_some() && script_before.is_some() && script != script_before {
+                if self.one_script
+                    && script.is_some()
+                    && script_before.is_some()
+                    && script != script_before
+                {
                     return false;
                 }
                 script_before = script;
@@ -311,8 +357,11 @@ mod tests {
     /// Characters of several scripts and all the special kinds.
     fn any_text(lengths: std::ops::Range<usize>) -> impl Strategy<Value = String> {
         let alphabet: Vec<char> =
-            "ab\u{431}1\u{ff12}\u{2581}\u{301}\u{3042}\u{30a2}\u{30fc}\u{4e00},\u{1f}".chars().collect();
-        proptest::collection::vec(proptest::sample::select(alphabet), lengths).prop_map(String::from_iter)
+            "ab\u{431}1\u{ff12}\u{2581}\u{301}\u{3042}\u{30a2}\u{30fc}\u{4e00},\u{1f}"
+                .chars()
+                .collect();
+        proptest::collection::vec(proptest::sample::select(alphabet), lengths)
+            .prop_map(String::from_iter)
     }
 
     proptest! {

@@ -30,7 +30,12 @@ pub(crate) struct Symbols {
 impl Symbols {
     /// One symbol for each character of `alphabet`, in its order.
     pub(crate) fn new(alphabet: &Alphabet, rules: &SplitRules) -> Symbols {
-        let mut symbols = Symbols { texts: String::new(), ends: Vec::new(), shapes: Vec::new(), characters: 0 };
+        let mut symbols = Symbols {
+            texts: String::new(),
+            ends: Vec::new(),
+            shapes: Vec::new(),
+            characters: 0,
+        };
         for &(c, _) in &alphabet.characters {
             if let Some(shape) = rules.shape_of(c) {
                 symbols.texts.push(c);
@@ -47,9 +52,18 @@ impl Symbols {
     }
 
     /// Makes the symbol of `left` and `right` together, which has the shape `shape`.
-    pub(crate) fn join(&mut self, left: Symbol, right: Symbol, shape: Shape) -> Result<Symbol, TrainError> {
-        let symbol = u32::try_from(self.len()).ok().filter(|symbol| *symbol < Symbol::LIMIT);
-        let Some(symbol) = symbol else { return Err(TrainError::TooLarge { what: "symbols" }) };
+    pub(crate) fn join(
+        &mut self,
+        left: Symbol,
+        right: Symbol,
+        shape: Shape,
+    ) -> Result<Symbol, TrainError> {
+        let symbol = u32::try_from(self.len())
+            .ok()
+            .filter(|symbol| *symbol < Symbol::LIMIT);
+        let Some(symbol) = symbol else {
+            return Err(TrainError::TooLarge { what: "symbols" });
+        };
         for part in [left, right] {
             self.texts.extend_from_within(self.range(part));
         }

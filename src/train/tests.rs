@@ -23,12 +23,37 @@ fn trainer(settings: &[(&str, &str)]) -> Trainer {
 /// Options that lead along different ways through the stages.
 const WAYS: &[(&[(&str, &str)], &str)] = &[
     (&[], "udhr_small.txt"),
-    (&[("normalization_rule_name", "identity"), ("byte_fallback", "1"), ("split_digits", "1")], "mixed.txt"),
-    (&[("remove_extra_whitespaces", "0"), ("allow_whitespace_only_pieces", "1")], "hostile_text.txt"),
-    (&[("split_by_whitespace", "0"), ("vocab_size", "700")], "udhr_small.txt"),
-    (&[("byte_fallback", "1"), ("auto_character_coverage", "1")], "mixed.txt"),
+    (
+        &[
+            ("normalization_rule_name", "identity"),
+            ("byte_fallback", "1"),
+            ("split_digits", "1"),
+        ],
+        "mixed.txt",
+    ),
+    (
+        &[
+            ("remove_extra_whitespaces", "0"),
+            ("allow_whitespace_only_pieces", "1"),
+        ],
+        "hostile_text.txt",
+    ),
+    (
+        &[("split_by_whitespace", "0"), ("vocab_size", "700")],
+        "udhr_small.txt",
+    ),
+    (
+        &[("byte_fallback", "1"), ("auto_character_coverage", "1")],
+        "mixed.txt",
+    ),
     (&[("input_sentence_size", "150")], "udhr_small.txt"),
-    (&[("input_sentence_size", "150"), ("shuffle_input_sentence", "0")], "udhr_small.txt"),
+    (
+        &[
+            ("input_sentence_size", "150"),
+            ("shuffle_input_sentence", "0"),
+        ],
+        "udhr_small.txt",
+    ),
 ];
 
 #[test]
@@ -38,13 +63,29 @@ fn how_the_work_is_done_does_not_show() {
         let mut trainer = trainer(&settings);
         let mut train = |threads, batch_bytes, seed| {
             let hasher = SeedableRandomState::with_seed(seed, SharedSeed::global_random());
-            trainer.work = Work { threads, batch_bytes, hasher };
-            trainer.train(Corpus::files([testdata(file)])).unwrap().to_bytes()
+            trainer.work = Work {
+                threads,
+                batch_bytes,
+                hasher,
+            };
+            trainer
+                .train(Corpus::files([testdata(file)]))
+                .unwrap()
+                .to_bytes()
         };
         let expected = train(1, BATCH_BYTES, 0);
-        for (threads, batch_bytes, seed) in [(1, 1, 1), (2, 100, 0), (7, 4096, 2), (7, 65_537, 0), (64, 1000, 3)] {
+        for (threads, batch_bytes, seed) in [
+            (1, 1, 1),
+            (2, 100, 0),
+            (7, 4096, 2),
+            (7, 65_537, 0),
+            (64, 1000, 3),
+        ] {
             let model = train(threads, batch_bytes, seed);
-            assert!(model == expected, "{settings:?}, {threads} threads, {batch_bytes} bytes a batch, seed {seed}");
+            assert!(
+                model == expected,
+                "{settings:?}, {threads} threads, {batch_bytes} bytes a batch, seed {seed}"
+            );
         }
     }
 }
@@ -52,27 +93,50 @@ fn how_the_work_is_done_does_not_show() {
 #[test]
 fn counts_are_exact_up_to_their_limit() {
     let train = |texts: &[(&str, u64)], settings: &[(&str, &str)]| {
-        let settings = [&[("vocab_size", "9"), ("normalization_rule_name", "identity")], settings].concat();
+        let settings = [
+            &[("vocab_size", "9"), ("normalization_rule_name", "identity")],
+            settings,
+        ]
+        .concat();
         trainer(&settings).train(Corpus::counted_texts(texts.iter().copied()))
     };
     // Four characters each, the whitespace mark being one.
     let most = (1u64 << 63) / 4 - 1;
     let model = train(&[("abb", most)], &[]).unwrap();
-    let texts: Vec<&[u8]> = (3..9).filter_map(|id| Some(model.piece(PieceId::new(id))?.text)).collect();
-    let expected: Vec<&[u8]> = ["ab", "abb", "\u{2581}abb", "b", "a", "\u{2581}"].map(str::as_bytes).to_vec();
+    let texts: Vec<&[u8]> = (3..9)
+        .filter_map(|id| Some(model.piece(PieceId::new(id))?.text))
+        .collect();
+    let expected: Vec<&[u8]> = ["ab", "abb", "\u{2581}abb", "b", "a", "\u{2581}"]
+        .map(str::as_bytes)
+        .to_vec();
     assert_eq!(texts, expected);
     let too_many: &[&[(&str, u64)]] = &[
         &[("abb", most + 1)],
         &[("abb", most), ("a", 9)],
         &[("abb", 1 << 62), ("abb", 1 << 62)],
         &[("abb", u64::MAX), ("abb", u64::MAX)],
-        &[("a", 1 << 62), ("b", 1 << 62), ("c", 1 << 62), ("d", 1 << 62)],
+        &[
+            ("a", 1 << 62),
+            ("b", 1 << 62),
+            ("c", 1 << 62),
+            ("d", 1 << 62),
+        ],
         &[("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 1 << 60)],
     ];
     for texts in too_many {
-        for settings in [&[][..], &[("byte_fallback", "1"), ("auto_character_coverage", "1"), ("vocab_size", "300")]] {
+        for settings in [
+            &[][..],
+            &[
+                ("byte_fallback", "1"),
+                ("auto_character_coverage", "1"),
+                ("vocab_size", "300"),
+            ],
+        ] {
             let refused = train(texts, settings);
-            assert!(matches!(refused, Err(TrainError::TooLarge { what: "characters" })), "{texts:?}");
+            assert!(
+                matches!(refused, Err(TrainError::TooLarge { what: "characters" })),
+                "{texts:?}"
+            );
         }
     }
 }
@@ -80,16 +144,23 @@ fn counts_are_exact_up_to_their_limit() {
 #[test]
 fn the_largest_vocabulary_takes_no_time() {
     let most = i32::MAX.to_string();
-    for settings in [&[][..], &[("byte_fallback", "1"), ("auto_character_coverage", "1")]] {
+    for settings in [
+        &[][..],
+        &[("byte_fallback", "1"), ("auto_character_coverage", "1")],
+    ] {
         let settings = [&[("vocab_size", most.as_str())], settings].concat();
         let texts = || Corpus::texts(["some few words"]);
-        let Err(TrainError::VocabularyTooLarge { largest, .. }) = trainer(&settings).train(texts()) else {
+        let Err(TrainError::VocabularyTooLarge { largest, .. }) = trainer(&settings).train(texts())
+        else {
             panic!("not refused")
         };
         let settings = [&settings[..], &[("hard_vocab_limit", "0")]].concat();
         assert_eq!(trainer(&settings).train(texts()).unwrap().len(), largest);
         let settings = [&settings[..], &[("pad_id", "2147483646")]].concat();
-        assert!(matches!(trainer(&settings).train(texts()), Err(TrainError::UnreachableId { .. })));
+        assert!(matches!(
+            trainer(&settings).train(texts()),
+            Err(TrainError::UnreachableId { .. })
+        ));
     }
 }
 
@@ -99,7 +170,11 @@ fn a_sample_of_files_that_shrink_is_refused() {
     let path = folder.path().join("in.txt");
     let text = "a line of text\n".repeat(1000);
     std::fs::write(&path, &text).unwrap();
-    let trainer = trainer(&[("input_sentence_size", "900"), ("hard_vocab_limit", "0"), ("vocab_size", "40")]);
+    let trainer = trainer(&[
+        ("input_sentence_size", "900"),
+        ("hard_vocab_limit", "0"),
+        ("vocab_size", "40"),
+    ]);
     let mut shrink = |event: Event<'_>| {
         if event == Event::Started(Stage::Reading) {
             std::fs::write(&path, &text[..text.len() / 2]).unwrap();

@@ -26,9 +26,14 @@ impl Window {
         }
         let spaces = all(b' ') << (8 * rest.len());
         match text.last_chunk::<16>() {
-            Some(bytes) if !rest.is_empty() => Window(u128::from_le_bytes(*bytes) >> (128 - 8 * rest.len()) | spaces),
+            Some(bytes) if !rest.is_empty() => {
+                Window(u128::from_le_bytes(*bytes) >> (128 - 8 * rest.len()) | spaces)
+            }
             _ => {
-                let bytes = rest.iter().rev().fold(0, |bytes, byte| bytes << 8 | u128::from(*byte));
+                let bytes = rest
+                    .iter()
+                    .rev()
+                    .fold(0, |bytes, byte| bytes << 8 | u128::from(*byte));
                 Window(bytes | spaces)
             }
         }

@@ -69,17 +69,24 @@ impl ChunkRule {
             && preparation.pretokenizer.is_none()
             && !preparation.delimiter.contains(WHITESPACE_MARK)
             && !meta.texts().any(|piece| piece.contains(WHITESPACE_MARK));
-        let rules_are_local = charsmap
-            .is_none_or(|charsmap| !charsmap.any_key_contains(b' ') && !charsmap.replacements_contain(mark.as_bytes()));
+        let rules_are_local = charsmap.is_none_or(|charsmap| {
+            !charsmap.any_key_contains(b' ') && !charsmap.replacements_contain(mark.as_bytes())
+        });
         let makes_spaces = charsmap.is_some_and(|charsmap| charsmap.replacements_contain(b" "));
         if !pieces_are_local || !rules_are_local {
             ChunkRule::Sentence
         } else if options.remove_extra_whitespaces {
-            if options.add_dummy_prefix { ChunkRule::Words } else { ChunkRule::Sentence }
+            if options.add_dummy_prefix {
+                ChunkRule::Words
+            } else {
+                ChunkRule::Sentence
+            }
         } else if options.allow_whitespace_only_pieces && makes_spaces {
             ChunkRule::Sentence
         } else {
-            ChunkRule::SpacedWords { dummy_prefix: options.add_dummy_prefix }
+            ChunkRule::SpacedWords {
+                dummy_prefix: options.add_dummy_prefix,
+            }
         }
     }
 }
@@ -102,7 +109,10 @@ impl PlainBytes {
                 && !begins(&preparation.delimiter, byte)
         };
         let mut plain = [false; 256];
-        plain.iter_mut().zip(0..=u8::MAX).for_each(|(plain, byte)| *plain = is_plain(byte));
+        plain
+            .iter_mut()
+            .zip(0..=u8::MAX)
+            .for_each(|(plain, byte)| *plain = is_plain(byte));
         PlainBytes(plain)
     }
 
@@ -165,21 +175,27 @@ impl<'a> Counting<'a> {
         self,
         feed: impl FnOnce(&dyn Fn(Batch) -> bool) -> Result<(), TrainError>,
     ) -> Result<Counted, TrainError> {
-        let Work { threads, hasher, .. } = self.work;
+        let Work {
+            threads, hasher, ..
+        } = self.work;
         let counts = SharedCounts::new(hasher.clone());
         let (sender, receiver) = sync_channel(2 * threads);
         let receiver = Mutex::new(receiver);
         let failed = AtomicBool::new(false);
         let (fed, counted) = std::thread::scope(|scope| {
-            let workers: Vec<_> =
-                (0..*threads).map(|_| scope.spawn(|| Counter::new(&self, &counts).run(&receiver, &failed))).collect();
+            let workers: Vec<_> = (0..*threads)
+                .map(|_| scope.spawn(|| Counter::new(&self, &counts).run(&receiver, &failed)))
+                .collect();
             let fed = feed_until_failure(&sender, &failed, feed);
             drop(sender);
             let counted: Vec<_> = workers.into_iter().map(join).collect();
             (fed, counted)
         });
         fed?;
-        Ok(Counted { sentences: earliest_error(counted)?, words: counts.into_counts() })
+        Ok(Counted {
+            sentences: earliest_error(counted)?,
+            words: counts.into_counts(),
+        })
     }
 }
 
@@ -193,15 +209,25 @@ fn feed_until_failure(
 
 /// The worker's result; a panic in it (in a caller's pre-tokenizer, say) goes on in this thread.
 fn join<T>(worker: std::thread::ScopedJoinHandle<'_, T>) -> T {
-    worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    worker
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// What the threads read, or the error at the earliest place.
-fn earliest_error(results: Vec<Result<SentenceCounts, TrainError>>) -> Result<SentenceCounts, TrainError> {
+fn earliest_error(
+    results: Vec<Result<SentenceCounts, TrainError>>,
+) -> Result<SentenceCounts, TrainError> {
     let (counted, errors): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
-    let earliest = errors.into_iter().filter_map(Result::err).min_by_key(TrainError::place);
+    let earliest = errors
+        .into_iter()
+        .filter_map(Result::err)
+        .min_by_key(TrainError::place);
     let mut sum = SentenceCounts::default();
-    counted.iter().flatten().for_each(|sentences| sum.add(sentences));
+    counted
+        .iter()
+        .flatten()
+        .for_each(|sentences| sum.add(sentences));
     earliest.map_or(Ok(sum), Err)
 }
 
@@ -228,29 +254,55 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
-    fn add(&mut self, preparation: &Preparation, sentence: &[u8], count: u64) -> Result<(), TrainError> {
+    fn add(
+        &mut self,
+        preparation: &Preparation,
+        sentence: &[u8],
+        count: u64,
+    ) -> Result<(), TrainError> {
         let text = preparation.prepare(sentence, &mut self.buffer)?;
         add_parts(&mut self.segmenter, &mut self.counts, &text, count)
     }
 
     /// Adds a chunk of `shared.chunk_rule`.
-    fn add_chunk(&mut self, shared: &Counting<'_>, chunk: &[u8], count: u64) -> Result<(), TrainError> {
+    fn add_chunk(
+        &mut self,
+        shared: &Counting<'_>,
+        chunk: &[u8],
+        count: u64,
+    ) -> Result<(), TrainError> {
         let spaces = chunk.iter().take_while(|byte| **byte == b' ').count();
         let word = &chunk[spaces..];
         if !shared.plain.make_up(word) {
             return self.add(&shared.chunk_preparation, chunk, count);
         }
-        let marks = if shared.chunk_rule == ChunkRule::Words { 1 } else { spaces };
+        let marks = if shared.chunk_rule == ChunkRule::Words {
+            1
+        } else {
+            spaces
+        };
         self.plain_text.clear();
-        self.plain_text.extend(std::iter::repeat_n(WHITESPACE_MARK_STR, marks));
+        self.plain_text
+            .extend(std::iter::repeat_n(WHITESPACE_MARK_STR, marks));
         // Plain bytes are ASCII.
-        self.plain_text.push_str(std::str::from_utf8(word).unwrap_or_default());
-        add_parts(&mut self.segmenter, &mut self.counts, &self.plain_text, count)
+        self.plain_text
+            .push_str(std::str::from_utf8(word).unwrap_or_default());
+        add_parts(
+            &mut self.segmenter,
+            &mut self.counts,
+            &self.plain_text,
+            count,
+        )
     }
 }
 
 /// Cuts prepared text at its seams and counts the parts.
-fn add_parts(segmenter: &mut Segmenter, counts: &mut Adder<'_>, text: &str, count: u64) -> Result<(), TrainError> {
+fn add_parts(
+    segmenter: &mut Segmenter,
+    counts: &mut Adder<'_>,
+    text: &str,
+    count: u64,
+) -> Result<(), TrainError> {
     let mut result = Ok(());
     segmenter.cut(text, |part| {
         if result.is_ok() {
@@ -278,7 +330,11 @@ impl<'a> Counter<'a> {
         }
     }
 
-    fn run(mut self, batches: &Mutex<Receiver<Batch>>, failed: &AtomicBool) -> Result<SentenceCounts, TrainError> {
+    fn run(
+        mut self,
+        batches: &Mutex<Receiver<Batch>>,
+        failed: &AtomicBool,
+    ) -> Result<SentenceCounts, TrainError> {
         let result = self.count_batches(batches);
         if result.is_err() {
             failed.store(true, Ordering::Relaxed);
@@ -289,15 +345,21 @@ impl<'a> Counter<'a> {
     }
 
     fn count_batches(&mut self, batches: &Mutex<Receiver<Batch>>) -> Result<(), TrainError> {
-        let mut filter = std::mem::replace(&mut self.filter, SentenceFilter::new(self.shared.options));
+        let mut filter =
+            std::mem::replace(&mut self.filter, SentenceFilter::new(self.shared.options));
         while let Some(batch) = receive(batches) {
             let chunk_rule = self.shared.chunk_rule;
-            let has_marks = chunk_rule != ChunkRule::Sentence && self.has_whitespace_mark(batch.as_bytes());
+            let has_marks =
+                chunk_rule != ChunkRule::Sentence && self.has_whitespace_mark(batch.as_bytes());
             filter.for_each_used(&batch, |sentence, count| {
                 // A mark in the raw text is whitespace to some steps and text to others.
-                let rule =
-                    if has_marks && self.has_whitespace_mark(sentence) { ChunkRule::Sentence } else { chunk_rule };
-                self.add_sentence(rule, sentence, count).map(ControlFlow::Continue)
+                let rule = if has_marks && self.has_whitespace_mark(sentence) {
+                    ChunkRule::Sentence
+                } else {
+                    chunk_rule
+                };
+                self.add_sentence(rule, sentence, count)
+                    .map(ControlFlow::Continue)
             })?;
         }
         self.filter = filter;
@@ -313,17 +375,25 @@ impl<'a> Counter<'a> {
         self.flush_short_chunks()?;
         self.flush_long_chunks()?;
         for entry in self.chunks.into_entries() {
-            self.words.add_chunk(self.shared, entry.text.text(&mut [[0; 8]; 2]), entry.count)?;
+            self.words
+                .add_chunk(self.shared, entry.text.text(&mut [[0; 8]; 2]), entry.count)?;
         }
         self.words.counts.flush()?;
         Ok(self.filter.counts)
     }
 
-    fn add_sentence(&mut self, rule: ChunkRule, sentence: &[u8], count: u64) -> Result<(), TrainError> {
+    fn add_sentence(
+        &mut self,
+        rule: ChunkRule,
+        sentence: &[u8],
+        count: u64,
+    ) -> Result<(), TrainError> {
         match rule {
             ChunkRule::Sentence => self.words.add(&self.shared.preparation, sentence, count),
             ChunkRule::Words => self.add_words(sentence, count),
-            ChunkRule::SpacedWords { dummy_prefix } => self.add_spaced_words(sentence, count, dummy_prefix),
+            ChunkRule::SpacedWords { dummy_prefix } => {
+                self.add_spaced_words(sentence, count, dummy_prefix)
+            }
         }
     }
 
@@ -335,7 +405,8 @@ impl<'a> Counter<'a> {
             match window.word() {
                 0 => {}
                 Window::LENGTH => {
-                    end = memchr::memchr(b' ', &sentence[end..]).map_or(sentence.len(), |length| end + length);
+                    end = memchr::memchr(b' ', &sentence[end..])
+                        .map_or(sentence.len(), |length| end + length);
                     self.add_chunk(&sentence[start..end], count)?;
                 }
                 length => self.add_short_chunk(ShortText::of_window(window.0, length), count)?,
@@ -345,7 +416,12 @@ impl<'a> Counter<'a> {
         Ok(())
     }
 
-    fn add_spaced_words(&mut self, sentence: &[u8], count: u64, dummy_prefix: bool) -> Result<(), TrainError> {
+    fn add_spaced_words(
+        &mut self,
+        sentence: &[u8],
+        count: u64,
+        dummy_prefix: bool,
+    ) -> Result<(), TrainError> {
         let mut start = 0;
         if dummy_prefix {
             start = end_of_spaced_word(sentence, 0);
@@ -381,35 +457,50 @@ impl<'a> Counter<'a> {
         if chunk.len() > CACHED_CHUNK_LENGTH {
             return self.words.add_chunk(self.shared, chunk, count);
         }
-        if self.long_chunks.len() >= LONG_CHUNKS || self.long_chunks.arena_bytes() >= LONG_CHUNK_BYTES {
+        if self.long_chunks.len() >= LONG_CHUNKS
+            || self.long_chunks.arena_bytes() >= LONG_CHUNK_BYTES
+        {
             self.flush_long_chunks()?;
         }
         let hasher = &self.shared.work.hasher;
-        self.long_chunks.add(hasher, &Lookup::new(hasher, chunk), count)
+        self.long_chunks
+            .add(hasher, &Lookup::new(hasher, chunk), count)
     }
 
     #[inline]
     fn add_short_chunk(&mut self, chunk: ShortText, count: u64) -> Result<(), TrainError> {
         self.short_chunks.push(Entry { text: chunk, count });
-        if self.short_chunks.len() < TOGETHER { Ok(()) } else { self.flush_short_chunks() }
+        if self.short_chunks.len() < TOGETHER {
+            Ok(())
+        } else {
+            self.flush_short_chunks()
+        }
     }
 
     #[inline(never)]
     fn flush_short_chunks(&mut self) -> Result<(), TrainError> {
         let mut chunks = std::mem::take(&mut self.short_chunks);
         // The cache is larger than the fastest memory; read this way, the places come at once.
-        black_box(chunks.iter().fold(0, |read, chunk| read ^ self.chunks.touch(chunk.text)));
-        let added = chunks.drain(..).try_for_each(|chunk| match self.chunks.add(chunk.text, chunk.count) {
-            None => Ok(()),
-            Some(evicted) => self.add_evicted(&evicted),
-        });
+        black_box(
+            chunks
+                .iter()
+                .fold(0, |read, chunk| read ^ self.chunks.touch(chunk.text)),
+        );
+        let added =
+            chunks
+                .drain(..)
+                .try_for_each(|chunk| match self.chunks.add(chunk.text, chunk.count) {
+                    None => Ok(()),
+                    Some(evicted) => self.add_evicted(&evicted),
+                });
         self.short_chunks = chunks;
         added
     }
 
     #[inline(never)]
     fn add_evicted(&mut self, Entry { text, count }: &Entry) -> Result<(), TrainError> {
-        self.words.add_chunk(self.shared, text.text(&mut [[0; 8]; 2]), *count)
+        self.words
+            .add_chunk(self.shared, text.text(&mut [[0; 8]; 2]), *count)
     }
 
     fn flush_long_chunks(&mut self) -> Result<(), TrainError> {
@@ -427,7 +518,10 @@ fn receive(batches: &Mutex<Receiver<Batch>>) -> Option<Batch> {
 
 /// Where the spaces at `start` and the word behind them end.
 fn end_of_spaced_word(sentence: &[u8], start: usize) -> usize {
-    let spaces = sentence[start..].iter().take_while(|byte| **byte == b' ').count();
+    let spaces = sentence[start..]
+        .iter()
+        .take_while(|byte| **byte == b' ')
+        .count();
     let word = start + spaces;
     memchr::memchr(b' ', &sentence[word..]).map_or(sentence.len(), |length| word + length)
 }

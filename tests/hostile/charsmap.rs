@@ -23,7 +23,17 @@ pub fn case(input: &mut Unstructured<'_>, real: &[u8]) -> Result<Vec<u8>> {
     }
     let mut claimed = u32::try_from(units.len() * 4).unwrap_or(u32::MAX);
     if !input.ratio(15, 16)? {
-        claimed = *input.choose(&[0, 1, 1023, 1024, 1025, claimed - 1, claimed + 1024, u32::MAX, 1 << 31])?;
+        claimed = *input.choose(&[
+            0,
+            1,
+            1023,
+            1024,
+            1025,
+            claimed - 1,
+            claimed + 1024,
+            u32::MAX,
+            1 << 31,
+        ])?;
     }
     let mut bytes = claimed.to_le_bytes().to_vec();
     bytes.extend(units.iter().flat_map(|unit| unit.to_le_bytes()));
@@ -35,7 +45,12 @@ pub fn case(input: &mut Unstructured<'_>, real: &[u8]) -> Result<Vec<u8>> {
 fn split(charsmap: &[u8]) -> Option<(Vec<u32>, Vec<u8>)> {
     let (size, body) = charsmap.split_first_chunk::<4>()?;
     let (trie, pool) = body.split_at_checked(usize::try_from(u32::from_le_bytes(*size)).ok()?)?;
-    let units = trie.as_chunks::<4>().0.iter().map(|unit| u32::from_le_bytes(*unit)).collect();
+    let units = trie
+        .as_chunks::<4>()
+        .0
+        .iter()
+        .map(|unit| u32::from_le_bytes(*unit))
+        .collect();
     Some((units, pool.to_vec()))
 }
 
@@ -104,8 +119,18 @@ fn change(input: &mut Unstructured<'_>, units: &mut [u32], pool: &mut [u8]) -> R
     units[cell] = match input.int_in_range(0..=8)? {
         0 => VALUE | input.arbitrary::<u32>()?,
         1 => VALUE | u32::try_from(pool.len()).unwrap_or(0),
-        2 => inner(cell, input.choose_index(units.len())?, label, input.arbitrary()?),
-        3 => inner(cell, input.choose_index(units.len())?, input.arbitrary()?, input.arbitrary()?),
+        2 => inner(
+            cell,
+            input.choose_index(units.len())?,
+            label,
+            input.arbitrary()?,
+        ),
+        3 => inner(
+            cell,
+            input.choose_index(units.len())?,
+            input.arbitrary()?,
+            input.arbitrary()?,
+        ),
         4 => units[cell] ^ LEAF,
         5 => units[cell] ^ FAR,
         6 => units[cell] ^ (1 << input.int_in_range(0..=31)?),

@@ -1,7 +1,8 @@
 //! The promises: what has to hold for any model and any text.
 
 use spiece::{
-    EncodeError, Model, ModelType, Normalized, PieceId, PieceKind, Rng, SampleOptions, TextNormalizer, Tokenizer,
+    EncodeError, Model, ModelType, Normalized, PieceId, PieceKind, Rng, SampleOptions,
+    TextNormalizer, Tokenizer,
 };
 
 /// N-best lists and samples are drawn from this much of a text: they take time that grows faster.
@@ -18,7 +19,11 @@ pub fn exercise(file: &[u8], texts: &[&[u8]], seed: u64) -> bool {
             assert_eq!(error.to_string(), same.to_string());
             return false;
         }
-        (model, _) => panic!("the model: {:?}, the tokenizer: {:?}", model.err(), tokenizer.err()),
+        (model, _) => panic!(
+            "the model: {:?}, the tokenizer: {:?}",
+            model.err(),
+            tokenizer.err()
+        ),
     };
     assert_eq!(model.to_bytes(), file, "saving changed the file");
     let again = Model::from_bytes(&model.to_bytes()).expect("what was saved can be read");
@@ -42,7 +47,10 @@ pub fn assert_same(a: &Model, b: &Model) {
     assert_eq!(a.model_type(), b.model_type());
     assert_eq!(a.len(), b.len());
     for (a, b) in a.pieces().zip(b.pieces()) {
-        assert_eq!((a.text, a.score.to_bits(), a.kind), (b.text, b.score.to_bits(), b.kind));
+        assert_eq!(
+            (a.text, a.score.to_bits(), a.kind),
+            (b.text, b.score.to_bits(), b.kind)
+        );
     }
     assert_eq!(a.to_vocab(true), b.to_vocab(true));
 }
@@ -53,7 +61,10 @@ pub fn check_normalizer(normalizer: &TextNormalizer, text: &[u8]) {
     let mut before = 0;
     for at in 0..=normalized.as_bytes().len() {
         let origin = normalized.to_original(at);
-        assert!(before <= origin && origin <= text.len(), "offset {origin} after {before}");
+        assert!(
+            before <= origin && origin <= text.len(),
+            "offset {origin} after {before}"
+        );
         before = origin;
     }
     for at in 0..=text.len() {
@@ -71,12 +82,23 @@ pub fn check_text(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
     assert_eq!(tokenizer.encoder().encode(text), ids, "a fresh encoder");
     assert_eq!(warm.count(text), ids.len());
     assert_eq!(tokenizer.encode_long(text), ids, "a long text");
-    assert_eq!(tokenizer.encode_batch(&[text, text]), [&ids[..], &ids[..]], "a batch");
+    assert_eq!(
+        tokenizer.encode_batch(&[text, text]),
+        [&ids[..], &ids[..]],
+        "a batch"
+    );
 
     let normalized = tokenizer.normalize_with_offsets(text);
     assert_eq!(warm.normalize(text), normalized.as_bytes());
     let tokens = warm.tokens(text);
-    assert!(tokens.as_slice().iter().map(|token| token.id).eq(ids.iter().copied()), "ids of tokens");
+    assert!(
+        tokens
+            .as_slice()
+            .iter()
+            .map(|token| token.id)
+            .eq(ids.iter().copied()),
+        "ids of tokens"
+    );
     check_spans(tokens, text, &normalized);
     check_decoding(tokenizer, &ids);
     let searched = &text[..text.len().min(SEARCHED)];
@@ -88,13 +110,21 @@ pub fn check_text(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
 fn check_spans(tokens: spiece::Tokens<'_>, text: &[u8], normalized: &Normalized) {
     let mut end = normalized.to_original(0);
     for (token, piece) in tokens.iter() {
-        assert!(token.begin <= token.end && token.end <= text.len(), "{token:?} of {} bytes", text.len());
+        assert!(
+            token.begin <= token.end && token.end <= text.len(),
+            "{token:?} of {} bytes",
+            text.len()
+        );
         assert_eq!(token.begin, end, "{token:?} is not beside the one before");
         assert_eq!(tokens.piece(&token), piece);
         assert_eq!(tokens.surface(&token), &text[token.begin..token.end]);
         end = token.end;
     }
-    assert_eq!(end, normalized.to_original(normalized.as_bytes().len()), "the end of the last token");
+    assert_eq!(
+        end,
+        normalized.to_original(normalized.as_bytes().len()),
+        "the end of the last token"
+    );
 }
 
 /// Ids decode at once as they do one by one.
@@ -115,7 +145,12 @@ fn check_decoding(tokenizer: &Tokenizer, ids: &[PieceId]) {
 }
 
 fn all_pieces_are_text(tokenizer: &Tokenizer, ids: &[PieceId]) -> bool {
-    let is_text = |id: &PieceId| tokenizer.model().piece(*id).is_some_and(|p| std::str::from_utf8(p.text).is_ok());
+    let is_text = |id: &PieceId| {
+        tokenizer
+            .model()
+            .piece(*id)
+            .is_some_and(|p| std::str::from_utf8(p.text).is_ok())
+    };
     ids.iter().all(is_text)
 }
 
@@ -125,17 +160,32 @@ fn check_ids(tokenizer: &Tokenizer, seed: u64) {
     let mut state = seed | 1;
     let ids: Vec<PieceId> = (0..40)
         .map(|_| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             PieceId::new(u32::try_from(state >> 33).unwrap_or(0) % pieces)
         })
         .collect();
     check_decoding(tokenizer, &ids);
     for id in [pieces, u32::MAX] {
         assert!(tokenizer.decode(&[PieceId::new(id)]).is_err());
-        assert!(tokenizer.incremental_decoder().push(PieceId::new(id)).is_err());
+        assert!(
+            tokenizer
+                .incremental_decoder()
+                .push(PieceId::new(id))
+                .is_err()
+        );
     }
     let _ = tokenizer.decode_pieces(&["", "\u{2581}a", "<0xE3>", "<unk>", "\0"]);
-    for id in [tokenizer.unk_id(), tokenizer.bos_id(), tokenizer.eos_id(), tokenizer.pad_id()].into_iter().flatten() {
+    for id in [
+        tokenizer.unk_id(),
+        tokenizer.bos_id(),
+        tokenizer.eos_id(),
+        tokenizer.pad_id(),
+    ]
+    .into_iter()
+    .flatten()
+    {
         assert!(tokenizer.model().piece(id).is_some());
     }
 }
@@ -153,12 +203,16 @@ fn check_nbest(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
         }
         Err(EncodeError::NoNbest) => assert!(!is_unigram),
         Err(EncodeError::TooMany { .. }) => assert!(size > 512),
-        Err(EncodeError::TooManyCandidates { .. }) => assert!(may_have_too_many_candidates(tokenizer, text)),
+        Err(EncodeError::TooManyCandidates { .. }) => {
+            assert!(may_have_too_many_candidates(tokenizer, text))
+        }
         Err(error) => panic!("{error}"),
     }
     if size <= 512 && is_unigram {
         let normalized = tokenizer.normalize_with_offsets(text);
-        let visited = encoder.for_each_nbest(text, size, |_, tokens| check_spans(tokens, text, &normalized));
+        let visited = encoder.for_each_nbest(text, size, |_, tokens| {
+            check_spans(tokens, text, &normalized)
+        });
         assert!(visited.is_ok() || may_have_too_many_candidates(tokenizer, text));
     }
 }
@@ -167,16 +221,30 @@ fn check_nbest(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
 /// a strange model can make a long text of a short one.
 fn may_have_too_many_candidates(tokenizer: &Tokenizer, text: &[u8]) -> bool {
     let (places, pieces) = (tokenizer.normalize(text).len(), tokenizer.model().len() + 1);
-    places.saturating_mul(pieces) > 1 << 23 || places.saturating_mul(pieces).saturating_mul(pieces) > 1 << 28
+    places.saturating_mul(pieces) > 1 << 23
+        || places.saturating_mul(pieces).saturating_mul(pieces) > 1 << 28
 }
 
 fn check_samples(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
     let mut encoder = tokenizer.encoder();
     let mut options = SampleOptions::default();
-    options.alpha = [0.1, 0.0, 1.0, 0.5, 1e30, f32::MIN_POSITIVE, f32::NAN, f32::INFINITY, -1.0]
-        [usize::try_from(seed / 7 % 9).unwrap_or(0)];
-    options.nbest_size = [-1, 0, 1, 4, 513, i32::MIN, i32::MAX][usize::try_from(seed / 63 % 7).unwrap_or(0)];
-    let is_sampled = matches!(tokenizer.model().model_type(), ModelType::Unigram | ModelType::Bpe);
+    options.alpha = [
+        0.1,
+        0.0,
+        1.0,
+        0.5,
+        1e30,
+        f32::MIN_POSITIVE,
+        f32::NAN,
+        f32::INFINITY,
+        -1.0,
+    ][usize::try_from(seed / 7 % 9).unwrap_or(0)];
+    options.nbest_size =
+        [-1, 0, 1, 4, 513, i32::MIN, i32::MAX][usize::try_from(seed / 63 % 7).unwrap_or(0)];
+    let is_sampled = matches!(
+        tokenizer.model().model_type(),
+        ModelType::Unigram | ModelType::Bpe
+    );
     let ids = match encoder.sample(text, &options, &mut Rng::with_seed(seed)) {
         Ok(tokens) => {
             assert!(is_sampled);
@@ -223,14 +291,20 @@ pub fn check_good_text(tokenizer: &Tokenizer, text: &[u8], promise: Promise) {
         None => true,
     };
     if promise != Promise::Nothing {
-        assert!(!ids.iter().any(is_reserved), "text yields text only: {ids:?}");
+        assert!(
+            !ids.iter().any(is_reserved),
+            "text yields text only: {ids:?}"
+        );
     }
     let decoded = tokenizer.decode(&ids).expect("ids of the model");
     match promise {
         Promise::Nothing => {}
         Promise::Normalized => {
             let expected = tokenizer.normalize(text).replace('\u{2581}', " ");
-            assert_eq!(decoded.trim_start_matches(' '), expected.trim_start_matches(' '));
+            assert_eq!(
+                decoded.trim_start_matches(' '),
+                expected.trim_start_matches(' ')
+            );
         }
         Promise::Text => assert_eq!(decoded, lossy(text).replace('\u{2581}', " ")),
     }

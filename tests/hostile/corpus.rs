@@ -64,7 +64,10 @@ impl Case {
         settings.push(("hard_vocab_limit", (!input.ratio(3, 4)?).to_string()));
         for _ in 0..input.int_in_range(0..=6)? {
             settings.push(match input.int_in_range(0..=3)? {
-                0 | 1 => (*input.choose(FLAGS)?, input.arbitrary::<bool>()?.to_string()),
+                0 | 1 => (
+                    *input.choose(FLAGS)?,
+                    input.arbitrary::<bool>()?.to_string(),
+                ),
                 2 => (*input.choose(TEXTS)?, any_text(input)?),
                 _ => any_number(input)?,
             });
@@ -73,7 +76,10 @@ impl Case {
             settings.push(("input_format", "tsv".to_owned()));
         }
         if !input.ratio(7, 8)? {
-            settings.push(("character_coverage", input.choose(&["0.98", "1", "nan", "0.999"])?.to_string()));
+            settings.push((
+                "character_coverage",
+                input.choose(&["0.98", "1", "nan", "0.999"])?.to_string(),
+            ));
         }
         let mut corpus = input.bytes(input.len().min(2000))?.to_vec();
         if corpus.len() < 30 {
@@ -94,16 +100,26 @@ impl Case {
 }
 
 fn any_text(input: &mut Unstructured<'_>) -> Result<String> {
-    const SOME: &[&str] =
-        &["", "a", "ab", " ", "\u{2581}", "\u{2585}", "<s>", "<unk>", "<0x41>", "\0", "a,b,a", "\u{1f}"];
-    Ok(if input.arbitrary()? { input.choose(SOME)?.to_string() } else { input.arbitrary()? })
+    const SOME: &[&str] = &[
+        "", "a", "ab", " ", "\u{2581}", "\u{2585}", "<s>", "<unk>", "<0x41>", "\0", "a,b,a",
+        "\u{1f}",
+    ];
+    Ok(if input.arbitrary()? {
+        input.choose(SOME)?.to_string()
+    } else {
+        input.arbitrary()?
+    })
 }
 
 fn any_number(input: &mut Unstructured<'_>) -> Result<(&'static str, String)> {
     let (name, low, high) = *input.choose(NUMBERS)?;
     let is_usual = input.ratio(7, 8)?;
     // No vocabulary of a size that takes long if it is full.
-    let number = if is_usual { input.int_in_range(low..=high)? } else { input.arbitrary::<i16>()?.into() };
+    let number = if is_usual {
+        input.int_in_range(low..=high)?
+    } else {
+        input.arbitrary::<i16>()?.into()
+    };
     Ok((name, number.to_string()))
 }
 
@@ -133,21 +149,31 @@ pub fn check(case: &Case) {
     let expected = outcome(&result);
     result.iter().for_each(check_model);
     let slowly = trainer.train(Corpus::reader(Slowly(&case.corpus)));
-    assert_eq!(expected, outcome(&slowly), "{case:?}: parts of another size");
+    assert_eq!(
+        expected,
+        outcome(&slowly),
+        "{case:?}: parts of another size"
+    );
     let trainer = Trainer::new(three).expect("the same options");
     let threads = trainer.train(Corpus::reader(&case.corpus[..]));
     assert_eq!(expected, outcome(&threads), "{case:?}: three threads");
 }
 
 /// What shows of a training: its model's `.vocab` file, or why there is none.
-fn outcome(result: &std::result::Result<Model, TrainError>) -> std::result::Result<Vec<u8>, String> {
-    result.as_ref().map(|model| model.to_vocab(true)).map_err(ToString::to_string)
+fn outcome(
+    result: &std::result::Result<Model, TrainError>,
+) -> std::result::Result<Vec<u8>, String> {
+    result
+        .as_ref()
+        .map(|model| model.to_vocab(true))
+        .map_err(ToString::to_string)
 }
 
 /// A model that was trained can be saved, loaded and used.
 fn check_model(model: &Model) {
     let file = model.to_bytes();
-    let again = Model::from_bytes(&file).unwrap_or_else(|error| panic!("a trained model is refused: {error}"));
+    let again = Model::from_bytes(&file)
+        .unwrap_or_else(|error| panic!("a trained model is refused: {error}"));
     checks::assert_same(model, &again);
     checks::exercise(&file, &[b"ab \xff\xe3\x81\x82a"], 3);
 }

@@ -20,18 +20,28 @@ fn hostile() -> PathBuf {
 
 /// The files of a folder, in order.
 fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|file| file.unwrap().path())
+        .collect();
     files.sort();
     files
 }
 
 fn target(name: &str) -> fn(&[u8]) {
-    targets::ALL.iter().find(|(target, _)| *target == name).unwrap_or_else(|| panic!("there is no target {name}")).1
+    targets::ALL
+        .iter()
+        .find(|(target, _)| *target == name)
+        .unwrap_or_else(|| panic!("there is no target {name}"))
+        .1
 }
 
 /// Runs one target over random bytes.
 fn run(name: &str, cases: u32, bytes: usize) {
-    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases) };
+    let config = ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(cases)
+    };
     let strategy = proptest::collection::vec(any::<u8>(), 0..bytes);
     let target = target(name);
     TestRunner::new(config)
@@ -83,7 +93,12 @@ fn kept_files() {
             let start = Instant::now();
             target(&std::fs::read(&path).unwrap());
             // Generous: what takes so long takes for ever.
-            assert!(start.elapsed().as_secs() < 20, "{} took {:?}", path.display(), start.elapsed());
+            assert!(
+                start.elapsed().as_secs() < 20,
+                "{} took {:?}",
+                path.display(),
+                start.elapsed()
+            );
             count += 1;
         }
     }
@@ -97,7 +112,9 @@ fn kept_files_are_described() {
     for folder in files(&hostile()).into_iter().filter(|path| path.is_dir()) {
         for path in files(&folder) {
             let name = path.strip_prefix(hostile()).unwrap().to_str().unwrap();
-            let row = table.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
+            let row = table
+                .lines()
+                .find(|line| line.starts_with(&format!("| `{name}` |")));
             let row = row.unwrap_or_else(|| panic!("{name} is not in the table"));
             if name.ends_with(".model") {
                 let is_refused = Model::open(&path).is_err();
@@ -111,21 +128,47 @@ fn kept_files_are_described() {
 #[test]
 fn tables_without_end_take_linear_time() {
     let text = "abca ".repeat(20_000);
-    for name in ["charsmap_circle", "charsmap_circle_of_rules", "charsmap_tangle", "denormalizer_circle"] {
-        let tokenizer = Tokenizer::open(hostile().join("model_bytes").join(name).with_extension("model")).unwrap();
+    for name in [
+        "charsmap_circle",
+        "charsmap_circle_of_rules",
+        "charsmap_tangle",
+        "denormalizer_circle",
+    ] {
+        let tokenizer = Tokenizer::open(
+            hostile()
+                .join("model_bytes")
+                .join(name)
+                .with_extension("model"),
+        )
+        .unwrap();
         let start = Instant::now();
         let ids = tokenizer.encode(&text);
         let _ = tokenizer.decode(&ids).unwrap();
         // In quadratic time it would be some 5,000,000,000 steps.
-        assert!(start.elapsed().as_secs() < 5, "{name} took {:?}", start.elapsed());
+        assert!(
+            start.elapsed().as_secs() < 5,
+            "{name} took {:?}",
+            start.elapsed()
+        );
     }
 }
 
 /// A file of this model type (1 to 4: unigram, BPE, word, char) with these pieces.
 fn file_of(model_type: u8, texts: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
-    let mut file = ModelFile { trainer_spec: vec![0x18, model_type], ..ModelFile::default() };
-    file.pieces.push(Entry { text: Some(b"<unk>".to_vec()), score: None, kind: Some(2) });
-    file.pieces.extend(texts.map(|text| Entry { text: Some(text), score: None, kind: None }));
+    let mut file = ModelFile {
+        trainer_spec: vec![0x18, model_type],
+        ..ModelFile::default()
+    };
+    file.pieces.push(Entry {
+        text: Some(b"<unk>".to_vec()),
+        score: None,
+        kind: Some(2),
+    });
+    file.pieces.extend(texts.map(|text| Entry {
+        text: Some(text),
+        score: None,
+        kind: None,
+    }));
     file.encode_to_vec()
 }
 
@@ -144,18 +187,38 @@ fn heavy_files() -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
     for model_type in 1..=4 {
         let shortest = (1..100_000u32).map(|number| (number + (1 << 16)).to_string().into_bytes());
-        files.push((format!("short pieces, type {model_type}"), file_of(model_type, shortest)));
+        files.push((
+            format!("short pieces, type {model_type}"),
+            file_of(model_type, shortest),
+        ));
         // A piece of n bytes has n parts in a BPE model, which keeps all of them.
-        let (count, length) = if model_type == 2 { (2000, 100) } else { (100, 7900) };
+        let (count, length) = if model_type == 2 {
+            (2000, 100)
+        } else {
+            (100, 7900)
+        };
         let long = (0..count).map(|seed| letters(length, seed));
-        files.push((format!("long pieces, type {model_type}"), file_of(model_type, long)));
+        files.push((
+            format!("long pieces, type {model_type}"),
+            file_of(model_type, long),
+        ));
     }
     files.push(("empty pieces".into(), b"\x0a\x00".repeat(400_000)));
-    files.push(("one piece again and again".into(), b"\x0a\x03\x0a\x01a".repeat(200_000)));
+    files.push((
+        "one piece again and again".into(),
+        b"\x0a\x03\x0a\x01a".repeat(200_000),
+    ));
     let mut lists = file_of(1, std::iter::once(b"a".to_vec()));
     for field in [0x0a, 0xf2, 0xfa] {
-        let entry: &[u8] = if field == 0x0a { &[field, 0] } else { &[field, 1, 0] };
-        let list = ModelFile { trainer_spec: entry.repeat(200_000), ..ModelFile::default() };
+        let entry: &[u8] = if field == 0x0a {
+            &[field, 0]
+        } else {
+            &[field, 1, 0]
+        };
+        let list = ModelFile {
+            trainer_spec: entry.repeat(200_000),
+            ..ModelFile::default()
+        };
         lists.extend(list.encode_to_vec());
     }
     files.push(("lists of nothing".into(), lists));
@@ -166,7 +229,13 @@ fn heavy_files() -> Vec<(String, Vec<u8>)> {
     charsmap.extend(units.iter().flat_map(|unit| unit.to_le_bytes()));
     charsmap.extend(b"x\0");
     let spec = [&[0x12][..], &varint(charsmap.len()), &charsmap].concat();
-    table.extend(ModelFile { normalizer_spec: spec, ..ModelFile::default() }.encode_to_vec());
+    table.extend(
+        ModelFile {
+            normalizer_spec: spec,
+            ..ModelFile::default()
+        }
+        .encode_to_vec(),
+    );
     files.push(("a large table".into(), table));
     files
 }
@@ -185,11 +254,23 @@ fn loading_takes_a_small_multiple_of_the_file() {
         let mut model = None;
         let read = allocation_counter::measure(|| model = Some(Model::from_bytes(&file))).bytes_max;
         let made = match model.unwrap() {
-            Ok(model) => allocation_counter::measure(|| drop(Tokenizer::new(model).unwrap())).bytes_max,
+            Ok(model) => {
+                allocation_counter::measure(|| drop(Tokenizer::new(model).unwrap())).bytes_max
+            }
             Err(_) => 0,
         };
         let times = |bytes: u64| bytes as f64 / file.len() as f64;
-        println!("{name}: {} bytes, read in {:.1} times that, made in {:.1}", file.len(), times(read), times(made));
-        assert!(times(read) <= 8.0 && times(made) <= 40.0, "{name}: {:.1} and {:.1}", times(read), times(made));
+        println!(
+            "{name}: {} bytes, read in {:.1} times that, made in {:.1}",
+            file.len(),
+            times(read),
+            times(made)
+        );
+        assert!(
+            times(read) <= 8.0 && times(made) <= 40.0,
+            "{name}: {:.1} and {:.1}",
+            times(read),
+            times(made)
+        );
     }
 }

@@ -21,7 +21,10 @@ pub fn case(input: &mut Unstructured<'_>) -> Result<(Vec<u8>, Vec<Vec<u8>>, u64)
 }
 
 /// The file of `model` after some changes, and texts: of its pieces as they were, and as they are.
-pub fn mutation(input: &mut Unstructured<'_>, model: &mut ModelFile) -> Result<(Vec<u8>, Vec<Vec<u8>>)> {
+pub fn mutation(
+    input: &mut Unstructured<'_>,
+    model: &mut ModelFile,
+) -> Result<(Vec<u8>, Vec<Vec<u8>>)> {
     let before = text(input, model)?;
     let file = mutate(input, model)?;
     let after = text(input, model)?;
@@ -63,7 +66,11 @@ fn text(input: &mut Unstructured<'_>, model: &ModelFile) -> Result<Vec<u8>> {
         _ => {
             for _ in 0..input.int_in_range(0..=12)? {
                 text.extend(any_text(input, model)?);
-                text.extend(input.choose(&["", "", " ", "\u{2581}", "\0", "\u{1f600}", "a", "\u{fffd}"])?.as_bytes());
+                text.extend(
+                    input
+                        .choose(&["", "", " ", "\u{2581}", "\0", "\u{1f600}", "a", "\u{fffd}"])?
+                        .as_bytes(),
+                );
             }
         }
     }
@@ -76,12 +83,31 @@ fn any_text(input: &mut Unstructured<'_>, model: &ModelFile) -> Result<Vec<u8>> 
     if model.pieces.is_empty() {
         return Ok(b"a".to_vec());
     }
-    Ok(model.pieces[input.choose_index(model.pieces.len())?].text.clone().unwrap_or_default())
+    Ok(model.pieces[input.choose_index(model.pieces.len())?]
+        .text
+        .clone()
+        .unwrap_or_default())
 }
 
 fn any_score(input: &mut Unstructured<'_>) -> Result<f32> {
-    let strange = [0.0, -0.0, 1.0, -1.0, 1e30, -1e30, f32::MAX, f32::MIN, f32::NAN, -f32::NAN, f32::INFINITY];
-    if input.ratio(3, 4)? { input.choose(&strange).copied() } else { input.arbitrary() }
+    let strange = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        1e30,
+        -1e30,
+        f32::MAX,
+        f32::MIN,
+        f32::NAN,
+        -f32::NAN,
+        f32::INFINITY,
+    ];
+    if input.ratio(3, 4)? {
+        input.choose(&strange).copied()
+    } else {
+        input.arbitrary()
+    }
 }
 
 /// Texts that a piece had better not have, and some that it may.
@@ -93,11 +119,29 @@ fn strange_text(input: &mut Unstructured<'_>, model: &ModelFile) -> Result<Vec<u
         2 => any_text(input, model)?,
         3 => twice(any_text(input, model)?),
         4 => input
-            .choose(&["\0", "a\0", "\0a", " ", "\u{2581}", "a b", "<unk>", "<0x41>", "\u{1f600}"])?
+            .choose(&[
+                "\0",
+                "a\0",
+                "\0a",
+                " ",
+                "\u{2581}",
+                "a b",
+                "<unk>",
+                "<0x41>",
+                "\u{1f600}",
+            ])?
             .as_bytes()
             .into(),
         5 => input
-            .choose(&[&b"\x80"[..], b"\xff", b"\xe3\x81", b"\xf0\x9f\x98", b"a\xc3", b"\x81b", b"\xe2\x96"])?
+            .choose(&[
+                &b"\x80"[..],
+                b"\xff",
+                b"\xe3\x81",
+                b"\xf0\x9f\x98",
+                b"a\xc3",
+                b"\x81b",
+                b"\xe2\x96",
+            ])?
             .to_vec(),
         6 => [any_text(input, model)?, any_text(input, model)?].concat(),
         // A part of a piece, which may end inside of a character.
@@ -133,15 +177,22 @@ fn add_pieces(input: &mut Unstructured<'_>, model: &mut ModelFile) -> Result<()>
     for _ in 0..input.int_in_range(1..=8)? {
         let text = strange_text(input, model)?;
         let kind = *input.choose(&[NORMAL, NORMAL, UNUSED, USER_DEFINED, 2, 3])?;
-        model.pieces.push(Entry { text: Some(text), score: Some(any_score(input)?), kind: Some(kind) });
+        model.pieces.push(Entry {
+            text: Some(text),
+            score: Some(any_score(input)?),
+            kind: Some(kind),
+        });
     }
     Ok(())
 }
 
 /// Byte pieces: one missing, one twice, all of them more.
 fn change_bytes(input: &mut Unstructured<'_>, model: &mut ModelFile) -> Result<()> {
-    let byte =
-        |byte: u8| Entry { text: Some(format!("<0x{byte:02X}>").into_bytes()), score: Some(0.0), kind: Some(BYTE) };
+    let byte = |byte: u8| Entry {
+        text: Some(format!("<0x{byte:02X}>").into_bytes()),
+        score: Some(0.0),
+        kind: Some(BYTE),
+    };
     let one = input.arbitrary::<u8>()?;
     match input.int_in_range(0..=3)? {
         0 => model.pieces.push(byte(one)),
@@ -150,7 +201,9 @@ fn change_bytes(input: &mut Unstructured<'_>, model: &mut ModelFile) -> Result<(
             model.pieces.retain(|piece| piece.kind != Some(BYTE));
             model.pieces.extend((0..=u8::MAX).map(byte));
         }
-        _ => model.pieces.extend((0..=u8::MAX).map(|number| byte(number.max(one)))),
+        _ => model
+            .pieces
+            .extend((0..=u8::MAX).map(|number| byte(number.max(one)))),
     }
     set_number(&mut model.trainer_spec, 35, u64::from(input.ratio(3, 4)?));
     Ok(())
@@ -185,14 +238,21 @@ fn add_chain(input: &mut Unstructured<'_>, model: &mut ModelFile) -> Result<()> 
         1 => "\u{2581}".into(),
         _ => any_text(input, model)?,
     };
-    let (doubles, kind) = (input.arbitrary()?, *input.choose(&[UNUSED, UNUSED, NORMAL, USER_DEFINED])?);
+    let (doubles, kind) = (
+        input.arbitrary()?,
+        *input.choose(&[UNUSED, UNUSED, NORMAL, USER_DEFINED])?,
+    );
     let rises = if input.arbitrary()? { 1.0 } else { -1.0 };
     let (mut text, mut score) = (unit.clone(), 0.0);
     for _ in 0..input.int_in_range(1..=if doubles { 13 } else { 200 })? {
         let more = if doubles { text.clone() } else { unit.clone() };
         text.extend(more);
         score += rises;
-        model.pieces.push(Entry { text: Some(text.clone()), score: Some(score), kind: Some(kind) });
+        model.pieces.push(Entry {
+            text: Some(text.clone()),
+            score: Some(score),
+            kind: Some(kind),
+        });
     }
     Ok(())
 }
@@ -200,7 +260,11 @@ fn add_chain(input: &mut Unstructured<'_>, model: &mut ModelFile) -> Result<()> 
 /// The type of the model, ids of special pieces.
 fn change_numbers(input: &mut Unstructured<'_>, model: &mut ModelFile) -> Result<()> {
     let field = *input.choose(&[3, 3, 3, 4, 40, 41, 42, 43])?;
-    let number = if input.ratio(3, 4)? { input.int_in_range(0..=5)? } else { input.arbitrary()? };
+    let number = if input.ratio(3, 4)? {
+        input.int_in_range(0..=5)?
+    } else {
+        input.arbitrary()?
+    };
     set_number(&mut model.trainer_spec, field, number);
     Ok(())
 }
@@ -223,9 +287,14 @@ fn change_charsmap(input: &mut Unstructured<'_>, model: &mut ModelFile) -> Resul
         charsmap: Vec<u8>,
     }
     let is_denormalizer = !input.ratio(3, 4)?;
-    let spec =
-        if is_denormalizer { model.denormalizer_spec.get_or_insert_default() } else { &mut model.normalizer_spec };
-    let real = Spec::decode(&spec[..]).map(|spec| spec.charsmap).unwrap_or_default();
+    let spec = if is_denormalizer {
+        model.denormalizer_spec.get_or_insert_default()
+    } else {
+        &mut model.normalizer_spec
+    };
+    let real = Spec::decode(&spec[..])
+        .map(|spec| spec.charsmap)
+        .unwrap_or_default();
     let charsmap = charsmap::case(input, &real)?;
     set_bytes(spec, 2, &charsmap);
     Ok(())

@@ -9,7 +9,10 @@ use super::checks::Promise;
 
 macro_rules! seed {
     ($path:literal, $promise:ident) => {
-        (include_bytes!(concat!("../../testdata/", $path)), Promise::$promise)
+        (
+            include_bytes!(concat!("../../testdata/", $path)),
+            Promise::$promise,
+        )
     };
 }
 
@@ -89,7 +92,9 @@ pub fn with_tokenizer(choice: usize, run: impl FnOnce(&Tokenizer, Promise)) {
     let choice = choice % SEEDS.len();
     let (file, promise) = SEEDS[choice];
     let tokenizer = {
-        let mut tokenizers = TOKENIZERS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut tokenizers = TOKENIZERS
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         tokenizers.resize(SEEDS.len(), None);
         *tokenizers[choice].get_or_insert_with(|| {
             let model = Model::from_bytes(file).expect("a golden file");

@@ -44,7 +44,11 @@ pub fn model_bytes(data: &[u8]) {
         exercise(data, &[], 0);
         return;
     };
-    let some: Vec<Vec<u8>> = model.pieces().step_by(model.len() / 20 + 1).map(|piece| piece.text.to_vec()).collect();
+    let some: Vec<Vec<u8>> = model
+        .pieces()
+        .step_by(model.len() / 20 + 1)
+        .map(|piece| piece.text.to_vec())
+        .collect();
     let last = some.last().cloned().unwrap_or_default();
     let texts: [&[u8]; 6] = [
         b"",
@@ -63,23 +67,33 @@ pub fn model_bytes(data: &[u8]) {
 /// The bytes say how a real model is changed and what text it then gets.
 pub fn mutated_model(data: &[u8]) {
     let mut input = Unstructured::new(data);
-    let Ok((file, texts, seed)) = mutation::case(&mut input) else { return };
+    let Ok((file, texts, seed)) = mutation::case(&mut input) else {
+        return;
+    };
     let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
     exercise(&file, &texts, seed);
 }
 
 /// The bytes are text for a good model, whose number the first byte is.
 pub fn text(data: &[u8]) {
-    let Some((choice, text)) = data.split_first() else { return };
+    let Some((choice, text)) = data.split_first() else {
+        return;
+    };
     seeds::with_tokenizer(usize::from(*choice), |tokenizer, good| {
         checks::check_text(tokenizer, text, u64::from(*choice));
         checks::check_good_text(tokenizer, text, good);
     });
     if let Some((repeats, unit)) = text.split_first().filter(|(_, unit)| unit.len() < 40) {
         // Long enough to be cut in parts, seldom enough not to be all that is done.
-        let length = if *repeats == 77 { 140_000 } else { 300 + usize::from(*repeats) };
+        let length = if *repeats == 77 {
+            140_000
+        } else {
+            300 + usize::from(*repeats)
+        };
         let long = unit.repeat(length / unit.len().max(1));
-        seeds::with_tokenizer(usize::from(*choice), |tokenizer, _| checks::check_long_text(tokenizer, &long));
+        seeds::with_tokenizer(usize::from(*choice), |tokenizer, _| {
+            checks::check_long_text(tokenizer, &long)
+        });
     }
 }
 
@@ -93,7 +107,9 @@ pub fn train(data: &[u8]) {
 
 /// The bytes are a model file. What is read is written as it was, and means the same when read again.
 pub fn round_trip(data: &[u8]) {
-    let Ok(model) = Model::from_bytes(data) else { return };
+    let Ok(model) = Model::from_bytes(data) else {
+        return;
+    };
     let saved = model.to_bytes();
     assert_eq!(saved, data, "saving changed the file");
     let again = Model::from_bytes(&saved).expect("what was saved can be read");
@@ -104,9 +120,14 @@ pub fn round_trip(data: &[u8]) {
 
 /// The bytes are a file of normalization rules and, behind the first NUL, a text.
 pub fn rules(data: &[u8]) {
-    let cut = data.iter().position(|byte| *byte == 0).unwrap_or(data.len());
+    let cut = data
+        .iter()
+        .position(|byte| *byte == 0)
+        .unwrap_or(data.len());
     let (file, text) = data.split_at(cut);
-    let Ok(mut normalizer) = TextNormalizer::from_tsv(file) else { return };
+    let Ok(mut normalizer) = TextNormalizer::from_tsv(file) else {
+        return;
+    };
     checks::check_normalizer(&normalizer, text);
     normalizer.set_remove_extra_whitespaces(false);
     normalizer.set_escape_whitespaces(false);

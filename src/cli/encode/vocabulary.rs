@@ -14,7 +14,9 @@ pub(super) fn write<'t>(
     worker: impl Fn() -> Result<Encoder<'t>, EncodeError> + Sync + Send,
 ) -> Result<(), Failure> {
     let count = |encoder: &mut Result<Encoder<'t>, EncodeError>, block: &Block| {
-        let encoder = encoder.as_mut().map_err(|error| Failure::from(error.clone()))?;
+        let encoder = encoder
+            .as_mut()
+            .map_err(|error| Failure::from(error.clone()))?;
         let mut counts: HashMap<u32, u64> = HashMap::new();
         for (_, line) in block.lines() {
             for id in encoder.encode(line) {
@@ -35,9 +37,13 @@ pub(super) fn write<'t>(
         },
         |totals, output| {
             let is_shown = |kind| !matches!(kind, PieceKind::Unknown | PieceKind::Control);
-            let pieces = tokenizer.model().pieces().filter(|piece| is_shown(piece.kind));
-            let mut rows: Vec<(u64, &[u8])> =
-                pieces.filter_map(|piece| Some((*totals.get(&piece.id.get())?, piece.text))).collect();
+            let pieces = tokenizer
+                .model()
+                .pieces()
+                .filter(|piece| is_shown(piece.kind));
+            let mut rows: Vec<(u64, &[u8])> = pieces
+                .filter_map(|piece| Some((*totals.get(&piece.id.get())?, piece.text)))
+                .collect();
             rows.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
             rows.into_iter().try_for_each(|(count, text)| {
                 output.write_all(text)?;

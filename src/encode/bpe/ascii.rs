@@ -28,18 +28,32 @@ const WORDS: usize = 1 << (16 - 6);
 impl AsciiNeighbours {
     /// For text raw or normalized. A space is a mark in raw text and itself in normalized text; what may follow
     /// either of the two may follow it.
-    pub(super) fn new(chars: &CharTable, neighbours: &Neighbours, user_defined: &PrefixSet) -> AsciiNeighbours {
+    pub(super) fn new(
+        chars: &CharTable,
+        neighbours: &Neighbours,
+        user_defined: &PrefixSet,
+    ) -> AsciiNeighbours {
         let mut plain = [0; 4];
         for byte in (0..=u8::MAX).filter(|byte| !user_defined.may_begin_with(*byte)) {
             plain[usize::from(byte / 64)] |= 1 << (byte % 64);
         }
         let all_plain = plain[..2] == [u64::MAX; 2];
         let others_plain = plain[2..] == [u64::MAX; 2];
-        let mut ascii = AsciiNeighbours { touching: Box::new([0; WORDS]), plain, all_plain, others_plain };
+        let mut ascii = AsciiNeighbours {
+            touching: Box::new([0; WORDS]),
+            plain,
+            all_plain,
+            others_plain,
+        };
         for before in 0..0x80 {
-            let classes = [chars.ascii_class::<false>(before), chars.ascii_class::<true>(before)];
+            let classes = [
+                chars.ascii_class::<false>(before),
+                chars.ascii_class::<true>(before),
+            ];
             for byte in 0..0x80 {
-                let touches = classes.iter().any(|class| neighbours.may_touch_ascii(*class, byte));
+                let touches = classes
+                    .iter()
+                    .any(|class| neighbours.may_touch_ascii(*class, byte));
                 if touches && ascii.is_plain(byte) {
                     let pair = u16::from_le_bytes([before, byte]);
                     ascii.touching[usize::from(pair / 64)] |= 1 << (pair % 64);
@@ -75,7 +89,9 @@ impl AsciiNeighbours {
     #[inline]
     pub(super) fn begins(&self, text: &[u8], at: usize) -> (u64, usize) {
         let (mut begins, mut count) = (0, 0);
-        let Some(last) = text.last_chunk::<8>().filter(|_| self.all_plain) else { return (begins, count) };
+        let Some(last) = text.last_chunk::<8>().filter(|_| self.all_plain) else {
+            return (begins, count);
+        };
         let mut before = u64::from(text[at - 1]);
         let (eights, rest) = text[at..].as_chunks::<8>();
         for eight in eights.iter().take(8) {
@@ -103,8 +119,12 @@ impl AsciiNeighbours {
     /// A bit for each of the first `count` bytes of a word that does not go on with the chunk of the one before.
     #[inline(always)]
     fn begins_in(&self, word: u64, count: usize, before: u64) -> u64 {
-        let pairs = (0..7).map(|place| (word << 8 | before) >> (8 * place)).chain([word >> 48]);
-        let goes_on = pairs.enumerate().fold(0, |bits, (place, pair)| bits | self.touches(pair) << place);
+        let pairs = (0..7)
+            .map(|place| (word << 8 | before) >> (8 * place))
+            .chain([word >> 48]);
+        let goes_on = pairs
+            .enumerate()
+            .fold(0, |bits, (place, pair)| bits | self.touches(pair) << place);
         !goes_on & ((1 << count) - 1)
     }
 

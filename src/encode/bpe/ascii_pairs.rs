@@ -41,7 +41,10 @@ impl AsciiPairs {
     /// What two characters become, if it is known.
     #[inline]
     pub(super) fn get(&self, left: Code, right: Code) -> Merge {
-        self.merges.get(AsciiPairs::place(left, right)).copied().unwrap_or(Merge::UNSEEN)
+        self.merges
+            .get(AsciiPairs::place(left, right))
+            .copied()
+            .unwrap_or(Merge::UNSEEN)
     }
 
     /// Remembers it, unless one of the characters is another one.
@@ -63,12 +66,26 @@ mod tests {
     #[test]
     fn each_ascii_pair_has_a_place_of_its_own() {
         let ascii = (0..0x80).map(|byte| vec![byte]);
-        let known: Vec<Code> = ascii.chain([WHITESPACE_MARK_STR.into()]).map(|char| Code::of(&char)).collect();
-        let others = ["\u{80}".as_bytes(), "\u{2580}".as_bytes(), &[0x80], &[0xFF], &[]].map(Code::of);
+        let known: Vec<Code> = ascii
+            .chain([WHITESPACE_MARK_STR.into()])
+            .map(|char| Code::of(&char))
+            .collect();
+        let others = [
+            "\u{80}".as_bytes(),
+            "\u{2580}".as_bytes(),
+            &[0x80],
+            &[0xFF],
+            &[],
+        ]
+        .map(Code::of);
         let pairs_of = |codes: &[Code]| -> Vec<(Code, Code)> {
-            codes.iter().flat_map(|left| codes.iter().map(|right| (*left, *right))).collect()
+            codes
+                .iter()
+                .flat_map(|left| codes.iter().map(|right| (*left, *right)))
+                .collect()
         };
-        let merge_of = |(left, right): (Code, Code)| Merge::new(u32::from(left.0), u32::from(right.0));
+        let merge_of =
+            |(left, right): (Code, Code)| Merge::new(u32::from(left.0), u32::from(right.0));
         let mut pairs = AsciiPairs::default();
         for (left, right) in pairs_of(&[&known[..], &others[..]].concat()) {
             assert!(pairs.get(left, right) == Merge::UNSEEN);
@@ -76,7 +93,11 @@ mod tests {
         }
         for (left, right) in pairs_of(&[&known[..], &others[..]].concat()) {
             let is_known = known.contains(&left) && known.contains(&right);
-            let expected = if is_known { merge_of((left, right)) } else { Merge::UNSEEN };
+            let expected = if is_known {
+                merge_of((left, right))
+            } else {
+                Merge::UNSEEN
+            };
             assert_eq!(pairs.get(left, right), expected);
         }
     }

@@ -25,7 +25,10 @@ fn code_point(char: &[u8]) -> Option<u32> {
             (point >= 0x800 && !(0xD800..0xE000).contains(&point)).then_some(point)
         }
         [a @ 0xF0..=0xF4, b, c, d] => {
-            let point = u32::from(a & 0x07) << 18 | continuation(b)? << 12 | continuation(c)? << 6 | continuation(d)?;
+            let point = u32::from(a & 0x07) << 18
+                | continuation(b)? << 12
+                | continuation(c)? << 6
+                | continuation(d)?;
             (0x10000..0x11_0000).contains(&point).then_some(point)
         }
         _ => None,
@@ -79,7 +82,12 @@ pub(super) struct Char {
 }
 
 /// A character that stands in no piece. It never merges, so that neither its hash nor its length counts.
-const UNKNOWN: Char = Char { hash: 0, symbol: NO_SYMBOL, width: 1, code: Code::OTHER };
+const UNKNOWN: Char = Char {
+    hash: 0,
+    symbol: NO_SYMBOL,
+    width: 1,
+    code: Code::OTHER,
+};
 
 /// The classes of characters, and the symbol of each class.
 #[derive(Debug)]
@@ -164,16 +172,28 @@ impl CharTable {
     }
 
     /// Finds the symbols of the characters that [`Self::new`] gave; those that are no pieces get new ones.
-    pub(super) fn find_symbols(&mut self, chars: &[&[u8]], symbols: &mut Symbols, pieces: &PieceTable) {
+    pub(super) fn find_symbols(
+        &mut self,
+        chars: &[&[u8]],
+        symbols: &mut Symbols,
+        pieces: &PieceTable,
+    ) {
         for char in chars {
             let symbol = symbols.char_symbol(pieces, char);
             let width = u8::try_from(char.len()).unwrap_or(0);
             self.symbols.push(symbol);
-            self.chars.push(Char { hash: symbols.hash(symbol), symbol, width, code: Code::of(char) });
+            self.chars.push(Char {
+                hash: symbols.hash(symbol),
+                symbol,
+                width,
+                code: Code::of(char),
+            });
         }
         self.ascii[1] = self.ascii[0];
         self.ascii[1][usize::from(b' ')] = self.whitespace_mark;
-        self.ascii_chars = self.ascii.map(|classes| classes.map(|class| self.chars[class as usize]));
+        self.ascii_chars = self
+            .ascii
+            .map(|classes| classes.map(|class| self.chars[class as usize]));
     }
 
     /// Adds a character; its class.
@@ -206,7 +226,9 @@ impl CharTable {
         match text[0] {
             byte @ ..0x80 => (self.ascii[0][usize::from(byte)], 1),
             // Every word begins with it.
-            _ if text.starts_with(WHITESPACE_MARK_STR.as_bytes()) => (self.whitespace_mark, WHITESPACE_MARK_STR.len()),
+            _ if text.starts_with(WHITESPACE_MARK_STR.as_bytes()) => {
+                (self.whitespace_mark, WHITESPACE_MARK_STR.len())
+            }
             _ => self.wide_class_at(text),
         }
     }
@@ -238,7 +260,8 @@ impl CharTable {
 
     #[inline]
     fn wide_class_at(&self, text: &[u8]) -> (u32, usize) {
-        self.two_or_three_bytes(text).unwrap_or_else(|| self.rare_class_at(text))
+        self.two_or_three_bytes(text)
+            .unwrap_or_else(|| self.rare_class_at(text))
     }
 
     /// The class and the length of a well-formed character of two or three bytes, as most are that are not ASCII.
@@ -270,7 +293,9 @@ impl CharTable {
     fn rare_class_at(&self, text: &[u8]) -> (u32, usize) {
         let width = char_length(text);
         let class = match code_point(&text[..width]) {
-            Some(point) => self.cell(page_of(point), point as usize % PAGE).unwrap_or(0),
+            Some(point) => self
+                .cell(page_of(point), point as usize % PAGE)
+                .unwrap_or(0),
             None => self.strange.get(&text[..width]).copied().unwrap_or(0),
         };
         (class, width)
@@ -325,12 +350,18 @@ mod tests {
         let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/golden/llama2.model");
         let model = Model::open(model).unwrap();
         let vocabulary = Vocabulary::new(&model, true);
-        let ids: Vec<u32> = (0..vocabulary.len_u32()).filter(|id| vocabulary.is_from_text(*id as usize)).collect();
+        let ids: Vec<u32> = (0..vocabulary.len_u32())
+            .filter(|id| vocabulary.is_from_text(*id as usize))
+            .collect();
         let (table, _) = CharTable::new(&vocabulary, &ids, &mut neighbours::Draft::new());
         let check = |text: &[u8]| {
             let is_common = matches!(char_width(text), Some(2 | 3));
             let found = table.two_or_three_bytes(text);
-            assert_eq!(found, is_common.then(|| table.rare_class_at(text)), "{text:x?}");
+            assert_eq!(
+                found,
+                is_common.then(|| table.rare_class_at(text)),
+                "{text:x?}"
+            );
         };
         let mut known = 0;
         for a in 0x7F..=0xFF {

@@ -49,7 +49,12 @@ pub(super) fn merge_long(
     mut is_skipped: impl FnMut() -> bool,
     mut consider: impl FnMut(Merge, u32, u32),
 ) {
-    let MergeScratch { symbols, nodes, waiting, .. } = scratch;
+    let MergeScratch {
+        symbols,
+        nodes,
+        waiting,
+        ..
+    } = scratch;
     nodes.clear();
     waiting.clear();
     let count = symbols.len();
@@ -61,11 +66,19 @@ pub(super) fn merge_long(
     }));
     let mut look_at = |nodes: &mut [Node], waiting: &mut BinaryHeap<_>, left: usize| {
         let after = nodes[left].after;
-        let merge = if after == NOWHERE { Merge::NONE } else { pairs.get(nodes[left].symbol, nodes[after].symbol) };
+        let merge = if after == NOWHERE {
+            Merge::NONE
+        } else {
+            pairs.get(nodes[left].symbol, nodes[after].symbol)
+        };
         nodes[left].merge = merge;
         if merge != Merge::NONE {
             consider(merge, nodes[left].symbol, nodes[after].symbol);
-            waiting.push(Reverse(Waiting { rank: merge.rank(), left, symbol: merge.symbol() }));
+            waiting.push(Reverse(Waiting {
+                rank: merge.rank(),
+                left,
+                symbol: merge.symbol(),
+            }));
         }
     };
     for left in 0..count {

@@ -28,7 +28,11 @@ pub(super) struct Draft {
 impl Draft {
     /// No neighbours, and no class but 0.
     pub(super) fn new() -> Draft {
-        Draft { square: Box::new([0; (SQUARE * SQUARE / 64) as usize]), ascii_after: vec![[0; 2]], far: Vec::new() }
+        Draft {
+            square: Box::new([0; (SQUARE * SQUARE / 64) as usize]),
+            ascii_after: vec![[0; 2]],
+            far: Vec::new(),
+        }
     }
 
     /// Makes room for one more class.
@@ -58,7 +62,11 @@ impl Draft {
         // Most pairs come several times; sorting them out would cost more than the room they are given.
         let mut far = BitFilter::with_room(self.far.len());
         self.far.into_iter().for_each(|pair| far.insert(hash(pair)));
-        Neighbours { square: self.square, ascii_after: self.ascii_after, far }
+        Neighbours {
+            square: self.square,
+            ascii_after: self.ascii_after,
+            far,
+        }
     }
 }
 
@@ -80,7 +88,8 @@ impl Neighbours {
         if before == 0 || after == 0 {
             return false;
         }
-        self.far.may_have(hash(u64::from(before) << 32 | u64::from(after)))
+        self.far
+            .may_have(hash(u64::from(before) << 32 | u64::from(after)))
     }
 }
 

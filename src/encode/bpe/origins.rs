@@ -60,7 +60,10 @@ impl Origin {
             IRREGULAR => Some(Origin::Irregular),
             TOO_LONG => Some(Origin::TooLong),
             pair => {
-                let (left, right) = (u32::try_from(pair >> 32), u32::try_from(pair & u64::from(u32::MAX)));
+                let (left, right) = (
+                    u32::try_from(pair >> 32),
+                    u32::try_from(pair & u64::from(u32::MAX)),
+                );
                 Some(Origin::Merged(left.ok()?, right.ok()?))
             }
         }
@@ -69,12 +72,16 @@ impl Origin {
 
 impl Origins {
     pub(super) fn new(pieces: usize) -> Origins {
-        Origins { pieces, cells: OnceLock::new() }
+        Origins {
+            pieces,
+            cells: OnceLock::new(),
+        }
     }
 
     #[inline]
     fn cells(&self) -> &[AtomicU64] {
-        self.cells.get_or_init(|| (0..self.pieces).map(|_| AtomicU64::new(UNKNOWN)).collect())
+        self.cells
+            .get_or_init(|| (0..self.pieces).map(|_| AtomicU64::new(UNKNOWN)).collect())
     }
 }
 
@@ -83,7 +90,9 @@ impl Bpe {
     #[inline]
     pub(super) fn origin(&self, symbol: u32, pairs: &mut Pairs<'_>) -> Origin {
         // Symbols that are no pieces are characters.
-        let Some(cell) = self.origins.cells().get(symbol as usize) else { return Origin::Char };
+        let Some(cell) = self.origins.cells().get(symbol as usize) else {
+            return Origin::Char;
+        };
         if let Some(origin) = Origin::unpack(cell.load(Ordering::Relaxed)) {
             return origin;
         }
@@ -105,7 +114,9 @@ impl Bpe {
         let mut chunk = ShortChunk::default();
         self.short_chunk(&mut chunk, [text]);
         let last = chunk.merge_and_tell::<true>(pairs);
-        let (Some(found), Some((left, right))) = (chunk.left().next(), last) else { return Origin::Never };
+        let (Some(found), Some((left, right))) = (chunk.left().next(), last) else {
+            return Origin::Never;
+        };
         if chunk.left().count() > 1 || found != symbol {
             return Origin::Never;
         }
@@ -115,6 +126,10 @@ impl Bpe {
             Origin::Merged(..) => self.symbols.rank(part) < rank,
             Origin::Never | Origin::Irregular | Origin::TooLong => false,
         };
-        if is_earlier(left) && is_earlier(right) { Origin::Merged(left, right) } else { Origin::Irregular }
+        if is_earlier(left) && is_earlier(right) {
+            Origin::Merged(left, right)
+        } else {
+            Origin::Irregular
+        }
     }
 }

@@ -44,7 +44,13 @@ trait Entry: Copy + PartialEq {
 type Wide = (Pair, Merge);
 
 impl Entry for Wide {
-    const FREE: Wide = (Pair { left: NO_SYMBOL, right: NO_SYMBOL }, Merge::NONE);
+    const FREE: Wide = (
+        Pair {
+            left: NO_SYMBOL,
+            right: NO_SYMBOL,
+        },
+        Merge::NONE,
+    );
 
     fn new(pair: Pair, merge: Merge) -> Wide {
         (pair, merge)
@@ -82,13 +88,20 @@ impl Entry for Narrow {
     const FREE: Narrow = Narrow(u64::MAX);
 
     fn new(pair: Pair, merge: Merge) -> Narrow {
-        let becomes = if merge == Merge::NONE { u32::MAX } else { merge.rank() << 16 | merge.symbol() };
+        let becomes = if merge == Merge::NONE {
+            u32::MAX
+        } else {
+            merge.rank() << 16 | merge.symbol()
+        };
         Narrow(u64::from(becomes) << 32 | u64::from(Narrow::key(pair)))
     }
 
     fn pair(self) -> Pair {
         let key = lower_half(self.0);
-        Pair { left: key >> 16, right: key & 0xFFFF }
+        Pair {
+            left: key >> 16,
+            right: key & 0xFFFF,
+        }
     }
 
     #[inline]
@@ -116,7 +129,10 @@ struct Table<E> {
 
 impl<E> Default for Table<E> {
     fn default() -> Table<E> {
-        Table { places: Vec::new(), taken: 0 }
+        Table {
+            places: Vec::new(),
+            taken: 0,
+        }
     }
 }
 
@@ -142,7 +158,10 @@ impl Pairs<'_> {
     /// What `left` and `right` become.
     #[inline]
     pub(super) fn get(&mut self, left: u32, right: u32) -> Merge {
-        let hash = self.symbols.joined_hash(left, right).filter(|hash| self.symbols.may_be_piece(*hash));
+        let hash = self
+            .symbols
+            .joined_hash(left, right)
+            .filter(|hash| self.symbols.may_be_piece(*hash));
         hash.map_or(Merge::NONE, |hash| self.find(left, right, hash))
     }
 
@@ -226,11 +245,23 @@ mod tests {
     #[test]
     fn entries_have_what_was_put_in() {
         let symbols = [0, 1, 255, 256, 32_000, 65_533, NO_SYMBOL];
-        let pairs: Vec<Pair> =
-            symbols.iter().flat_map(|left| symbols.iter().map(|right| Pair { left: *left, right: *right })).collect();
+        let pairs: Vec<Pair> = symbols
+            .iter()
+            .flat_map(|left| {
+                symbols.iter().map(|right| Pair {
+                    left: *left,
+                    right: *right,
+                })
+            })
+            .collect();
         let is_known = |pair: &Pair| pair.left != NO_SYMBOL && pair.right != NO_SYMBOL;
         for pair in &pairs {
-            let merges = [Merge::NONE, Merge::new(0, 0), Merge::new(65_533, 65_533), Merge::new(7, 500)];
+            let merges = [
+                Merge::NONE,
+                Merge::new(0, 0),
+                Merge::new(65_533, 65_533),
+                Merge::new(7, 500),
+            ];
             for merge in merges.into_iter().take(if is_known(pair) { 4 } else { 1 }) {
                 let (narrow, wide) = (Narrow::new(*pair, merge), Wide::new(*pair, merge));
                 assert_eq!((narrow.merge(), wide.merge()), (merge, merge));
@@ -241,7 +272,10 @@ mod tests {
                     }
                 }
                 assert_eq!(wide.pair(), *pair);
-                assert!(!is_known(pair) || narrow.pair() == *pair && narrow != Narrow::FREE && wide != Wide::FREE);
+                assert!(
+                    !is_known(pair)
+                        || narrow.pair() == *pair && narrow != Narrow::FREE && wide != Wide::FREE
+                );
             }
         }
     }

@@ -35,17 +35,31 @@ impl Bpe {
     /// Whether two symbols are at peace, each of them what its own text becomes; an unknown character always is.
     /// `None` if they are too long to tell.
     #[inline]
-    pub(super) fn at_peace(&self, left: u32, right: u32, seen: &mut PeaceCache, pairs: &mut Pairs<'_>) -> Option<bool> {
+    pub(super) fn at_peace(
+        &self,
+        left: u32,
+        right: u32,
+        seen: &mut PeaceCache,
+        pairs: &mut Pairs<'_>,
+    ) -> Option<bool> {
         if !self.symbols.is_known(left) || !self.symbols.is_known(right) {
             return Some(true);
         }
         let pair = u64::from(left) << 32 | u64::from(right);
         let index = to_index(spread(pair) >> (64 - SIZE));
-        let known = seen.places.get(index).copied().filter(|known| known & !WAR == pair);
+        let known = seen
+            .places
+            .get(index)
+            .copied()
+            .filter(|known| known & !WAR == pair);
         let known = match known {
             Some(known) => known,
             None => {
-                let known = if self.find_peace(left, right, pairs)? { pair } else { pair | WAR };
+                let known = if self.find_peace(left, right, pairs)? {
+                    pair
+                } else {
+                    pair | WAR
+                };
                 if seen.places.is_empty() {
                     seen.places.resize(1 << SIZE, u64::MAX);
                 }
@@ -66,8 +80,16 @@ impl Bpe {
 
     /// Merges the joined text of two symbols.
     fn merge_both(&self, left: u32, right: u32, pairs: &mut Pairs<'_>) -> Option<bool> {
-        let (first, second) = (self.symbols.text(pairs.pieces, left), self.symbols.text(pairs.pieces, right));
-        if self.symbols_of(first).chain(self.symbols_of(second)).count() > SHORT {
+        let (first, second) = (
+            self.symbols.text(pairs.pieces, left),
+            self.symbols.text(pairs.pieces, right),
+        );
+        if self
+            .symbols_of(first)
+            .chain(self.symbols_of(second))
+            .count()
+            > SHORT
+        {
             return None;
         }
         let mut chunk = ShortChunk::default();

@@ -33,7 +33,12 @@ struct Open {
 impl Open {
     /// A chunk that begins with this character.
     fn new(start: usize, width: usize, class: u32) -> Open {
-        Open { start, first_end: start + width, first_class: class, has_prefix: false }
+        Open {
+            start,
+            first_end: start + width,
+            first_class: class,
+            has_prefix: false,
+        }
     }
 
     /// A chunk without characters so far.
@@ -56,17 +61,36 @@ impl Scan<'_> {
     #[inline]
     fn key(&self, chunk: Open, end: usize) -> Option<CacheKey> {
         let length = end - chunk.start;
-        if chunk.has_prefix { self.text.key_with_space(length) } else { self.text.key(chunk.start, length) }
+        if chunk.has_prefix {
+            self.text.key_with_space(length)
+        } else {
+            self.text.key(chunk.start, length)
+        }
     }
 }
 
 impl Bpe {
     /// Appends the ids of `text`, which is normalized; an unknown id for each unknown character.
-    pub(crate) fn segment(&self, pieces: &PieceTable, text: &[u8], scratch: &mut BpeScratch, out: &mut Vec<PieceId>) {
+    pub(crate) fn segment(
+        &self,
+        pieces: &PieceTable,
+        text: &[u8],
+        scratch: &mut BpeScratch,
+        out: &mut Vec<PieceId>,
+    ) {
         if !self.unused.is_empty() {
             return self.segment_whole(pieces, text, &mut scratch.whole, || false, out);
         }
-        self.scan::<false>(Scan { pieces, text: KeyedText::new(text), scratch, bytes: None }, false, out);
+        self.scan::<false>(
+            Scan {
+                pieces,
+                text: KeyedText::new(text),
+                scratch,
+                bytes: None,
+            },
+            false,
+            out,
+        );
     }
 
     /// Whether text can be segmented as the caller gave it, if spaces become marks and nothing else changes.
@@ -86,7 +110,16 @@ impl Bpe {
         out: &mut Vec<PieceId>,
     ) {
         // Nothing has no prefix.
-        self.scan::<true>(Scan { pieces, text: KeyedText::new(text), scratch, bytes }, prefix && !text.is_empty(), out);
+        self.scan::<true>(
+            Scan {
+                pieces,
+                text: KeyedText::new(text),
+                scratch,
+                bytes,
+            },
+            prefix && !text.is_empty(),
+            out,
+        );
     }
 
     /// Finds the chunks of a text and appends their ids.
@@ -155,7 +188,10 @@ impl Bpe {
         }
         loop {
             at = self.ascii.end(text, at);
-            if !text.get(at).is_some_and(|byte| byte.is_ascii() && self.ascii.is_plain(*byte)) {
+            if !text
+                .get(at)
+                .is_some_and(|byte| byte.is_ascii() && self.ascii.is_plain(*byte))
+            {
                 return (at, self.chars.ascii_class::<RAW>(text[at - 1]));
             }
             self.reopen_ascii::<RAW>(scan, open, at, out);
@@ -192,7 +228,13 @@ impl Bpe {
 
     /// Ends a chunk before `at`, where a plain byte is, and begins one there.
     #[inline(always)]
-    fn reopen_ascii<const RAW: bool>(&self, scan: &mut Scan<'_>, open: &mut Open, at: usize, out: &mut Vec<PieceId>) {
+    fn reopen_ascii<const RAW: bool>(
+        &self,
+        scan: &mut Scan<'_>,
+        open: &mut Open,
+        at: usize,
+        out: &mut Vec<PieceId>,
+    ) {
         self.close::<RAW>(scan, *open, at, out);
         *open = Open::new(at, 1, self.chars.ascii_class::<RAW>(scan.text.text()[at]));
     }
@@ -200,7 +242,11 @@ impl Bpe {
     /// The class and the length of the character at the start of `rest`.
     #[inline(always)]
     fn class_at<const RAW: bool>(&self, rest: &[u8]) -> (u32, usize) {
-        if RAW { self.chars.raw_class_at(rest) } else { self.chars.class_at(rest) }
+        if RAW {
+            self.chars.raw_class_at(rest)
+        } else {
+            self.chars.class_at(rest)
+        }
     }
 
     /// Whether a character of this class, which begins with `byte`, may stand behind one of class `last`.
@@ -214,7 +260,13 @@ impl Bpe {
 
     /// Appends the ids of a chunk that ends before `end`.
     #[inline(always)]
-    fn close<const RAW: bool>(&self, scan: &mut Scan<'_>, chunk: Open, end: usize, out: &mut Vec<PieceId>) {
+    fn close<const RAW: bool>(
+        &self,
+        scan: &mut Scan<'_>,
+        chunk: Open,
+        end: usize,
+        out: &mut Vec<PieceId>,
+    ) {
         if chunk.first_end == end {
             let symbol = self.chars.symbol(chunk.first_class);
             match (symbol as usize) < self.pieces {
@@ -228,11 +280,22 @@ impl Bpe {
 
     /// Appends the ids of a chunk that is a single unknown character, or nothing at all.
     #[inline(never)]
-    fn close_unknown<const RAW: bool>(&self, scan: &mut Scan<'_>, chunk: Open, end: usize, out: &mut Vec<PieceId>) {
+    fn close_unknown<const RAW: bool>(
+        &self,
+        scan: &mut Scan<'_>,
+        chunk: Open,
+        end: usize,
+        out: &mut Vec<PieceId>,
+    ) {
         let text = &scan.text.text()[chunk.start..end];
         match scan.bytes {
             // A mark or U+FFFD is not in raw text, but something else that becomes it.
-            Some(bytes) if RAW && !chunk.has_prefix && (text.len() > 1 || text.is_ascii()) && text != b" " => {
+            Some(bytes)
+                if RAW
+                    && !chunk.has_prefix
+                    && (text.len() > 1 || text.is_ascii())
+                    && text != b" " =>
+            {
                 out.extend(text.iter().map(|byte| bytes[usize::from(*byte)]));
             }
             _ if text.is_empty() && !chunk.has_prefix => {}
@@ -242,7 +305,13 @@ impl Bpe {
 
     /// Appends the ids of a chunk that is not a single known character.
     #[inline(never)]
-    fn close_long<const RAW: bool>(&self, scan: &mut Scan<'_>, chunk: Open, end: usize, out: &mut Vec<PieceId>) {
+    fn close_long<const RAW: bool>(
+        &self,
+        scan: &mut Scan<'_>,
+        chunk: Open,
+        end: usize,
+        out: &mut Vec<PieceId>,
+    ) {
         let key = scan.key(chunk, end);
         // What is rare keeps nothing of this in registers, which would all have to be saved on the way.
         if !key.is_some_and(|key| scan.scratch.cache.get_first(&key, out)) {
@@ -252,7 +321,13 @@ impl Bpe {
 
     /// Appends the ids of a chunk that is not found at once.
     #[inline(never)]
-    fn close_rare<const RAW: bool>(&self, scan: &mut Scan<'_>, chunk: Open, end: usize, out: &mut Vec<PieceId>) {
+    fn close_rare<const RAW: bool>(
+        &self,
+        scan: &mut Scan<'_>,
+        chunk: Open,
+        end: usize,
+        out: &mut Vec<PieceId>,
+    ) {
         let key = scan.key(chunk, end);
         if let Some(key) = &key
             && scan.scratch.cache.get_elsewhere(key, out).is_some()
@@ -271,10 +346,18 @@ impl Bpe {
     }
 
     /// Appends the ids of a chunk of raw text.
-    fn segment_raw_chunk(&self, scan: &mut Scan<'_>, chunk: &[u8], prefix: bool, out: &mut Vec<PieceId>) {
+    fn segment_raw_chunk(
+        &self,
+        scan: &mut Scan<'_>,
+        chunk: &[u8],
+        prefix: bool,
+        out: &mut Vec<PieceId>,
+    ) {
         let start = out.len();
         let is_short = chunk.len() < SHORT && self.has_few_pieces();
-        if is_short && (self.segment_short_raw_chunk(scan, chunk, prefix, out) || scan.bytes.is_none()) {
+        if is_short
+            && (self.segment_short_raw_chunk(scan, chunk, prefix, out) || scan.bytes.is_none())
+        {
             return;
         }
         let mut normalized = std::mem::take(&mut scan.scratch.normalized);
@@ -288,9 +371,19 @@ impl Bpe {
 
     /// Appends the ids of a chunk of raw text that has room for a prefix in a [`ShortChunk`]; tells whether all of it
     /// is known.
-    fn segment_short_raw_chunk(&self, scan: &mut Scan<'_>, chunk: &[u8], prefix: bool, out: &mut Vec<PieceId>) -> bool {
+    fn segment_short_raw_chunk(
+        &self,
+        scan: &mut Scan<'_>,
+        chunk: &[u8],
+        prefix: bool,
+        out: &mut Vec<PieceId>,
+    ) -> bool {
         let BpeScratch { short, pairs, .. } = &mut *scan.scratch;
-        let mut pairs = Pairs { symbols: &self.symbols, pieces: scan.pieces, cache: pairs };
+        let mut pairs = Pairs {
+            symbols: &self.symbols,
+            pieces: scan.pieces,
+            cache: pairs,
+        };
         short.clear();
         if prefix {
             short.extend::<true>(b" ", &self.chars, &self.symbols);
@@ -307,13 +400,25 @@ impl Bpe {
 
     /// Puts the bytes of unknown characters in their place, in models that have pieces for them; the ids from `start`
     /// on are those of `normalized`.
-    fn spell_unknown(&self, scan: &Scan<'_>, normalized: &[u8], start: usize, out: &mut Vec<PieceId>) {
-        let Some(bytes) = scan.bytes.filter(|_| out[start..].contains(&self.unknown)) else { return };
+    fn spell_unknown(
+        &self,
+        scan: &Scan<'_>,
+        normalized: &[u8],
+        start: usize,
+        out: &mut Vec<PieceId>,
+    ) {
+        let Some(bytes) = scan.bytes.filter(|_| out[start..].contains(&self.unknown)) else {
+            return;
+        };
         let found: Vec<PieceId> = out.drain(start..).collect();
         let mut rest = normalized;
         for id in found {
             let is_unknown = id == self.unknown;
-            let length = if is_unknown { char_length(rest) } else { scan.pieces.text(id.index()).len() };
+            let length = if is_unknown {
+                char_length(rest)
+            } else {
+                scan.pieces.text(id.index()).len()
+            };
             let (text, after) = rest.split_at(length);
             match is_unknown {
                 true => out.extend(text.iter().map(|byte| bytes[usize::from(*byte)])),

@@ -60,7 +60,12 @@ impl ShortChunk {
 
     /// Adds the characters of a text, up to [`SHORT`] in all.
     #[inline]
-    pub(super) fn extend<const RAW: bool>(&mut self, text: &[u8], chars: &CharTable, symbols: &Symbols) {
+    pub(super) fn extend<const RAW: bool>(
+        &mut self,
+        text: &[u8],
+        chars: &CharTable,
+        symbols: &Symbols,
+    ) {
         let (mut count, mut length) = (self.count, self.length);
         let mut sum = self.sums[count % PLACES];
         let mut rest = text;
@@ -94,7 +99,10 @@ impl ShortChunk {
     }
 
     /// Merges what merges; if `TELLS`, the two symbols that merged last.
-    pub(super) fn merge_and_tell<const TELLS: bool>(&mut self, pairs: &mut Pairs<'_>) -> Option<(u32, u32)> {
+    pub(super) fn merge_and_tell<const TELLS: bool>(
+        &mut self,
+        pairs: &mut Pairs<'_>,
+    ) -> Option<(u32, u32)> {
         let mut last = None;
         self.look_at_all(pairs);
         loop {
@@ -114,13 +122,15 @@ impl ShortChunk {
             self.waiting.0[at] = NEVER;
             let behind = self.hash(at, after_end);
             if end < self.count && pairs.symbols.may_be_piece(behind) {
-                self.waiting.0[at] = turn_of(at, pairs.find(symbol, self.symbols[end % PLACES], behind));
+                self.waiting.0[at] =
+                    turn_of(at, pairs.find(symbol, self.symbols[end % PLACES], behind));
             }
             if let Some(before) = self.before(at) {
                 let hash = self.hash(before, end);
                 self.waiting.0[before] = NEVER;
                 if pairs.symbols.may_be_piece(hash) {
-                    self.waiting.0[before] = turn_of(before, pairs.find(self.symbols[before], symbol, hash));
+                    self.waiting.0[before] =
+                        turn_of(before, pairs.find(self.symbols[before], symbol, hash));
                 }
             }
         }
@@ -148,7 +158,9 @@ impl ShortChunk {
                 false => Merge::NONE,
             };
             self.waiting.0[at] = turn_of(at, merge);
-            pairs.ascii_mut().put(self.codes[at], self.codes[at + 1], merge);
+            pairs
+                .ascii_mut()
+                .put(self.codes[at], self.codes[at + 1], merge);
         }
     }
 
@@ -156,7 +168,9 @@ impl ShortChunk {
     #[inline]
     fn hash(&self, start: usize, end: usize) -> u64 {
         let (start, end) = (start % PLACES, end % PLACES);
-        self.sums[end].wrapping_sub(self.sums[start]).wrapping_mul(self.powers[end])
+        self.sums[end]
+            .wrapping_sub(self.sums[start])
+            .wrapping_mul(self.powers[end])
     }
 
     /// The places of the three symbols behind the one at `at`.
@@ -242,7 +256,10 @@ mod tests {
                 let mut waiting = Waiting([NEVER; SHORT]);
                 (0..count).for_each(|place| waiting.0[place] = turn_of(place, Merge::new(7, 100)));
                 waiting.0[first] = turn_of(first, Merge::new(6, 200));
-                assert_eq!(waiting.first(count), 6 << 32 | (first as u64) << PLACE_SHIFT | 200);
+                assert_eq!(
+                    waiting.first(count),
+                    6 << 32 | (first as u64) << PLACE_SHIFT | 200
+                );
                 // Of equal ranks the leftmost is the first, whatever the symbols are.
                 waiting.0[first] = turn_of(first, Merge::new(7, 0));
                 let leftmost = if first == 0 { 0 } else { 100 };

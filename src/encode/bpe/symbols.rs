@@ -74,7 +74,9 @@ fn powers_of(base: u64) -> Powers {
 
 /// One divided by an odd number. (Each step doubles the bits that are right; at first there are three.)
 fn inverse(odd: u64) -> u64 {
-    (0..5).fold(odd, |inverse, _| inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse))))
+    (0..5).fold(odd, |inverse, _| {
+        inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse)))
+    })
 }
 
 /// The hash of a text, and the base to the power of its length.
@@ -90,12 +92,18 @@ impl TextHash {
     /// The powers of short texts are known, which halves the work.
     fn of(text: &[u8], powers: &Powers) -> TextHash {
         let base = powers[1];
-        let step = |hash: u64, byte: &u8| hash.wrapping_mul(base).wrapping_add(u64::from(*byte) + 1);
+        let step =
+            |hash: u64, byte: &u8| hash.wrapping_mul(base).wrapping_add(u64::from(*byte) + 1);
         let power = match powers.get(text.len()) {
             Some(power) => *power,
-            None => text.iter().fold(1, |power: u64, _| power.wrapping_mul(base)),
+            None => text
+                .iter()
+                .fold(1, |power: u64, _| power.wrapping_mul(base)),
         };
-        TextHash { hash: spread_up(text.iter().fold(0, step)), power }
+        TextHash {
+            hash: spread_up(text.iter().fold(0, step)),
+            power,
+        }
     }
 }
 
@@ -111,7 +119,10 @@ struct Slot {
     id: u32,
 }
 
-const FREE: Slot = Slot { tag: 0, id: NO_SYMBOL };
+const FREE: Slot = Slot {
+    tag: 0,
+    id: NO_SYMBOL,
+};
 
 /// All symbols of a model.
 #[derive(Debug)]
@@ -183,7 +194,9 @@ impl Symbols {
     /// The hash of a text that ends in a part of `length` bytes, given the hash of that and of what stands before it.
     #[inline]
     pub(super) fn joined_part_hash(&self, before: u64, part: u64, length: u8) -> u64 {
-        before.wrapping_mul(self.powers[usize::from(length)]).wrapping_add(part)
+        before
+            .wrapping_mul(self.powers[usize::from(length)])
+            .wrapping_add(part)
     }
 
     /// The hash of a part of a text, `length` bytes long; given the hash of what stands before it, and that of all
@@ -198,12 +211,20 @@ impl Symbols {
     #[inline]
     pub(super) fn sum_and_power(&self, before: u64, char: u64, end: u8) -> (u64, u64) {
         let end = usize::from(end);
-        (before.wrapping_add(char.wrapping_mul(self.inverse_powers[end])), self.powers[end])
+        (
+            before.wrapping_add(char.wrapping_mul(self.inverse_powers[end])),
+            self.powers[end],
+        )
     }
 
     /// The piece with this short text; `hashes` are those of what stands before it and of all up to its end.
     #[inline]
-    pub(super) fn find_part(&self, pieces: &PieceTable, hashes: (u64, u64), text: &[u8]) -> Option<u32> {
+    pub(super) fn find_part(
+        &self,
+        pieces: &PieceTable,
+        hashes: (u64, u64),
+        text: &[u8],
+    ) -> Option<u32> {
         let hash = self.part_hash(hashes.0, hashes.1, u8::try_from(text.len()).ok()?);
         if !self.may_be_piece(hash) {
             return None;
@@ -215,7 +236,10 @@ impl Symbols {
     /// The hash of the joined text of two symbols.
     #[inline]
     pub(super) fn joined_hash(&self, left: u32, right: u32) -> Option<u64> {
-        let (left, right) = (self.hashes.get(left as usize)?, self.hashes.get(right as usize)?);
+        let (left, right) = (
+            self.hashes.get(left as usize)?,
+            self.hashes.get(right as usize)?,
+        );
         Some(left.hash.wrapping_mul(right.power).wrapping_add(right.hash))
     }
 
@@ -236,7 +260,9 @@ impl Symbols {
         };
         let (slot, _) = self.slot(hash, is_joined);
         let symbol = self.slots[slot].id;
-        self.ranks.get(symbol as usize).map_or(Merge::NONE, |rank| Merge::new(*rank, symbol))
+        self.ranks
+            .get(symbol as usize)
+            .map_or(Merge::NONE, |rank| Merge::new(*rank, symbol))
     }
 
     /// Whether each symbol, and each rank, is below the highest number of 16 bits.
@@ -267,7 +293,9 @@ impl Symbols {
         let tag = lower_half(hash);
         let mask = self.slots.len() - 1;
         let mut slot = to_index(hash >> self.shift);
-        while self.slots[slot].id != NO_SYMBOL && (self.slots[slot].tag != tag || !is_it(self.slots[slot].id)) {
+        while self.slots[slot].id != NO_SYMBOL
+            && (self.slots[slot].tag != tag || !is_it(self.slots[slot].id))
+        {
             slot = (slot + 1) & mask;
         }
         (slot, tag)
@@ -276,14 +304,17 @@ impl Symbols {
 
 /// The rank of each piece; those that do not merge have none that counts.
 fn ranks(vocabulary: &Vocabulary<'_>, mergeable: &[u32]) -> Vec<u32> {
-    let key = |id: &u32| u64::from(descending(vocabulary.score(*id as usize))) << 32 | u64::from(*id);
+    let key =
+        |id: &u32| u64::from(descending(vocabulary.score(*id as usize))) << 32 | u64::from(*id);
     let mut best_first: Vec<u64> = mergeable.iter().map(key).collect();
     // Trainers write them in this order but for a few, which this sort makes use of.
     best_first.sort();
     let mut ranks = vec![NO_RANK; vocabulary.len()];
     let equals = best_first.chunk_by(|a, b| a >> 32 == b >> 32);
     for (rank, group) in (0..NO_RANK).zip(equals) {
-        group.iter().for_each(|key| ranks[to_index(key & u64::from(u32::MAX))] = rank);
+        group
+            .iter()
+            .for_each(|key| ranks[to_index(key & u64::from(u32::MAX))] = rank);
     }
     ranks
 }
@@ -291,7 +322,11 @@ fn ranks(vocabulary: &Vocabulary<'_>, mergeable: &[u32]) -> Vec<u32> {
 /// A score as a number: the better the score, in the total order of IEEE 754, the lower the number.
 fn descending(score: f32) -> u32 {
     let bits = score.to_bits();
-    if score.is_sign_negative() { bits } else { !bits & !(1 << 31) }
+    if score.is_sign_negative() {
+        bits
+    } else {
+        !bits & !(1 << 31)
+    }
 }
 
 #[cfg(test)]
@@ -300,9 +335,22 @@ mod tests {
 
     #[test]
     fn numbers_are_in_the_total_order() {
-        let scores =
-            [f32::NAN, f32::INFINITY, f32::MAX, 1.5, 1.0, f32::MIN_POSITIVE, 0.0, -0.0, -1.0, -1.5, f32::NEG_INFINITY];
-        assert!(scores.is_sorted_by(|a, b| a.total_cmp(b).is_gt() && descending(*a) < descending(*b)));
+        let scores = [
+            f32::NAN,
+            f32::INFINITY,
+            f32::MAX,
+            1.5,
+            1.0,
+            f32::MIN_POSITIVE,
+            0.0,
+            -0.0,
+            -1.0,
+            -1.5,
+            f32::NEG_INFINITY,
+        ];
+        assert!(
+            scores.is_sorted_by(|a, b| a.total_cmp(b).is_gt() && descending(*a) < descending(*b))
+        );
         assert!(descending(-f32::NAN) > descending(f32::NEG_INFINITY));
     }
 }

@@ -57,7 +57,13 @@ enum Step {
 
 impl Bpe {
     /// Finds the symbols of a chunk; tells whether it could.
-    pub(super) fn walk(&self, chunk: &[u8], walk: &mut Walk, peace: &mut PeaceCache, pairs: &mut Pairs<'_>) -> bool {
+    pub(super) fn walk(
+        &self,
+        chunk: &[u8],
+        walk: &mut Walk,
+        peace: &mut PeaceCache,
+        pairs: &mut Pairs<'_>,
+    ) -> bool {
         self.begin_walk(chunk, &mut walk.chars);
         walk.row.clear();
         let end = walk.chars.len() - 1;
@@ -89,11 +95,23 @@ impl Bpe {
         while start < chunk.len() {
             let (class, width) = self.chars.class_at(&chunk[start..]);
             let (char, reach) = (self.chars.char(class), self.chars.reach(class));
-            chars.push(Char { start, hash, symbol: char.symbol, reach, is_dead: false });
+            chars.push(Char {
+                start,
+                hash,
+                symbol: char.symbol,
+                reach,
+                is_dead: false,
+            });
             hash = self.symbols.joined_part_hash(hash, char.hash, char.width);
             start += width;
         }
-        chars.push(Char { start, hash, symbol: 0, reach: 0, is_dead: false });
+        chars.push(Char {
+            start,
+            hash,
+            symbol: 0,
+            reach: 0,
+            is_dead: false,
+        });
     }
 
     /// The longest symbol at `at`, ending before `below`, that is at peace with the one before.
@@ -108,11 +126,19 @@ impl Bpe {
         pairs: &mut Pairs<'_>,
     ) -> Step {
         let Walk { chars, row } = walk;
-        let Char { start, hash, symbol, reach, .. } = chars[at];
+        let Char {
+            start,
+            hash,
+            symbol,
+            reach,
+            ..
+        } = chars[at];
         if usize::from(reach) > SHORT && chars.len() - at > SHORT {
             return Step::Unclear;
         }
-        let furthest = (at + usize::from(reach)).min(chars.len() - 1).min(below - 1);
+        let furthest = (at + usize::from(reach))
+            .min(chars.len() - 1)
+            .min(below - 1);
         for next in (at + 1..=furthest).rev() {
             let end = chars[next];
             if end.is_dead {
@@ -127,7 +153,9 @@ impl Bpe {
                 }
             };
             let Some(found) = found else { continue };
-            match row.last().map_or(Some(true), |(before, _)| self.at_peace(*before, found, peace, pairs)) {
+            match row.last().map_or(Some(true), |(before, _)| {
+                self.at_peace(*before, found, peace, pairs)
+            }) {
                 Some(true) => return Step::To(found, next),
                 Some(false) => {}
                 None => return Step::Unclear,

@@ -45,7 +45,12 @@ impl Bpe {
         is_skipped: impl FnMut() -> bool,
         out: &mut Vec<PieceId>,
     ) {
-        let WholeScratch { merge, pairs, parts, frozen } = scratch;
+        let WholeScratch {
+            merge,
+            pairs,
+            parts,
+            frozen,
+        } = scratch;
         parts.clear();
         frozen.clear();
         merge.symbols.clear();
@@ -61,7 +66,11 @@ impl Bpe {
             merge.symbols.push(self.chars.symbol(class));
             at += width;
         }
-        let mut pairs = Pairs { symbols: &self.symbols, pieces, cache: pairs };
+        let mut pairs = Pairs {
+            symbols: &self.symbols,
+            pieces,
+            cache: pairs,
+        };
         merge::merge_long(&mut pairs, merge, is_skipped, |merge, left, right| {
             if self.is_unused(merge.symbol()) {
                 parts.insert(merge.symbol(), (left, right));

@@ -96,8 +96,14 @@ impl Bpe {
         if ids[first..].contains(&self.unknown) {
             return false;
         }
-        let (Some(left), Some(right)) = (ids[start..first].last(), ids.get(first)) else { return true };
-        let mut pairs = Pairs { symbols: &self.symbols, pieces, cache: &mut scratch.pairs };
+        let (Some(left), Some(right)) = (ids[start..first].last(), ids.get(first)) else {
+            return true;
+        };
+        let mut pairs = Pairs {
+            symbols: &self.symbols,
+            pieces,
+            cache: &mut scratch.pairs,
+        };
         self.at_peace(left.get(), right.get(), &mut scratch.peace, &mut pairs) == Some(true)
     }
 }
@@ -105,5 +111,8 @@ impl Bpe {
 /// The end of the window that begins at `at`: at the start of a character, or the end of the chunk.
 fn window_end(chunk: &[u8], at: usize) -> usize {
     let end = (at + WINDOW).min(chunk.len());
-    (at + 1..=end).rev().find(|end| chunk.get(*end).is_none_or(|byte| is_char_start(*byte))).unwrap_or(end)
+    (at + 1..=end)
+        .rev()
+        .find(|end| chunk.get(*end).is_none_or(|byte| is_char_start(*byte)))
+        .unwrap_or(end)
 }

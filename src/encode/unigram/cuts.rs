@@ -39,7 +39,11 @@ impl Cuts {
         let mut previous: &[u8] = &[];
         for piece in pieces {
             // What it has in common with the previous piece is known.
-            let known = piece.iter().zip(previous).take_while(|(one, other)| one == other).count();
+            let known = piece
+                .iter()
+                .zip(previous)
+                .take_while(|(one, other)| one == other)
+                .count();
             previous = piece;
             let (mut before, mut at) = code_at(piece);
             while at < piece.len() {
@@ -70,7 +74,11 @@ impl Cuts {
             }
             (before, at) = (code, at + width);
         }
-        if at == first { Chunk::Char(at) } else { Chunk::Long(at) }
+        if at == first {
+            Chunk::Char(at)
+        } else {
+            Chunk::Long(at)
+        }
     }
 
     /// Whether these characters may stand next to each other in a piece.
@@ -90,10 +98,17 @@ fn code_at(text: &[u8]) -> (u32, usize) {
     match text[0] {
         byte @ ..0x80 => (u32::from(byte), 1),
         // Every word begins with it.
-        _ if text.starts_with(WHITESPACE_MARK_STR.as_bytes()) => (u32::from(b' '), WHITESPACE_MARK_STR.len()),
+        _ if text.starts_with(WHITESPACE_MARK_STR.as_bytes()) => {
+            (u32::from(b' '), WHITESPACE_MARK_STR.len())
+        }
         _ => {
             let width = char_length(text);
-            (text[..width].iter().fold(0, |code, byte| code << 8 | u32::from(*byte)), width)
+            (
+                text[..width]
+                    .iter()
+                    .fold(0, |code, byte| code << 8 | u32::from(*byte)),
+                width,
+            )
         }
     }
 }

@@ -52,11 +52,19 @@ impl Lattice {
     /// There are too many nodes.
     pub(super) fn new(unigram: &Unigram, text: &[u8]) -> Result<Lattice, EncodeError> {
         let mut places = vec![0];
-        while let Some(rest) = text.get(places[places.len() - 1]..).filter(|rest| !rest.is_empty()) {
+        while let Some(rest) = text
+            .get(places[places.len() - 1]..)
+            .filter(|rest| !rest.is_empty())
+        {
             places.push(text.len() - rest.len() + char_length(rest));
         }
         let length = places.len() - 1;
-        let outside = |place| Node { id: PieceId::new(0), score: 0.0, begin: place, end: place };
+        let outside = |place| Node {
+            id: PieceId::new(0),
+            score: 0.0,
+            begin: place,
+            end: place,
+        };
         let mut lattice = Lattice {
             nodes: vec![outside(0), outside(length)],
             begins: Vec::with_capacity(length + 1),
@@ -80,15 +88,30 @@ impl Lattice {
         let mut has_char = false;
         for found in unigram.pieces.prefixes(&text[places[begin]..]) {
             // A piece that ends inside of a character, in a strange model, takes all of it.
-            let end = begin + places[begin..].partition_point(|place| *place < places[begin] + found.length);
+            let end = begin
+                + places[begin..].partition_point(|place| *place < places[begin] + found.length);
             let id = unigram.pieces.id(found.cell);
             let is_symbol = unigram.is_symbol.get(id.index()).copied().unwrap_or(false);
-            let score = if is_symbol { symbol_score(end - begin) } else { found.score };
-            self.nodes.push(Node { id, score, begin, end });
+            let score = if is_symbol {
+                symbol_score(end - begin)
+            } else {
+                found.score
+            };
+            self.nodes.push(Node {
+                id,
+                score,
+                begin,
+                end,
+            });
             has_char |= end == begin + 1;
         }
         if !has_char {
-            self.nodes.push(Node { id: unigram.unknown, score: unigram.unknown_score, begin, end: begin + 1 });
+            self.nodes.push(Node {
+                id: unigram.unknown,
+                score: unigram.unknown_score,
+                begin,
+                end: begin + 1,
+            });
         }
     }
 
@@ -116,7 +139,11 @@ impl Lattice {
 
     /// The nodes that begin at a place.
     pub(super) fn beginning_at(&self, place: usize) -> std::ops::Range<usize> {
-        if place == self.length() { END..END + 1 } else { self.begins[place]..self.begins[place + 1] }
+        if place == self.length() {
+            END..END + 1
+        } else {
+            self.begins[place]..self.begins[place + 1]
+        }
     }
 
     /// The nodes that end at a place.
@@ -130,8 +157,14 @@ impl Lattice {
     /// They have.
     pub(super) fn check_pairs(&self) -> Result<(), EncodeError> {
         let pairs_at = |place| self.beginning_at(place).len() * self.ending_at(place).len();
-        let pairs = (0..=self.length()).map(pairs_at).fold(0, usize::saturating_add);
-        if pairs > MOST_PAIRS { Err(EncodeError::TooManyCandidates { limit: MOST_PAIRS }) } else { Ok(()) }
+        let pairs = (0..=self.length())
+            .map(pairs_at)
+            .fold(0, usize::saturating_add);
+        if pairs > MOST_PAIRS {
+            Err(EncodeError::TooManyCandidates { limit: MOST_PAIRS })
+        } else {
+            Ok(())
+        }
     }
 
     /// For each node the best sum of scores up to its end, and the node before it on the way there.

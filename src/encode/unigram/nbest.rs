@@ -62,11 +62,17 @@ impl Agenda {
     /// right one of equals); there the last entry goes in, and rises to where it belongs.
     fn pop(&mut self) -> Option<(f32, usize)> {
         let last = self.heap.pop()?;
-        let Some(&top) = self.heap.first() else { return Some(last) };
+        let Some(&top) = self.heap.first() else {
+            return Some(last);
+        };
         let (mut hole, count) = (0, self.heap.len());
         while 2 * hole + 1 < count {
             let (left, right) = (2 * hole + 1, 2 * hole + 2);
-            let child = if right < count && self.heap[left].0 <= self.heap[right].0 { right } else { left };
+            let child = if right < count && self.heap[left].0 <= self.heap[right].0 {
+                right
+            } else {
+                left
+            };
             self.heap[hole] = self.heap[child];
             hole = child;
         }
@@ -102,7 +108,9 @@ impl Search {
         let (mut agenda, mut kept) = (Agenda::default(), Vec::new());
         let mut places: HashMap<usize, usize, FxBuildHasher> = HashMap::default();
         for _ in 0..rest.min(self.agenda.heap.len()) {
-            let Some((score, hypothesis)) = self.agenda.pop() else { break };
+            let Some((score, hypothesis)) = self.agenda.pop() else {
+                break;
+            };
             let place = self.keep(hypothesis, &mut kept, &mut places);
             agenda.push(score, place);
         }
@@ -143,7 +151,9 @@ impl Search {
         let mut ids = Vec::new();
         let mut next = self.hypotheses[hypothesis].next;
         while let Some(hypothesis) = next {
-            let Hypothesis { node, next: behind, .. } = self.hypotheses[hypothesis];
+            let Hypothesis {
+                node, next: behind, ..
+            } = self.hypotheses[hypothesis];
             if node != END {
                 ids.push(lattice.nodes[node].id);
             }
@@ -157,12 +167,25 @@ impl Search {
 ///
 /// # Errors
 /// There is too much to compare.
-pub(super) fn best(lattice: &Lattice, size: usize) -> Result<Vec<(Vec<PieceId>, f32)>, EncodeError> {
+pub(super) fn best(
+    lattice: &Lattice,
+    size: usize,
+) -> Result<Vec<(Vec<PieceId>, f32)>, EncodeError> {
     lattice.check_pairs()?;
     let (sums, _) = lattice.best_ways();
-    let mut search = Search { hypothesis_limit: HYPOTHESIS_LIMIT, ..Search::default() };
+    let mut search = Search {
+        hypothesis_limit: HYPOTHESIS_LIMIT,
+        ..Search::default()
+    };
     let mut results = Vec::new();
-    search.add(Hypothesis { node: END, next: None, sum: 0.0 }, sums[END]);
+    search.add(
+        Hypothesis {
+            node: END,
+            next: None,
+            sum: 0.0,
+        },
+        sums[END],
+    );
     let rest = AGENDA_REST.min(size * 10);
     while let Some((score, top)) = search.agenda.pop() {
         let Hypothesis { node, sum, .. } = search.hypotheses[top];
@@ -174,15 +197,19 @@ pub(super) fn best(lattice: &Lattice, size: usize) -> Result<Vec<(Vec<PieceId>, 
             continue;
         }
         for left in lattice.ending_at(lattice.nodes[node].begin) {
-            let hypothesis = Hypothesis { node: *left, next: Some(top), sum: lattice.nodes[*left].score + sum };
+            let hypothesis = Hypothesis {
+                node: *left,
+                next: Some(top),
+                sum: lattice.nodes[*left].score + sum,
+            };
             search.add(hypothesis, sums[*left] + sum);
         }
         if search.total >= SEARCH_LIMIT || search.hypotheses.len() >= SEARCH_LIMIT {
             return Ok(vec![lattice.best()]);
         }
         let waiting = search.agenda.heap.len();
-        let is_large =
-            waiting >= AGENDA_LIMIT || (waiting > rest && search.hypotheses.len() >= search.hypothesis_limit);
+        let is_large = waiting >= AGENDA_LIMIT
+            || (waiting > rest && search.hypotheses.len() >= search.hypothesis_limit);
         if is_large && !search.shrink(rest) {
             return Ok(vec![lattice.best()]);
         }

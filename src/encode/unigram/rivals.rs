@@ -34,13 +34,21 @@ struct Rivals {
     last: Last,
 }
 
-const NONE: Rivals = Rivals { best: f64::NEG_INFINITY, second: f64::NEG_INFINITY, last: UNREACHED };
+const NONE: Rivals = Rivals {
+    best: f64::NEG_INFINITY,
+    second: f64::NEG_INFINITY,
+    last: UNREACHED,
+};
 
 impl Rivals {
     fn offer(&mut self, from: &Rivals, last: Last, score: f64) {
         let (best, second) = (from.best + score, from.second + score);
         if best > self.best {
-            *self = Rivals { best, second: self.best.max(second), last };
+            *self = Rivals {
+                best,
+                second: self.best.max(second),
+                last,
+            };
         } else {
             self.second = self.second.max(best);
         }
@@ -52,7 +60,9 @@ impl Unigram {
     /// and -1 if there is none.
     pub(super) fn search_with_rivals(&self, chunk: &[u8], out: &mut Vec<PieceId>) -> f32 {
         let mut rivals = [NONE; LONGEST];
-        let Some(rivals) = rivals.get_mut(..=chunk.len()) else { return NEVER };
+        let Some(rivals) = rivals.get_mut(..=chunk.len()) else {
+            return NEVER;
+        };
         rivals[0].best = 0.0;
         let (mut start, mut chars, mut reach) = (0, 0, 0.0);
         while start < chunk.len() {

@@ -26,7 +26,10 @@ fn log_sum(a: f32, b: f32) -> f32 {
 pub(super) fn forward(lattice: &Lattice, alpha: f32) -> Vec<f32> {
     let mut weights = vec![0.0; lattice.nodes.len()];
     for place in 0..=lattice.length() {
-        let arriving = lattice.ending_at(place).iter().map(|left| alpha * lattice.nodes[*left].score + weights[*left]);
+        let arriving = lattice
+            .ending_at(place)
+            .iter()
+            .map(|left| alpha * lattice.nodes[*left].score + weights[*left]);
         let weight = arriving.reduce(log_sum).unwrap_or(0.0);
         for right in lattice.beginning_at(place) {
             weights[right] = weight;
@@ -41,7 +44,9 @@ pub(super) fn sample(lattice: &Lattice, alpha: f32, rng: &mut SplitMix64) -> Vec
     let (mut ids, mut node) = (Vec::new(), END);
     loop {
         let before = lattice.ending_at(lattice.nodes[node].begin);
-        let share = |left: &usize| f64::from(weights[*left] + alpha * lattice.nodes[*left].score - weights[node]).exp();
+        let share = |left: &usize| {
+            f64::from(weights[*left] + alpha * lattice.nodes[*left].score - weights[node]).exp()
+        };
         let shares: Vec<f64> = before.iter().map(share).collect();
         node = before[draw(&shares, rng)];
         if node == START {
@@ -59,7 +64,11 @@ pub(crate) fn draw(weights: &[f64], rng: &mut SplitMix64) -> usize {
     let total: f64 = weights.iter().filter(is_usable).sum();
     let mut left = rng.unit() * total;
     let mut drawn = 0;
-    for (at, weight) in weights.iter().enumerate().filter(|(_, weight)| is_usable(weight)) {
+    for (at, weight) in weights
+        .iter()
+        .enumerate()
+        .filter(|(_, weight)| is_usable(weight))
+    {
         drawn = at;
         if left < *weight {
             break;

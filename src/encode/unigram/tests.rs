@@ -15,13 +15,25 @@ use crate::piece::{PieceId, PieceKind, PieceTable};
 use crate::rng::SplitMix64;
 
 fn model(name: &str) -> Model {
-    Model::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/run").join(name)).unwrap()
+    Model::open(
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("testdata/run")
+            .join(name),
+    )
+    .unwrap()
 }
 
 /// Every segmentation of `text` with its score, from the pieces' texts alone. Symbols score by `symbol`, their
 /// length being counted in bytes or characters.
-fn all(vocabulary: &Vocabulary<'_>, unknown_score: f32, by_chars: bool, text: &str) -> Vec<(Vec<PieceId>, f64)> {
-    let Some(c) = text.chars().next() else { return vec![(Vec::new(), 0.0)] };
+fn all(
+    vocabulary: &Vocabulary<'_>,
+    unknown_score: f32,
+    by_chars: bool,
+    text: &str,
+) -> Vec<(Vec<PieceId>, f64)> {
+    let Some(c) = text.chars().next() else {
+        return vec![(Vec::new(), 0.0)];
+    };
     let mut found = Vec::new();
     let mut has_char = false;
     let mut go_on = |id: PieceId, length: usize, score: f64| {
@@ -34,9 +46,17 @@ fn all(vocabulary: &Vocabulary<'_>, unknown_score: f32, by_chars: bool, text: &s
         let piece = vocabulary.text(id);
         let is_piece = vocabulary.is_from_text(id) && vocabulary.kind(id) != PieceKind::Unused;
         if is_piece && text.as_bytes().starts_with(piece) {
-            let length = if by_chars { text[..piece.len()].chars().count() } else { piece.len() };
+            let length = if by_chars {
+                text[..piece.len()].chars().count()
+            } else {
+                piece.len()
+            };
             let is_symbol = vocabulary.kind(id) == PieceKind::UserDefined;
-            let score = if is_symbol { 0.1 * (length as f64 - 1.0) } else { f64::from(vocabulary.score(id)) };
+            let score = if is_symbol {
+                0.1 * (length as f64 - 1.0)
+            } else {
+                f64::from(vocabulary.score(id))
+            };
             has_char |= piece.len() == c.len_utf8();
             go_on(PieceId::from_index(id), piece.len(), score);
         }
@@ -59,7 +79,11 @@ fn score_of(vocabulary: &Vocabulary<'_>, unigram: &Unigram, ids: &[PieceId]) -> 
 
 #[test]
 fn the_best_is_the_best_of_all() {
-    for name in ["unigram.model", "unigram_unused.model", "unigram_coarse.model"] {
+    for name in [
+        "unigram.model",
+        "unigram_unused.model",
+        "unigram_coarse.model",
+    ] {
         let model = model(name);
         let vocabulary = Vocabulary::new(&model, true);
         let unigram = Unigram::new(&vocabulary);
@@ -96,7 +120,12 @@ fn samples_have_the_distribution_of_the_lattice() {
     let vocabulary = Vocabulary::new(&model, true);
     let unigram = Unigram::new(&vocabulary);
     let mut rng = SplitMix64::new(11);
-    for (text, alpha) in [("\u{2581}les", 0.5f32), ("droits", 0.2), ("\u{2581}de\u{4e00}", 1.0), ("abc", 0.0)] {
+    for (text, alpha) in [
+        ("\u{2581}les", 0.5f32),
+        ("droits", 0.2),
+        ("\u{2581}de\u{4e00}", 1.0),
+        ("abc", 0.0),
+    ] {
         let weights: Vec<(Vec<PieceId>, f64)> = all(&vocabulary, unigram.unknown_score, true, text)
             .into_iter()
             .map(|(ids, score)| (ids, (f64::from(alpha) * score).exp()))
@@ -106,16 +135,25 @@ fn samples_have_the_distribution_of_the_lattice() {
         let runs = 40_000;
         for _ in 0..runs {
             let mut ids = Vec::new();
-            unigram.sample(text.as_bytes(), alpha, &mut rng, &mut ids).unwrap();
+            unigram
+                .sample(text.as_bytes(), alpha, &mut rng, &mut ids)
+                .unwrap();
             *counts.entry(ids).or_default() += 1;
         }
-        assert!(counts.keys().all(|ids| weights.iter().any(|(way, _)| way == ids)));
+        assert!(
+            counts
+                .keys()
+                .all(|ids| weights.iter().any(|(way, _)| way == ids))
+        );
         for (ids, weight) in weights {
             let share = weight / total;
             let seen = f64::from(counts.get(&ids).copied().unwrap_or(0)) / f64::from(runs);
             // Five standard deviations.
             let allowed = 5.0 * (share * (1.0 - share) / f64::from(runs)).sqrt() + 1e-4;
-            assert!((seen - share).abs() < allowed, "{text} {ids:?}: {seen}, not {share}");
+            assert!(
+                (seen - share).abs() < allowed,
+                "{text} {ids:?}: {seen}, not {share}"
+            );
         }
     }
 }
@@ -147,9 +185,16 @@ fn texts_with_too_many_candidates_are_refused() {
         assert_eq!(listed.is_ok(), is_few, "{length}");
         assert!(is_few || matches!(listed, Err(EncodeError::TooManyCandidates { .. })));
     }
-    assert!(unigram.sample(&[b'a'; 3000], 0.1, &mut rng, &mut ids).is_ok());
+    assert!(
+        unigram
+            .sample(&[b'a'; 3000], 0.1, &mut rng, &mut ids)
+            .is_ok()
+    );
     let refused = unigram.sample(&[b'a'; 9000], 0.1, &mut rng, &mut ids);
-    assert!(matches!(refused, Err(EncodeError::TooManyCandidates { .. })));
+    assert!(matches!(
+        refused,
+        Err(EncodeError::TooManyCandidates { .. })
+    ));
 }
 
 #[test]
@@ -160,22 +205,37 @@ fn texts_that_are_too_long_are_refused() {
     let text = "a".repeat(MOST_NODES + 1);
     let too_long = Err(EncodeError::TooManyCandidates { limit: MOST_NODES });
     assert_eq!(unigram.best(text.as_bytes(), 2), too_long);
-    let drawn = unigram.sample(text.as_bytes(), 0.1, &mut SplitMix64::new(1), &mut Vec::new());
+    let drawn = unigram.sample(
+        text.as_bytes(),
+        0.1,
+        &mut SplitMix64::new(1),
+        &mut Vec::new(),
+    );
     assert_eq!(drawn.map(|()| Vec::new()), too_long);
-    assert!(unigram.best(text.as_bytes(), 1).is_ok(), "the one best needs no lattice");
+    assert!(
+        unigram.best(text.as_bytes(), 1).is_ok(),
+        "the one best needs no lattice"
+    );
 }
 
 /// Scores in steps of a tenth, of which many sums are equal but for roundings, and more extreme ones.
 fn coarse_score() -> impl Strategy<Value = f32> {
     let tenths = || (-40i16..3).prop_map(|tenths| f32::from(tenths) / 10.0);
-    let scaled = (tenths(), prop_oneof![Just(0.01f32), Just(100.0), Just(9000.0), Just(1e30)]);
+    let scaled = (
+        tenths(),
+        prop_oneof![Just(0.01f32), Just(100.0), Just(9000.0), Just(1e30)],
+    );
     prop_oneof![8 => tenths(), 1 => scaled.prop_map(|(score, scale)| score * scale)]
 }
 
 /// A model with pieces from few characters, so that a text has many segmentations.
 fn small_model() -> impl Strategy<Value = Model> {
     let kind = prop_oneof![8 => Just(PieceKind::Normal), 1 => Just(PieceKind::UserDefined)];
-    let piece = ("[\u{2581}ab\u{e9}]?[abc\u{e9}\u{4e00}]{0,3}[ab\u{2581}]?", coarse_score(), kind);
+    let piece = (
+        "[\u{2581}ab\u{e9}]?[abc\u{e9}\u{4e00}]{0,3}[ab\u{2581}]?",
+        coarse_score(),
+        kind,
+    );
     proptest::collection::vec(piece, 0..25).prop_map(|list| {
         let mut pieces = PieceTable::default();
         pieces.push(b"<unk>", 0.0, PieceKind::Unknown);
@@ -260,11 +320,18 @@ fn words_are_chunks_and_are_remembered() {
     let unigram = Unigram::new(&Vocabulary::new(&model, true));
     let words = ["\u{2581}les", "\u{2581}droits", "\u{2581}de"];
     for (chunk, word) in chunks(&unigram, &words.concat()).iter().zip(words) {
-        assert!(word.starts_with(chunk.as_str()) && chunk.len() > 3, "{chunk}");
+        assert!(
+            word.starts_with(chunk.as_str()) && chunk.len() > 3,
+            "{chunk}"
+        );
         let limit = unigram.search_with_rivals(chunk.as_bytes(), &mut Vec::new());
         assert!(limit > 1000.0, "{chunk}: {limit}");
     }
-    assert_eq!(chunks(&unigram, "\u{4e00}\u{4e01}"), ["\u{4e00}", "\u{4e01}"], "unknown characters touch nothing");
+    assert_eq!(
+        chunks(&unigram, "\u{4e00}\u{4e01}"),
+        ["\u{4e00}", "\u{4e01}"],
+        "unknown characters touch nothing"
+    );
 }
 
 #[test]
@@ -284,6 +351,9 @@ fn ways_that_are_equal_have_no_limit() {
     // A tenth is 0.1 / 2^-24 half places of 1, to be shared by six additions.
     let found = limit([-1.0, -2.0, -1.5, -1.501]);
     assert!((2000.0..3500.0).contains(&found), "{found}");
-    assert!(limit([-1e30, -2e30, -1.5e30, -1.6e30]) < 0.0, "sums would be brought back");
+    assert!(
+        limit([-1e30, -2e30, -1.5e30, -1.6e30]) < 0.0,
+        "sums would be brought back"
+    );
     assert!((99_000.0..100_000.0).contains(&limit([-10.0, -20.0, -1.0, -9.0])));
 }

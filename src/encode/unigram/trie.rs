@@ -40,14 +40,24 @@ pub(super) struct Found {
 impl Trie {
     /// Pieces with their ids, sorted by their texts, and the finite score of each id.
     pub(super) fn new(pieces: &[(&[u8], u32)], scores: &[f32]) -> Trie {
-        let Some(array) = (!pieces.is_empty()).then(|| DoubleArray::build(pieces).ok()).flatten() else {
+        let Some(array) = (!pieces.is_empty())
+            .then(|| DoubleArray::build(pieces).ok())
+            .flatten()
+        else {
             return Trie::default();
         };
-        let mut trie = Trie { root: array.root(), cells: Vec::new(), ids: Vec::new() };
+        let mut trie = Trie {
+            root: array.root(),
+            cells: Vec::new(),
+            ids: Vec::new(),
+        };
         trie.cells.reserve_exact(array.len());
         trie.ids.reserve_exact(array.len());
         for (unit, value) in array.units() {
-            let score = value.and_then(|value| scores.get(value)).copied().unwrap_or(NO_PIECE);
+            let score = value
+                .and_then(|value| scores.get(value))
+                .copied()
+                .unwrap_or(NO_PIECE);
             trie.cells.push(Cell { unit, score });
             trie.ids.push(PieceId::from_index(value.unwrap_or(0)));
         }
@@ -59,12 +69,19 @@ impl Trie {
     pub(super) fn prefixes<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = Found> + 't {
         let path = text.iter().scan(self.root, |base, byte| {
             let cell = *base ^ usize::from(*byte);
-            let Cell { unit, score } = *self.cells.get(cell).filter(|cell| cell.unit.is_reached_by(*byte))?;
+            let Cell { unit, score } = *self
+                .cells
+                .get(cell)
+                .filter(|cell| cell.unit.is_reached_by(*byte))?;
             *base = cell ^ unit.offset();
             Some((cell, score))
         });
         let found = path.zip(1..).filter(|((_, score), _)| *score < NO_PIECE);
-        found.map(|((cell, score), length)| Found { length, score, cell })
+        found.map(|((cell, score), length)| Found {
+            length,
+            score,
+            cell,
+        })
     }
 
     /// The id of a piece that was found.

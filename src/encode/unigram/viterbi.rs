@@ -32,20 +32,38 @@ pub(super) struct Last {
 /// The cell of an unknown character.
 const UNKNOWN: u32 = u32::MAX;
 /// There is no way to a place yet.
-pub(super) const UNREACHED: Last = Last { cell: UNKNOWN, length: 0 };
+pub(super) const UNREACHED: Last = Last {
+    cell: UNKNOWN,
+    length: 0,
+};
 
 impl Last {
     fn new(cell: usize, length: usize) -> Last {
         let narrow = |number| u32::try_from(number).unwrap_or(u32::MAX);
-        Last { cell: narrow(cell), length: narrow(length) }
+        Last {
+            cell: narrow(cell),
+            length: narrow(length),
+        }
     }
 }
 
 impl Unigram {
     /// Appends the ids of `chunk`, before which the scores add up to `sum`; gives the sum behind it.
-    pub(super) fn search(&self, chunk: &[u8], sum: f32, best: &mut Vec<Best>, out: &mut Vec<PieceId>) -> f32 {
+    pub(super) fn search(
+        &self,
+        chunk: &[u8],
+        sum: f32,
+        best: &mut Vec<Best>,
+        out: &mut Vec<PieceId>,
+    ) -> f32 {
         best.clear();
-        best.resize(chunk.len() + 1, Best { score: 0.0, last: UNREACHED });
+        best.resize(
+            chunk.len() + 1,
+            Best {
+                score: 0.0,
+                last: UNREACHED,
+            },
+        );
         best[0].score = sum;
         let (mut start, mut frontier) = (0, 0);
         while start < chunk.len() {
@@ -72,7 +90,13 @@ impl Unigram {
             has_char |= found.length == width;
         }
         if !has_char {
-            visit(Last { cell: UNKNOWN, ..Last::new(0, width) }, self.unknown_score);
+            visit(
+                Last {
+                    cell: UNKNOWN,
+                    ..Last::new(0, width)
+                },
+                self.unknown_score,
+            );
         }
     }
 
@@ -81,7 +105,11 @@ impl Unigram {
         let (first, mut at) = (out.len(), end);
         while at > 0 {
             let Last { cell, length } = last(at);
-            out.push(if cell == UNKNOWN { self.unknown } else { self.pieces.id(cell as usize) });
+            out.push(if cell == UNKNOWN {
+                self.unknown
+            } else {
+                self.pieces.id(cell as usize)
+            });
             // Every place on the way was reached, so no step is 0 long.
             at = at.saturating_sub((length as usize).max(1));
         }
@@ -96,7 +124,10 @@ fn score_from(best: &mut [Best], start: usize, frontier: usize) -> f32 {
         return score;
     }
     best[start].score -= score;
-    for place in best[start + 1..=frontier.max(start)].iter_mut().filter(|place| place.last.length > 0) {
+    for place in best[start + 1..=frontier.max(start)]
+        .iter_mut()
+        .filter(|place| place.last.length > 0)
+    {
         place.score -= score;
     }
     0.0

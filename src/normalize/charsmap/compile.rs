@@ -39,7 +39,9 @@ pub enum CompileError {
     )]
     TooManyPrefixes(usize),
     /// A source that is too long.
-    #[error("a normalization rule's source has {0} bytes; at most {SOURCE_LIMIT} are looked at, so shorten it")]
+    #[error(
+        "a normalization rule's source has {0} bytes; at most {SOURCE_LIMIT} are looked at, so shorten it"
+    )]
     SourceTooLong(usize),
     /// More than the format can address.
     #[error("the normalization rules need more room than a charsmap has; use fewer rules")]
@@ -133,7 +135,10 @@ struct Keys {
 
 impl Keys {
     fn collect(rules: &Rules, positions: &[u32]) -> Result<Self, CompileError> {
-        let mut keys = Self { bytes: Vec::with_capacity(rules.len() * 8), ends: Vec::with_capacity(rules.len()) };
+        let mut keys = Self {
+            bytes: Vec::with_capacity(rules.len() * 8),
+            ends: Vec::with_capacity(rules.len()),
+        };
         for (source, number) in rules.iter_numbered() {
             encode(source, &mut keys.bytes)?;
             keys.ends.push((keys.bytes.len(), positions[number]));

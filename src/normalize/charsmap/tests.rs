@@ -8,7 +8,10 @@ use crate::normalize::rules::{Rules, builtin_charsmap, parse_tsv};
 
 fn rules(pairs: &[(&str, &str)]) -> Rules {
     let points = |text: &str| text.chars().map(u32::from).collect();
-    pairs.iter().map(|(source, target)| (points(source), points(target))).collect()
+    pairs
+        .iter()
+        .map(|(source, target)| (points(source), points(target)))
+        .collect()
 }
 
 fn charsmap(pairs: &[(&str, &str)]) -> Charsmap {
@@ -27,15 +30,41 @@ fn damaged_bytes() {
     let table: &[(&str, Vec<u8>, CharsmapError)] = &[
         ("nothing", vec![], CharsmapError::TooShort(0)),
         ("size only", good[..4].to_vec(), CharsmapError::TooShort(4)),
-        ("no pool", good[..4 + 1024].to_vec(), CharsmapError::TrieTooLong { claimed: 1024, available: 1024 }),
-        ("huge size", edit(3, 0xFF), CharsmapError::TrieTooLong { claimed: 0xFF00_0400, available: 1026 }),
+        (
+            "no pool",
+            good[..4 + 1024].to_vec(),
+            CharsmapError::TrieTooLong {
+                claimed: 1024,
+                available: 1024,
+            },
+        ),
+        (
+            "huge size",
+            edit(3, 0xFF),
+            CharsmapError::TrieTooLong {
+                claimed: 0xFF00_0400,
+                available: 1026,
+            },
+        ),
         ("no trie", edit(1, 0), CharsmapError::TrieSize(0)),
         ("odd size", edit(0, 1), CharsmapError::TrieSize(1025)),
-        ("pool without end", edit(good.len() - 1, b'x'), CharsmapError::Unterminated),
-        ("root without base", [&good[..4], &[0; 1024], b"b\0"].concat(), CharsmapError::BadTrie),
+        (
+            "pool without end",
+            edit(good.len() - 1, b'x'),
+            CharsmapError::Unterminated,
+        ),
+        (
+            "root without base",
+            [&good[..4], &[0; 1024], b"b\0"].concat(),
+            CharsmapError::BadTrie,
+        ),
     ];
     for (name, bytes, error) in table {
-        assert_eq!(Charsmap::from_bytes(bytes).err().as_ref(), Some(error), "{name}");
+        assert_eq!(
+            Charsmap::from_bytes(bytes).err().as_ref(),
+            Some(error),
+            "{name}"
+        );
     }
 }
 
@@ -43,19 +72,35 @@ fn damaged_bytes() {
 fn rules_that_are_refused() {
     let chain: Vec<_> = (1..=32).map(|n| "a".repeat(n)).collect();
     let chain: Vec<_> = chain.iter().map(|source| (source.as_str(), "x")).collect();
-    assert_eq!(compile(&rules(&chain)), Err(CompileError::TooManyPrefixes(32)));
+    assert_eq!(
+        compile(&rules(&chain)),
+        Err(CompileError::TooManyPrefixes(32))
+    );
     assert!(compile(&rules(&chain[..31])).is_ok());
     let long = "a".repeat(1001);
-    assert_eq!(compile(&rules(&[(&long, "x")])), Err(CompileError::SourceTooLong(1001)));
+    assert_eq!(
+        compile(&rules(&[(&long, "x")])),
+        Err(CompileError::SourceTooLong(1001))
+    );
     assert!(compile(&rules(&[(&long[1..], "x")])).is_ok());
     let no_source = [(vec![], vec![0x41])].into_iter().collect();
     assert_eq!(compile(&no_source), Err(CompileError::EmptySource));
-    let identity = CompileError::Identity { source_text: "U+0041 U+0300".into() };
+    let identity = CompileError::Identity {
+        source_text: "U+0041 U+0300".into(),
+    };
     let table: &[(&str, &[u8], CompileError)] = &[
         ("no rules", b"", CompileError::NoRules),
         ("identity", b"41 300\t41 300\n", identity),
-        ("surrogate in the source", b"41 D800\t42\n", CompileError::Surrogate(0xD800)),
-        ("surrogate in the target", b"41\tDFFF\n", CompileError::Surrogate(0xDFFF)),
+        (
+            "surrogate in the source",
+            b"41 D800\t42\n",
+            CompileError::Surrogate(0xD800),
+        ),
+        (
+            "surrogate in the target",
+            b"41\tDFFF\n",
+            CompileError::Surrogate(0xDFFF),
+        ),
         ("NUL first", b"0 41\t42\n", CompileError::NulSource),
     ];
     for (name, tsv, error) in table {
@@ -70,12 +115,37 @@ fn habits_of_the_format() {
     let table: &[(&str, &[u8], &str, Match)] = &[
         ("NUL cuts a source", b"41 0 42\t43\n", "AB", Some((1, "C"))),
         ("NUL cuts a target", b"41\t42 0 43\n", "A", Some((1, "B"))),
-        ("a cut source yields", b"41 0 42\t43\n41\t44\n", "A", Some((1, "D"))),
-        ("beyond Unicode is U+FFFD", b"110000\t41\n", "\u{FFFD}", Some((3, "A"))),
-        ("the lowest position wins", b"110000\t42\nFFFFFFFF\t41\n", "\u{FFFD}", Some((3, "A"))),
-        ("a target is U+FFFD", b"41\tFFFFFF\n", "A", Some((1, "\u{FFFD}"))),
+        (
+            "a cut source yields",
+            b"41 0 42\t43\n41\t44\n",
+            "A",
+            Some((1, "D")),
+        ),
+        (
+            "beyond Unicode is U+FFFD",
+            b"110000\t41\n",
+            "\u{FFFD}",
+            Some((3, "A")),
+        ),
+        (
+            "the lowest position wins",
+            b"110000\t42\nFFFFFFFF\t41\n",
+            "\u{FFFD}",
+            Some((3, "A")),
+        ),
+        (
+            "a target is U+FFFD",
+            b"41\tFFFFFF\n",
+            "A",
+            Some((1, "\u{FFFD}")),
+        ),
         ("a deletion", b"41\n", "A", Some((1, ""))),
-        ("identity only in the end", b"110000\tFFFD\n", "\u{FFFD}", Some((3, "\u{FFFD}"))),
+        (
+            "identity only in the end",
+            b"110000\tFFFD\n",
+            "\u{FFFD}",
+            Some((3, "\u{FFFD}")),
+        ),
         ("no rule", b"41\n", "B", None),
     ];
     for (name, tsv, text, expected) in table {

@@ -34,7 +34,12 @@ pub(crate) enum BuildError {
 pub(super) fn build(keys: &[(&[u8], u32)]) -> Result<Vec<u32>, BuildError> {
     let (dawg, start) = Dawg::from_sorted(keys)?;
     let layout = Layout::new(dawg.len().next_power_of_two())?;
-    let mut placement = Placement { bases: vec![NOWHERE; dawg.len()], dawg: &dawg, layout, labels: Vec::new() };
+    let mut placement = Placement {
+        bases: vec![NOWHERE; dawg.len()],
+        dawg: &dawg,
+        layout,
+        labels: Vec::new(),
+    };
     if !dawg.arcs(start).is_empty() {
         placement.place_all(start)?;
     }
@@ -75,7 +80,11 @@ impl<'a> Placement<'a> {
 
     /// Gives the state in `cell` a base; the base and arcs if its children are
     /// still to be settled.
-    fn settle(&mut self, state: u32, cell: u32) -> Result<Option<(u32, std::slice::Iter<'a, Arc>)>, BuildError> {
+    fn settle(
+        &mut self,
+        state: u32,
+        cell: u32,
+    ) -> Result<Option<(u32, std::slice::Iter<'a, Arc>)>, BuildError> {
         let arcs = self.dawg.arcs(state);
         let value = arcs.first().filter(|arc| arc.is_value());
         if value.is_some() {

@@ -78,7 +78,8 @@ impl Dawg {
     fn push_state(&mut self, arcs: &[Arc]) -> Result<u32, BuildError> {
         let state = u32::try_from(self.shared.len()).map_err(|_| BuildError::TooLarge)?;
         self.arcs.extend_from_slice(arcs);
-        self.starts.push(u32::try_from(self.arcs.len()).map_err(|_| BuildError::TooLarge)?);
+        self.starts
+            .push(u32::try_from(self.arcs.len()).map_err(|_| BuildError::TooLarge)?);
         self.shared.push(false);
         Ok(state)
     }
@@ -100,7 +101,10 @@ struct OpenPath {
 
 impl OpenPath {
     fn new(key_count: usize) -> Self {
-        let closed = Dawg { starts: vec![0], ..Dawg::default() };
+        let closed = Dawg {
+            starts: vec![0],
+            ..Dawg::default()
+        };
         Self {
             closed,
             seed: RandomState::default(),
@@ -125,7 +129,10 @@ impl OpenPath {
             self.arcs.push(Arc { label, target: 0 });
             self.starts.push(self.arcs.len());
         }
-        self.arcs.push(Arc { label: 0, target: value });
+        self.arcs.push(Arc {
+            label: 0,
+            target: value,
+        });
         Ok(true)
     }
 
@@ -149,7 +156,10 @@ impl OpenPath {
         let closed = &self.closed;
         let hash = hash(&self.seed, arcs);
         let is_same = |known: &(u32, u32)| known.0 == hash && closed.arcs(known.1) == arcs;
-        match self.known.entry(widened(hash), is_same, |known| widened(known.0)) {
+        match self
+            .known
+            .entry(widened(hash), is_same, |known| widened(known.0))
+        {
             Entry::Occupied(known) => {
                 let (_, state) = *known.get();
                 self.closed.shared[state as usize] = true;

@@ -132,7 +132,9 @@ impl Layout {
     fn is_usable(&self, cell: u32, base: u32, others: &[u8]) -> bool {
         !self.record(base).is_base
             && is_in_reach(cell ^ base)
-            && !others.iter().any(|&label| self.record(base ^ u32::from(label)).taken)
+            && !others
+                .iter()
+                .any(|&label| self.record(base ^ u32::from(label)).taken)
     }
 
     /// Takes a cell off the ring; grows the array if the cell is not there yet.
@@ -209,5 +211,9 @@ pub(super) fn is_in_reach(distance: u32) -> bool {
 }
 
 fn pack_distance(distance: u32) -> u32 {
-    if distance < NEAR_LIMIT { distance << 10 } else { distance << 2 | FAR_FLAG }
+    if distance < NEAR_LIMIT {
+        distance << 10
+    } else {
+        distance << 2 | FAR_FLAG
+    }
 }

@@ -118,7 +118,9 @@ impl KeySet {
         let mut keys = BTreeMap::new();
         for _ in 0..self.count {
             let length = 1 + below(self.longest);
-            let key: Vec<u8> = (0..length).map(|_| u8::try_from(1 + below(self.alphabet)).unwrap()).collect();
+            let key: Vec<u8> = (0..length)
+                .map(|_| u8::try_from(1 + below(self.alphabet)).unwrap())
+                .collect();
             let value = u32::try_from(below(self.values)).unwrap();
             keys.entry(key).or_insert(value);
         }
@@ -127,7 +129,9 @@ impl KeySet {
 }
 
 fn pairs(keys: &BTreeMap<Vec<u8>, u32>) -> Vec<(&[u8], u32)> {
-    keys.iter().map(|(key, &value)| (key.as_slice(), value)).collect()
+    keys.iter()
+        .map(|(key, &value)| (key.as_slice(), value))
+        .collect()
 }
 
 #[test]
@@ -137,7 +141,10 @@ fn arrays_equal_darts_clone() {
         let array = DoubleArray::build(&pairs(&keys)).unwrap();
         assert_eq!(array.len(), set.units, "{}", set.name);
         let bytes = array.to_le_bytes();
-        let digest: String = Sha256::digest(&bytes).iter().map(|b| format!("{b:02x}")).collect();
+        let digest: String = Sha256::digest(&bytes)
+            .iter()
+            .map(|b| format!("{b:02x}"))
+            .collect();
         assert_eq!(digest, set.sha256, "{}", set.name);
         assert_eq!(DoubleArray::from_le_bytes(&bytes), array, "{}", set.name);
     }
@@ -165,8 +172,16 @@ fn what_cannot_be_built() {
         ("empty key", &[(b"", 0)], BuildError::EmptyKey),
         ("NUL", &[(b"a\0b", 0)], BuildError::NulInKey),
         ("descending", &[(b"b", 0), (b"a", 0)], BuildError::NotSorted),
-        ("prefix later", &[(b"ab", 0), (b"a", 0)], BuildError::NotSorted),
-        ("great value", &[(b"a", 1 << 31)], BuildError::ValueTooLarge(1 << 31)),
+        (
+            "prefix later",
+            &[(b"ab", 0), (b"a", 0)],
+            BuildError::NotSorted,
+        ),
+        (
+            "great value",
+            &[(b"a", 1 << 31)],
+            BuildError::ValueTooLarge(1 << 31),
+        ),
     ];
     for (name, keys, error) in table {
         assert_eq!(DoubleArray::build(keys), Err(*error), "{name}");
@@ -205,14 +220,23 @@ fn a_key_may_be_very_long() {
 #[test]
 fn keys_that_contain_a_byte() {
     let array = DoubleArray::build(&[(b"a b", 0), (b"xyz", 1)]).unwrap();
-    for (byte, expected) in [(b' ', true), (b'a', true), (b'z', true), (b'c', false), (0, false)] {
+    for (byte, expected) in [
+        (b' ', true),
+        (b'a', true),
+        (b'z', true),
+        (b'c', false),
+        (0, false),
+    ] {
         assert_eq!(array.any_key_contains(byte), expected, "{byte}");
     }
 }
 
 /// Any number of steps that a test has time for.
 fn limits(depth: usize) -> WalkLimits {
-    WalkLimits { depth, steps: 1_000_000 }
+    WalkLimits {
+        depth,
+        steps: 1_000_000,
+    }
 }
 
 /// An array of one block, where 'a' leads from the root back to the root's base.
@@ -241,7 +265,11 @@ fn tangle(states: u32, has_leaf: bool) -> DoubleArray {
     for state in 1..=states {
         for label in 1..=255 {
             let (cell, next) = ((256 * state) | label, 256 * (state + 1));
-            let leaf = if has_leaf && state == states { LEAF_FLAG } else { 0 };
+            let leaf = if has_leaf && state == states {
+                LEAF_FLAG
+            } else {
+                0
+            };
             units[cell as usize] = label | (cell ^ next) << 10 | leaf;
         }
     }
@@ -281,7 +309,9 @@ fn what_is_not_valid() {
         assert!(!array.validate(1), "{name}");
     }
     assert!(!DoubleArray { units: Vec::new() }.validate(1));
-    let short = DoubleArray { units: vec![1 << 10; 255] };
+    let short = DoubleArray {
+        units: vec![1 << 10; 255],
+    };
     assert!(!short.validate(1), "less than a block");
 }
 

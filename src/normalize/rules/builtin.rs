@@ -27,22 +27,29 @@ use super::Rules;
 use crate::normalize::charsmap::{CompileError, compile};
 
 /// The names of the built-in rule sets.
-pub(crate) const BUILTIN_NAMES: [&str; 5] = ["identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf"];
+pub(crate) const BUILTIN_NAMES: [&str; 5] =
+    ["identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf"];
 
 /// Code points above this one neither decompose nor fold in Unicode 17.
 const LAST_CHANGING: char = '\u{2FFFF}';
 
 /// What `nmt_` rules turn into a space.
-const NMT_SPACES: [u32; 15] =
-    [0x09, 0x0A, 0x0C, 0x0D, 0x061C, 0x1680, 0x200B, 0x200C, 0x200E, 0x200F, 0x2028, 0x2029, 0x2581, 0xFEFF, 0xFFFD];
+const NMT_SPACES: [u32; 15] = [
+    0x09, 0x0A, 0x0C, 0x0D, 0x061C, 0x1680, 0x200B, 0x200C, 0x200E, 0x200F, 0x2028, 0x2029, 0x2581,
+    0xFEFF, 0xFFFD,
+];
 /// What `nmt_` rules delete besides the controls below U+0020.
 const NMT_DELETIONS: [u32; 3] = [0x7F, 0x8F, 0x9F];
 /// The full-width tilde, which `nmt_` rules leave alone: Japanese tells it apart.
 const NMT_KEPT: u32 = 0xFF5E;
 
 /// Simple case foldings that Unicode 17 added: upper case from, to, distance.
-const UNICODE_17_FOLDINGS: [(u32, u32, u32); 4] =
-    [(0xA7CE, 0xA7CE, 1), (0xA7D2, 0xA7D2, 1), (0xA7D4, 0xA7D4, 1), (0x1_6EA0, 0x1_6EB8, 27)];
+const UNICODE_17_FOLDINGS: [(u32, u32, u32); 4] = [
+    (0xA7CE, 0xA7CE, 1),
+    (0xA7D2, 0xA7D2, 1),
+    (0xA7D4, 0xA7D4, 1),
+    (0x1_6EA0, 0x1_6EB8, 27),
+];
 
 /// The compiled charsmap of a built-in set; none if there is no such name. For
 /// `identity` it is empty.
@@ -50,7 +57,10 @@ pub(crate) fn builtin_charsmap(name: &str) -> Option<Result<&'static [u8], Compi
     static COMPILED: [OnceLock<Result<Vec<u8>, CompileError>>; BUILTIN_NAMES.len()] =
         [const { OnceLock::new() }; BUILTIN_NAMES.len()];
 
-    let (_, compiled) = BUILTIN_NAMES.iter().zip(&COMPILED).find(|(known, _)| **known == name)?;
+    let (_, compiled) = BUILTIN_NAMES
+        .iter()
+        .zip(&COMPILED)
+        .find(|(known, _)| **known == name)?;
     let compiled = compiled.get_or_init(|| match builtin_rules(name) {
         Some(rules) if !rules.is_empty() => compile(&rules),
         _ => Ok(Vec::new()),
@@ -109,7 +119,9 @@ fn apply_case_folding(draft: &mut Draft) {
 /// The simple (one-to-one, language-independent) case folding of Unicode 17.
 fn simple_fold(c: char) -> u32 {
     let point = u32::from(c);
-    let added = UNICODE_17_FOLDINGS.iter().find(|(first, last, _)| (*first..=*last).contains(&point));
+    let added = UNICODE_17_FOLDINGS
+        .iter()
+        .find(|(first, last, _)| (*first..=*last).contains(&point));
     match added {
         Some((_, _, distance)) => point + distance,
         None => unicode_case_mapping::case_folded(c).map_or(point, u32::from),

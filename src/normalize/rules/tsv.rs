@@ -101,25 +101,68 @@ mod tests {
             ("empty file", b"", &[]),
             ("plain", b"41\t61\n", &[(&[0x41], &[0x61])]),
             ("no line feed at the end", b"41\t61", &[(&[0x41], &[0x61])]),
-            ("sequences", b"41 300\t61 62 63\n", &[(&[0x41, 0x300], &[0x61, 0x62, 0x63])]),
+            (
+                "sequences",
+                b"41 300\t61 62 63\n",
+                &[(&[0x41, 0x300], &[0x61, 0x62, 0x63])],
+            ),
             ("deletion without a tab", b"41\n", &[(&[0x41], &[])]),
             ("deletion with a tab", b"41\t\n", &[(&[0x41], &[])]),
-            ("comment", b"41\t61\t# zzz\tand more\n", &[(&[0x41], &[0x61])]),
+            (
+                "comment",
+                b"41\t61\t# zzz\tand more\n",
+                &[(&[0x41], &[0x61])],
+            ),
             ("U+", b"U+41\tU+0061\n", &[(&[0x41], &[0x61])]),
             ("0x", b"0x41\t0X61\n", &[(&[0x41], &[0x61])]),
-            ("both, and a sign", b"U+0x41\tU++61\n", &[(&[0x41], &[0x61])]),
-            ("CR LF", b"41\t61\r\n42\t62\r\n", &[(&[0x41], &[0x61]), (&[0x42], &[0x62])]),
-            ("more spaces", b"  41   42 \t  61 \n", &[(&[0x41, 0x42], &[0x61])]),
-            ("white space around", b"\x0B41\x0C\t\r61\n", &[(&[0x41], &[0x61])]),
-            ("the later line counts", b"41\t61\n41\t62\n", &[(&[0x41], &[0x62])]),
-            ("sorted by number", b"42\t1\n41 1\t2\n41\t3\n", &[(&[0x41], &[3]), (&[0x41, 1], &[2]), (&[0x42], &[1])]),
-            ("beyond Unicode", b"FFFFFFFF\t110000\n", &[(&[0xFFFF_FFFF], &[0x11_0000])]),
+            (
+                "both, and a sign",
+                b"U+0x41\tU++61\n",
+                &[(&[0x41], &[0x61])],
+            ),
+            (
+                "CR LF",
+                b"41\t61\r\n42\t62\r\n",
+                &[(&[0x41], &[0x61]), (&[0x42], &[0x62])],
+            ),
+            (
+                "more spaces",
+                b"  41   42 \t  61 \n",
+                &[(&[0x41, 0x42], &[0x61])],
+            ),
+            (
+                "white space around",
+                b"\x0B41\x0C\t\r61\n",
+                &[(&[0x41], &[0x61])],
+            ),
+            (
+                "the later line counts",
+                b"41\t61\n41\t62\n",
+                &[(&[0x41], &[0x62])],
+            ),
+            (
+                "sorted by number",
+                b"42\t1\n41 1\t2\n41\t3\n",
+                &[(&[0x41], &[3]), (&[0x41, 1], &[2]), (&[0x42], &[1])],
+            ),
+            (
+                "beyond Unicode",
+                b"FFFFFFFF\t110000\n",
+                &[(&[0xFFFF_FFFF], &[0x11_0000])],
+            ),
             ("NUL and a surrogate", b"0\tD800\n", &[(&[0], &[0xD800])]),
-            ("case of digits", b"aBcD\t00000000000fF\n", &[(&[0xABCD], &[0xFF])]),
+            (
+                "case of digits",
+                b"aBcD\t00000000000fF\n",
+                &[(&[0xABCD], &[0xFF])],
+            ),
         ];
         for (name, file, expected) in table {
             let rules = parse_tsv(file).unwrap_or_else(|error| panic!("{name}: {error}"));
-            assert!(rules.iter().eq(expected.iter().copied()), "{name}: {rules:?}");
+            assert!(
+                rules.iter().eq(expected.iter().copied()),
+                "{name}: {rules:?}"
+            );
         }
     }
 
@@ -128,7 +171,12 @@ mod tests {
         let bad = |word: &str| TsvFault::NotHexadecimal(word.to_owned());
         let table: &[(&str, &[u8], usize, TsvFault)] = &[
             ("empty line", b"\n", 1, TsvFault::NoSource),
-            ("empty line between", b"41\t61\n\n42\t62\n", 2, TsvFault::NoSource),
+            (
+                "empty line between",
+                b"41\t61\n\n42\t62\n",
+                2,
+                TsvFault::NoSource,
+            ),
             ("only a tab", b"\t61\n", 1, TsvFault::NoSource),
             ("only spaces", b"  \t61\n", 1, TsvFault::NoSource),
             ("no digit", b"41\t6G\n", 1, bad("6G")),

@@ -20,7 +20,12 @@ impl TrainOptions {
     fn validate_ranges(&self) -> Result<(), OptionError> {
         let integers = [
             ("vocab_size", self.vocab_size, 1, i32::MAX),
-            ("max_sentencepiece_length", self.max_sentencepiece_length, 1, 512),
+            (
+                "max_sentencepiece_length",
+                self.max_sentencepiece_length,
+                1,
+                512,
+            ),
             ("num_sub_iterations", self.num_sub_iterations, 1, 10),
             ("num_threads", self.num_threads, 1, 1024),
             ("max_sentence_length", self.max_sentence_length, 10, 1 << 30),
@@ -29,12 +34,25 @@ impl TrainOptions {
             check_range(option, f64::from(value), f64::from(low), f64::from(high))?;
         }
         // The bounds are doubles and the values single floats: 0.98f32 is a little more than 0.98.
-        check_range("character_coverage", f64::from(self.character_coverage), 0.98, 1.0)?;
-        check_range("shrinking_factor", f64::from(self.shrinking_factor), 0.5, 0.95)?;
+        check_range(
+            "character_coverage",
+            f64::from(self.character_coverage),
+            0.98,
+            1.0,
+        )?;
+        check_range(
+            "shrinking_factor",
+            f64::from(self.shrinking_factor),
+            0.5,
+            0.95,
+        )?;
         if (1..=100).contains(&self.input_sentence_size) {
             return Err(OptionError::Conflict {
                 option: "input_sentence_size",
-                problem: format!("{} sentences are too few to train on", self.input_sentence_size),
+                problem: format!(
+                    "{} sentences are too few to train on",
+                    self.input_sentence_size
+                ),
                 remedy: "use 0 for all sentences, or more than 100",
             });
         }
@@ -42,20 +60,34 @@ impl TrainOptions {
     }
 
     fn validate_model_type(&self) -> Result<(), OptionError> {
-        let conflict =
-            |option, problem: &str, remedy| Err(OptionError::Conflict { option, problem: problem.to_owned(), remedy });
+        let conflict = |option, problem: &str, remedy| {
+            Err(OptionError::Conflict {
+                option,
+                problem: problem.to_owned(),
+                remedy,
+            })
+        };
         if self.model_type != ModelType::Bpe {
             return Err(OptionError::Conflict {
                 option: "model_type",
-                problem: format!("spiece trains bpe models, not {:?} models", self.model_type).to_lowercase(),
+                problem: format!("spiece trains bpe models, not {:?} models", self.model_type)
+                    .to_lowercase(),
                 remedy: "use bpe, or train this model with spm_train (spiece runs what it makes)",
             });
         }
         if self.use_all_vocab {
-            return conflict("use_all_vocab", "it is for word and char models", "leave it out");
+            return conflict(
+                "use_all_vocab",
+                "it is for word and char models",
+                "leave it out",
+            );
         }
         if !self.seed_sentencepieces_file.is_empty() {
-            return conflict("seed_sentencepieces_file", "it is for unigram models", "leave it out");
+            return conflict(
+                "seed_sentencepieces_file",
+                "it is for unigram models",
+                "leave it out",
+            );
         }
         Ok(())
     }
@@ -88,13 +120,20 @@ impl TrainOptions {
 
     fn validate_coverage(&self) -> Result<(), OptionError> {
         let conflict = |problem: &str, remedy| {
-            Err(OptionError::Conflict { option: "auto_character_coverage", problem: problem.to_owned(), remedy })
+            Err(OptionError::Conflict {
+                option: "auto_character_coverage",
+                problem: problem.to_owned(),
+                remedy,
+            })
         };
         if self.auto_character_coverage && !self.byte_fallback {
             return conflict("it needs byte_fallback", "add byte_fallback");
         }
         if self.auto_character_coverage && !self.required_chars.is_empty() {
-            return conflict("it chooses the characters itself", "leave required_chars out");
+            return conflict(
+                "it chooses the characters itself",
+                "leave required_chars out",
+            );
         }
         Ok(())
     }
@@ -105,7 +144,12 @@ fn check_range(option: &'static str, value: f64, low: f64, high: f64) -> Result<
     if (low..=high).contains(&value) {
         return Ok(());
     }
-    Err(OptionError::Range { option, value, low, high })
+    Err(OptionError::Range {
+        option,
+        value,
+        low,
+        high,
+    })
 }
 
 #[cfg(test)]
@@ -118,7 +162,10 @@ mod tests {
             ("vocab_size", &[("vocab_size", "0")]),
             ("character_coverage", &[("character_coverage", "0.5")]),
             ("character_coverage", &[("character_coverage", "nan")]),
-            ("max_sentencepiece_length", &[("max_sentencepiece_length", "513")]),
+            (
+                "max_sentencepiece_length",
+                &[("max_sentencepiece_length", "513")],
+            ),
             ("num_threads", &[("num_threads", "0")]),
             ("max_sentence_length", &[("max_sentence_length", "9")]),
             ("input_sentence_size", &[("input_sentence_size", "100")]),
@@ -126,10 +173,17 @@ mod tests {
             ("use_all_vocab", &[("use_all_vocab", "true")]),
             ("bos_piece", &[("bos_piece", "")]),
             ("input_format", &[("input_format", "csv")]),
-            ("auto_character_coverage", &[("auto_character_coverage", "true")]),
             (
                 "auto_character_coverage",
-                &[("auto_character_coverage", "1"), ("byte_fallback", "1"), ("required_chars", "a")],
+                &[("auto_character_coverage", "true")],
+            ),
+            (
+                "auto_character_coverage",
+                &[
+                    ("auto_character_coverage", "1"),
+                    ("byte_fallback", "1"),
+                    ("required_chars", "a"),
+                ],
             ),
         ];
         for (culprit, settings) in cases {

@@ -72,7 +72,10 @@ impl OptionValue for f32 {
     /// Reads a double and narrows it, as the reference does: the two roundings show in the model.
     #[allow(clippy::cast_possible_truncation)]
     fn parse(text: &str) -> Option<f32> {
-        text.trim_ascii().parse::<f64>().ok().map(|value| value as f32)
+        text.trim_ascii()
+            .parse::<f64>()
+            .ok()
+            .map(|value| value as f32)
     }
 
     fn text(&self) -> String {
@@ -116,7 +119,9 @@ impl OptionValue for Vec<String> {
     }
 
     fn record(&self, _present: bool) -> Vec<Vec<u8>> {
-        self.iter().map(|value| value.clone().into_bytes()).collect()
+        self.iter()
+            .map(|value| value.clone().into_bytes())
+            .collect()
     }
 }
 

@@ -36,7 +36,11 @@ pub(super) fn nfkc() -> Draft {
     for c in ('\u{1}'..=LAST_CHANGING).filter(|&c| !is_noncharacter(c) && decomposes(c)) {
         found.add(c);
     }
-    let Decompositions { mut draft, origins, mut composing } = found;
+    let Decompositions {
+        mut draft,
+        origins,
+        mut composing,
+    } = found;
     // Shorter ones first; several characters may have one decomposition.
     composing.sort_unstable_by(|(a, _), (b, _)| (a.len(), a).cmp(&(b.len(), b)));
     composing.dedup_by(|(a, _), (b, _)| a == b);
@@ -78,9 +82,16 @@ impl Decompositions {
 
 /// Offers every sequence that decomposes into `decomposition`, but for the one
 /// that is the target itself.
-fn offer_sequences(draft: &mut Draft, origins: &FxHashMap<u32, Vec<u32>>, decomposition: &[u32], target: usize) {
-    let choices: Vec<&[u32]> =
-        decomposition.iter().map(|point| origins.get(point).map_or(&[][..], Vec::as_slice)).collect();
+fn offer_sequences(
+    draft: &mut Draft,
+    origins: &FxHashMap<u32, Vec<u32>>,
+    decomposition: &[u32],
+    target: usize,
+) {
+    let choices: Vec<&[u32]> = decomposition
+        .iter()
+        .map(|point| origins.get(point).map_or(&[][..], Vec::as_slice))
+        .collect();
     // Counts through all choices; 0 stands for the code point itself.
     let mut places = vec![0; decomposition.len()];
     let mut sequence = decomposition.to_vec();

@@ -27,7 +27,9 @@ struct Source(u128);
 
 impl Source {
     fn pack(points: &[u32]) -> Self {
-        let packed = points.iter().fold(0, |packed, &point| packed << POINT_BITS | u128::from(point));
+        let packed = points
+            .iter()
+            .fold(0, |packed, &point| packed << POINT_BITS | u128::from(point));
         Self(packed << (POINT_BITS * (CAPACITY - points.len())))
     }
 
@@ -88,7 +90,10 @@ impl Draft {
     /// The same rules but for those that shorter ones imply by now.
     pub(super) fn without_implied(self) -> Self {
         let [singles, longer @ ..] = self.by_length;
-        let mut kept = Self { targets: self.targets, ..Self::default() };
+        let mut kept = Self {
+            targets: self.targets,
+            ..Self::default()
+        };
         kept.by_length[0] = singles;
         let mut points = Vec::new();
         for (rules, of_length) in longer.into_iter().zip(1..) {
@@ -106,7 +111,9 @@ impl Draft {
         let (mut source_rest, mut target_rest) = (source, target);
         while !source_rest.is_empty() {
             let limit = source_rest.len().min(source.len() - 1);
-            let (consumed, result) = self.longest_rule(&source_rest[..limit]).unwrap_or((1, &source_rest[..1]));
+            let (consumed, result) = self
+                .longest_rule(&source_rest[..limit])
+                .unwrap_or((1, &source_rest[..1]));
             let Some(rest) = target_rest.strip_prefix(result) else {
                 return false;
             };
@@ -132,7 +139,10 @@ impl Draft {
     pub(super) fn into_rules(self) -> Rules {
         let mut pairs: Vec<_> = self.by_length.into_iter().flatten().collect();
         pairs.sort_unstable();
-        let mut rules = Rules { targets: self.targets, ..Rules::default() };
+        let mut rules = Rules {
+            targets: self.targets,
+            ..Rules::default()
+        };
         let mut points = Vec::new();
         for (source, target) in pairs {
             source.unpack(&mut points);

@@ -7,10 +7,30 @@ use super::*;
 /// Name, number of rules, size and SHA-256 of the blob in
 /// `src/normalization_rule.h` of the sdist of sentencepiece 0.2.3.
 const REFERENCE: [(&str, usize, usize, &str); 4] = [
-    ("nfkc", 225_232, 240_008, "7e46d9e08af4b6a37991b04fb8388644c1595a0abcd0f26d6a5d575e2a3663ea"),
-    ("nmt_nfkc", 225_276, 240_007, "1e2c7b43d3ee9755ceaa2ac335e253d8703604e0249ee1e81156c92b46423844"),
-    ("nfkc_cf", 226_640, 247_165, "d8dfef3d6db0eef0742f8b55a73aee7fce6c1e21d26a09b8d3d4b52c42a791cb"),
-    ("nmt_nfkc_cf", 226_684, 247_164, "2c03512e62f9ed965ec90d85314211b63b5b8aa0395311ea2147eec9ff738907"),
+    (
+        "nfkc",
+        225_232,
+        240_008,
+        "7e46d9e08af4b6a37991b04fb8388644c1595a0abcd0f26d6a5d575e2a3663ea",
+    ),
+    (
+        "nmt_nfkc",
+        225_276,
+        240_007,
+        "1e2c7b43d3ee9755ceaa2ac335e253d8703604e0249ee1e81156c92b46423844",
+    ),
+    (
+        "nfkc_cf",
+        226_640,
+        247_165,
+        "d8dfef3d6db0eef0742f8b55a73aee7fce6c1e21d26a09b8d3d4b52c42a791cb",
+    ),
+    (
+        "nmt_nfkc_cf",
+        226_684,
+        247_164,
+        "2c03512e62f9ed965ec90d85314211b63b5b8aa0395311ea2147eec9ff738907",
+    ),
 ];
 
 #[test]
@@ -19,7 +39,10 @@ fn charsmaps_equal_the_reference() {
         assert_eq!(builtin_rules(name).unwrap().len(), count, "{name}");
         let blob = builtin_charsmap(name).unwrap().unwrap();
         assert_eq!(blob.len(), size, "{name}");
-        let digest: String = Sha256::digest(blob).iter().map(|b| format!("{b:02x}")).collect();
+        let digest: String = Sha256::digest(blob)
+            .iter()
+            .map(|b| format!("{b:02x}"))
+            .collect();
         assert_eq!(digest, sha256, "{name}");
     }
 }
