@@ -23,8 +23,8 @@ use self::vocabulary::Vocabulary;
 use self::word::Word;
 use crate::model::{Model, ModelType};
 use crate::piece::{PieceId, PieceTable};
-use crate::prefix::PrefixSet;
 use crate::text::char_length;
+use crate::trie::prefix::PrefixTrie;
 
 /// A model, ready to segment normalized text.
 #[derive(Debug)]
@@ -44,9 +44,9 @@ pub(crate) struct SegmentScratch {
 
 impl Segmenter {
     /// The segmenter for a model, with its user-defined symbols or as if it had none; and the symbols.
-    pub(crate) fn new(model: &Model, has_symbols: bool) -> (Segmenter, Arc<PrefixSet>) {
+    pub(crate) fn new(model: &Model, has_symbols: bool) -> (Segmenter, Arc<PrefixTrie>) {
         let vocabulary = Vocabulary::new(model, has_symbols);
-        let symbols = Arc::new(PrefixSet::with_values(vocabulary.symbols()));
+        let symbols = Arc::new(PrefixTrie::with_values(vocabulary.symbols()));
         let segmenter = match model.model_type() {
             ModelType::Bpe => Segmenter::Bpe(Box::new(Bpe::new(&vocabulary, Arc::clone(&symbols)))),
             ModelType::Unigram => Segmenter::Unigram(Unigram::new(&vocabulary)),

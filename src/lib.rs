@@ -31,12 +31,10 @@ mod normalize;
 mod encode;
 mod decode;
 mod tokenizer;
-mod offsets;
 mod piece;
-mod prefix;
 mod packed;
+mod trie;
 mod text;
-mod script;
 mod rng;
 mod output;
 mod error;
@@ -44,10 +42,10 @@ mod error;
 pub use error::{DecodeError, EncodeError, ModelError, OptionError, TrainError, WriteError};
 pub use model::{Model, ModelType, Piece};
 pub use normalize::standalone::{Normalized, TextNormalizer};
-pub use offsets::Offsets;
 pub use output::{OutputFile, check_writable, write_files};
 pub use piece::{PieceId, PieceKind};
 pub use rng::Rng;
+pub use text::offsets::Offsets;
 pub use tokenizer::{
     EncodeOptions, Encoder, ExtraOption, IncrementalDecoder, SampleOptions, Token, Tokenizer,
     Tokens,

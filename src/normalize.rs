@@ -21,7 +21,6 @@
 //! [`Charsmap::plain_length`].
 
 pub(crate) mod charsmap;
-pub(crate) mod double_array;
 pub(crate) mod rules;
 mod sink;
 pub(crate) mod standalone;

@@ -11,6 +11,9 @@
 //! [`std::str::from_utf8`] takes, so the standard library is the judge here and
 //! only the stepping is ours. Cost: constant for each character.
 
+pub(crate) mod offsets;
+pub(crate) mod script;
+
 /// Stands for a space inside pieces ("lower one eighth block").
 pub(crate) const WHITESPACE_MARK: char = '\u{2581}';
 /// [`WHITESPACE_MARK`] as text; `.as_bytes()` gives its three bytes.

@@ -29,13 +29,13 @@ use crate::model::validate::byte_of_piece;
 use crate::normalize::standalone::Normalized;
 use crate::normalize::{Normalizer, normalizer_of};
 use crate::piece::{PieceId, PieceKind};
-use crate::prefix::PrefixSet;
 use crate::text::lossy_string;
+use crate::trie::prefix::PrefixTrie;
 
 /// The way from text to ids: with user-defined symbols, or as if there were none.
 #[derive(Debug)]
 struct Pipeline {
-    normalizer: Normalizer<Arc<PrefixSet>>,
+    normalizer: Normalizer<Arc<PrefixTrie>>,
     segmenter: Segmenter,
     /// Whether text need not be normalized; see [`Segmenter::takes_raw_text`].
     takes_raw_text: bool,

@@ -48,7 +48,7 @@ pub use options::{OptionInfo, OptionKind, RETIRED_OPTIONS, Recorded, TrainOption
 use crate::error::{OptionError, TrainError};
 use crate::model::Model;
 use crate::normalize::{Normalizer, NormalizerOptions};
-use crate::prefix::PrefixSet;
+use crate::trie::prefix::PrefixTrie;
 use alphabet::{Alphabet, CharacterCounts};
 use batch::SentenceFilter;
 use corpus::Batches;
@@ -229,7 +229,7 @@ impl Trainer {
         };
         Preparation {
             normalizer: Normalizer::new(options, self.specs.charsmap.clone()),
-            meta_pieces: Arc::new(PrefixSet::new(self.meta.texts().map(str::as_bytes))),
+            meta_pieces: Arc::new(PrefixTrie::new(self.meta.texts().map(str::as_bytes))),
             delimiter: self.options.pretokenization_delimiter.clone(),
             pretokenizer: self.pretokenizer.clone(),
             allow_inconsistent_pretokenization: self.allow_inconsistent_pretokenization,

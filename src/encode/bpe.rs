@@ -58,8 +58,8 @@ use self::walk::Walk;
 use crate::encode::cache::IdCache;
 use crate::encode::vocabulary::Vocabulary;
 use crate::piece::{PieceId, PieceKind, PieceTable};
-use crate::prefix::PrefixSet;
 use crate::text::WHITESPACE_MARK_STR;
+use crate::trie::prefix::PrefixTrie;
 
 /// Chunks with more bytes are segmented a window at a time.
 const LONG: usize = 64;
@@ -72,7 +72,7 @@ pub(crate) struct Bpe {
     neighbours: Neighbours,
     ascii: AsciiNeighbours,
     origins: Origins,
-    user_defined: Arc<PrefixSet>,
+    user_defined: Arc<PrefixTrie>,
     /// The number of pieces; symbols below it are pieces.
     pieces: usize,
     unknown: PieceId,
@@ -99,7 +99,7 @@ pub(crate) struct BpeScratch {
 }
 
 impl Bpe {
-    pub(crate) fn new(vocabulary: &Vocabulary<'_>, user_defined: Arc<PrefixSet>) -> Bpe {
+    pub(crate) fn new(vocabulary: &Vocabulary<'_>, user_defined: Arc<PrefixTrie>) -> Bpe {
         let is_unused =
             |id: usize| vocabulary.kind(id) == PieceKind::Unused && vocabulary.is_from_text(id);
         let any_unused = (0..vocabulary.len()).any(is_unused);

@@ -6,19 +6,19 @@ use std::sync::Arc;
 
 use crate::encode::vocabulary::Vocabulary;
 use crate::piece::{PieceId, PieceIndex, PieceKind, PieceTable};
-use crate::prefix::PrefixSet;
 use crate::text::char_length;
+use crate::trie::prefix::PrefixTrie;
 
 /// A char model, ready to segment.
 #[derive(Debug)]
 pub(crate) struct Char {
     index: PieceIndex,
-    symbols: Arc<PrefixSet>,
+    symbols: Arc<PrefixTrie>,
     unknown: PieceId,
 }
 
 impl Char {
-    pub(crate) fn new(vocabulary: &Vocabulary<'_>, symbols: Arc<PrefixSet>) -> Char {
+    pub(crate) fn new(vocabulary: &Vocabulary<'_>, symbols: Arc<PrefixTrie>) -> Char {
         let is_wanted =
             |id: &usize| vocabulary.is_from_text(*id) && vocabulary.kind(*id) != PieceKind::Unused;
         let ids = (0..vocabulary.len()).filter(is_wanted);

@@ -11,18 +11,18 @@ const BITS_EACH: usize = 8;
 
 /// A set of hashes whose upper bits are random.
 #[derive(Debug)]
-pub(super) struct BitFilter {
+pub(super) struct BloomFilter {
     /// A power of two of them.
     words: Vec<u64>,
     /// What is left of a hash behind this many bits is the number of its bit.
     shift: u32,
 }
 
-impl BitFilter {
+impl BloomFilter {
     /// Without hashes, but with room for `count`.
-    pub(super) fn with_room(count: usize) -> BitFilter {
+    pub(super) fn with_room(count: usize) -> BloomFilter {
         let bits = (count * BITS_EACH).next_power_of_two().max(64);
-        BitFilter {
+        BloomFilter {
             words: vec![0; bits / 64],
             shift: 64 - bits.trailing_zeros(),
         }
@@ -43,13 +43,13 @@ impl BitFilter {
 
 #[cfg(test)]
 mod tests {
-    use super::BitFilter;
+    use super::BloomFilter;
     use crate::packed::spread;
 
     #[test]
     fn what_was_inserted_is_there_and_most_else_is_not() {
         for count in [0, 1, 9, 1000] {
-            let mut filter = BitFilter::with_room(count);
+            let mut filter = BloomFilter::with_room(count);
             (0..count as u64).for_each(|word| filter.insert(spread(word)));
             assert!((0..count as u64).all(|word| filter.may_have(spread(word))));
             let others = (1 << 40..(1 << 40) + 1000)

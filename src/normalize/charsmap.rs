@@ -6,7 +6,7 @@
 //! | bytes | content |
 //! |---|---|
 //! | 4 | size of the trie in bytes, little endian |
-//! | that many | a [double array](super::double_array): rule source -> position |
+//! | that many | a [double array](crate::trie): rule source -> position |
 //! | the rest | the pool: rule targets in UTF-8, each ended by NUL |
 //!
 //! Reading makes every check of the reference (sizes, the trie's cells, the NUL at
@@ -27,8 +27,8 @@ pub(crate) use compile::{CompileError, compile};
 
 use std::ops::ControlFlow;
 
-use super::double_array::{DoubleArray, WalkLimits};
 use crate::text::{char_length, decode_char};
+use crate::trie::{DoubleArray, WalkLimits};
 
 /// The reference looks at no more than this many matches of one text, and
 /// compiles no rules that could have as many.

@@ -187,7 +187,7 @@ proptest! {
 
 #[test]
 fn many_symbols_in_a_row_take_linear_time() {
-    let symbols = crate::prefix::PrefixSet::new([&b"<x>"[..]]);
+    let symbols = crate::trie::prefix::PrefixTrie::new([&b"<x>"[..]]);
     let text = b"<x>".repeat(300_000);
     for rules in ["identity", "nmt_nfkc"] {
         let mut out = Vec::new();

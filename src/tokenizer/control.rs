@@ -9,8 +9,8 @@
 use crate::error::EncodeError;
 use crate::model::Model;
 use crate::piece::{PieceId, PieceKind};
-use crate::prefix::PrefixSet;
 use crate::text::lossy_string;
+use crate::trie::prefix::PrefixTrie;
 
 /// A stretch of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(super) enum Stretch {
 /// The control pieces that are allowed.
 #[derive(Debug)]
 pub(super) struct AllowedControl {
-    pieces: PrefixSet,
+    pieces: PrefixTrie,
 }
 
 impl AllowedControl {
@@ -47,7 +47,7 @@ impl AllowedControl {
             pieces.push((piece.text, piece.id.get()));
         }
         Ok(Some(AllowedControl {
-            pieces: PrefixSet::with_values(pieces),
+            pieces: PrefixTrie::with_values(pieces),
         }))
     }
 

@@ -11,8 +11,8 @@ use memchr::memmem;
 
 use crate::error::TrainError;
 use crate::normalize::Normalizer;
-use crate::prefix::PrefixSet;
 use crate::text::BOUNDARY_MARK;
+use crate::trie::prefix::PrefixTrie;
 
 /// Cuts a normalized sentence into chunks that no piece crosses.
 pub(crate) type Pretokenizer = dyn Fn(&str) -> Vec<String> + Send + Sync;
@@ -21,7 +21,7 @@ pub(crate) type Pretokenizer = dyn Fn(&str) -> Vec<String> + Send + Sync;
 #[derive(Clone)]
 pub(crate) struct Preparation {
     pub(crate) normalizer: Normalizer,
-    pub(crate) meta_pieces: Arc<PrefixSet>,
+    pub(crate) meta_pieces: Arc<PrefixTrie>,
     pub(crate) delimiter: String,
     pub(crate) pretokenizer: Option<Arc<Pretokenizer>>,
     /// Chunks need not add up to the sentence.

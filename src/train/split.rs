@@ -12,7 +12,7 @@
 //! As in the reference, Hiragana, Katakana and U+30FC are Han; an inherited script and the whitespace mark
 //! take whatever script stands before them; and with `split_by_number=false` a digit joins any scripts.
 
-use crate::script::{Script, script_of};
+use crate::text::script::{Script, script_of};
 use crate::text::{BOUNDARY_MARK, UNKNOWN_MARK, WHITESPACE_MARK};
 use crate::train::options::TrainOptions;
 

@@ -6,7 +6,7 @@ use super::chars::CharTable;
 use super::neighbours::Neighbours;
 use crate::normalize::PrefixMatcher;
 use crate::packed::to_index;
-use crate::prefix::PrefixSet;
+use crate::trie::prefix::PrefixTrie;
 
 /// The ASCII part of [`Neighbours`], by bytes.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl AsciiNeighbours {
     pub(super) fn new(
         chars: &CharTable,
         neighbours: &Neighbours,
-        user_defined: &PrefixSet,
+        user_defined: &PrefixTrie,
     ) -> AsciiNeighbours {
         let mut plain = [0; 4];
         for byte in (0..=u8::MAX).filter(|byte| !user_defined.may_begin_with(*byte)) {

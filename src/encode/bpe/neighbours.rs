@@ -1,6 +1,6 @@
 //! Which characters stand next to each other in some piece.
 
-use crate::encode::filter::BitFilter;
+use crate::encode::filter::BloomFilter;
 
 /// Classes below this number have their neighbours in a plain square of bits.
 const SQUARE: u32 = 256;
@@ -13,7 +13,7 @@ pub(super) struct Neighbours {
     /// For each class, a bit for each ASCII character that may follow.
     ascii_after: Vec<[u64; 2]>,
     /// Pairs of classes that are not in the square.
-    far: BitFilter,
+    far: BloomFilter,
 }
 
 /// Neighbours that are still being gathered.
@@ -60,7 +60,7 @@ impl Draft {
     /// The neighbours, ready to be asked.
     pub(super) fn finish(self) -> Neighbours {
         // Most pairs come several times; sorting them out would cost more than the room they are given.
-        let mut far = BitFilter::with_room(self.far.len());
+        let mut far = BloomFilter::with_room(self.far.len());
         self.far.into_iter().for_each(|pair| far.insert(hash(pair)));
         Neighbours {
             square: self.square,

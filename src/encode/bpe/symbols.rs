@@ -14,7 +14,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use crate::encode::filter::BitFilter;
+use crate::encode::filter::BloomFilter;
 use crate::encode::vocabulary::Vocabulary;
 use crate::packed::to_index;
 use crate::piece::PieceTable;
@@ -136,7 +136,7 @@ pub(super) struct Symbols {
     slots: Vec<Slot>,
     shift: u32,
     /// A bit for each hash that a piece may have; most texts are no pieces, and this says so soonest.
-    filter: BitFilter,
+    filter: BloomFilter,
     /// Of the base, and of one divided by it.
     powers: Powers,
     inverse_powers: Powers,
@@ -153,7 +153,7 @@ impl Symbols {
             chars: Vec::new(),
             slots: vec![FREE; slots],
             shift: 64 - slots.trailing_zeros(),
-            filter: BitFilter::with_room(mergeable.len() * 2),
+            filter: BloomFilter::with_room(mergeable.len() * 2),
             powers: powers_of(base),
             inverse_powers: powers_of(inverse(base)),
         };

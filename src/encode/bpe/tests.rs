@@ -15,8 +15,8 @@ use crate::encode::{SegmentScratch, Segmenter};
 use crate::model::Model;
 use crate::normalize::PrefixMatcher;
 use crate::piece::{PieceId, PieceKind};
-use crate::prefix::PrefixSet;
 use crate::rng::SplitMix64;
+use crate::trie::prefix::PrefixTrie;
 
 fn model(name: &str) -> Model {
     Model::open(
@@ -31,14 +31,14 @@ fn model(name: &str) -> Model {
 struct Slow<'m> {
     vocabulary: Vocabulary<'m>,
     ids: HashMap<&'m [u8], usize>,
-    symbols: PrefixSet,
+    symbols: PrefixTrie,
 }
 
 impl<'m> Slow<'m> {
     fn new(model: &'m Model) -> Slow<'m> {
         let vocabulary = Vocabulary::new(model, true);
         let ids = (0..vocabulary.len()).filter(|id| vocabulary.is_from_text(*id));
-        let symbols = PrefixSet::with_values(vocabulary.symbols());
+        let symbols = PrefixTrie::with_values(vocabulary.symbols());
         Slow {
             vocabulary,
             ids: ids.map(|id| (vocabulary.text(id), id)).collect(),
@@ -160,7 +160,7 @@ fn long_chunks_are_merged_as_short_ones() {
     let (slow, vocabulary) = (Slow::new(&model), Vocabulary::new(&model, true));
     let bpe = Bpe::new(
         &vocabulary,
-        PrefixSet::with_values(vocabulary.symbols()).into(),
+        PrefixTrie::with_values(vocabulary.symbols()).into(),
     );
     for length in [1, 2, 23, 24, 25, 26, 27, 60, 300] {
         for unit in ["a", "ab", "aab"] {

@@ -9,7 +9,7 @@
 //!
 //! Cost: one or two loads for each character.
 
-use crate::encode::filter::BitFilter;
+use crate::encode::filter::BloomFilter;
 use crate::packed::spread;
 use crate::text::{WHITESPACE_MARK_STR, char_length};
 
@@ -27,7 +27,7 @@ pub(super) enum Chunk {
 pub(super) struct Cuts {
     /// For each ASCII character a bit for each that may follow.
     ascii: Box<[[u64; 2]; 128]>,
-    others: BitFilter,
+    others: BloomFilter,
 }
 
 impl Cuts {
@@ -57,7 +57,7 @@ impl Cuts {
             }
         }
         // Most pairs come several times; sorting them out would cost more than the room they are given.
-        let mut others = BitFilter::with_room(far.len());
+        let mut others = BloomFilter::with_room(far.len());
         far.into_iter().for_each(|hash| others.insert(hash));
         Cuts { ascii, others }
     }

@@ -5,8 +5,8 @@
 //! of the piece that ends there, so that a step of a search is a single load; ids, which only the pieces that are
 //! found best need, are in a second array.
 
-use crate::normalize::double_array::{DoubleArray, Unit};
 use crate::piece::PieceId;
+use crate::trie::{DoubleArray, Unit};
 
 /// A cell of the double array, with the score of the piece that ends there; infinite if none does.
 #[derive(Debug, Clone, Copy)]

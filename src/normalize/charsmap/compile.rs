@@ -7,8 +7,8 @@
 //! sorting of distinct targets; the trie takes most of the time.
 
 use super::{MATCH_LIMIT, SOURCE_LIMIT};
-use crate::normalize::double_array::{BuildError, DoubleArray};
 use crate::normalize::rules::{Rules, encode_point};
+use crate::trie::{BuildError, DoubleArray};
 
 /// Why rules cannot become a charsmap.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

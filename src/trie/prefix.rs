@@ -3,27 +3,29 @@
 use std::sync::Arc;
 
 use crate::normalize::PrefixMatcher;
-use crate::normalize::double_array::DoubleArray;
+use crate::trie::DoubleArray;
 
 /// The reference looks at no more than this many strings that begin at one place, shortest first.
 const MATCHES_AT_ONE_PLACE: usize = 64;
 
 /// A set of strings, ready to be looked for. Cost of a look: at most the longest string.
 #[derive(Debug, Clone)]
-pub(crate) struct PrefixSet {
+pub(crate) struct PrefixTrie {
     strings: Option<DoubleArray>,
     /// Whether a string begins with the byte.
     first_bytes: Box<[bool; 256]>,
 }
 
-impl PrefixSet {
+impl PrefixTrie {
     /// A set of `strings`; empty strings and strings with a NUL match nothing.
-    pub(crate) fn new<'s>(strings: impl IntoIterator<Item = &'s [u8]>) -> PrefixSet {
-        PrefixSet::with_values(strings.into_iter().map(|string| (string, 0)))
+    pub(crate) fn new<'s>(strings: impl IntoIterator<Item = &'s [u8]>) -> PrefixTrie {
+        PrefixTrie::with_values(strings.into_iter().map(|string| (string, 0)))
     }
 
     /// A set of strings with a number below 2^31 each; of equal strings the lowest number counts.
-    pub(crate) fn with_values<'s>(strings: impl IntoIterator<Item = (&'s [u8], u32)>) -> PrefixSet {
+    pub(crate) fn with_values<'s>(
+        strings: impl IntoIterator<Item = (&'s [u8], u32)>,
+    ) -> PrefixTrie {
         let mut keys: Vec<(&[u8], u32)> = strings
             .into_iter()
             .filter(|(string, _)| !string.is_empty() && !string.contains(&0))
@@ -40,7 +42,7 @@ impl PrefixSet {
         } else {
             DoubleArray::build(&keys).ok()
         };
-        PrefixSet {
+        PrefixTrie {
             strings,
             first_bytes,
         }
@@ -69,9 +71,9 @@ impl PrefixSet {
     }
 }
 
-impl PrefixMatcher for PrefixSet {
+impl PrefixMatcher for PrefixTrie {
     fn is_empty(&self) -> bool {
-        PrefixSet::is_empty(self)
+        PrefixTrie::is_empty(self)
     }
 
     #[inline]
@@ -108,7 +110,7 @@ mod tests {
 
     #[test]
     fn longest_first() {
-        let set = PrefixSet::new(["a", "ab", "abcd", "\u{e9}", ""].map(str::as_bytes));
+        let set = PrefixTrie::new(["a", "ab", "abcd", "\u{e9}", ""].map(str::as_bytes));
         let cases = [
             ("abc", Some((0, 2))),
             ("xxabcde", Some((2, 4))),
@@ -119,6 +121,6 @@ mod tests {
         for (text, found) in cases {
             assert_eq!(set.find(text.as_bytes()), found, "{text}");
         }
-        assert_eq!(PrefixSet::new([]).find(b"abc"), None);
+        assert_eq!(PrefixTrie::new([]).find(b"abc"), None);
     }
 }

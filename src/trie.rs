@@ -22,6 +22,7 @@
 //! may still have cycles or many paths to one cell, so whatever walks over it
 //! takes a limit or marks what it has seen. Lookups index with a check anyway.
 
+pub(crate) mod prefix;
 mod builder;
 mod dawg;
 mod layout;
