@@ -198,7 +198,7 @@ MODELS = {
     "bytes_missing": model(BPE, LETTERS + BYTES[1:], [(35, 1)]),
 }
 
-# The first byte is the number of a model in tests/hostile/seeds.rs.
+# The first byte is the number of a model in tests/it/hostile/seeds.rs.
 TEXTS = {
     "one_letter": b"\0" + b"a" * 30_000,
     "marks": b"\0" + MARK * 10_000,

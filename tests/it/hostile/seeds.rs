@@ -10,7 +10,7 @@ use super::checks::Promise;
 macro_rules! seed {
     ($path:literal, $promise:ident) => {
         (
-            include_bytes!(concat!("../../testdata/", $path)),
+            include_bytes!(concat!("../../../testdata/", $path)),
             Promise::$promise,
         )
     };

@@ -1,14 +1,14 @@
 //! Models that the reference made, made again: every case of `testdata/golden` has to come out the same
 //! to the byte, and every option set that the reference refuses has to be refused.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use spiece::{Corpus, Model, Recorded, TrainError, TrainOptions, Trainer};
 
+use crate::support::testdata;
+
 fn golden(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("testdata/golden")
-        .join(name)
+    testdata("golden").join(name)
 }
 
 /// Options from `name=value` lines, recorded as the program records them.

@@ -1,21 +1,11 @@
 //! The same input and options give the same bytes, whatever the locale and the environment, the number of
 //! threads, and the way in which the input comes: in one file or many, compressed or not, through a pipe.
 
-#![cfg(feature = "cli")]
-
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_spiece");
-
-fn testdata(name: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("testdata")
-        .join(name)
-        .display()
-        .to_string()
-}
+use crate::support::{program, testdata_argument};
 
 /// What a training run writes: the vocabulary with its scores. (The .model names the input files.)
 fn train(
@@ -25,7 +15,7 @@ fn train(
     environment: &[(&str, &str)],
 ) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
-    let mut child = Command::new(PROGRAM)
+    let mut child = program()
         .current_dir(folder.path())
         .args([
             "train",
@@ -54,7 +44,7 @@ fn train(
 
 /// What a verb writes for `input`.
 fn run(arguments: &[&str], environment: &[(&str, &str)]) -> Vec<u8> {
-    let output = Command::new(PROGRAM)
+    let output = program()
         .args(arguments)
         .envs(environment.iter().copied())
         .output()
@@ -84,8 +74,8 @@ const ENVIRONMENTS: &[&[(&str, &str)]] = &[
 #[test]
 fn neither_locale_nor_environment_shows() {
     let (text, model) = (
-        testdata("mixed.txt"),
-        format!("--model={}", testdata("golden/nmt_nfkc_cf.model")),
+        testdata_argument("mixed.txt"),
+        format!("--model={}", testdata_argument("golden/nmt_nfkc_cf.model")),
     );
     let trained = train(&text, b"", &["--normalization_rule_name=nmt_nfkc_cf"], &[]);
     let encoded = run(&["encode", &model, "--output_format=json", &text], &[]);
@@ -119,7 +109,7 @@ fn neither_locale_nor_environment_shows() {
 
 #[test]
 fn nor_does_the_number_of_threads() {
-    let text = testdata("udhr.txt");
+    let text = testdata_argument("udhr.txt");
     let train_on = |threads: &str| train(&text, b"", &[&format!("--num_threads={threads}")], &[]);
     let trained = train_on("1");
     let models = [
@@ -132,7 +122,7 @@ fn nor_does_the_number_of_threads() {
         assert!(train_on(threads) == trained, "{threads} threads");
     }
     for model in models {
-        let model = format!("--model={}", testdata(model));
+        let model = format!("--model={}", testdata_argument(model));
         for flags in [
             &["encode", "--output_format=id"][..],
             &["encode", "--generate_vocabulary"],
@@ -158,12 +148,12 @@ fn nor_does_the_number_of_threads() {
 
 #[test]
 fn nor_does_the_way_of_the_input() {
-    let text = std::fs::read(testdata("udhr.txt")).unwrap();
+    let text = std::fs::read(testdata_argument("udhr.txt")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = |name: String| folder.path().join(name).display().to_string();
     let flag_sets: [&[&str]; 2] = [&[], &["--input_sentence_size=900", "--random_seed=3"]];
     for flags in flag_sets {
-        let expected = train(&testdata("udhr.txt"), b"", flags, &[]);
+        let expected = train(&testdata_argument("udhr.txt"), b"", flags, &[]);
         assert!(train("-", &text, flags, &[]) == expected, "a pipe");
 
         let lines: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').collect();

@@ -2,24 +2,27 @@
 
 use spiece::Tokenizer;
 
+use crate::support::testdata;
+
 /// Models of every type, with and without byte fallback and normalization rules.
 const MODELS: &[&str] = &[
-    "testdata/golden/llama2.model",
-    "testdata/golden/spm_default.model",
-    "testdata/run/unigram.model",
-    "testdata/run/word.model",
-    "testdata/run/char.model",
+    "golden/llama2.model",
+    "golden/spm_default.model",
+    "run/unigram.model",
+    "run/word.model",
+    "run/char.model",
 ];
 
 #[test]
 fn a_warm_encoder_allocates_nothing() {
-    let text = std::fs::read_to_string("testdata/udhr.txt").unwrap();
+    let text = std::fs::read_to_string(testdata("udhr.txt")).unwrap();
     let lines: Vec<&str> = text
         .lines()
         .chain(["", " ", "\u{1f9ea}\u{2581} \u{e000}"])
         .collect();
     for path in MODELS {
-        let tokenizer = Tokenizer::open(path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let tokenizer =
+            Tokenizer::open(testdata(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
         let mut encoder = tokenizer.encoder();
         let mut run = || -> usize {
             let ids: usize = lines.iter().map(|line| encoder.encode(line).len()).sum();

@@ -1,15 +1,10 @@
 //! Encoding and decoding against what the reference does: `testdata/run/`, made by `testdata/make_run_golden.py`.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 
 use spiece::{Encoder, Model, PieceId, Rng, SampleOptions, Tokenizer};
 
-fn testdata(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("testdata")
-        .join(name)
-}
+use crate::support::testdata;
 
 /// The rows of a table.
 fn rows(name: &str) -> Vec<Vec<String>> {

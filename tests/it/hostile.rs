@@ -2,7 +2,7 @@
 //!
 //! The fuzzer in `fuzz/` runs the same targets for longer. What it finds becomes a file, and so a test.
 
-#[path = "targets.rs"]
+#[path = "hostile/targets.rs"]
 mod targets;
 
 use std::path::{Path, PathBuf};
@@ -14,8 +14,10 @@ use prost::Message;
 use spiece::{Model, Tokenizer};
 use targets::seeds::{Entry, ModelFile};
 
+use crate::support::testdata;
+
 fn hostile() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/hostile")
+    testdata("hostile")
 }
 
 /// The files of a folder, in order.

@@ -8,11 +8,7 @@ use spiece::{
     SampleOptions, Tokenizer,
 };
 
-fn testdata(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("testdata")
-        .join(name)
-}
+use crate::support::testdata;
 
 fn open(name: &str) -> Tokenizer {
     Tokenizer::open(testdata(name)).unwrap()

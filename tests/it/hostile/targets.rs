@@ -1,7 +1,7 @@
 //! What hostile input is put through: functions from bytes to "nothing went wrong".
 //!
 //! Each function of [`ALL`] takes any bytes, makes a case of them and panics if a promise is broken. The
-//! fuzzer (`fuzz/`) and the tests (`tests/hostile/main.rs`) call the same functions, so that a file which the
+//! fuzzer (`fuzz/`) and the tests (`tests/it/hostile.rs`) call the same functions, so that a file which the
 //! fuzzer found is a test for ever. Bytes become cases by the crate `arbitrary`, which takes what it needs
 //! from them and goes on with zeros at their end: every input is a case, and small changes of it make cases
 //! that are near. (A `ratio` drawn from zeros is true, so what is rare or slow stands behind a `!`.)

@@ -1,16 +1,16 @@
 //! `spiece train` as a user meets it: flags, messages, exit status, and what is left on the disk.
 
-#![cfg(feature = "cli")]
-
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+
+use crate::support::program;
 
 const TEXT: &str = "the quick brown fox\njumps over the lazy dog\nthe dog sleeps\n";
 
 /// Runs the program in `folder`.
 fn spiece(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_spiece"))
+    program()
         .current_dir(folder)
         .args(arguments)
         .output()
@@ -426,7 +426,7 @@ fn lists_come_from_files_too() {
 
 /// The pieces of a model trained on standard input or on `name`.
 fn vocab_of(folder: &Path, input: &str, standard_input: &[u8]) -> String {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_spiece"))
+    let mut child = program()
         .current_dir(folder)
         .args([
             "train",
@@ -474,7 +474,7 @@ fn a_sample_is_repeatable_and_the_same_for_files_and_pipes() {
         .collect();
     let folder = folder_with(&[("in.txt", lines.as_bytes())]);
     let sample = |input: &str, seed: &str| {
-        let output = Command::new(env!("CARGO_BIN_EXE_spiece"))
+        let output = program()
             .current_dir(folder.path())
             .args([
                 "train",
@@ -508,7 +508,7 @@ fn a_sample_is_repeatable_and_the_same_for_files_and_pipes() {
 #[test]
 fn an_interrupted_run_leaves_nothing() {
     let folder = folder_with(&[]);
-    let mut child = Command::new(env!("CARGO_BIN_EXE_spiece"))
+    let mut child = program()
         .current_dir(folder.path())
         .args(["train", "--input=-", "--model_prefix=m", "--vocab_size=40"])
         .stdin(Stdio::piped())

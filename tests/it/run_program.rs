@@ -1,22 +1,14 @@
 //! `spiece encode`, `decode`, `normalize`, `export-vocab` and `eval` as a user meets them.
 
-#![cfg(feature = "cli")]
-
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::PathBuf;
+use std::process::{Output, Stdio};
 
-fn testdata(name: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("testdata")
-        .join(name)
-        .display()
-        .to_string()
-}
+use crate::support::{program, testdata_argument};
 
 /// Runs the program with `input` on standard input.
 fn spiece(arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_spiece"))
+    let mut child = program()
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -43,7 +35,7 @@ fn run(arguments: &[&str], input: &str) -> String {
 }
 
 fn model(name: &str) -> String {
-    format!("--model={}", testdata(name))
+    format!("--model={}", testdata_argument(name))
 }
 
 #[test]
@@ -131,7 +123,7 @@ fn formats() {
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    let text = std::fs::read_to_string(testdata("udhr.txt"))
+    let text = std::fs::read_to_string(testdata_argument("udhr.txt"))
         .unwrap()
         .repeat(6);
     for verb in ["encode", "normalize"] {
@@ -198,7 +190,10 @@ fn mistakes() {
         (&["encode"], 2, "--model is missing"),
         (&["encode", missing], 1, "cannot read no/such.model"),
         (
-            &["encode", &format!("--model={}", testdata("udhr.txt"))],
+            &[
+                "encode",
+                &format!("--model={}", testdata_argument("udhr.txt")),
+            ],
             1,
             "not a SentencePiece model",
         ),
@@ -316,8 +311,10 @@ fn mistakes() {
 
 #[test]
 fn a_reader_that_leaves_is_no_error() {
-    let text = std::fs::read(testdata("udhr.txt")).unwrap().repeat(20);
-    let mut child = Command::new(env!("CARGO_BIN_EXE_spiece"))
+    let text = std::fs::read(testdata_argument("udhr.txt"))
+        .unwrap()
+        .repeat(20);
+    let mut child = program()
         .args(["encode", &model("golden/llama2.model")])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -355,7 +352,10 @@ fn normalization() {
         ),
         "ab\n"
     );
-    let tsv = format!("--normalization_rule_tsv={}", testdata("normalize.tsv"));
+    let tsv = format!(
+        "--normalization_rule_tsv={}",
+        testdata_argument("normalize.tsv")
+    );
     assert_eq!(
         run(&["normalize", &tsv, "--noremove_extra_whitespaces"], " .\n"),
         " .\n"
@@ -369,7 +369,7 @@ fn normalization() {
 fn vocabularies() {
     for name in ["golden/llama2", "golden/symbols"] {
         let model = model(&format!("{name}.model"));
-        let vocab = std::fs::read_to_string(testdata(&format!("{name}.vocab"))).unwrap();
+        let vocab = std::fs::read_to_string(testdata_argument(&format!("{name}.vocab"))).unwrap();
         assert!(run(&["export-vocab", &model], "") == vocab, "{name}");
         let symbols = run(&["export-vocab", &model, "--output_format=syms"], "");
         assert_eq!(symbols.lines().next().unwrap(), "<unk>\t0");
@@ -395,7 +395,7 @@ fn vocabularies() {
 #[test]
 fn evaluation() {
     let model = model("run/unigram.model");
-    let input = testdata("udhr_small.txt");
+    let input = testdata_argument("udhr_small.txt");
     let report = run(&["eval", &model, &format!("--input={input}")], "");
     let lines: Vec<&str> = report.lines().collect();
     let expected = [

@@ -1,0 +1,28 @@
+//! The integration tests, in one binary: each further binary would be linked on its own, with link-time optimization.
+//!
+//! | module | what it tests |
+//! |---|---|
+//! | `train_golden` | training gives the bytes that SentencePiece 0.2.3 wrote (`testdata/golden`) |
+//! | `train_library` | training through library calls: callbacks, observers, limits |
+//! | `train_program` | `spiece train`: flags, messages, exit status, files |
+//! | `run_golden` | encoding and decoding give what SentencePiece 0.2.3 gives (`testdata/run`) |
+//! | `run_library` | encoding and decoding as a library: properties for all texts and ids |
+//! | `run_program` | `spiece encode`, `decode`, `normalize`, `export-vocab`, `eval` |
+//! | `determinism` | output depends on the input and the options only |
+//! | `hostile` | untrusted models, texts, rules and corpora; shared with the fuzz targets |
+//! | `allocations` | a warm encoder does not allocate |
+//! | `support` | paths and the program, for all modules |
+
+mod allocations;
+#[cfg(feature = "cli")]
+mod determinism;
+mod hostile;
+mod run_golden;
+mod run_library;
+#[cfg(feature = "cli")]
+mod run_program;
+mod support;
+mod train_golden;
+mod train_library;
+#[cfg(feature = "cli")]
+mod train_program;
