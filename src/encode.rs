@@ -24,6 +24,7 @@ use self::word::Word;
 use crate::model::{Model, ModelType};
 use crate::piece::{PieceId, PieceTable};
 use crate::text::char_length;
+use crate::trie::BuildError;
 use crate::trie::prefix::PrefixTrie;
 
 /// A model, ready to segment normalized text.
@@ -44,16 +45,22 @@ pub(crate) struct SegmentScratch {
 
 impl Segmenter {
     /// The segmenter for a model, with its user-defined symbols or as if it had none; and the symbols.
-    pub(crate) fn new(model: &Model, has_symbols: bool) -> (Segmenter, Arc<PrefixTrie>) {
+    ///
+    /// # Errors
+    /// The user-defined symbols are too large for a trie.
+    pub(crate) fn new(
+        model: &Model,
+        has_symbols: bool,
+    ) -> Result<(Segmenter, Arc<PrefixTrie>), BuildError> {
         let vocabulary = Vocabulary::new(model, has_symbols);
-        let symbols = Arc::new(PrefixTrie::with_values(vocabulary.symbols()));
+        let symbols = Arc::new(PrefixTrie::with_values(vocabulary.symbols())?);
         let segmenter = match model.model_type() {
             ModelType::Bpe => Segmenter::Bpe(Box::new(Bpe::new(&vocabulary, Arc::clone(&symbols)))),
             ModelType::Unigram => Segmenter::Unigram(Unigram::new(&vocabulary)),
             ModelType::Word => Segmenter::Word(Word::new(&vocabulary)),
             ModelType::Char => Segmenter::Char(Char::new(&vocabulary, Arc::clone(&symbols))),
         };
-        (segmenter, symbols)
+        Ok((segmenter, symbols))
     }
 
     /// Appends the ids of `text`; `pieces` are the model's.

@@ -305,6 +305,14 @@ pub enum EncodeError {
         /// The most that are taken.
         limit: usize,
     },
+    /// A search tree for pieces would need more cells than its format can number.
+    #[error(
+        "too many {what}: their trie would need more than 2^29 cells; use fewer or shorter pieces"
+    )]
+    TooLarge {
+        /// What there is too much of.
+        what: &'static str,
+    },
     /// A smoothing parameter or probability that is none.
     #[error("alpha: {alpha} is no finite number of 0 or more")]
     Alpha {

@@ -32,44 +32,7 @@ use self::sink::{Sink, Text, TracedText};
 use crate::error::ModelError;
 use crate::model::proto;
 use crate::text::{WHITESPACE_MARK_STR, decode_char, is_char_start};
-
-/// Finds user-defined symbols.
-pub(crate) trait PrefixMatcher {
-    /// Length of the longest symbol that `text` begins with; never 0.
-    fn longest(&self, text: &[u8]) -> Option<usize>;
-
-    /// Whether there are no symbols at all.
-    fn is_empty(&self) -> bool {
-        false
-    }
-
-    /// Whether a symbol may begin with this byte. Answering false where that is
-    /// known lets text be copied in runs.
-    fn may_begin_with(&self, _byte: u8) -> bool {
-        true
-    }
-}
-
-/// There are no user-defined symbols.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct NoSymbols;
-
-impl PrefixMatcher for NoSymbols {
-    #[inline]
-    fn is_empty(&self) -> bool {
-        true
-    }
-
-    #[inline]
-    fn longest(&self, _text: &[u8]) -> Option<usize> {
-        None
-    }
-
-    #[inline]
-    fn may_begin_with(&self, _byte: u8) -> bool {
-        false
-    }
-}
+use crate::trie::prefix::PrefixTrie;
 
 /// What happens to spaces. The default is the reference's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,21 +58,22 @@ impl Default for NormalizerOptions {
     }
 }
 
-/// Normalizes text, with user-defined symbols found by `M`.
+/// Normalizes text. Cloning is cheap: the rules and the symbols are shared.
 #[derive(Clone, Debug)]
-pub(crate) struct Normalizer<M = NoSymbols> {
+pub(crate) struct Normalizer {
     options: NormalizerOptions,
     charsmap: Option<Arc<Charsmap>>,
-    symbols: M,
+    /// User-defined symbols; empty if there are none.
+    symbols: Arc<PrefixTrie>,
 }
 
 impl Normalizer {
     /// A normalizer without user-defined symbols.
-    pub(crate) fn new(options: NormalizerOptions, charsmap: Option<Charsmap>) -> Self {
+    pub(crate) fn new(options: NormalizerOptions, charsmap: Option<Arc<Charsmap>>) -> Self {
         Self {
             options,
-            charsmap: charsmap.map(Arc::new),
-            symbols: NoSymbols,
+            charsmap,
+            symbols: Arc::default(),
         }
     }
 }
@@ -135,17 +99,13 @@ pub(crate) fn normalizer_of(
             })?,
         ),
     };
-    Ok(Normalizer::new(options, charsmap))
+    Ok(Normalizer::new(options, charsmap.map(Arc::new)))
 }
 
-impl<M> Normalizer<M> {
+impl Normalizer {
     /// The same normalizer with these user-defined symbols.
-    pub(crate) fn with_symbols<N>(self, symbols: N) -> Normalizer<N> {
-        Normalizer {
-            options: self.options,
-            charsmap: self.charsmap,
-            symbols,
-        }
+    pub(crate) fn with_symbols(self, symbols: Arc<PrefixTrie>) -> Self {
+        Self { symbols, ..self }
     }
 
     pub(crate) fn set_add_dummy_prefix(&mut self, add: bool) {
@@ -153,7 +113,7 @@ impl<M> Normalizer<M> {
     }
 
     /// The user-defined symbols.
-    pub(crate) fn symbols(&self) -> &M {
+    pub(crate) fn symbols(&self) -> &PrefixTrie {
         &self.symbols
     }
 
@@ -193,7 +153,7 @@ impl<M> Normalizer<M> {
     }
 }
 
-impl<M: PrefixMatcher> Normalizer<M> {
+impl Normalizer {
     /// Replaces the content of `out` by the normalized `input`.
     pub(crate) fn normalize(&self, input: &[u8], out: &mut Vec<u8>) {
         out.clear();

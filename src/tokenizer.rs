@@ -12,7 +12,7 @@ mod parallel;
 mod raw;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use self::encoder::Scratch;
 pub use self::encoder::{Encoder, Token, Tokens};
@@ -30,12 +30,12 @@ use crate::normalize::standalone::Normalized;
 use crate::normalize::{Normalizer, normalizer_of};
 use crate::piece::{PieceId, PieceKind};
 use crate::text::lossy_string;
-use crate::trie::prefix::PrefixTrie;
+use crate::trie::BuildError;
 
 /// The way from text to ids: with user-defined symbols, or as if there were none.
 #[derive(Debug)]
 struct Pipeline {
-    normalizer: Normalizer<Arc<PrefixTrie>>,
+    normalizer: Normalizer,
     segmenter: Segmenter,
     /// Whether text need not be normalized; see [`Segmenter::takes_raw_text`].
     takes_raw_text: bool,
@@ -66,7 +66,7 @@ struct SpecialIds {
 pub struct Tokenizer {
     model: Model,
     pipeline: Pipeline,
-    without_symbols: OnceLock<Pipeline>,
+    without_symbols: OnceLock<Result<Pipeline, BuildError>>,
     decoder: Decoder,
     /// The piece of each byte, in models with byte fallback.
     bytes: Option<Box<[PieceId; 256]>>,
@@ -187,7 +187,7 @@ impl Tokenizer {
         let pipeline = if options.user_defined_symbols {
             &self.pipeline
         } else {
-            self.pipeline_without_symbols()
+            self.pipeline_without_symbols()?
         };
         Encoder::new(self, pipeline).with_options(options)
     }
@@ -341,17 +341,20 @@ impl Tokenizer {
         Ok(())
     }
 
-    fn pipeline_without_symbols(&self) -> &Pipeline {
+    fn pipeline_without_symbols(&self) -> Result<&Pipeline, EncodeError> {
         if self.pipeline.normalizer.symbols().is_empty() {
-            return &self.pipeline;
+            return Ok(&self.pipeline);
         }
-        self.without_symbols.get_or_init(|| {
+        let pipeline = self.without_symbols.get_or_init(|| {
             Pipeline::new(
                 &self.model,
                 &self.pipeline.normalizer,
                 self.bytes.as_deref(),
                 false,
             )
+        });
+        pipeline.as_ref().map_err(|_| EncodeError::TooLarge {
+            what: "pieces in the model",
         })
     }
 }
@@ -376,6 +379,9 @@ impl Tables {
             || Pipeline::new(model, &normalizer, bytes.as_deref(), true),
             || Decoder::new(model),
         );
+        let pipeline = pipeline.map_err(|_| ModelError::Model {
+            problem: "the pieces are too large for one trie of 2^29 cells; remove some of them",
+        })?;
         Ok(Tables {
             pipeline,
             decoder: decoder?,
@@ -385,13 +391,13 @@ impl Tables {
 }
 
 impl Pipeline {
-    fn new<M: Clone>(
+    fn new(
         model: &Model,
-        normalizer: &Normalizer<M>,
+        normalizer: &Normalizer,
         bytes: Option<&[PieceId; 256]>,
         has_symbols: bool,
-    ) -> Pipeline {
-        let (segmenter, symbols) = Segmenter::new(model, has_symbols);
+    ) -> Result<Pipeline, BuildError> {
+        let (segmenter, symbols) = Segmenter::new(model, has_symbols)?;
         let normalizer = normalizer.clone().with_symbols(symbols);
         let is_byte = |id: &PieceId| {
             model
@@ -401,13 +407,13 @@ impl Pipeline {
         let has_bytes = bytes.is_none_or(|bytes| bytes.iter().all(is_byte));
         let takes_raw_text =
             has_bytes && segmenter.takes_raw_text() && normalizer.only_marks_spaces();
-        Pipeline {
+        Ok(Pipeline {
             normalizer,
             segmenter,
             takes_raw_text,
             raw_lengths: OnceLock::new(),
             scratch: Mutex::default(),
-        }
+        })
     }
 
     /// Buffers for a worker.

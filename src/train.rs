@@ -220,20 +220,27 @@ impl Trainer {
             })
     }
 
-    fn preparation(&self) -> Preparation {
+    fn preparation(&self) -> Result<Preparation, TrainError> {
         let options = NormalizerOptions {
             add_dummy_prefix: self.options.add_dummy_prefix,
             remove_extra_whitespaces: self.options.remove_extra_whitespaces,
             escape_whitespaces: true,
             treat_whitespace_as_suffix: self.options.treat_whitespace_as_suffix,
         };
-        Preparation {
+        let meta_pieces = PrefixTrie::new(self.meta.texts().map(str::as_bytes)).map_err(|_| {
+            OptionError::Conflict {
+                option: "user_defined_symbols",
+                problem: "the symbols are too large for one trie of 2^29 cells".to_owned(),
+                remedy: "name fewer or shorter symbols",
+            }
+        })?;
+        Ok(Preparation {
             normalizer: Normalizer::new(options, self.specs.charsmap.clone()),
-            meta_pieces: Arc::new(PrefixTrie::new(self.meta.texts().map(str::as_bytes))),
+            meta_pieces: Arc::new(meta_pieces),
             delimiter: self.options.pretokenization_delimiter.clone(),
             pretokenizer: self.pretokenizer.clone(),
             allow_inconsistent_pretokenization: self.allow_inconsistent_pretokenization,
-        }
+        })
     }
 
     fn count_words(
@@ -252,7 +259,7 @@ impl Trainer {
         reporter.start(Stage::Reading)?;
         reporter.expect_bytes(corpus.total_bytes());
         let mut batches = self.batches(corpus);
-        let mut counted = self.counting().count(|send| {
+        let mut counted = self.counting()?.count(|send| {
             while let Some(mut batch) = batches.next()? {
                 reporter.read(batch.bytes())?;
                 if let Some(selection) = &mut selection {
@@ -274,8 +281,13 @@ impl Trainer {
         Ok(counted)
     }
 
-    fn counting(&self) -> Counting<'_> {
-        Counting::new(&self.options, self.preparation(), &self.meta, &self.work)
+    fn counting(&self) -> Result<Counting<'_>, TrainError> {
+        Ok(Counting::new(
+            &self.options,
+            self.preparation()?,
+            &self.meta,
+            &self.work,
+        ))
     }
 
     fn batches<'c>(&self, corpus: Corpus<'c>) -> Batches<'c> {

@@ -3,6 +3,8 @@
 //! In: text. Out: normalized text, with offsets both ways if wanted. User-defined symbols play no part here;
 //! [`Tokenizer::normalize`](crate::Tokenizer::normalize) is what encoding does.
 
+use std::sync::Arc;
+
 use super::charsmap::{Charsmap, compile};
 use super::rules::{BUILTIN_NAMES, builtin_charsmap, parse_tsv};
 use super::{Normalizer, NormalizerOptions, normalizer_of};
@@ -66,7 +68,7 @@ impl TextNormalizer {
             .transpose();
         let charsmap = charsmap.map_err(|error| refuse(error.to_string()))?;
         Ok(TextNormalizer {
-            normalizer: Normalizer::new(NormalizerOptions::default(), charsmap),
+            normalizer: Normalizer::new(NormalizerOptions::default(), charsmap.map(Arc::new)),
         })
     }
 

@@ -69,29 +69,9 @@ const CASES: &[Case] = &[
     ("symbol starts with a removed space", "nmt_nfkc", "dreu", b" x", "▁x", &[0, 0, 0, 0, 2]),
 ];
 
-struct Symbols(&'static [&'static str]);
-
-impl PrefixMatcher for Symbols {
-    fn longest(&self, text: &[u8]) -> Option<usize> {
-        let found = self
-            .0
-            .iter()
-            .filter(|symbol| text.starts_with(symbol.as_bytes()));
-        found.map(|symbol| symbol.len()).max()
-    }
-
-    fn may_begin_with(&self, byte: u8) -> bool {
-        self.0.iter().any(|symbol| symbol.as_bytes()[0] == byte)
-    }
-}
-
-/// No symbols, but does not tell: every character is a step of its own.
-struct StepByStep;
-
-impl PrefixMatcher for StepByStep {
-    fn longest(&self, _text: &[u8]) -> Option<usize> {
-        None
-    }
+fn trie(symbols: &[&str]) -> Arc<PrefixTrie> {
+    let keys = symbols.iter().map(|symbol| symbol.as_bytes());
+    Arc::new(PrefixTrie::new(keys).unwrap())
 }
 
 fn normalizer(rules: &str, options: &str) -> Normalizer {
@@ -103,14 +83,14 @@ fn normalizer(rules: &str, options: &str) -> Normalizer {
         escape_whitespaces: options.contains('e'),
         treat_whitespace_as_suffix: options.contains('s'),
     };
-    Normalizer::new(options, charsmap)
+    Normalizer::new(options, charsmap.map(Arc::new))
 }
 
 #[test]
 fn equals_the_reference() {
     for &(name, rules, options, input, text, offsets) in CASES {
         let symbols: &[_] = if options.contains('u') { &SYMBOLS } else { &[] };
-        let normalizer = normalizer(rules, options).with_symbols(Symbols(symbols));
+        let normalizer = normalizer(rules, options).with_symbols(trie(symbols));
         let (mut out, mut traced, mut places) = (vec![b'?'], vec![b'?'], vec![7]);
         normalizer.normalize(input, &mut out);
         assert_eq!(String::from_utf8(out).unwrap(), text, "{name}");
@@ -122,7 +102,7 @@ fn equals_the_reference() {
 
 #[test]
 fn single_steps() {
-    let normalizer = normalizer("nmt_nfkc", "dre").with_symbols(Symbols(&SYMBOLS));
+    let normalizer = normalizer("nmt_nfkc", "dre").with_symbols(trie(&SYMBOLS));
     let table: &[(&[u8], &str, usize)] = &[
         (b"", "", 0),
         (b"ab", "a", 1),
@@ -169,7 +149,7 @@ proptest! {
             .map(|(_, letter)| letter)
             .collect();
         let fast = normalizer(rules, &options);
-        let slow = normalizer(rules, &options).with_symbols(StepByStep);
+        let slow = normalizer(rules, &options).with_symbols(Arc::new(PrefixTrie::without_shortcuts()));
         let (mut out, mut places) = (Vec::new(), Vec::new());
         let (mut slow_out, mut slow_places) = (Vec::new(), Vec::new());
         fast.normalize_with_offsets(&input, &mut out, &mut places);
@@ -187,7 +167,7 @@ proptest! {
 
 #[test]
 fn many_symbols_in_a_row_take_linear_time() {
-    let symbols = crate::trie::prefix::PrefixTrie::new([&b"<x>"[..]]);
+    let symbols = trie(&["<x>"]);
     let text = b"<x>".repeat(300_000);
     for rules in ["identity", "nmt_nfkc"] {
         let mut out = Vec::new();

@@ -46,9 +46,10 @@ impl AllowedControl {
             })?;
             pieces.push((piece.text, piece.id.get()));
         }
-        Ok(Some(AllowedControl {
-            pieces: PrefixTrie::with_values(pieces),
-        }))
+        let pieces = PrefixTrie::with_values(pieces).map_err(|_| EncodeError::TooLarge {
+            what: "control pieces are allowed",
+        })?;
+        Ok(Some(AllowedControl { pieces }))
     }
 
     /// The stretches of `text`, from left to right; none of text is empty.

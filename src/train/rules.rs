@@ -1,6 +1,7 @@
 //! The normalization rules that the options name, compiled, and the specs in which the model records them.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::error::TrainError;
 use crate::model::proto;
@@ -18,7 +19,7 @@ pub(crate) struct NormalizerSpecs {
     normalizer: proto::NormalizerSpec,
     denormalizer: Option<proto::NormalizerSpec>,
     /// The normalizer's rules, ready to use; `None` for the identity.
-    pub(crate) charsmap: Option<Charsmap>,
+    pub(crate) charsmap: Option<Arc<Charsmap>>,
 }
 
 impl NormalizerSpecs {
@@ -42,7 +43,7 @@ impl NormalizerSpecs {
         Ok(NormalizerSpecs {
             normalizer,
             denormalizer: denormalizer_spec(options)?,
-            charsmap,
+            charsmap: charsmap.map(Arc::new),
         })
     }
 

@@ -1,106 +1,116 @@
-//! The longest of a set of strings at a place in a text.
+//! Finds the longest key of a set at a position in a text.
+//!
+//! Job: user-defined symbols, meta pieces and allowed special pieces are found by this one type.
+//! Input: a set of byte strings, each with a value. Output: the longest key that a text begins with.
+//! Method: a [double array](crate::trie::DoubleArray) and a table of the bytes with which keys begin, so that most
+//! positions cost one load. Cost of a lookup: at most the length of the longest key.
+//!
+//! Example: the keys are `a`, `ab` and `abcd`. The text `abc` begins with `a` and `ab`; the result is `ab`
+//! (length 2). The text `xab` begins with no key, because no key begins with `x`.
 
-use std::sync::Arc;
+use crate::trie::{BuildError, DoubleArray};
 
-use crate::normalize::PrefixMatcher;
-use crate::trie::DoubleArray;
+/// The reference considers at most this many keys that match at one position, the shortest first.
+const MAX_MATCHES_PER_POSITION: usize = 64;
 
-/// The reference looks at no more than this many strings that begin at one place, shortest first.
-const MATCHES_AT_ONE_PLACE: usize = 64;
-
-/// A set of strings, ready to be looked for. Cost of a look: at most the longest string.
+/// A set of byte strings with values, prepared for longest-prefix search. The default is the empty set.
 #[derive(Debug, Clone)]
 pub(crate) struct PrefixTrie {
-    strings: Option<DoubleArray>,
-    /// Whether a string begins with the byte.
+    /// `None` if the set is empty.
+    keys: Option<DoubleArray>,
+    /// Whether a key begins with the byte.
     first_bytes: Box<[bool; 256]>,
 }
 
-impl PrefixTrie {
-    /// A set of `strings`; empty strings and strings with a NUL match nothing.
-    pub(crate) fn new<'s>(strings: impl IntoIterator<Item = &'s [u8]>) -> PrefixTrie {
-        PrefixTrie::with_values(strings.into_iter().map(|string| (string, 0)))
-    }
-
-    /// A set of strings with a number below 2^31 each; of equal strings the lowest number counts.
-    pub(crate) fn with_values<'s>(
-        strings: impl IntoIterator<Item = (&'s [u8], u32)>,
-    ) -> PrefixTrie {
-        let mut keys: Vec<(&[u8], u32)> = strings
-            .into_iter()
-            .filter(|(string, _)| !string.is_empty() && !string.contains(&0))
-            .collect();
-        keys.sort_unstable();
-        keys.dedup_by_key(|(string, _)| *string);
-        let mut first_bytes = Box::new([false; 256]);
-        for (string, _) in &keys {
-            first_bytes[usize::from(string[0])] = true;
-        }
-        // Sorted, without NULs or empty strings: the builder has nothing to refuse but sheer size.
-        let strings = if keys.is_empty() {
-            None
-        } else {
-            DoubleArray::build(&keys).ok()
-        };
+impl Default for PrefixTrie {
+    fn default() -> Self {
         PrefixTrie {
-            strings,
-            first_bytes,
+            keys: None,
+            first_bytes: Box::new([false; 256]),
         }
-    }
-
-    /// Whether there are no strings.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.strings.is_none()
-    }
-
-    /// The longest string that `text` begins with: its length and its number.
-    #[inline]
-    pub(crate) fn longest_with_value(&self, text: &[u8]) -> Option<(usize, usize)> {
-        let strings = self.strings.as_ref()?;
-        if !self.first_bytes[usize::from(*text.first()?)] {
-            return None;
-        }
-        strings.longest_prefix(text, MATCHES_AT_ONE_PLACE)
-    }
-
-    /// The first place in `text` where a string of the set begins: its offset and the length of the
-    /// longest string there.
-    pub(crate) fn find(&self, text: &[u8]) -> Option<(usize, usize)> {
-        self.strings.as_ref()?;
-        (0..text.len()).find_map(|at| self.longest(&text[at..]).map(|length| (at, length)))
     }
 }
 
-impl PrefixMatcher for PrefixTrie {
-    fn is_empty(&self) -> bool {
-        PrefixTrie::is_empty(self)
+impl PrefixTrie {
+    /// A set of `keys` whose values do not matter. Empty keys and keys that contain a NUL are left out: the
+    /// reference never matches them.
+    ///
+    /// # Errors
+    /// [`BuildError::TooLarge`]: the keys need more than 2^29 units.
+    pub(crate) fn new<'s>(
+        keys: impl IntoIterator<Item = &'s [u8]>,
+    ) -> Result<PrefixTrie, BuildError> {
+        PrefixTrie::with_values(keys.into_iter().map(|key| (key, 0)))
     }
 
+    /// Like [`new`](Self::new), with a value below 2^31 for each key; of equal keys the lowest value counts.
+    ///
+    /// # Errors
+    /// [`BuildError::TooLarge`] as above; [`BuildError::ValueTooLarge`] for a value of 2^31 or more.
+    pub(crate) fn with_values<'s>(
+        keys: impl IntoIterator<Item = (&'s [u8], u32)>,
+    ) -> Result<PrefixTrie, BuildError> {
+        let mut keys: Vec<(&[u8], u32)> = keys
+            .into_iter()
+            .filter(|(key, _)| !key.is_empty() && !key.contains(&0))
+            .collect();
+        if keys.is_empty() {
+            return Ok(PrefixTrie::default());
+        }
+        keys.sort_unstable();
+        keys.dedup_by_key(|(key, _)| *key);
+        let mut first_bytes = Box::new([false; 256]);
+        for (key, _) in &keys {
+            first_bytes[usize::from(key[0])] = true;
+        }
+        Ok(PrefixTrie {
+            keys: Some(DoubleArray::build(&keys)?),
+            first_bytes,
+        })
+    }
+
+    /// A set that answers every question about a first byte with yes and matches nothing that the tests use:
+    /// callers must then examine every position.
+    #[cfg(test)]
+    pub(crate) fn without_shortcuts() -> PrefixTrie {
+        let key = [1; 100];
+        let mut trie = PrefixTrie::new([&key[..]]).expect("one short key");
+        trie.first_bytes.fill(true);
+        trie
+    }
+
+    /// Whether there are no keys.
     #[inline]
-    fn longest(&self, text: &[u8]) -> Option<usize> {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.keys.is_none()
+    }
+
+    /// Whether a key may begin with this byte. Where the answer is no, callers copy text in runs.
+    #[inline]
+    pub(crate) fn may_begin_with(&self, byte: u8) -> bool {
+        self.first_bytes[usize::from(byte)]
+    }
+
+    /// The length of the longest key that `text` begins with; never 0.
+    #[inline]
+    pub(crate) fn longest(&self, text: &[u8]) -> Option<usize> {
         self.longest_with_value(text).map(|(length, _)| length)
     }
 
+    /// The longest key that `text` begins with: its length and its value.
     #[inline]
-    fn may_begin_with(&self, byte: u8) -> bool {
-        self.first_bytes[usize::from(byte)]
-    }
-}
-
-impl<M: PrefixMatcher> PrefixMatcher for Arc<M> {
-    #[inline]
-    fn is_empty(&self) -> bool {
-        self.as_ref().is_empty()
+    pub(crate) fn longest_with_value(&self, text: &[u8]) -> Option<(usize, usize)> {
+        let keys = self.keys.as_ref()?;
+        if !self.may_begin_with(*text.first()?) {
+            return None;
+        }
+        keys.longest_prefix(text, MAX_MATCHES_PER_POSITION)
     }
 
-    #[inline]
-    fn longest(&self, text: &[u8]) -> Option<usize> {
-        self.as_ref().longest(text)
-    }
-
-    #[inline]
-    fn may_begin_with(&self, byte: u8) -> bool {
-        self.as_ref().may_begin_with(byte)
+    /// The first position in `text` at which a key begins, and the length of the longest key there.
+    pub(crate) fn find(&self, text: &[u8]) -> Option<(usize, usize)> {
+        self.keys.as_ref()?;
+        (0..text.len()).find_map(|at| self.longest(&text[at..]).map(|length| (at, length)))
     }
 }
 
@@ -109,8 +119,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn longest_first() {
-        let set = PrefixTrie::new(["a", "ab", "abcd", "\u{e9}", ""].map(str::as_bytes));
+    fn finds_the_longest_key_at_the_first_position() {
+        let keys = ["a", "ab", "abcd", "\u{e9}", ""].map(str::as_bytes);
+        let trie = PrefixTrie::new(keys).unwrap();
         let cases = [
             ("abc", Some((0, 2))),
             ("xxabcde", Some((2, 4))),
@@ -119,8 +130,31 @@ mod tests {
             ("x\u{e9}", Some((1, 2))),
         ];
         for (text, found) in cases {
-            assert_eq!(set.find(text.as_bytes()), found, "{text}");
+            assert_eq!(trie.find(text.as_bytes()), found, "{text}");
         }
-        assert_eq!(PrefixTrie::new([]).find(b"abc"), None);
+        assert_eq!(PrefixTrie::default().find(b"abc"), None);
+        assert!(PrefixTrie::new([]).unwrap().is_empty());
+        assert!(PrefixTrie::new([&b""[..], b"a\0b"]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn the_lowest_value_of_equal_keys_counts() {
+        let keys = [(&b"ab"[..], 7), (b"ab", 3), (b"a", 9)];
+        let trie = PrefixTrie::with_values(keys).unwrap();
+        assert_eq!(trie.longest_with_value(b"abc"), Some((2, 3)));
+        assert_eq!(trie.longest_with_value(b"ac"), Some((1, 9)));
+    }
+
+    #[test]
+    fn a_value_of_32_bits_is_an_error() {
+        let error = PrefixTrie::with_values([(&b"a"[..], 1 << 31)]).unwrap_err();
+        assert_eq!(error, BuildError::ValueTooLarge(1 << 31));
+    }
+
+    #[test]
+    fn no_more_than_64_matches_are_considered() {
+        let keys: Vec<Vec<u8>> = (1..=70).map(|length| vec![b'a'; length]).collect();
+        let trie = PrefixTrie::new(keys.iter().map(Vec::as_slice)).unwrap();
+        assert_eq!(trie.longest(&[b'a'; 100]), Some(64));
     }
 }

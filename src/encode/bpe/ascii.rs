@@ -4,7 +4,6 @@
 
 use super::chars::CharTable;
 use super::neighbours::Neighbours;
-use crate::normalize::PrefixMatcher;
 use crate::packed::to_index;
 use crate::trie::prefix::PrefixTrie;
 

@@ -15,7 +15,6 @@ use super::pairs::Pairs;
 use super::short::SHORT;
 use super::{Bpe, BpeScratch};
 use crate::encode::keys::{CacheKey, KeyedText};
-use crate::normalize::PrefixMatcher;
 use crate::piece::{PieceId, PieceTable};
 use crate::text::{WHITESPACE_MARK_STR, char_length, plainly_normalized_char};
 

@@ -13,7 +13,6 @@ use super::{Bpe, BpeScratch};
 use crate::encode::vocabulary::Vocabulary;
 use crate::encode::{SegmentScratch, Segmenter};
 use crate::model::Model;
-use crate::normalize::PrefixMatcher;
 use crate::piece::{PieceId, PieceKind};
 use crate::rng::SplitMix64;
 use crate::trie::prefix::PrefixTrie;
@@ -38,7 +37,7 @@ impl<'m> Slow<'m> {
     fn new(model: &'m Model) -> Slow<'m> {
         let vocabulary = Vocabulary::new(model, true);
         let ids = (0..vocabulary.len()).filter(|id| vocabulary.is_from_text(*id));
-        let symbols = PrefixTrie::with_values(vocabulary.symbols());
+        let symbols = PrefixTrie::with_values(vocabulary.symbols()).unwrap();
         Slow {
             vocabulary,
             ids: ids.map(|id| (vocabulary.text(id), id)).collect(),
@@ -113,7 +112,7 @@ fn texts(model: &Model) -> impl Strategy<Value = String> + use<> {
 fn agrees(name: &str, cases: u32) {
     let model = model(name);
     let slow = Slow::new(&model);
-    let (segmenter, _) = Segmenter::new(&model, true);
+    let (segmenter, _) = Segmenter::new(&model, true).unwrap();
     let Segmenter::Bpe(bpe) = &segmenter else {
         panic!("{name} is no BPE model")
     };
@@ -160,7 +159,9 @@ fn long_chunks_are_merged_as_short_ones() {
     let (slow, vocabulary) = (Slow::new(&model), Vocabulary::new(&model, true));
     let bpe = Bpe::new(
         &vocabulary,
-        PrefixTrie::with_values(vocabulary.symbols()).into(),
+        PrefixTrie::with_values(vocabulary.symbols())
+            .unwrap()
+            .into(),
     );
     for length in [1, 2, 23, 24, 25, 26, 27, 60, 300] {
         for unit in ["a", "ab", "aab"] {
@@ -179,7 +180,7 @@ fn long_chunks_are_merged_as_short_ones() {
 #[test]
 fn hostile_lines_take_no_longer() {
     let model = model("golden/llama2.model");
-    let (segmenter, _) = Segmenter::new(&model, true);
+    let (segmenter, _) = Segmenter::new(&model, true).unwrap();
     for text in [
         "a".repeat(400_000),
         "ab".repeat(200_000),
@@ -216,7 +217,7 @@ fn unknown_characters_are_at_peace_with_everything() {
         "run/bpe_scores.model",
     ] {
         let model = model(name);
-        let (Segmenter::Bpe(bpe), _) = Segmenter::new(&model, true) else {
+        let (Segmenter::Bpe(bpe), _) = Segmenter::new(&model, true).unwrap() else {
             panic!("no BPE model")
         };
         let (mut peace, mut cache) = (PeaceCache::default(), PairCache::default());
@@ -239,7 +240,7 @@ fn unknown_characters_are_at_peace_with_everything() {
 #[test]
 fn dropout_of_none_and_of_all() {
     let model = model("golden/llama2.model");
-    let (Segmenter::Bpe(bpe), _) = Segmenter::new(&model, true) else {
+    let (Segmenter::Bpe(bpe), _) = Segmenter::new(&model, true).unwrap() else {
         panic!("no BPE model")
     };
     let text = "\u{2581}les\u{2581}droits\u{2581}de\u{2581}l'homme".as_bytes();
@@ -255,7 +256,7 @@ fn dropout_of_none_and_of_all() {
 #[test]
 fn malformed_text_is_unknown_and_loses_nothing() {
     let model = model("golden/llama2.model");
-    let (segmenter, _) = Segmenter::new(&model, true);
+    let (segmenter, _) = Segmenter::new(&model, true).unwrap();
     let mut rng = SplitMix64::new(5);
     for _ in 0..300 {
         let text: Vec<u8> = (0..rng.below(40))
@@ -291,7 +292,7 @@ fn long_chunks_have_the_ids_that_merging_gives() {
         "run/bpe_scores.model",
     ] {
         let model = model(name);
-        let (Segmenter::Bpe(bpe), _) = Segmenter::new(&model, true) else {
+        let (Segmenter::Bpe(bpe), _) = Segmenter::new(&model, true).unwrap() else {
             panic!("no BPE model")
         };
         let (mut scratch, mut rng) = (BpeScratch::default(), SplitMix64::new(7));
