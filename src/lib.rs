@@ -39,7 +39,9 @@ mod rng;
 mod output;
 mod error;
 
-pub use error::{DecodeError, EncodeError, ModelError, OptionError, TrainError, WriteError};
+pub use error::{
+    DecodeError, EncodeError, ModelError, OptionError, PieceProblem, TrainError, WriteError,
+};
 pub use model::{Model, ModelType, Piece};
 pub use normalize::standalone::{Normalized, TextNormalizer};
 pub use output::{OutputFile, check_writable, write_files};

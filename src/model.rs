@@ -73,7 +73,9 @@ impl Model {
     /// # Errors
     /// The file cannot be read, is no model, or breaks a rule; see [`Model::from_bytes`].
     pub fn open(path: impl AsRef<Path>) -> Result<Model, ModelError> {
-        Draft::open(path.as_ref())?.into_model()
+        let path = path.as_ref();
+        let model = Draft::open(path)?.into_model();
+        model.map_err(|error| error.in_file(path))
     }
 
     /// Reads the bytes of a `.model` file and checks them. Cost: linear.
@@ -160,18 +162,15 @@ impl Model {
     pub fn normalization_rules(&self) -> Result<Vec<(String, String)>, ModelError> {
         let spec = self.normalizer_spec();
         let field = "normalizer_spec";
-        let failed = |problem: &str| ModelError::Charsmap {
-            field,
-            problem: problem.to_owned(),
-        };
+        let failed = |source| ModelError::Charsmap { field, source };
         if spec.precompiled_charsmap().is_empty() {
             return Ok(Vec::new());
         }
         let charsmap = Charsmap::from_bytes(spec.precompiled_charsmap())
-            .map_err(|error| failed(&error.to_string()))?;
-        let rules = charsmap
-            .rules()
-            .ok_or_else(|| failed("its rules have no end"))?;
+            .map_err(|error| failed(error.into()))?;
+        let rules = charsmap.rules().ok_or_else(|| {
+            failed("cyclic rule table; the model file is damaged, get a fresh copy".into())
+        })?;
         Ok(rules
             .into_iter()
             .map(|(source, target)| (lossy_string(&source), lossy_string(&target)))

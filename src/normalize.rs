@@ -95,7 +95,7 @@ pub(crate) fn normalizer_of(
         bytes => Some(
             Charsmap::from_bytes(bytes).map_err(|error| ModelError::Charsmap {
                 field,
-                problem: error.to_string(),
+                source: error.into(),
             })?,
         ),
     };

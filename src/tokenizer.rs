@@ -109,7 +109,9 @@ impl Tokenizer {
     /// # Errors
     /// The file cannot be read, is no model, or is one that the reference refuses.
     pub fn open(path: impl AsRef<Path>) -> Result<Tokenizer, ModelError> {
-        Tokenizer::from_draft(Draft::open(path.as_ref())?)
+        let path = path.as_ref();
+        let tokenizer = Tokenizer::from_draft(Draft::open(path)?);
+        tokenizer.map_err(|error| error.in_file(path))
     }
 
     /// The same for the bytes of a `.model` file, which are copied.
@@ -379,9 +381,7 @@ impl Tables {
             || Pipeline::new(model, &normalizer, bytes.as_deref(), true),
             || Decoder::new(model),
         );
-        let pipeline = pipeline.map_err(|_| ModelError::Model {
-            problem: "the pieces are too large for one trie of 2^29 cells; remove some of them",
-        })?;
+        let pipeline = pipeline.map_err(|_| ModelError::TrieTooLarge)?;
         Ok(Tables {
             pipeline,
             decoder: decoder?,

@@ -23,10 +23,11 @@ impl Draft {
     /// # Errors
     /// It cannot be read or is no model.
     pub(crate) fn open(path: &Path) -> Result<Draft, ModelError> {
-        Draft::read(std::fs::read(path).map_err(|source| ModelError::Read {
+        let file = std::fs::read(path).map_err(|source| ModelError::Read {
             path: path.to_owned(),
             source,
-        })?)
+        })?;
+        Draft::read(file).map_err(|error| error.in_file(path))
     }
 
     /// Reads the bytes of a file.
@@ -66,7 +67,7 @@ impl Draft {
     /// Whether a piece is longer than the check allows. All other models can be made tables of in bounded time.
     pub(crate) fn breaks_piece_limit(&self) -> bool {
         let table = self.model.table();
-        (0..table.len()).any(|id| table.text(id).len() >= validate::PIECE_LIMIT)
+        (0..table.len()).any(|id| table.text(id).len() >= validate::MAX_PIECE_BYTES)
     }
 
     /// The model as it may be refused: good for tables that nobody uses before [`Self::check`] has passed.

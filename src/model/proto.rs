@@ -59,6 +59,10 @@ pub(crate) fn decode_spec<M: Message + Default>(
 ) -> Result<Option<M>, ModelError> {
     let decoded = bytes.map(|bytes| M::decode(bytes.as_slice())).transpose();
     decoded.map_err(|error| ModelError::Format {
-        problem: error.to_string(),
+        offset: 0,
+        problem: {
+            let _ = error;
+            "a spec cannot be read"
+        },
     })
 }

@@ -1,21 +1,42 @@
-//! The checks that a model passes before it is used, the reference's own.
+//! The checks that a model passes before it is used: those of the reference.
 //!
-//! A piece is not empty (which `model/wire.rs` sees to), shorter than 8,000 bytes, has no NUL, and is there once
-//! among the pieces that text yields and once among the others, in a BPE model once in all (a lone NUL marked as unused is let through
-//! and ignored, and byte fallback marks it so whatever the file says). There is one unknown piece, or byte
-//! fallback in its stead; byte pieces are there if and only if the options say so, all 256 of them. The
-//! scores of a unigram model are finite, and it has a piece that text yields.
+//! Input: the pieces and specs of a file. Output: the lookup of pieces by text, which the check for duplicates
+//! builds anyway, or the first rule that is broken. One function for each rule:
+//!
+//! | rule | error |
+//! |---|---|
+//! | no piece is empty (checked by `model/wire.rs`) | [`PieceProblem::Empty`] |
+//! | every piece is shorter than [`MAX_PIECE_BYTES`] | [`PieceProblem::TooLong`] |
+//! | no piece contains a NUL, except an unused piece that is a single NUL | [`PieceProblem::Nul`] |
+//! | BPE: no two pieces have the same text. Others: no two pieces for text, and no two meta pieces, have | [`PieceProblem::Duplicate`] |
+//! | there is at most one unknown piece | [`PieceProblem::SecondUnknown`] |
+//! | there is an unknown piece, or byte fallback is on | [`ModelError::NoUnknownPiece`] |
+//! | byte pieces need byte fallback, and byte fallback needs all 256 of them | [`PieceProblem::ByteWithoutFallback`], [`ModelError::NoBytePiece`] |
+//! | the text of a byte piece is `<0x00>` to `<0xFF>` | [`PieceProblem::ByteText`] |
+//! | unigram: scores are finite | [`PieceProblem::Score`] |
+//! | unigram: there is a piece for text | [`ModelError::NoTextPiece`] |
+//!
+//! The charsmaps are checked where they are parsed; see [`Charsmap::from_bytes`].
+//!
+//! Example: the pieces `<unk>` (unknown), `a` (normal), `a` (control) are refused in a BPE model (piece 2
+//! repeats `a`) and accepted in a unigram model, where text gives piece 1 and
+//! [`Model::piece_to_id`](crate::Model) gives piece 2.
+//!
+//! Cost: linear; one hash of each piece.
 
-use crate::error::ModelError;
+use crate::error::{ModelError, PieceProblem};
 use crate::model::text_index::TextIndex;
 use crate::model::{Model, ModelType};
 use crate::normalize::charsmap::Charsmap;
-use crate::piece::PieceKind;
+use crate::piece::{PieceKind, PieceTable};
+use crate::text::lossy_string;
 
-/// Pieces of this many bytes or more are refused.
-pub(super) const PIECE_LIMIT: usize = 8000;
+/// Pieces of this many bytes or more are refused, as the reference does.
+pub(super) const MAX_PIECE_BYTES: usize = 8000;
+/// Bytes of a piece that an error message shows.
+const MAX_SHOWN_BYTES: usize = 60;
 
-/// The byte that a byte piece stands for.
+/// The byte that a byte piece stands for: `<0x41>` gives 0x41. Two upper-case digits are required.
 pub(crate) fn byte_of_piece(text: &[u8]) -> Option<u8> {
     let digits = text.strip_prefix(b"<0x")?.strip_suffix(b">")?;
     let is_canonical = digits.len() == 2
@@ -26,7 +47,7 @@ pub(crate) fn byte_of_piece(text: &[u8]) -> Option<u8> {
     u8::from_str_radix(digits, 16).ok()
 }
 
-/// Whether text can yield a piece of this kind; the others are reserved.
+/// Whether segmentation can give a piece of this kind. The other kinds are meta pieces that have no surface.
 pub(crate) fn is_from_text(kind: PieceKind) -> bool {
     matches!(
         kind,
@@ -34,11 +55,16 @@ pub(crate) fn is_from_text(kind: PieceKind) -> bool {
     )
 }
 
-/// Checks a model; the index of its pieces, which the checks need and others will.
+/// Checks a model. Returns the lookup of its pieces by text.
+///
+/// # Errors
+/// The first rule that is broken.
 pub(super) fn validate(model: &Model) -> Result<TextIndex, ModelError> {
-    let index = validate_pieces(model)?;
-    validate_kinds(model)?;
-    validate_unigram(model)?;
+    let lookup = check_texts(model.table(), model.model_type())?;
+    check_kinds(model.table(), model.trainer_spec().byte_fallback())?;
+    if model.model_type() == ModelType::Unigram {
+        check_unigram(model.table())?;
+    }
     for (field, spec) in [
         ("normalizer_spec", Some(model.normalizer_spec())),
         ("denormalizer_spec", model.denormalizer_spec()),
@@ -47,85 +73,89 @@ pub(super) fn validate(model: &Model) -> Result<TextIndex, ModelError> {
         if !charsmap.is_empty() {
             Charsmap::from_bytes(charsmap).map_err(|error| ModelError::Charsmap {
                 field,
-                problem: error.to_string(),
+                source: error.into(),
             })?;
         }
     }
-    Ok(index)
+    Ok(lookup)
 }
 
-/// The rules that unigram models have besides.
-fn validate_unigram(model: &Model) -> Result<(), ModelError> {
-    if model.model_type() != ModelType::Unigram {
-        return Ok(());
-    }
-    if let Some(piece) = model.pieces().find(|piece| !piece.score.is_finite()) {
-        return Err(ModelError::Piece {
-            id: piece.id.index(),
-            problem: "its score is infinite or not a number",
-        });
-    }
-    if !model
-        .pieces()
-        .any(|piece| is_from_text(piece.kind) && piece.text != b"\0")
-    {
-        return Err(ModelError::Model {
-            problem: "it has no piece that text could yield",
-        });
-    }
-    Ok(())
-}
-
-fn validate_pieces(model: &Model) -> Result<TextIndex, ModelError> {
-    let mut index = TextIndex::new(model.model_type() == ModelType::Bpe, model.len());
-    // Few files have a NUL at all, and one search through everything is sooner done than one in each piece.
-    let any_nul = memchr::memchr(0, model.table().all_texts()).is_some();
-    for id in 0..model.len() {
-        let refuse = |problem| Err(ModelError::Piece { id, problem });
-        let text = model.table().text(id);
-        if text.len() >= PIECE_LIMIT {
-            return refuse("it has 8000 bytes or more");
+/// Checks the lengths, the bytes and the uniqueness of all texts.
+fn check_texts(pieces: &PieceTable, model_type: ModelType) -> Result<TextIndex, ModelError> {
+    let mut lookup = TextIndex::new(model_type == ModelType::Bpe, pieces.len());
+    // Few models contain a NUL. One search through all texts is faster than one search for each piece.
+    let any_nul = memchr::memchr(0, pieces.all_texts()).is_some();
+    for id in 0..pieces.len() {
+        let text = pieces.text(id);
+        if text.len() >= MAX_PIECE_BYTES {
+            let limit = MAX_PIECE_BYTES;
+            let bytes = text.len();
+            return Err(refuse(pieces, id, PieceProblem::TooLong { bytes, limit }));
         }
-        if any_nul && text == b"\0" && model.table().kind(id) == PieceKind::Unused {
+        if any_nul && text == b"\0" && pieces.kind(id) == PieceKind::Unused {
             continue;
         }
         if any_nul && text.contains(&0) {
-            return refuse("it has a NUL in it");
+            return Err(refuse(pieces, id, PieceProblem::Nul));
         }
-        if !index.insert(model.table(), id) {
-            return refuse("its text is that of an earlier piece");
+        if !lookup.insert(pieces, id) {
+            return Err(refuse(pieces, id, PieceProblem::Duplicate));
         }
     }
-    Ok(index)
+    Ok(lookup)
 }
 
-fn validate_kinds(model: &Model) -> Result<(), ModelError> {
-    let byte_fallback = model.trainer_spec().byte_fallback();
+/// Checks the unknown piece and the byte pieces.
+fn check_kinds(pieces: &PieceTable, byte_fallback: bool) -> Result<(), ModelError> {
     let mut has_unknown = false;
-    let mut bytes = [false; 256];
-    for id in 0..model.len() {
-        let refuse = |problem| Err(ModelError::Piece { id, problem });
-        match model.table().kind(id) {
+    let mut has_byte = [false; 256];
+    for id in 0..pieces.len() {
+        match pieces.kind(id) {
             PieceKind::Unknown if has_unknown => {
-                return refuse("there is an unknown piece already");
+                return Err(refuse(pieces, id, PieceProblem::SecondUnknown));
             }
             PieceKind::Unknown => has_unknown = true,
             PieceKind::Byte if !byte_fallback => {
-                return refuse("it is a byte piece, but byte_fallback is off");
+                return Err(refuse(pieces, id, PieceProblem::ByteWithoutFallback));
             }
-            PieceKind::Byte => match byte_of_piece(model.table().text(id)) {
-                Some(byte) => bytes[usize::from(byte)] = true,
-                None => return refuse("it is a byte piece, but its text is not <0x00> to <0xFF>"),
+            PieceKind::Byte => match byte_of_piece(pieces.text(id)) {
+                Some(byte) => has_byte[usize::from(byte)] = true,
+                None => return Err(refuse(pieces, id, PieceProblem::ByteText)),
             },
             _ => {}
         }
     }
-    let refuse = |problem| Err(ModelError::Model { problem });
-    if !has_unknown && !byte_fallback {
-        return refuse("it has no unknown piece");
+    if byte_fallback {
+        let missing = (0..=u8::MAX).find(|byte| !has_byte[usize::from(*byte)]);
+        return missing.map_or(Ok(()), |byte| Err(ModelError::NoBytePiece { byte }));
     }
-    if byte_fallback && bytes.contains(&false) {
-        return refuse("byte_fallback is on, but some of the 256 byte pieces are missing");
+    if has_unknown {
+        Ok(())
+    } else {
+        Err(ModelError::NoUnknownPiece)
     }
-    Ok(())
+}
+
+/// Checks the rules for unigram models.
+fn check_unigram(pieces: &PieceTable) -> Result<(), ModelError> {
+    if let Some(id) = (0..pieces.len()).find(|id| !pieces.score(*id).is_finite()) {
+        return Err(refuse(pieces, id, PieceProblem::Score));
+    }
+    let is_usable = |id| is_from_text(pieces.kind(id)) && pieces.text(id) != b"\0";
+    if (0..pieces.len()).any(is_usable) {
+        Ok(())
+    } else {
+        Err(ModelError::NoTextPiece)
+    }
+}
+
+/// The error for a piece.
+fn refuse(pieces: &PieceTable, id: usize, problem: PieceProblem) -> ModelError {
+    let text = pieces.text(id);
+    let shown = &text[..text.len().min(MAX_SHOWN_BYTES)];
+    ModelError::Piece {
+        id,
+        text: lossy_string(shown),
+        problem,
+    }
 }

@@ -10,7 +10,7 @@
 //!
 //! Cost: linear; nothing is copied but texts.
 
-use crate::error::ModelError;
+use crate::error::{ModelError, PieceProblem};
 use crate::model::proto::model_proto::sentence_piece::Type;
 use crate::piece::{PieceKind, PieceTable};
 
@@ -51,9 +51,7 @@ pub(super) struct Parts {
 /// The bytes are no message, or a piece is empty: a file may hold so many of them that their table would be
 /// many times as large as the file, so they are not even read.
 pub(super) fn read(bytes: &[u8]) -> Result<Parts, ModelError> {
-    let format = |problem: &str| ModelError::Format {
-        problem: problem.to_owned(),
-    };
+    let format = |problem| ModelError::Format { offset: 0, problem };
     // A piece of a trained model takes some 15 bytes, 9 of which are no text. What is not used is not touched.
     let pieces = PieceTable::with_capacity(bytes.len() / 12, bytes.len() / 2);
     let mut parts = Parts {
@@ -77,7 +75,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Parts, ModelError> {
                 if text.is_empty() {
                     return Err(ModelError::Piece {
                         id: parts.pieces.len(),
-                        problem: "it is empty",
+                        text: String::new(),
+                        problem: PieceProblem::Empty,
                     });
                 }
                 parts.pieces.push(text, score, kind);
@@ -214,7 +213,7 @@ impl<'b> Reader<'b> {
             }
             3 => self.group(number, depth)?,
             5 => Value::Fixed32(self.take(4)?.try_into().map_err(|_| CUT_SHORT)?),
-            _ => return Err("a field has a type that there is not"),
+            _ => return Err("a field has an unknown wire type"),
         };
         Ok(Some((
             number,

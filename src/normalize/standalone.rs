@@ -45,7 +45,7 @@ impl TextNormalizer {
     pub fn named(name: &str) -> Result<TextNormalizer, ModelError> {
         match builtin_charsmap(name) {
             Some(Ok(charsmap)) => TextNormalizer::new(charsmap),
-            Some(Err(error)) => Err(refuse(error.to_string())),
+            Some(Err(error)) => Err(refuse(error)),
             None => Err(refuse(format!(
                 "there are no rules {name:?}; use {}",
                 BUILTIN_NAMES.join(", ")
@@ -58,15 +58,15 @@ impl TextNormalizer {
     /// # Errors
     /// A line that is no rule, or rules that cannot be compiled.
     pub fn from_tsv(file: &[u8]) -> Result<TextNormalizer, ModelError> {
-        let rules = parse_tsv(file).map_err(|error| refuse(error.to_string()))?;
-        TextNormalizer::new(&compile(&rules).map_err(|error| refuse(error.to_string()))?)
+        let rules = parse_tsv(file).map_err(|error| refuse(error))?;
+        TextNormalizer::new(&compile(&rules).map_err(|error| refuse(error))?)
     }
 
     fn new(charsmap: &[u8]) -> Result<TextNormalizer, ModelError> {
         let charsmap = (!charsmap.is_empty())
             .then(|| Charsmap::from_bytes(charsmap))
             .transpose();
-        let charsmap = charsmap.map_err(|error| refuse(error.to_string()))?;
+        let charsmap = charsmap.map_err(|error| refuse(error))?;
         Ok(TextNormalizer {
             normalizer: Normalizer::new(NormalizerOptions::default(), charsmap.map(Arc::new)),
         })
@@ -106,10 +106,10 @@ impl TextNormalizer {
     }
 }
 
-fn refuse(problem: String) -> ModelError {
+fn refuse(problem: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> ModelError {
     ModelError::Charsmap {
         field: "normalization rules",
-        problem,
+        source: problem.into(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use spiece::{Encoder, Model, PieceId, Rng, SampleOptions, Tokenizer};
+use spiece::{Encoder, Model, ModelError, PieceId, Rng, SampleOptions, Tokenizer};
 
 use crate::support::testdata;
 
@@ -141,49 +141,73 @@ fn dropout_has_the_references_frequencies() {
     }
 }
 
+/// What each file of `testdata/run/refused` must be refused for.
+fn refusal(name: &str) -> (Option<usize>, Refusal) {
+    use spiece::PieceProblem as Problem;
+    let piece = |id, problem| (Some(id), Refusal::Piece(problem));
+    match name {
+        "empty_piece" => piece(4000, Problem::Empty),
+        "long_piece" => {
+            let limit = 8000;
+            piece(300, Problem::TooLong { bytes: 8000, limit })
+        }
+        "nul" => piece(4000, Problem::Nul),
+        "twice" => piece(4000, Problem::Duplicate),
+        "twice_from_text" => (None, Refusal::Piece(Problem::Duplicate)),
+        "two_unknown" => piece(4000, Problem::SecondUnknown),
+        "no_byte" => (None, Refusal::NoBytePiece),
+        "strange_byte" => piece(4000, Problem::ByteText),
+        "byte_without_fallback" => (None, Refusal::Piece(Problem::ByteWithoutFallback)),
+        "no_unknown" => (None, Refusal::NoUnknownPiece),
+        "nan" | "infinite" => (None, Refusal::Piece(Problem::Score)),
+        "charsmap" => (
+            None,
+            Refusal::Charsmap("normalizer_spec", "has only 3 bytes"),
+        ),
+        "denormalizer" => (
+            None,
+            Refusal::Charsmap("denormalizer_spec", "has only 3 bytes"),
+        ),
+        "charsmap_size" => (None, Refusal::Charsmap("normalizer_spec", "trie claims")),
+        _ => panic!("no expectation for refused/{name}.model"),
+    }
+}
+
+/// A variant of `ModelError`, in a form that can be compared.
+#[derive(Debug, PartialEq)]
+enum Refusal {
+    Piece(spiece::PieceProblem),
+    NoBytePiece,
+    NoUnknownPiece,
+    Charsmap(&'static str, &'static str),
+}
+
 #[test]
-fn what_the_reference_refuses_is_refused() {
-    // The reference's message, and ours: the piece and the rule.
-    let reasons = [
-        ("empty_piece", "piece 4000: it is empty"),
-        ("long_piece", "piece 300: it has 8000 bytes or more"),
-        ("nul", "piece 4000: it has a NUL in it"),
-        ("twice", "piece 4000: its text is that of an earlier piece"),
-        (
-            "two_unknown",
-            "piece 4000: there is an unknown piece already",
-        ),
-        (
-            "no_byte",
-            "byte_fallback is on, but some of the 256 byte pieces are missing",
-        ),
-        (
-            "strange_byte",
-            "piece 4000: it is a byte piece, but its text is not <0x00> to <0xFF>",
-        ),
-        (
-            "byte_without_fallback",
-            "it is a byte piece, but byte_fallback is off",
-        ),
-        ("no_unknown", "it has no unknown piece"),
-        ("nan", "its score is infinite or not a number"),
-        ("infinite", "its score is infinite or not a number"),
-        ("charsmap", "normalizer_spec: the charsmap has only 3 bytes"),
-        (
-            "denormalizer",
-            "denormalizer_spec: the charsmap has only 3 bytes",
-        ),
-        (
-            "charsmap_size",
-            "normalizer_spec: the charsmap's trie claims",
-        ),
-        ("twice_from_text", "its text is that of an earlier piece"),
-    ];
+fn models_that_the_reference_refuses_are_refused_for_the_right_reason() {
     for row in rows("refused.tsv") {
-        let error = Model::open(testdata(&format!("run/refused/{}.model", row[0])))
-            .unwrap_err()
-            .to_string();
-        let (_, reason) = reasons.iter().find(|(name, _)| *name == row[0]).unwrap();
-        assert!(error.contains(reason), "{}: {error}", row[0]);
+        let name = &row[0];
+        let path = testdata(&format!("run/refused/{name}.model"));
+        let error = Model::open(&path).unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains(&path.display().to_string()), "{message}");
+        let ModelError::InFile { source, .. } = error else {
+            panic!("{name}: {error:?}")
+        };
+        let (expected_id, expected) = refusal(name);
+        let (id, found) = match *source {
+            ModelError::Piece { id, problem, .. } => (Some(id), Refusal::Piece(problem)),
+            ModelError::NoBytePiece { .. } => (None, Refusal::NoBytePiece),
+            ModelError::NoUnknownPiece => (None, Refusal::NoUnknownPiece),
+            ModelError::Charsmap { field, source } => {
+                let Refusal::Charsmap(_, reason) = expected else {
+                    panic!("{name}: {source}")
+                };
+                assert!(source.to_string().contains(reason), "{name}: {source}");
+                (None, Refusal::Charsmap(field, reason))
+            }
+            other => panic!("{name}: {other:?}"),
+        };
+        assert_eq!(found, expected, "{name}");
+        assert!(expected_id.is_none() || id == expected_id, "{name}: {id:?}");
     }
 }

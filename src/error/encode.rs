@@ -1,0 +1,93 @@
+//! Errors of the options of encoding.
+
+use std::fmt;
+
+/// An option of encoding or decoding that cannot be used with a model.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum EncodeError {
+    /// No extra option has this name.
+    UnknownExtra {
+        /// The name that was given.
+        name: String,
+    },
+    /// The model has no piece for the beginning or the end of a text.
+    NoSuchPiece {
+        /// The option that needs the piece.
+        option: &'static str,
+        /// The text of the missing piece.
+        piece: String,
+    },
+    /// A special piece was named that is not a control piece.
+    NotControl {
+        /// The text that was named.
+        piece: String,
+    },
+    /// N-best lists exist for unigram models only.
+    NoNbest,
+    /// Sampling exists for unigram and BPE models only.
+    NoSampling,
+    /// More segmentations were requested than the limit.
+    TooMany {
+        /// The number that was requested.
+        size: usize,
+    },
+    /// A text has so many overlapping pieces that listing or sampling its segmentations would take too much
+    /// time or memory.
+    TooManyCandidates {
+        /// The largest number that is allowed.
+        limit: usize,
+    },
+    /// The search tree of the pieces would need more cells than its format can number.
+    TooLarge {
+        /// What there is too much of.
+        what: &'static str,
+    },
+    /// The smoothing parameter or dropout probability is negative, infinite or not a number.
+    Alpha {
+        /// The value that was given.
+        alpha: f32,
+    },
+}
+
+impl fmt::Display for EncodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EncodeError::UnknownExtra { name } => write!(
+                f,
+                "unknown extra option {name:?}; use bos, eos, reverse, unk or unk_piece, separated by colons"
+            ),
+            EncodeError::NoSuchPiece { option, piece } => write!(
+                f,
+                "the model has no control piece {piece:?}; leave out the option {option}"
+            ),
+            EncodeError::NotControl { piece } => write!(
+                f,
+                "{piece:?} is not a control piece of the model; name control pieces only"
+            ),
+            EncodeError::NoNbest => f.write_str(
+                "the model is not a unigram model; only unigram models have n-best lists",
+            ),
+            EncodeError::NoSampling => {
+                f.write_str("word and char models cannot be sampled; use a unigram or BPE model")
+            }
+            EncodeError::TooMany { size } => {
+                write!(f, "{size} segmentations are too many; request 512 at most")
+            }
+            EncodeError::TooManyCandidates { limit } => write!(
+                f,
+                "the text has more than {limit} candidate pieces or pairs of them; split it into shorter texts"
+            ),
+            EncodeError::TooLarge { what } => write!(
+                f,
+                "too many {what}: their trie would need more than 2^29 cells; use fewer or shorter pieces"
+            ),
+            EncodeError::Alpha { alpha } => write!(
+                f,
+                "alpha: {alpha} is not usable; give a finite number of 0 or more"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for EncodeError {}

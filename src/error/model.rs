@@ -1,0 +1,196 @@
+//! Errors of loading, building and editing models.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::reading_remedy;
+
+/// A file that is not a SentencePiece model, or a model that breaks a rule.
+///
+/// Errors of [`Model::open`](crate::Model::open) name the file: either [`ModelError::Read`], or
+/// [`ModelError::InFile`] around the error that [`Model::from_bytes`](crate::Model::from_bytes) would give.
+///
+/// ```
+/// use spiece::{Model, ModelError};
+///
+/// // Field 1 (a piece) claims five bytes, but only two follow.
+/// let error = Model::from_bytes(b"\x0a\x05ab").unwrap_err();
+/// assert!(matches!(error, ModelError::Format { offset: 0, .. }));
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// The file could not be read.
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// The reader that the model was to be read from returned an error.
+    Stream {
+        /// The reader's error.
+        source: io::Error,
+    },
+    /// The file was read, but its content was refused.
+    InFile {
+        /// The file.
+        path: PathBuf,
+        /// Why the content was refused.
+        source: Box<ModelError>,
+    },
+    /// The bytes are not the protobuf message of a model.
+    Format {
+        /// The position of the field that could not be read: bytes from the start of the file.
+        offset: usize,
+        /// What is wrong with the field.
+        problem: &'static str,
+    },
+    /// A piece breaks a rule.
+    Piece {
+        /// Its id.
+        id: usize,
+        /// Its text; only the beginning if it is long, and U+FFFD for bytes that are not UTF-8.
+        text: String,
+        /// The rule.
+        problem: PieceProblem,
+    },
+    /// No piece has the kind "unknown", and byte fallback is off.
+    NoUnknownPiece,
+    /// Byte fallback is on, but some of the 256 byte pieces are missing.
+    NoBytePiece {
+        /// The first byte without a piece.
+        byte: u8,
+    },
+    /// A unigram model has no piece of the kinds normal, user-defined and unused.
+    NoTextPiece,
+    /// The model has too many pieces.
+    TooManyPieces {
+        /// The number of pieces; the number that had been read when reading stopped.
+        pieces: usize,
+        /// The largest number that is allowed.
+        limit: usize,
+    },
+    /// The search tree of the pieces would need more cells than its format can number.
+    TrieTooLarge,
+    /// A precompiled charsmap is broken.
+    Charsmap {
+        /// The spec that contains it.
+        field: &'static str,
+        /// What is wrong.
+        source: Box<dyn Error + Send + Sync>,
+    },
+}
+
+/// The rule that a piece breaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PieceProblem {
+    /// The text is empty.
+    Empty,
+    /// The text is too long.
+    TooLong {
+        /// Bytes of the text.
+        bytes: usize,
+        /// Texts must be shorter than that.
+        limit: usize,
+    },
+    /// The text contains a NUL.
+    Nul,
+    /// An earlier piece has the same text.
+    Duplicate,
+    /// An earlier piece is the unknown piece already.
+    SecondUnknown,
+    /// The kind is "byte", but byte fallback is off.
+    ByteWithoutFallback,
+    /// The kind is "byte", but the text is not one of `<0x00>` to `<0xFF>`.
+    ByteText,
+    /// The score is infinite or not a number, in a unigram model.
+    Score,
+}
+
+impl ModelError {
+    /// The same error with the name of the file.
+    pub(crate) fn in_file(self, path: &Path) -> ModelError {
+        ModelError::InFile {
+            path: path.to_owned(),
+            source: Box::new(self),
+        }
+    }
+}
+
+impl fmt::Display for ModelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ModelError::Read { path, source } => {
+                let remedy = reading_remedy(source);
+                write!(f, "cannot read {}: {source}; {remedy}", path.display())
+            }
+            ModelError::Stream { source } => write!(f, "cannot read the model: {source}"),
+            ModelError::InFile { path, source } => write!(f, "{}: {source}", path.display()),
+            ModelError::Format { offset, problem } => write!(
+                f,
+                "not a SentencePiece model: {problem}, at byte {offset} (is this a .model file?)"
+            ),
+            ModelError::Piece { id, text, problem } => write!(f, "piece {id} {text:?}: {problem}"),
+            ModelError::NoUnknownPiece => f.write_str(
+                "the model has no unknown piece; add a piece of that kind, or byte_fallback and the byte pieces",
+            ),
+            ModelError::NoBytePiece { byte } => write!(
+                f,
+                "byte_fallback is on, but the byte piece <0x{byte:02X}> is missing; add all 256 byte pieces"
+            ),
+            ModelError::NoTextPiece => {
+                f.write_str("the unigram model has no piece for text; add a normal piece")
+            }
+            ModelError::TooManyPieces { pieces, limit } => {
+                write!(f, "the model has {pieces} pieces or more; {limit} are the limit")
+            }
+            ModelError::TrieTooLarge => f.write_str(
+                "the pieces need a trie of more than 2^29 cells; remove some of the pieces",
+            ),
+            ModelError::Charsmap { field, source } => write!(f, "{field}: {source}"),
+        }
+    }
+}
+
+impl Error for ModelError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            ModelError::Read { source, .. } | ModelError::Stream { source } => Some(source),
+            ModelError::InFile { source, .. } => Some(source),
+            ModelError::Charsmap { source, .. } => Some(&**source),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for PieceProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PieceProblem::Empty => f.write_str("the text is empty; remove the piece"),
+            PieceProblem::TooLong { bytes, limit } => write!(
+                f,
+                "the text has {bytes} bytes; texts must be shorter than {limit} bytes"
+            ),
+            PieceProblem::Nul => f.write_str("the text contains a NUL; remove it"),
+            PieceProblem::Duplicate => {
+                f.write_str("an earlier piece has the same text; remove or rename one of them")
+            }
+            PieceProblem::SecondUnknown => {
+                f.write_str("an earlier piece is the unknown piece already; change the kind of one")
+            }
+            PieceProblem::ByteWithoutFallback => f.write_str(
+                "the kind is byte, but byte_fallback is off; turn it on or change the kind",
+            ),
+            PieceProblem::ByteText => {
+                f.write_str("the kind is byte, but the text is not one of <0x00> to <0xFF>")
+            }
+            PieceProblem::Score => f.write_str(
+                "the score is infinite or not a number; unigram models need finite scores",
+            ),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Errors of training options.
+
+/// An option that cannot be used.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OptionError {
+    /// No option has this name.
+    #[error("there is no option {option}; TrainOptions::ALL lists the names")]
+    Unknown {
+        /// The name that was given.
+        option: String,
+    },
+    /// The value is not one that the option takes.
+    #[error("{option}: {value:?} is not {expected}")]
+    Value {
+        /// The option.
+        option: &'static str,
+        /// The text that was given.
+        value: String,
+        /// What the option takes.
+        expected: &'static str,
+    },
+    /// A number out of range.
+    #[error("{option}: {value} is out of range; use {low} to {high}")]
+    Range {
+        /// The option.
+        option: &'static str,
+        /// The number that was given.
+        value: f64,
+        /// The smallest that is allowed.
+        low: f64,
+        /// The largest that is allowed.
+        high: f64,
+    },
+    /// The option does not go with another option, or with what spiece can do.
+    #[error("{option}: {problem}; {remedy}")]
+    Conflict {
+        /// The option.
+        option: &'static str,
+        /// What is wrong.
+        problem: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// A piece that the options ask for cannot be a piece.
+    #[error("{option}: the piece {piece:?} {problem}")]
+    Piece {
+        /// The option.
+        option: &'static str,
+        /// The text of the piece.
+        piece: String,
+        /// What is wrong and what to do.
+        problem: &'static str,
+    },
+}

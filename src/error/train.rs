@@ -1,0 +1,148 @@
+//! Errors of a training run.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::reading_remedy;
+use crate::error::OptionError;
+
+/// A training run that failed. No output was changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TrainError {
+    /// The options are at fault.
+    #[error(transparent)]
+    Option(#[from] OptionError),
+    /// The normalization rules are at fault.
+    #[error("{option}: {problem}")]
+    Rules {
+        /// The option that names the rules.
+        option: &'static str,
+        /// What is wrong and what to do.
+        problem: String,
+    },
+    /// There is nothing to read.
+    #[error("input: no file is given; name one or more, or - for standard input")]
+    NoInput,
+    /// A file could not be read.
+    #[error("cannot read {}: {source}; {}", path.display(), reading_remedy(source))]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A row of a tsv input is not a sentence, a tab and a count.
+    #[error("{}: {problem}; mend the row or use input_format=text", place(path.as_deref(), *line))]
+    Row {
+        /// The file, if the input was one.
+        path: Option<PathBuf>,
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong.
+        problem: &'static str,
+    },
+    /// A pre-tokenizer returned chunks that do not add up to the sentence.
+    #[error(
+        "the pre-tokenizer's chunks {chunks:?} do not add up to {sentence:?}; return every part of the sentence, or allow inconsistent pre-tokenization"
+    )]
+    Pretokenizer {
+        /// The normalized sentence.
+        sentence: String,
+        /// What came back for it.
+        chunks: Vec<String>,
+    },
+    /// The input has no character to learn from.
+    #[error(
+        "the input has no text that training could use; every line is empty, too long, or has U+2585 in it"
+    )]
+    NoText,
+    /// A character that SentencePiece keeps for itself would become a piece.
+    #[error("the character U+{:04X} cannot be a piece; take it out of required_chars and of the normalization rules", u32::from(*character))]
+    ReservedCharacter {
+        /// The character.
+        character: char,
+    },
+    /// The vocabulary has no room for the pieces that it must have.
+    #[error(
+        "vocab_size: {vocab_size} is too small; {meta_pieces} special and byte pieces and {characters} characters need {}. \
+         Raise vocab_size, lower character_coverage, or take symbols out",
+        meta_pieces + characters
+    )]
+    VocabularyTooSmall {
+        /// The size that was asked for.
+        vocab_size: usize,
+        /// Control, user-defined, byte and other special pieces.
+        meta_pieces: usize,
+        /// Characters that coverage makes pieces.
+        characters: usize,
+    },
+    /// The input does not support so many pieces.
+    #[error(
+        "vocab_size: {vocab_size} is too large; this input gives {largest} pieces at most. \
+         Lower vocab_size, give more text, or set hard_vocab_limit=false to take what there is"
+    )]
+    VocabularyTooLarge {
+        /// The size that was asked for.
+        vocab_size: usize,
+        /// The largest size that is possible.
+        largest: usize,
+    },
+    /// A special piece has an id that the vocabulary does not reach.
+    #[error(
+        "the piece {piece:?} has the id {id}, but there are only {pieces} pieces before it; give it a lower id"
+    )]
+    UnreachableId {
+        /// The piece.
+        piece: String,
+        /// Its id.
+        id: usize,
+        /// Pieces that stand before it.
+        pieces: usize,
+    },
+    /// Two pieces have the same text.
+    #[error(
+        "the piece {piece:?} is there twice, as a symbol and as a part of the text; take it out of the symbols or of required_chars"
+    )]
+    DuplicatePiece {
+        /// The text of both.
+        piece: String,
+    },
+    /// Something grew beyond what the trainer can count.
+    #[error("too many {what}; train on a part of the input (input_sentence_size)")]
+    TooLarge {
+        /// What there are too many of.
+        what: &'static str,
+    },
+    /// The files have fewer sentences than when the sample was drawn from them.
+    #[error(
+        "input: a file has become shorter while it was read; train on a copy that nobody changes, or on standard input"
+    )]
+    InputChanged,
+    /// The observer stopped the run.
+    #[error("stopped; no file was changed")]
+    Cancelled,
+    /// The operating system did not give the threads that were asked for.
+    #[error("num_threads: cannot start threads: {source}")]
+    Threads {
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+impl TrainError {
+    /// Where in the input the error lies, to order errors that were found at the same time.
+    pub(crate) fn place(&self) -> Option<(Option<PathBuf>, u64)> {
+        match self {
+            TrainError::Row { path, line, .. } => Some((path.clone(), *line)),
+            _ => None,
+        }
+    }
+}
+
+fn place(path: Option<&std::path::Path>, line: u64) -> String {
+    match path {
+        Some(path) => format!("{}, line {line}", path.display()),
+        None => format!("line {line}"),
+    }
+}
