@@ -15,8 +15,9 @@ pub(crate) mod incremental;
 
 use crate::error::ModelError;
 use crate::model::Model;
+use crate::model::normalizer::normalizer_of;
 use crate::model::validate::byte_of_piece;
-use crate::normalize::{Normalizer, normalizer_of};
+use crate::normalize::Normalizer;
 use crate::piece::{PieceKind, PieceTable};
 use crate::text::{WHITESPACE_MARK_STR, decode_char};
 

@@ -5,6 +5,7 @@
 
 pub(crate) mod draft;
 mod model_type;
+pub(crate) mod normalizer;
 pub(crate) mod proto;
 mod text_index;
 pub(crate) mod validate;

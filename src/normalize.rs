@@ -29,8 +29,6 @@ use std::sync::Arc;
 
 use self::charsmap::Charsmap;
 use self::sink::{Sink, Text, TracedText};
-use crate::error::ModelError;
-use crate::model::proto;
 use crate::text::{WHITESPACE_MARK_STR, decode_char, is_char_start};
 use crate::trie::prefix::PrefixTrie;
 
@@ -76,30 +74,6 @@ impl Normalizer {
             symbols: Arc::default(),
         }
     }
-}
-
-/// The normalizer that a model's spec describes; `field` names the spec if it is broken.
-pub(crate) fn normalizer_of(
-    spec: &proto::NormalizerSpec,
-    treat_whitespace_as_suffix: bool,
-    field: &'static str,
-) -> Result<Normalizer, ModelError> {
-    let options = NormalizerOptions {
-        add_dummy_prefix: spec.add_dummy_prefix(),
-        remove_extra_whitespaces: spec.remove_extra_whitespaces(),
-        escape_whitespaces: spec.escape_whitespaces(),
-        treat_whitespace_as_suffix,
-    };
-    let charsmap = match spec.precompiled_charsmap() {
-        [] => None,
-        bytes => Some(
-            Charsmap::from_bytes(bytes).map_err(|error| ModelError::Charsmap {
-                field,
-                source: error.into(),
-            })?,
-        ),
-    };
-    Ok(Normalizer::new(options, charsmap.map(Arc::new)))
 }
 
 impl Normalizer {

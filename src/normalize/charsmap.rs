@@ -21,31 +21,29 @@
 //! longest rule prefix, 1,000 at most: the reference follows rules of any length,
 //! so that a file made for it takes quadratic time. Compiling 225,000 rules takes some tens of milliseconds.
 
+mod builtin;
 mod compile;
+mod limits;
 
-pub(crate) use compile::{CompileError, compile};
+pub(crate) use builtin::builtin_charsmap;
+pub(crate) use compile::compile;
 
 use std::ops::ControlFlow;
 
+use self::limits::{MAX_MATCHES, MAX_SOURCE_BYTES};
 use crate::text::{char_length, decode_char};
 use crate::trie::{DoubleArray, WalkLimits};
 
-/// The reference looks at no more than this many matches of one text, and
-/// compiles no rules that could have as many.
-const MATCH_LIMIT: usize = 32;
-/// The longest source in bytes. In a strange file the trie may go round in circles: what is looked up is
-/// therefore never longer, and no longer rules are compiled.
-const SOURCE_LIMIT: usize = 1000;
 /// Rules whose sources are longer, or which are found after more steps, are taken for endless. The largest
 /// built-in set has 226,684 rules of up to 16 bytes.
 const WALK_LIMITS: WalkLimits = WalkLimits {
-    depth: SOURCE_LIMIT,
+    depth: MAX_SOURCE_BYTES,
     steps: 1_000_000,
 };
 /// So are rules with more text: a small file can hold many rules that share all they have.
-const TEXT_LIMIT: usize = 1 << 26;
+const MAX_RULE_TEXT_BYTES: usize = 1 << 26;
 /// A trie is a whole number of blocks of 256 units.
-const TRIE_GRAIN: usize = 1024;
+const TRIE_SIZE_MULTIPLE: usize = 1024;
 
 /// Why bytes are no charsmap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -175,7 +173,7 @@ impl Charsmap {
                 });
             }
         };
-        if claimed == 0 || !claimed.is_multiple_of(TRIE_GRAIN) {
+        if claimed == 0 || !claimed.is_multiple_of(TRIE_SIZE_MULTIPLE) {
             return Err(CharsmapError::TrieSize(claimed));
         }
         if pool.last() != Some(&0) {
@@ -200,7 +198,7 @@ impl Charsmap {
         }
         let (length, value) = self
             .trie
-            .longest_prefix(&text[..text.len().min(SOURCE_LIMIT)], MATCH_LIMIT)?;
+            .longest_prefix(&text[..text.len().min(MAX_SOURCE_BYTES)], MAX_MATCHES)?;
         let target = self.pool.get(value..)?;
         let end = target.iter().position(|&byte| byte == 0)?;
         Some((length, &target[..end]))
@@ -234,13 +232,13 @@ impl Charsmap {
                 .next();
             let target = target.unwrap_or_default();
             text += source.len() + target.len();
-            if text > TEXT_LIMIT {
+            if text > MAX_RULE_TEXT_BYTES {
                 return ControlFlow::Break(());
             }
             rules.push((source.to_vec(), target.to_vec()));
             ControlFlow::Continue(())
         });
-        (walk.is_ok() && text <= TEXT_LIMIT).then_some(rules)
+        (walk.is_ok() && text <= MAX_RULE_TEXT_BYTES).then_some(rules)
     }
 
     /// What first bytes say, for those who want to skip text without rules.

@@ -5,11 +5,10 @@
 
 use std::sync::Arc;
 
-use super::charsmap::{Charsmap, compile};
-use super::rules::{BUILTIN_NAMES, builtin_charsmap, parse_tsv};
-use super::{Normalizer, NormalizerOptions, normalizer_of};
+use super::charsmap::{Charsmap, builtin_charsmap, compile};
+use super::rules::{BUILTIN_NAMES, parse_tsv};
+use super::{Normalizer, NormalizerOptions};
 use crate::error::ModelError;
-use crate::model::Model;
 use crate::text::lossy_string;
 
 /// Normalizes text by itself.
@@ -27,15 +26,9 @@ pub struct TextNormalizer {
 }
 
 impl TextNormalizer {
-    /// The normalizer of a model.
-    ///
-    /// # Errors
-    /// None for a model that was loaded or trained; its tables are read again.
-    pub fn of_model(model: &Model) -> Result<TextNormalizer, ModelError> {
-        let is_suffix = model.trainer_spec().treat_whitespace_as_suffix();
-        Ok(TextNormalizer {
-            normalizer: normalizer_of(model.normalizer_spec(), is_suffix, "normalizer_spec")?,
-        })
+    /// Makes `normalizer` available to callers of the library.
+    pub(crate) fn from_normalizer(normalizer: Normalizer) -> TextNormalizer {
+        TextNormalizer { normalizer }
     }
 
     /// The built-in rules of this name: identity, nfkc, nmt_nfkc, nfkc_cf or nmt_nfkc_cf.
@@ -67,9 +60,11 @@ impl TextNormalizer {
             .then(|| Charsmap::from_bytes(charsmap))
             .transpose();
         let charsmap = charsmap.map_err(|error| refuse(error))?;
-        Ok(TextNormalizer {
-            normalizer: Normalizer::new(NormalizerOptions::default(), charsmap.map(Arc::new)),
-        })
+        let options = NormalizerOptions::default();
+        Ok(TextNormalizer::from_normalizer(Normalizer::new(
+            options,
+            charsmap.map(Arc::new),
+        )))
     }
 
     /// Whether one space is put before the text.

@@ -4,8 +4,7 @@
 
 use proptest::prelude::*;
 
-use super::charsmap::Charsmap;
-use super::rules::builtin_charsmap;
+use super::charsmap::{Charsmap, builtin_charsmap};
 use super::*;
 
 /// Name, rules, options, input, normalized text, offsets. Options: `d`ummy prefix,

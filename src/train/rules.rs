@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::error::TrainError;
 use crate::model::proto;
-use crate::normalize::charsmap::{Charsmap, compile};
-use crate::normalize::rules::{BUILTIN_NAMES, builtin_charsmap, parse_tsv};
+use crate::normalize::charsmap::{Charsmap, builtin_charsmap, compile};
+use crate::normalize::rules::{BUILTIN_NAMES, parse_tsv};
 use crate::train::options::TrainOptions;
 
 /// The name that the model records for rules from a file.

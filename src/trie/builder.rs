@@ -11,26 +11,11 @@
 //! Both the automaton and the walk use explicit stacks, so a key may be of any
 //! length. Cost: 225,000 keys of four characters in a few hundredths of a second.
 
-use super::dawg::{Arc, Dawg};
+use super::dawg::{Dawg, Transition};
+use super::error::BuildError;
 use super::layout::{Layout, is_in_reach};
 
-/// Why keys cannot become a double array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub(crate) enum BuildError {
-    #[error("a key is empty")]
-    EmptyKey,
-    #[error("a key contains the byte 0")]
-    NulInKey,
-    #[error("the keys are not sorted by their bytes")]
-    NotSorted,
-    #[error("the value {0} does not fit 31 bits")]
-    ValueTooLarge(u32),
-    #[error("the keys need more than 2^29 units")]
-    TooLarge,
-}
-
-/// See [`DoubleArray::build`](super::DoubleArray::build).
+/// The units of a double array of `keys`; see [`DoubleArray::build`](super::DoubleArray::build).
 pub(super) fn build(keys: &[(&[u8], u32)]) -> Result<Vec<u32>, BuildError> {
     let (dawg, start) = Dawg::from_sorted(keys)?;
     let layout = Layout::new(dawg.len().next_power_of_two())?;
@@ -61,8 +46,8 @@ struct Placement<'a> {
 
 impl<'a> Placement<'a> {
     fn place_all(&mut self, start: u32) -> Result<(), BuildError> {
-        let mut open: Vec<(u32, std::slice::Iter<'a, Arc>)> = Vec::new();
-        open.extend(self.settle(start, 0)?);
+        let mut open: Vec<(u32, std::slice::Iter<'a, Transition>)> = Vec::new();
+        open.extend(self.place_state(start, 0)?);
         while let Some((base, arcs)) = open.last_mut() {
             match arcs.next() {
                 None => {
@@ -71,7 +56,7 @@ impl<'a> Placement<'a> {
                 Some(arc) if arc.is_value() => {}
                 Some(arc) => {
                     let cell = *base ^ u32::from(arc.label);
-                    open.extend(self.settle(arc.target, cell)?);
+                    open.extend(self.place_state(arc.target, cell)?);
                 }
             }
         }
@@ -80,11 +65,11 @@ impl<'a> Placement<'a> {
 
     /// Gives the state in `cell` a base; the base and arcs if its children are
     /// still to be settled.
-    fn settle(
+    fn place_state(
         &mut self,
         state: u32,
         cell: u32,
-    ) -> Result<Option<(u32, std::slice::Iter<'a, Arc>)>, BuildError> {
+    ) -> Result<Option<(u32, std::slice::Iter<'a, Transition>)>, BuildError> {
         let arcs = self.dawg.arcs(state);
         let value = arcs.first().filter(|arc| arc.is_value());
         if value.is_some() {

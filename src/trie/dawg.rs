@@ -22,17 +22,17 @@ use std::hash::{BuildHasher as _, Hasher as _};
 use foldhash::fast::RandomState;
 use hashbrown::hash_table::{Entry, HashTable};
 
-use super::builder::BuildError;
+use super::error::BuildError;
 
 /// A labelled step; with label 0 the end of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Arc {
+pub(super) struct Transition {
     pub(super) label: u8,
     /// The next state; of label 0 the value.
     pub(super) target: u32,
 }
 
-impl Arc {
+impl Transition {
     pub(super) fn is_value(self) -> bool {
         self.label == 0
     }
@@ -41,7 +41,7 @@ impl Arc {
 /// The automaton. States are numbered from 0.
 #[derive(Debug, Default)]
 pub(super) struct Dawg {
-    arcs: Vec<Arc>,
+    arcs: Vec<Transition>,
     /// Where the arcs of each state begin; one more for the end.
     starts: Vec<u32>,
     shared: Vec<bool>,
@@ -65,7 +65,7 @@ impl Dawg {
     }
 
     /// The arcs of a state, ascending by label.
-    pub(super) fn arcs(&self, state: u32) -> &[Arc] {
+    pub(super) fn arcs(&self, state: u32) -> &[Transition] {
         let state = state as usize;
         &self.arcs[self.starts[state] as usize..self.starts[state + 1] as usize]
     }
@@ -75,7 +75,7 @@ impl Dawg {
         self.shared[state as usize]
     }
 
-    fn push_state(&mut self, arcs: &[Arc]) -> Result<u32, BuildError> {
+    fn push_state(&mut self, arcs: &[Transition]) -> Result<u32, BuildError> {
         let state = u32::try_from(self.shared.len()).map_err(|_| BuildError::TooLarge)?;
         self.arcs.extend_from_slice(arcs);
         self.starts
@@ -94,7 +94,7 @@ struct OpenPath {
     seed: RandomState,
     /// The arcs of all open states, root first; the last arc of each but the
     /// deepest leads to the next open state.
-    arcs: Vec<Arc>,
+    arcs: Vec<Transition>,
     /// Where in `arcs` each open state begins.
     starts: Vec<usize>,
 }
@@ -126,10 +126,10 @@ impl OpenPath {
         }
         self.close_below(fork)?;
         for &label in &key[fork..] {
-            self.arcs.push(Arc { label, target: 0 });
+            self.arcs.push(Transition { label, target: 0 });
             self.starts.push(self.arcs.len());
         }
-        self.arcs.push(Arc {
+        self.arcs.push(Transition {
             label: 0,
             target: value,
         });
@@ -185,7 +185,7 @@ fn check(key: &[u8], value: u32) -> Result<(), BuildError> {
         Err(BuildError::EmptyKey)
     } else if key.contains(&0) {
         Err(BuildError::NulInKey)
-    } else if value >= super::VALUE_FLAG {
+    } else if value >= super::unit::VALUE_FLAG {
         Err(BuildError::ValueTooLarge(value))
     } else {
         Ok(())
@@ -196,7 +196,7 @@ fn common_length(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-fn hash(seed: &RandomState, arcs: &[Arc]) -> u32 {
+fn hash(seed: &RandomState, arcs: &[Transition]) -> u32 {
     let mut hasher = seed.build_hasher();
     for arc in arcs {
         hasher.write_u64(u64::from(arc.label) << 32 | u64::from(arc.target));

@@ -12,8 +12,8 @@
 //!
 //! Cost of a search: at most the free cells of 16 blocks.
 
-use super::builder::BuildError;
-use super::{FAR_FLAG, LABEL_MASK, LEAF_FLAG, VALUE_FLAG};
+use super::error::BuildError;
+use super::unit::{FAR_FLAG, LABEL_MASK, LEAF_FLAG, VALUE_FLAG};
 
 const BLOCK: u32 = 256;
 /// Cells of the newest blocks, the only ones with a record.
@@ -25,7 +25,7 @@ const NEAR_LIMIT: u32 = 1 << 21;
 
 /// What is known about one cell of the window.
 #[derive(Clone, Copy, Default)]
-struct Record {
+struct CellState {
     previous: u32,
     next: u32,
     taken: bool,
@@ -38,7 +38,7 @@ pub(super) struct Layout {
     /// Number of units.
     len: u32,
     /// Records of cells, by their number modulo the window.
-    records: Vec<Record>,
+    cells: Vec<CellState>,
     /// The first free cell; `len` if there is none.
     head: u32,
 }
@@ -49,11 +49,11 @@ impl Layout {
         let mut layout = Self {
             units: Vec::with_capacity(capacity),
             len: 0,
-            records: vec![Record::default(); WINDOW as usize],
+            cells: vec![CellState::default(); WINDOW as usize],
             head: 0,
         };
         layout.take(0)?;
-        layout.record_mut(0).is_base = true;
+        layout.cell_state_mut(0).is_base = true;
         layout.units[0] = pack_distance(1);
         Ok(layout)
     }
@@ -68,7 +68,7 @@ impl Layout {
             self.take(child)?;
             self.units[child as usize] = u32::from(label);
         }
-        self.record_mut(base).is_base = true;
+        self.cell_state_mut(base).is_base = true;
         Ok(base)
     }
 
@@ -101,12 +101,12 @@ impl Layout {
         Ok(self.units)
     }
 
-    fn record(&self, cell: u32) -> &Record {
-        &self.records[(cell % WINDOW) as usize]
+    fn cell_state(&self, cell: u32) -> &CellState {
+        &self.cells[(cell % WINDOW) as usize]
     }
 
-    fn record_mut(&mut self, cell: u32) -> &mut Record {
-        &mut self.records[(cell % WINDOW) as usize]
+    fn cell_state_mut(&mut self, cell: u32) -> &mut CellState {
+        &mut self.cells[(cell % WINDOW) as usize]
     }
 
     fn find_base(&self, cell: u32, labels: &[u8]) -> u32 {
@@ -120,7 +120,7 @@ impl Layout {
             if self.is_usable(cell, base, others) {
                 return base;
             }
-            free = self.record(free).next;
+            free = self.cell_state(free).next;
             if free == self.head {
                 return fresh;
             }
@@ -130,11 +130,11 @@ impl Layout {
     /// Whether a state in `cell` can have this base, given that the cell of its
     /// smallest label is free.
     fn is_usable(&self, cell: u32, base: u32, others: &[u8]) -> bool {
-        !self.record(base).is_base
+        !self.cell_state(base).is_base
             && is_in_reach(cell ^ base)
             && !others
                 .iter()
-                .any(|&label| self.record(base ^ u32::from(label)).taken)
+                .any(|&label| self.cell_state(base ^ u32::from(label)).taken)
     }
 
     /// Takes a cell off the ring; grows the array if the cell is not there yet.
@@ -142,13 +142,13 @@ impl Layout {
         if cell >= self.len {
             self.grow()?;
         }
-        let Record { previous, next, .. } = *self.record(cell);
+        let CellState { previous, next, .. } = *self.cell_state(cell);
         if cell == self.head {
             self.head = if next == cell { self.len } else { next };
         }
-        self.record_mut(previous).next = next;
-        self.record_mut(next).previous = previous;
-        self.record_mut(cell).taken = true;
+        self.cell_state_mut(previous).next = next;
+        self.cell_state_mut(next).previous = previous;
+        self.cell_state_mut(cell).taken = true;
         Ok(())
     }
 
@@ -164,10 +164,10 @@ impl Layout {
         let ring_is_empty = self.head == first;
         let last = end - 1;
         for cell in first..end {
-            *self.record_mut(cell) = Record {
+            *self.cell_state_mut(cell) = CellState {
                 previous: if cell == first { last } else { cell - 1 },
                 next: if cell == last { first } else { cell + 1 },
-                ..Record::default()
+                ..CellState::default()
             };
         }
         if !ring_is_empty {
@@ -181,20 +181,20 @@ impl Layout {
     /// Puts the chain from `first` to `last` before the head of the ring.
     fn splice(&mut self, first: u32, last: u32) {
         let head = self.head;
-        let tail = self.record(head).previous;
-        self.record_mut(first).previous = tail;
-        self.record_mut(tail).next = first;
-        self.record_mut(last).next = head;
-        self.record_mut(head).previous = last;
+        let tail = self.cell_state(head).previous;
+        self.cell_state_mut(first).previous = tail;
+        self.cell_state_mut(tail).next = first;
+        self.cell_state_mut(last).next = head;
+        self.cell_state_mut(head).previous = last;
     }
 
     /// Gives each free cell of a block a label by which no base reaches it: the
     /// one that would lead there from a base that no state has.
     fn retire(&mut self, block: u32) -> Result<(), BuildError> {
         let cells = block..block + BLOCK;
-        let nobody = cells.clone().find(|&base| !self.record(base).is_base);
+        let nobody = cells.clone().find(|&base| !self.cell_state(base).is_base);
         for cell in cells {
-            if !self.record(cell).taken {
+            if !self.cell_state(cell).taken {
                 self.take(cell)?;
                 let label = (cell ^ nobody.unwrap_or(0)) & LABEL_MASK;
                 self.units[cell as usize] |= label;

@@ -8,7 +8,8 @@
 //! Example: the keys are `a`, `ab` and `abcd`. The text `abc` begins with `a` and `ab`; the result is `ab`
 //! (length 2). The text `xab` begins with no key, because no key begins with `x`.
 
-use crate::trie::{BuildError, DoubleArray};
+use super::double_array::DoubleArray;
+use super::error::BuildError;
 
 /// The reference considers at most this many keys that match at one position, the shortest first.
 const MAX_MATCHES_PER_POSITION: usize = 64;

@@ -2,10 +2,13 @@
 //! end in refusals or limits.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 
+use super::double_array::WalkLimitExceeded;
+use super::unit::{FAR_FLAG, LEAF_FLAG, VALUE_FLAG};
 use super::*;
 
 /// A key set that a C++ program can make as well: 64-bit xorshift (13, 7, 17), of
@@ -214,7 +217,7 @@ fn a_key_may_be_very_long() {
     assert!(array.validate(8));
     assert_eq!(array.longest_prefix(&key, 1), Some((key.len(), 7)));
     let walk = array.for_each_key(limits(1_000), |_, _| ControlFlow::Continue(()));
-    assert_eq!(walk, Err(Endless));
+    assert_eq!(walk, Err(WalkLimitExceeded));
 }
 
 #[test]
@@ -255,7 +258,7 @@ fn cyclic_arrays_are_valid_and_do_no_harm() {
     assert!(!array.any_key_contains(b'b'));
     assert_eq!(array.longest_prefix(b"aaaa", 32), None);
     let walk = array.for_each_key(limits(1_000), |_, _| ControlFlow::Continue(()));
-    assert_eq!(walk, Err(Endless));
+    assert_eq!(walk, Err(WalkLimitExceeded));
 }
 
 /// An array whose states each lead to the next by every byte, so that n of them have 255^n paths.
@@ -286,7 +289,7 @@ fn tangled_arrays_are_valid_and_do_no_harm() {
             keys += 1;
             ControlFlow::Continue(())
         });
-        assert_eq!((walk, keys > 0), (Err(Endless), has_leaf));
+        assert_eq!((walk, keys > 0), (Err(WalkLimitExceeded), has_leaf));
     }
 }
 

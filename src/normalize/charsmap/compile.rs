@@ -6,7 +6,7 @@
 //! U+10FFFF all become U+FFFD) give the lowest position. Cost: linear but for the
 //! sorting of distinct targets; the trie takes most of the time.
 
-use super::{MATCH_LIMIT, SOURCE_LIMIT};
+use super::limits::{MAX_MATCHES, MAX_SOURCE_BYTES};
 use crate::normalize::rules::{Rules, encode_point};
 use crate::trie::{BuildError, DoubleArray};
 
@@ -40,7 +40,7 @@ pub enum CompileError {
     TooManyPrefixes(usize),
     /// A source that is too long.
     #[error(
-        "a normalization rule's source has {0} bytes; at most {SOURCE_LIMIT} are looked at, so shorten it"
+        "a normalization rule's source has {0} bytes; at most {MAX_SOURCE_BYTES} are looked at, so shorten it"
     )]
     SourceTooLong(usize),
     /// More than the format can address.
@@ -61,13 +61,16 @@ impl From<BuildError> for CompileError {
 pub(crate) fn compile(rules: &Rules) -> Result<Vec<u8>, CompileError> {
     check(rules)?;
     let (pool, positions) = pool_targets(rules)?;
-    let keys = Keys::collect(rules, &positions)?;
+    let keys = CharsmapKeys::collect(rules, &positions)?;
     let pairs = keys.sorted_pairs();
-    if let Some((source, _)) = pairs.iter().find(|(source, _)| source.len() > SOURCE_LIMIT) {
+    if let Some((source, _)) = pairs
+        .iter()
+        .find(|(source, _)| source.len() > MAX_SOURCE_BYTES)
+    {
         return Err(CompileError::SourceTooLong(source.len()));
     }
     let depth = longest_prefix_chain(&pairs);
-    if depth >= MATCH_LIMIT {
+    if depth >= MAX_MATCHES {
         return Err(CompileError::TooManyPrefixes(depth));
     }
     let trie = DoubleArray::build(&pairs)?.to_le_bytes();
@@ -127,13 +130,13 @@ fn encode(points: &[u32], out: &mut Vec<u8>) -> Result<(), CompileError> {
 }
 
 /// Sources in UTF-8, in one arena.
-struct Keys {
+struct CharsmapKeys {
     bytes: Vec<u8>,
     /// End of each key, and its value.
     ends: Vec<(usize, u32)>,
 }
 
-impl Keys {
+impl CharsmapKeys {
     fn collect(rules: &Rules, positions: &[u32]) -> Result<Self, CompileError> {
         let mut keys = Self {
             bytes: Vec::with_capacity(rules.len() * 8),
@@ -146,7 +149,7 @@ impl Keys {
         Ok(keys)
     }
 
-    /// Keys and values in byte order, each key cut at its first NUL.
+    /// CharsmapKeys and values in byte order, each key cut at its first NUL.
     fn sorted_pairs(&self) -> Vec<(&[u8], u32)> {
         let mut start = 0;
         let mut pairs: Vec<(&[u8], u32)> = Vec::with_capacity(self.ends.len());
@@ -164,7 +167,7 @@ impl Keys {
     }
 }
 
-/// The most keys of which each begins with the one before. Keys are sorted, so
+/// The most keys of which each begins with the one before. CharsmapKeys are sorted, so
 /// those that a key begins with are all still on the chain when it comes.
 fn longest_prefix_chain(pairs: &[(&[u8], u32)]) -> usize {
     let mut chain: Vec<&[u8]> = Vec::new();

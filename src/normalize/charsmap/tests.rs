@@ -3,8 +3,9 @@
 
 use proptest::prelude::*;
 
+use super::compile::CompileError;
 use super::*;
-use crate::normalize::rules::{Rules, builtin_charsmap, parse_tsv};
+use crate::normalize::rules::{Rules, parse_tsv};
 
 fn rules(pairs: &[(&str, &str)]) -> Rules {
     let points = |text: &str| text.chars().map(u32::from).collect();

@@ -1,6 +1,6 @@
 //! The reference's built-in rule sets, computed from Unicode's own tables.
 //!
-//! In: one of [`BUILTIN_NAMES`]. Out: its [`Rules`], or the compiled charsmap.
+//! Input: one of [`BUILTIN_NAMES`]. Output: its [`Rules`].
 //!
 //! | name | steps |
 //! |---|---|
@@ -9,22 +9,19 @@
 //! | `nmt_nfkc` | the same, then controls vanish and odd spaces become spaces |
 //! | `nfkc_cf`, `nmt_nfkc_cf` | the same, then one-to-one case folding |
 //!
-//! Each step changes a [`Draft`] and then lets it drop the rules that shorter
+//! Each step changes a [`RuleSetBuilder`] and then lets it drop the rules that shorter
 //! rules imply, just where the reference does: a rule that is dropped early does
 //! not come back. The tables are those of Unicode 17, whatever the current version
 //! is, because the compiled bytes go into model files; hence the pinned crates.
 //!
-//! Cost: some tens of milliseconds for a set, once in a process; the compiled
-//! bytes are kept.
+//! Cost: some tens of milliseconds for a set. [`charsmap::builtin`](crate::normalize::charsmap::builtin)
+//! compiles a set at most once in a process.
 
 mod decompose;
-mod draft;
+mod rule_set_builder;
 
-use std::sync::OnceLock;
-
-use self::draft::Draft;
-use super::Rules;
-use crate::normalize::charsmap::{CompileError, compile};
+use self::rule_set_builder::RuleSetBuilder;
+use super::rule_set::Rules;
 
 /// The names of the built-in rule sets.
 pub(crate) const BUILTIN_NAMES: [&str; 5] =
@@ -51,23 +48,6 @@ const UNICODE_17_FOLDINGS: [(u32, u32, u32); 4] = [
     (0x1_6EA0, 0x1_6EB8, 27),
 ];
 
-/// The compiled charsmap of a built-in set; none if there is no such name. For
-/// `identity` it is empty.
-pub(crate) fn builtin_charsmap(name: &str) -> Option<Result<&'static [u8], CompileError>> {
-    static COMPILED: [OnceLock<Result<Vec<u8>, CompileError>>; BUILTIN_NAMES.len()] =
-        [const { OnceLock::new() }; BUILTIN_NAMES.len()];
-
-    let (_, compiled) = BUILTIN_NAMES
-        .iter()
-        .zip(&COMPILED)
-        .find(|(known, _)| **known == name)?;
-    let compiled = compiled.get_or_init(|| match builtin_rules(name) {
-        Some(rules) if !rules.is_empty() => compile(&rules),
-        _ => Ok(Vec::new()),
-    });
-    Some(compiled.as_deref().map_err(Clone::clone))
-}
-
 /// The rules of a built-in set; none if there is no such name.
 pub(crate) fn builtin_rules(name: &str) -> Option<Rules> {
     let (nmt, fold) = match name {
@@ -78,40 +58,40 @@ pub(crate) fn builtin_rules(name: &str) -> Option<Rules> {
         "nmt_nfkc_cf" => (true, true),
         _ => return None,
     };
-    let mut draft = decompose::nfkc();
+    let mut builder = decompose::nfkc();
     if nmt {
-        apply_nmt(&mut draft);
-        draft = draft.without_implied();
+        apply_nmt(&mut builder);
+        builder = builder.without_implied();
     }
     if fold {
-        apply_case_folding(&mut draft);
-        draft = draft.without_implied();
+        apply_case_folding(&mut builder);
+        builder = builder.without_implied();
     }
-    Some(draft.into_rules())
+    Some(builder.into_rules())
 }
 
 /// What the reference's authors found useful for machine translation.
-fn apply_nmt(draft: &mut Draft) {
-    let space = draft.add_target(&[0x20]);
+fn apply_nmt(builder: &mut RuleSetBuilder) {
+    let space = builder.add_target(&[0x20]);
     for point in NMT_SPACES {
-        draft.set_single(point, space);
+        builder.set_single(point, space);
     }
-    let nothing = draft.add_target(&[]);
+    let nothing = builder.add_target(&[]);
     let controls = (0x01..0x20).filter(|point| !NMT_SPACES.contains(point));
     for point in controls.chain(NMT_DELETIONS) {
-        draft.set_single(point, nothing);
+        builder.set_single(point, nothing);
     }
-    draft.remove_single(NMT_KEPT);
+    builder.remove_single(NMT_KEPT);
 }
 
 /// Folds what rules result in, and every character that no rule changes.
-fn apply_case_folding(draft: &mut Draft) {
-    draft.map_targets(|point| char::from_u32(point).map_or(point, simple_fold));
+fn apply_case_folding(builder: &mut RuleSetBuilder) {
+    builder.map_targets(|point| char::from_u32(point).map_or(point, simple_fold));
     for c in '\u{1}'..=LAST_CHANGING {
         let folded = simple_fold(c);
-        if folded != u32::from(c) && !draft.has_single(c.into()) {
-            let target = draft.add_target(&[folded]);
-            draft.set_single(c.into(), target);
+        if folded != u32::from(c) && !builder.has_single(c.into()) {
+            let target = builder.add_target(&[folded]);
+            builder.set_single(c.into(), target);
         }
     }
 }

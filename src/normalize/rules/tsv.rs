@@ -10,7 +10,7 @@
 //! sign and `0x` before its digits and may be as large as 32 bits allow. Cost:
 //! linear, and the sorting.
 
-use super::Rules;
+use super::rule_set::Rules;
 
 /// A line of a rule file that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,6 +1,6 @@
 //! The rules of compatibility composition (NFKC) of Unicode 17.
 //!
-//! In: nothing but the tables of `unicode-normalization`. Out: a [`Draft`].
+//! In: nothing but the tables of `unicode-normalization`. Out: a [`RuleSetBuilder`].
 //!
 //! Two kinds of rules. Each single character that NFKC changes, with its result.
 //! And, because a charsmap sees a text piece by piece where NFKC would compose
@@ -18,12 +18,12 @@ use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::decompose_compatible;
 
 use super::LAST_CHANGING;
-use super::draft::Draft;
+use super::rule_set_builder::RuleSetBuilder;
 
 /// Characters by what they decompose into.
 #[derive(Default)]
 struct Decompositions {
-    draft: Draft,
+    builder: RuleSetBuilder,
     /// Of each code point, the others that decompose into it alone.
     origins: FxHashMap<u32, Vec<u32>>,
     /// Decompositions that compose into something else, with the target number.
@@ -31,13 +31,13 @@ struct Decompositions {
 }
 
 /// The `nfkc` rules.
-pub(super) fn nfkc() -> Draft {
+pub(super) fn nfkc() -> RuleSetBuilder {
     let mut found = Decompositions::default();
     for c in ('\u{1}'..=LAST_CHANGING).filter(|&c| !is_noncharacter(c) && decomposes(c)) {
         found.add(c);
     }
     let Decompositions {
-        mut draft,
+        mut builder,
         origins,
         mut composing,
     } = found;
@@ -45,9 +45,9 @@ pub(super) fn nfkc() -> Draft {
     composing.sort_unstable_by(|(a, _), (b, _)| (a.len(), a).cmp(&(b.len(), b)));
     composing.dedup_by(|(a, _), (b, _)| a == b);
     for (decomposition, target) in &composing {
-        offer_sequences(&mut draft, &origins, decomposition, *target);
+        offer_sequences(&mut builder, &origins, decomposition, *target);
     }
-    draft
+    builder
 }
 
 /// Whether the full compatibility decomposition is anything but the character.
@@ -68,9 +68,9 @@ impl Decompositions {
         let point = u32::from(c);
         let decomposed: Vec<u32> = std::iter::once(c).nfkd().map(u32::from).collect();
         let composed: Vec<u32> = std::iter::once(c).nfkc().map(u32::from).collect();
-        let target = self.draft.add_target(&composed);
+        let target = self.builder.add_target(&composed);
         if composed != [point] {
-            self.draft.set_single(point, target);
+            self.builder.set_single(point, target);
         }
         match *decomposed {
             [single] => self.origins.entry(single).or_default().push(point),
@@ -83,7 +83,7 @@ impl Decompositions {
 /// Offers every sequence that decomposes into `decomposition`, but for the one
 /// that is the target itself.
 fn offer_sequences(
-    draft: &mut Draft,
+    builder: &mut RuleSetBuilder,
     origins: &FxHashMap<u32, Vec<u32>>,
     decomposition: &[u32],
     target: usize,
@@ -96,7 +96,7 @@ fn offer_sequences(
     let mut places = vec![0; decomposition.len()];
     let mut sequence = decomposition.to_vec();
     loop {
-        draft.offer(&sequence, target);
+        builder.offer(&sequence, target);
         let Some(place) = places.iter().zip(&choices).position(|(&i, c)| i < c.len()) else {
             return;
         };

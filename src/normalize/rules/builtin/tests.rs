@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::*;
+use crate::normalize::charsmap::builtin_charsmap;
 
 /// Name, number of rules, size and SHA-256 of the blob in
 /// `src/normalization_rule.h` of the sdist of sentencepiece 0.2.3.

@@ -7,13 +7,13 @@
 //! not kept. The compiled charsmap has that very matching, so leaving it out
 //! changes nothing. Single code points are always kept.
 //!
-//! A source is packed into one number (see [`Source`]), each length has its own
+//! A source is packed into one number (see [`PackedSource`]), each length has its own
 //! map, so the maps that are asked most stay small. Cost: a few hash look-ups for
 //! each rule offered, and one sorting of plain numbers at the end.
 
 use rustc_hash::FxHashMap;
 
-use crate::normalize::rules::{Rules, Sequences};
+use crate::normalize::rules::rule_set::{CodePointSequences, Rules};
 
 /// Longest source that can be kept. The sets of Unicode 17 keep none of more than
 /// four code points; longer ones are all implied.
@@ -23,9 +23,9 @@ const POINT_BITS: usize = 21;
 /// Up to six code points from U+0001 on, first in the highest bits, zeros for
 /// absent ones: the order of the numbers is the order of the sequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Source(u128);
+struct PackedSource(u128);
 
-impl Source {
+impl PackedSource {
     fn pack(points: &[u32]) -> Self {
         let packed = points
             .iter()
@@ -43,13 +43,13 @@ impl Source {
 
 /// Rules by source; targets by number.
 #[derive(Debug, Default)]
-pub(super) struct Draft {
+pub(super) struct RuleSetBuilder {
     /// Sources of one, two, ... code points, with target numbers.
-    by_length: [FxHashMap<Source, usize>; CAPACITY],
-    targets: Sequences,
+    by_length: [FxHashMap<PackedSource, usize>; CAPACITY],
+    targets: CodePointSequences,
 }
 
-impl Draft {
+impl RuleSetBuilder {
     /// Stores a target and gives its number.
     pub(super) fn add_target(&mut self, target: &[u32]) -> usize {
         self.targets.push(target)
@@ -63,16 +63,16 @@ impl Draft {
     }
 
     pub(super) fn has_single(&self, point: u32) -> bool {
-        self.by_length[0].contains_key(&Source::pack(&[point]))
+        self.by_length[0].contains_key(&PackedSource::pack(&[point]))
     }
 
     /// Sets the rule of a single code point.
     pub(super) fn set_single(&mut self, point: u32, target: usize) {
-        self.by_length[0].insert(Source::pack(&[point]), target);
+        self.by_length[0].insert(PackedSource::pack(&[point]), target);
     }
 
     pub(super) fn remove_single(&mut self, point: u32) {
-        self.by_length[0].remove(&Source::pack(&[point]));
+        self.by_length[0].remove(&PackedSource::pack(&[point]));
     }
 
     /// Adds a rule of several code points unless shorter ones, all of which must
@@ -83,7 +83,7 @@ impl Draft {
         }
         debug_assert!(source.len() <= CAPACITY, "{source:X?} is not implied");
         if let Some(rules) = self.by_length.get_mut(source.len() - 1) {
-            rules.insert(Source::pack(source), target);
+            rules.insert(PackedSource::pack(source), target);
         }
     }
 
@@ -131,7 +131,7 @@ impl Draft {
             if rules.is_empty() {
                 return None;
             }
-            let target = rules.get(&Source::pack(&points[..length]))?;
+            let target = rules.get(&PackedSource::pack(&points[..length]))?;
             Some((length, self.targets.get(*target)))
         })
     }
@@ -139,10 +139,8 @@ impl Draft {
     pub(super) fn into_rules(self) -> Rules {
         let mut pairs: Vec<_> = self.by_length.into_iter().flatten().collect();
         pairs.sort_unstable();
-        let mut rules = Rules {
-            targets: self.targets,
-            ..Rules::default()
-        };
+        let mut rules = Rules::default();
+        rules.targets = self.targets;
         let mut points = Vec::new();
         for (source, target) in pairs {
             source.unpack(&mut points);

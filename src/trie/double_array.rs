@@ -1,0 +1,210 @@
+//! Darts-clone's double array: lookups, the check of untrusted arrays, and walks over all keys.
+//!
+//! Input: units. Output: the keys that a text begins with, and their values. [The parent module](super) describes the
+//! layout. Cost of a lookup: one load and one comparison for each byte.
+
+use std::ops::ControlFlow;
+
+use super::builder;
+use super::error::BuildError;
+use super::unit::Unit;
+
+/// Darts-clone's double array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct DoubleArray {
+    pub(super) units: Vec<u32>,
+}
+
+/// How far a walk over all keys goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WalkLimits {
+    /// Bytes of a key.
+    pub(crate) depth: usize,
+    /// Steps from one state to the next.
+    pub(crate) steps: usize,
+}
+
+/// A walk met one of its limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WalkLimitExceeded;
+
+impl DoubleArray {
+    /// Stores `keys`, sorted by bytes; of equal keys the first one counts.
+    pub(crate) fn build(keys: &[(&[u8], u32)]) -> Result<Self, BuildError> {
+        builder::build(keys).map(|units| Self { units })
+    }
+
+    /// Reads units as they stand in a file; bytes beyond the last whole unit are
+    /// dropped. Ask [`validate`](Self::validate) before the first lookup.
+    pub(crate) fn from_le_bytes(bytes: &[u8]) -> Self {
+        let (units, _) = bytes.as_chunks::<4>();
+        Self {
+            units: units.iter().map(|unit| u32::from_le_bytes(*unit)).collect(),
+        }
+    }
+
+    pub(crate) fn to_le_bytes(&self) -> Vec<u8> {
+        self.units
+            .iter()
+            .flat_map(|unit| unit.to_le_bytes())
+            .collect()
+    }
+
+    /// Number of units.
+    pub(crate) fn len(&self) -> usize {
+        self.units.len()
+    }
+
+    /// Whether every cell points into the array and every value is below
+    /// `value_limit`: the reference's rule, which looks at unreachable cells too.
+    pub(crate) fn validate(&self, value_limit: usize) -> bool {
+        let Some(root) = self.unit(0) else {
+            return false;
+        };
+        root.is_reached_by(0)
+            && !root.has_leaf()
+            && root.offset() != 0
+            && self.has_block(root.offset())
+            && (1..self.units.len()).all(|cell| self.is_valid_cell(cell, value_limit))
+    }
+
+    fn is_valid_cell(&self, cell: usize, value_limit: usize) -> bool {
+        let Some(unit) = self.unit(cell) else {
+            return false;
+        };
+        if unit.is_value() {
+            return unit.value() < value_limit;
+        }
+        let base = cell ^ unit.offset();
+        self.has_block(base) && (!unit.has_leaf() || self.unit(base).is_some_and(Unit::is_value))
+    }
+
+    /// Whether all 256 cells around `base` exist.
+    fn has_block(&self, base: usize) -> bool {
+        (base | 0xFF) < self.units.len()
+    }
+
+    fn unit(&self, cell: usize) -> Option<Unit> {
+        self.units.get(cell).copied().map(Unit::from_bits)
+    }
+
+    /// The base of the state before any byte.
+    pub(crate) fn root(&self) -> usize {
+        self.unit(0).map_or(0, Unit::offset)
+    }
+
+    /// From a base by one byte: the next base, and the value if a key ends there.
+    #[inline]
+    pub(crate) fn step(&self, base: usize, byte: u8) -> Option<(usize, Option<usize>)> {
+        let cell = base ^ usize::from(byte);
+        let unit = self.unit(cell)?;
+        if !unit.is_reached_by(byte) {
+            return None;
+        }
+        let next = cell ^ unit.offset();
+        let value = if unit.has_leaf() {
+            self.unit(next).map(Unit::value)
+        } else {
+            None
+        };
+        Some((next, value))
+    }
+
+    /// All cells, each with the value of the key that ends there.
+    pub(crate) fn units(&self) -> impl Iterator<Item = (Unit, Option<usize>)> + '_ {
+        self.units
+            .iter()
+            .map(|unit| Unit::from_bits(*unit))
+            .enumerate()
+            .map(|(cell, unit)| {
+                let is_end = !unit.is_value() && unit.has_leaf();
+                (
+                    unit,
+                    if is_end {
+                        self.unit(cell ^ unit.offset()).map(Unit::value)
+                    } else {
+                        None
+                    },
+                )
+            })
+    }
+
+    /// The keys that `text` begins with, shortest first: (length, value).
+    #[inline]
+    pub(crate) fn common_prefixes<'a>(
+        &'a self,
+        text: &'a [u8],
+    ) -> impl Iterator<Item = (usize, usize)> + 'a {
+        let path = text.iter().scan(self.root(), |base, &byte| {
+            let (next, value) = self.step(*base, byte)?;
+            *base = next;
+            Some(value)
+        });
+        path.zip(1..)
+            .filter_map(|(value, length)| value.map(|value| (length, value)))
+    }
+
+    /// The longest of the first `max_matches` keys that `text` begins with.
+    #[inline]
+    pub(crate) fn longest_prefix(&self, text: &[u8], max_matches: usize) -> Option<(usize, usize)> {
+        self.common_prefixes(text).take(max_matches).last()
+    }
+
+    /// Whether a path from the root has `byte` on it. Every path of a built array
+    /// leads to a key; in a strange file some may lead nowhere, and they count.
+    pub(crate) fn any_key_contains(&self, byte: u8) -> bool {
+        let mut seen = vec![false; self.units.len()];
+        let mut waiting = vec![self.root()];
+        while let Some(base) = waiting.pop() {
+            match seen.get_mut(base) {
+                Some(seen) if !*seen => *seen = true,
+                _ => continue,
+            }
+            if self.step(base, byte).is_some() {
+                return true;
+            }
+            waiting.extend(self.children(base).map(|(_, next, _)| next));
+        }
+        false
+    }
+
+    /// The steps that exist from `base`: (byte, next base, value).
+    fn children(&self, base: usize) -> impl Iterator<Item = (u8, usize, Option<usize>)> + '_ {
+        (0..=u8::MAX).filter_map(move |byte| {
+            let (next, value) = self.step(base, byte)?;
+            Some((byte, next, value))
+        })
+    }
+
+    /// Calls `visit` with every key, in order, and its value.
+    ///
+    /// A file with shared or cyclic states can have more paths than time allows, with keys at their ends
+    /// or without: the limits end the walk with an error, and `visit` ends it by breaking.
+    pub(crate) fn for_each_key(
+        &self,
+        limits: WalkLimits,
+        mut visit: impl FnMut(&[u8], usize) -> ControlFlow<()>,
+    ) -> Result<(), WalkLimitExceeded> {
+        let (mut key, mut steps) = (Vec::new(), 0);
+        let mut open = vec![self.children(self.root())];
+        while let Some(children) = open.last_mut() {
+            let Some((byte, next, value)) = children.next() else {
+                open.pop();
+                key.pop();
+                continue;
+            };
+            key.push(byte);
+            if let Some(value) = value
+                && visit(&key, value).is_break()
+            {
+                return Ok(());
+            }
+            steps += 1;
+            if key.len() > limits.depth || steps > limits.steps {
+                return Err(WalkLimitExceeded);
+            }
+            open.push(self.children(next));
+        }
+        Ok(())
+    }
+}
