@@ -5,8 +5,8 @@
 //! | [`ModelError`] | loading, building or editing a model | |
 //! | [`EncodeError`] | options of encoding | |
 //! | [`DecodeError`] | decoding ids | |
-//! | [`WriteError`] | writing output files | |
-//! | [`OptionError`], [`TrainError`] | training | |
+//! | `WriteError` | writing output files | `train` |
+//! | `OptionError`, `TrainError` | training | `train` |
 //!
 //! Conventions, for every error of the crate: the variants carry facts, not sentences; the message names the
 //! file, option or piece, says what is wrong and what to do; the cause, if there is one, is also the
@@ -18,8 +18,11 @@
 mod decode;
 mod encode;
 mod model;
+#[cfg(feature = "train")]
 mod options;
+#[cfg(feature = "train")]
 mod train;
+#[cfg(feature = "train")]
 mod write;
 
 use std::io;
@@ -27,8 +30,11 @@ use std::io;
 pub use self::decode::DecodeError;
 pub use self::encode::EncodeError;
 pub use self::model::{ModelError, PieceProblem};
+#[cfg(feature = "train")]
 pub use self::options::OptionError;
+#[cfg(feature = "train")]
 pub use self::train::TrainError;
+#[cfg(feature = "train")]
 pub use self::write::WriteError;
 
 /// What to do about a file that could not be read.

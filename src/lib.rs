@@ -21,10 +21,22 @@
 //! run:    Model  -> normalize -> encode -> ids            ids -> decode -> text
 //! ```
 //!
-//! Features: `cli` (the program `spiece`) and `compressed` (training on .gz and .zst files), both on by default.
+//! # Features
+//!
+//! All are on by default.
+//!
+//! * `train`: training, normalization rules by name or from files, and atomic output files. Without it the crate
+//!   loads and runs models, with few dependencies.
+//! * `compressed`: training on `.gz` and `.zst` files. Implies `train`.
+//! * `cli`: the program `spiece`. Implies `compressed`.
+//!
 //! The library alone never prints, reads the environment or exits.
 
+// Some helpers of shared modules serve training only.
+#![cfg_attr(not(feature = "train"), allow(dead_code))]
+
 // In the order of the flow: training, the model between, running, and what all of them use.
+#[cfg(feature = "train")]
 mod train;
 mod model;
 mod normalize;
@@ -36,14 +48,16 @@ mod packed;
 mod trie;
 mod text;
 mod rng;
+#[cfg(feature = "train")]
 mod output;
 mod error;
 
-pub use error::{
-    DecodeError, EncodeError, ModelError, OptionError, PieceProblem, TrainError, WriteError,
-};
+pub use error::{DecodeError, EncodeError, ModelError, PieceProblem};
+#[cfg(feature = "train")]
+pub use error::{OptionError, TrainError, WriteError};
 pub use model::{Model, ModelType, Piece};
 pub use normalize::standalone::{Normalized, TextNormalizer};
+#[cfg(feature = "train")]
 pub use output::{OutputFile, check_writable, write_files};
 pub use piece::{PieceId, PieceKind};
 pub use rng::Rng;
@@ -52,6 +66,7 @@ pub use tokenizer::{
     EncodeOptions, Encoder, ExtraOption, IncrementalDecoder, SampleOptions, Token, Tokenizer,
     Tokens,
 };
+#[cfg(feature = "train")]
 pub use train::{
     Corpus, Event, Observer, OptionInfo, OptionKind, RETIRED_OPTIONS, Recorded, SentenceCounts,
     Stage, Summary, TrainOptions, Trainer,

@@ -21,8 +21,11 @@ use prost::Message;
 use self::draft::Draft;
 pub use self::model_type::ModelType;
 use self::text_index::TextIndex;
-use crate::error::{ModelError, WriteError};
+use crate::error::ModelError;
+#[cfg(feature = "train")]
+use crate::error::WriteError;
 use crate::normalize::charsmap::Charsmap;
+#[cfg(feature = "train")]
 use crate::output::write_files;
 use crate::piece::{PieceId, PieceKind, PieceTable};
 use crate::text::lossy_string;
@@ -119,6 +122,7 @@ impl Model {
     ///
     /// # Errors
     /// The file system refuses; the file is then as it was.
+    #[cfg(feature = "train")]
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), WriteError> {
         write_files(&[(path.as_ref(), &self.to_bytes())])
     }

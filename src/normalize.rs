@@ -21,6 +21,7 @@
 //! [`Charsmap::plain_length`].
 
 pub(crate) mod charsmap;
+#[cfg(feature = "train")]
 pub(crate) mod rules;
 mod sink;
 pub(crate) mod standalone;
@@ -91,7 +92,7 @@ impl Normalizer {
         &self.symbols
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, feature = "train"))]
     pub(crate) fn options(&self) -> NormalizerOptions {
         self.options
     }
@@ -312,5 +313,5 @@ fn well_formed_length(text: &[u8]) -> usize {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "train"))]
 mod tests;

@@ -12,6 +12,7 @@
 //! only the stepping is ours. Cost: constant for each character.
 
 pub(crate) mod offsets;
+#[cfg(feature = "train")]
 pub(crate) mod script;
 
 /// Stands for a space inside pieces ("lower one eighth block").

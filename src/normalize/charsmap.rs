@@ -21,11 +21,15 @@
 //! longest rule prefix, 1,000 at most: the reference follows rules of any length,
 //! so that a file made for it takes quadratic time. Compiling 225,000 rules takes some tens of milliseconds.
 
+#[cfg(feature = "train")]
 mod builtin;
+#[cfg(feature = "train")]
 mod compile;
 mod limits;
 
+#[cfg(feature = "train")]
 pub(crate) use builtin::builtin_charsmap;
+#[cfg(feature = "train")]
 pub(crate) use compile::compile;
 
 use std::ops::ControlFlow;
@@ -257,5 +261,5 @@ impl Charsmap {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "train"))]
 mod tests;

@@ -3,23 +3,20 @@
 //! In: text. Out: normalized text, with offsets both ways if wanted. User-defined symbols play no part here;
 //! [`Tokenizer::normalize`](crate::Tokenizer::normalize) is what encoding does.
 
+#[cfg(feature = "train")]
 use std::sync::Arc;
 
+use super::Normalizer;
+#[cfg(feature = "train")]
+use super::NormalizerOptions;
+#[cfg(feature = "train")]
 use super::charsmap::{Charsmap, builtin_charsmap, compile};
+#[cfg(feature = "train")]
 use super::rules::{BUILTIN_NAMES, parse_tsv};
-use super::{Normalizer, NormalizerOptions};
 use crate::error::ModelError;
 use crate::text::lossy_string;
 
 /// Normalizes text by itself.
-///
-/// ```
-/// let mut normalizer = spiece::TextNormalizer::named("nfkc")?;
-/// normalizer.set_add_dummy_prefix(false);
-/// normalizer.set_escape_whitespaces(false);
-/// assert_eq!(normalizer.normalize("  ＡＢＣ  ½ "), "ABC 1⁄2");
-/// # Ok::<(), spiece::ModelError>(())
-/// ```
 #[derive(Debug, Clone)]
 pub struct TextNormalizer {
     normalizer: Normalizer,
@@ -33,8 +30,17 @@ impl TextNormalizer {
 
     /// The built-in rules of this name: identity, nfkc, nmt_nfkc, nfkc_cf or nmt_nfkc_cf.
     ///
+    /// ```
+    /// let mut normalizer = spiece::TextNormalizer::named("nfkc")?;
+    /// normalizer.set_add_dummy_prefix(false);
+    /// normalizer.set_escape_whitespaces(false);
+    /// assert_eq!(normalizer.normalize("  ＡＢＣ  ½ "), "ABC 1⁄2");
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
+    ///
     /// # Errors
     /// There are no rules of this name.
+    #[cfg(feature = "train")]
     pub fn named(name: &str) -> Result<TextNormalizer, ModelError> {
         match builtin_charsmap(name) {
             Some(Ok(charsmap)) => TextNormalizer::new(charsmap),
@@ -50,11 +56,13 @@ impl TextNormalizer {
     ///
     /// # Errors
     /// A line that is no rule, or rules that cannot be compiled.
+    #[cfg(feature = "train")]
     pub fn from_tsv(file: &[u8]) -> Result<TextNormalizer, ModelError> {
         let rules = parse_tsv(file).map_err(|error| refuse(error))?;
         TextNormalizer::new(&compile(&rules).map_err(|error| refuse(error))?)
     }
 
+    #[cfg(feature = "train")]
     fn new(charsmap: &[u8]) -> Result<TextNormalizer, ModelError> {
         let charsmap = (!charsmap.is_empty())
             .then(|| Charsmap::from_bytes(charsmap))
@@ -136,7 +144,7 @@ impl Normalized {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "train"))]
 mod tests {
     use super::TextNormalizer;
 

@@ -16,13 +16,16 @@
 mod allocations;
 #[cfg(feature = "cli")]
 mod determinism;
+#[cfg(feature = "train")]
 mod hostile;
 mod run_golden;
 mod run_library;
 #[cfg(feature = "cli")]
 mod run_program;
 mod support;
+#[cfg(feature = "train")]
 mod train_golden;
+#[cfg(feature = "train")]
 mod train_library;
 #[cfg(feature = "cli")]
 mod train_program;
