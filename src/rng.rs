@@ -4,6 +4,8 @@
 //! Written here, in its few lines, because what it yields is part of the program's behaviour: the same
 //! seed gives the same sample in every release.
 
+use crate::text::num::GOLDEN_RATIO_64;
+
 /// A stream of random numbers that its seed determines.
 #[derive(Debug, Clone)]
 pub(crate) struct SplitMix64 {
@@ -17,7 +19,7 @@ impl SplitMix64 {
 
     /// The next 64 bits.
     pub(crate) fn next_u64(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.state = self.state.wrapping_add(GOLDEN_RATIO_64);
         let mut mixed = self.state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

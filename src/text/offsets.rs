@@ -7,6 +7,8 @@
 //! Method: sums at every 256th byte, then a count of the bytes from there. Cost: one pass over the text to
 //! begin with, then constant for each place.
 
+use super::utf8::{floor_char_boundary, is_char_start};
+
 /// Bytes between two sums.
 const STRIDE: usize = 256;
 
@@ -52,23 +54,16 @@ impl<'t> Offsets<'t> {
     }
 
     fn before(&self, offset: usize) -> (usize, usize) {
-        let mut offset = offset.min(self.text.len());
-        while offset < self.text.len() && is_continuation(self.text[offset]) {
-            offset -= 1;
-        }
+        let offset = floor_char_boundary(self.text, offset);
         let (chars, units) = self.sums[offset / STRIDE];
         let (more_chars, more_units) = count(&self.text[offset / STRIDE * STRIDE..offset]);
         (chars + more_chars, units + more_units)
     }
 }
 
-fn is_continuation(byte: u8) -> bool {
-    byte & 0xC0 == 0x80
-}
-
 /// Characters that begin in `bytes`, and their UTF-16 units.
 fn count(bytes: &[u8]) -> (usize, usize) {
-    let chars = bytes.iter().filter(|byte| !is_continuation(**byte)).count();
+    let chars = bytes.iter().filter(|byte| is_char_start(**byte)).count();
     let pairs = bytes.iter().filter(|byte| **byte >= 0xF0).count();
     (chars, chars + pairs)
 }

@@ -23,6 +23,7 @@ use foldhash::fast::RandomState;
 use hashbrown::hash_table::{Entry, HashTable};
 
 use super::error::BuildError;
+use crate::text::num::high_u32;
 
 /// A labelled step; with label 0 the end of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,7 +202,7 @@ fn hash(seed: &RandomState, arcs: &[Transition]) -> u32 {
     for arc in arcs {
         hasher.write_u64(u64::from(arc.label) << 32 | u64::from(arc.target));
     }
-    u32::try_from(hasher.finish() >> 32).unwrap_or(0)
+    high_u32(hasher.finish())
 }
 
 /// A hash as the table wants it: with different bits at both ends.

@@ -3,6 +3,7 @@
 use super::OptionKind;
 use crate::model::ModelType;
 use crate::model::proto::trainer_spec::ModelType as Recorded;
+use crate::text::flag::parse_flag;
 use crate::train::csv::{join_csv, split_csv};
 
 /// A type that an option can have: how it is read from text and how the model records it.
@@ -22,11 +23,7 @@ impl OptionValue for bool {
     type Record = Option<bool>;
 
     fn parse(text: &str) -> Option<bool> {
-        match text.to_ascii_lowercase().as_str() {
-            "" | "true" | "t" | "yes" | "y" | "1" => Some(true),
-            "false" | "f" | "no" | "n" | "0" => Some(false),
-            _ => None,
-        }
+        parse_flag(text)
     }
 
     fn text(&self) -> String {
