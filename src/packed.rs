@@ -1,5 +1,7 @@
 //! Short texts as a few numbers, to be compared and hashed as such.
 
+use crate::text::num::low_u32;
+
 /// `text` and its length in `N` words: the bytes in order, the lowest first, zeros behind them, and the
 /// length in the very last byte. `None` for a text of `8 * N` bytes or more. Different texts differ.
 #[inline]
@@ -22,10 +24,10 @@ pub(crate) fn pack<const N: usize>(text: &[u8]) -> Option<[u64; N]> {
 /// overlap take the place of a loop.
 #[inline]
 fn last_bytes(text: &[u8], count: usize) -> u64 {
-    let shift = 8 * count;
+    let shift = 8 * low_u32(count as u64);
     if let Some(eight) = text.last_chunk::<8>() {
         return u64::from_le_bytes(*eight)
-            .checked_shr(64 - bits(shift))
+            .checked_shr(u64::BITS - shift)
             .unwrap_or(0);
     }
     match (text.first_chunk::<4>(), text.last_chunk::<4>()) {
@@ -39,11 +41,6 @@ fn last_bytes(text: &[u8], count: usize) -> u64 {
 
 fn load4(bytes: [u8; 4]) -> u64 {
     u64::from(u32::from_le_bytes(bytes))
-}
-
-/// A shift as the standard library wants it; it is at most 56.
-fn bits(shift: usize) -> u32 {
-    u32::try_from(shift).unwrap_or(0)
 }
 
 /// Bytes that [`pack_start`] reads.
@@ -77,19 +74,6 @@ static MASKS: [[u64; 3]; 24] = {
     }
     masks
 };
-
-/// Spreads the bits of a number over a word, the upper ones best.
-#[inline]
-pub(crate) fn spread(word: u64) -> u64 {
-    (word ^ (word >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-        ^ word.wrapping_mul(0xd6e8_feb8_6659_fd93)
-}
-
-/// The upper bits of a hash as an index; there are no more of them than the table has places.
-#[inline]
-pub(crate) fn to_index(bits: u64) -> usize {
-    usize::try_from(bits).unwrap_or(0)
-}
 
 /// The text that was packed, written to `buffer`.
 pub(crate) fn unpack<'b, const N: usize>(

@@ -52,7 +52,7 @@ use self::neighbours::Neighbours;
 use self::origins::Origins;
 use self::pairs::{PairCache, Pairs};
 use self::peace::PeaceCache;
-use self::short::{PIECE_LIMIT, SHORT, ShortChunk};
+use self::short::{SHORT, ShortChunk};
 use self::symbols::Symbols;
 use self::walk::Walk;
 use crate::encode::cache::IdCache;
@@ -175,7 +175,7 @@ impl Bpe {
             pieces,
             cache: pairs,
         };
-        if chunk.len() <= SHORT && self.has_few_pieces() {
+        if chunk.len() <= SHORT {
             self.short_chunk(short, [chunk]);
             short.merge(&mut pairs);
             out.extend(short.left().map(|symbol| self.id_of(symbol)));
@@ -189,11 +189,6 @@ impl Bpe {
         merge.symbols.extend(self.symbols_of(chunk));
         merge::merge_long(&mut pairs, merge, || false, |_, _, _| ());
         out.extend(merge.symbols.iter().map(|symbol| self.id_of(*symbol)));
-    }
-
-    /// Whether short chunks can be merged as such.
-    fn has_few_pieces(&self) -> bool {
-        self.pieces < PIECE_LIMIT
     }
 
     /// The id that a symbol has in the output.

@@ -15,6 +15,7 @@
 
 use super::keys::{CacheKey, WORDS, hash_of};
 use crate::piece::PieceId;
+use crate::text::num::{low_u16, low_usize};
 
 /// Short texts, their ids, and a note of 16 bits with each.
 #[derive(Debug, Default)]
@@ -135,7 +136,7 @@ impl<const WORDS: usize, const HALVES: usize> Entry<WORDS, HALVES> {
             ..Self::FREE
         };
         for (at, half) in entry.ids.iter_mut().take(4).enumerate() {
-            *half = u16::try_from(word >> (16 * at) & u64::from(u16::MAX)).ok()?;
+            *half = low_u16(word >> (16 * at));
         }
         Some(entry)
     }
@@ -144,7 +145,7 @@ impl<const WORDS: usize, const HALVES: usize> Entry<WORDS, HALVES> {
     #[inline(never)]
     fn of_many(text: [u64; WORDS], ids: &[PieceId], note: u16) -> Option<Self> {
         let mut halves = [0; HALVES];
-        let half = |bits: u32| u16::try_from(bits & u32::from(u16::MAX)).unwrap_or(0);
+        let half = |bits: u32| low_u16(u64::from(bits));
         let is_wide = ids.iter().any(|id| id.get() > u32::from(u16::MAX));
         if is_wide {
             let (pairs, _) = halves.as_chunks_mut::<2>();
@@ -222,7 +223,7 @@ impl Tags {
     /// The tag of a hash: bits that did not choose the place.
     #[inline]
     fn of(hash: u64) -> u16 {
-        u16::try_from(hash >> 24 & 0xFFFE).unwrap_or(0).max(2)
+        low_u16(hash >> 24 & 0xFFFE).max(2)
     }
 }
 
@@ -346,8 +347,8 @@ impl<const WORDS: usize, const HALVES: usize> Table<WORDS, HALVES> {
     /// The upper bits of a hash as a place.
     #[inline]
     fn place(&self, hash: u64) -> usize {
-        let mask = self.places.len().wrapping_sub(1) as u64;
-        usize::try_from((hash >> 40) & mask).unwrap_or(0)
+        let mask = self.places.len().wrapping_sub(1);
+        low_usize(hash >> 40) & mask
     }
 }
 

@@ -4,7 +4,7 @@
 //! with allowable errors", 1970, <https://doi.org/10.1145/362686.362692>, with a single hash function.) One load
 //! answers, and the filter of a whole vocabulary stays in the processor's caches.
 
-use crate::packed::to_index;
+use crate::text::num::low_usize;
 
 /// Bits for each hash, at least.
 const BITS_EACH: usize = 8;
@@ -30,30 +30,30 @@ impl BloomFilter {
 
     pub(super) fn insert(&mut self, hash: u64) {
         let bit = hash >> self.shift;
-        self.words[to_index(bit / 64)] |= 1 << (bit % 64);
+        self.words[low_usize(bit / 64)] |= 1 << (bit % 64);
     }
 
     /// No if the hash was never inserted; yes if it was, and seldom if not.
     #[inline]
     pub(super) fn may_have(&self, hash: u64) -> bool {
         let bit = hash >> self.shift;
-        self.words[to_index(bit / 64)] >> (bit % 64) & 1 != 0
+        self.words[low_usize(bit / 64)] >> (bit % 64) & 1 != 0
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::BloomFilter;
-    use crate::packed::spread;
+    use crate::text::num::mix64;
 
     #[test]
     fn what_was_inserted_is_there_and_most_else_is_not() {
         for count in [0, 1, 9, 1000] {
             let mut filter = BloomFilter::with_room(count);
-            (0..count as u64).for_each(|word| filter.insert(spread(word)));
-            assert!((0..count as u64).all(|word| filter.may_have(spread(word))));
+            (0..count as u64).for_each(|word| filter.insert(mix64(word)));
+            assert!((0..count as u64).all(|word| filter.may_have(mix64(word))));
             let others = (1 << 40..(1 << 40) + 1000)
-                .filter(|word| filter.may_have(spread(*word)))
+                .filter(|word| filter.may_have(mix64(*word)))
                 .count();
             assert!(others < 200, "{others} of 1000 with {count}");
         }

@@ -1,6 +1,7 @@
 //! Chunks of a text as keys, to be compared and hashed in a few steps.
 
 use crate::packed::{PACKED, pack_start};
+use crate::text::num::mix_words;
 
 /// Words of a packed text: up to 23 bytes are remembered.
 pub(super) const WORDS: usize = 3;
@@ -32,15 +33,8 @@ impl CacheKey {
     }
 }
 
-/// One wide multiplication, both halves of it. (As in wyhash, <https://github.com/wangyi-fudan/wyhash>.)
 pub(super) fn hash_of(text: &[u64; WORDS]) -> u64 {
-    let [one, other] = [
-        text[0] ^ 0x9e37_79b9_7f4a_7c15,
-        text[1] ^ text[2].rotate_left(29) ^ 0xd6e8_feb8_6659_fd93,
-    ];
-    let product = u128::from(one) * u128::from(other);
-    let half = |bits: u128| u64::try_from(bits & u128::from(u64::MAX)).unwrap_or(0);
-    half(product) ^ half(product >> 64)
+    mix_words(text[0], text[1] ^ text[2].rotate_left(29))
 }
 
 /// A text of which chunks are looked for. As many bytes can be read at each place as a key can have, so that no

@@ -5,6 +5,7 @@
 //!
 //! | rule | error |
 //! |---|---|
+//! | there are at most [`MAX_PIECES`] pieces | [`ModelError::TooManyPieces`] |
 //! | no piece is empty (checked by `model/wire.rs`) | [`PieceProblem::Empty`] |
 //! | every piece is shorter than [`MAX_PIECE_BYTES`] | [`PieceProblem::TooLong`] |
 //! | no piece contains a NUL, except an unused piece that is a single NUL | [`PieceProblem::Nul`] |
@@ -33,6 +34,9 @@ use crate::text::lossy_string;
 
 /// Pieces of this many bytes or more are refused, as the reference does.
 pub(super) const MAX_PIECE_BYTES: usize = 8000;
+/// Models with more pieces are refused: ids of 27 bits leave five bits for the position of a merge in one word of 32
+/// bits (see `encode/bpe`). The largest known models have 2^18 pieces.
+pub(crate) const MAX_PIECES: usize = 1 << 27;
 /// Bytes of a piece that an error message shows.
 const MAX_SHOWN_BYTES: usize = 60;
 
@@ -60,6 +64,7 @@ pub(crate) fn is_from_text(kind: PieceKind) -> bool {
 /// # Errors
 /// The first rule that is broken.
 pub(super) fn validate(model: &Model) -> Result<TextIndex, ModelError> {
+    check_count(model.len())?;
     let lookup = check_texts(model.table(), model.model_type())?;
     check_kinds(model.table(), model.trainer_spec().byte_fallback())?;
     if model.model_type() == ModelType::Unigram {
@@ -78,6 +83,17 @@ pub(super) fn validate(model: &Model) -> Result<TextIndex, ModelError> {
         }
     }
     Ok(lookup)
+}
+
+/// Checks the number of pieces.
+fn check_count(pieces: usize) -> Result<(), ModelError> {
+    if pieces <= MAX_PIECES {
+        return Ok(());
+    }
+    Err(ModelError::TooManyPieces {
+        pieces,
+        limit: MAX_PIECES,
+    })
 }
 
 /// Checks the lengths, the bytes and the uniqueness of all texts.
@@ -157,5 +173,19 @@ fn refuse(pieces: &PieceTable, id: usize, problem: PieceProblem) -> ModelError {
         id,
         text: lossy_string(shown),
         problem,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_many_pieces_are_refused() {
+        assert!(check_count(MAX_PIECES).is_ok());
+        let error = check_count(MAX_PIECES + 1).unwrap_err();
+        assert!(
+            matches!(error, ModelError::TooManyPieces { pieces, limit } if pieces == limit + 1)
+        );
     }
 }

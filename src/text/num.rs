@@ -10,6 +10,9 @@
 /// Programming, volume 3, section 6.4). A product with it has well mixed upper bits.
 pub(crate) const GOLDEN_RATIO_64: u64 = 0x9e37_79b9_7f4a_7c15;
 
+/// A second odd multiplier with random bits.
+const SECOND_MULTIPLIER: u64 = 0xd6e8_feb8_6659_fd93;
+
 /// Mixes the bits of `word` into the upper bits of the result: use the upper bits as a hash.
 #[inline]
 pub(crate) const fn mix_high(word: u64) -> u64 {
@@ -79,6 +82,31 @@ pub(crate) const fn masked_index(bits: u64, mask: usize) -> usize {
     bits as usize & mask
 }
 
+/// The low bits, as many as an index has (32 or 64): for bits that are an index already, because all but the upper
+/// ones were shifted out. Where they are not, use [`masked_index`], or mask the result.
+#[inline]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the lower bits are what the name promises"
+)]
+pub(crate) const fn low_usize(bits: u64) -> usize {
+    bits as usize
+}
+
+/// Mixes the bits of `word` so that the upper bits of the result depend on all of them: use the upper bits as a hash.
+#[inline]
+pub(crate) const fn mix64(word: u64) -> u64 {
+    mix_high(word ^ (word >> 32)) ^ word.wrapping_mul(SECOND_MULTIPLIER)
+}
+
+/// Mixes two words by one wide multiplication, of which both halves count; as in wyhash,
+/// <https://github.com/wangyi-fudan/wyhash>.
+#[inline]
+pub(crate) const fn mix_words(first: u64, second: u64) -> u64 {
+    let product = (first ^ GOLDEN_RATIO_64) as u128 * (second ^ SECOND_MULTIPLIER) as u128;
+    low_u64(product) ^ high_u64(product)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,5 +123,15 @@ mod tests {
         assert_eq!(low_u64(wide), 7);
         assert_eq!(masked_index(word, 0xFFF), 0xDEF);
         assert_eq!(masked_index(u64::MAX, 0), 0);
+    }
+
+    #[test]
+    fn mixed_small_numbers_differ_in_their_upper_bits() {
+        for mix in [mix64, mix_high] {
+            let mut upper: Vec<u64> = (0..256).map(|number| mix(number) >> 48).collect();
+            upper.sort_unstable();
+            upper.dedup();
+            assert!(upper.len() > 250, "{}", upper.len());
+        }
     }
 }

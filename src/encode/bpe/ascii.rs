@@ -4,7 +4,7 @@
 
 use super::chars::CharTable;
 use super::neighbours::Neighbours;
-use crate::packed::to_index;
+use crate::text::num::low_usize;
 use crate::trie::prefix::PrefixTrie;
 
 /// The ASCII part of [`Neighbours`], by bytes.
@@ -65,7 +65,7 @@ impl AsciiNeighbours {
     /// 1 if, of the last two bytes of a number, the higher one is plain ASCII and may stand behind the lower one.
     #[inline]
     fn touches(&self, pair: u64) -> u64 {
-        self.touching[to_index(pair / 64) % WORDS] >> (pair % 64) & 1
+        self.touching[low_usize(pair / 64) % WORDS] >> (pair % 64) & 1
     }
 
     /// Whether the byte is plain.

@@ -108,7 +108,7 @@ impl Bpe {
         if let (Some(_), None) = (chars.next(), chars.next()) {
             return Origin::Char;
         }
-        if self.symbols_of(text).count() > SHORT || !self.has_few_pieces() {
+        if self.symbols_of(text).count() > SHORT {
             return Origin::TooLong;
         }
         let mut chunk = ShortChunk::default();

@@ -6,9 +6,9 @@
 //! their own ([`AsciiPairs`]).
 
 use super::ascii_pairs::AsciiPairs;
-use super::symbols::{Merge, NO_SYMBOL, Symbols, lower_half};
-use crate::packed::to_index;
+use super::symbols::{Merge, NO_SYMBOL, Symbols};
 use crate::piece::PieceTable;
+use crate::text::num::{low_u32, low_usize};
 
 /// Places at the start and at the end, powers of two and a power of four apart; twice as many are no faster.
 const SMALLEST: usize = 1 << 11;
@@ -97,7 +97,7 @@ impl Entry for Narrow {
     }
 
     fn pair(self) -> Pair {
-        let key = lower_half(self.0);
+        let key = low_u32(self.0);
         Pair {
             left: key >> 16,
             right: key & 0xFFFF,
@@ -106,7 +106,7 @@ impl Entry for Narrow {
 
     #[inline]
     fn merge(self) -> Merge {
-        match lower_half(self.0 >> 32) {
+        match low_u32(self.0 >> 32) {
             u32::MAX => Merge::NONE,
             becomes => Merge::new(becomes >> 16, becomes & 0xFFFF),
         }
@@ -114,7 +114,7 @@ impl Entry for Narrow {
 
     #[inline]
     fn is_of(self, pair: Pair) -> bool {
-        lower_half(self.0) == Narrow::key(pair)
+        low_u32(self.0) == Narrow::key(pair)
     }
 }
 
@@ -191,7 +191,7 @@ impl<E: Entry> Table<E> {
     /// Where a pair is, if it is there; `hash` is that of its joined text, which several pairs may share.
     #[inline]
     fn place(&self, pair: Pair, hash: u64) -> usize {
-        (to_index(hash >> 40) ^ pair.left as usize) & self.places.len().wrapping_sub(1)
+        (low_usize(hash >> 40) ^ pair.left as usize) & self.places.len().wrapping_sub(1)
     }
 
     /// What a pair becomes, if it is known.

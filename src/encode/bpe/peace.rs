@@ -17,7 +17,7 @@ use super::origins::Origin;
 use super::pairs::Pairs;
 use super::short::{SHORT, ShortChunk};
 use super::symbols::NO_RANK;
-use crate::packed::{spread, to_index};
+use crate::text::num::{low_usize, mix64};
 
 /// Places for remembered neighbours, as a power of two.
 const SIZE: u32 = 14;
@@ -46,7 +46,7 @@ impl Bpe {
             return Some(true);
         }
         let pair = u64::from(left) << 32 | u64::from(right);
-        let index = to_index(spread(pair) >> (64 - SIZE));
+        let index = low_usize(mix64(pair) >> (64 - SIZE));
         let known = seen
             .places
             .get(index)

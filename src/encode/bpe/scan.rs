@@ -353,7 +353,7 @@ impl Bpe {
         out: &mut Vec<PieceId>,
     ) {
         let start = out.len();
-        let is_short = chunk.len() < SHORT && self.has_few_pieces();
+        let is_short = chunk.len() < SHORT;
         if is_short
             && (self.segment_short_raw_chunk(scan, chunk, prefix, out) || scan.bytes.is_none())
         {

@@ -11,8 +11,9 @@ use std::hint::select_unpredictable;
 use super::ascii_pairs::Code;
 use super::chars::CharTable;
 use super::pairs::Pairs;
-use super::symbols::{Merge, NO_SYMBOL, Symbols, lower_half};
-use crate::packed::to_index;
+use super::symbols::{Merge, NO_SYMBOL, Symbols};
+use crate::model::validate::MAX_PIECES;
+use crate::text::num::{low_u32, low_usize};
 
 /// The most symbols of a short chunk.
 pub(super) const SHORT: usize = 32;
@@ -44,8 +45,8 @@ type Turn = u64;
 const PLACE_SHIFT: u32 = u32::BITS - SHORT.trailing_zeros();
 /// The pair does not merge.
 const NEVER: Turn = Turn::MAX;
-/// Pieces below this fit into a turn.
-pub(super) const PIECE_LIMIT: usize = 1 << PLACE_SHIFT;
+/// Every id fits into a turn: models with more pieces are refused when they are loaded.
+const _: () = assert!(MAX_PIECES <= 1 << PLACE_SHIFT);
 
 /// The pairs of a short chunk, each at the place of its first symbol.
 #[derive(Debug)]
@@ -93,7 +94,7 @@ impl ShortChunk {
         })
     }
 
-    /// Merges what merges. There are fewer than [`PIECE_LIMIT`] pieces.
+    /// Merges what merges.
     pub(super) fn merge(&mut self, pairs: &mut Pairs<'_>) {
         self.merge_and_tell::<false>(pairs);
     }
@@ -110,12 +111,12 @@ impl ShortChunk {
             if best == NEVER {
                 return last;
             }
-            let at = to_index(best >> PLACE_SHIFT) % SHORT;
+            let at = low_usize(best >> PLACE_SHIFT) % SHORT;
             let [right, end, after_end] = self.three_after(at);
             if TELLS {
                 last = Some((self.symbols[at], self.symbols[right % SHORT]));
             }
-            let symbol = lower_half(best % (1 << PLACE_SHIFT));
+            let symbol = low_u32(best % (1 << PLACE_SHIFT));
             self.symbols[at] = symbol;
             self.begins &= !(1 << right);
             self.waiting.0[right % SHORT] = NEVER;

@@ -16,8 +16,8 @@ use std::hash::{BuildHasher, RandomState};
 
 use crate::encode::filter::BloomFilter;
 use crate::encode::vocabulary::Vocabulary;
-use crate::packed::to_index;
 use crate::piece::PieceTable;
+use crate::text::num::{low_u32, low_usize, mix_high};
 
 /// Not a symbol.
 pub(super) const NO_SYMBOL: u32 = u32::MAX;
@@ -38,12 +38,12 @@ impl Merge {
 
     #[inline]
     pub(super) fn rank(self) -> u32 {
-        lower_half(self.0 >> 32)
+        low_u32(self.0 >> 32)
     }
 
     #[inline]
     pub(super) fn symbol(self) -> u32 {
-        lower_half(self.0)
+        low_u32(self.0)
     }
 
     #[inline]
@@ -54,12 +54,6 @@ impl Merge {
 
 /// The rank of what does not merge.
 pub(super) const NO_RANK: u32 = u32::MAX;
-
-/// The lower 32 bits.
-#[inline]
-pub(super) fn lower_half(bits: u64) -> u32 {
-    u32::try_from(bits & u64::from(u32::MAX)).unwrap_or(0)
-}
 
 /// The powers of a number, for each exponent that is a byte.
 type Powers = [u64; 256];
@@ -101,15 +95,11 @@ impl TextHash {
                 .fold(1, |power: u64, _| power.wrapping_mul(base)),
         };
         TextHash {
-            hash: spread_up(text.iter().fold(0, step)),
+            // Brings the bits of a very short text to the upper end. As any factor, it belongs to the polynomial.
+            hash: mix_high(text.iter().fold(0, step)),
             power,
         }
     }
-}
-
-/// Brings the bits of the hash of a very short text to the upper end. As any factor, it belongs to the polynomial.
-fn spread_up(hash: u64) -> u64 {
-    hash.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// A place of the table of pieces: the id, and bits of the hash that did not choose the place.
@@ -290,9 +280,9 @@ impl Symbols {
     #[inline]
     fn slot(&self, hash: u64, is_it: impl Fn(u32) -> bool) -> (usize, u32) {
         // The lower half of the bits; the place comes from the upper ones.
-        let tag = lower_half(hash);
+        let tag = low_u32(hash);
         let mask = self.slots.len() - 1;
-        let mut slot = to_index(hash >> self.shift);
+        let mut slot = low_usize(hash >> self.shift);
         while self.slots[slot].id != NO_SYMBOL
             && (self.slots[slot].tag != tag || !is_it(self.slots[slot].id))
         {
@@ -314,7 +304,7 @@ fn ranks(vocabulary: &Vocabulary<'_>, mergeable: &[u32]) -> Vec<u32> {
     for (rank, group) in (0..NO_RANK).zip(equals) {
         group
             .iter()
-            .for_each(|key| ranks[to_index(key & u64::from(u32::MAX))] = rank);
+            .for_each(|key| ranks[low_usize(key & u64::from(u32::MAX))] = rank);
     }
     ranks
 }

@@ -10,7 +10,7 @@
 //! Cost: one or two loads for each character.
 
 use crate::encode::filter::BloomFilter;
-use crate::packed::spread;
+use crate::text::num::mix64;
 use crate::text::{WHITESPACE_MARK_STR, char_length};
 
 /// How long a chunk is, in bytes.
@@ -114,5 +114,5 @@ fn code_at(text: &[u8]) -> (u32, usize) {
 }
 
 fn spread_pair(before: u32, code: u32) -> u64 {
-    spread(u64::from(before) << 32 | u64::from(code))
+    mix64(u64::from(before) << 32 | u64::from(code))
 }
