@@ -1,7 +1,9 @@
-//! The command line: parse, dispatch, exit status.
+//! The program `spiece`: parses the command line, runs a subcommand, returns the exit status.
 //!
-//! A verb is a file in `cli/` and a line in [`VERBS`]. Data goes to standard output and talk to standard
-//! error; the exit status is 0, 1 if something failed, or 2 if the command line is wrong.
+//! A subcommand is one file in `cli/` and one line in [`SUBCOMMANDS`]. Data goes to standard output and messages go to
+//! standard error. The exit status is 0 on success (also if the reader of the output closes the pipe), 1 if an
+//! operation failed, and 2 if the command line is wrong. Only this module prints, exits and handles signals; only this
+//! module knows `clap`.
 
 mod args;
 mod decode;
@@ -15,74 +17,74 @@ mod progress;
 mod stream;
 mod train;
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Command};
 
-use self::io::Failure;
+use self::io::CliError;
 
-/// One verb: its command line, and what it does.
-struct Verb {
+/// One subcommand: its command line and its operation.
+struct Subcommand {
     command: fn() -> Command,
-    run: fn(&ArgMatches) -> Result<(), Failure>,
+    run: fn(&ArgMatches) -> Result<(), CliError>,
 }
 
-const VERBS: &[Verb] = &[
-    Verb {
+const SUBCOMMANDS: &[Subcommand] = &[
+    Subcommand {
         command: train::command,
         run: train::run,
     },
-    Verb {
+    Subcommand {
         command: encode::command,
         run: encode::run,
     },
-    Verb {
+    Subcommand {
         command: decode::command,
         run: decode::run,
     },
-    Verb {
+    Subcommand {
         command: normalize::command,
         run: normalize::run,
     },
-    Verb {
+    Subcommand {
         command: export_vocab::command,
         run: export_vocab::run,
     },
-    Verb {
+    Subcommand {
         command: eval::command,
         run: eval::run,
     },
 ];
 
-/// Runs the program with these arguments, the first being its name.
-pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+/// Runs the program with the arguments of the process.
+#[must_use]
+pub fn main() -> ExitCode {
     let command = Command::new("spiece")
         .about("Trains, loads and runs SentencePiece models")
         .version(env!("CARGO_PKG_VERSION"))
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommands(VERBS.iter().map(|verb| (verb.command)()));
-    let arguments = args::with_canonical_names(&command, arguments);
+        .subcommands(SUBCOMMANDS.iter().map(|known| (known.command)()));
+    let arguments = args::with_canonical_names(&command, std::env::args_os());
     let matches = match command.try_get_matches_from(arguments) {
         Ok(matches) => matches,
-        Err(error) => return usage(&error),
+        Err(error) => return print_usage(&error),
     };
     let Some((name, matches)) = matches.subcommand() else {
         return ExitCode::from(2);
     };
-    let verb = VERBS
+    let subcommand = SUBCOMMANDS
         .iter()
-        .find(|verb| (verb.command)().get_name() == name);
-    match verb.map_or(Ok(()), |verb| (verb.run)(matches)) {
+        .find(|known| (known.command)().get_name() == name);
+    match subcommand.map_or(Ok(()), |known| (known.run)(matches)) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(error) => error.report(),
     }
 }
 
-/// Prints help or what is wrong with the command line.
-fn usage(error: &clap::Error) -> ExitCode {
-    // Nobody is left to tell if this fails.
+/// Prints the help, or what is wrong with the command line.
+fn print_usage(error: &clap::Error) -> ExitCode {
+    // A failure to print cannot be reported anywhere else.
     let _ = error.print();
     ExitCode::from(if error.use_stderr() { 2 } else { 0 })
 }

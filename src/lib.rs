@@ -48,8 +48,13 @@ mod packed;
 mod trie;
 mod text;
 mod rng;
+// Streamed output files serve the program only.
 #[cfg(feature = "train")]
+#[cfg_attr(not(feature = "cli"), allow(dead_code))]
 mod output;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod cli;
 mod error;
 
 pub use error::{DecodeError, EncodeError, ModelError, PieceProblem};
@@ -57,8 +62,6 @@ pub use error::{DecodeError, EncodeError, ModelError, PieceProblem};
 pub use error::{OptionError, TrainError, WriteError};
 pub use model::{Model, ModelType, Piece};
 pub use normalize::standalone::{Normalized, TextNormalizer};
-#[cfg(feature = "train")]
-pub use output::{OutputFile, check_writable, write_files};
 pub use piece::{PieceId, PieceKind};
 pub use rng::Rng;
 pub use text::offsets::Offsets;

@@ -1,7 +1,5 @@
-//! The program `spiece`. All it does is in [`cli`].
-
-mod cli;
+//! The program `spiece`; see the module `cli` of the library.
 
 fn main() -> std::process::ExitCode {
-    cli::run(std::env::args_os())
+    spiece::cli::main()
 }

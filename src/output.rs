@@ -26,7 +26,7 @@ use crate::error::WriteError;
 ///
 /// # Errors
 /// The first file that could not be written. What stood there before is still there.
-pub fn write_files(files: &[(&Path, &[u8])]) -> Result<(), WriteError> {
+pub(crate) fn write_files(files: &[(&Path, &[u8])]) -> Result<(), WriteError> {
     let targets = targets(files.iter().map(|(path, _)| *path))?;
     let (mut set, mut paths) = (Vec::new(), Vec::new());
     for ((path, bytes), target) in files.iter().zip(&targets) {
@@ -55,7 +55,7 @@ pub fn write_files(files: &[(&Path, &[u8])]) -> Result<(), WriteError> {
 ///
 /// # Errors
 /// As writing would fail, but for a disk that is full by then.
-pub fn check_writable(paths: &[&Path]) -> Result<(), WriteError> {
+pub(crate) fn check_writable(paths: &[&Path]) -> Result<(), WriteError> {
     for (path, target) in paths.iter().zip(targets(paths.iter().copied())?) {
         if let Target::File(target) = target {
             Temporary::beside(&target).map_err(|source| failed(path, source))?;
@@ -103,18 +103,8 @@ fn failed(path: &Path, source: io::Error) -> WriteError {
 
 /// A file that is written bit by bit and takes its place at the end. Dropping it leaves no trace, and
 /// what stood in its place stays. A pipe or a device gets the bytes as they come.
-///
-/// ```
-/// use std::io::Write;
-/// # let folder = std::env::temp_dir().join("spiece-doc-output");
-/// # std::fs::create_dir_all(&folder)?;
-/// let mut file = spiece::OutputFile::create(folder.join("ids.txt"))?;
-/// writeln!(file, "1 2 3")?;
-/// file.commit()?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug)]
-pub struct OutputFile {
+pub(crate) struct OutputFile {
     destination: Destination,
     /// The name that the caller gave the target.
     path: PathBuf,
@@ -131,7 +121,7 @@ impl OutputFile {
     ///
     /// # Errors
     /// The file system refuses.
-    pub fn create(path: impl AsRef<Path>) -> Result<OutputFile, WriteError> {
+    pub(crate) fn create(path: impl AsRef<Path>) -> Result<OutputFile, WriteError> {
         let path = path.as_ref();
         let destination = Target::of(path).and_then(|target| match target {
             Target::File(target) => Temporary::beside(&target).map(Destination::File),
@@ -148,7 +138,7 @@ impl OutputFile {
     ///
     /// # Errors
     /// The file system refuses. What stood there before is still there.
-    pub fn commit(self) -> Result<(), WriteError> {
+    pub(crate) fn commit(self) -> Result<(), WriteError> {
         let committed = match self.destination {
             Destination::Stream(_) => Ok(()),
             Destination::File(mut temporary) => temporary

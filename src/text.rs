@@ -15,8 +15,6 @@ pub(crate) mod offsets;
 pub(crate) mod script;
 pub(crate) mod utf8;
 
-#[cfg(test)]
-pub(crate) use utf8::lossy_chars;
 pub(crate) use utf8::{
     char_length, char_width, decode_char, is_char_start, lossy_string, plainly_normalized_char,
 };

@@ -11,8 +11,9 @@ use std::str::FromStr;
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::io::Failure;
-use super::progress::Talk;
+use super::io::CliError;
+use super::progress::Messages;
+use crate::text::flag::parse_flag;
 
 /// The arguments with the names of flags in one form: two hyphens in front, underscores inside, and
 /// `--name=false` for the `--noname` of a switch of `command`. What follows `--` stays as it is.
@@ -86,27 +87,25 @@ pub(crate) fn given<'m>(matches: &'m ArgMatches, name: &str) -> Option<&'m str> 
 }
 
 /// The number that the command line gives for the flag `name`, which has a default.
-pub(crate) fn number<N: FromStr>(matches: &ArgMatches, name: &str) -> Result<N, Failure> {
+pub(crate) fn number<N: FromStr>(matches: &ArgMatches, name: &str) -> Result<N, CliError> {
     let text = given(matches, name).unwrap_or_default();
     text.trim_ascii()
         .parse()
-        .map_err(|_| Failure::Usage(format!("--{name}: {text:?} is not a number that it takes")))
+        .map_err(|_| CliError::Usage(format!("--{name}: {text:?} is not a number that it takes")))
 }
 
 /// Whether the command line switches the flag `name` on.
-pub(crate) fn is_on(matches: &ArgMatches, name: &str) -> Result<bool, Failure> {
-    match given(matches, name).map(str::to_ascii_lowercase).as_deref() {
-        None | Some("false" | "f" | "no" | "n" | "0") => Ok(false),
-        Some("" | "true" | "t" | "yes" | "y" | "1") => Ok(true),
-        Some(other) => Err(Failure::Usage(format!(
-            "--{name}: {other:?} is not true or false"
-        ))),
-    }
+pub(crate) fn is_on(matches: &ArgMatches, name: &str) -> Result<bool, CliError> {
+    let Some(text) = given(matches, name) else {
+        return Ok(false);
+    };
+    parse_flag(text)
+        .ok_or_else(|| CliError::Usage(format!("--{name}: {text:?} is not true or false")))
 }
 
 /// What the command line wants to hear.
-pub(crate) fn talk(matches: &ArgMatches) -> Talk {
-    Talk::new(
+pub(crate) fn messages(matches: &ArgMatches) -> Messages {
+    Messages::new(
         matches.get_flag("quiet")
             || given(matches, "minloglevel").is_some_and(|level| level != "0"),
     )

@@ -1,11 +1,11 @@
 //! `spiece decode`: pieces or ids -> text, with the flags of `spm_decode`.
 
+use crate::{ExtraOption, PieceId, Tokenizer};
 use clap::{ArgMatches, Command};
-use spiece::{ExtraOption, PieceId, Tokenizer};
 
 use super::args;
 use super::encode::open_model;
-use super::io::Failure;
+use super::io::CliError;
 use super::stream::{Stream, with_stream_flags};
 
 pub(crate) fn command() -> Command {
@@ -21,11 +21,11 @@ pub(crate) fn command() -> Command {
     with_stream_flags(command)
 }
 
-pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
+pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
     let stream = Stream::new(matches)?;
     let given = |name| args::given(matches, name).unwrap_or_default();
     if given("output_format") != "string" {
-        return Err(Failure::Usage(format!(
+        return Err(CliError::Usage(format!(
             "--output_format: {:?} is not string",
             given("output_format")
         )));
@@ -34,7 +34,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
         "piece" => decode_pieces,
         "id" => decode_ids,
         other => {
-            return Err(Failure::Usage(format!(
+            return Err(CliError::Usage(format!(
                 "--input_format: {other:?} is not piece or id"
             )));
         }
@@ -47,7 +47,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
         || (),
         |(), number, line, out| {
             decode(&tokenizer, &extra, line, out)
-                .map_err(|problem| Failure::Error(format!("line {number}: {problem}")))?;
+                .map_err(|problem| CliError::Error(format!("line {number}: {problem}")))?;
             out.push(b'\n');
             Ok(())
         },

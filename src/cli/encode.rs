@@ -4,14 +4,14 @@ mod vocabulary;
 
 use std::io::Write;
 
-use clap::{ArgMatches, Command};
-use spiece::{
+use crate::{
     EncodeError, EncodeOptions, Encoder, ExtraOption, PieceId, Rng, SampleOptions, Tokenizer,
     Tokens,
 };
+use clap::{ArgMatches, Command};
 
 use super::args;
-use super::io::Failure;
+use super::io::CliError;
 use super::json;
 use super::stream::{Stream, with_stream_flags};
 
@@ -61,7 +61,7 @@ pub(crate) fn command() -> Command {
     with_stream_flags(command)
 }
 
-pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
+pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
     let stream = Stream::new(matches)?;
     let (format, choice) = output(matches)?;
     let tokenizer = open_model(matches)?;
@@ -77,9 +77,9 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
     stream.run(worker, |encoder, number, line, out| {
         let encoder = encoder
             .as_mut()
-            .map_err(|error| Failure::from(error.clone()))?;
+            .map_err(|error| CliError::from(error.clone()))?;
         // The options are right, so it is the line that is not.
-        let failed = |problem: EncodeError| Failure::Error(format!("line {number}: {problem}"));
+        let failed = |problem: EncodeError| CliError::Error(format!("line {number}: {problem}"));
         match (choice, format) {
             (Choice::Best, Format::Id) => write_ids(encoder.encode(line), out),
             (Choice::Best, _) => write(format, &encoder.tokens(line), out),
@@ -102,7 +102,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
 }
 
 /// What the flags say about the output.
-fn output(matches: &ArgMatches) -> Result<(Format, Choice), Failure> {
+fn output(matches: &ArgMatches) -> Result<(Format, Choice), CliError> {
     let name = args::given(matches, "output_format").unwrap_or_default();
     let nbest_size: i32 = args::number(matches, "nbest_size")?;
     let (choice, format) = match name.split_once('_') {
@@ -128,7 +128,7 @@ fn output(matches: &ArgMatches) -> Result<(Format, Choice), Failure> {
         _ => {
             let problem =
                 "is not piece, id or json, nor one of them with sample_ or nbest_ before it";
-            return Err(Failure::Usage(format!(
+            return Err(CliError::Usage(format!(
                 "--output_format: {name:?} {problem}"
             )));
         }
@@ -148,10 +148,10 @@ fn check(encoder: &mut Encoder<'_>, choice: Choice) -> Result<(), EncodeError> {
 }
 
 /// The model that the command line names.
-pub(crate) fn open_model(matches: &ArgMatches) -> Result<Tokenizer, Failure> {
+pub(crate) fn open_model(matches: &ArgMatches) -> Result<Tokenizer, CliError> {
     match args::given(matches, "model").filter(|path| !path.is_empty()) {
         Some(path) => Ok(Tokenizer::open(path)?),
-        None => Err(Failure::Usage(
+        None => Err(CliError::Usage(
             "--model is missing; it names the .model file".to_owned(),
         )),
     }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use crate::{ModelType, PieceId, Tokenizer};
 use clap::{ArgMatches, Command};
-use spiece::{ModelType, PieceId, Tokenizer};
 
 use super::args;
 use super::encode::open_model;
-use super::io::Failure;
+use super::io::CliError;
 use super::stream::{Block, Stream, with_stream_flags};
 
 pub(crate) fn command() -> Command {
@@ -30,7 +30,7 @@ struct Counts {
     pieces: BTreeMap<PieceId, u64>,
 }
 
-pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
+pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
     let stream = Stream::new(matches)?;
     let tokenizer = open_model(matches)?;
     let model_name = args::given(matches, "model").unwrap_or_default();

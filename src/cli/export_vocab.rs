@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
+use crate::Model;
 use clap::{ArgMatches, Command};
-use spiece::Model;
 
 use super::args;
-use super::io::{self, Failure};
+use super::io::{self, CliError};
 
 pub(crate) fn command() -> Command {
     let command = Command::new("export-vocab")
@@ -25,16 +25,16 @@ pub(crate) fn command() -> Command {
     args::with_common_flags(command)
 }
 
-pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
+pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
     let given = |name| args::given(matches, name).filter(|value| !value.is_empty());
     let format = given("output_format").unwrap_or_default();
     if !matches!(format, "vocab" | "syms") {
-        return Err(Failure::Usage(format!(
+        return Err(CliError::Usage(format!(
             "--output_format: {format:?} is not vocab or syms"
         )));
     }
     let Some(path) = given("model") else {
-        return Err(Failure::Usage(
+        return Err(CliError::Usage(
             "--model is missing; it names the .model file".to_owned(),
         ));
     };
@@ -45,7 +45,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
         symbols(&model)
     };
     match given("output").filter(|path| !io::is_standard_output(path)) {
-        Some(path) => Ok(spiece::write_files(&[(path.as_ref(), &text)])?),
+        Some(path) => Ok(crate::output::write_files(&[(path.as_ref(), &text)])?),
         None => io::write_to_standard_output(&text),
     }
 }

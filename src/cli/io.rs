@@ -1,15 +1,15 @@
-//! Failures of the program, and the streams that its verbs read and write.
+//! CliErrors of the program, and the streams that its verbs read and write.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use spiece::{EncodeError, ModelError, TrainError, WriteError};
+use crate::{EncodeError, ModelError, TrainError, WriteError};
 
 /// Why a verb stopped.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum CliError {
     /// Something went wrong, and this is what.
     Error(String),
     /// The command line is wrong.
@@ -18,13 +18,13 @@ pub(crate) enum Failure {
     ClosedPipe,
 }
 
-impl Failure {
+impl CliError {
     /// Tells the user, and the status to exit with.
     pub(crate) fn report(&self) -> ExitCode {
         let (message, status) = match self {
-            Failure::Error(message) => (message, 1),
-            Failure::Usage(message) => (message, 2),
-            Failure::ClosedPipe => return ExitCode::SUCCESS,
+            CliError::Error(message) => (message, 1),
+            CliError::Usage(message) => (message, 2),
+            CliError::ClosedPipe => return ExitCode::SUCCESS,
         };
         // Nobody is left to tell if this fails.
         let _ = writeln!(io::stderr(), "spiece: {message}");
@@ -32,49 +32,49 @@ impl Failure {
     }
 
     /// A failure to read `path`.
-    pub(crate) fn read(path: &Path, error: &io::Error) -> Failure {
-        Failure::Error(format!(
+    pub(crate) fn read(path: &Path, error: &io::Error) -> CliError {
+        CliError::Error(format!(
             "cannot read {}: {error}; check its name and permissions",
             path.display()
         ))
     }
 
     /// A failure to write to `name`.
-    pub(crate) fn write(name: &str, error: &io::Error) -> Failure {
+    pub(crate) fn write(name: &str, error: &io::Error) -> CliError {
         if error.kind() == io::ErrorKind::BrokenPipe {
-            return Failure::ClosedPipe;
+            return CliError::ClosedPipe;
         }
-        Failure::Error(format!("cannot write {name}: {error}"))
+        CliError::Error(format!("cannot write {name}: {error}"))
     }
 }
 
-impl From<TrainError> for Failure {
-    fn from(error: TrainError) -> Failure {
+impl From<TrainError> for CliError {
+    fn from(error: TrainError) -> CliError {
         match error {
-            TrainError::Option(error) => Failure::Usage(error.to_string()),
-            error => Failure::Error(error.to_string()),
+            TrainError::Option(error) => CliError::Usage(error.to_string()),
+            error => CliError::Error(error.to_string()),
         }
     }
 }
 
-impl From<ModelError> for Failure {
-    fn from(error: ModelError) -> Failure {
-        Failure::Error(error.to_string())
+impl From<ModelError> for CliError {
+    fn from(error: ModelError) -> CliError {
+        CliError::Error(error.to_string())
     }
 }
 
-impl From<EncodeError> for Failure {
-    fn from(error: EncodeError) -> Failure {
-        Failure::Usage(error.to_string())
+impl From<EncodeError> for CliError {
+    fn from(error: EncodeError) -> CliError {
+        CliError::Usage(error.to_string())
     }
 }
 
-impl From<WriteError> for Failure {
-    fn from(error: WriteError) -> Failure {
+impl From<WriteError> for CliError {
+    fn from(error: WriteError) -> CliError {
         if error.source.kind() == io::ErrorKind::BrokenPipe {
-            return Failure::ClosedPipe;
+            return CliError::ClosedPipe;
         }
-        Failure::Error(error.to_string())
+        CliError::Error(error.to_string())
     }
 }
 
@@ -90,10 +90,10 @@ pub(crate) fn standard_output() -> BufWriter<io::StdoutLock<'static>> {
 }
 
 /// Writes all of `bytes` to standard output.
-pub(crate) fn write_to_standard_output(bytes: &[u8]) -> Result<(), Failure> {
+pub(crate) fn write_to_standard_output(bytes: &[u8]) -> Result<(), CliError> {
     let mut output = standard_output();
     let written = output.write_all(bytes).and_then(|()| output.flush());
-    written.map_err(|error| Failure::write("standard output", &error))
+    written.map_err(|error| CliError::write("standard output", &error))
 }
 
 /// Opens a file, or standard input for `-`.

@@ -4,12 +4,13 @@
 //! user-defined symbols included; `--nouse_internal_normalization` leaves the rules alone, which is
 //! `spm_normalize`'s default.
 
+use crate::output::OutputFile;
+use crate::{Model, TextNormalizer};
 use clap::{ArgMatches, Command};
-use spiece::{Model, OutputFile, TextNormalizer};
 
 use super::args;
 use super::encode::open_model;
-use super::io::{self, Failure};
+use super::io::{self, CliError};
 use super::stream::{Stream, with_stream_flags};
 
 pub(crate) fn command() -> Command {
@@ -34,7 +35,7 @@ pub(crate) fn command() -> Command {
     with_stream_flags(command)
 }
 
-pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
+pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
     let given = |name| args::given(matches, name).filter(|value| !value.is_empty());
     if args::is_on(matches, "decompile")? {
         return decompile(matches);
@@ -74,29 +75,29 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
 }
 
 /// The normalizer that the flags ask for.
-fn normalizer(matches: &ArgMatches) -> Result<TextNormalizer, Failure> {
+fn normalizer(matches: &ArgMatches) -> Result<TextNormalizer, CliError> {
     let given = |name| args::given(matches, name).filter(|value| !value.is_empty());
     if let Some(path) = given("model") {
         return Ok(TextNormalizer::of_model(&Model::open(path)?)?);
     }
     if let Some(path) = given("normalization_rule_tsv") {
-        let file = std::fs::read(path).map_err(|error| Failure::read(path.as_ref(), &error))?;
+        let file = std::fs::read(path).map_err(|error| CliError::read(path.as_ref(), &error))?;
         return Ok(TextNormalizer::from_tsv(&file)?);
     }
     match given("normalization_rule_name") {
         Some(name) => Ok(TextNormalizer::named(name)?),
         None => {
             let message = "--model is missing; give it, --normalization_rule_tsv or --normalization_rule_name";
-            Err(Failure::Usage(message.to_owned()))
+            Err(CliError::Usage(message.to_owned()))
         }
     }
 }
 
 /// Writes the rules of a model, one a line, in the format in which they are read.
-fn decompile(matches: &ArgMatches) -> Result<(), Failure> {
+fn decompile(matches: &ArgMatches) -> Result<(), CliError> {
     let given = |name| args::given(matches, name).filter(|value| !value.is_empty());
     let Some(path) = given("model") else {
-        return Err(Failure::Usage(
+        return Err(CliError::Usage(
             "--model is missing; it names the .model file".to_owned(),
         ));
     };
@@ -114,7 +115,7 @@ fn decompile(matches: &ArgMatches) -> Result<(), Failure> {
         Some(path) => {
             let mut file = OutputFile::create(path)?;
             let written = std::io::Write::write_all(&mut file, lines.as_bytes());
-            written.map_err(|error| Failure::write(path, &error))?;
+            written.map_err(|error| CliError::write(path, &error))?;
             Ok(file.commit()?)
         }
         None => io::write_to_standard_output(lines.as_bytes()),

@@ -7,21 +7,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::{Event, Observer, Stage, Summary};
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use spiece::{Event, Observer, Stage, Summary};
 
 /// Time between two plain lines.
 const LINE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Writes to standard error, or not.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Talk {
+pub(crate) struct Messages {
     quiet: bool,
 }
 
-impl Talk {
-    pub(crate) fn new(quiet: bool) -> Talk {
-        Talk { quiet }
+impl Messages {
+    pub(crate) fn new(quiet: bool) -> Messages {
+        Messages { quiet }
     }
 
     pub(crate) fn say(&self, message: &str) {
@@ -38,7 +38,7 @@ impl Talk {
 
 /// Shows how far a training run is.
 pub(crate) struct Progress {
-    talk: Talk,
+    messages: Messages,
     stop: Arc<AtomicBool>,
     bar: Option<ProgressBar>,
     stage: Option<Stage>,
@@ -48,13 +48,13 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    pub(crate) fn new(talk: &Talk, stop: Arc<AtomicBool>) -> Progress {
-        let has_bar = !talk.quiet && std::io::stderr().is_terminal();
+    pub(crate) fn new(messages: &Messages, stop: Arc<AtomicBool>) -> Progress {
+        let has_bar = !messages.quiet && std::io::stderr().is_terminal();
         let bar = has_bar
             .then(|| ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10)));
         let now = Instant::now();
         Progress {
-            talk: *talk,
+            messages: *messages,
             stop,
             bar,
             stage: None,
@@ -89,20 +89,20 @@ impl Progress {
         } else {
             skipped.join(", ")
         };
-        self.talk.say(&format!(
+        self.messages.say(&format!(
             "sentences: {} (skipped: {skipped})",
             HumanCount(sentences.used)
         ));
-        self.talk.say(&format!(
+        self.messages.say(&format!(
             "distinct words: {}",
             HumanCount(summary.distinct_words as u64)
         ));
-        self.talk.say(&format!(
+        self.messages.say(&format!(
             "alphabet: {} characters, {:.4} % of the text",
             HumanCount(summary.characters as u64),
             100.0 * summary.coverage
         ));
-        self.talk.say(&format!(
+        self.messages.say(&format!(
             "pieces: {} ({} merges)",
             HumanCount(summary.pieces as u64),
             HumanCount(summary.merges as u64)
@@ -110,11 +110,11 @@ impl Progress {
         let memory = peak_memory().map_or(String::new(), |bytes| {
             format!(", {} of memory at most", HumanBytes(bytes))
         });
-        self.talk.say(&format!(
+        self.messages.say(&format!(
             "time: {:.1} s{memory}",
             self.started.elapsed().as_secs_f64()
         ));
-        self.talk.say(&format!(
+        self.messages.say(&format!(
             "written: {}, {}",
             written[0].display(),
             written[1].display()
@@ -130,7 +130,7 @@ impl Progress {
                 bar.set_message(name(stage));
                 bar.tick();
             }
-            None => self.talk.say(&format!(
+            None => self.messages.say(&format!(
                 "[{:.1} s] {}",
                 self.started.elapsed().as_secs_f64(),
                 name(stage)
@@ -158,7 +158,7 @@ impl Progress {
         } else if self.last_line.elapsed() >= LINE_INTERVAL {
             self.last_line = Instant::now();
             let elapsed = self.stage_started.elapsed().as_secs_f64();
-            self.talk.say(&format!(
+            self.messages.say(&format!(
                 "[{:.1} s] {}",
                 self.started.elapsed().as_secs_f64(),
                 line(elapsed)
@@ -193,7 +193,6 @@ impl Observer for Progress {
                     )
                 },
             ),
-            _ => {}
         }
         if self.stop.load(Ordering::Relaxed) {
             ControlFlow::Break(())
@@ -205,17 +204,17 @@ impl Observer for Progress {
 
 /// Says how many lines are done, now and then.
 pub(crate) struct LineCount {
-    talk: Talk,
+    messages: Messages,
     lines: u64,
     started: Instant,
     last_line: Instant,
 }
 
 impl LineCount {
-    pub(crate) fn new(talk: &Talk) -> LineCount {
+    pub(crate) fn new(messages: &Messages) -> LineCount {
         let now = Instant::now();
         LineCount {
-            talk: *talk,
+            messages: *messages,
             lines: 0,
             started: now,
             last_line: now,
@@ -228,7 +227,7 @@ impl LineCount {
             self.last_line = Instant::now();
             let elapsed = self.started.elapsed().as_secs_f64();
             let speed = self.lines as f64 / elapsed.max(1e-3);
-            self.talk.say(&format!(
+            self.messages.say(&format!(
                 "[{elapsed:.1} s] {} lines, {speed:.0} a second",
                 HumanCount(self.lines)
             ));
@@ -263,7 +262,7 @@ fn name(stage: Stage) -> &'static str {
         Stage::Reading => "reading and counting words",
         Stage::Characters => "choosing characters",
         Stage::Merging => "merging pairs",
-        _ => "assembling the model",
+        Stage::Assembling => "assembling the model",
     }
 }
 

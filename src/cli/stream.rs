@@ -7,13 +7,13 @@
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
+use crate::output::OutputFile;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use rayon::prelude::*;
-use spiece::OutputFile;
 
 use super::args;
-use super::io::{self, Failure};
-use super::progress::{LineCount, Talk};
+use super::io::{self, CliError};
+use super::progress::{LineCount, Messages};
 
 /// A block ends with the line that reaches this many bytes.
 const BLOCK_BYTES: usize = 1 << 18;
@@ -94,11 +94,11 @@ pub(crate) fn with_stream_flags(command: Command) -> Command {
 }
 
 /// Threads to use: as many as are asked for; 0 is one for each core.
-fn number_of_threads(asked: usize) -> Result<usize, Failure> {
+fn number_of_threads(asked: usize) -> Result<usize, CliError> {
     match asked {
         0 => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
         1..=MOST_THREADS => Ok(asked),
-        _ => Err(Failure::Usage(format!(
+        _ => Err(CliError::Usage(format!(
             "--num_threads: {asked} is out of range; use 0 to {MOST_THREADS}"
         ))),
     }
@@ -109,11 +109,11 @@ pub(crate) struct Stream {
     files: Vec<PathBuf>,
     output: Option<PathBuf>,
     threads: usize,
-    talk: Talk,
+    messages: Messages,
 }
 
 impl Stream {
-    pub(crate) fn new(matches: &ArgMatches) -> Result<Stream, Failure> {
+    pub(crate) fn new(matches: &ArgMatches) -> Result<Stream, CliError> {
         let given = |name| args::given(matches, name).filter(|value| !value.is_empty());
         let files = matches
             .get_many::<PathBuf>("files")
@@ -126,7 +126,7 @@ impl Stream {
                 .filter(|name| !io::is_standard_output(name))
                 .map(PathBuf::from),
             threads,
-            talk: args::talk(matches),
+            messages: args::messages(matches),
         })
     }
 
@@ -148,8 +148,8 @@ impl Stream {
     pub(crate) fn run<W>(
         &self,
         worker: impl Fn() -> W + Sync + Send,
-        work: impl Fn(&mut W, u64, &[u8], &mut Vec<u8>) -> Result<(), Failure> + Sync + Send,
-    ) -> Result<(), Failure> {
+        work: impl Fn(&mut W, u64, &[u8], &mut Vec<u8>) -> Result<(), CliError> + Sync + Send,
+    ) -> Result<(), CliError> {
         let convert = |worker: &mut W, block: &Block| {
             let mut out = Vec::with_capacity(block.text.len() * 2);
             block
@@ -172,21 +172,21 @@ impl Stream {
         &self,
         mut state: S,
         worker: impl Fn() -> W + Sync + Send,
-        convert: impl Fn(&mut W, &Block) -> Result<R, Failure> + Sync + Send,
+        convert: impl Fn(&mut W, &Block) -> Result<R, CliError> + Sync + Send,
         mut take: impl FnMut(&mut S, &mut dyn Write, R) -> std::io::Result<()>,
         finish: impl FnOnce(S, &mut dyn Write) -> std::io::Result<()>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CliError> {
         let threads = rayon::ThreadPoolBuilder::new()
             .num_threads(self.threads)
             .build();
         let threads = threads.map_err(|error| {
-            Failure::Error(format!("--num_threads: cannot start threads: {error}"))
+            CliError::Error(format!("--num_threads: cannot start threads: {error}"))
         })?;
-        let mut count = LineCount::new(&self.talk);
-        let failed = |error| Failure::write("the output", &error);
+        let mut count = LineCount::new(&self.messages);
+        let failed = |error| CliError::write("the output", &error);
         self.with_output(|output| {
             self.for_each_round(|round| {
-                let results: Vec<Result<R, Failure>> = if self.threads == 1 {
+                let results: Vec<Result<R, CliError>> = if self.threads == 1 {
                     let mut worker = worker();
                     round
                         .iter()
@@ -212,14 +212,14 @@ impl Stream {
 
     fn with_output(
         &self,
-        write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+        write: impl FnOnce(&mut dyn Write) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
         let Some(path) = &self.output else {
             let mut output = io::standard_output();
             write(&mut output)?;
             return output
                 .flush()
-                .map_err(|error| Failure::write("standard output", &error));
+                .map_err(|error| CliError::write("standard output", &error));
         };
         let mut output = OutputFile::create(path)?;
         write(&mut output)?;
@@ -228,8 +228,8 @@ impl Stream {
 
     fn for_each_round(
         &self,
-        mut visit: impl FnMut(&[Block]) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+        mut visit: impl FnMut(&[Block]) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
         let standard_input = [PathBuf::from("-")];
         let files = if self.files.is_empty() {
             &standard_input
@@ -239,7 +239,7 @@ impl Stream {
         let mut round: Vec<Block> = Vec::new();
         let mut next_line = 1;
         for path in files {
-            let failed = |error| Failure::read(path, &error);
+            let failed = |error| CliError::read(path, &error);
             let mut reader = io::open(path).map_err(failed)?;
             let mut has_more = true;
             while has_more {

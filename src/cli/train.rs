@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::{Corpus, OptionInfo, OptionKind, RETIRED_OPTIONS, Recorded, TrainOptions, Trainer};
 use clap::{Arg, ArgMatches, Command};
-use spiece::{Corpus, OptionInfo, OptionKind, RETIRED_OPTIONS, Recorded, TrainOptions, Trainer};
 
 use super::args;
-use super::io::Failure;
-use super::progress::{Progress, Talk};
+use super::io::CliError;
+use super::progress::{Messages, Progress};
 
 /// Options that can also be given as the lines of a file.
 const LISTS_FROM_FILES: &[&str] = &["control_symbols", "user_defined_symbols"];
@@ -63,40 +63,40 @@ fn retired(name: &'static str) -> Arg {
     make(name, "Retired; has no effect").hide(true)
 }
 
-pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
-    let talk = args::talk(matches);
-    let options = options(matches, &talk)?;
+pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
+    let messages = args::messages(matches);
+    let options = options(matches, &messages)?;
     let stop = stop_on_signal();
-    let mut progress = Progress::new(&talk, stop);
+    let mut progress = Progress::new(&messages, stop);
     let trainer = Trainer::new(options)?;
     let [model_path, vocab_path] = output_paths(&trainer.options().model_prefix);
-    spiece::check_writable(&[&model_path, &vocab_path])?;
+    crate::output::check_writable(&[&model_path, &vocab_path])?;
     let corpus = Corpus::files(&trainer.options().input);
     let trained = trainer.train_observed(corpus, &mut progress);
     progress.finish();
     let (model, summary) = trained?;
     let vocab = model.to_vocab(trainer.options().vocabulary_output_piece_score);
-    spiece::write_files(&[(&model_path, &model.to_bytes()), (&vocab_path, &vocab)])?;
+    crate::output::write_files(&[(&model_path, &model.to_bytes()), (&vocab_path, &vocab)])?;
     progress.summarize(&summary, &[model_path, vocab_path]);
     Ok(())
 }
 
 /// The options that the command line gives.
-fn options(matches: &ArgMatches, talk: &Talk) -> Result<TrainOptions, Failure> {
+fn options(matches: &ArgMatches, messages: &Messages) -> Result<TrainOptions, CliError> {
     let mut options = TrainOptions::default();
     options.recorded = Recorded::All;
     for option in TrainOptions::ALL {
         if let Some(value) = args::given(matches, option.name) {
             options
                 .set(option.name, value)
-                .map_err(|error| Failure::Usage(format!("--{error}")))?;
+                .map_err(|error| CliError::Usage(format!("--{error}")))?;
         }
     }
     for name in RETIRED_OPTIONS
         .iter()
         .filter(|name| args::given(matches, name).is_some())
     {
-        talk.warn(&format!("--{name} is retired and has no effect"));
+        messages.warn(&format!("--{name} is retired and has no effect"));
     }
     for name in LISTS_FROM_FILES {
         let symbols = lines_of_flag(matches, name)?.unwrap_or_default();
@@ -113,7 +113,7 @@ fn options(matches: &ArgMatches, talk: &Talk) -> Result<TrainOptions, Failure> {
         ("model_prefix", options.model_prefix.is_empty()),
     ] {
         if is_missing {
-            return Err(Failure::Usage(format!(
+            return Err(CliError::Usage(format!(
                 "--{name} is missing; spiece train --help lists the flags"
             )));
         }
@@ -122,14 +122,14 @@ fn options(matches: &ArgMatches, talk: &Talk) -> Result<TrainOptions, Failure> {
 }
 
 /// The lines of the file that `--NAME_file` names.
-fn lines_of_flag(matches: &ArgMatches, name: &str) -> Result<Option<Vec<String>>, Failure> {
+fn lines_of_flag(matches: &ArgMatches, name: &str) -> Result<Option<Vec<String>>, CliError> {
     let Some(path) = args::given(matches, &format!("{name}_file")).filter(|path| !path.is_empty())
     else {
         return Ok(None);
     };
-    let text = std::fs::read(path).map_err(|error| Failure::read(path.as_ref(), &error))?;
+    let text = std::fs::read(path).map_err(|error| CliError::read(path.as_ref(), &error))?;
     let text = String::from_utf8(text).map_err(|_| {
-        Failure::Error(format!(
+        CliError::Error(format!(
             "--{name}_file: {path} is not UTF-8; convert it first"
         ))
     })?;

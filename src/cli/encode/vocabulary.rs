@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use spiece::{EncodeError, Encoder, PieceKind, Tokenizer};
+use crate::{EncodeError, Encoder, PieceKind, Tokenizer};
 
-use crate::cli::io::Failure;
+use crate::cli::io::CliError;
 use crate::cli::stream::{Block, Stream};
 
 /// Writes a line for each piece but unknown and control pieces: its text, a tab and its count.
@@ -12,11 +12,11 @@ pub(super) fn write<'t>(
     stream: &Stream,
     tokenizer: &'t Tokenizer,
     worker: impl Fn() -> Result<Encoder<'t>, EncodeError> + Sync + Send,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let count = |encoder: &mut Result<Encoder<'t>, EncodeError>, block: &Block| {
         let encoder = encoder
             .as_mut()
-            .map_err(|error| Failure::from(error.clone()))?;
+            .map_err(|error| CliError::from(error.clone()))?;
         let mut counts: HashMap<u32, u64> = HashMap::new();
         for (_, line) in block.lines() {
             for id in encoder.encode(line) {
