@@ -213,7 +213,7 @@ TEXTS = {
 RULES = {
     "endless_source": b"61 " * 1500 + b"\t62\n",
     "greatest_code_point": b"FFFFFFFF\t41\n10FFFF\t110000\n",
-    "nul": b"41 0 42\t43 0\n",
+    "nul_in_rule": b"41 0 42\t43 0\n",
     "prefixes": b"".join(b"61 " * n + b"\t62\n" for n in range(1, 32)) + b"\0" + b"a" * 200,
     "spaces": b"61\t20 20 20\n62\t2581\n63\n\0 abcabc cba ",
     "too_large_number": b"123456789ABCDEF01\t41\n",

@@ -145,7 +145,7 @@ def denormalizer_charsmap(model):
 
 REFUSED = [
     ("empty_piece", "llama2", append_piece("")), ("long_piece", "llama2", long_piece),
-    ("nul", "llama2", append_piece("a\0b")), ("twice", "llama2", append_piece("<s>")),
+    ("nul_in_piece", "llama2", append_piece("a\0b")), ("twice", "llama2", append_piece("<s>")),
     ("two_unknown", "llama2", append_piece("<unk2>", UNKNOWN)), ("no_byte", "llama2", drop_byte),
     ("strange_byte", "llama2", append_piece("<0xzz>", BYTE)), ("byte_without_fallback", "word", append_piece("<0x00>", BYTE)),
     ("no_unknown", "word", no_unknown), ("nan", "unigram", append_piece("zzz", NORMAL, math.nan)),

@@ -151,7 +151,7 @@ fn refusal(name: &str) -> (Option<usize>, Refusal) {
             let limit = 8000;
             piece(300, Problem::TooLong { bytes: 8000, limit })
         }
-        "nul" => piece(4000, Problem::Nul),
+        "nul_in_piece" => piece(4000, Problem::Nul),
         "twice" => piece(4000, Problem::Duplicate),
         "twice_from_text" => (None, Refusal::Piece(Problem::Duplicate)),
         "two_unknown" => piece(4000, Problem::SecondUnknown),
