@@ -6,17 +6,17 @@
 //! the unknown ones.
 
 pub(crate) mod bpe;
-pub(crate) mod cache;
+mod bigrams;
+mod bloom_filter;
 mod char;
-mod filter;
-mod keys;
+mod chunk_cache;
 pub(crate) mod unigram;
 pub(crate) mod vocabulary;
 mod word;
 
 use std::sync::Arc;
 
-use self::bpe::{Bpe, BpeScratch};
+use self::bpe::{Bpe, BpeCache};
 use self::char::Char;
 use self::unigram::{Unigram, UnigramScratch};
 use self::vocabulary::Vocabulary;
@@ -39,7 +39,7 @@ pub(crate) enum Segmenter {
 /// Buffers that one thread reuses from line to line.
 #[derive(Debug, Default)]
 pub(crate) struct SegmentScratch {
-    pub(crate) bpe: BpeScratch,
+    pub(crate) bpe: BpeCache,
     pub(crate) unigram: UnigramScratch,
 }
 

@@ -1,9 +1,13 @@
-//! Short texts as a few numbers, to be compared and hashed as such.
+//! Short texts as a few words, which are compared and hashed faster than bytes.
+//!
+//! Input: a text. Output: its bytes in `N` words, lowest byte first, zeros after the end, and the length in the last
+//! byte; so different texts have different words. Texts of `8 * N` bytes or more cannot be packed. For example, `abc`
+//! in two words is `[0x63_6261, 3 << 56]`. Used for the words and chunks of training; the keys of encoding have the same
+//! form, but are read from running text (see `encode/chunk_cache/key.rs`). Cost: a few loads.
 
 use crate::text::num::low_u32;
 
-/// `text` and its length in `N` words: the bytes in order, the lowest first, zeros behind them, and the
-/// length in the very last byte. `None` for a text of `8 * N` bytes or more. Different texts differ.
+/// Packs `text`; `None` if it has `8 * N` bytes or more.
 #[inline]
 pub(crate) fn pack<const N: usize>(text: &[u8]) -> Option<[u64; N]> {
     let length = text.len();
@@ -20,8 +24,8 @@ pub(crate) fn pack<const N: usize>(text: &[u8]) -> Option<[u64; N]> {
     Some(words)
 }
 
-/// The last `count` bytes of a text, fewer than 8. Where there are enough bytes, one or two loads that may
-/// overlap take the place of a loop.
+/// The last `count` bytes of a text, fewer than 8. If the text has enough bytes, one load or two overlapping loads
+/// replace a loop.
 #[inline]
 fn last_bytes(text: &[u8], count: usize) -> u64 {
     let shift = 8 * low_u32(count as u64);
@@ -43,39 +47,7 @@ fn load4(bytes: [u8; 4]) -> u64 {
     u64::from(u32::from_le_bytes(bytes))
 }
 
-/// Bytes that [`pack_start`] reads.
-pub(crate) const PACKED: usize = 24;
-
-/// As [`pack`], for the first `length` bytes, with no branch that depends on the length: texts of many lengths in a
-/// row cost no mispredictions.
-#[inline]
-pub(crate) fn pack_start(bytes: &[u8; PACKED], length: usize) -> Option<[u64; 3]> {
-    let masks = MASKS.get(length)?;
-    let (words, _) = bytes.as_chunks::<8>();
-    let mut packed = [0; 3];
-    for (packed, (word, mask)) in packed.iter_mut().zip(words.iter().zip(masks)) {
-        *packed = u64::from_le_bytes(*word) & mask;
-    }
-    packed[2] |= (length as u64) << 56;
-    Some(packed)
-}
-
-/// For each length below 24, the bits of a text of that length.
-static MASKS: [[u64; 3]; 24] = {
-    let mut masks = [[0; 3]; 24];
-    let mut length = 0;
-    while length < 24 {
-        let mut byte = 0;
-        while byte < length {
-            masks[length][byte / 8] |= 0xFF << (byte % 8 * 8);
-            byte += 1;
-        }
-        length += 1;
-    }
-    masks
-};
-
-/// The text that was packed, written to `buffer`.
+/// The text of packed words; `buffer` receives its bytes.
 pub(crate) fn unpack<'b, const N: usize>(
     words: &[u64; N],
     buffer: &'b mut [[u8; 8]; N],
@@ -100,11 +72,6 @@ mod tests {
             let text: Vec<u8> = (220..=255).take(usize::from(length)).collect();
             let packed = pack::<3>(&text);
             assert_eq!(packed.is_some(), length < 24);
-            let followed = [&text[..], b"and what follows, thirty bytes"].concat();
-            assert_eq!(
-                pack_start(followed.first_chunk().unwrap(), text.len()),
-                packed
-            );
             if let Some(words) = packed {
                 let mut buffer = [[7; 8]; 3];
                 assert_eq!(unpack(&words, &mut buffer), text);

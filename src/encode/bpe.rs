@@ -12,7 +12,7 @@
 //!
 //! - Two characters that are neighbours in no piece never end up in one piece, so the line is cut between
 //!   them ([`Neighbours`]) and each chunk is merged alone.
-//! - A chunk has the same ids wherever it stands, so short chunks are remembered ([`IdCache`]).
+//! - A chunk has the same ids wherever it stands, so short chunks are remembered ([`ChunkCache`]).
 //! - Merging compares numbers, not texts ([`Symbols`]), and remembers what pairs become ([`PairCache`]). Chunks of
 //!   a few characters merge in arrays ([`ShortChunk`]).
 //! - Text without normalization rules is not normalized, but read as it is ([`scan`]).
@@ -55,7 +55,7 @@ use self::peace::PeaceCache;
 use self::short::{SHORT, ShortChunk};
 use self::symbols::Symbols;
 use self::walk::Walk;
-use crate::encode::cache::IdCache;
+use crate::encode::chunk_cache::ChunkCache;
 use crate::encode::vocabulary::Vocabulary;
 use crate::piece::{PieceId, PieceKind, PieceTable};
 use crate::text::WHITESPACE_MARK_STR;
@@ -81,21 +81,50 @@ pub(crate) struct Bpe {
     takes_raw_text: bool,
 }
 
-/// Buffers that one thread reuses from line to line, and the chunks that it remembers.
-#[derive(Debug, Default)]
-pub(crate) struct BpeScratch {
+/// The caches and buffers of one worker, reused from text to text.
+#[derive(Debug)]
+pub(crate) struct BpeCache {
     merge: MergeScratch,
     short: ShortChunk,
     pairs: PairCache,
     peace: PeaceCache,
     walk: Walk,
     /// Ids of chunks.
-    cache: IdCache,
+    cache: ChunkCache,
     /// Ids of parts of long chunks, which are never raw.
-    windows: IdCache,
+    windows: ChunkCache,
     /// A chunk of raw text, normalized.
     normalized: Vec<u8>,
     whole: whole::WholeScratch,
+}
+
+impl BpeCache {
+    /// Empty caches. The chunk caches need at most `max_bytes`; the pair caches, which are not included, need at most
+    /// 1.5 MB more.
+    pub(crate) fn with_max_bytes(max_bytes: usize) -> BpeCache {
+        BpeCache {
+            merge: MergeScratch::default(),
+            short: ShortChunk::default(),
+            pairs: PairCache::default(),
+            peace: PeaceCache::default(),
+            walk: Walk::default(),
+            cache: ChunkCache::with_max_bytes(max_bytes / 2),
+            windows: ChunkCache::with_max_bytes(max_bytes / 2),
+            normalized: Vec::new(),
+            whole: whole::WholeScratch::default(),
+        }
+    }
+
+    /// The memory that the chunk caches need now, in bytes.
+    pub(crate) fn size_bytes(&self) -> usize {
+        self.cache.size_bytes() + self.windows.size_bytes()
+    }
+}
+
+impl Default for BpeCache {
+    fn default() -> BpeCache {
+        BpeCache::with_max_bytes(2 * ChunkCache::DEFAULT_MAX_BYTES)
+    }
 }
 
 impl Bpe {
@@ -156,13 +185,13 @@ impl Bpe {
         &self,
         pieces: &PieceTable,
         chunk: &[u8],
-        scratch: &mut BpeScratch,
+        scratch: &mut BpeCache,
         out: &mut Vec<PieceId>,
     ) {
         if chunk.len() > LONG && self.segment_windows(pieces, chunk, scratch, out) {
             return;
         }
-        let BpeScratch {
+        let BpeCache {
             merge,
             short,
             pairs,

@@ -6,7 +6,7 @@
 //! user-defined symbol of n bytes has the score (n - 1) / 10, above all scores of log probabilities. Among equal
 //! sums, and among sums that 32-bit floats cannot tell apart, the reference's order decides (see [`viterbi`]).
 //!
-//! A line is cut into *chunks*, where no piece reaches across (see [`cuts`]). All that a chunk needs to know of what
+//! A line is cut into *chunks*, where no piece reaches across (see [`chunks`]). All that a chunk needs to know of what
 //! is before it is the sum of scores, because of the roundings that depend on it. In most chunks one segmentation is
 //! so much better than the others that no rounding can matter, whatever the sum, up to a limit (see
 //! [`rivals`]): then its ids are remembered together with the limit, and where the chunk comes again the sum is
@@ -17,7 +17,7 @@
 //! trie for each byte of each piece that begins at a character of the chunk. Memory: 12 bytes for each byte of the
 //! longest chunk, and 9 MB of remembered chunks at most.
 
-mod cuts;
+mod chunks;
 mod lattice;
 mod nbest;
 mod rivals;
@@ -29,12 +29,11 @@ mod viterbi;
 
 use std::ops::Range;
 
-use self::cuts::{Chunk, Cuts};
+use self::chunks::{Chunk, ChunkFinder};
 use self::lattice::Lattice;
 use self::trie::Trie;
 use self::viterbi::Best;
-use crate::encode::cache::IdCache;
-use crate::encode::keys::{CacheKey, KeyedText};
+use crate::encode::chunk_cache::{ChunkCache, ChunkKey, KeyedText};
 use crate::encode::vocabulary::Vocabulary;
 use crate::error::EncodeError;
 use crate::piece::{PieceId, PieceKind};
@@ -51,7 +50,7 @@ const SCORE_LIMIT: f32 = 100_000.0;
 pub(crate) struct Unigram {
     /// The pieces that text yields.
     pieces: Trie,
-    cuts: Cuts,
+    chunk_finder: ChunkFinder,
     /// The score of each piece; that of unknown characters for the unknown one.
     scores: Vec<f32>,
     /// Which pieces are user-defined symbols; empty if none is.
@@ -69,7 +68,7 @@ pub(crate) struct Unigram {
 pub(crate) struct UnigramScratch {
     best: Vec<Best>,
     /// The ids of short chunks, and as a note the upper bits of the sum before them up to which they are right.
-    chunks: IdCache,
+    chunks: ChunkCache,
 }
 
 impl Unigram {
@@ -99,7 +98,7 @@ impl Unigram {
         let scores: Vec<f32> = ids.map(score).collect();
         let mut unigram = Unigram {
             ascii: Box::new([PieceId::new(0); 128]),
-            cuts: Cuts::new(keys.iter().map(|(text, _)| *text)),
+            chunk_finder: ChunkFinder::new(keys.iter().map(|(text, _)| *text)),
             pieces: Trie::new(&keys, &scores),
             scores,
             is_symbol: if is_symbol.contains(&true) {
@@ -156,7 +155,7 @@ impl Unigram {
         let (mut at, mut sum) = (0, 0.0);
         while at < text.len() {
             let rest = &text[at..];
-            (at, sum) = match self.cuts.first(rest) {
+            (at, sum) = match self.chunk_finder.first(rest) {
                 Chunk::Char(length) => (at + length, self.segment_char(&rest[..length], sum, out)),
                 Chunk::Long(length) => (
                     at + length,
@@ -217,7 +216,7 @@ impl Unigram {
     fn find_chunk(
         &self,
         chunk: &[u8],
-        key: &CacheKey,
+        key: &ChunkKey,
         scratch: &mut UnigramScratch,
         out: &mut Vec<PieceId>,
     ) -> u16 {

@@ -1,6 +1,6 @@
 //! Which characters stand next to each other in some piece.
 
-use crate::encode::filter::BloomFilter;
+use crate::encode::bloom_filter::BloomFilter;
 
 /// Classes below this number have their neighbours in a plain square of bits.
 const SQUARE: u32 = 256;
@@ -60,7 +60,7 @@ impl Draft {
     /// The neighbours, ready to be asked.
     pub(super) fn finish(self) -> Neighbours {
         // Most pairs come several times; sorting them out would cost more than the room they are given.
-        let mut far = BloomFilter::with_room(self.far.len());
+        let mut far = BloomFilter::with_capacity(self.far.len());
         self.far.into_iter().for_each(|pair| far.insert(hash(pair)));
         Neighbours {
             square: self.square,
@@ -89,7 +89,7 @@ impl Neighbours {
             return false;
         }
         self.far
-            .may_have(hash(u64::from(before) << 32 | u64::from(after)))
+            .may_contain(hash(u64::from(before) << 32 | u64::from(after)))
     }
 }
 

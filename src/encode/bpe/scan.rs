@@ -13,8 +13,8 @@
 
 use super::pairs::Pairs;
 use super::short::SHORT;
-use super::{Bpe, BpeScratch};
-use crate::encode::keys::{CacheKey, KeyedText};
+use super::{Bpe, BpeCache};
+use crate::encode::chunk_cache::{ChunkKey, KeyedText};
 use crate::piece::{PieceId, PieceTable};
 use crate::text::{WHITESPACE_MARK_STR, char_length, plainly_normalized_char};
 
@@ -50,7 +50,7 @@ impl Open {
 struct Scan<'s> {
     pieces: &'s PieceTable,
     text: KeyedText<'s>,
-    scratch: &'s mut BpeScratch,
+    scratch: &'s mut BpeCache,
     /// The pieces for the bytes of unknown characters.
     bytes: Option<&'s [PieceId; 256]>,
 }
@@ -58,7 +58,7 @@ struct Scan<'s> {
 impl Scan<'_> {
     /// The key of a chunk; a dummy prefix is a space before it.
     #[inline]
-    fn key(&self, chunk: Open, end: usize) -> Option<CacheKey> {
+    fn key(&self, chunk: Open, end: usize) -> Option<ChunkKey> {
         let length = end - chunk.start;
         if chunk.has_prefix {
             self.text.key_with_space(length)
@@ -74,7 +74,7 @@ impl Bpe {
         &self,
         pieces: &PieceTable,
         text: &[u8],
-        scratch: &mut BpeScratch,
+        scratch: &mut BpeCache,
         out: &mut Vec<PieceId>,
     ) {
         if !self.unused.is_empty() {
@@ -105,7 +105,7 @@ impl Bpe {
         text: &[u8],
         prefix: bool,
         bytes: Option<&[PieceId; 256]>,
-        scratch: &mut BpeScratch,
+        scratch: &mut BpeCache,
         out: &mut Vec<PieceId>,
     ) {
         // Nothing has no prefix.
@@ -313,7 +313,7 @@ impl Bpe {
     ) {
         let key = scan.key(chunk, end);
         // What is rare keeps nothing of this in registers, which would all have to be saved on the way.
-        if !key.is_some_and(|key| scan.scratch.cache.get_first(&key, out)) {
+        if !key.is_some_and(|key| scan.scratch.cache.get_first_way(&key, out)) {
             self.close_rare::<RAW>(scan, chunk, end, out);
         }
     }
@@ -329,7 +329,7 @@ impl Bpe {
     ) {
         let key = scan.key(chunk, end);
         if let Some(key) = &key
-            && scan.scratch.cache.get_elsewhere(key, out).is_some()
+            && scan.scratch.cache.get_other(key, out).is_some()
         {
             return;
         }
@@ -377,7 +377,7 @@ impl Bpe {
         prefix: bool,
         out: &mut Vec<PieceId>,
     ) -> bool {
-        let BpeScratch { short, pairs, .. } = &mut *scan.scratch;
+        let BpeCache { short, pairs, .. } = &mut *scan.scratch;
         let mut pairs = Pairs {
             symbols: &self.symbols,
             pieces: scan.pieces,

@@ -14,7 +14,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use crate::encode::filter::BloomFilter;
+use crate::encode::bloom_filter::BloomFilter;
 use crate::encode::vocabulary::Vocabulary;
 use crate::piece::PieceTable;
 use crate::text::num::{low_u32, low_usize, mix_high};
@@ -143,7 +143,7 @@ impl Symbols {
             chars: Vec::new(),
             slots: vec![FREE; slots],
             shift: 64 - slots.trailing_zeros(),
-            filter: BloomFilter::with_room(mergeable.len() * 2),
+            filter: BloomFilter::with_capacity(mergeable.len() * 2),
             powers: powers_of(base),
             inverse_powers: powers_of(inverse(base)),
         };
@@ -236,7 +236,7 @@ impl Symbols {
     /// Whether a text with this hash may be a piece.
     #[inline]
     pub(super) fn may_be_piece(&self, hash: u64) -> bool {
-        self.filter.may_have(hash)
+        self.filter.may_contain(hash)
     }
 
     /// What `left` and `right` become; `hash` is that of their joined text.

@@ -9,7 +9,7 @@ use super::origins::Origin;
 use super::pairs::{PairCache, Pairs};
 use super::peace::PeaceCache;
 use super::symbols::NO_SYMBOL;
-use super::{Bpe, BpeScratch};
+use super::{Bpe, BpeCache};
 use crate::encode::vocabulary::Vocabulary;
 use crate::encode::{SegmentScratch, Segmenter};
 use crate::model::Model;
@@ -116,7 +116,7 @@ fn agrees(name: &str, cases: u32) {
     let Segmenter::Bpe(bpe) = &segmenter else {
         panic!("{name} is no BPE model")
     };
-    let scratch = std::cell::RefCell::new(BpeScratch::default());
+    let scratch = std::cell::RefCell::new(BpeCache::default());
     let segment = |text: &str| {
         let mut ids = Vec::new();
         bpe.segment(
@@ -169,7 +169,7 @@ fn long_chunks_are_merged_as_short_ones() {
             bpe.segment(
                 model.table(),
                 text.as_bytes(),
-                &mut BpeScratch::default(),
+                &mut BpeCache::default(),
                 &mut ids,
             );
             assert_eq!(ids, slow.segment(&text), "{unit} {length} times");
@@ -245,7 +245,7 @@ fn dropout_of_none_and_of_all() {
     };
     let text = "\u{2581}les\u{2581}droits\u{2581}de\u{2581}l'homme".as_bytes();
     let (mut scratch, mut best, mut none, mut all) =
-        (BpeScratch::default(), Vec::new(), Vec::new(), Vec::new());
+        (BpeCache::default(), Vec::new(), Vec::new(), Vec::new());
     bpe.segment(model.table(), text, &mut scratch, &mut best);
     bpe.sample(model.table(), text, || false, &mut scratch, &mut none);
     bpe.sample(model.table(), text, || true, &mut scratch, &mut all);
@@ -295,7 +295,7 @@ fn long_chunks_have_the_ids_that_merging_gives() {
         let (Segmenter::Bpe(bpe), _) = Segmenter::new(&model, true).unwrap() else {
             panic!("no BPE model")
         };
-        let (mut scratch, mut rng) = (BpeScratch::default(), SplitMix64::new(7));
+        let (mut scratch, mut rng) = (BpeCache::default(), SplitMix64::new(7));
         let pieces: Vec<&[u8]> = model
             .pieces()
             .filter(|piece| piece.kind == PieceKind::Normal)

@@ -112,7 +112,7 @@ impl Bpe {
         pieces: &PieceTable,
         text: &[u8],
         mut is_skipped: impl FnMut() -> bool,
-        scratch: &mut super::BpeScratch,
+        scratch: &mut super::BpeCache,
         out: &mut Vec<PieceId>,
     ) {
         self.segment_whole(pieces, text, &mut scratch.whole, &mut is_skipped, out);

@@ -11,13 +11,13 @@
 use std::ops::Range;
 
 use super::pairs::Pairs;
-use super::{Bpe, BpeScratch};
-use crate::encode::keys::KeyedText;
+use super::{Bpe, BpeCache};
+use crate::encode::chunk_cache::{KeyedText, MAX_KEY_BYTES};
 use crate::piece::{PieceId, PieceTable};
 use crate::text::is_char_start;
 
 /// Bytes of a window: as much as can be remembered.
-const WINDOW: usize = 23;
+const WINDOW: usize = MAX_KEY_BYTES;
 /// Symbols that end within so many bytes of a window count.
 const SURE: usize = 16;
 
@@ -27,7 +27,7 @@ impl Bpe {
         &self,
         pieces: &PieceTable,
         chunk: &[u8],
-        scratch: &mut BpeScratch,
+        scratch: &mut BpeCache,
         out: &mut Vec<PieceId>,
     ) -> bool {
         let start = out.len();
@@ -68,7 +68,7 @@ impl Bpe {
         pieces: &PieceTable,
         chunk: &KeyedText<'_>,
         window: Range<usize>,
-        scratch: &mut BpeScratch,
+        scratch: &mut BpeCache,
         out: &mut Vec<PieceId>,
     ) {
         let key = chunk.key(window.start, window.len());
@@ -91,7 +91,7 @@ impl Bpe {
         ids: &[PieceId],
         start: usize,
         first: usize,
-        scratch: &mut BpeScratch,
+        scratch: &mut BpeCache,
     ) -> bool {
         if ids[first..].contains(&self.unknown) {
             return false;

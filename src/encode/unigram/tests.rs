@@ -5,7 +5,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::cuts::Chunk;
+use super::chunks::Chunk;
 use super::lattice::{Lattice, MOST_NODES};
 use super::{Unigram, UnigramScratch, sample};
 use crate::encode::vocabulary::Vocabulary;
@@ -292,7 +292,7 @@ proptest! {
         let unigram = Unigram::new(&vocabulary);
         let (mut at, text) = (0, text.as_bytes());
         while at < text.len() {
-            at += match unigram.cuts.first(&text[at..]) {
+            at += match unigram.chunk_finder.first(&text[at..]) {
                 Chunk::Char(length) | Chunk::Long(length) => length,
             };
             for begin in 0..at {
@@ -307,7 +307,8 @@ proptest! {
 fn chunks(unigram: &Unigram, text: &str) -> Vec<String> {
     let (mut chunks, mut rest) = (Vec::new(), text);
     while !rest.is_empty() {
-        let (Chunk::Char(length) | Chunk::Long(length)) = unigram.cuts.first(rest.as_bytes());
+        let (Chunk::Char(length) | Chunk::Long(length)) =
+            unigram.chunk_finder.first(rest.as_bytes());
         chunks.push(rest[..length].to_owned());
         rest = &rest[length..];
     }
