@@ -1,0 +1,13 @@
+"""The kinds of cases, in the order in which `run.py all` runs them.
+
+Job: for each kind, generate a case, compare the two sides on it, and say what may be shrunk.
+A kind is a class with the members of `Kind` in `base.py`; a new kind is a new module and one line here.
+"""
+
+from .decode import Decode
+from .encode import Encode
+from .load import Load
+from .normalize import Normalize
+from .train import Train
+
+KINDS = {kind.name: kind for kind in [Train(), Encode(), Decode(), Normalize(), Load()]}
