@@ -68,12 +68,13 @@ class Difference:
 class Outcome:
     """The result of one comparison: no differences means that the case passed.
 
-    `compared` counts the comparisons made (lines, files); `note` reports what is no difference but worth
+    `compared` counts the comparisons made (lines, files); `accepted`: neither side refused; `note` reports what is no difference but worth
     reading, such as a crash of the reference.
     """
 
     differences: List[Difference] = field(default_factory=list)
     compared: int = 0
+    accepted: bool = False
     note: str = ""
 
     def add(self, category, detail):

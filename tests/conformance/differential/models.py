@@ -21,6 +21,8 @@ from .sides import OK
 FRESH_MODELS = 24
 MODEL_TYPES = ["bpe", "bpe", "unigram", "bpe", "unigram", "char", "bpe", "unigram", "word"]
 ATTEMPTS = 20
+# Training takes milliseconds here, or it never ends: the unigram trainer loops for some options.
+TRAINING_SECONDS = 5.0
 
 UNIGRAM_TYPE = 1
 TRAINER_MODEL_TYPE = 3
@@ -52,7 +54,8 @@ def train_fresh(rng, model_type, sides):
                 (Path(folder) / name).write_bytes(data)
             options["model_prefix"] = "m"
             arguments = flags.library_arguments(options, folder)
-            if sides.reference.call("train", folder=folder, arguments=arguments).status == OK:
+            reply = sides.reference.call("train", TRAINING_SECONDS, folder=folder, arguments=arguments)
+            if reply.status == OK:
                 return (Path(folder) / "m.model").read_bytes()
     raise NoModel(f"{ATTEMPTS} training runs of a {model_type} model failed")
 

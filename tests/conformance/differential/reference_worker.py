@@ -55,6 +55,56 @@ def tokens(message):
     return result
 
 
+class ExtraOptions:
+    """The extra options of `spm_encode`, in the order in which they are given.
+
+    The library's own setter is not part of the wheel, and the options of the Python call have a fixed order and
+    recognize unknown pieces by their text rather than by their id. So results without options are rearranged here.
+    """
+
+    NAMES = ("reverse", "bos", "eos", "unk", "unk_piece")
+
+    def __init__(self, processor, text):
+        self.processor = processor
+        self.names = text.split(":") if text else []
+        self.bos = processor.bos_id()
+        self.eos = processor.eos_id()
+        for name in self.names:
+            if name not in self.NAMES:
+                raise ValueError(f"option {name} is not available")
+            if getattr(self, name, 0) == -1:
+                raise ValueError(f"the piece of option {name} is not defined")
+        self.bos_piece = self._piece(self.bos)
+        self.eos_piece = self._piece(self.eos)
+        self.unk_piece = self._piece(processor.unk_id())
+        self.replaces_unknown = not {"unk", "unk_piece"}.isdisjoint(self.names)
+
+    def _piece(self, number):
+        piece = self.processor.IdToPiece(number) if number >= 0 else ""
+        return piece if isinstance(piece, str) else pack(piece)
+
+    def apply(self, items, bos, eos):
+        for name in self.names:
+            if name == "reverse":
+                items = items[::-1]
+            elif name == "bos":
+                items = [bos] + items
+            elif name == "eos":
+                items = items + [eos]
+        return items
+
+    def with_unknown(self, ids, pieces):
+        if not self.replaces_unknown or len(ids) != len(pieces):
+            return pieces
+        return [self.unk_piece if self.processor.IsUnknown(i) else piece for i, piece in zip(ids, pieces)]
+
+    def apply_to_tokens(self, result, size):
+        texts = self.with_unknown([token[0] for token in result], [token[1] for token in result])
+        result = [[token[0], text, token[2], token[3]] for token, text in zip(result, texts)]
+        bos = [self.bos, self.bos_piece, 0, 0]
+        return self.apply(result, bos, [self.eos, self.eos_piece, size, size])
+
+
 class Operations:
     """One method for each operation; arguments and results are JSON values."""
 
@@ -71,20 +121,21 @@ class Operations:
     def load(self, model):
         return open_model(self.native, model).GetPieceSize()
 
-    def encode(self, model, lines, extra=()):
-        """Ids and pieces with the extra options; pieces with spans without them."""
+    def encode(self, model, lines, extra=""):
+        """[ids, pieces, tokens] of each line, with the extra options of `spm_encode`."""
         processor = open_model(self.native, model)
-        bos, eos, reverse, unk = (name in extra for name in ["bos", "eos", "reverse", "unk"])
+        extra = ExtraOptions(processor, extra)
         results = []
         for line in map(unpack, lines):
-            ids = processor._EncodeAsIds(line, False, 0, 0.0, bos, eos, reverse)
-            pieces = processor._EncodeAsPieces(line, False, 0, 0.0, bos, eos, reverse, unk, True)
+            ids = processor._EncodeAsIds(line, False, 0, 0.0, False, False, False)
+            pieces = processor._EncodeAsPieces(line, False, 0, 0.0, False, False, False, False, True)
             message = processor._EncodeAsSerializedProto(line, False, 0, 0.0, False, False, False, False)
-            results.append({
-                "ids": ids,
-                "pieces": [pack(piece) for piece in pieces],
-                "tokens": tokens(message),
-            })
+            pieces = extra.with_unknown(ids, [pack(piece) for piece in pieces])
+            results.append([
+                extra.apply(ids, extra.bos, extra.eos),
+                extra.apply(pieces, extra.bos_piece, extra.eos_piece),
+                extra.apply_to_tokens(tokens(message), len(line)),
+            ])
         return results
 
     def nbest(self, model, lines, size):

@@ -103,10 +103,12 @@ class Runner:
         seconds = time.monotonic() - started
         failed = [result for result in results if result.outcome.differences]
         noted = [result for result in results if result.outcome.note]
+        accepted = sum(result.outcome.accepted for result in results)
         compared = sum(result.outcome.compared for result in results)
         print(
-            f"{kind.name:<10} {count} cases, {compared} comparisons, {count - len(failed)} passed, "
-            f"{len(failed)} failed, {len(noted)} without a result of the reference ({seconds:.0f} s)",
+            f"{kind.name:<10} {count} cases ({accepted} accepted by both sides), {compared} comparisons, "
+            f"{count - len(failed)} passed, {len(failed)} failed, "
+            f"{len(noted)} without a result of the reference ({seconds:.0f} s)",
             flush=True,
         )
         for result in noted:

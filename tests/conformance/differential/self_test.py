@@ -16,7 +16,9 @@ from . import runner
 from .kinds import KINDS
 
 SHIM = Path(__file__).with_name("wrong_spiece.py")
-CASES = 12
+CASES = 6
+# Candidates tried per minimized case.
+CANDIDATES = 80
 
 # The fault of the shim, the group that must find it, and how large the minimized case may be at most.
 FAULTS = [
@@ -35,13 +37,13 @@ def _check(settings, fault, group, most_lines):
     """None if the fault is found; otherwise what is wrong with the harness."""
     program = [sys.executable, "-B", str(SHIM), fault, str(settings.program)]
     with tempfile.TemporaryDirectory(prefix="spiece-self-test-") as keep:
-        faulty = dataclasses.replace(settings, program=program, keep=Path(keep), cases=CASES, candidates=150)
+        faulty = dataclasses.replace(settings, program=program, keep=Path(keep), cases=CASES, candidates=CANDIDATES)
         report = io.StringIO()
         with contextlib.redirect_stdout(report):
             _, failed = runner.run_groups(faulty, [group])
         if not failed:
             return "no failure was reported"
-        folder = sorted(Path(keep).iterdir())[0]
+        folder = min(Path(keep).iterdir(), key=lambda path: (path / "lines.bin").stat().st_size)
         case = runner.Case.load(folder)
         if len(case.lines) > most_lines:
             return f"the minimized case has {len(case.lines)} lines"
@@ -58,7 +60,7 @@ def _check(settings, fault, group, most_lines):
 def run(settings):
     """Runs all faults and prints the closing line."""
     problems = 0
-    runner.MOST_MINIMIZED = 2
+    runner.MOST_MINIMIZED = 1
     for fault, group, most_lines in FAULTS:
         assert group in KINDS
         problem = _check(settings, fault, group, most_lines)

@@ -14,7 +14,6 @@ from ..case import Case, Outcome
 from ..sides import agree
 from .base import MODEL, Kind, compare_lines, pack, text_of, unpack
 
-# The order in which the reference's Python call applies its options.
 EXTRA_OPTIONS = ["reverse", "bos", "eos", "unk"]
 LINES = 40
 # n-best search of the reference is exponential in the worst case.
@@ -32,9 +31,8 @@ class Encode(Kind):
         lines = models.lines_for(rng, model, LINES)
         options = {"source": source}
         if rng.random() < 0.35:
-            chosen = [name for name in EXTRA_OPTIONS if rng.random() < 0.5]
-            if chosen:
-                options["extra_options"] = ":".join(chosen)
+            chosen = [rng.choice(EXTRA_OPTIONS) for _ in range(rng.randint(1, 4))]
+            options["extra_options"] = ":".join(chosen + ["none"] * (rng.random() < 0.02))
         if rng.random() < 0.3:
             options["num_threads"] = str(rng.choice([1, 2, 3]))
         if rng.random() < (0.6 if models.is_unigram(model) else 0.05):
@@ -50,30 +48,31 @@ class Encode(Kind):
         return outcome
 
 
-def _flags(case, output_format, with_extra=False):
+def _flags(case, output_format):
     result = [f"--model={MODEL}", f"--output_format={output_format}"]
     if "num_threads" in case.options:
         result.append(f"--num_threads={case.options['num_threads']}")
-    if with_extra and "extra_options" in case.options:
+    if "extra_options" in case.options and not output_format.startswith("nbest"):
         result.append(f"--extra_options={case.options['extra_options']}")
     return ["encode"] + result
 
 
 def compare_encoding(outcome, case, sides, folder):
     """Compares the three output formats; true if both sides accept the model and the options."""
-    extra = [name for name in case.options.get("extra_options", "").split(":") if name]
     text = text_of(case.lines)
-    model = str(folder / MODEL)
-    reply = sides.reference.call("encode", model=model, lines=[pack(line) for line in case.lines], extra=extra)
-    run = sides.spiece.run(_flags(case, "id", True), folder, text)
+    reply = sides.reference.call(
+        "encode", model=str(folder / MODEL), lines=[pack(line) for line in case.lines],
+        extra=case.options.get("extra_options", ""),
+    )
+    run = sides.spiece.run(_flags(case, "id"), folder, text)
     if not agree(outcome, "encoding", reply, run):
         return False
-    ids = [" ".join(map(str, result["ids"])).encode() for result in reply.value]
-    compare_lines(outcome, "ids", case, ids, run)
-    pieces = [b" ".join(map(unpack, result["pieces"])) for result in reply.value]
-    compare_lines(outcome, "pieces", case, pieces, sides.spiece.run(_flags(case, "piece", True), folder, text))
-    tokens = [result["tokens"] for result in reply.value]
-    _compare_tokens(outcome, "spans", case.lines, tokens, sides.spiece.run(_flags(case, "json"), folder, text))
+    expected = [" ".join(map(str, ids)).encode() for ids, _, _ in reply.value]
+    compare_lines(outcome, "ids", case, expected, run)
+    expected = [b" ".join(map(unpack, pieces)) for _, pieces, _ in reply.value]
+    compare_lines(outcome, "pieces", case, expected, sides.spiece.run(_flags(case, "piece"), folder, text))
+    expected = [tokens for _, _, tokens in reply.value]
+    _compare_tokens(outcome, "spans", case.lines, expected, sides.spiece.run(_flags(case, "json"), folder, text))
     return True
 
 
