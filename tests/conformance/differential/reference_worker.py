@@ -162,8 +162,13 @@ class Operations:
         return [pack(processor._Normalize(unpack(line))) for line in lines]
 
     def apply_rules(self, source, lines, remove_extra_whitespaces):
-        """The rules alone, as `spm_normalize` does by default; `source` is [kind, name]."""
+        """The rules alone, as `spm_normalize` does by default; `source` is [kind, name].
+
+        The program loads a model as a processor does, with all its checks; the library's normalizer has none.
+        """
         kind, name = source
+        if kind == "model":
+            open_model(self.native, name)
         normalizer = self.native.SentencePieceNormalizer()
         load = {
             "model": normalizer.LoadFromFile,

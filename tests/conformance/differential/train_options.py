@@ -12,7 +12,7 @@ from . import flags, texts
 RULE_NAMES = ["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"]
 
 # Probability of drawing a value that must be refused, for each flag that has such values.
-INVALID_SHARE = 0.02
+INVALID_SHARE = 0.004
 
 SWITCHES = [
     "split_by_unicode_script", "split_by_number", "split_by_whitespace", "split_digits",
@@ -205,9 +205,9 @@ def generate(rng, model_type="bpe", invalid_share=INVALID_SHARE):
         if rng.random() < 0.04:
             options[name] = rng.choice(values)
     options["vocab_size"] = _vocab_size(rng, corpus, options)
-    if rng.random() < 0.6:
+    if rng.random() < 0.8:
         options["hard_vocab_limit"] = "false"
     for name, values in INVALID.items():
-        if rng.random() < invalid_share / 2:
+        if rng.random() < invalid_share:
             options[name] = rng.choice(values)
     return options, files

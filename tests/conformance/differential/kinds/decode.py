@@ -17,7 +17,7 @@ OUT_OF_RANGE = ["-1", "1000000", "2147483647", "-2147483648"]
 
 class Decode(Kind):
     name = "decode"
-    default_cases = 160
+    default_cases = 400
 
     def generate(self, rng, pool, sides):
         model, source = pool.draw(rng, sides)

@@ -23,7 +23,7 @@ NBEST_BYTES = 60
 
 class Encode(Kind):
     name = "encode"
-    default_cases = 160
+    default_cases = 650
     text_files = ()
 
     def generate(self, rng, pool, sides):

@@ -15,7 +15,7 @@ LONGEST_LINE = 200
 
 class Load(Kind):
     name = "load"
-    default_cases = 300
+    default_cases = 1000
     shrinks_pieces = False
 
     def generate(self, rng, pool, sides):

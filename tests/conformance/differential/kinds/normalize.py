@@ -16,7 +16,7 @@ LINES = 60
 
 class Normalize(Kind):
     name = "normalize"
-    default_cases = 160
+    default_cases = 450
     fixed_options = frozenset(["rules"])
     text_files = (RULES,)
 

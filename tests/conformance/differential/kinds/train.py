@@ -16,7 +16,7 @@ PREFIX = "out"
 
 class Train(Kind):
     name = "train"
-    default_cases = 220
+    default_cases = 800
     fixed_options = frozenset(["input", "model_type"])
     text_files = ("corpus.txt", "more,text.txt", "corpus.tsv", "rules.tsv", "denormalize.tsv")
     model_types = ("bpe",)
