@@ -44,7 +44,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
     // What is wrong with the options is wrong for every line, so it is found here.
     tokenizer.apply_extra(&extra, &mut Vec::new())?;
     stream.run(
-        || (),
+        || Ok(()),
         |(), number, line, out| {
             decode(&tokenizer, &extra, line, out)
                 .map_err(|problem| CliError::Error(format!("line {number}: {problem}")))?;

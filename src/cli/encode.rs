@@ -1,22 +1,18 @@
 //! `spiece encode`: text -> pieces or ids, with the flags of `spm_encode`.
 
+mod format;
 mod vocabulary;
 
-use std::io::Write;
-
 use crate::{
-    EncodeError, EncodeOptions, Encoder, ExtraOption, PieceId, Rng, SampleOptions, Tokenizer,
-    Tokens,
+    EncodeError, EncodeOptions, Encoder, ExtraOption, Rng, SampleOptions, Tokenizer, Tokens,
 };
 use clap::{ArgMatches, Command};
 
+use self::format::{IdTexts, PieceTexts};
 use super::args;
 use super::io::CliError;
-use super::json;
 use super::stream::{Stream, with_stream_flags};
-
-/// Seeds of lines are the seed of the run and the number of the line, mixed.
-const LINE_SEED: u64 = 0x9e37_79b9_7f4a_7c15;
+use crate::text::num::mix_high;
 
 /// What is written for each line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +24,7 @@ enum Format {
 
 /// Which segmentation of a line is written.
 #[derive(Debug, Clone, Copy)]
-enum Choice {
+enum Selection {
     Best,
     Nbest(usize),
     Sample(SampleOptions, u64),
@@ -63,63 +59,77 @@ pub(crate) fn command() -> Command {
 
 pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
     let stream = Stream::new(matches)?;
-    let (format, choice) = output(matches)?;
+    let (format, selection) = output(matches)?;
     let tokenizer = open_model(matches)?;
     let mut options = EncodeOptions::default();
     options.extra =
         ExtraOption::parse_list(args::given(matches, "extra_options").unwrap_or_default())?;
-    // What is wrong with the options is wrong for every thread, so it is found here.
-    check(&mut tokenizer.encoder_with(&options)?, choice)?;
-    let worker = || tokenizer.encoder_with(&options);
+    // Invalid options are an error even if the input is empty.
+    check(&mut tokenizer.encoder_with(&options)?, selection)?;
+    let worker = || Ok(tokenizer.encoder_with(&options)?);
     if args::is_on(matches, "generate_vocabulary")? {
         return vocabulary::write(&stream, &tokenizer, worker);
     }
-    stream.run(worker, |encoder, number, line, out| {
-        let encoder = encoder
-            .as_mut()
-            .map_err(|error| CliError::from(error.clone()))?;
-        // The options are right, so it is the line that is not.
-        let failed = |problem: EncodeError| CliError::Error(format!("line {number}: {problem}"));
-        match (choice, format) {
-            (Choice::Best, Format::Id) => write_ids(encoder.encode(line), out),
-            (Choice::Best, _) => write(format, &encoder.tokens(line), out),
-            (Choice::Nbest(size), _) => {
-                encoder
-                    .for_each_nbest(line, size, |_, tokens| write(format, &tokens, out))
-                    .map_err(failed)?;
-            }
-            (Choice::Sample(options, seed), _) => {
-                let mut rng = Rng::with_seed(seed ^ number.wrapping_mul(LINE_SEED));
-                write(
-                    format,
-                    &encoder.sample(line, &options, &mut rng).map_err(failed)?,
-                    out,
-                );
-            }
+    match (selection, format) {
+        (Selection::Best, Format::Id) => {
+            let texts = IdTexts::new(tokenizer.model());
+            stream.run(worker, |encoder, _, line, out| {
+                texts.write_line(encoder.encode(line), out);
+                Ok(())
+            })
         }
-        Ok(())
-    })
+        (Selection::Best, Format::Piece) => {
+            let texts = PieceTexts::new(tokenizer.model());
+            stream.run(worker, |encoder, _, line, out| {
+                format::write_best_pieces(encoder, &texts, line, out);
+                Ok(())
+            })
+        }
+        _ => stream.run(worker, |encoder, number, line, out| {
+            // The options are valid, so the line is at fault.
+            write_selection(encoder, selection, format, (number, line), out)
+                .map_err(|problem| CliError::Error(format!("line {number}: {problem}")))
+        }),
+    }
+}
+
+/// Writes the selected segmentations of a line, given with its number, by way of tokens with spans.
+fn write_selection(
+    encoder: &mut Encoder<'_>,
+    selection: Selection,
+    format: Format,
+    (number, line): (u64, &[u8]),
+    out: &mut Vec<u8>,
+) -> Result<(), EncodeError> {
+    match selection {
+        Selection::Best => write(format, &encoder.tokens(line), out),
+        Selection::Nbest(size) => {
+            encoder.for_each_nbest(line, size, |_, tokens| write(format, &tokens, out))?;
+        }
+        Selection::Sample(options, seed) => {
+            let mut rng = Rng::with_seed(seed ^ mix_high(number));
+            write(format, &encoder.sample(line, &options, &mut rng)?, out);
+        }
+    }
+    Ok(())
 }
 
 /// What the flags say about the output.
-fn output(matches: &ArgMatches) -> Result<(Format, Choice), CliError> {
+fn output(matches: &ArgMatches) -> Result<(Format, Selection), CliError> {
     let name = args::given(matches, "output_format").unwrap_or_default();
     let nbest_size: i32 = args::number(matches, "nbest_size")?;
-    let (choice, format) = match name.split_once('_') {
-        None => (Choice::Best, name),
-        Some(("nbest", format)) => (
-            Choice::Nbest(usize::try_from(nbest_size).unwrap_or(0)),
-            format,
-        ),
+    let (selection, format) = match name.split_once('_') {
+        None => (Selection::Best, name),
+        Some(("nbest", format)) => (Selection::Nbest(nbest_count(nbest_size)), format),
         Some(("sample", format)) => {
             let mut options = SampleOptions::default();
             (options.nbest_size, options.alpha) = (nbest_size, args::number(matches, "alpha")?);
             (
-                Choice::Sample(options, args::number(matches, "random_seed")?),
+                Selection::Sample(options, args::number(matches, "random_seed")?),
                 format,
             )
         }
-        Some(_) => (Choice::Best, ""),
+        Some(_) => (Selection::Best, ""),
     };
     let format = match format {
         "piece" => Format::Piece,
@@ -133,15 +143,20 @@ fn output(matches: &ArgMatches) -> Result<(Format, Choice), CliError> {
             )));
         }
     };
-    Ok((format, choice))
+    Ok((format, selection))
+}
+
+/// The size of an n-best list; numbers below 0 count as 0, as in the reference.
+fn nbest_count(nbest_size: i32) -> usize {
+    nbest_size.max(0).unsigned_abs() as usize
 }
 
 /// Whether the model can do what is asked for.
-fn check(encoder: &mut Encoder<'_>, choice: Choice) -> Result<(), EncodeError> {
-    match choice {
-        Choice::Best => Ok(()),
-        Choice::Nbest(size) => encoder.for_each_nbest("", size, |_, _| ()),
-        Choice::Sample(options, seed) => encoder
+fn check(encoder: &mut Encoder<'_>, selection: Selection) -> Result<(), EncodeError> {
+    match selection {
+        Selection::Best => Ok(()),
+        Selection::Nbest(size) => encoder.for_each_nbest("", size, |_, _| ()),
+        Selection::Sample(options, seed) => encoder
             .sample("", &options, &mut Rng::with_seed(seed))
             .map(drop),
     }
@@ -159,39 +174,8 @@ pub(crate) fn open_model(matches: &ArgMatches) -> Result<Tokenizer, CliError> {
 
 fn write(format: Format, tokens: &Tokens<'_>, out: &mut Vec<u8>) {
     match format {
-        Format::Piece => write_pieces(tokens, out),
-        Format::Id => write_ids(tokens.as_slice().iter().map(|token| &token.id), out),
-        Format::Json => write_json(tokens, out),
+        Format::Piece => format::write_pieces(tokens, out),
+        Format::Id => format::write_ids(tokens.as_slice().iter().map(|token| &token.id), out),
+        Format::Json => format::write_json(tokens, out),
     }
-}
-
-/// Appends the ids with blanks between them, and a newline.
-fn write_ids<'i>(ids: impl IntoIterator<Item = &'i PieceId>, out: &mut Vec<u8>) {
-    for (at, id) in ids.into_iter().enumerate() {
-        let blank = if at > 0 { " " } else { "" };
-        // Writing to memory does not fail.
-        let _ = write!(out, "{blank}{id}");
-    }
-    out.push(b'\n');
-}
-
-fn write_pieces(tokens: &Tokens<'_>, out: &mut Vec<u8>) {
-    for (at, (_, piece)) in tokens.iter().enumerate() {
-        out.extend_from_slice(if at > 0 { b" " } else { b"" });
-        out.extend_from_slice(piece);
-    }
-    out.push(b'\n');
-}
-
-fn write_json(tokens: &Tokens<'_>, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"{\"pieces\":[");
-    for (at, (token, piece)) in tokens.iter().enumerate() {
-        let comma = if at > 0 { "," } else { "" };
-        let _ = write!(out, "{comma}{{\"id\":{},\"piece\":", token.id);
-        json::write_string(piece, out);
-        out.extend_from_slice(b",\"surface\":");
-        json::write_string(tokens.surface(&token), out);
-        let _ = write!(out, ",\"begin\":{},\"end\":{}}}", token.begin, token.end);
-    }
-    out.extend_from_slice(b"]}\n");
 }

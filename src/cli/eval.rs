@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::{ModelType, PieceId, Tokenizer};
+use crate::{Encoder, ModelType, PieceId, Tokenizer};
 use clap::{ArgMatches, Command};
 
 use super::args;
 use super::encode::open_model;
 use super::io::CliError;
-use super::stream::{Block, Stream, with_stream_flags};
+use super::stream::{Block, Conversion, Stream, with_stream_flags};
 
 pub(crate) fn command() -> Command {
     let command = Command::new("eval").about("Reports compression and likelihood of a text under a model").long_about(
@@ -34,34 +34,63 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
     let stream = Stream::new(matches)?;
     let tokenizer = open_model(matches)?;
     let model_name = args::given(matches, "model").unwrap_or_default();
-    stream.fold_blocks(
+    stream.run_blocks(
+        &BlockEncoding(&tokenizer),
         Counts::default(),
-        || tokenizer.encoder(),
-        |encoder, block: &Block| {
-            let (mut sentences, mut bytes, mut ids) = (0, 0, Vec::new());
-            for (_, line) in block.lines().filter(|(_, line)| !line.is_empty()) {
-                sentences += 1;
-                bytes += line.len() as u64 + 1;
-                encoder.encode_into(line, &mut ids);
-            }
-            Ok((sentences, bytes, ids))
-        },
-        |counts, _, (sentences, bytes, ids)| {
-            counts.sentences += sentences;
-            counts.bytes += bytes;
-            counts.tokens += ids.len() as u64;
-            for id in ids {
-                counts.score +=
-                    f64::from(tokenizer.model().piece(id).map_or(0.0, |piece| piece.score));
-                *counts.pieces.entry(id).or_default() += 1;
-            }
-            Ok(())
-        },
+        |counts, block| counts.add(block, &tokenizer),
         |counts, output| {
-            output
-                .write_all(report(&counts, &tokenizer, model_name, &stream.input_name()).as_bytes())
+            let report = report(&counts, &tokenizer, model_name, &stream.input_name());
+            output.write_all(report.as_bytes())
         },
     )
+}
+
+impl Counts {
+    fn add(&mut self, block: &EncodedBlock, tokenizer: &Tokenizer) {
+        self.sentences += block.sentences;
+        self.bytes += block.bytes;
+        self.tokens += block.ids.len() as u64;
+        for id in &block.ids {
+            let piece = tokenizer.model().piece(*id);
+            self.score += f64::from(piece.map_or(0.0, |piece| piece.score));
+            *self.pieces.entry(*id).or_default() += 1;
+        }
+    }
+}
+
+/// What a block of lines adds to the counts.
+#[derive(Debug, Default)]
+struct EncodedBlock {
+    sentences: u64,
+    bytes: u64,
+    ids: Vec<PieceId>,
+}
+
+/// Encodes blocks; empty lines are no sentences.
+struct BlockEncoding<'t>(&'t Tokenizer);
+
+impl<'t> Conversion for BlockEncoding<'t> {
+    type Worker = Encoder<'t>;
+    type Result = EncodedBlock;
+
+    fn worker(&self) -> Result<Encoder<'t>, CliError> {
+        Ok(self.0.encoder())
+    }
+
+    fn convert(
+        &self,
+        encoder: &mut Encoder<'t>,
+        block: &Block,
+        encoded: &mut EncodedBlock,
+    ) -> Result<(), CliError> {
+        *encoded = EncodedBlock::default();
+        for (_, line) in block.lines().filter(|(_, line)| !line.is_empty()) {
+            encoded.sentences += 1;
+            encoded.bytes += line.len() as u64 + 1;
+            encoder.encode_into(line, &mut encoded.ids);
+        }
+        Ok(())
+    }
 }
 
 /// The reference's report, line by line.

@@ -1,7 +1,7 @@
 //! CliErrors of the program, and the streams that its verbs read and write.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -85,8 +85,8 @@ pub(crate) fn is_standard_output(name: &str) -> bool {
 }
 
 /// Standard output, buffered.
-pub(crate) fn standard_output() -> BufWriter<io::StdoutLock<'static>> {
-    BufWriter::with_capacity(1 << 16, io::stdout().lock())
+pub(crate) fn standard_output() -> BufWriter<io::Stdout> {
+    BufWriter::with_capacity(1 << 16, io::stdout())
 }
 
 /// Writes all of `bytes` to standard output.
@@ -97,12 +97,9 @@ pub(crate) fn write_to_standard_output(bytes: &[u8]) -> Result<(), CliError> {
 }
 
 /// Opens a file, or standard input for `-`.
-pub(crate) fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
+pub(crate) fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     if path.as_os_str() == "-" {
-        return Ok(Box::new(io::stdin().lock()));
+        return Ok(Box::new(io::stdin()));
     }
-    Ok(Box::new(BufReader::with_capacity(
-        1 << 16,
-        File::open(path)?,
-    )))
+    Ok(Box::new(File::open(path)?))
 }

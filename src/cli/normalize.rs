@@ -48,7 +48,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
     if given("model").is_some() && is_internal {
         let tokenizer = open_model(matches)?;
         return stream.run(
-            || tokenizer.encoder(),
+            || Ok(tokenizer.encoder()),
             |encoder, _, line, out| {
                 out.extend_from_slice(encoder.normalize(line));
                 out.push(b'\n');
@@ -65,7 +65,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
         normalizer.set_remove_extra_whitespaces(removes);
     }
     stream.run(
-        || (),
+        || Ok(()),
         |(), _, line, out| {
             out.extend_from_slice(normalizer.normalize(line).as_bytes());
             out.push(b'\n');

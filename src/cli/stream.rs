@@ -1,64 +1,36 @@
-//! Lines in, text out: the loop of the verbs that take text apart.
+//! Lines in, results out: the loop of the subcommands that process text line by line.
 //!
-//! Lines are read in blocks, a round of blocks is worked on by all threads, and the results are written in
-//! the order of the lines. So memory holds one round, whatever the size of the input, and the output does not
-//! depend on the number of threads.
+//! Input: files or standard input. Output: what a subcommand makes of the lines, in the order of the lines, whatever the
+//! number of threads. Method: each thread repeats three steps until the input ends.
+//!
+//! 1. Read the next block of whole lines ([`input`](super::input); under a lock, one copy of the bytes).
+//! 2. Convert the block to a result, with a worker of its own (no lock).
+//! 3. Hand the result to the [`ordered`](super::ordered) output (under a lock). Results that arrive early wait there.
+//!
+//! Blocks and results are recycled, so the loop allocates nothing once it is warm. Memory: a few blocks and results for
+//! each thread. Cost besides the conversion: a copy of the input, a count of its newlines and a copy of the output.
+//!
+//! Example with two threads and three blocks: thread A reads block 0, thread B reads block 1 and finishes first; its
+//! result waits. A finishes block 0, writes results 0 and 1 and reads block 3; B has meanwhile read block 2.
 
-use std::io::{BufRead, Write};
+use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Mutex;
 
-use crate::output::OutputFile;
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use rayon::prelude::*;
 
 use super::args;
+pub(crate) use super::input::Block;
+use super::input::Input;
 use super::io::{self, CliError};
+use super::ordered::{Ordered, Sink};
 use super::progress::{LineCount, Messages};
+use crate::output::OutputFile;
 
-/// A block ends with the line that reaches this many bytes.
-const BLOCK_BYTES: usize = 1 << 18;
-/// Blocks of a round, for each thread.
-const BLOCKS_PER_THREAD: usize = 2;
+/// The highest number of threads, as in training.
+const MAX_THREADS: usize = 1024;
 
-/// The most threads that can be asked for, as in training.
-const MOST_THREADS: usize = 1024;
-
-/// Lines of the input, without their newlines.
-#[derive(Debug, Default)]
-pub(crate) struct Block {
-    text: Vec<u8>,
-    ends: Vec<usize>,
-    /// The number of the first line, from 1.
-    first_line: u64,
-}
-
-impl Block {
-    /// The lines with their numbers.
-    pub(crate) fn lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        (self.first_line..).zip(
-            starts
-                .zip(&self.ends)
-                .map(|(start, end)| &self.text[start..*end]),
-        )
-    }
-
-    /// Reads lines from `reader` until the block is full; false at the end.
-    fn fill(&mut self, reader: &mut dyn BufRead) -> std::io::Result<bool> {
-        while self.text.len() < BLOCK_BYTES {
-            if reader.read_until(b'\n', &mut self.text)? == 0 {
-                return Ok(false);
-            }
-            if self.text.last() == Some(&b'\n') {
-                self.text.pop();
-            }
-            self.ends.push(self.text.len());
-        }
-        Ok(true)
-    }
-}
-
-/// The flags that every such verb has: the model, where lines come from and where results go, threads.
+/// Adds the flags that all subcommands on lines share: model, input, output, threads.
 pub(crate) fn with_stream_flags(command: Command) -> Command {
     let command = command
         .arg(args::value("model", "The .model file").value_name("FILE"))
@@ -66,16 +38,13 @@ pub(crate) fn with_stream_flags(command: Command) -> Command {
         .arg(
             args::value(
                 "output",
-                "Write to this file, which changes at the end, whole",
+                "Write to this file, which is replaced when the run has succeeded",
             )
             .value_name("FILE"),
         )
         .arg(
-            args::value(
-                "num_threads",
-                "Threads; 0 is one for each core, 1 is sequential",
-            )
-            .default_value("0"),
+            args::value("num_threads", "Number of threads; 0 is one for each core")
+                .default_value("0"),
         )
         .arg(
             Arg::new("files")
@@ -93,18 +62,41 @@ pub(crate) fn with_stream_flags(command: Command) -> Command {
     args::with_common_flags(command)
 }
 
-/// Threads to use: as many as are asked for; 0 is one for each core.
+/// The number of threads for the value of `--num_threads`; 0 is one for each core.
 fn number_of_threads(asked: usize) -> Result<usize, CliError> {
     match asked {
         0 => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
-        1..=MOST_THREADS => Ok(asked),
+        1..=MAX_THREADS => Ok(asked),
         _ => Err(CliError::Usage(format!(
-            "--num_threads: {asked} is out of range; use 0 to {MOST_THREADS}"
+            "--num_threads: {asked} is out of range; use 0 to {MAX_THREADS}"
         ))),
     }
 }
 
-/// Where lines come from and where results go.
+/// The output of a run.
+pub(crate) type Output<'o> = dyn Write + Send + 'o;
+
+/// How the blocks of the input become output.
+///
+/// `W` is the worker of a thread, `R` the result of a block. A result is reused for another block, so
+/// [`convert`](Self::convert) replaces its former content.
+pub(crate) trait Conversion: Sync {
+    type Worker;
+    type Result: Default + Send;
+
+    /// A worker for one thread.
+    fn worker(&self) -> Result<Self::Worker, CliError>;
+
+    /// Converts one block. Called by all threads.
+    fn convert(
+        &self,
+        worker: &mut Self::Worker,
+        block: &Block,
+        result: &mut Self::Result,
+    ) -> Result<(), CliError>;
+}
+
+/// The input, output and number of threads that the command line asks for.
 pub(crate) struct Stream {
     files: Vec<PathBuf>,
     output: Option<PathBuf>,
@@ -130,7 +122,7 @@ impl Stream {
         })
     }
 
-    /// The name of the input, for people.
+    /// The name of the input in reports.
     pub(crate) fn input_name(&self) -> String {
         let names: Vec<String> = self
             .files
@@ -144,75 +136,59 @@ impl Stream {
         }
     }
 
-    /// Writes what `work` makes of each line. Each thread has a worker of its own.
+    /// Writes what `line` appends to its buffer for each line; its arguments are the worker, the number of the line
+    /// (from 1), the line without its newline, and the buffer.
     pub(crate) fn run<W>(
         &self,
-        worker: impl Fn() -> W + Sync + Send,
-        work: impl Fn(&mut W, u64, &[u8], &mut Vec<u8>) -> Result<(), CliError> + Sync + Send,
+        worker: impl Fn() -> Result<W, CliError> + Sync,
+        line: impl Fn(&mut W, u64, &[u8], &mut Vec<u8>) -> Result<(), CliError> + Sync,
     ) -> Result<(), CliError> {
-        let convert = |worker: &mut W, block: &Block| {
-            let mut out = Vec::with_capacity(block.text.len() * 2);
-            block
-                .lines()
-                .try_for_each(|(number, line)| work(worker, number, line, &mut out))
-                .map(|()| out)
-        };
-        self.fold_blocks(
-            (),
-            worker,
-            convert,
-            |(), output, result: Vec<u8>| output.write_all(&result),
-            |(), _| Ok(()),
-        )
-    }
-
-    /// Gives what `convert` makes of each block to `take`, in order, with the output and a state; `finish`
-    /// ends it.
-    pub(crate) fn fold_blocks<S, W, R: Send>(
-        &self,
-        mut state: S,
-        worker: impl Fn() -> W + Sync + Send,
-        convert: impl Fn(&mut W, &Block) -> Result<R, CliError> + Sync + Send,
-        mut take: impl FnMut(&mut S, &mut dyn Write, R) -> std::io::Result<()>,
-        finish: impl FnOnce(S, &mut dyn Write) -> std::io::Result<()>,
-    ) -> Result<(), CliError> {
-        let threads = rayon::ThreadPoolBuilder::new()
-            .num_threads(self.threads)
-            .build();
-        let threads = threads.map_err(|error| {
-            CliError::Error(format!("--num_threads: cannot start threads: {error}"))
-        })?;
-        let mut count = LineCount::new(&self.messages);
-        let failed = |error| CliError::write("the output", &error);
+        let conversion = LineByLine { worker, line };
         self.with_output(|output| {
-            self.for_each_round(|round| {
-                let results: Vec<Result<R, CliError>> = if self.threads == 1 {
-                    let mut worker = worker();
-                    round
-                        .iter()
-                        .map(|block| convert(&mut worker, block))
-                        .collect()
-                } else {
-                    threads.install(|| {
-                        round
-                            .par_iter()
-                            .map_init(&worker, |worker, block| convert(worker, block))
-                            .collect()
-                    })
-                };
-                results
-                    .into_iter()
-                    .try_for_each(|result| take(&mut state, output, result?).map_err(failed))?;
-                count.advance(round.iter().map(|block| block.ends.len() as u64).sum());
-                Ok(())
-            })?;
-            finish(state, output).map_err(failed)
+            self.convert(&conversion, |text| {
+                output
+                    .write_all(text)
+                    .map_err(|error| CliError::write("the output", &error))
+            })
         })
     }
 
+    /// Combines the results of all blocks, in order, and writes what `write` makes of them.
+    pub(crate) fn run_blocks<C: Conversion, S: Send>(
+        &self,
+        conversion: &C,
+        mut state: S,
+        add: impl Fn(&mut S, &mut C::Result) + Sync,
+        write: impl FnOnce(S, &mut dyn Write) -> std::io::Result<()>,
+    ) -> Result<(), CliError> {
+        self.with_output(|output| {
+            self.convert(conversion, |result| {
+                add(&mut state, result);
+                Ok(())
+            })?;
+            write(state, output).map_err(|error| CliError::write("the output", &error))
+        })
+    }
+
+    /// Converts all blocks; `take` gets the results in order.
+    fn convert<C: Conversion>(
+        &self,
+        conversion: &C,
+        mut take: impl FnMut(&mut C::Result) -> Result<(), CliError> + Send,
+    ) -> Result<(), CliError> {
+        let mut lines = LineCount::new(&self.messages);
+        let sink = |result: &mut C::Result, block_lines: u64| {
+            take(result)?;
+            lines.advance(block_lines);
+            Ok(())
+        };
+        convert_in_order(&self.files, self.threads, conversion, Box::new(sink))
+    }
+
+    /// Calls `write` with the output and completes the output if that succeeds.
     fn with_output(
         &self,
-        write: impl FnOnce(&mut dyn Write) -> Result<(), CliError>,
+        write: impl FnOnce(&mut Output<'_>) -> Result<(), CliError>,
     ) -> Result<(), CliError> {
         let Some(path) = &self.output else {
             let mut output = io::standard_output();
@@ -225,37 +201,83 @@ impl Stream {
         write(&mut output)?;
         Ok(output.commit()?)
     }
+}
 
-    fn for_each_round(
-        &self,
-        mut visit: impl FnMut(&[Block]) -> Result<(), CliError>,
-    ) -> Result<(), CliError> {
-        let standard_input = [PathBuf::from("-")];
-        let files = if self.files.is_empty() {
-            &standard_input
-        } else {
-            self.files.as_slice()
-        };
-        let mut round: Vec<Block> = Vec::new();
-        let mut next_line = 1;
-        for path in files {
-            let failed = |error| CliError::read(path, &error);
-            let mut reader = io::open(path).map_err(failed)?;
-            let mut has_more = true;
-            while has_more {
-                let mut block = Block {
-                    first_line: next_line,
-                    ..Block::default()
-                };
-                has_more = block.fill(&mut reader).map_err(failed)?;
-                next_line += block.ends.len() as u64;
-                round.push(block);
-                if round.len() >= self.threads * BLOCKS_PER_THREAD {
-                    visit(&round)?;
-                    round.clear();
-                }
+/// A conversion of lines that do not depend on each other.
+struct LineByLine<F, G> {
+    worker: F,
+    line: G,
+}
+
+impl<W, F, G> Conversion for LineByLine<F, G>
+where
+    F: Fn() -> Result<W, CliError> + Sync,
+    G: Fn(&mut W, u64, &[u8], &mut Vec<u8>) -> Result<(), CliError> + Sync,
+{
+    type Worker = W;
+    type Result = Vec<u8>;
+
+    fn worker(&self) -> Result<W, CliError> {
+        (self.worker)()
+    }
+
+    fn convert(&self, worker: &mut W, block: &Block, out: &mut Vec<u8>) -> Result<(), CliError> {
+        out.clear();
+        block
+            .lines()
+            .try_for_each(|(number, line)| (self.line)(worker, number, line, out))
+    }
+}
+
+/// Converts the blocks of `files` on `threads` threads; `take` gets the results in order.
+fn convert_in_order<C: Conversion>(
+    files: &[PathBuf],
+    threads: usize,
+    conversion: &C,
+    take: Sink<'_, C::Result>,
+) -> Result<(), CliError> {
+    let input = Mutex::new(Input::new(files));
+    let ordered = Ordered::new(take, threads);
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            let run = || convert_blocks(&input, &ordered, conversion);
+            let started = std::thread::Builder::new().spawn_scoped(scope, run);
+            if let Err(error) = started {
+                ordered.stop(CliError::Error(format!(
+                    "--num_threads: cannot start threads: {error}; use a lower number"
+                )));
+                break;
             }
         }
-        visit(&round)
+        convert_blocks(&input, &ordered, conversion);
+    });
+    ordered.finish()
+}
+
+/// The work of one thread: reads, converts and hands over blocks until the input ends or the run is stopped.
+fn convert_blocks<C: Conversion>(
+    input: &Mutex<Input<'_>>,
+    ordered: &Ordered<'_, C::Result>,
+    conversion: &C,
+) {
+    let _guard = ordered.stop_on_panic();
+    let mut worker = match conversion.worker() {
+        Ok(worker) => worker,
+        Err(error) => return ordered.stop(error),
+    };
+    let mut block = Block::default();
+    while let Some(mut result) = ordered.next_buffer() {
+        let read = match input.lock() {
+            Ok(mut input) => input.read_block(&mut block),
+            // Another thread has panicked; the scope passes its panic on.
+            Err(_) => return,
+        };
+        let converted = match read {
+            Ok(false) => return,
+            Ok(true) => conversion.convert(&mut worker, &block, &mut result),
+            Err(error) => Err(error),
+        };
+        let lines = block.line_count();
+        ordered.hand_over(block.index(), converted.map(|()| (result, lines)));
     }
 }

@@ -1,54 +1,76 @@
-//! `--generate_vocabulary`: which pieces a text has, and how often; the most frequent first, then by bytes.
+//! `--generate_vocabulary`: the pieces that occur in a text and their counts, the most frequent first, then by bytes.
 
 use std::collections::HashMap;
-
-use crate::{EncodeError, Encoder, PieceKind, Tokenizer};
+use std::io::Write;
 
 use crate::cli::io::CliError;
-use crate::cli::stream::{Block, Stream};
+use crate::cli::stream::{Block, Conversion, Stream};
+use crate::{Encoder, PieceKind, Tokenizer};
+
+/// Counts of pieces by id.
+type PieceCounts = HashMap<u32, u64>;
 
 /// Writes a line for each piece but unknown and control pieces: its text, a tab and its count.
 pub(super) fn write<'t>(
     stream: &Stream,
     tokenizer: &'t Tokenizer,
-    worker: impl Fn() -> Result<Encoder<'t>, EncodeError> + Sync + Send,
+    worker: impl Fn() -> Result<Encoder<'t>, CliError> + Sync,
 ) -> Result<(), CliError> {
-    let count = |encoder: &mut Result<Encoder<'t>, EncodeError>, block: &Block| {
-        let encoder = encoder
-            .as_mut()
-            .map_err(|error| CliError::from(error.clone()))?;
-        let mut counts: HashMap<u32, u64> = HashMap::new();
+    stream.run_blocks(
+        &PieceCounting { worker },
+        PieceCounts::new(),
+        |totals, counts| {
+            for (id, count) in counts.drain() {
+                *totals.entry(id).or_default() += count;
+            }
+        },
+        |totals, output| write_rows(&rows(tokenizer, &totals), output),
+    )
+}
+
+/// Counts the pieces of each block.
+struct PieceCounting<F> {
+    worker: F,
+}
+
+impl<'t, F: Fn() -> Result<Encoder<'t>, CliError> + Sync> Conversion for PieceCounting<F> {
+    type Worker = Encoder<'t>;
+    type Result = PieceCounts;
+
+    fn worker(&self) -> Result<Encoder<'t>, CliError> {
+        (self.worker)()
+    }
+
+    fn convert(
+        &self,
+        encoder: &mut Encoder<'t>,
+        block: &Block,
+        counts: &mut PieceCounts,
+    ) -> Result<(), CliError> {
         for (_, line) in block.lines() {
             for id in encoder.encode(line) {
                 *counts.entry(id.get()).or_default() += 1;
             }
         }
-        Ok(counts)
-    };
-    stream.fold_blocks(
-        HashMap::<u32, u64>::new(),
-        worker,
-        count,
-        |totals, _, counts| {
-            for (id, count) in counts {
-                *totals.entry(id).or_default() += count;
-            }
-            Ok(())
-        },
-        |totals, output| {
-            let is_shown = |kind| !matches!(kind, PieceKind::Unknown | PieceKind::Control);
-            let pieces = tokenizer
-                .model()
-                .pieces()
-                .filter(|piece| is_shown(piece.kind));
-            let mut rows: Vec<(u64, &[u8])> = pieces
-                .filter_map(|piece| Some((*totals.get(&piece.id.get())?, piece.text)))
-                .collect();
-            rows.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
-            rows.into_iter().try_for_each(|(count, text)| {
-                output.write_all(text)?;
-                writeln!(output, "\t{count}")
-            })
-        },
-    )
+        Ok(())
+    }
+}
+
+/// Counts and texts of the pieces that are written, in their order.
+fn rows<'t>(tokenizer: &'t Tokenizer, totals: &PieceCounts) -> Vec<(u64, &'t [u8])> {
+    let is_written = |kind| !matches!(kind, PieceKind::Unknown | PieceKind::Control);
+    let pieces = tokenizer.model().pieces();
+    let mut rows: Vec<(u64, &[u8])> = pieces
+        .filter(|piece| is_written(piece.kind))
+        .filter_map(|piece| Some((*totals.get(&piece.id.get())?, piece.text)))
+        .collect();
+    rows.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
+    rows
+}
+
+fn write_rows(rows: &[(u64, &[u8])], output: &mut dyn Write) -> std::io::Result<()> {
+    rows.iter().try_for_each(|(count, text)| {
+        output.write_all(text)?;
+        writeln!(output, "\t{count}")
+    })
 }

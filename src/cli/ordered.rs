@@ -1,0 +1,205 @@
+//! Results of several threads, put in order.
+//!
+//! Input: results with their numbers (0, 1, 2, ...), in any order. Output: calls of a sink, in the order of the numbers,
+//! never two at the same time. Method: the thread that hands over the next result passes it on, together with all that
+//! wait behind it. A thread that is too far ahead waits, so the number of waiting results is bounded.
+
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::io::CliError;
+
+/// Results for each thread that may wait for an earlier one.
+const WAITING_PER_THREAD: usize = 4;
+
+/// Takes a result and its number of lines.
+pub(crate) type Sink<'s, R> = Box<dyn FnMut(&mut R, u64) -> Result<(), CliError> + Send + 's>;
+
+/// Puts results in order; see the page of the module.
+pub(crate) struct Ordered<'s, R> {
+    state: Mutex<State<'s, R>>,
+    /// Notified when results were passed on or the run was stopped.
+    progress: Condvar,
+    max_waiting: usize,
+}
+
+struct State<'s, R> {
+    sink: Sink<'s, R>,
+    /// The number of the result that the sink gets next.
+    next: u64,
+    waiting: BTreeMap<u64, Result<(R, u64), CliError>>,
+    /// Results that the sink is done with, to be used again.
+    free: Vec<R>,
+    /// Why the run ends early.
+    stopped: Option<CliError>,
+    has_panicked: bool,
+}
+
+impl<R> State<'_, R> {
+    fn is_stopped(&self) -> bool {
+        self.stopped.is_some() || self.has_panicked
+    }
+
+    /// Passes on all results that are next.
+    fn pass_on(&mut self) {
+        while !self.is_stopped()
+            && let Some(result) = self.waiting.remove(&self.next)
+        {
+            self.next += 1;
+            let taken = result.and_then(|(mut result, lines)| {
+                (self.sink)(&mut result, lines)?;
+                Ok(result)
+            });
+            match taken {
+                Ok(result) => self.free.push(result),
+                Err(error) => self.stopped = Some(error),
+            }
+        }
+    }
+}
+
+impl<'s, R: Default> Ordered<'s, R> {
+    pub(crate) fn new(sink: Sink<'s, R>, threads: usize) -> Self {
+        Ordered {
+            state: Mutex::new(State {
+                sink,
+                next: 0,
+                waiting: BTreeMap::new(),
+                free: Vec::new(),
+                stopped: None,
+                has_panicked: false,
+            }),
+            progress: Condvar::new(),
+            max_waiting: threads * WAITING_PER_THREAD,
+        }
+    }
+
+    /// A result to be filled for the next block, with the content of an earlier one; `None` if the run was stopped.
+    /// Waits while too many results wait, so call it before the number of the block is taken.
+    pub(crate) fn next_buffer(&self) -> Option<R> {
+        let mut state = self.lock();
+        while state.waiting.len() >= self.max_waiting && !state.is_stopped() {
+            state = self
+                .progress
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.is_stopped() {
+            return None;
+        }
+        Some(state.free.pop().unwrap_or_default())
+    }
+
+    /// Hands over the result with this number. An error stops the run when its turn comes, so that the results before
+    /// it are complete.
+    pub(crate) fn hand_over(&self, number: u64, result: Result<(R, u64), CliError>) {
+        let mut state = self.lock();
+        state.waiting.insert(number, result);
+        state.pass_on();
+        drop(state);
+        self.progress.notify_all();
+    }
+
+    /// Stops the run at once.
+    pub(crate) fn stop(&self, error: CliError) {
+        self.lock().stopped.get_or_insert(error);
+        self.progress.notify_all();
+    }
+
+    /// A guard for a thread: if the thread panics, the other threads stop instead of waiting for its result.
+    pub(crate) fn stop_on_panic(&self) -> StopOnPanic<'_, 's, R> {
+        StopOnPanic { ordered: self }
+    }
+
+    /// The error that stopped the run, if any.
+    pub(crate) fn finish(self) -> Result<(), CliError> {
+        let state = self
+            .state
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        state.stopped.map_or(Ok(()), Err)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<'s, R>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// See [`Ordered::stop_on_panic`].
+pub(crate) struct StopOnPanic<'o, 's, R: Default> {
+    ordered: &'o Ordered<'s, R>,
+}
+
+impl<R: Default> Drop for StopOnPanic<'_, '_, R> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.ordered.lock().has_panicked = true;
+            self.ordered.progress.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_out_in_order_and_are_recycled() {
+        let mut seen = Vec::new();
+        let ordered = Ordered::new(
+            Box::new(|result: &mut Vec<u8>, lines| {
+                seen.push((result.clone(), lines));
+                Ok(())
+            }),
+            2,
+        );
+        for number in [2, 1, 0, 4, 3] {
+            ordered.hand_over(u64::from(number), Ok((vec![number], 1)));
+        }
+        assert!(
+            ordered
+                .next_buffer()
+                .is_some_and(|buffer| !buffer.is_empty())
+        );
+        ordered.finish().unwrap();
+        let numbers: Vec<u8> = seen.iter().map(|(result, _)| result[0]).collect();
+        assert_eq!(numbers, [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn an_error_stops_the_run_after_the_results_before_it() {
+        let mut count = 0;
+        let ordered = Ordered::new(
+            Box::new(|_: &mut (), _| {
+                count += 1;
+                Ok(())
+            }),
+            1,
+        );
+        ordered.hand_over(1, Err(CliError::Error("second".to_owned())));
+        assert!(ordered.next_buffer().is_some());
+        ordered.hand_over(0, Ok(((), 1)));
+        ordered.hand_over(2, Ok(((), 1)));
+        assert!(ordered.next_buffer().is_none());
+        let error = ordered.finish().unwrap_err();
+        assert!(matches!(error, CliError::Error(message) if message == "second"));
+        assert_eq!(count, 1);
+    }
+
+    #[test]
+    fn a_panic_releases_the_threads_that_wait() {
+        let ordered = Ordered::new(Box::new(|_: &mut (), _| Ok(())), 1);
+        for number in 1..=4 {
+            ordered.hand_over(number, Ok(((), 1)));
+        }
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| ordered.next_buffer());
+            let panics = scope.spawn(|| {
+                let _guard = ordered.stop_on_panic();
+                panic!("as the test wants");
+            });
+            assert!(panics.join().is_err());
+            assert!(waits.join().unwrap().is_none());
+        });
+    }
+}
