@@ -13,16 +13,11 @@
 
 pub(crate) mod incremental;
 
-use crate::error::ModelError;
 use crate::model::Model;
-use crate::model::normalizer::normalizer_of;
 use crate::model::validate::byte_of_piece;
 use crate::normalize::Normalizer;
 use crate::piece::{PieceKind, PieceTable};
 use crate::text::{WHITESPACE_MARK_STR, decode_char};
-
-/// What text unknown pieces become, unless the model says otherwise.
-const UNKNOWN_SURFACE: &[u8] = " \u{2047} ".as_bytes();
 
 /// What a piece is for decoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,29 +69,20 @@ impl Default for State {
 }
 
 impl Decoder {
-    pub(crate) fn new(model: &Model) -> Result<Decoder, ModelError> {
+    pub(crate) fn new(model: &Model) -> Decoder {
         let trainer_spec = model.trainer_spec();
         let normalizer_spec = model.normalizer_spec();
-        let denormalizer = match model.denormalizer_spec() {
-            Some(spec) if !spec.precompiled_charsmap().is_empty() => {
-                Some(normalizer_of(spec, false, "denormalizer_spec")?)
-            }
-            _ => None,
-        };
         let (roles, texts, starts) = surfaces(model.table());
-        Ok(Decoder {
+        Decoder {
             roles,
             texts,
             starts,
-            unknown_surface: trainer_spec
-                .unk_surface
-                .clone()
-                .unwrap_or_else(|| UNKNOWN_SURFACE.to_vec()),
+            unknown_surface: trainer_spec.unk_surface().to_vec(),
             strips_mark: normalizer_spec.add_dummy_prefix()
                 || normalizer_spec.remove_extra_whitespaces(),
             strips_all: normalizer_spec.remove_extra_whitespaces(),
-            denormalizer,
-        })
+            denormalizer: model.denormalizer(),
+        }
     }
 
     /// Number of pieces.

@@ -60,7 +60,9 @@ mod error;
 pub use error::{DecodeError, EncodeError, ModelError, PieceProblem};
 #[cfg(feature = "train")]
 pub use error::{OptionError, TrainError, WriteError};
-pub use model::{Model, ModelType, Piece};
+pub use model::{
+    BytesList, Model, ModelType, NormalizerSpec, ParseModelTypeError, Piece, TrainerSpec,
+};
 pub use normalize::standalone::{Normalized, TextNormalizer};
 pub use piece::{PieceId, PieceKind};
 pub use rng::Rng;

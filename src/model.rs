@@ -1,26 +1,41 @@
 //! A SentencePiece model in memory: its pieces, and the specs that say how text is prepared for them.
 //!
-//! A [`Model`] comes from a [`Trainer`](crate::Trainer) or a file and does not change. A file is checked
-//! once, when it is read (see `model/validate.rs`); what passed cannot fail later.
+//! Input: a `.model` file, or a trainer. Output: a [`Model`], which never changes. Everything is checked once, when the model is made (the rules stand in
+//! `model/validate.rs`), so that nothing can fail later.
+//!
+//! This module is the only one that knows the file format:
+//!
+//! | file | job |
+//! |---|---|
+//! | `wire.rs` | protobuf's wire format: a cursor over fields, a writer |
+//! | `spec.rs` | the messages `TrainerSpec` and `NormalizerSpec`, from tables of their fields |
+//! | `file.rs` | whole files: pieces and specs, with a worked example |
+//! | `validate.rs` | the rules for pieces |
+//! | `piece_lookup.rs` | text -> piece |
+//! | `normalizer.rs` | specs -> normalizers |
+//! | `vocab.rs` | the `.vocab` file |
+//!
+//! Cost of loading: linear in the file; one hash for each piece; the charsmaps are parsed once and shared.
 
-pub(crate) mod draft;
+mod file;
 mod model_type;
-pub(crate) mod normalizer;
-pub(crate) mod proto;
-mod text_index;
+mod normalizer;
+mod piece_lookup;
+mod spec;
 pub(crate) mod validate;
 mod vocab;
 mod wire;
 
+use std::fmt;
 use std::io::Read;
 use std::path::Path;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use prost::Message;
-
-use self::draft::Draft;
-pub use self::model_type::ModelType;
-use self::text_index::TextIndex;
+pub(crate) use self::file::Specs;
+pub use self::model_type::{ModelType, ParseModelTypeError};
+use self::normalizer::parse_charsmap;
+use self::piece_lookup::PieceLookup;
+pub use self::spec::{BytesList, NormalizerSpec, TrainerSpec};
 use crate::error::ModelError;
 #[cfg(feature = "train")]
 use crate::error::WriteError;
@@ -31,15 +46,33 @@ use crate::piece::{PieceId, PieceKind, PieceTable};
 use crate::text::lossy_string;
 
 /// Pieces, scores and everything else that a `.model` file holds.
-#[derive(Debug, Clone)]
+///
+/// Cloning copies the pieces; the bytes of the file and the charsmaps are shared.
+///
+/// ```
+/// use spiece::{Model, ModelType, PieceKind};
+///
+/// let model = Model::open("testdata/golden/llama2.model")?;
+/// assert_eq!(model.model_type(), ModelType::Bpe);
+/// let id = model.piece_to_id("<s>").unwrap();
+/// let piece = model.piece(id).unwrap();
+/// assert_eq!(piece.kind, PieceKind::Control);
+/// assert!(!model.normalizer_spec().remove_extra_whitespaces());
+/// # Ok::<(), spiece::ModelError>(())
+/// ```
+#[derive(Clone)]
 pub struct Model {
+    /// The file that the model was read from, or would be written to. Unknown fields and any order of fields are
+    /// therefore kept when a model is saved.
+    file: Arc<Vec<u8>>,
     pieces: PieceTable,
-    /// The whole file but for the pieces.
-    specs: proto::ModelProto,
-    /// The file that the model was read from. A model never changes, so this is what saving it writes:
-    /// fields that no release knows and any order of fields come back as they were.
-    file: Option<Arc<Vec<u8>>>,
-    index: TextIndex,
+    lookup: PieceLookup,
+    trainer_spec: TrainerSpec,
+    normalizer_spec: NormalizerSpec,
+    denormalizer_spec: Option<NormalizerSpec>,
+    /// The normalizer's rules; `None` if text is not changed.
+    charsmap: Option<Arc<Charsmap>>,
+    denormalizer_charsmap: Option<Arc<Charsmap>>,
 }
 
 /// One piece of a model.
@@ -48,86 +81,122 @@ pub struct Model {
 pub struct Piece<'m> {
     /// Its id.
     pub id: PieceId,
-    /// Its text; nothing promises that the text of a file is UTF-8.
+    /// Its text, which need not be UTF-8.
     pub text: &'m [u8],
-    /// Its score: the higher, the sooner it is used.
+    /// Its score: of two candidates, the one with the higher score is preferred.
     pub score: f32,
-    /// What it is for.
+    /// Its kind.
     pub kind: PieceKind,
 }
 
 impl Model {
-    /// Pieces and the file's other content, from a trainer.
-    pub(crate) fn from_parts(pieces: PieceTable, specs: proto::ModelProto) -> Model {
-        let is_bpe = specs
-            .trainer_spec
-            .as_ref()
-            .is_some_and(|spec| ModelType::from(spec.model_type()) == ModelType::Bpe);
-        let index = TextIndex::of(is_bpe, &pieces);
-        Model {
-            pieces,
-            specs,
-            file: None,
-            index,
-        }
-    }
-
     /// Reads a `.model` file.
     ///
     /// # Errors
-    /// The file cannot be read, is no model, or breaks a rule; see [`Model::from_bytes`].
+    /// The file cannot be read ([`ModelError::Read`]), or its content is refused ([`ModelError::InFile`]); see
+    /// [`Model::from_bytes`].
     pub fn open(path: impl AsRef<Path>) -> Result<Model, ModelError> {
         let path = path.as_ref();
-        let model = Draft::open(path)?.into_model();
-        model.map_err(|error| error.in_file(path))
+        let file = std::fs::read(path).map_err(|source| ModelError::Read {
+            path: path.to_owned(),
+            source,
+        })?;
+        Model::from_file(file).map_err(|error| error.in_file(path))
     }
 
-    /// Reads the bytes of a `.model` file and checks them. Cost: linear.
+    /// Reads and checks the bytes of a `.model` file, which are copied. Cost: linear.
     ///
     /// # Errors
-    /// What the reference refuses to load is refused, with the piece and the rule that it breaks.
+    /// What SentencePiece refuses to load is refused. The error names the piece or the spec, and the rule.
     pub fn from_bytes(bytes: &[u8]) -> Result<Model, ModelError> {
-        Draft::read(bytes.to_vec())?.into_model()
+        Model::from_file(bytes.to_vec())
     }
 
-    /// Reads a model from whatever can be read, to its end; see [`Model::from_bytes`].
+    /// Reads a model from a reader, to its end; see [`Model::from_bytes`].
     ///
     /// # Errors
-    /// Reading fails, or what was read is refused.
+    /// The reader fails, or what was read is refused.
     pub fn from_reader(mut reader: impl Read) -> Result<Model, ModelError> {
-        let mut bytes = Vec::new();
+        let mut file = Vec::new();
         reader
-            .read_to_end(&mut bytes)
+            .read_to_end(&mut file)
             .map_err(|source| ModelError::Stream { source })?;
-        Draft::read(bytes)?.into_model()
+        Model::from_file(file)
     }
 
-    /// The bytes of the model's file. For a model that was read these are the bytes that were read.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        if let Some(file) = &self.file {
-            return Vec::clone(file);
+    /// Reads and checks a file.
+    fn from_file(file: Vec<u8>) -> Result<Model, ModelError> {
+        let (mut pieces, specs) = file::read(&file)?;
+        let trainer_spec = specs.trainer.unwrap_or_default();
+        if trainer_spec.byte_fallback() {
+            // The reference ignores such a piece in models with byte fallback.
+            pieces.retire_text(b"\0");
         }
-        let mut message = self.specs.clone();
-        message.pieces = proto::pieces_to_messages(&self.pieces);
-        message.encode_to_vec()
+        let lookup = validate::validate(&pieces, &trainer_spec)?;
+        let specs = Specs {
+            trainer: Some(trainer_spec),
+            ..specs
+        };
+        Model::assemble(file, pieces, lookup, specs)
     }
 
-    /// The text of the model's `.vocab` file: a piece a line, with a tab and its score behind it if
-    /// `with_scores`.
+    /// A model of pieces and specs that a trainer made. The rules for pieces are not checked: a trainer keeps them,
+    /// except that it can make pieces that are too long for loading.
+    ///
+    /// # Errors
+    /// A charsmap is broken, or there are too many pieces.
+    pub(crate) fn from_parts(pieces: PieceTable, specs: Specs) -> Result<Model, ModelError> {
+        validate::check_count(pieces.len())?;
+        let model_type = specs.trainer.as_ref().map(TrainerSpec::model_type);
+        let lookup = PieceLookup::new(model_type == Some(ModelType::Bpe), &pieces);
+        let file = file::write(&pieces, &specs);
+        Model::assemble(file, pieces, lookup, specs)
+    }
+
+    /// Parses the charsmaps and puts everything together.
+    fn assemble(
+        file: Vec<u8>,
+        pieces: PieceTable,
+        lookup: PieceLookup,
+        specs: Specs,
+    ) -> Result<Model, ModelError> {
+        let normalizer_spec = specs.normalizer.unwrap_or_default();
+        let denormalizer_spec = specs.denormalizer;
+        let charsmap = parse_charsmap(Some(&normalizer_spec), "normalizer_spec")?;
+        let denormalizer_charsmap =
+            parse_charsmap(denormalizer_spec.as_ref(), "denormalizer_spec")?;
+        Ok(Model {
+            file: Arc::new(file),
+            pieces,
+            lookup,
+            trainer_spec: specs.trainer.unwrap_or_default(),
+            normalizer_spec,
+            denormalizer_spec,
+            charsmap,
+            denormalizer_charsmap,
+        })
+    }
+
+    /// The bytes of the model's file. For a model that was read, these are the bytes that were read.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        Vec::clone(&self.file)
+    }
+
+    /// The content of the model's `.vocab` file: one line for each piece, with a tab and its score if `with_scores`.
     pub fn to_vocab(&self, with_scores: bool) -> Vec<u8> {
         vocab::vocab_lines(&self.pieces, with_scores)
     }
 
-    /// Writes the model's file, whole or not at all.
+    /// Writes the model's file atomically: an interrupted call leaves the old file or none.
     ///
     /// # Errors
-    /// The file system refuses; the file is then as it was.
+    /// The file system refuses; the file is then not changed.
     #[cfg(feature = "train")]
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), WriteError> {
-        write_files(&[(path.as_ref(), &self.to_bytes())])
+        write_files(&[(path.as_ref(), &self.file)])
     }
 
-    /// Number of pieces.
+    /// Number of pieces; ids are below it.
     pub fn len(&self) -> usize {
         self.pieces.len()
     }
@@ -137,44 +206,45 @@ impl Model {
         self.len() == 0
     }
 
-    /// The piece with this id.
+    /// The piece with this id; `None` if the model has no such piece.
     pub fn piece(&self, id: PieceId) -> Option<Piece<'_>> {
         let index = id.index();
-        (index < self.len()).then(|| Piece {
-            id,
-            text: self.pieces.text(index),
-            score: self.pieces.score(index),
-            kind: self.pieces.kind(index),
-        })
-    }
-
-    /// The piece with this text. In models that have it both as a part of text and as a control or byte piece
-    /// it is the latter.
-    pub(crate) fn find(&self, text: &[u8]) -> Option<PieceId> {
-        self.index.get(&self.pieces, text).map(PieceId::new)
+        (index < self.len()).then(|| self.piece_at(index))
     }
 
     /// All pieces, by id.
     pub fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
-        (0..self.len()).filter_map(|index| self.piece(PieceId::new(u32::try_from(index).ok()?)))
+        (0..self.len()).map(|index| self.piece_at(index))
     }
 
-    /// The rules by which the model normalizes text: what is replaced, and what by, in order. There are none
-    /// in models that leave text as it is.
+    /// The piece at an index below [`Model::len`].
+    fn piece_at(&self, index: usize) -> Piece<'_> {
+        Piece {
+            id: PieceId::from_index(index),
+            text: self.pieces.text(index),
+            score: self.pieces.score(index),
+            kind: self.pieces.kind(index),
+        }
+    }
+
+    /// The id of the piece with this text. If a piece for text and a control or byte piece have the same text
+    /// (possible except in BPE models), the id of the latter. Cost: one or two hash lookups.
+    pub fn piece_to_id(&self, text: impl AsRef<[u8]>) -> Option<PieceId> {
+        self.lookup.get(&self.pieces, text.as_ref())
+    }
+
+    /// The model's normalization rules, sorted by what they replace: pairs of a source and its replacement. Models that
+    /// do not change text have none.
     ///
     /// # Errors
-    /// The rules of a hostile file can have no end.
+    /// The table of rules is cyclic, which only damaged or hostile files have. Such a model can be used all the same.
     pub fn normalization_rules(&self) -> Result<Vec<(String, String)>, ModelError> {
-        let spec = self.normalizer_spec();
-        let field = "normalizer_spec";
-        let failed = |source| ModelError::Charsmap { field, source };
-        if spec.precompiled_charsmap().is_empty() {
+        let Some(charsmap) = &self.charsmap else {
             return Ok(Vec::new());
-        }
-        let charsmap = Charsmap::from_bytes(spec.precompiled_charsmap())
-            .map_err(|error| failed(error.into()))?;
-        let rules = charsmap.rules().ok_or_else(|| {
-            failed("cyclic rule table; the model file is damaged, get a fresh copy".into())
+        };
+        let rules = charsmap.rules().ok_or_else(|| ModelError::Charsmap {
+            field: "normalizer_spec",
+            source: "cyclic rule table; the model file is damaged, get a fresh copy".into(),
         })?;
         Ok(rules
             .into_iter()
@@ -184,25 +254,42 @@ impl Model {
 
     /// The algorithm that the model is made for.
     pub fn model_type(&self) -> ModelType {
-        self.trainer_spec().model_type().into()
+        self.trainer_spec.model_type()
+    }
+
+    /// How the model was trained.
+    pub fn trainer_spec(&self) -> &TrainerSpec {
+        &self.trainer_spec
+    }
+
+    /// How text is normalized before it is encoded.
+    pub fn normalizer_spec(&self) -> &NormalizerSpec {
+        &self.normalizer_spec
+    }
+
+    /// How decoded text is changed, if the model has rules for that.
+    pub fn denormalizer_spec(&self) -> Option<&NormalizerSpec> {
+        self.denormalizer_spec.as_ref()
+    }
+
+    /// The bytes of the model's file.
+    fn file(&self) -> &Arc<Vec<u8>> {
+        &self.file
     }
 
     /// The texts, scores and kinds of the pieces.
     pub(crate) fn table(&self) -> &PieceTable {
         &self.pieces
     }
+}
 
-    pub(crate) fn trainer_spec(&self) -> &proto::TrainerSpec {
-        static ABSENT: LazyLock<proto::TrainerSpec> = LazyLock::new(Default::default);
-        self.specs.trainer_spec.as_ref().unwrap_or(&ABSENT)
-    }
-
-    pub(crate) fn normalizer_spec(&self) -> &proto::NormalizerSpec {
-        static ABSENT: LazyLock<proto::NormalizerSpec> = LazyLock::new(Default::default);
-        self.specs.normalizer_spec.as_ref().unwrap_or(&ABSENT)
-    }
-
-    pub(crate) fn denormalizer_spec(&self) -> Option<&proto::NormalizerSpec> {
-        self.specs.denormalizer_spec.as_ref()
+/// A short description: type, number of pieces and size of the file.
+impl fmt::Debug for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Model")
+            .field("model_type", &self.model_type())
+            .field("pieces", &self.len())
+            .field("file_bytes", &self.file.len())
+            .finish_non_exhaustive()
     }
 }

@@ -5,7 +5,19 @@ use std::hash::BuildHasher;
 use foldhash::fast::RandomState;
 use hashbrown::hash_table::{Entry, HashTable};
 
+/// The largest number of pieces of a model; files with more are refused. Ids of 27 bits leave five bits for
+/// the position of a merge in one word of 32 bits (see `encode/bpe`). No known model has more than 2^19 pieces.
+pub(crate) const MAX_PIECES: usize = 1 << 27;
+
 /// The number of a piece in its model, from 0.
+///
+/// ```
+/// use spiece::PieceId;
+///
+/// let id = PieceId::new(15043);
+/// assert_eq!(u32::from(id), 15043);
+/// assert_eq!(id.to_string(), "15043");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PieceId(u32);
 
@@ -20,9 +32,15 @@ impl PieceId {
         self.0
     }
 
-    /// The id with this index, which a model's number of pieces bounds.
+    /// The id of the piece at `index` of a [`PieceTable`], which has at most [`MAX_PIECES`] pieces once its model
+    /// was made.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "an index of a piece is below MAX_PIECES"
+    )]
     pub(crate) fn from_index(index: usize) -> PieceId {
-        PieceId(u32::try_from(index).unwrap_or(u32::MAX))
+        debug_assert!(index < MAX_PIECES, "{index} is no index of a piece");
+        PieceId(index as u32)
     }
 
     /// The id as an index.
@@ -159,11 +177,9 @@ impl PieceIndex {
 
     /// Adds piece `id`; false if there is one with its text.
     pub(crate) fn insert(&mut self, pieces: &PieceTable, id: usize) -> bool {
-        let (PieceIndex { ids, hasher }, text) = (self, pieces.text(id));
-        // A model's file would have to be larger than 20 GB for an id that does not fit.
-        let Ok(number) = u32::try_from(id) else {
-            return false;
-        };
+        let PieceIndex { ids, hasher } = self;
+        let text = pieces.text(id);
+        let number = PieceId::from_index(id).get();
         let is_same = |other: &u32| pieces.text(*other as usize) == text;
         match ids.entry(hasher.hash_one(text), is_same, |id| {
             hasher.hash_one(pieces.text(*id as usize))

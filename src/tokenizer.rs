@@ -24,8 +24,6 @@ use crate::encode::Segmenter;
 use crate::encode::vocabulary::{NO_UNKNOWN, Vocabulary};
 use crate::error::{DecodeError, EncodeError, ModelError};
 use crate::model::Model;
-use crate::model::draft::Draft;
-use crate::model::normalizer::normalizer_of;
 use crate::model::validate::byte_of_piece;
 use crate::normalize::Normalizer;
 use crate::normalize::standalone::Normalized;
@@ -108,29 +106,19 @@ impl Tokenizer {
     /// Reads a `.model` file, checks it and makes its tables, with two threads of rayon's current pool.
     ///
     /// # Errors
-    /// The file cannot be read, is no model, or is one that the reference refuses.
+    /// The file cannot be read, is not a model, or is one that the reference refuses. The error names the file.
     pub fn open(path: impl AsRef<Path>) -> Result<Tokenizer, ModelError> {
         let path = path.as_ref();
-        let tokenizer = Tokenizer::from_draft(Draft::open(path)?);
+        let tokenizer = Tokenizer::new(Model::open(path)?);
         tokenizer.map_err(|error| error.in_file(path))
     }
 
     /// The same for the bytes of a `.model` file, which are copied.
     ///
     /// # Errors
-    /// They are no model, or one that the reference refuses.
+    /// They are not a model, or one that the reference refuses.
     pub fn from_bytes(bytes: &[u8]) -> Result<Tokenizer, ModelError> {
-        Tokenizer::from_draft(Draft::read(bytes.to_vec())?)
-    }
-
-    fn from_draft(draft: Draft) -> Result<Tokenizer, ModelError> {
-        if draft.breaks_piece_limit() {
-            // Refused, and before tables take their time over them.
-            return Tokenizer::new(draft.into_model()?);
-        }
-        let (checked, tables) = rayon::join(|| draft.check(), || Tables::new(draft.unchecked()));
-        let model = draft.checked(checked?);
-        Ok(Tokenizer::with_tables(model, tables?))
+        Tokenizer::new(Model::from_bytes(bytes)?)
     }
 
     /// The model.
@@ -287,7 +275,7 @@ impl Tokenizer {
     /// The id of the piece with this text. In models that have it both as a part of text and as a control or
     /// byte piece it is the latter.
     pub fn piece_to_id(&self, piece: impl AsRef<[u8]>) -> Option<PieceId> {
-        self.model.find(piece.as_ref())
+        self.model.piece_to_id(piece)
     }
 
     /// The id of the unknown piece.
@@ -362,7 +350,7 @@ impl Tokenizer {
     }
 }
 
-/// What is made from a model, which need not have been checked.
+/// The tables that are made from a model.
 struct Tables {
     pipeline: Pipeline,
     decoder: Decoder,
@@ -372,11 +360,7 @@ struct Tables {
 impl Tables {
     fn new(model: &Model) -> Result<Tables, ModelError> {
         let trainer_spec = model.trainer_spec();
-        let normalizer = normalizer_of(
-            model.normalizer_spec(),
-            trainer_spec.treat_whitespace_as_suffix(),
-            "normalizer_spec",
-        )?;
+        let normalizer = model.normalizer();
         let bytes = trainer_spec.byte_fallback().then(|| byte_ids(model));
         let (pipeline, decoder) = rayon::join(
             || Pipeline::new(model, &normalizer, bytes.as_deref(), true),
@@ -385,7 +369,7 @@ impl Tables {
         let pipeline = pipeline.map_err(|_| ModelError::TrieTooLarge)?;
         Ok(Tables {
             pipeline,
-            decoder: decoder?,
+            decoder,
             bytes,
         })
     }
@@ -445,7 +429,7 @@ impl SpecialIds {
             } else {
                 given
             };
-            let id = model.find(text)?;
+            let id = model.piece_to_id(text)?;
             model
                 .piece(id)
                 .filter(|piece| piece.kind == kind)
@@ -458,7 +442,7 @@ impl SpecialIds {
             } else {
                 spec.unk_piece()
             };
-            model.find(text).is_none_or(|found| found == *id)
+            model.piece_to_id(text).is_none_or(|found| found == *id)
         };
         let unknown = Vocabulary::new(model, true).unknown();
         SpecialIds {
@@ -479,86 +463,4 @@ fn byte_ids(model: &Model) -> Box<[PieceId; 256]> {
         }
     }
     ids
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::{Draft, Tables, Tokenizer};
-    use crate::model::Model;
-
-    fn golden(name: &str) -> Vec<u8> {
-        std::fs::read(format!(
-            "{}/testdata/golden/{name}.model",
-            env!("CARGO_MANIFEST_DIR")
-        ))
-        .unwrap()
-    }
-
-    /// Reads a file; what [`Tokenizer::from_bytes`] says has to be what a check before the tables says.
-    fn read(file: &[u8]) -> Result<(), String> {
-        let read = Tokenizer::from_bytes(file)
-            .map(drop)
-            .map_err(|error| error.to_string());
-        let checked = Model::from_bytes(file)
-            .and_then(Tokenizer::new)
-            .map(drop)
-            .map_err(|error| error.to_string());
-        assert_eq!(read, checked);
-        read
-    }
-
-    #[test]
-    fn a_file_is_refused_though_its_tables_can_be_made() {
-        let file = golden("exhausted");
-        assert_eq!(read(&file), Ok(()));
-        let piece = |text: &[u8]| {
-            let length = u8::try_from(text.len()).unwrap();
-            [&[0x0A, length + 2, 0x0A, length], text].concat()
-        };
-        for text in [&b"new"[..], b"a\0b", b"<unk>", &"\u{2581}".as_bytes()[..2]] {
-            let twice = [&file[..], &piece(text), &piece(text)].concat();
-            assert!(Tables::new(Draft::read(twice.clone()).unwrap().unchecked()).is_ok());
-            assert!(read(&twice).unwrap_err().contains(if text.contains(&0) {
-                "NUL"
-            } else {
-                "an earlier piece"
-            }));
-        }
-    }
-
-    #[test]
-    fn no_tables_are_made_of_endless_pieces() {
-        let field = |value: Vec<u8>| {
-            let mut field = vec![0x0A];
-            prost::encoding::encode_varint(value.len() as u64, &mut field);
-            [field, value].concat()
-        };
-        let piece = |length| [golden("exhausted"), field(field(vec![b'x'; length]))].concat();
-        assert!(!Draft::read(piece(7_999)).unwrap().breaks_piece_limit());
-        let file = piece(1 << 20);
-        assert!(Draft::read(file.clone()).unwrap().breaks_piece_limit());
-        assert!(read(&file).unwrap_err().contains("8000 bytes or more"));
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
-
-        #[test]
-        fn tables_of_a_damaged_file_can_be_made(
-            damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
-            name in prop::sample::select(vec!["exhausted", "hostile_bytes", "delimiter_letter"]),
-            model_type in 1..=4u8,
-        ) {
-            let mut file = golden(name);
-            for (at, byte) in damage {
-                let at = at.index(file.len());
-                file[at] = byte;
-            }
-            // The last model_type of a file counts.
-            file.extend([0x12, 2, 0x18, model_type]);
-            let _ = read(&file);
-        }
-    }
 }

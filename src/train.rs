@@ -200,8 +200,9 @@ impl Trainer {
         };
         let pieces = assemble::assemble(&self.meta, &learned, &self.options)?;
         summary.pieces = pieces.len();
-        let specs = self.specs.model_proto(&self.options, pieces.len());
-        Ok((Model::from_parts(pieces, specs), summary))
+        let specs = self.specs.specs(&self.options, pieces.len());
+        let model = Model::from_parts(pieces, specs)?;
+        Ok((model, summary))
     }
 
     /// Pieces that the vocabulary has room for beside the meta pieces.

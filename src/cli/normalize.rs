@@ -78,7 +78,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
 fn normalizer(matches: &ArgMatches) -> Result<TextNormalizer, CliError> {
     let given = |name| args::given(matches, name).filter(|value| !value.is_empty());
     if let Some(path) = given("model") {
-        return Ok(TextNormalizer::of_model(&Model::open(path)?)?);
+        return Ok(TextNormalizer::of_model(&Model::open(path)?));
     }
     if let Some(path) = given("normalization_rule_tsv") {
         let file = std::fs::read(path).map_err(|error| CliError::read(path.as_ref(), &error))?;

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::reading_remedy;
-use crate::error::OptionError;
+use crate::error::{ModelError, OptionError};
 
 /// A training run that failed. No output was changed.
 #[derive(Debug, thiserror::Error)]
@@ -119,6 +119,9 @@ pub enum TrainError {
         "input: a file has become shorter while it was read; train on a copy that nobody changes, or on standard input"
     )]
     InputChanged,
+    /// The trained model cannot be a model: it has too many pieces, or a broken charsmap.
+    #[error("the trained model: {0}")]
+    Model(#[from] ModelError),
     /// The observer stopped the run.
     #[error("stopped; no file was changed")]
     Cancelled,

@@ -1,9 +1,22 @@
 //! The algorithms that a model can be made for.
 
-use super::proto::trainer_spec::ModelType as Recorded;
+use std::fmt;
+use std::str::FromStr;
 
 /// The algorithm behind a model. spiece runs all of them and trains [`ModelType::Bpe`].
+///
+/// As text (`Display` and `FromStr`) the types have the names of `spm_train`: unigram, bpe, word, char.
+///
+/// ```
+/// use spiece::ModelType;
+///
+/// assert_eq!("bpe".parse::<ModelType>()?, ModelType::Bpe);
+/// assert_eq!(ModelType::Unigram.to_string(), "unigram");
+/// # Ok::<(), spiece::ParseModelTypeError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum ModelType {
     /// A unigram language model.
@@ -16,24 +29,75 @@ pub enum ModelType {
     Char,
 }
 
-impl From<Recorded> for ModelType {
-    fn from(recorded: Recorded) -> ModelType {
-        match recorded {
-            Recorded::Unigram => ModelType::Unigram,
-            Recorded::Bpe => ModelType::Bpe,
-            Recorded::Word => ModelType::Word,
-            Recorded::Char => ModelType::Char,
+impl ModelType {
+    /// Every type, in the order of their numbers in the file format.
+    pub const ALL: [ModelType; 4] = [
+        ModelType::Unigram,
+        ModelType::Bpe,
+        ModelType::Word,
+        ModelType::Char,
+    ];
+
+    /// The name: unigram, bpe, word or char.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ModelType::Unigram => "unigram",
+            ModelType::Bpe => "bpe",
+            ModelType::Word => "word",
+            ModelType::Char => "char",
         }
+    }
+
+    /// The number in the file format.
+    pub(super) const fn number(self) -> u8 {
+        match self {
+            ModelType::Unigram => 1,
+            ModelType::Bpe => 2,
+            ModelType::Word => 3,
+            ModelType::Char => 4,
+        }
+    }
+
+    /// The type with this number in the file format.
+    pub(super) fn from_number(number: i32) -> Option<ModelType> {
+        let mut all = ModelType::ALL.into_iter();
+        all.find(|model_type| i32::from(model_type.number()) == number)
     }
 }
 
-impl From<ModelType> for Recorded {
-    fn from(model_type: ModelType) -> Recorded {
-        match model_type {
-            ModelType::Unigram => Recorded::Unigram,
-            ModelType::Bpe => Recorded::Bpe,
-            ModelType::Word => Recorded::Word,
-            ModelType::Char => Recorded::Char,
-        }
+impl fmt::Display for ModelType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }
+
+impl FromStr for ModelType {
+    type Err = ParseModelTypeError;
+
+    fn from_str(name: &str) -> Result<ModelType, ParseModelTypeError> {
+        let mut all = ModelType::ALL.into_iter();
+        all.find(|model_type| model_type.name() == name)
+            .ok_or_else(|| ParseModelTypeError {
+                name: name.to_owned(),
+            })
+    }
+}
+
+/// A name that no [`ModelType`] has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseModelTypeError {
+    /// The name.
+    pub name: String,
+}
+
+impl fmt::Display for ParseModelTypeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = &self.name;
+        write!(
+            f,
+            "unknown model type {name:?}; use unigram, bpe, word or char"
+        )
+    }
+}
+
+impl std::error::Error for ParseModelTypeError {}

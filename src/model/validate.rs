@@ -6,7 +6,7 @@
 //! | rule | error |
 //! |---|---|
 //! | there are at most [`MAX_PIECES`] pieces | [`ModelError::TooManyPieces`] |
-//! | no piece is empty (checked by `model/wire.rs`) | [`PieceProblem::Empty`] |
+//! | no piece is empty (checked by `model/file.rs`) | [`PieceProblem::Empty`] |
 //! | every piece is shorter than [`MAX_PIECE_BYTES`] | [`PieceProblem::TooLong`] |
 //! | no piece contains a NUL, except an unused piece that is a single NUL | [`PieceProblem::Nul`] |
 //! | BPE: no two pieces have the same text. Others: no two pieces for text, and no two meta pieces, have | [`PieceProblem::Duplicate`] |
@@ -17,26 +17,23 @@
 //! | unigram: scores are finite | [`PieceProblem::Score`] |
 //! | unigram: there is a piece for text | [`ModelError::NoTextPiece`] |
 //!
-//! The charsmaps are checked where they are parsed; see [`Charsmap::from_bytes`].
+//! The charsmaps are checked where they are parsed; see `normalize/charsmap.rs`.
 //!
 //! Example: the pieces `<unk>` (unknown), `a` (normal), `a` (control) are refused in a BPE model (piece 2
 //! repeats `a`) and accepted in a unigram model, where text gives piece 1 and
-//! [`Model::piece_to_id`](crate::Model) gives piece 2.
+//! [`Model::piece_to_id`](crate::Model::piece_to_id) gives piece 2.
 //!
 //! Cost: linear; one hash of each piece.
 
 use crate::error::{ModelError, PieceProblem};
-use crate::model::text_index::TextIndex;
-use crate::model::{Model, ModelType};
-use crate::normalize::charsmap::Charsmap;
-use crate::piece::{PieceKind, PieceTable};
+use crate::model::ModelType;
+use crate::model::piece_lookup::PieceLookup;
+use crate::model::spec::TrainerSpec;
+use crate::piece::{MAX_PIECES, PieceKind, PieceTable};
 use crate::text::lossy_string;
 
 /// Pieces of this many bytes or more are refused, as the reference does.
 pub(super) const MAX_PIECE_BYTES: usize = 8000;
-/// Models with more pieces are refused: ids of 27 bits leave five bits for the position of a merge in one word of 32
-/// bits (see `encode/bpe`). The largest known models have 2^18 pieces.
-pub(crate) const MAX_PIECES: usize = 1 << 27;
 /// Bytes of a piece that an error message shows.
 const MAX_SHOWN_BYTES: usize = 60;
 
@@ -59,34 +56,26 @@ pub(crate) fn is_from_text(kind: PieceKind) -> bool {
     )
 }
 
-/// Checks a model. Returns the lookup of its pieces by text.
+/// Checks pieces. Returns their lookup by text.
 ///
 /// # Errors
 /// The first rule that is broken.
-pub(super) fn validate(model: &Model) -> Result<TextIndex, ModelError> {
-    check_count(model.len())?;
-    let lookup = check_texts(model.table(), model.model_type())?;
-    check_kinds(model.table(), model.trainer_spec().byte_fallback())?;
-    if model.model_type() == ModelType::Unigram {
-        check_unigram(model.table())?;
-    }
-    for (field, spec) in [
-        ("normalizer_spec", Some(model.normalizer_spec())),
-        ("denormalizer_spec", model.denormalizer_spec()),
-    ] {
-        let charsmap = spec.map_or(&[][..], |spec| spec.precompiled_charsmap());
-        if !charsmap.is_empty() {
-            Charsmap::from_bytes(charsmap).map_err(|error| ModelError::Charsmap {
-                field,
-                source: error.into(),
-            })?;
-        }
+pub(super) fn validate(
+    pieces: &PieceTable,
+    trainer_spec: &TrainerSpec,
+) -> Result<PieceLookup, ModelError> {
+    check_count(pieces.len())?;
+    let model_type = trainer_spec.model_type();
+    let lookup = check_texts(pieces, model_type)?;
+    check_kinds(pieces, trainer_spec.byte_fallback())?;
+    if model_type == ModelType::Unigram {
+        check_unigram(pieces)?;
     }
     Ok(lookup)
 }
 
 /// Checks the number of pieces.
-fn check_count(pieces: usize) -> Result<(), ModelError> {
+pub(super) fn check_count(pieces: usize) -> Result<(), ModelError> {
     if pieces <= MAX_PIECES {
         return Ok(());
     }
@@ -97,8 +86,8 @@ fn check_count(pieces: usize) -> Result<(), ModelError> {
 }
 
 /// Checks the lengths, the bytes and the uniqueness of all texts.
-fn check_texts(pieces: &PieceTable, model_type: ModelType) -> Result<TextIndex, ModelError> {
-    let mut lookup = TextIndex::new(model_type == ModelType::Bpe, pieces.len());
+fn check_texts(pieces: &PieceTable, model_type: ModelType) -> Result<PieceLookup, ModelError> {
+    let mut lookup = PieceLookup::with_capacity(model_type == ModelType::Bpe, pieces.len());
     // Few models contain a NUL. One search through all texts is faster than one search for each piece.
     let any_nul = memchr::memchr(0, pieces.all_texts()).is_some();
     for id in 0..pieces.len() {

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 
 use self::value::OptionValue;
 use crate::error::OptionError;
-use crate::model::{ModelType, proto};
+use crate::model::{ModelType, TrainerSpec};
 
 /// Which options the model's `trainer_spec` and `normalizer_spec` record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -143,9 +143,9 @@ macro_rules! train_options {
             }
 
             /// The model's record of these options.
-            pub(crate) fn trainer_spec(&self) -> proto::TrainerSpec {
+            pub(crate) fn trainer_spec(&self) -> TrainerSpec {
                 let defaults = TrainOptions::default();
-                let mut spec = proto::TrainerSpec::default();
+                let mut spec = TrainerSpec::default();
                 $(record_option!($place, spec, $name, {
                     self.$name.record(self.is_recorded(stringify!($name), self.$name != defaults.$name))
                 });)*

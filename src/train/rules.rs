@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::TrainError;
-use crate::model::proto;
+use crate::model::{NormalizerSpec, Specs};
 use crate::normalize::charsmap::{Charsmap, builtin_charsmap, compile};
 use crate::normalize::rules::{BUILTIN_NAMES, parse_tsv};
 use crate::train::options::TrainOptions;
@@ -16,8 +16,8 @@ const DEFAULT_RULES: &str = "nmt_nfkc";
 
 /// Normalizer and denormalizer of a model to be.
 pub(crate) struct NormalizerSpecs {
-    normalizer: proto::NormalizerSpec,
-    denormalizer: Option<proto::NormalizerSpec>,
+    normalizer: NormalizerSpec,
+    denormalizer: Option<NormalizerSpec>,
     /// The normalizer's rules, ready to use; `None` for the identity.
     pub(crate) charsmap: Option<Arc<Charsmap>>,
 }
@@ -48,25 +48,24 @@ impl NormalizerSpecs {
     }
 
     /// Everything in the model's file but the pieces, of which there are `pieces`.
-    pub(crate) fn model_proto(&self, options: &TrainOptions, pieces: usize) -> proto::ModelProto {
+    pub(crate) fn specs(&self, options: &TrainOptions, pieces: usize) -> Specs {
         let mut trainer_spec = options.trainer_spec();
         if !options.hard_vocab_limit {
             trainer_spec.vocab_size = i32::try_from(pieces).ok();
         }
-        proto::ModelProto {
-            trainer_spec: Some(trainer_spec),
-            normalizer_spec: Some(self.normalizer.clone()),
-            denormalizer_spec: self.denormalizer.clone(),
-            ..proto::ModelProto::default()
+        Specs {
+            trainer: Some(trainer_spec),
+            normalizer: Some(self.normalizer.clone()),
+            denormalizer: self.denormalizer.clone(),
         }
     }
 }
 
-fn normalizer_spec(options: &TrainOptions, name: String, blob: Vec<u8>) -> proto::NormalizerSpec {
+fn normalizer_spec(options: &TrainOptions, name: String, blob: Vec<u8>) -> NormalizerSpec {
     let tsv = &options.normalization_rule_tsv;
     let prefix = options.add_dummy_prefix;
     let remove = options.remove_extra_whitespaces;
-    proto::NormalizerSpec {
+    NormalizerSpec {
         name: Some(name.into_bytes()),
         precompiled_charsmap: Some(blob),
         add_dummy_prefix: options
@@ -78,23 +77,23 @@ fn normalizer_spec(options: &TrainOptions, name: String, blob: Vec<u8>) -> proto
         normalization_rule_tsv: options
             .is_recorded("normalization_rule_tsv", !tsv.is_empty())
             .then(|| tsv.clone().into_bytes()),
-        ..proto::NormalizerSpec::default()
+        ..NormalizerSpec::default()
     }
 }
 
-fn denormalizer_spec(options: &TrainOptions) -> Result<Option<proto::NormalizerSpec>, TrainError> {
+fn denormalizer_spec(options: &TrainOptions) -> Result<Option<NormalizerSpec>, TrainError> {
     let tsv = &options.denormalization_rule_tsv;
     if tsv.is_empty() {
         return Ok(None);
     }
-    Ok(Some(proto::NormalizerSpec {
+    Ok(Some(NormalizerSpec {
         name: Some(OWN_RULES.into()),
         precompiled_charsmap: Some(rules_of_file("denormalization_rule_tsv", tsv)?),
         add_dummy_prefix: Some(false),
         remove_extra_whitespaces: Some(false),
         escape_whitespaces: Some(false),
         normalization_rule_tsv: Some(tsv.clone().into_bytes()),
-        ..proto::NormalizerSpec::default()
+        ..NormalizerSpec::default()
     }))
 }
 

@@ -12,7 +12,7 @@ use super::ascii_pairs::Code;
 use super::chars::CharTable;
 use super::pairs::Pairs;
 use super::symbols::{Merge, NO_SYMBOL, Symbols};
-use crate::model::validate::MAX_PIECES;
+use crate::piece::MAX_PIECES;
 use crate::text::num::{low_u32, low_usize};
 
 /// The most symbols of a short chunk.

@@ -10,7 +10,7 @@ use super::lattice::{Lattice, MOST_NODES};
 use super::{Unigram, UnigramScratch, sample};
 use crate::encode::vocabulary::Vocabulary;
 use crate::error::EncodeError;
-use crate::model::{Model, proto};
+use crate::model::{Model, Specs};
 use crate::piece::{PieceId, PieceKind, PieceTable};
 use crate::rng::SplitMix64;
 
@@ -176,7 +176,7 @@ fn texts_with_too_many_candidates_are_refused() {
     let mut pieces = PieceTable::default();
     pieces.push(b"<unk>", 0.0, PieceKind::Unknown);
     (1..=2000).for_each(|length| pieces.push(&vec![b'a'; length], -1.0, PieceKind::Normal));
-    let model = Model::from_parts(pieces, proto::ModelProto::default());
+    let model = Model::from_parts(pieces, Specs::default()).unwrap();
     let unigram = Unigram::new(&Vocabulary::new(&model, true));
     let (mut rng, mut ids) = (SplitMix64::new(1), Vec::new());
     // As many nodes as fit, then more: on each place stand 2000 pieces.
@@ -245,7 +245,7 @@ fn small_model() -> impl Strategy<Value = Model> {
                 pieces.push(text.as_bytes(), score, kind);
             }
         }
-        Model::from_parts(pieces, proto::ModelProto::default())
+        Model::from_parts(pieces, Specs::default()).unwrap()
     })
 }
 
@@ -343,7 +343,7 @@ fn ways_that_are_equal_have_no_limit() {
         for (text, score) in ["a", "b", "ab", "ba"].into_iter().zip(scores) {
             pieces.push(text.as_bytes(), score, PieceKind::Normal);
         }
-        let model = Model::from_parts(pieces, proto::ModelProto::default());
+        let model = Model::from_parts(pieces, Specs::default()).unwrap();
         Unigram::new(&Vocabulary::new(&model, true)).search_with_rivals(b"aba", &mut Vec::new())
     };
     assert!(limit([-1.0, -2.0, -1.5, -1.5]) < 0.0);

@@ -1,8 +1,7 @@
 //! The types that options have: how each is read from text, and how the model records it.
 
 use super::OptionKind;
-use crate::model::ModelType;
-use crate::model::proto::trainer_spec::ModelType as Recorded;
+use crate::model::{BytesList, ModelType};
 use crate::text::flag::parse_flag;
 use crate::train::csv::{join_csv, split_csv};
 
@@ -105,7 +104,7 @@ impl OptionValue for String {
 impl OptionValue for Vec<String> {
     const KIND: OptionKind = OptionKind::List;
     const EXPECTED: &'static str = "a comma separated list";
-    type Record = Vec<Vec<u8>>;
+    type Record = BytesList;
 
     fn parse(text: &str) -> Option<Vec<String>> {
         Some(split_csv(text))
@@ -115,33 +114,25 @@ impl OptionValue for Vec<String> {
         join_csv(self)
     }
 
-    fn record(&self, _present: bool) -> Vec<Vec<u8>> {
-        self.iter()
-            .map(|value| value.clone().into_bytes())
-            .collect()
+    fn record(&self, _present: bool) -> BytesList {
+        self.iter().collect()
     }
 }
 
 impl OptionValue for ModelType {
     const KIND: OptionKind = OptionKind::Value;
     const EXPECTED: &'static str = "bpe (spiece trains no other), unigram, word or char";
-    type Record = Option<i32>;
+    type Record = Option<ModelType>;
 
     fn parse(text: &str) -> Option<ModelType> {
-        match text.to_ascii_lowercase().as_str() {
-            "unigram" => Some(ModelType::Unigram),
-            "bpe" => Some(ModelType::Bpe),
-            "word" => Some(ModelType::Word),
-            "char" => Some(ModelType::Char),
-            _ => None,
-        }
+        text.to_ascii_lowercase().parse().ok()
     }
 
     fn text(&self) -> String {
-        format!("{self:?}").to_lowercase()
+        self.to_string()
     }
 
-    fn record(&self, _present: bool) -> Option<i32> {
-        Some(Recorded::from(*self) as i32)
+    fn record(&self, _present: bool) -> Option<ModelType> {
+        Some(*self)
     }
 }

@@ -1,0 +1,87 @@
+//! Text -> piece, for all pieces of a model.
+//!
+//! Except in BPE models, a piece for text (normal, user-defined, unused) and a meta piece (unknown, control, byte)
+//! may have the same text. [`PieceLookup::get`] then gives the meta piece, as the reference does. So there are two
+//! tables, and lookups try the table of meta pieces first:
+//!
+//! | model | first table | second table |
+//! |---|---|---|
+//! | BPE | all pieces | empty |
+//! | others | meta pieces | pieces for text |
+//!
+//! Example: a unigram model with piece 1 = `a` (normal) and piece 2 = `a` (control) gives 2 for `a`.
+//!
+//! Memory: 4 bytes and a hash tag for each piece; texts stay in the [`PieceTable`] that every call is given.
+
+use crate::model::validate::is_from_text;
+use crate::piece::{PieceId, PieceIndex, PieceTable};
+
+/// Finds pieces by their texts.
+#[derive(Debug, Clone)]
+pub(crate) struct PieceLookup {
+    first: PieceIndex,
+    second: PieceIndex,
+    is_bpe: bool,
+}
+
+impl PieceLookup {
+    /// A lookup of no pieces, with room for `pieces` of them.
+    pub(super) fn with_capacity(is_bpe: bool, pieces: usize) -> PieceLookup {
+        let in_first = if is_bpe { pieces } else { 0 };
+        let in_second = pieces - in_first;
+        PieceLookup {
+            first: PieceIndex::with_capacity(in_first),
+            second: PieceIndex::with_capacity(in_second),
+            is_bpe,
+        }
+    }
+
+    /// The lookup of all pieces but those that are a single NUL. Of equal texts the first one counts.
+    pub(super) fn new(is_bpe: bool, pieces: &PieceTable) -> PieceLookup {
+        let mut lookup = PieceLookup::with_capacity(is_bpe, pieces.len());
+        for id in (0..pieces.len()).filter(|id| pieces.text(*id) != b"\0") {
+            lookup.insert(pieces, id);
+        }
+        lookup
+    }
+
+    /// Adds piece `id`. False, and nothing changes, if its table has a piece with the same text already.
+    pub(super) fn insert(&mut self, pieces: &PieceTable, id: usize) -> bool {
+        let is_second = !self.is_bpe && is_from_text(pieces.kind(id));
+        let index = if is_second {
+            &mut self.second
+        } else {
+            &mut self.first
+        };
+        index.insert(pieces, id)
+    }
+
+    /// The piece with this text.
+    pub(super) fn get(&self, pieces: &PieceTable, text: &[u8]) -> Option<PieceId> {
+        let id = self.first.get(pieces, text);
+        let id = id.or_else(|| self.second.get(pieces, text));
+        id.map(PieceId::new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::piece::PieceKind;
+
+    #[test]
+    fn a_meta_piece_comes_before_a_piece_for_text() {
+        let mut pieces = PieceTable::default();
+        pieces.push(b"a", 0.0, PieceKind::Normal);
+        pieces.push(b"a", 0.0, PieceKind::Control);
+        pieces.push(b"b", 0.0, PieceKind::Normal);
+        let lookup = PieceLookup::new(false, &pieces);
+        assert_eq!(lookup.get(&pieces, b"a"), Some(PieceId::new(1)));
+        assert_eq!(lookup.get(&pieces, b"b"), Some(PieceId::new(2)));
+        assert_eq!(lookup.get(&pieces, b"c"), None);
+        let mut bpe = PieceLookup::with_capacity(true, 2);
+        assert!(bpe.insert(&pieces, 0));
+        assert!(!bpe.insert(&pieces, 1));
+        assert_eq!(bpe.get(&pieces, b"a"), Some(PieceId::new(0)));
+    }
+}
