@@ -81,7 +81,7 @@ class ExtraOptions:
 
     def _piece(self, number):
         piece = self.processor.IdToPiece(number) if number >= 0 else ""
-        return piece if isinstance(piece, str) else pack(piece)
+        return pack(piece.encode("utf-8", "surrogateescape") if isinstance(piece, str) else piece)
 
     def apply(self, items, bos, eos):
         for name in self.names:
