@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use criterion::{BatchSize, Criterion, Throughput};
 use spiece::{
-    Corpus, Event, Model, PieceId, Stage, TextNormalizer, Tokenizer, TrainOptions, Trainer,
+    Corpus, Event, Model, NormalizationRules, PieceId, Stage, TextNormalizer, Tokenizer,
+    TrainOptions, Trainer,
 };
 
 /// The Universal Declaration of Human Rights in 24 languages.
@@ -62,7 +63,7 @@ fn trainer(rules: &str) -> Trainer {
     let mut options = TrainOptions::default();
     options.vocab_size = 8000;
     options.num_threads = 1;
-    options.normalization_rule_name = rules.to_owned();
+    options.normalization = NormalizationRules::BuiltIn(rules.parse().expect("a rule set"));
     Trainer::new(options).expect("valid options")
 }
 

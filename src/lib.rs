@@ -73,6 +73,7 @@ pub use tokenizer::{
 };
 #[cfg(feature = "train")]
 pub use train::{
-    Corpus, Event, Observer, OptionInfo, OptionKind, RETIRED_OPTIONS, Recorded, SentenceCounts,
-    Stage, Summary, TrainOptions, Trainer,
+    Corpus, Event, InputFormat, NormalizationRules, Observer, OptionDescriptor, OptionKind,
+    RETIRED_OPTIONS, RuleSet, SentenceCounts, SentenceSelection, SpecRecording, SpecialPiece,
+    Stage, Summary, TrainFlags, TrainOptions, Trainer,
 };

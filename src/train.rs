@@ -16,11 +16,11 @@ mod compressed;
 mod corpus;
 mod counts;
 mod coverage_search;
-mod csv;
 mod merge;
 mod meta;
 mod neighbours;
 mod observer;
+mod flags;
 mod options;
 mod pair_map;
 mod pairs;
@@ -42,8 +42,11 @@ use std::sync::Arc;
 
 pub use batch::SentenceCounts;
 pub use corpus::Corpus;
+pub use flags::{OptionDescriptor, OptionKind, RETIRED_OPTIONS, SpecRecording, TrainFlags};
 pub use observer::{Event, Observer, Stage, Summary};
-pub use options::{OptionInfo, OptionKind, RETIRED_OPTIONS, Recorded, TrainOptions};
+pub use options::{
+    InputFormat, NormalizationRules, RuleSet, SentenceSelection, SpecialPiece, TrainOptions,
+};
 
 use crate::error::{OptionError, TrainError};
 use crate::model::Model;
@@ -67,9 +70,11 @@ use work::Work;
 /// Trains models. Its options are checked and its normalization rules compiled when it is made.
 ///
 /// ```
+/// use spiece::{NormalizationRules, RuleSet};
+///
 /// let mut options = spiece::TrainOptions::default();
 /// options.vocab_size = 30;
-/// options.normalization_rule_name = "identity".to_owned();
+/// options.normalization = NormalizationRules::BuiltIn(RuleSet::Identity);
 /// options.hard_vocab_limit = false;
 /// let trainer = spiece::Trainer::new(options)?;
 /// let model = trainer.train(spiece::Corpus::texts(["pen", "pineapple", "apple"]))?;
@@ -78,6 +83,8 @@ use work::Work;
 /// ```
 pub struct Trainer {
     options: TrainOptions,
+    /// The options as the model records them.
+    record: TrainFlags,
     meta: MetaPieces,
     specs: NormalizerSpecs,
     pretokenizer: Option<Arc<Pretokenizer>>,
@@ -93,8 +100,18 @@ impl Trainer {
     /// pieces that collide, a vocabulary too small for them, normalization rules that cannot be read.
     pub fn new(options: TrainOptions) -> Result<Trainer, TrainError> {
         options.validate()?;
+        let record = TrainFlags::of_options(&options)?;
+        Trainer::with_record(options, record)
+    }
+
+    /// A trainer whose models record the options as `record` says.
+    pub(crate) fn with_record(
+        options: TrainOptions,
+        record: TrainFlags,
+    ) -> Result<Trainer, TrainError> {
+        options.validate()?;
         let meta = MetaPieces::new(&options)?;
-        let vocab_size = usize::try_from(options.vocab_size).unwrap_or(0);
+        let vocab_size = options.vocab_size as usize;
         // The search for characters needs room for one at least.
         if meta.len() + usize::from(options.auto_character_coverage) > vocab_size {
             return Err(TrainError::VocabularyTooSmall {
@@ -103,10 +120,11 @@ impl Trainer {
                 characters: 0,
             });
         }
-        let specs = NormalizerSpecs::new(&options)?;
+        let specs = NormalizerSpecs::new(&options, &record)?;
         let work = Work::new(&options);
         Ok(Trainer {
             options,
+            record,
             meta,
             specs,
             pretokenizer: None,
@@ -157,14 +175,6 @@ impl Trainer {
             .map(|(model, _)| model)
     }
 
-    /// Trains a model on the files that the option `input` names.
-    ///
-    /// # Errors
-    /// As [`Trainer::train`].
-    pub fn train_files(&self) -> Result<Model, TrainError> {
-        self.train(Corpus::files(&self.options.input))
-    }
-
     /// Trains a model, telling `observer` how far it is, and says what was found on the way.
     ///
     /// # Errors
@@ -200,16 +210,26 @@ impl Trainer {
         };
         let pieces = assemble::assemble(&self.meta, &learned, &self.options)?;
         summary.pieces = pieces.len();
-        let specs = self.specs.specs(&self.options, pieces.len());
+        let recorded_size = self.recorded_size(pieces.len())?;
+        let specs = self.specs.specs(&self.record, recorded_size);
         let model = Model::from_parts(pieces, specs)?;
         Ok((model, summary))
     }
 
+    /// The size of the vocabulary as the model records it, where that is not the option `vocab_size`.
+    fn recorded_size(&self, pieces: usize) -> Result<Option<i32>, TrainError> {
+        if self.options.hard_vocab_limit {
+            return Ok(None);
+        }
+        match i32::try_from(pieces) {
+            Ok(pieces) => Ok(Some(pieces)),
+            Err(_) => Err(TrainError::TooLarge { what: "pieces" }),
+        }
+    }
+
     /// Pieces that the vocabulary has room for beside the meta pieces.
     fn room(&self) -> usize {
-        usize::try_from(self.options.vocab_size)
-            .unwrap_or(0)
-            .saturating_sub(self.meta.len())
+        (self.options.vocab_size as usize).saturating_sub(self.meta.len())
     }
 
     fn thread_pool(&self) -> Result<rayon::ThreadPool, TrainError> {
@@ -249,8 +269,7 @@ impl Trainer {
         corpus: Corpus<'_>,
         reporter: &mut Reporter<'_>,
     ) -> Result<Counted, TrainError> {
-        let takes_first =
-            self.options.input_sentence_size > 0 && !self.options.shuffle_input_sentence;
+        let takes_first = matches!(self.options.sentences, SentenceSelection::First(_));
         // What a run on the first sentences does not reach may as well be missing.
         if !takes_first {
             corpus.check_files()?;
@@ -293,7 +312,7 @@ impl Trainer {
 
     fn batches<'c>(&self, corpus: Corpus<'c>) -> Batches<'c> {
         // One byte more tells a line that is too long; a row has a count of some bytes besides.
-        let line_limit = usize::try_from(self.options.max_sentence_length).unwrap_or(0) + 100;
+        let line_limit = self.options.max_sentence_length as usize + 100;
         Batches::new(corpus, line_limit, self.work.batch_bytes)
     }
 
@@ -304,17 +323,12 @@ impl Trainer {
         filter: &mut SentenceFilter,
         reporter: &mut Reporter<'_>,
     ) -> Result<(Corpus<'c>, Option<Selection>), TrainError> {
-        let wanted = self.options.input_sentence_size;
-        if wanted == 0 {
-            return Ok((corpus, None));
-        }
-        if !self.options.shuffle_input_sentence {
-            return Ok((corpus, Some(Selection::first(wanted))));
-        }
-        let seed = match self.options.random_seed {
-            u32::MAX => DEFAULT_SEED,
-            seed => u64::from(seed),
+        let wanted = match self.options.sentences {
+            SentenceSelection::All => return Ok((corpus, None)),
+            SentenceSelection::First(size) => return Ok((corpus, Some(Selection::first(size)))),
+            SentenceSelection::Sample(size) => size,
         };
+        let seed = self.options.random_seed.unwrap_or(DEFAULT_SEED);
         reporter.start(Stage::Sampling)?;
         match corpus.reread() {
             Some(again) => {
@@ -362,7 +376,7 @@ impl Trainer {
         let alphabet = Alphabet::choose(counts, &self.options)?;
         if alphabet.characters.len() > self.room() {
             return Err(TrainError::VocabularyTooSmall {
-                vocab_size: usize::try_from(self.options.vocab_size).unwrap_or(0),
+                vocab_size: self.options.vocab_size as usize,
                 meta_pieces: self.meta.len(),
                 characters: alphabet.characters.len(),
             });

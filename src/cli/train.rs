@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::{Corpus, OptionInfo, OptionKind, RETIRED_OPTIONS, Recorded, TrainOptions, Trainer};
+use crate::{OptionDescriptor, OptionKind, RETIRED_OPTIONS, SpecRecording, TrainFlags};
 use clap::{Arg, ArgMatches, Command};
 
 use super::args;
@@ -23,7 +23,7 @@ pub(crate) fn command() -> Command {
              the same flags.\n\nExample:\n  spiece train --input=text.txt --model_prefix=my --vocab_size=32000 \
              --byte_fallback --split_digits",
         )
-        .args(TrainOptions::ALL.iter().map(flag))
+        .args(TrainFlags::DESCRIPTORS.iter().map(flag))
         .args([
             args::value("control_symbols_file", "Control symbols, one a line, besides control_symbols"),
             args::value("user_defined_symbols_file", "User-defined symbols, one a line, besides user_defined_symbols"),
@@ -35,8 +35,8 @@ pub(crate) fn command() -> Command {
 }
 
 /// The flag of an option.
-fn flag(option: &OptionInfo) -> Arg {
-    let default = TrainOptions::default()
+fn flag(option: &OptionDescriptor) -> Arg {
+    let default = TrainFlags::default()
         .get(option.name)
         .filter(|default| !default.trim().is_empty());
     let default = default.map_or(String::new(), |default| format!(" [default: {default}]"));
@@ -65,29 +65,28 @@ fn retired(name: &'static str) -> Arg {
 
 pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
     let messages = args::messages(matches);
-    let options = options(matches, &messages)?;
+    let flags = flags(matches, &messages)?;
     let stop = stop_on_signal();
     let mut progress = Progress::new(&messages, stop);
-    let trainer = Trainer::new(options)?;
-    let [model_path, vocab_path] = output_paths(&trainer.options().model_prefix);
+    let trainer = flags.trainer()?;
+    let [model_path, vocab_path] = output_paths(&flags.model_prefix);
     crate::output::check_writable(&[&model_path, &vocab_path])?;
-    let corpus = Corpus::files(&trainer.options().input);
-    let trained = trainer.train_observed(corpus, &mut progress);
+    let trained = trainer.train_observed(flags.corpus(), &mut progress);
     progress.finish();
     let (model, summary) = trained?;
-    let vocab = model.to_vocab(trainer.options().vocabulary_output_piece_score);
+    let vocab = model.to_vocab(flags.vocabulary_output_piece_score);
     crate::output::write_files(&[(&model_path, &model.to_bytes()), (&vocab_path, &vocab)])?;
     progress.summarize(&summary, &[model_path, vocab_path]);
     Ok(())
 }
 
-/// The options that the command line gives.
-fn options(matches: &ArgMatches, messages: &Messages) -> Result<TrainOptions, CliError> {
-    let mut options = TrainOptions::default();
-    options.recorded = Recorded::All;
-    for option in TrainOptions::ALL {
+/// The flags that the command line gives.
+fn flags(matches: &ArgMatches, messages: &Messages) -> Result<TrainFlags, CliError> {
+    let mut flags = TrainFlags::default();
+    flags.recording = SpecRecording::All;
+    for option in TrainFlags::DESCRIPTORS {
         if let Some(value) = args::given(matches, option.name) {
-            options
+            flags
                 .set(option.name, value)
                 .map_err(|error| CliError::Usage(format!("--{error}")))?;
         }
@@ -101,16 +100,16 @@ fn options(matches: &ArgMatches, messages: &Messages) -> Result<TrainOptions, Cl
     for name in LISTS_FROM_FILES {
         let symbols = lines_of_flag(matches, name)?.unwrap_or_default();
         match *name {
-            "control_symbols" => options.control_symbols.extend(symbols),
-            _ => options.user_defined_symbols.extend(symbols),
+            "control_symbols" => flags.control_symbols.extend(symbols),
+            _ => flags.user_defined_symbols.extend(symbols),
         }
     }
     if let Some(lines) = lines_of_flag(matches, "required_chars")? {
-        options.required_chars = lines.concat();
+        flags.required_chars = lines.concat();
     }
     for (name, is_missing) in [
-        ("input", options.input.is_empty()),
-        ("model_prefix", options.model_prefix.is_empty()),
+        ("input", flags.input.is_empty()),
+        ("model_prefix", flags.model_prefix.is_empty()),
     ] {
         if is_missing {
             return Err(CliError::Usage(format!(
@@ -118,7 +117,7 @@ fn options(matches: &ArgMatches, messages: &Messages) -> Result<TrainOptions, Cl
             )));
         }
     }
-    Ok(options)
+    Ok(flags)
 }
 
 /// The lines of the file that `--NAME_file` names.

@@ -5,7 +5,7 @@
 #[non_exhaustive]
 pub enum OptionError {
     /// No option has this name.
-    #[error("there is no option {option}; TrainOptions::ALL lists the names")]
+    #[error("there is no option {option}; TrainFlags::DESCRIPTORS lists the names")]
     Unknown {
         /// The name that was given.
         option: String,

@@ -14,12 +14,14 @@ pub enum TrainError {
     #[error(transparent)]
     Option(#[from] OptionError),
     /// The normalization rules are at fault.
-    #[error("{option}: {problem}")]
+    #[error("{option}: {}{source}", prefix(path.as_deref()))]
     Rules {
-        /// The option that names the rules.
+        /// The flag that names the rules.
         option: &'static str,
+        /// The file of the rules, if they come from a file.
+        path: Option<PathBuf>,
         /// What is wrong and what to do.
-        problem: String,
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// There is nothing to read.
     #[error("input: no file is given; name one or more, or - for standard input")]
@@ -141,6 +143,11 @@ impl TrainError {
             _ => None,
         }
     }
+}
+
+/// The name of a file before a problem in it.
+fn prefix(path: Option<&std::path::Path>) -> String {
+    path.map_or_else(String::new, |path| format!("{}: ", path.display()))
 }
 
 fn place(path: Option<&std::path::Path>, line: u64) -> String {

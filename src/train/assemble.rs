@@ -40,7 +40,7 @@ pub(crate) fn assemble(
     learned: &[Box<str>],
     options: &TrainOptions,
 ) -> Result<PieceTable, TrainError> {
-    let vocab_size = usize::try_from(options.vocab_size).unwrap_or(0);
+    let vocab_size = options.vocab_size as usize;
     let mut pieces = PieceTable::default();
     let mut texts: HashSet<&str> = HashSet::new();
     let mut learned = learned.iter().enumerate();

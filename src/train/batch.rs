@@ -12,7 +12,7 @@ use memchr::memmem;
 
 use crate::error::TrainError;
 use crate::text::UNKNOWN_MARK;
-use crate::train::options::TrainOptions;
+use crate::train::options::{InputFormat, TrainOptions};
 
 /// Some sentences with their counts, or bytes of whole lines.
 pub(crate) struct Batch {
@@ -154,8 +154,8 @@ pub(crate) struct SentenceFilter {
 impl SentenceFilter {
     pub(crate) fn new(options: &TrainOptions) -> SentenceFilter {
         SentenceFilter {
-            max_length: usize::try_from(options.max_sentence_length).unwrap_or(0),
-            is_tsv: options.is_tsv(),
+            max_length: options.max_sentence_length as usize,
+            is_tsv: options.input_format == InputFormat::Tsv,
             reserved: memmem::Finder::new(UNKNOWN_MARK.encode_utf8(&mut [0; 4]).as_bytes())
                 .into_owned(),
             counts: SentenceCounts::default(),
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn a_bad_row_is_named_by_file_and_line() {
         let mut options = TrainOptions::default();
-        options.input_format = "tsv".to_owned();
+        options.input_format = InputFormat::Tsv;
         let batch = Batch::lines(b"a\t1\nb\n".to_vec(), Some("words.tsv".into()), 40);
         let error = SentenceFilter::new(&options)
             .for_each_used(&batch, |_, _| Ok(ControlFlow::Continue(())))

@@ -491,7 +491,7 @@ mod tests {
         #[test]
         fn merges_are_those_of_recounting(
             words in proptest::collection::btree_map("[ab]{1,9}|[a-d]{1,12}|(ab|a){2,6}|a{1,9}", 1u64..5, 1..12),
-            max_length in 2..9,
+            max_length in 2u32..9,
             wanted in 0usize..60,
             tuning in any_tuning(),
             threads in 1usize..3,

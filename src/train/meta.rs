@@ -52,12 +52,10 @@ impl MetaPieces {
         &mut self,
         options: &TrainOptions,
         option: &'static str,
-        id: i32,
+        id: Option<usize>,
         text: &str,
     ) -> Result<(), OptionError> {
-        let Ok(id) = usize::try_from(id) else {
-            return Ok(());
-        };
+        let Some(id) = id else { return Ok(()) };
         let refuse = |problem: String, remedy| {
             Err(OptionError::Conflict {
                 option,
@@ -65,7 +63,7 @@ impl MetaPieces {
                 remedy,
             })
         };
-        if id >= usize::try_from(options.vocab_size).unwrap_or(0) {
+        if id >= options.vocab_size as usize {
             return refuse(
                 format!("{id} is no id in a vocabulary of {}", options.vocab_size),
                 "lower it, or use -1 for none",
@@ -77,7 +75,7 @@ impl MetaPieces {
                 "give every special piece its own id, or -1 for none",
             );
         }
-        let is_unknown = text == options.unk_piece;
+        let is_unknown = text == options.unk.text;
         if is_unknown
             && self
                 .by_id
@@ -129,7 +127,7 @@ impl MetaPieces {
                 if !symbols.insert(text.as_str()) {
                     return Err(refuse("is there already; name each symbol once"));
                 }
-                if *text == options.unk_piece {
+                if *text == options.unk.text {
                     return Err(refuse("is the unknown piece; a symbol cannot be that, too"));
                 }
                 self.add_symbol(options, text, kind, &mut next_id);
@@ -148,9 +146,8 @@ impl MetaPieces {
         let same_text = special_pieces(options)
             .into_iter()
             .skip(1)
-            .find(|(_, id, special)| *special == text && *id >= 0);
-        let special =
-            same_text.and_then(|(_, id, _)| self.by_id.get_mut(&usize::try_from(id).ok()?));
+            .find(|(_, id, special)| *special == text && id.is_some());
+        let special = same_text.and_then(|(_, id, _)| self.by_id.get_mut(&id?));
         if let Some((_, special_kind)) = special {
             *special_kind = kind;
             return;
@@ -213,25 +210,30 @@ impl MetaPieces {
 }
 
 /// The special pieces: the option of the id, the id, the text.
-fn special_pieces(options: &TrainOptions) -> [(&'static str, i32, &str); 4] {
-    [
-        ("unk_id", options.unk_id, &options.unk_piece),
-        ("bos_id", options.bos_id, &options.bos_piece),
-        ("eos_id", options.eos_id, &options.eos_piece),
-        ("pad_id", options.pad_id, &options.pad_piece),
-    ]
+fn special_pieces(options: &TrainOptions) -> [(&'static str, Option<usize>, &str); 4] {
+    let pieces = [
+        ("unk_id", &options.unk),
+        ("bos_id", &options.bos),
+        ("eos_id", &options.eos),
+        ("pad_id", &options.pad),
+    ];
+    pieces.map(|(option, piece)| {
+        let id = piece.id.map(|id| id as usize);
+        (option, id, piece.text.as_str())
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::train::flags::TrainFlags;
 
     fn pieces(settings: &[(&str, &str)]) -> Result<Vec<(usize, String, PieceKind)>, OptionError> {
-        let mut options = TrainOptions::default();
+        let mut flags = TrainFlags::default();
         for (name, value) in settings {
-            options.set(name, value)?;
+            flags.set(name, value)?;
         }
-        let meta = MetaPieces::new(&options)?;
+        let meta = MetaPieces::new(&flags.options()?)?;
         Ok(meta
             .by_id
             .into_iter()

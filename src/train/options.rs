@@ -1,335 +1,263 @@
-//! The options of a training run: the flags of `spm_train`, each written down once.
+//! What to train and how: the options that decide which pieces a model gets.
 //!
-//! One table (the [`train_options!`] call below) makes the struct, its defaults, its documentation, the
-//! list that the command line is built from, setting by name, and the record in the model's
-//! `trainer_spec`. Presence is part of that record: a protobuf field that was set to its default is
-//! written, a field that was never set is not. The program `spm_train` sets every field; the calls of
-//! its bindings set those that the caller names. [`Recorded`] chooses between the two.
+//! Options are typed: an absent id is `None`, the normalization is an enum, lengths are unsigned. The flags of the
+//! program `spm_train`, by name and as text, are [`TrainFlags`](crate::TrainFlags), which convert to these options.
+//! Errors name an option by its flag, for example `vocab_size` or `unk_id`.
 //!
-//! [`TrainOptions::validate`] refuses what the reference refuses, before any input is read.
+//! [`TrainOptions::validate`] checks what can be checked before any input is read.
 
 mod validate;
-mod value;
 
-use std::collections::BTreeSet;
+pub(crate) use validate::{NUM_THREADS, PIECE_LENGTH, SENTENCE_LENGTH, VOCAB_SIZE, check_range};
 
-use self::value::OptionValue;
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
 use crate::error::OptionError;
-use crate::model::{ModelType, TrainerSpec};
+use crate::model::ModelType;
 
-/// Which options the model's `trainer_spec` and `normalizer_spec` record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// The form of an input line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
-pub enum Recorded {
-    /// Those given through [`TrainOptions::set`] and those that differ from their default, as the
-    /// reference's library calls do.
+pub enum InputFormat {
+    /// A line is a sentence.
     #[default]
-    Given,
-    /// Every option, as the program `spm_train` does.
+    Text,
+    /// A line is a sentence, a tab, and how often the sentence occurs (1 or more).
+    Tsv,
+}
+
+/// Which sentences of the corpus to train on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum SentenceSelection {
+    /// All sentences.
+    #[default]
     All,
+    /// The first sentences, at most this many; more than 100.
+    First(u64),
+    /// A random sample of at most this many sentences; more than 100. See [`TrainOptions::random_seed`].
+    Sample(u64),
 }
 
-/// What kind of value an option takes on a command line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A piece with a special role, such as `<unk>`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SpecialPiece {
+    /// Its text; not empty, even if there is no such piece.
+    pub text: String,
+    /// Its id, below the size of the vocabulary, or `None` for a model without such a piece.
+    pub id: Option<u32>,
+}
+
+impl SpecialPiece {
+    /// A special piece with this text and this id.
+    pub fn new(text: impl Into<String>, id: Option<u32>) -> SpecialPiece {
+        let text = text.into();
+        SpecialPiece { text, id }
+    }
+}
+
+/// A built-in set of normalization rules.
+///
+/// ```
+/// let rules: spiece::RuleSet = "nfkc".parse()?;
+/// assert_eq!(rules, spiece::RuleSet::Nfkc);
+/// assert_eq!(rules.to_string(), "nfkc");
+/// # Ok::<(), spiece::OptionError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
-pub enum OptionKind {
-    /// `true` or `false`; the bare name means `true`.
-    Flag,
-    /// One value.
-    Value,
-    /// Values separated by commas; a value with a comma or a quote stands in double quotes.
-    List,
+pub enum RuleSet {
+    /// No rules.
+    Identity,
+    /// Unicode's NFKC.
+    Nfkc,
+    /// NFKC, some control characters removed and some spaces unified: SentencePiece's default.
+    #[default]
+    NmtNfkc,
+    /// NFKC with Unicode case folding.
+    NfkcCf,
+    /// [`RuleSet::NmtNfkc`] with Unicode case folding.
+    NmtNfkcCf,
 }
 
-/// One option: enough to build a command line or a form from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+impl RuleSet {
+    /// Every set.
+    pub const ALL: [RuleSet; 5] = [
+        RuleSet::Identity,
+        RuleSet::Nfkc,
+        RuleSet::NmtNfkc,
+        RuleSet::NfkcCf,
+        RuleSet::NmtNfkcCf,
+    ];
+
+    /// The name that SentencePiece gives the set.
+    pub fn name(self) -> &'static str {
+        match self {
+            RuleSet::Identity => "identity",
+            RuleSet::Nfkc => "nfkc",
+            RuleSet::NmtNfkc => "nmt_nfkc",
+            RuleSet::NfkcCf => "nfkc_cf",
+            RuleSet::NmtNfkcCf => "nmt_nfkc_cf",
+        }
+    }
+}
+
+impl fmt::Display for RuleSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for RuleSet {
+    type Err = OptionError;
+
+    fn from_str(name: &str) -> Result<RuleSet, OptionError> {
+        let set = RuleSet::ALL.into_iter().find(|set| set.name() == name);
+        set.ok_or_else(|| OptionError::Value {
+            option: "normalization_rule_name",
+            value: name.to_owned(),
+            expected: "nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf or identity",
+        })
+    }
+}
+
+/// Where normalization rules come from.
+///
+/// Rules in TSV form have a line for each rule: code points in hexadecimal, a tab, and the code points that replace
+/// them, for example `0041<tab>0061` for A to a.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub struct OptionInfo {
-    /// The name that `spm_train` gives it.
-    pub name: &'static str,
-    /// What it does.
-    pub help: &'static str,
-    /// What it takes.
-    pub kind: OptionKind,
+pub enum NormalizationRules {
+    /// A built-in set.
+    BuiltIn(RuleSet),
+    /// A TSV file. The model records its path.
+    TsvFile(PathBuf),
+    /// The content of a TSV file.
+    Tsv(Vec<u8>),
 }
 
-/// Flags of older releases that are accepted and do nothing.
-pub const RETIRED_OPTIONS: &[&str] = &[
-    "accept_language",
-    "self_test_sample_size",
-    "mining_sentence_size",
-    "training_sentence_size",
-    "train_extremely_large_corpus",
-    "enable_differential_privacy",
-    "differential_privacy_noise_level",
-    "differential_privacy_clipping_threshold",
-];
-
-/// Writes one option into the spec where the model records it under its own name.
-macro_rules! record_option {
-    (trainer_spec, $spec:ident, $name:ident, $record:expr) => {
-        $spec.$name = $record;
-    };
-    (elsewhere, $spec:ident, $name:ident, $record:expr) => {};
+impl Default for NormalizationRules {
+    fn default() -> NormalizationRules {
+        NormalizationRules::BuiltIn(RuleSet::default())
+    }
 }
 
-/// Makes [`TrainOptions`] and everything that has one entry for each option.
-macro_rules! train_options {
-    ($($(#[doc = $doc:literal])+ $name:ident: $type:ty = $default:expr, $place:ident;)*) => {
-        /// What to train and how; the names, meanings and defaults are `spm_train`'s
-        /// (only `model_type` differs: BPE).
-        ///
-        /// ```
-        /// let mut options = spiece::TrainOptions::default();
-        /// options.vocab_size = 32_000;
-        /// options.byte_fallback = true;
-        /// options.set("character_coverage", "0.99995")?;
-        /// # Ok::<(), spiece::OptionError>(())
-        /// ```
-        #[derive(Debug, Clone)]
-        #[non_exhaustive]
-        pub struct TrainOptions {
-            $($(#[doc = $doc])+ pub $name: $type,)*
-            /// Which of these the model records.
-            pub recorded: Recorded,
-            given: BTreeSet<&'static str>,
-        }
-
-        impl Default for TrainOptions {
-            fn default() -> TrainOptions {
-                TrainOptions {
-                    $($name: $default,)*
-                    recorded: Recorded::Given,
-                    given: BTreeSet::new(),
-                }
-            }
-        }
-
-        impl TrainOptions {
-            /// Every option, in the order of this struct.
-            pub const ALL: &'static [OptionInfo] = &[$(OptionInfo {
-                name: stringify!($name),
-                help: concat!($($doc),+).trim_ascii(),
-                kind: <$type as OptionValue>::KIND,
-            }),*];
-
-            /// Sets an option by the name and in the notation of `spm_train`, and has it recorded even
-            /// if the value is the default. A retired option is accepted and does nothing.
-            ///
-            /// # Errors
-            /// An unknown name, or a value that the option cannot take.
-            pub fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
-                match name {
-                    $(stringify!($name) => {
-                        self.$name = OptionValue::parse(value).ok_or_else(|| OptionError::Value {
-                            option: stringify!($name),
-                            value: value.to_owned(),
-                            expected: <$type as OptionValue>::EXPECTED,
-                        })?;
-                        self.given.insert(stringify!($name));
-                        Ok(())
-                    })*
-                    _ if RETIRED_OPTIONS.contains(&name) => Ok(()),
-                    _ => Err(OptionError::Unknown { option: name.to_owned() }),
-                }
-            }
-
-            /// The value of an option, in the notation of [`TrainOptions::set`]; `None` for an unknown name.
-            pub fn get(&self, name: &str) -> Option<String> {
-                match name {
-                    $(stringify!($name) => Some(self.$name.text()),)*
-                    _ => None,
-                }
-            }
-
-            /// The model's record of these options.
-            pub(crate) fn trainer_spec(&self) -> TrainerSpec {
-                let defaults = TrainOptions::default();
-                let mut spec = TrainerSpec::default();
-                $(record_option!($place, spec, $name, {
-                    self.$name.record(self.is_recorded(stringify!($name), self.$name != defaults.$name))
-                });)*
-                spec
-            }
-        }
-    };
-}
-
-train_options! {
-    /// Files to train on; `-` is standard input; names that end in .gz or .zst are decompressed.
-    input: Vec<String> = Vec::new(), trainer_spec;
-    /// Format of the input: text (one sentence a line) or tsv (sentence, tab, count).
-    input_format: String = String::new(), trainer_spec;
-    /// Where the model goes: PREFIX.model and PREFIX.vocab.
-    model_prefix: String = String::new(), trainer_spec;
-    /// Algorithm of the model; spiece trains bpe.
-    model_type: ModelType = ModelType::Bpe, trainer_spec;
-    /// Number of pieces, all kinds together.
-    vocab_size: i32 = 8000, trainer_spec;
-    /// Share of the corpus's characters that get a piece of their own, 0.98 to 1.
-    character_coverage: f32 = 0.9995, trainer_spec;
-    /// Let a search divide the vocabulary between characters and merges; needs byte_fallback.
-    auto_character_coverage: bool = false, trainer_spec;
-    /// Train on that many sentences only; 0 is all.
-    input_sentence_size: u64 = 0, trainer_spec;
-    /// With input_sentence_size: a random sample of the corpus rather than its beginning.
-    shuffle_input_sentence: bool = true, trainer_spec;
-    /// Seed of that sample.
-    random_seed: u32 = u32::MAX, elsewhere;
-    /// Skip sentences of more bytes, 10 to 1073741824.
-    max_sentence_length: i32 = 4192, trainer_spec;
+/// What to train and how. The defaults are those of SentencePiece, except that the model type is BPE.
+///
+/// ```
+/// use spiece::{NormalizationRules, RuleSet, SpecialPiece, TrainOptions};
+///
+/// let mut options = TrainOptions::default();
+/// options.vocab_size = 32_000;
+/// options.byte_fallback = true;
+/// options.normalization = NormalizationRules::BuiltIn(RuleSet::Identity);
+/// options.pad = SpecialPiece::new("<pad>", Some(3));
+/// options.validate()?;
+/// # Ok::<(), spiece::OptionError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct TrainOptions {
+    /// Algorithm of the model: BPE.
+    pub model_type: ModelType,
+    /// Number of pieces of all kinds, 1 to 2^31 - 1.
+    pub vocab_size: u32,
+    /// Fail if the corpus does not support `vocab_size` pieces; if false, make fewer.
+    pub hard_vocab_limit: bool,
+    /// Form of the input lines of files and readers.
+    pub input_format: InputFormat,
+    /// Which sentences to train on.
+    pub sentences: SentenceSelection,
+    /// Seed of [`SentenceSelection::Sample`]; `None` is a fixed seed. Samples are repeatable in both cases.
+    pub random_seed: Option<u64>,
+    /// Sentences of more bytes are skipped; 10 to 2^30.
+    pub max_sentence_length: u32,
     /// Longest piece in characters, 1 to 512.
-    max_sentencepiece_length: i32 = 16, trainer_spec;
-    /// No piece has characters of two scripts.
-    split_by_unicode_script: bool = true, trainer_spec;
-    /// Digits are a script of their own for split_by_unicode_script.
-    split_by_number: bool = true, trainer_spec;
-    /// No piece has whitespace inside.
-    split_by_whitespace: bool = true, trainer_spec;
-    /// Each digit is a piece of its own.
-    split_digits: bool = false, trainer_spec;
-    /// No piece crosses this string.
-    pretokenization_delimiter: String = String::new(), trainer_spec;
-    /// Whitespace ends a piece instead of beginning it.
-    treat_whitespace_as_suffix: bool = false, trainer_spec;
-    /// Runs of whitespace may become pieces.
-    allow_whitespace_only_pieces: bool = false, trainer_spec;
-    /// Pieces that text never yields, such as `<sep>`.
-    control_symbols: Vec<String> = Vec::new(), trainer_spec;
-    /// Pieces that are always cut out whole.
-    user_defined_symbols: Vec<String> = Vec::new(), trainer_spec;
+    pub max_sentencepiece_length: u32,
+    /// Share of the corpus's characters that get a piece of their own, 0.98 to 1.
+    pub character_coverage: f32,
+    /// Let a search divide the vocabulary between characters and merges; needs `byte_fallback`.
+    pub auto_character_coverage: bool,
     /// Characters that get a piece whatever the coverage.
-    required_chars: String = String::new(), trainer_spec;
+    pub required_chars: String,
     /// Unknown characters become pieces for their UTF-8 bytes.
-    byte_fallback: bool = false, trainer_spec;
-    /// The .vocab file has a column of scores.
-    vocabulary_output_piece_score: bool = true, trainer_spec;
-    /// Normalization: nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf or identity.
-    normalization_rule_name: String = "nmt_nfkc".to_owned(), elsewhere;
-    /// File of normalization rules, used instead of the named ones.
-    normalization_rule_tsv: String = String::new(), elsewhere;
-    /// File of rules to apply to decoded text.
-    denormalization_rule_tsv: String = String::new(), elsewhere;
+    pub byte_fallback: bool,
+    /// No piece has characters of two scripts.
+    pub split_by_unicode_script: bool,
+    /// Digits are a script of their own for `split_by_unicode_script`.
+    pub split_by_number: bool,
+    /// No piece has whitespace inside.
+    pub split_by_whitespace: bool,
+    /// Each digit is a piece of its own.
+    pub split_digits: bool,
+    /// Whitespace ends a piece instead of beginning it.
+    pub treat_whitespace_as_suffix: bool,
+    /// Runs of whitespace may become pieces.
+    pub allow_whitespace_only_pieces: bool,
+    /// No piece crosses this string; empty for none.
+    pub pretokenization_delimiter: String,
+    /// Rules that text is normalized with.
+    pub normalization: NormalizationRules,
+    /// Rules that decoded text is denormalized with.
+    pub denormalization: Option<NormalizationRules>,
     /// Put whitespace before the first word, so that it looks like the others.
-    add_dummy_prefix: bool = true, elsewhere;
+    pub add_dummy_prefix: bool,
     /// Remove whitespace at both ends and repeated whitespace inside.
-    remove_extra_whitespaces: bool = true, elsewhere;
-    /// Fail if the corpus does not support vocab_size pieces; if false, make fewer.
-    hard_vocab_limit: bool = true, trainer_spec;
-    /// For word and char models only.
-    use_all_vocab: bool = false, trainer_spec;
-    /// Id of the unknown piece; -1 for none (needs byte_fallback).
-    unk_id: i32 = 0, trainer_spec;
-    /// Id of the begin-of-sentence piece; -1 for none.
-    bos_id: i32 = 1, trainer_spec;
-    /// Id of the end-of-sentence piece; -1 for none.
-    eos_id: i32 = 2, trainer_spec;
-    /// Id of the padding piece; -1 for none.
-    pad_id: i32 = -1, trainer_spec;
-    /// Text of the unknown piece.
-    unk_piece: String = "<unk>".to_owned(), trainer_spec;
-    /// Text of the begin-of-sentence piece.
-    bos_piece: String = "<s>".to_owned(), trainer_spec;
-    /// Text of the end-of-sentence piece.
-    eos_piece: String = "</s>".to_owned(), trainer_spec;
-    /// Text of the padding piece.
-    pad_piece: String = "<pad>".to_owned(), trainer_spec;
+    pub remove_extra_whitespaces: bool,
+    /// Control symbols: pieces that text never yields, such as `<sep>`.
+    pub control_symbols: Vec<String>,
+    /// User-defined symbols: pieces that are always matched whole.
+    pub user_defined_symbols: Vec<String>,
+    /// The unknown piece. Without an id, `byte_fallback` is needed.
+    pub unk: SpecialPiece,
+    /// The begin-of-sentence piece.
+    pub bos: SpecialPiece,
+    /// The end-of-sentence piece.
+    pub eos: SpecialPiece,
+    /// The padding piece.
+    pub pad: SpecialPiece,
     /// What the unknown piece decodes to.
-    unk_surface: String = " \u{2047} ".to_owned(), trainer_spec;
-    /// Most threads to use, 1 to 1024; the result is the same for every number.
-    num_threads: i32 = 16, trainer_spec;
-    /// For unigram models; recorded only.
-    seed_sentencepiece_size: i32 = 1_000_000, trainer_spec;
-    /// For unigram models only.
-    seed_sentencepieces_file: String = String::new(), trainer_spec;
-    /// For unigram models; recorded only.
-    shrinking_factor: f32 = 0.75, trainer_spec;
-    /// For unigram models; recorded only.
-    num_sub_iterations: i32 = 2, trainer_spec;
+    pub unk_surface: String,
+    /// Most threads to use, 1 to 1024. The model is the same for every number.
+    pub num_threads: u32,
 }
 
-impl TrainOptions {
-    /// Whether the model records the option `name`.
-    pub(crate) fn is_recorded(&self, name: &str, differs_from_default: bool) -> bool {
-        self.recorded == Recorded::All || differs_from_default || self.given.contains(name)
-    }
-
-    /// Whether the input is in rows of sentence, tab, count.
-    pub(crate) fn is_tsv(&self) -> bool {
-        self.input_format == "tsv"
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_are_read_as_spm_train_reads_them() {
-        let mut options = TrainOptions::default();
-        for (name, value) in [
-            ("vocab_size", " 123 "),
-            ("byte_fallback", ""),
-            ("split_digits", "YES"),
-            ("hard_vocab_limit", "f"),
-            ("user_defined_symbols", "a,\"b,c\""),
-            ("model_type", "BPE"),
-            ("mining_sentence_size", "anything"),
-        ] {
-            options.set(name, value).unwrap();
+impl Default for TrainOptions {
+    fn default() -> TrainOptions {
+        TrainOptions {
+            model_type: ModelType::Bpe,
+            vocab_size: 8000,
+            hard_vocab_limit: true,
+            input_format: InputFormat::Text,
+            sentences: SentenceSelection::All,
+            random_seed: None,
+            max_sentence_length: 4192,
+            max_sentencepiece_length: 16,
+            character_coverage: 0.9995,
+            auto_character_coverage: false,
+            required_chars: String::new(),
+            byte_fallback: false,
+            split_by_unicode_script: true,
+            split_by_number: true,
+            split_by_whitespace: true,
+            split_digits: false,
+            treat_whitespace_as_suffix: false,
+            allow_whitespace_only_pieces: false,
+            pretokenization_delimiter: String::new(),
+            normalization: NormalizationRules::default(),
+            denormalization: None,
+            add_dummy_prefix: true,
+            remove_extra_whitespaces: true,
+            control_symbols: Vec::new(),
+            user_defined_symbols: Vec::new(),
+            unk: SpecialPiece::new("<unk>", Some(0)),
+            bos: SpecialPiece::new("<s>", Some(1)),
+            eos: SpecialPiece::new("</s>", Some(2)),
+            pad: SpecialPiece::new("<pad>", None),
+            unk_surface: " \u{2047} ".to_owned(),
+            num_threads: 16,
         }
-        assert_eq!(options.vocab_size, 123);
-        assert!(options.byte_fallback && options.split_digits && !options.hard_vocab_limit);
-        assert_eq!(options.user_defined_symbols, ["a", "b,c"]);
-        for (name, value) in [
-            ("vocab_size", "1e3"),
-            ("vocab_size", "2147483648"),
-            ("unk_id", ""),
-            ("byte_fallback", "2"),
-        ] {
-            assert!(
-                matches!(options.set(name, value), Err(OptionError::Value { .. })),
-                "{name}={value}"
-            );
-        }
-        assert!(matches!(
-            options.set("vocabsize", "1"),
-            Err(OptionError::Unknown { .. })
-        ));
-    }
-
-    #[test]
-    fn every_option_reads_what_it_writes() {
-        let defaults = TrainOptions::default();
-        for option in TrainOptions::ALL {
-            let mut options = TrainOptions::default();
-            let text = options.get(option.name).unwrap();
-            options.set(option.name, &text).unwrap();
-            assert_eq!(
-                options.get(option.name),
-                defaults.get(option.name),
-                "{}",
-                option.name
-            );
-        }
-        assert_eq!(
-            defaults.get("character_coverage").as_deref(),
-            Some("0.9995")
-        );
-        assert_eq!(defaults.get("no_such_option"), None);
-    }
-
-    #[test]
-    fn given_options_are_recorded_even_at_their_default() {
-        let mut options = TrainOptions::default();
-        options.set("vocab_size", "8000").unwrap();
-        options.split_digits = true;
-        let spec = options.trainer_spec();
-        assert_eq!(
-            (spec.vocab_size, spec.split_digits, spec.bos_id),
-            (Some(8000), Some(true), None)
-        );
-        options.recorded = Recorded::All;
-        assert_eq!(options.trainer_spec().bos_id, Some(1));
     }
 }

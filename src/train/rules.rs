@@ -1,18 +1,28 @@
 //! The normalization rules that the options name, compiled, and the specs in which the model records them.
+//!
+//! In: [`TrainOptions`] and the flags to record. Out: the charsmap that the trainer normalizes with, and the
+//! `normalizer_spec` and `denormalizer_spec` of the model. A model records a built-in set under its name and any
+//! other rules as `user_defined`.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::error::TrainError;
 use crate::model::{NormalizerSpec, Specs};
 use crate::normalize::charsmap::{Charsmap, builtin_charsmap, compile};
-use crate::normalize::rules::{BUILTIN_NAMES, parse_tsv};
-use crate::train::options::TrainOptions;
+use crate::normalize::rules::parse_tsv;
+use crate::train::flags::TrainFlags;
+use crate::train::options::{NormalizationRules, RuleSet, TrainOptions};
 
-/// The name that the model records for rules from a file.
-const OWN_RULES: &str = "user_defined";
-/// The rules that an empty name stands for.
-const DEFAULT_RULES: &str = "nmt_nfkc";
+/// The name that the model records for rules that are not built in.
+const CUSTOM_RULES: &str = "user_defined";
+
+/// The flag that names the normalizer's built-in rules.
+const NAME_FLAG: &str = "normalization_rule_name";
+/// The flag that names the file of the normalizer's rules.
+const TSV_FLAG: &str = "normalization_rule_tsv";
+/// The flag that names the file of the denormalizer's rules.
+const DENORMALIZER_FLAG: &str = "denormalization_rule_tsv";
 
 /// Normalizer and denormalizer of a model to be.
 pub(crate) struct NormalizerSpecs {
@@ -23,35 +33,35 @@ pub(crate) struct NormalizerSpecs {
 }
 
 impl NormalizerSpecs {
-    pub(crate) fn new(options: &TrainOptions) -> Result<NormalizerSpecs, TrainError> {
-        let (name, blob) = if options.normalization_rule_tsv.is_empty() {
-            builtin_rules(&options.normalization_rule_name)?
-        } else {
-            (
-                OWN_RULES.to_owned(),
-                rules_of_file("normalization_rule_tsv", &options.normalization_rule_tsv)?,
-            )
+    /// Compiles the rules of `options`; `record` says which options the specs record.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or rules that cannot be compiled.
+    pub(crate) fn new(
+        options: &TrainOptions,
+        record: &TrainFlags,
+    ) -> Result<NormalizerSpecs, TrainError> {
+        let rules = CompiledRules::new(&options.normalization, TSV_FLAG)?;
+        let charsmap = rules.charsmap()?;
+        let denormalizer = match &options.denormalization {
+            Some(rules) => {
+                let rules = CompiledRules::new(rules, DENORMALIZER_FLAG)?;
+                Some(denormalizer_spec(rules, record))
+            }
+            None => None,
         };
-        let charsmap = (!blob.is_empty())
-            .then(|| Charsmap::from_bytes(&blob))
-            .transpose();
-        let charsmap = charsmap.map_err(|error| TrainError::Rules {
-            option: "normalization_rule_name",
-            problem: error.to_string(),
-        })?;
-        let normalizer = normalizer_spec(options, name, blob);
         Ok(NormalizerSpecs {
-            normalizer,
-            denormalizer: denormalizer_spec(options)?,
-            charsmap: charsmap.map(Arc::new),
+            normalizer: normalizer_spec(rules, record),
+            denormalizer,
+            charsmap,
         })
     }
 
-    /// Everything in the model's file but the pieces, of which there are `pieces`.
-    pub(crate) fn specs(&self, options: &TrainOptions, pieces: usize) -> Specs {
-        let mut trainer_spec = options.trainer_spec();
-        if !options.hard_vocab_limit {
-            trainer_spec.vocab_size = i32::try_from(pieces).ok();
+    /// Everything in the model's file but the pieces. `vocab_size` is recorded in place of the option of that name.
+    pub(crate) fn specs(&self, record: &TrainFlags, vocab_size: Option<i32>) -> Specs {
+        let mut trainer_spec = record.trainer_spec();
+        if vocab_size.is_some() {
+            trainer_spec.vocab_size = vocab_size;
         }
         Specs {
             trainer: Some(trainer_spec),
@@ -61,69 +71,166 @@ impl NormalizerSpecs {
     }
 }
 
-fn normalizer_spec(options: &TrainOptions, name: String, blob: Vec<u8>) -> NormalizerSpec {
-    let tsv = &options.normalization_rule_tsv;
-    let prefix = options.add_dummy_prefix;
-    let remove = options.remove_extra_whitespaces;
+/// Rules in the form of a model's `precompiled_charsmap`, empty for the identity.
+struct CompiledRules {
+    /// The name that the model records.
+    name: &'static str,
+    /// The flag that the rules come from, for errors.
+    flag: &'static str,
+    blob: Vec<u8>,
+}
+
+impl CompiledRules {
+    fn new(rules: &NormalizationRules, tsv_flag: &'static str) -> Result<Self, TrainError> {
+        match rules {
+            NormalizationRules::BuiltIn(set) => CompiledRules::built_in(*set),
+            NormalizationRules::Tsv(content) => CompiledRules::of_tsv(content, tsv_flag, None),
+            NormalizationRules::TsvFile(path) => {
+                let content = std::fs::read(path).map_err(|source| TrainError::Read {
+                    path: path.clone(),
+                    source,
+                })?;
+                CompiledRules::of_tsv(&content, tsv_flag, Some(path.clone()))
+            }
+        }
+    }
+
+    fn built_in(set: RuleSet) -> Result<Self, TrainError> {
+        let name = set.name();
+        let blob = match builtin_charsmap(name) {
+            Some(Ok(blob)) => blob.to_vec(),
+            Some(Err(error)) => return Err(rules_error(NAME_FLAG, None, error)),
+            None => {
+                let problem = format!("there are no built-in rules {name}");
+                return Err(rules_error(NAME_FLAG, None, problem));
+            }
+        };
+        Ok(CompiledRules {
+            name,
+            flag: NAME_FLAG,
+            blob,
+        })
+    }
+
+    fn of_tsv(
+        content: &[u8],
+        flag: &'static str,
+        path: Option<PathBuf>,
+    ) -> Result<Self, TrainError> {
+        let rules = parse_tsv(content).map_err(|error| rules_error(flag, path.clone(), error))?;
+        let blob = compile(&rules).map_err(|error| rules_error(flag, path, error))?;
+        Ok(CompiledRules {
+            name: CUSTOM_RULES,
+            flag,
+            blob,
+        })
+    }
+
+    /// The rules ready to use; `None` for the identity.
+    fn charsmap(&self) -> Result<Option<Arc<Charsmap>>, TrainError> {
+        if self.blob.is_empty() {
+            return Ok(None);
+        }
+        match Charsmap::from_bytes(&self.blob) {
+            Ok(charsmap) => Ok(Some(Arc::new(charsmap))),
+            Err(error) => Err(rules_error(self.flag, None, error)),
+        }
+    }
+}
+
+fn rules_error(
+    option: &'static str,
+    path: Option<PathBuf>,
+    source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> TrainError {
+    TrainError::Rules {
+        option,
+        path,
+        source: source.into(),
+    }
+}
+
+fn normalizer_spec(rules: CompiledRules, record: &TrainFlags) -> NormalizerSpec {
+    let defaults = TrainFlags::default();
+    let prefix = record.add_dummy_prefix;
+    let remove = record.remove_extra_whitespaces;
+    let tsv = &record.normalization_rule_tsv;
+    let has_prefix = record.is_recorded("add_dummy_prefix", prefix != defaults.add_dummy_prefix);
+    let has_remove = record.is_recorded(
+        "remove_extra_whitespaces",
+        remove != defaults.remove_extra_whitespaces,
+    );
+    let has_tsv = record.is_recorded(TSV_FLAG, !tsv.is_empty());
     NormalizerSpec {
-        name: Some(name.into_bytes()),
-        precompiled_charsmap: Some(blob),
-        add_dummy_prefix: options
-            .is_recorded("add_dummy_prefix", !prefix)
-            .then_some(prefix),
-        remove_extra_whitespaces: options
-            .is_recorded("remove_extra_whitespaces", !remove)
-            .then_some(remove),
-        normalization_rule_tsv: options
-            .is_recorded("normalization_rule_tsv", !tsv.is_empty())
-            .then(|| tsv.clone().into_bytes()),
+        name: Some(rules.name.into()),
+        precompiled_charsmap: Some(rules.blob),
+        add_dummy_prefix: has_prefix.then_some(prefix),
+        remove_extra_whitespaces: has_remove.then_some(remove),
+        normalization_rule_tsv: has_tsv.then(|| tsv.clone().into_bytes()),
         ..NormalizerSpec::default()
     }
 }
 
-fn denormalizer_spec(options: &TrainOptions) -> Result<Option<NormalizerSpec>, TrainError> {
-    let tsv = &options.denormalization_rule_tsv;
-    if tsv.is_empty() {
-        return Ok(None);
-    }
-    Ok(Some(NormalizerSpec {
-        name: Some(OWN_RULES.into()),
-        precompiled_charsmap: Some(rules_of_file("denormalization_rule_tsv", tsv)?),
+/// The denormalizer applies its rules only: it neither adds nor removes whitespace.
+fn denormalizer_spec(rules: CompiledRules, record: &TrainFlags) -> NormalizerSpec {
+    let tsv = &record.denormalization_rule_tsv;
+    NormalizerSpec {
+        name: Some(rules.name.into()),
+        precompiled_charsmap: Some(rules.blob),
         add_dummy_prefix: Some(false),
         remove_extra_whitespaces: Some(false),
         escape_whitespaces: Some(false),
-        normalization_rule_tsv: Some(tsv.clone().into_bytes()),
+        normalization_rule_tsv: (!tsv.is_empty()).then(|| tsv.clone().into_bytes()),
         ..NormalizerSpec::default()
-    }))
-}
-
-/// The recorded name and the compiled form of built-in rules.
-fn builtin_rules(name: &str) -> Result<(String, Vec<u8>), TrainError> {
-    let name = if name.is_empty() { DEFAULT_RULES } else { name };
-    let failed = |problem| TrainError::Rules {
-        option: "normalization_rule_name",
-        problem,
-    };
-    match builtin_charsmap(name) {
-        Some(Ok(blob)) => Ok((name.to_owned(), blob.to_vec())),
-        Some(Err(error)) => Err(failed(error.to_string())),
-        None => Err(failed(format!(
-            "there are no rules {name:?}; use {}",
-            BUILTIN_NAMES.join(", ")
-        ))),
     }
 }
 
-fn rules_of_file(option: &'static str, path: &str) -> Result<Vec<u8>, TrainError> {
-    let path = Path::new(path);
-    let file = std::fs::read(path).map_err(|source| TrainError::Read {
-        path: path.to_owned(),
-        source,
-    })?;
-    let failed = |problem: String| TrainError::Rules {
-        option,
-        problem: format!("{}: {problem}", path.display()),
-    };
-    let rules = parse_tsv(&file).map_err(|error| failed(error.to_string()))?;
-    compile(&rules).map_err(|error| failed(error.to_string()))
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+
+    fn specs(rules: NormalizationRules) -> Result<NormalizerSpecs, TrainError> {
+        let mut options = TrainOptions::default();
+        options.normalization = rules;
+        let record = TrainFlags::of_options(&options)?;
+        NormalizerSpecs::new(&options, &record)
+    }
+
+    #[test]
+    fn every_rule_set_is_built_in() {
+        for set in RuleSet::ALL {
+            let specs = specs(NormalizationRules::BuiltIn(set)).unwrap();
+            assert_eq!(specs.normalizer.name.unwrap(), set.name().as_bytes());
+            assert_eq!(specs.charsmap.is_none(), set == RuleSet::Identity, "{set}");
+        }
+    }
+
+    #[test]
+    fn rules_in_memory_are_the_rules_of_a_file() {
+        let tsv = b"0041\t0061\n".to_vec();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rules.tsv");
+        std::fs::write(&path, &tsv).unwrap();
+        let in_memory = specs(NormalizationRules::Tsv(tsv)).unwrap().normalizer;
+        let of_file = specs(NormalizationRules::TsvFile(path)).unwrap().normalizer;
+        assert_eq!(in_memory.name.clone().unwrap(), CUSTOM_RULES.as_bytes());
+        assert_eq!(in_memory.precompiled_charsmap, of_file.precompiled_charsmap);
+        assert!(in_memory.normalization_rule_tsv.is_none());
+        assert!(of_file.normalization_rule_tsv.is_some());
+    }
+
+    #[test]
+    fn errors_keep_their_cause() {
+        let error = specs(NormalizationRules::Tsv(b"x\n".to_vec()))
+            .err()
+            .unwrap();
+        assert!(matches!(&error, TrainError::Rules { option, .. } if *option == TSV_FLAG));
+        assert!(error.source().is_some());
+        let missing = specs(NormalizationRules::TsvFile("no/such/file".into()))
+            .err()
+            .unwrap();
+        assert!(matches!(missing, TrainError::Read { .. }));
+    }
 }

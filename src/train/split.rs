@@ -19,7 +19,7 @@ use crate::train::options::TrainOptions;
 /// The options that decide what a piece may be.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SplitRules {
-    max_length: u16,
+    max_length: u32,
     one_script: bool,
     digits_have_script: bool,
     lone_digits: bool,
@@ -114,7 +114,7 @@ fn is_digit(c: char) -> bool {
 impl SplitRules {
     pub(crate) fn new(options: &TrainOptions) -> SplitRules {
         SplitRules {
-            max_length: u16::try_from(options.max_sentencepiece_length).unwrap_or(u16::MAX),
+            max_length: options.max_sentencepiece_length,
             one_script: options.split_by_unicode_script,
             digits_have_script: options.split_by_number,
             lone_digits: options.split_digits,
@@ -169,7 +169,7 @@ impl SplitRules {
     /// have to be valid by themselves. Cost: constant.
     pub(crate) fn join(&self, left: &Shape, right: &Shape) -> Option<Shape> {
         let joined = left.followed_by(right);
-        let valid = joined.length <= self.max_length
+        let valid = u32::from(joined.length) <= self.max_length
             && !(self.lone_digits && (left.is_digit || right.is_digit))
             && !left.trail.conflicts(right.lead)
             && self.allows_whitespace(&joined.whitespace);
@@ -338,12 +338,12 @@ mod tests {
                 }
                 script_before = script;
             }
-            chars.len() <= usize::from(self.max_length)
+            chars.len() <= self.max_length as usize
         }
     }
 
     fn any_rules() -> impl Strategy<Value = SplitRules> {
-        (2u16..9, any::<[bool; 6]>()).prop_map(|(max_length, flags)| SplitRules {
+        (2u32..9, any::<[bool; 6]>()).prop_map(|(max_length, flags)| SplitRules {
             max_length,
             one_script: flags[0],
             digits_have_script: flags[1],

@@ -12,12 +12,12 @@ fn testdata(name: &str) -> String {
 }
 
 fn trainer(settings: &[(&str, &str)]) -> Trainer {
-    let mut options = TrainOptions::default();
-    options.set("vocab_size", "1500").unwrap();
+    let mut flags = TrainFlags::default();
+    flags.set("vocab_size", "1500").unwrap();
     for (name, value) in settings {
-        options.set(name, value).unwrap();
+        flags.set(name, value).unwrap();
     }
-    Trainer::new(options).unwrap()
+    flags.trainer().unwrap()
 }
 
 /// Options that lead along different ways through the stages.

@@ -29,9 +29,7 @@ impl Work {
     /// As many threads as the options allow and this machine can use.
     pub(crate) fn new(options: &TrainOptions) -> Work {
         let available = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = usize::try_from(options.num_threads)
-            .unwrap_or(1)
-            .clamp(1, available);
+        let threads = (options.num_threads as usize).clamp(1, available);
         Work {
             threads,
             batch_bytes: BATCH_BYTES,

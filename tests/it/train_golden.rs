@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use spiece::{Corpus, Model, OptionError, Recorded, TrainError, TrainOptions, Trainer};
+use spiece::{Corpus, Model, OptionError, SpecRecording, TrainError, TrainFlags};
 
 use crate::support::testdata;
 
@@ -11,15 +11,15 @@ fn golden(name: &str) -> PathBuf {
     testdata("golden").join(name)
 }
 
-/// Options from `name=value` lines, recorded as the program records them.
-fn options<'f>(flags: impl Iterator<Item = &'f str>) -> Result<TrainOptions, TrainError> {
-    let mut options = TrainOptions::default();
-    options.recorded = Recorded::All;
-    for flag in flags {
+/// Flags from `name=value` lines, recorded as the program records them.
+fn flags<'f>(lines: impl Iterator<Item = &'f str>) -> Result<TrainFlags, TrainError> {
+    let mut flags = TrainFlags::default();
+    flags.recording = SpecRecording::All;
+    for flag in lines {
         let (name, value) = flag.split_once('=').expect("a flag is name=value");
-        options.set(name, value)?;
+        flags.set(name, value)?;
     }
-    Ok(options)
+    Ok(flags)
 }
 
 /// The names of all cases.
@@ -38,28 +38,30 @@ fn trained_models_equal_the_golden_files() {
     let cases = cases();
     assert!(cases.len() >= 39, "{} cases", cases.len());
     for case in &cases {
-        let flags = std::fs::read_to_string(golden(&format!("{case}.flags"))).unwrap();
-        let options = options(flags.lines()).unwrap();
+        let lines = std::fs::read_to_string(golden(&format!("{case}.flags"))).unwrap();
+        let flags = flags(lines.lines()).unwrap();
         let [model, vocab] =
             ["model", "vocab"].map(|end| std::fs::read(golden(&format!("{case}.{end}"))).unwrap());
-        let trained = train(case, &options);
+        let trained = train(case, &flags);
         assert!(trained.to_bytes() == model, "{case}: .model differs");
         assert!(
-            trained.to_vocab(options.vocabulary_output_piece_score) == vocab,
+            trained.to_vocab(flags.vocabulary_output_piece_score) == vocab,
             "{case}: .vocab differs"
         );
-        let mut sequential = options.clone();
+        let mut sequential = flags.clone();
         sequential.num_threads = 1;
         let trained = train(case, &sequential);
         assert!(
-            trained.to_vocab(options.vocabulary_output_piece_score) == vocab,
+            trained.to_vocab(flags.vocabulary_output_piece_score) == vocab,
             "{case}: differs on one thread"
         );
     }
 }
 
-fn train(case: &str, options: &TrainOptions) -> Model {
-    let trained = Trainer::new(options.clone()).and_then(|trainer| trainer.train_files());
+fn train(case: &str, flags: &TrainFlags) -> Model {
+    let trained = flags
+        .trainer()
+        .and_then(|trainer| trainer.train(flags.corpus()));
     trained.unwrap_or_else(|error| panic!("{case}: {error}"))
 }
 
@@ -148,7 +150,7 @@ const REFUSALS: &[(&str, &str)] = &[
     ),
     (
         "an unknown normalization rule",
-        "rules of normalization_rule_name",
+        "value of normalization_rule_name: nfd",
     ),
     (
         "a missing rule file",
@@ -206,13 +208,13 @@ fn option_sets_that_the_reference_refuses_give_the_right_error() {
     for row in table.lines().filter(|row| !row.starts_with('#')) {
         let mut fields = row.split('\t');
         let reason = fields.next().unwrap();
-        let mut flags: Vec<&str> = fields.collect();
-        flags.insert(0, "model_type=bpe");
+        let mut lines: Vec<&str> = fields.collect();
+        lines.insert(0, "model_type=bpe");
         let trained =
-            options(flags.iter().copied()).and_then(|options| Trainer::new(options)?.train_files());
+            flags(lines.iter().copied()).and_then(|flags| flags.trainer()?.train(flags.corpus()));
         let error = trained
             .err()
-            .unwrap_or_else(|| panic!("{reason}: {flags:?} is not refused"));
+            .unwrap_or_else(|| panic!("{reason}: {lines:?} is not refused"));
         let expected = REFUSALS.iter().find(|(known, _)| *known == reason);
         let (_, expected) = expected.unwrap_or_else(|| panic!("add {reason:?} to REFUSALS"));
         assert_eq!(facts_of(&error), *expected, "{reason}");
@@ -236,16 +238,16 @@ fn saving_a_golden_model_gives_its_bytes() {
 /// The corpus of the Llama-2-like case in every form that a corpus can have.
 #[test]
 fn a_reader_texts_and_counted_texts_train_the_same_model() {
-    let flags = std::fs::read_to_string(golden("llama2.flags")).unwrap();
-    let options = options(flags.lines()).unwrap();
+    let lines = std::fs::read_to_string(golden("llama2.flags")).unwrap();
+    let flags = flags(lines.lines()).unwrap();
     let expected = std::fs::read(golden("llama2.model")).unwrap();
-    let text: Vec<u8> = options
+    let text: Vec<u8> = flags
         .input
         .iter()
         .flat_map(|path| std::fs::read(path).unwrap())
         .collect();
     let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
-    let trainer = Trainer::new(options).unwrap();
+    let trainer = flags.trainer().unwrap();
     let corpora: [(&str, Corpus<'_>); 4] = [
         ("reader", Corpus::reader(&text[..])),
         ("texts", Corpus::texts(&lines)),

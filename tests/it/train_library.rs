@@ -4,25 +4,25 @@
 use std::ops::ControlFlow;
 
 use proptest::prelude::*;
-use spiece::{Corpus, Event, Model, Stage, TrainError, TrainOptions, Trainer};
+use spiece::{Corpus, Event, Model, Stage, TrainError, TrainFlags, Trainer};
 
-fn options(settings: &[(&str, &str)]) -> TrainOptions {
-    let mut options = TrainOptions::default();
+fn trainer(settings: &[(&str, &str)]) -> Result<Trainer, TrainError> {
+    let mut flags = TrainFlags::default();
     for (name, value) in [
         ("normalization_rule_name", "identity"),
         ("vocab_size", "60"),
         ("hard_vocab_limit", "false"),
     ] {
-        options.set(name, value).unwrap();
+        flags.set(name, value)?;
     }
     for (name, value) in settings {
-        options.set(name, value).unwrap();
+        flags.set(name, value)?;
     }
-    options
+    flags.trainer()
 }
 
 fn train(settings: &[(&str, &str)], lines: &[&str]) -> Result<Model, TrainError> {
-    Trainer::new(options(settings))?.train(Corpus::texts(lines))
+    trainer(settings)?.train(Corpus::texts(lines))
 }
 
 fn texts(model: &Model) -> Vec<String> {
@@ -37,10 +37,7 @@ const LINES: &[&str] = &["pen pineapple apple pen", "an apple a day", "apple-pen
 #[test]
 fn a_pretokenizer_is_a_delimiter_with_a_mind_of_its_own() {
     let split = |sentence: &str| sentence.split_inclusive('p').map(str::to_owned).collect();
-    let trainer = Trainer::new(options(&[]))
-        .unwrap()
-        .with_pretokenizer(split)
-        .unwrap();
+    let trainer = trainer(&[]).unwrap().with_pretokenizer(split).unwrap();
     let pretokenized = trainer.train(Corpus::texts(LINES)).unwrap();
     let free = train(&[], LINES).unwrap();
     assert!(texts(&free).iter().any(|piece| piece.contains("pp")));
@@ -56,23 +53,20 @@ fn a_pretokenizer_is_a_delimiter_with_a_mind_of_its_own() {
 #[test]
 fn chunks_have_to_add_up() {
     let drop_last = |sentence: &str| vec![sentence.chars().skip(1).collect()];
-    let strict = Trainer::new(options(&[]))
-        .unwrap()
-        .with_pretokenizer(drop_last)
-        .unwrap();
+    let strict = trainer(&[]).unwrap().with_pretokenizer(drop_last).unwrap();
     assert!(matches!(
         strict.train(Corpus::texts(LINES)),
         Err(TrainError::Pretokenizer { .. })
     ));
     let lenient = strict.allow_inconsistent_pretokenization(true);
     assert!(lenient.train(Corpus::texts(LINES)).is_ok());
-    let both = Trainer::new(options(&[("pretokenization_delimiter", "|")])).unwrap();
+    let both = trainer(&[("pretokenization_delimiter", "|")]).unwrap();
     assert!(both.with_pretokenizer(drop_last).is_err());
 }
 
 #[test]
 fn an_observer_sees_every_stage_and_can_stop() {
-    let trainer = Trainer::new(options(&[])).unwrap();
+    let trainer = trainer(&[]).unwrap();
     let mut stages = Vec::new();
     let mut last_bytes = 0;
     let mut watch = |event: Event<'_>| {
@@ -114,7 +108,7 @@ fn an_observer_sees_every_stage_and_can_stop() {
 #[test]
 fn counts_never_wrap() {
     let huge = [("ab", 1u64 << 62), ("abc", 1 << 62)];
-    let trainer = Trainer::new(options(&[])).unwrap();
+    let trainer = trainer(&[]).unwrap();
     assert!(matches!(
         trainer.train(Corpus::counted_texts(huge)),
         Err(TrainError::TooLarge { .. })
@@ -147,7 +141,7 @@ fn a_vocabulary_too_small_is_refused_with_the_figures() {
     };
     assert_eq!((vocab_size, meta_pieces, characters), (10, 3, 10));
     // What cannot fit whatever the corpus is refused before there is one.
-    assert!(Trainer::new(options(&[("vocab_size", "200"), ("byte_fallback", "true")])).is_err());
+    assert!(trainer(&[("vocab_size", "200"), ("byte_fallback", "true")]).is_err());
 }
 
 #[test]
@@ -195,7 +189,7 @@ proptest! {
         let train = |threads: &str, corpus: Corpus<'_>| {
             let mut settings = settings.to_vec();
             settings.push(("num_threads", threads));
-            Trainer::new(options(&settings)).unwrap().train(corpus).map(|model| model.to_vocab(true))
+            trainer(&settings).unwrap().train(corpus).map(|model| model.to_vocab(true))
         };
         let Ok(expected) = train("1", Corpus::texts(&lines)) else { return Ok(()) };
         let text = lines.iter().map(|line| line.clone() + "\n").collect::<String>();

@@ -176,7 +176,7 @@ fn failures_say_what_to_do_and_leave_nothing() {
                 "--model_prefix=m",
                 "--normalization_rule_name=nfc",
             ],
-            1,
+            2,
             &["nfc", "nmt_nfkc"],
         ),
         (&["--input=in.txt"], 2, &["--model_prefix is missing"]),

@@ -1,146 +1,150 @@
 //! The reference's refusals that need no look at the input.
 
-use super::TrainOptions;
+use std::ops::RangeInclusive;
+
+use super::{SentenceSelection, TrainOptions};
 use crate::error::OptionError;
 use crate::model::ModelType;
 
+/// Allowed values of `vocab_size`: ids are 31 bits wide in the model.
+pub(crate) const VOCAB_SIZE: RangeInclusive<u32> = 1..=i32::MAX.unsigned_abs();
+/// Allowed values of `max_sentencepiece_length`, in characters.
+pub(crate) const PIECE_LENGTH: RangeInclusive<u32> = 1..=512;
+/// Allowed values of `max_sentence_length`, in bytes.
+pub(crate) const SENTENCE_LENGTH: RangeInclusive<u32> = 10..=1 << 30;
+/// Allowed values of `num_threads`.
+pub(crate) const NUM_THREADS: RangeInclusive<u32> = 1..=1024;
+
+/// Samples of this many sentences or fewer are refused.
+const MAX_REFUSED_SENTENCES: u64 = 100;
+
 impl TrainOptions {
-    /// Refuses what can be refused without looking at the input: values out of range and options
-    /// that exclude each other.
+    /// Refuses what can be refused without looking at the input: values out of range and options that exclude each
+    /// other.
     ///
     /// # Errors
     /// The first option at fault, what is wrong with it and what to do.
     pub fn validate(&self) -> Result<(), OptionError> {
         self.validate_ranges()?;
+        self.validate_sentences()?;
         self.validate_model_type()?;
         self.validate_texts()?;
         self.validate_coverage()
     }
 
     fn validate_ranges(&self) -> Result<(), OptionError> {
-        let integers = [
-            ("vocab_size", self.vocab_size, 1, i32::MAX),
-            (
-                "max_sentencepiece_length",
-                self.max_sentencepiece_length,
-                1,
-                512,
-            ),
-            ("num_sub_iterations", self.num_sub_iterations, 1, 10),
-            ("num_threads", self.num_threads, 1, 1024),
-            ("max_sentence_length", self.max_sentence_length, 10, 1 << 30),
-        ];
-        for (option, value, low, high) in integers {
-            check_range(option, f64::from(value), f64::from(low), f64::from(high))?;
-        }
-        // The bounds are doubles and the values single floats: 0.98f32 is a little more than 0.98.
+        check_length("vocab_size", self.vocab_size, &VOCAB_SIZE)?;
+        check_length(
+            "max_sentencepiece_length",
+            self.max_sentencepiece_length,
+            &PIECE_LENGTH,
+        )?;
+        check_length("num_threads", self.num_threads, &NUM_THREADS)?;
+        check_length(
+            "max_sentence_length",
+            self.max_sentence_length,
+            &SENTENCE_LENGTH,
+        )?;
+        // The bounds are doubles and the value a single float: 0.98f32 is a little more than 0.98.
         check_range(
             "character_coverage",
             f64::from(self.character_coverage),
             0.98,
             1.0,
-        )?;
-        check_range(
-            "shrinking_factor",
-            f64::from(self.shrinking_factor),
-            0.5,
-            0.95,
-        )?;
-        if (1..=100).contains(&self.input_sentence_size) {
-            return Err(OptionError::Conflict {
-                option: "input_sentence_size",
-                problem: format!(
-                    "{} sentences are too few to train on",
-                    self.input_sentence_size
-                ),
-                remedy: "use 0 for all sentences, or more than 100",
-            });
+        )
+    }
+
+    fn validate_sentences(&self) -> Result<(), OptionError> {
+        let size = match self.sentences {
+            SentenceSelection::All => return Ok(()),
+            SentenceSelection::First(size) | SentenceSelection::Sample(size) => size,
+        };
+        if size > MAX_REFUSED_SENTENCES {
+            return Ok(());
         }
-        Ok(())
+        Err(OptionError::Conflict {
+            option: "input_sentence_size",
+            problem: format!("{size} sentences are too few to train on"),
+            remedy: "use all sentences, or more than 100",
+        })
     }
 
     fn validate_model_type(&self) -> Result<(), OptionError> {
-        let conflict = |option, problem: &str, remedy| {
-            Err(OptionError::Conflict {
-                option,
-                problem: problem.to_owned(),
-                remedy,
-            })
-        };
-        if self.model_type != ModelType::Bpe {
-            return Err(OptionError::Conflict {
-                option: "model_type",
-                problem: format!("spiece trains bpe models, not {:?} models", self.model_type)
-                    .to_lowercase(),
-                remedy: "use bpe, or train this model with spm_train (spiece runs what it makes)",
-            });
+        if self.model_type == ModelType::Bpe {
+            return Ok(());
         }
-        if self.use_all_vocab {
-            return conflict(
-                "use_all_vocab",
-                "it is for word and char models",
-                "leave it out",
-            );
-        }
-        if !self.seed_sentencepieces_file.is_empty() {
-            return conflict(
-                "seed_sentencepieces_file",
-                "it is for unigram models",
-                "leave it out",
-            );
-        }
-        Ok(())
+        let name = format!("{:?}", self.model_type).to_lowercase();
+        Err(OptionError::Conflict {
+            option: "model_type",
+            problem: format!("spiece trains bpe models, not {name} models"),
+            remedy: "use bpe, or train this model with spm_train (spiece runs what it makes)",
+        })
     }
 
     fn validate_texts(&self) -> Result<(), OptionError> {
         let pieces = [
-            ("unk_piece", &self.unk_piece),
-            ("bos_piece", &self.bos_piece),
-            ("eos_piece", &self.eos_piece),
-            ("pad_piece", &self.pad_piece),
+            ("unk_piece", &self.unk),
+            ("bos_piece", &self.bos),
+            ("eos_piece", &self.eos),
+            ("pad_piece", &self.pad),
         ];
         for (option, piece) in pieces {
-            if piece.is_empty() {
+            if piece.text.is_empty() {
                 return Err(OptionError::Conflict {
                     option,
                     problem: "it is empty".to_owned(),
-                    remedy: "give it a text; to do without the piece set its id to -1",
+                    remedy: "give it a text; for a model without this piece leave out its id (-1)",
                 });
             }
-        }
-        if !["", "text", "tsv"].contains(&self.input_format.as_str()) {
-            return Err(OptionError::Value {
-                option: "input_format",
-                value: self.input_format.clone(),
-                expected: "text or tsv",
-            });
         }
         Ok(())
     }
 
     fn validate_coverage(&self) -> Result<(), OptionError> {
-        let conflict = |problem: &str, remedy| {
-            Err(OptionError::Conflict {
-                option: "auto_character_coverage",
-                problem: problem.to_owned(),
-                remedy,
-            })
-        };
-        if self.auto_character_coverage && !self.byte_fallback {
-            return conflict("it needs byte_fallback", "add byte_fallback");
+        if !self.auto_character_coverage {
+            return Ok(());
         }
-        if self.auto_character_coverage && !self.required_chars.is_empty() {
-            return conflict(
+        if !self.byte_fallback {
+            return Err(coverage_conflict(
+                "it needs byte_fallback",
+                "add byte_fallback",
+            ));
+        }
+        if !self.required_chars.is_empty() {
+            return Err(coverage_conflict(
                 "it chooses the characters itself",
                 "leave required_chars out",
-            );
+            ));
         }
         Ok(())
     }
 }
 
+fn coverage_conflict(problem: &str, remedy: &'static str) -> OptionError {
+    OptionError::Conflict {
+        option: "auto_character_coverage",
+        problem: problem.to_owned(),
+        remedy,
+    }
+}
+
+fn check_length(
+    option: &'static str,
+    value: u32,
+    range: &RangeInclusive<u32>,
+) -> Result<(), OptionError> {
+    let low = f64::from(*range.start());
+    let high = f64::from(*range.end());
+    check_range(option, value.into(), low, high)
+}
+
 /// Refuses a value outside `low..=high`, and NaN.
-fn check_range(option: &'static str, value: f64, low: f64, high: f64) -> Result<(), OptionError> {
+pub(crate) fn check_range(
+    option: &'static str,
+    value: f64,
+    low: f64,
+    high: f64,
+) -> Result<(), OptionError> {
     if (low..=high).contains(&value) {
         return Ok(());
     }
@@ -156,48 +160,69 @@ fn check_range(option: &'static str, value: f64, low: f64, high: f64) -> Result<
 mod tests {
     use super::*;
 
+    /// A change that makes the default options invalid.
+    type Change = fn(&mut TrainOptions);
+
     #[test]
-    fn refusals() {
-        let cases: &[(&str, &[(&str, &str)])] = &[
-            ("vocab_size", &[("vocab_size", "0")]),
-            ("character_coverage", &[("character_coverage", "0.5")]),
-            ("character_coverage", &[("character_coverage", "nan")]),
-            (
-                "max_sentencepiece_length",
-                &[("max_sentencepiece_length", "513")],
-            ),
-            ("num_threads", &[("num_threads", "0")]),
-            ("max_sentence_length", &[("max_sentence_length", "9")]),
-            ("input_sentence_size", &[("input_sentence_size", "100")]),
-            ("model_type", &[("model_type", "unigram")]),
-            ("use_all_vocab", &[("use_all_vocab", "true")]),
-            ("bos_piece", &[("bos_piece", "")]),
-            ("input_format", &[("input_format", "csv")]),
-            (
-                "auto_character_coverage",
-                &[("auto_character_coverage", "true")],
-            ),
-            (
-                "auto_character_coverage",
-                &[
-                    ("auto_character_coverage", "1"),
-                    ("byte_fallback", "1"),
-                    ("required_chars", "a"),
-                ],
-            ),
+    fn values_out_of_range_are_refused() {
+        let cases: &[(&str, Change)] = &[
+            ("vocab_size", |options| options.vocab_size = 0),
+            ("vocab_size", |options| options.vocab_size = 1 << 31),
+            ("character_coverage", |o| o.character_coverage = 0.5),
+            ("character_coverage", |o| o.character_coverage = f32::NAN),
+            ("max_sentencepiece_length", |o| {
+                o.max_sentencepiece_length = 513
+            }),
+            ("max_sentencepiece_length", |o| {
+                o.max_sentencepiece_length = 0
+            }),
+            ("num_threads", |options| options.num_threads = 0),
+            ("max_sentence_length", |o| o.max_sentence_length = 9),
         ];
-        for (culprit, settings) in cases {
+        for (culprit, change) in cases {
             let mut options = TrainOptions::default();
-            for (name, value) in *settings {
-                options.set(name, value).unwrap();
-            }
-            let message = options.validate().unwrap_err().to_string();
-            assert!(message.contains(culprit), "{settings:?}: {message}");
+            change(&mut options);
+            let error = options.validate().unwrap_err();
+            assert!(
+                matches!(&error, OptionError::Range { option, .. } if option == culprit),
+                "{culprit}: {error:?}"
+            );
         }
-        for coverage in ["0.98", "1.0", "1"] {
+        for coverage in [0.98, 0.99, 1.0] {
             let mut options = TrainOptions::default();
-            options.set("character_coverage", coverage).unwrap();
-            assert!(options.validate().is_ok());
+            options.character_coverage = coverage;
+            assert_eq!(options.validate(), Ok(()), "{coverage}");
+        }
+    }
+
+    #[test]
+    fn conflicts_are_refused() {
+        let cases: &[(&str, Change)] = &[
+            ("input_sentence_size", |options| {
+                options.sentences = SentenceSelection::First(100);
+            }),
+            ("input_sentence_size", |options| {
+                options.sentences = SentenceSelection::Sample(0);
+            }),
+            ("model_type", |o| o.model_type = ModelType::Unigram),
+            ("bos_piece", |options| options.bos.text.clear()),
+            ("auto_character_coverage", |o| {
+                o.auto_character_coverage = true
+            }),
+            ("auto_character_coverage", |options| {
+                options.auto_character_coverage = true;
+                options.byte_fallback = true;
+                options.required_chars = "a".to_owned();
+            }),
+        ];
+        for (culprit, change) in cases {
+            let mut options = TrainOptions::default();
+            change(&mut options);
+            let error = options.validate().unwrap_err();
+            assert!(
+                matches!(&error, OptionError::Conflict { option, .. } if option == culprit),
+                "{culprit}: {error:?}"
+            );
         }
     }
 }

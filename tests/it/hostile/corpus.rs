@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use arbitrary::{Result, Unstructured};
-use spiece::{Corpus, Model, TrainError, TrainOptions, Trainer};
+use spiece::{Corpus, Model, TrainError, TrainFlags};
 
 use super::checks;
 
@@ -89,13 +89,13 @@ impl Case {
         Ok(Case { settings, corpus })
     }
 
-    fn options(&self, threads: &str) -> Option<TrainOptions> {
-        let mut options = TrainOptions::default();
+    fn flags(&self, threads: &str) -> Option<TrainFlags> {
+        let mut flags = TrainFlags::default();
         for (name, value) in &self.settings {
-            options.set(name, value).ok()?;
+            flags.set(name, value).ok()?;
         }
-        options.set("num_threads", threads).ok()?;
-        Some(options)
+        flags.set("num_threads", threads).ok()?;
+        Some(flags)
     }
 }
 
@@ -135,13 +135,13 @@ impl Read for Slowly<'_> {
 
 /// Trains in several ways, which have to agree.
 pub fn check(case: &Case) {
-    let Some(one) = case.options("1") else { return };
-    let three = case.options("3").expect("a number of threads");
-    let trainer = match Trainer::new(one) {
+    let Some(one) = case.flags("1") else { return };
+    let three = case.flags("3").expect("a number of threads");
+    let trainer = match one.trainer() {
         Ok(trainer) => trainer,
         Err(error) => {
             assert!(!error.to_string().is_empty());
-            assert!(Trainer::new(three).is_err());
+            assert!(three.trainer().is_err());
             return;
         }
     };
@@ -154,7 +154,7 @@ pub fn check(case: &Case) {
         outcome(&slowly),
         "{case:?}: parts of another size"
     );
-    let trainer = Trainer::new(three).expect("the same options");
+    let trainer = three.trainer().expect("the same options");
     let threads = trainer.train(Corpus::reader(&case.corpus[..]));
     assert_eq!(expected, outcome(&threads), "{case:?}: three threads");
 }

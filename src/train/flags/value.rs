@@ -1,22 +1,25 @@
-//! The types that options have: how each is read from text, and how the model records it.
+//! The types of flags: how each is parsed from text, printed, and recorded in the model.
+//!
+//! Booleans accept `true`, `t`, `yes`, `y`, `1` and their opposites in any case; an empty text is `true`, as in
+//! `--byte_fallback`. Numbers may have spaces around them. Lists are comma separated ([`super::csv`]).
 
 use super::OptionKind;
 use crate::model::{BytesList, ModelType};
 use crate::text::flag::parse_flag;
-use crate::train::csv::{join_csv, split_csv};
+use crate::train::flags::csv::{join_csv, split_csv};
 
 /// A type that an option can have: how it is read from text and how the model records it.
-pub(super) trait OptionValue: Sized {
+pub(super) trait FlagValue: Sized {
     const KIND: OptionKind;
     const EXPECTED: &'static str;
     type Record;
     fn parse(text: &str) -> Option<Self>;
-    /// The text that [`OptionValue::parse`] reads as this value.
+    /// The text that [`FlagValue::parse`] reads as this value.
     fn text(&self) -> String;
     fn record(&self, present: bool) -> Self::Record;
 }
 
-impl OptionValue for bool {
+impl FlagValue for bool {
     const KIND: OptionKind = OptionKind::Flag;
     const EXPECTED: &'static str = "true or false";
     type Record = Option<bool>;
@@ -34,10 +37,10 @@ impl OptionValue for bool {
     }
 }
 
-/// Implements [`OptionValue`] for an integer type of the schema.
-macro_rules! integer_option {
+/// Implements [`FlagValue`] for an integer type of the schema.
+macro_rules! integer_flag {
     ($type:ty, $expected:literal) => {
-        impl OptionValue for $type {
+        impl FlagValue for $type {
             const KIND: OptionKind = OptionKind::Value;
             const EXPECTED: &'static str = $expected;
             type Record = Option<$type>;
@@ -56,11 +59,11 @@ macro_rules! integer_option {
         }
     };
 }
-integer_option!(i32, "a whole number of at most 31 bits");
-integer_option!(u32, "a whole number from 0 to 4294967295");
-integer_option!(u64, "a whole number, 0 or more");
+integer_flag!(i32, "a whole number of at most 31 bits");
+integer_flag!(u32, "a whole number from 0 to 4294967295");
+integer_flag!(u64, "a whole number, 0 or more");
 
-impl OptionValue for f32 {
+impl FlagValue for f32 {
     const KIND: OptionKind = OptionKind::Value;
     const EXPECTED: &'static str = "a number";
     type Record = Option<f32>;
@@ -83,7 +86,7 @@ impl OptionValue for f32 {
     }
 }
 
-impl OptionValue for String {
+impl FlagValue for String {
     const KIND: OptionKind = OptionKind::Value;
     const EXPECTED: &'static str = "text";
     type Record = Option<Vec<u8>>;
@@ -101,7 +104,7 @@ impl OptionValue for String {
     }
 }
 
-impl OptionValue for Vec<String> {
+impl FlagValue for Vec<String> {
     const KIND: OptionKind = OptionKind::List;
     const EXPECTED: &'static str = "a comma separated list";
     type Record = BytesList;
@@ -119,7 +122,7 @@ impl OptionValue for Vec<String> {
     }
 }
 
-impl OptionValue for ModelType {
+impl FlagValue for ModelType {
     const KIND: OptionKind = OptionKind::Value;
     const EXPECTED: &'static str = "bpe (spiece trains no other), unigram, word or char";
     type Record = Option<ModelType>;

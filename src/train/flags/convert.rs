@@ -1,0 +1,359 @@
+//! Flags -> typed options, and back for the record of options in a model.
+//!
+//! Every value that the typed options cannot hold (a negative length, an unknown name) is an error here, so that the
+//! conversion itself never loses anything. Ranges are checked by [`TrainOptions::validate`].
+
+use super::SpecRecording;
+use std::ops::RangeInclusive;
+
+use super::TrainFlags;
+use crate::error::OptionError;
+use crate::train::options::{
+    InputFormat, NUM_THREADS, NormalizationRules, PIECE_LENGTH, RuleSet, SENTENCE_LENGTH,
+    SentenceSelection, SpecialPiece, TrainOptions, VOCAB_SIZE, check_range,
+};
+
+/// The value of `random_seed` that stands for no seed.
+const NO_SEED: u32 = u32::MAX;
+/// The value of an id that stands for no piece.
+const NO_ID: i32 = -1;
+
+impl TrainFlags {
+    /// The learning options that these flags give.
+    ///
+    /// # Errors
+    /// A value that the option does not have, or a flag that spiece cannot honour.
+    pub fn options(&self) -> Result<TrainOptions, OptionError> {
+        self.check_unigram_flags()?;
+        Ok(TrainOptions {
+            model_type: self.model_type,
+            vocab_size: unsigned("vocab_size", self.vocab_size, &VOCAB_SIZE)?,
+            hard_vocab_limit: self.hard_vocab_limit,
+            input_format: input_format(&self.input_format)?,
+            sentences: self.sentence_selection(),
+            random_seed: (self.random_seed != NO_SEED).then(|| self.random_seed.into()),
+            max_sentence_length: unsigned(
+                "max_sentence_length",
+                self.max_sentence_length,
+                &SENTENCE_LENGTH,
+            )?,
+            max_sentencepiece_length: unsigned(
+                "max_sentencepiece_length",
+                self.max_sentencepiece_length,
+                &PIECE_LENGTH,
+            )?,
+            character_coverage: self.character_coverage,
+            auto_character_coverage: self.auto_character_coverage,
+            required_chars: self.required_chars.clone(),
+            byte_fallback: self.byte_fallback,
+            split_by_unicode_script: self.split_by_unicode_script,
+            split_by_number: self.split_by_number,
+            split_by_whitespace: self.split_by_whitespace,
+            split_digits: self.split_digits,
+            treat_whitespace_as_suffix: self.treat_whitespace_as_suffix,
+            allow_whitespace_only_pieces: self.allow_whitespace_only_pieces,
+            pretokenization_delimiter: self.pretokenization_delimiter.clone(),
+            normalization: self.normalization()?,
+            denormalization: tsv_file(&self.denormalization_rule_tsv),
+            add_dummy_prefix: self.add_dummy_prefix,
+            remove_extra_whitespaces: self.remove_extra_whitespaces,
+            control_symbols: self.control_symbols.clone(),
+            user_defined_symbols: self.user_defined_symbols.clone(),
+            unk: special_piece(&self.unk_piece, self.unk_id),
+            bos: special_piece(&self.bos_piece, self.bos_id),
+            eos: special_piece(&self.eos_piece, self.eos_id),
+            pad: special_piece(&self.pad_piece, self.pad_id),
+            unk_surface: self.unk_surface.clone(),
+            num_threads: unsigned("num_threads", self.num_threads, &NUM_THREADS)?,
+        })
+    }
+
+    /// Flags of other model types: some are ignored by the reference, some are refused, and all are checked.
+    fn check_unigram_flags(&self) -> Result<(), OptionError> {
+        check_range(
+            "num_sub_iterations",
+            f64::from(self.num_sub_iterations),
+            1.0,
+            10.0,
+        )?;
+        check_range(
+            "shrinking_factor",
+            f64::from(self.shrinking_factor),
+            0.5,
+            0.95,
+        )?;
+        if self.use_all_vocab {
+            return Err(not_for_bpe(
+                "use_all_vocab",
+                "it is for word and char models",
+            ));
+        }
+        if !self.seed_sentencepieces_file.is_empty() {
+            return Err(not_for_bpe(
+                "seed_sentencepieces_file",
+                "it is for unigram models",
+            ));
+        }
+        Ok(())
+    }
+
+    fn sentence_selection(&self) -> SentenceSelection {
+        match (self.input_sentence_size, self.shuffle_input_sentence) {
+            (0, _) => SentenceSelection::All,
+            (size, true) => SentenceSelection::Sample(size),
+            (size, false) => SentenceSelection::First(size),
+        }
+    }
+
+    /// A file of rules overrides named rules; an empty name stands for the default.
+    fn normalization(&self) -> Result<NormalizationRules, OptionError> {
+        if let Some(file) = tsv_file(&self.normalization_rule_tsv) {
+            return Ok(file);
+        }
+        let set = match self.normalization_rule_name.as_str() {
+            "" => RuleSet::default(),
+            name => name.parse()?,
+        };
+        Ok(NormalizationRules::BuiltIn(set))
+    }
+
+    /// The flags that stand for `options`, for recording them. Rules in memory have no flag.
+    ///
+    /// # Errors
+    /// A size or an id of 2^31 or more: the model has no room for it.
+    pub(crate) fn of_options(options: &TrainOptions) -> Result<TrainFlags, OptionError> {
+        let mut flags = TrainFlags::default();
+        flags.recording = SpecRecording::Changed;
+        flags.set_sizes(options)?;
+        flags.set_special_pieces(options)?;
+        flags.set_selection(options);
+        flags.set_normalization(options);
+        flags.set_splitting(options);
+        flags.model_type = options.model_type;
+        flags.hard_vocab_limit = options.hard_vocab_limit;
+        flags.character_coverage = options.character_coverage;
+        flags.auto_character_coverage = options.auto_character_coverage;
+        flags.required_chars = options.required_chars.clone();
+        flags.byte_fallback = options.byte_fallback;
+        flags.control_symbols = options.control_symbols.clone();
+        flags.user_defined_symbols = options.user_defined_symbols.clone();
+        Ok(flags)
+    }
+
+    fn set_sizes(&mut self, options: &TrainOptions) -> Result<(), OptionError> {
+        self.vocab_size = signed("vocab_size", options.vocab_size)?;
+        self.max_sentence_length = signed("max_sentence_length", options.max_sentence_length)?;
+        self.max_sentencepiece_length =
+            signed("max_sentencepiece_length", options.max_sentencepiece_length)?;
+        self.num_threads = signed("num_threads", options.num_threads)?;
+        Ok(())
+    }
+
+    fn set_special_pieces(&mut self, options: &TrainOptions) -> Result<(), OptionError> {
+        self.unk_id = id_flag("unk_id", &options.unk)?;
+        self.bos_id = id_flag("bos_id", &options.bos)?;
+        self.eos_id = id_flag("eos_id", &options.eos)?;
+        self.pad_id = id_flag("pad_id", &options.pad)?;
+        self.unk_piece = options.unk.text.clone();
+        self.bos_piece = options.bos.text.clone();
+        self.eos_piece = options.eos.text.clone();
+        self.pad_piece = options.pad.text.clone();
+        self.unk_surface = options.unk_surface.clone();
+        Ok(())
+    }
+
+    fn set_selection(&mut self, options: &TrainOptions) {
+        if options.input_format == InputFormat::Tsv {
+            self.input_format = "tsv".to_owned();
+        }
+        match options.sentences {
+            SentenceSelection::All => {}
+            SentenceSelection::First(size) => {
+                self.input_sentence_size = size;
+                self.shuffle_input_sentence = false;
+            }
+            SentenceSelection::Sample(size) => self.input_sentence_size = size,
+        }
+    }
+
+    fn set_normalization(&mut self, options: &TrainOptions) {
+        match &options.normalization {
+            NormalizationRules::BuiltIn(set) => {
+                self.normalization_rule_name = set.name().to_owned();
+            }
+            NormalizationRules::TsvFile(path) => {
+                self.normalization_rule_tsv = path.to_string_lossy().into_owned();
+            }
+            NormalizationRules::Tsv(_) => {}
+        }
+        if let Some(NormalizationRules::TsvFile(path)) = &options.denormalization {
+            self.denormalization_rule_tsv = path.to_string_lossy().into_owned();
+        }
+        self.add_dummy_prefix = options.add_dummy_prefix;
+        self.remove_extra_whitespaces = options.remove_extra_whitespaces;
+    }
+
+    fn set_splitting(&mut self, options: &TrainOptions) {
+        self.split_by_unicode_script = options.split_by_unicode_script;
+        self.split_by_number = options.split_by_number;
+        self.split_by_whitespace = options.split_by_whitespace;
+        self.split_digits = options.split_digits;
+        self.treat_whitespace_as_suffix = options.treat_whitespace_as_suffix;
+        self.allow_whitespace_only_pieces = options.allow_whitespace_only_pieces;
+        self.pretokenization_delimiter = options.pretokenization_delimiter.clone();
+    }
+}
+
+fn not_for_bpe(option: &'static str, problem: &str) -> OptionError {
+    OptionError::Conflict {
+        option,
+        problem: problem.to_owned(),
+        remedy: "leave it out",
+    }
+}
+
+/// The value of a flag that must be in `range`, which [`TrainOptions::validate`] checks.
+fn unsigned(
+    option: &'static str,
+    value: i32,
+    range: &RangeInclusive<u32>,
+) -> Result<u32, OptionError> {
+    u32::try_from(value).map_err(|_| OptionError::Range {
+        option,
+        value: value.into(),
+        low: (*range.start()).into(),
+        high: (*range.end()).into(),
+    })
+}
+
+/// The value of an option as the flag and the model hold it.
+fn signed(option: &'static str, value: u32) -> Result<i32, OptionError> {
+    i32::try_from(value).map_err(|_| OptionError::Range {
+        option,
+        value: value.into(),
+        low: 0.0,
+        high: i32::MAX.into(),
+    })
+}
+
+fn id_flag(option: &'static str, piece: &SpecialPiece) -> Result<i32, OptionError> {
+    piece.id.map_or(Ok(NO_ID), |id| signed(option, id))
+}
+
+/// Every negative id means that there is no such piece.
+fn special_piece(text: &str, id: i32) -> SpecialPiece {
+    SpecialPiece::new(text, u32::try_from(id).ok())
+}
+
+fn input_format(name: &str) -> Result<InputFormat, OptionError> {
+    match name {
+        "" | "text" => Ok(InputFormat::Text),
+        "tsv" => Ok(InputFormat::Tsv),
+        _ => Err(OptionError::Value {
+            option: "input_format",
+            value: name.to_owned(),
+            expected: "text or tsv",
+        }),
+    }
+}
+
+/// The file of rules that a flag names, if it names one.
+fn tsv_file(path: &str) -> Option<NormalizationRules> {
+    (!path.is_empty()).then(|| NormalizationRules::TsvFile(path.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Options given by name and options given as fields are the same, and so are the records of both.
+    #[test]
+    fn flags_and_options_convert_into_one_another() {
+        let settings: &[(&str, &str)] = &[
+            ("vocab_size", "300"),
+            ("input_format", "tsv"),
+            ("input_sentence_size", "200"),
+            ("shuffle_input_sentence", "false"),
+            ("random_seed", "7"),
+            ("unk_id", "3"),
+            ("bos_id", "-1"),
+            ("bos_piece", "[B]"),
+            ("normalization_rule_name", "nfkc_cf"),
+            ("split_digits", "true"),
+            ("control_symbols", "a,b"),
+            ("remove_extra_whitespaces", "false"),
+        ];
+        let mut flags = TrainFlags::default();
+        for (name, value) in settings {
+            flags.set(name, value).unwrap();
+        }
+        let options = flags.options().unwrap();
+        assert_eq!(options.vocab_size, 300);
+        assert_eq!(options.input_format, InputFormat::Tsv);
+        assert_eq!(options.sentences, SentenceSelection::First(200));
+        assert_eq!(options.random_seed, Some(7));
+        assert_eq!(options.unk.id, Some(3));
+        assert_eq!(options.bos, SpecialPiece::new("[B]", None));
+        let record = TrainFlags::of_options(&options).unwrap();
+        assert_eq!(record.trainer_spec(), flags.trainer_spec());
+        let again = record.options().unwrap();
+        assert_eq!(again.sentences, options.sentences);
+        assert_eq!(again.normalization, options.normalization);
+    }
+
+    #[test]
+    fn default_flags_are_the_default_options() {
+        assert_eq!(
+            TrainFlags::default().options().unwrap(),
+            TrainOptions::default()
+        );
+    }
+
+    #[test]
+    fn values_that_options_cannot_hold_are_refused() {
+        let cases: &[(&str, &str)] = &[
+            ("vocab_size", "-1"),
+            ("num_threads", "-1"),
+            ("max_sentence_length", "-1"),
+            ("num_sub_iterations", "11"),
+            ("shrinking_factor", "nan"),
+        ];
+        for (name, value) in cases {
+            let mut flags = TrainFlags::default();
+            flags.set(name, value).unwrap();
+            let error = flags.options().unwrap_err();
+            assert!(
+                matches!(&error, OptionError::Range { option, .. } if option == name),
+                "{error:?}"
+            );
+        }
+        let cases: &[(&str, &str)] = &[("input_format", "csv"), ("normalization_rule_name", "nfd")];
+        for (name, value) in cases {
+            let mut flags = TrainFlags::default();
+            flags.set(name, value).unwrap();
+            let error = flags.options().unwrap_err();
+            assert!(
+                matches!(&error, OptionError::Value { option, .. } if option == name),
+                "{error:?}"
+            );
+        }
+        let cases: &[(&str, &str)] = &[
+            ("use_all_vocab", "true"),
+            ("seed_sentencepieces_file", "seeds.tsv"),
+        ];
+        for (name, value) in cases {
+            let mut flags = TrainFlags::default();
+            flags.set(name, value).unwrap();
+            let error = flags.options().unwrap_err();
+            assert!(
+                matches!(&error, OptionError::Conflict { option, .. } if option == name),
+                "{error:?}"
+            );
+        }
+        // A file of rules is used instead of a name, whatever the name.
+        let mut flags = TrainFlags::default();
+        flags.set("normalization_rule_name", "nfd").unwrap();
+        flags.set("normalization_rule_tsv", "rules.tsv").unwrap();
+        assert!(flags.options().is_ok());
+    }
+}
