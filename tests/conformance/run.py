@@ -36,6 +36,7 @@ def parse_arguments(arguments):
     parser.add_argument("--work", type=Path, default=WORK, help="where the reference is installed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="cases at a time [default: cores]")
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds for one step of one side")
+    parser.add_argument("--strict", action="store_true", help="known differences (known.py) fail the run too")
     parser.add_argument("--self-test", action="store_true", help="check that wrong programs are found")
     options = parser.parse_args(arguments)
     if (options.what == "replay") != (options.folder is not None):
@@ -50,7 +51,7 @@ def main(arguments=None):
         settings = runner.Settings(
             python=bootstrap.reference_python(options.work), program=bootstrap.spiece_program(options.spiece),
             seed=options.seed, cases=options.cases, models=options.models, keep=options.keep,
-            jobs=max(1, options.jobs), timeout=options.timeout,
+            jobs=max(1, options.jobs), timeout=options.timeout, strict=options.strict or options.what == "replay",
         )
         if options.self_test:
             return self_test.run(settings)

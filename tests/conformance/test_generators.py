@@ -34,17 +34,18 @@ class Texts(unittest.TestCase):
 
 
 class Options(unittest.TestCase):
-    def drawn(self):
-        return [train_options.generate(random.Random(number)) for number in range(3000)]
+    @classmethod
+    def setUpClass(cls):
+        cls.drawn = [train_options.generate(random.Random(number)) for number in range(3000)]
 
     def test_every_named_file_is_supplied(self):
-        for options, files in self.drawn():
+        for options, files in self.drawn:
             for name in ["normalization_rule_tsv", "required_chars_file", "control_symbols_file"]:
                 if name in options:
                     self.assertIn(options[name], files)
 
     def test_every_flag_of_the_program_is_drawn(self):
-        seen = set().union(*(options for options, _ in self.drawn()))
+        seen = set().union(*(options for options, _ in self.drawn))
         expected = set(flags.DEFAULTS) | set(flags.WHEN_GIVEN) - {"model_prefix"}
         self.assertEqual(expected - seen, set())
 

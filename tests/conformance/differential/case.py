@@ -8,7 +8,7 @@ import copy
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Dict, List
+from typing import Dict, List, Optional
 
 
 @dataclass
@@ -58,27 +58,33 @@ class Case:
 
 @dataclass
 class Difference:
-    """What disagrees. Minimization keeps the category; `detail` is for the reader."""
+    """What disagrees. Minimization keeps the category; `detail` is for the reader.
+
+    `line`: the text line concerned; `known`: the entry of `known.py`, if the comparison found it out itself.
+    """
 
     category: str
     detail: str
+    line: Optional[bytes] = None
+    known: str = ""
 
 
 @dataclass
 class Outcome:
     """The result of one comparison: no differences means that the case passed.
 
-    `compared` counts the comparisons made (lines, files); `accepted`: neither side refused; `note` reports what is no difference but worth
-    reading, such as a crash of the reference.
+    `compared` counts the comparisons made (lines, files); `accepted`: neither side refused; `note` reports what is
+    no difference but worth reading, such as a crash of the reference; `known` has the names of known differences.
     """
 
     differences: List[Difference] = field(default_factory=list)
     compared: int = 0
     accepted: bool = False
     note: str = ""
+    known: List[str] = field(default_factory=list)
 
-    def add(self, category, detail):
-        self.differences.append(Difference(category, detail))
+    def add(self, category, detail, line=None, known=""):
+        self.differences.append(Difference(category, detail, line, known))
 
     def categories(self):
         return {difference.category for difference in self.differences}

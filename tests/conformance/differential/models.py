@@ -147,7 +147,8 @@ def _new_pieces(rng, parts):
         base = rng.choice(parts.pieces).text
         text = rng.choice([
             base + rng.choice(parts.pieces).text, base + b" ", b" " + base, MARK + base, base + MARK, base * 3,
-            base[:-1], base + rng.choice(texts.MALFORMED), texts.word(rng, rng.choice(sorted(texts.ALPHABETS))).encode(),
+            base[:-1], base + rng.choice(texts.MALFORMED),
+            texts.word(rng, rng.choice(sorted(texts.ALPHABETS))).encode(),
         ])
         if text and text not in known and b"\0" not in text:
             known.add(text)

@@ -6,6 +6,7 @@ Input: settings of a run. Output: lines on standard output, folders of failing c
 Case I of kind K with seed S depends on K, S and I only, not on the number of cases, the other groups or --jobs.
 """
 
+import collections
 import random
 import shlex
 import shutil
@@ -20,6 +21,7 @@ from typing import Optional
 
 from .case import Case, Outcome
 from .kinds import KINDS
+from .known import explain
 from .minimize import MOST_CANDIDATES, minimize
 from .models import ModelPool
 from .sides import Sides
@@ -41,6 +43,7 @@ class Settings:
     jobs: int = 2
     timeout: float = 60.0
     candidates: int = MOST_CANDIDATES
+    strict: bool = False
 
 
 @dataclass
@@ -73,6 +76,15 @@ class Runner:
         return self.local.sides
 
     def compare(self, case):
+        """Compares and sets known differences apart, unless the run is strict."""
+        outcome = self.compare_strictly(case)
+        if not self.settings.strict:
+            known = [explain(case, difference) for difference in outcome.differences]
+            outcome.known = sorted({name for name in known if name})
+            outcome.differences = [d for d, name in zip(outcome.differences, known) if not name]
+        return outcome
+
+    def compare_strictly(self, case):
         """Compares in a temporary folder. An exception in the harness is a failure of the case."""
         with tempfile.TemporaryDirectory(prefix="spiece-case-") as folder:
             try:
@@ -111,6 +123,9 @@ class Runner:
             f"{len(noted)} without a result of the reference ({seconds:.0f} s)",
             flush=True,
         )
+        known = collections.Counter(name for result in results for name in result.outcome.known)
+        for name, times in sorted(known.items()):
+            print(f"  known difference in {times} cases: {name}")
         for result in noted:
             print(f"  note: {result.case.name} ({result.case.options.get('source', '')}): {result.outcome.note}")
         for result in failed:

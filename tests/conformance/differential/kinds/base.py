@@ -70,7 +70,7 @@ def compare_lines(outcome, category, case, expected, run):
             got = run.output[at : at + len(wanted) + SHOWN].split(b"\n")
             got = b"\n".join(got[: wanted.count(b"\n") + 1])
             outcome.add(
-                category, f"line {shown(line)}\n    reference: {shown(wanted)}\n    spiece:    {shown(got)}"
+                category, f"line {shown(line)}\n    reference: {shown(wanted)}\n    spiece:    {shown(got)}", line
             )
             return
         at += len(got)

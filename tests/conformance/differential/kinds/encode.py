@@ -111,6 +111,7 @@ def _compare_tokens(outcome, category, lines, expected, run):
                 category,
                 f"line {lines[number]!r}, token {at} of {len(wanted)} and {len(tokens)}\n"
                 f"    reference: {wanted[at:][:4]}\n    spiece:    {tokens[at:][:4]}",
+                lines[number],
             )
             return
         if surfaces != [token["surface"] for token in got]:
