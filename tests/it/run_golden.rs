@@ -39,7 +39,7 @@ fn for_each_row(name: &str, mut check: impl FnMut(&Tokenizer, &mut Encoder<'_>, 
 }
 
 #[test]
-fn encoding_is_the_references() {
+fn encoding_and_normalization_equal_the_golden_rows() {
     for_each_row("expected.tsv", |tokenizer, encoder, row| {
         let [model, text, expected, spans, pieces, normalized, decoded] = row else {
             panic!("{row:?}")
@@ -69,7 +69,7 @@ fn encoding_is_the_references() {
 }
 
 #[test]
-fn decoding_is_the_references() {
+fn decoding_equals_the_golden_rows() {
     for_each_row("decoded.tsv", |tokenizer, _, row| {
         let [model, sequence, decoded] = row else {
             panic!("{row:?}")
@@ -86,7 +86,7 @@ fn decoding_is_the_references() {
 type Scored = (u32, Vec<PieceId>);
 
 #[test]
-fn lists_of_the_best_are_the_references() {
+fn nbest_lists_equal_the_golden_rows_with_their_score_bits() {
     let mut by_text: HashMap<(String, String), Vec<Scored>> = HashMap::new();
     for row in rows("nbest.tsv") {
         let [model, text, bits, sequence] = &row[..] else {
@@ -110,7 +110,7 @@ fn lists_of_the_best_are_the_references() {
 }
 
 #[test]
-fn dropout_has_the_references_frequencies() {
+fn dropout_has_the_frequencies_of_the_reference() {
     for row in rows("dropout.tsv") {
         let [model, text, alpha, runs, results @ ..] = &row[..] else {
             panic!("{row:?}")

@@ -39,7 +39,7 @@ fn model(name: &str) -> String {
 }
 
 #[test]
-fn formats() {
+fn every_input_and_output_format_gives_its_text() {
     let (bpe, unigram) = (model("golden/llama2.model"), model("run/unigram.model"));
     let text = "the right\n\nthe 日\n";
     let pieces = run(&["encode", &bpe], text);
@@ -122,24 +122,7 @@ fn formats() {
 }
 
 #[test]
-fn the_number_of_threads_changes_nothing() {
-    let text = std::fs::read_to_string(testdata_argument("udhr.txt"))
-        .unwrap()
-        .repeat(6);
-    for verb in ["encode", "normalize"] {
-        let model = model("golden/llama2.model");
-        let one = run(&[verb, &model, "--num_threads=1"], &text);
-        assert_eq!(one.lines().count(), text.lines().count());
-        assert!(
-            one == run(&[verb, &model, "--num_threads=3"], &text),
-            "{verb}"
-        );
-        assert!(one == run(&[verb, &model], &text), "{verb}");
-    }
-}
-
-#[test]
-fn files_and_outputs() {
+fn inputs_are_joined_and_a_failed_run_leaves_the_output_file_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
     std::fs::write(path("a"), "the\nright").unwrap();
@@ -179,7 +162,7 @@ fn files_and_outputs() {
 }
 
 #[test]
-fn mistakes() {
+fn mistakes_give_their_message_and_exit_status() {
     let (bpe, word, unigram) = (
         model("golden/llama2.model"),
         model("run/word.model"),
@@ -310,7 +293,7 @@ fn mistakes() {
 }
 
 #[test]
-fn a_reader_that_leaves_is_no_error() {
+fn a_closed_output_pipe_is_no_error() {
     let text = std::fs::read(testdata_argument("udhr.txt"))
         .unwrap()
         .repeat(20);
@@ -334,7 +317,7 @@ fn a_reader_that_leaves_is_no_error() {
 }
 
 #[test]
-fn normalization() {
+fn normalize_applies_the_rules_of_models_names_and_files() {
     let (rules, plain) = (model("golden/nfkc.model"), model("golden/llama2.model"));
     assert_eq!(run(&["normalize", &rules], "  ＡＢＣ  x\n"), "▁ABC▁x\n");
     assert_eq!(run(&["normalize", &plain], " a\n"), "▁▁a\n");
@@ -366,7 +349,7 @@ fn normalization() {
 }
 
 #[test]
-fn vocabularies() {
+fn export_vocab_writes_the_vocab_file_of_training() {
     for name in ["golden/llama2", "golden/symbols"] {
         let model = model(&format!("{name}.model"));
         let vocab = std::fs::read_to_string(testdata_argument(&format!("{name}.vocab"))).unwrap();
@@ -393,7 +376,7 @@ fn vocabularies() {
 }
 
 #[test]
-fn evaluation() {
+fn eval_reports_every_section() {
     let model = model("run/unigram.model");
     let input = testdata_argument("udhr_small.txt");
     let report = run(&["eval", &model, &format!("--input={input}")], "");

@@ -35,7 +35,7 @@ fn texts(model: &Model) -> Vec<String> {
 const LINES: &[&str] = &["pen pineapple apple pen", "an apple a day", "apple-pen"];
 
 #[test]
-fn a_pretokenizer_is_a_delimiter_with_a_mind_of_its_own() {
+fn no_piece_crosses_a_boundary_of_the_pretokenizer() {
     let split = |sentence: &str| sentence.split_inclusive('p').map(str::to_owned).collect();
     let trainer = trainer(&[]).unwrap().with_pretokenizer(split).unwrap();
     let pretokenized = trainer.train(Corpus::texts(LINES)).unwrap();
@@ -51,7 +51,7 @@ fn a_pretokenizer_is_a_delimiter_with_a_mind_of_its_own() {
 }
 
 #[test]
-fn chunks_have_to_add_up() {
+fn chunks_of_the_pretokenizer_that_do_not_add_up_are_refused() {
     let drop_last = |sentence: &str| vec![sentence.chars().skip(1).collect()];
     let strict = trainer(&[]).unwrap().with_pretokenizer(drop_last).unwrap();
     assert!(matches!(
@@ -106,7 +106,7 @@ fn an_observer_sees_every_stage_and_can_stop() {
 }
 
 #[test]
-fn counts_never_wrap() {
+fn counts_beyond_the_limit_are_refused() {
     let huge = [("ab", 1u64 << 62), ("abc", 1 << 62)];
     let trainer = trainer(&[]).unwrap();
     assert!(matches!(
@@ -127,7 +127,7 @@ fn counts_never_wrap() {
 }
 
 #[test]
-fn a_vocabulary_too_small_is_refused_with_the_figures() {
+fn too_small_a_vocabulary_is_refused_with_the_numbers_of_pieces() {
     let Err(TrainError::VocabularyTooSmall {
         vocab_size,
         meta_pieces,
@@ -145,7 +145,7 @@ fn a_vocabulary_too_small_is_refused_with_the_figures() {
 }
 
 #[test]
-fn too_large_a_vocabulary_is_told_the_largest() {
+fn too_large_a_vocabulary_is_refused_with_the_largest_possible_size() {
     let settings = [("vocab_size", "5000"), ("hard_vocab_limit", "true")];
     let Err(TrainError::VocabularyTooLarge { largest, .. }) = train(&settings, LINES) else {
         panic!("not refused")
@@ -169,7 +169,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn only_corpus_and_options_show(
+    fn threads_order_and_files_do_not_change_the_model(
         lines in proptest::collection::vec(any_line(), 1..40),
         flags in any::<[bool; 8]>(),
         cut in 0usize..40,

@@ -45,7 +45,7 @@ fn train(folder: &Path, arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn flags_are_taken_as_people_type_them() {
+fn spellings_of_a_flag_train_the_same_model() {
     let folder = folder_with(&[("in.txt", TEXT.as_bytes())]);
     let spellings: &[&[&str]] = &[
         &[
@@ -91,7 +91,7 @@ fn flags_are_taken_as_people_type_them() {
 }
 
 #[test]
-fn the_summary_says_what_happened() {
+fn the_summary_counts_sentences_pieces_and_characters() {
     let text = format!("{TEXT}\n{}\n\u{2585}\n", "x".repeat(5000));
     let folder = folder_with(&[("in.txt", text.as_bytes())]);
     let output = train(folder.path(), &["--input=in.txt", "--model_prefix=m"]);
@@ -113,7 +113,7 @@ fn the_summary_says_what_happened() {
 }
 
 #[test]
-fn failures_say_what_to_do_and_leave_nothing() {
+fn failures_name_the_cause_and_change_no_file() {
     let huge = "word\t4611686018427387904\n".repeat(2);
     let folder = folder_with(&[
         ("in.txt", TEXT.as_bytes()),
@@ -317,7 +317,7 @@ fn failures_say_what_to_do_and_leave_nothing() {
 }
 
 #[test]
-fn the_largest_sizes_work() {
+fn the_largest_values_of_options_train_a_model() {
     let folder = folder_with(&[("in.txt", TEXT.as_bytes())]);
     let cases: &[&[&str]] = &[
         &["--vocab_size=2147483647", "--nohard_vocab_limit"],
@@ -347,7 +347,7 @@ fn the_largest_sizes_work() {
 }
 
 #[test]
-fn a_failure_leaves_the_last_model_alone() {
+fn a_failed_run_keeps_the_earlier_model() {
     let folder = folder_with(&[
         ("in.txt", TEXT.as_bytes()),
         ("m.model", b"old model"),
@@ -393,7 +393,7 @@ fn retired_flags_are_accepted_with_a_warning() {
 }
 
 #[test]
-fn lists_come_from_files_too() {
+fn symbol_lists_are_read_from_files() {
     let folder = folder_with(&[
         ("in.txt", TEXT.as_bytes()),
         ("controls", b"<a>\n<b>"),
@@ -449,7 +449,7 @@ fn vocab_of(folder: &Path, input: &str, standard_input: &[u8]) -> String {
 }
 
 #[test]
-fn compressed_files_and_standard_input_are_read() {
+fn compressed_files_and_standard_input_train_the_same_model() {
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     gzip.write_all(TEXT.as_bytes()).unwrap();
     let zstd = ruzstd::encoding::compress_to_vec(
@@ -468,7 +468,7 @@ fn compressed_files_and_standard_input_are_read() {
 }
 
 #[test]
-fn a_sample_is_repeatable_and_the_same_for_files_and_pipes() {
+fn a_sample_depends_on_the_seed_and_not_on_files_or_pipes() {
     let lines: String = (0..2000)
         .map(|i| format!("word{i} text {}\n", i * i))
         .collect();
@@ -506,7 +506,7 @@ fn a_sample_is_repeatable_and_the_same_for_files_and_pipes() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupted_run_leaves_nothing() {
+fn an_interrupted_run_leaves_no_file() {
     let folder = folder_with(&[]);
     let mut child = program()
         .current_dir(folder.path())
