@@ -176,3 +176,28 @@ fn many_symbols_in_a_row_take_linear_time() {
         assert_eq!(out.len(), text.len() + WHITESPACE_MARK_STR.len());
     }
 }
+
+#[test]
+fn raw_spaces_that_extend_a_run_of_whitespace_are_found() {
+    let table: &[(&str, &str, bool)] = &[
+        ("d", "a b  c", false),
+        ("d", "  a", false),
+        ("d", "a\t b", true),
+        ("d", "a \tb", false),
+        ("d", "a \t", false),
+        ("d", "a \u{1} b", true),
+        ("d", "a\u{1} b", false),
+        ("d", "a\u{3000}b c", false),
+        ("d", "a\u{3000}\u{1} c", true),
+        ("d", "\u{1} a", true),
+        ("", "\u{1} a", false),
+        ("", "\t a", true),
+        ("", "  \u{1}a", false),
+    ];
+    for (options, text, expected) in table {
+        let normalizer = normalizer("nmt_nfkc", options);
+        let found = normalizer.extends_run_by_raw_space(text.as_bytes());
+        assert_eq!(found, *expected, "{text:?} with options {options:?}");
+    }
+    assert!(!normalizer("identity", "d").extends_run_by_raw_space(b"a\t b"));
+}

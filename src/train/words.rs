@@ -59,8 +59,9 @@ impl ChunkRule {
     /// * normalization does not either: no key of the charsmap has a space in it, and nothing is
     ///   replaced by a whitespace mark;
     /// * collapsing spaces needs the dummy prefix, or the first word would differ from the others;
-    /// * if runs of whitespace may be pieces, nothing may be replaced by a space, which could make a run
-    ///   across two chunks.
+    ///
+    /// If runs of whitespace may be pieces, a sentence in which the rules extend a run across two chunks is prepared
+    /// as a whole; see [`Normalizer::extends_run_by_raw_space`](crate::normalize::Normalizer).
     fn of(options: &TrainOptions, preparation: &Preparation, meta: &MetaPieces) -> ChunkRule {
         let mark = WHITESPACE_MARK.encode_utf8(&mut [0; 4]).to_owned();
         let charsmap = preparation.normalizer.charsmap();
@@ -72,7 +73,6 @@ impl ChunkRule {
         let rules_are_local = charsmap.is_none_or(|charsmap| {
             !charsmap.any_key_contains(b' ') && !charsmap.replacements_contain(mark.as_bytes())
         });
-        let makes_spaces = charsmap.is_some_and(|charsmap| charsmap.replacements_contain(b" "));
         if !pieces_are_local || !rules_are_local {
             ChunkRule::Sentence
         } else if options.remove_extra_whitespaces {
@@ -81,8 +81,6 @@ impl ChunkRule {
             } else {
                 ChunkRule::Sentence
             }
-        } else if options.allow_whitespace_only_pieces && makes_spaces {
-            ChunkRule::Sentence
         } else {
             ChunkRule::SpacedWords {
                 dummy_prefix: options.add_dummy_prefix,
@@ -353,7 +351,9 @@ impl<'a> Counter<'a> {
                 chunk_rule != ChunkRule::Sentence && self.has_whitespace_mark(batch.as_bytes());
             filter.for_each_used(&batch, |sentence, count| {
                 // A mark in the raw text is whitespace to some steps and text to others.
-                let rule = if has_marks && self.has_whitespace_mark(sentence) {
+                let crosses_chunks =
+                    has_marks && self.has_whitespace_mark(sentence) || self.extends_run(sentence);
+                let rule = if crosses_chunks {
                     ChunkRule::Sentence
                 } else {
                     chunk_rule
@@ -364,6 +364,17 @@ impl<'a> Counter<'a> {
         }
         self.filter = filter;
         Ok(())
+    }
+
+    /// Whether a run of whitespace that may be a piece lies in two chunks of the sentence.
+    fn extends_run(&self, sentence: &[u8]) -> bool {
+        self.shared.options.allow_whitespace_only_pieces
+            && matches!(self.shared.chunk_rule, ChunkRule::SpacedWords { .. })
+            && self
+                .shared
+                .preparation
+                .normalizer
+                .extends_run_by_raw_space(sentence)
     }
 
     fn has_whitespace_mark(&self, text: &[u8]) -> bool {
