@@ -8,32 +8,26 @@
 //! [`Trainer::train`] is that list as calls. The model is the reference's, byte for byte, and depends on the
 //! corpus and the options alone: not on threads, on the sizes of buffers or on hash order.
 
-mod alphabet;
-mod assemble;
-mod batch;
-mod chunk_cache;
-mod compressed;
-mod corpus;
-mod counts;
-mod coverage_search;
-mod merge;
-mod meta;
-mod neighbours;
-mod observer;
-mod flags;
+// In the order of the flow.
 mod options;
-mod pair_map;
-mod pairs;
-mod prepare;
-mod queue;
+mod flags;
 mod rules;
+mod meta;
+mod execution;
+mod corpus;
+mod compressed;
+mod batch;
 mod sample;
-mod sequences;
+mod prepare;
 mod split;
-mod symbols;
-mod windows;
 mod words;
-mod work;
+mod swar;
+mod raw_chunk_cache;
+mod counts;
+mod alphabet;
+mod bpe;
+mod assemble;
+mod observer;
 #[cfg(test)]
 mod tests;
 
@@ -54,18 +48,18 @@ use crate::normalize::{Normalizer, NormalizerOptions};
 use crate::trie::prefix::PrefixTrie;
 use alphabet::{Alphabet, CharacterCounts};
 use batch::SentenceFilter;
+use bpe::merge::{LearnedMerge, MergeTrainer};
+use bpe::symbols::SymbolArena;
+use bpe::word_buffer::WordBuffer;
 use corpus::Batches;
-use merge::{Merge, Merger};
+use execution::ExecutionConfig;
 use meta::MetaPieces;
 use observer::Reporter;
 use prepare::{Preparation, Pretokenizer};
 use rules::NormalizerSpecs;
-use sample::{DEFAULT_SEED, Reservoir, Selection};
-use sequences::Sequences;
+use sample::{DEFAULT_SEED, Reservoir, SentenceCursor};
 use split::SplitRules;
-use symbols::Symbols;
-use words::{Counted, Counting};
-use work::Work;
+use words::{WordCountJob, WordCounts};
 
 /// Trains models. Its options are checked and its normalization rules compiled when it is made.
 ///
@@ -89,7 +83,7 @@ pub struct Trainer {
     specs: NormalizerSpecs,
     pretokenizer: Option<Arc<Pretokenizer>>,
     allow_inconsistent_pretokenization: bool,
-    work: Work,
+    work: ExecutionConfig,
 }
 
 impl Trainer {
@@ -121,7 +115,7 @@ impl Trainer {
             });
         }
         let specs = NormalizerSpecs::new(&options, &record)?;
-        let work = Work::new(&options);
+        let work = ExecutionConfig::new(&options);
         Ok(Trainer {
             options,
             record,
@@ -197,14 +191,14 @@ impl Trainer {
         let counts = pool.install(|| CharacterCounts::of(&counted.words))?;
         let alphabet = self.choose_characters(&counts)?;
         summary.note_words(&counted, &alphabet);
-        // 3. Merge.
+        // 3. LearnedMerge.
         reporter.start(Stage::Merging)?;
         let merges = self.merge(counted, &alphabet, &pool, &mut reporter)?;
         summary.merges = merges.len();
         // 4. Put the pieces in order.
         reporter.start(Stage::Assembling)?;
         let learned = if self.options.auto_character_coverage {
-            coverage_search::divide(merges, &counts, self.room())
+            bpe::coverage_search::divide(merges, &counts, self.room())
         } else {
             assemble::learned_texts(merges, &alphabet)
         };
@@ -268,7 +262,7 @@ impl Trainer {
         &self,
         corpus: Corpus<'_>,
         reporter: &mut Reporter<'_>,
-    ) -> Result<Counted, TrainError> {
+    ) -> Result<WordCounts, TrainError> {
         let takes_first = matches!(self.options.sentences, SentenceSelection::First(_));
         // What a run on the first sentences does not reach may as well be missing.
         if !takes_first {
@@ -285,11 +279,13 @@ impl Trainer {
                 if let Some(selection) = &mut selection {
                     batch = selection.select(&batch, &mut filter)?;
                 }
-                if !send(batch) || selection.as_ref().is_some_and(Selection::is_complete) {
+                if !send(batch) || selection.as_ref().is_some_and(SentenceCursor::is_complete) {
                     return Ok(());
                 }
             }
-            selection.as_ref().map_or(Ok(()), Selection::check_found)
+            selection
+                .as_ref()
+                .map_or(Ok(()), SentenceCursor::check_found)
         })?;
         counted.sentences.add(&SentenceCounts {
             used: 0,
@@ -301,8 +297,8 @@ impl Trainer {
         Ok(counted)
     }
 
-    fn counting(&self) -> Result<Counting<'_>, TrainError> {
-        Ok(Counting::new(
+    fn counting(&self) -> Result<WordCountJob<'_>, TrainError> {
+        Ok(WordCountJob::new(
             &self.options,
             self.preparation()?,
             &self.meta,
@@ -322,10 +318,12 @@ impl Trainer {
         corpus: Corpus<'c>,
         filter: &mut SentenceFilter,
         reporter: &mut Reporter<'_>,
-    ) -> Result<(Corpus<'c>, Option<Selection>), TrainError> {
+    ) -> Result<(Corpus<'c>, Option<SentenceCursor>), TrainError> {
         let wanted = match self.options.sentences {
             SentenceSelection::All => return Ok((corpus, None)),
-            SentenceSelection::First(size) => return Ok((corpus, Some(Selection::first(size)))),
+            SentenceSelection::First(size) => {
+                return Ok((corpus, Some(SentenceCursor::first(size))));
+            }
             SentenceSelection::Sample(size) => size,
         };
         let seed = self.options.random_seed.unwrap_or(DEFAULT_SEED);
@@ -338,7 +336,7 @@ impl Trainer {
                     let position = reservoir.offered();
                     reservoir.offer(|| position);
                 })?;
-                Ok((again, Some(Selection::at(reservoir.into_kept()))))
+                Ok((again, Some(SentenceCursor::at(reservoir.into_kept()))))
             }
             None => {
                 let mut reservoir = Reservoir::new(wanted, seed);
@@ -386,11 +384,11 @@ impl Trainer {
 
     fn merge(
         &self,
-        counted: Counted,
+        counted: WordCounts,
         alphabet: &Alphabet,
         pool: &rayon::ThreadPool,
         reporter: &mut Reporter<'_>,
-    ) -> Result<Vec<Merge>, TrainError> {
+    ) -> Result<Vec<LearnedMerge>, TrainError> {
         let characters = if self.options.auto_character_coverage {
             0
         } else {
@@ -398,11 +396,10 @@ impl Trainer {
         };
         let wanted = self.room() - characters;
         let rules = SplitRules::new(&self.options);
-        let symbols = Symbols::new(alphabet, &rules);
-        let sequences =
-            pool.install(|| Sequences::new(counted.words, &symbols, &self.work.hasher))?;
+        let symbols = SymbolArena::new(alphabet, &rules);
+        let words = pool.install(|| WordBuffer::new(counted.words, &symbols, &self.work.hasher))?;
         reporter.expect_merges(wanted);
-        let merger = Merger::new(&rules, pool, &self.work.hasher, symbols, sequences);
+        let merger = MergeTrainer::new(&rules, pool, &self.work.hasher, symbols, words);
         merger.run(wanted, &mut |merges| reporter.merged(merges))
     }
 }

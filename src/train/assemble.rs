@@ -8,12 +8,12 @@ use std::collections::HashSet;
 use crate::error::TrainError;
 use crate::piece::{PieceKind, PieceTable};
 use crate::train::alphabet::Alphabet;
-use crate::train::merge::Merge;
+use crate::train::bpe::merge::LearnedMerge;
 use crate::train::meta::MetaPieces;
 use crate::train::options::TrainOptions;
 
 /// The texts that follow the meta pieces if coverage chose the characters: merges, then characters.
-pub(crate) fn learned_texts(merges: Vec<Merge>, alphabet: &Alphabet) -> Vec<Box<str>> {
+pub(crate) fn learned_texts(merges: Vec<LearnedMerge>, alphabet: &Alphabet) -> Vec<Box<str>> {
     let characters = alphabet
         .characters
         .iter()

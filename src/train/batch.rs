@@ -17,10 +17,10 @@ use crate::train::options::{InputFormat, TrainOptions};
 /// Some sentences with their counts, or bytes of whole lines.
 pub(crate) struct Batch {
     bytes: Vec<u8>,
-    kind: Kind,
+    kind: BatchContent,
 }
 
-enum Kind {
+enum BatchContent {
     /// Lines, each with its newline, from `path`; the first has the number `first_line`.
     Lines {
         path: Option<PathBuf>,
@@ -32,12 +32,12 @@ enum Kind {
 
 /// Where in the input something stands.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct InputLocation {
     path: Option<PathBuf>,
     line: u64,
 }
 
-impl Place {
+impl InputLocation {
     fn error(&self, problem: &'static str) -> TrainError {
         TrainError::Row {
             path: self.path.clone(),
@@ -51,7 +51,7 @@ impl Batch {
     pub(crate) fn lines(bytes: Vec<u8>, path: Option<PathBuf>, first_line: u64) -> Batch {
         Batch {
             bytes,
-            kind: Kind::Lines { path, first_line },
+            kind: BatchContent::Lines { path, first_line },
         }
     }
 
@@ -59,12 +59,12 @@ impl Batch {
     pub(crate) fn texts() -> Batch {
         Batch {
             bytes: Vec::new(),
-            kind: Kind::Texts(Vec::new()),
+            kind: BatchContent::Texts(Vec::new()),
         }
     }
 
     pub(crate) fn push(&mut self, text: &[u8], count: u64) {
-        if let Kind::Texts(ends) = &mut self.kind {
+        if let BatchContent::Texts(ends) = &mut self.kind {
             self.bytes.extend_from_slice(text);
             ends.push((self.bytes.len(), count));
         }
@@ -81,8 +81,8 @@ impl Batch {
 
     pub(crate) fn is_empty(&self) -> bool {
         match &self.kind {
-            Kind::Lines { .. } => self.bytes.is_empty(),
-            Kind::Texts(ends) => ends.is_empty(),
+            BatchContent::Lines { .. } => self.bytes.is_empty(),
+            BatchContent::Texts(ends) => ends.is_empty(),
         }
     }
 
@@ -90,13 +90,13 @@ impl Batch {
     /// each sentence in turn.
     pub(crate) fn for_each<E>(
         &self,
-        mut visit: impl FnMut(&dyn Fn() -> Place, &[u8], Option<u64>) -> Result<(), E>,
+        mut visit: impl FnMut(&dyn Fn() -> InputLocation, &[u8], Option<u64>) -> Result<(), E>,
     ) -> Result<(), E> {
         match &self.kind {
-            Kind::Lines { path, first_line } => {
+            BatchContent::Lines { path, first_line } => {
                 let mut start = 0;
                 for (number, newline) in memchr::memchr_iter(b'\n', &self.bytes).enumerate() {
-                    let place = || Place {
+                    let place = || InputLocation {
                         path: path.clone(),
                         line: first_line + number as u64,
                     };
@@ -104,10 +104,10 @@ impl Batch {
                     start = newline + 1;
                 }
             }
-            Kind::Texts(ends) => {
+            BatchContent::Texts(ends) => {
                 let mut start = 0;
                 for (number, &(end, count)) in ends.iter().enumerate() {
-                    let place = || Place {
+                    let place = || InputLocation {
                         path: None,
                         line: number as u64 + 1,
                     };

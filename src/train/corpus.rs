@@ -28,10 +28,10 @@ pub(crate) const BATCH_BYTES: usize = 1 << 20;
 /// let bytes = spiece::Corpus::reader(std::io::Cursor::new("one\ntwo\n"));
 /// ```
 pub struct Corpus<'a> {
-    pub(crate) source: Source<'a>,
+    pub(crate) source: CorpusSource<'a>,
 }
 
-pub(crate) enum Source<'a> {
+pub(crate) enum CorpusSource<'a> {
     Files(Vec<PathBuf>),
     Reader(Box<dyn Read + 'a>),
     Texts(Box<dyn Iterator<Item = (Vec<u8>, u64)> + 'a>),
@@ -41,14 +41,14 @@ impl<'a> Corpus<'a> {
     /// Files, in this order; `-` is standard input.
     pub fn files<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> Corpus<'a> {
         Corpus {
-            source: Source::Files(paths.into_iter().map(Into::into).collect()),
+            source: CorpusSource::Files(paths.into_iter().map(Into::into).collect()),
         }
     }
 
     /// Lines of bytes, in the format that `input_format` names.
     pub fn reader(reader: impl Read + 'a) -> Corpus<'a> {
         Corpus {
-            source: Source::Reader(Box::new(reader)),
+            source: CorpusSource::Reader(Box::new(reader)),
         }
     }
 
@@ -69,14 +69,14 @@ impl<'a> Corpus<'a> {
             .into_iter()
             .map(|(text, count)| (text.as_ref().to_vec(), count));
         Corpus {
-            source: Source::Texts(Box::new(owned)),
+            source: CorpusSource::Texts(Box::new(owned)),
         }
     }
 
     /// The same corpus once more, if it can be read twice.
     pub(crate) fn reread(&self) -> Option<Corpus<'a>> {
         match &self.source {
-            Source::Files(paths) if paths.iter().all(|path| path.is_file()) => {
+            CorpusSource::Files(paths) if paths.iter().all(|path| path.is_file()) => {
                 Some(Corpus::files(paths))
             }
             _ => None,
@@ -85,7 +85,7 @@ impl<'a> Corpus<'a> {
 
     /// Bytes to read, if that is known before reading.
     pub(crate) fn total_bytes(&self) -> Option<u64> {
-        let Source::Files(paths) = &self.source else {
+        let CorpusSource::Files(paths) = &self.source else {
             return None;
         };
         paths
@@ -101,7 +101,7 @@ impl<'a> Corpus<'a> {
     /// Opens every regular file once, so that a missing one is an error before the long work. Pipes
     /// are left alone: opening them twice would break them.
     pub(crate) fn check_files(&self) -> Result<(), TrainError> {
-        let Source::Files(paths) = &self.source else {
+        let CorpusSource::Files(paths) = &self.source else {
             return Ok(());
         };
         if paths.is_empty() {
@@ -133,7 +133,7 @@ fn open(path: &Path) -> io::Result<Box<dyn Read>> {
 
 /// Reads a corpus as batches, in order.
 pub(crate) struct Batches<'a> {
-    source: Source<'a>,
+    source: CorpusSource<'a>,
     line_limit: usize,
     batch_bytes: usize,
     next_file: usize,
@@ -159,8 +159,8 @@ impl<'a> Batches<'a> {
     /// The next batch, or `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<Batch>, TrainError> {
         match &mut self.source {
-            Source::Texts(texts) => Ok(batch_of_texts(texts, self.batch_bytes)),
-            Source::Reader(reader) => {
+            CorpusSource::Texts(texts) => Ok(batch_of_texts(texts, self.batch_bytes)),
+            CorpusSource::Reader(reader) => {
                 let reader = std::mem::replace(reader, Box::new(io::empty()));
                 let (line_limit, batch_bytes) = (self.line_limit, self.batch_bytes);
                 let open = self
@@ -168,7 +168,7 @@ impl<'a> Batches<'a> {
                     .get_or_insert_with(|| LineReader::new(reader, None, line_limit, batch_bytes));
                 open.next_batch()
             }
-            Source::Files(_) => self.next_of_files(),
+            CorpusSource::Files(_) => self.next_of_files(),
         }
     }
 
@@ -184,7 +184,7 @@ impl<'a> Batches<'a> {
             if let Some(finished) = finished.filter(|_| !was_empty) {
                 self.last_line = finished.unended_line;
             }
-            let Source::Files(paths) = &self.source else {
+            let CorpusSource::Files(paths) = &self.source else {
                 return Ok(None);
             };
             let Some(path) = paths.get(self.next_file).cloned() else {

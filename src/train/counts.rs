@@ -6,7 +6,7 @@
 //! and an entry stands at the place that its hash names or, if others were there before, behind it.
 //!
 //! Several threads count into one [`SharedCounts`], which is split by the texts' hashes into shards with a
-//! lock each. A thread gathers what it has for a shard ([`Adder`]) and adds a hundred texts at a time: so it
+//! lock each. A thread gathers what it has for a shard ([`CountAdder`]) and adds a hundred texts at a time: so it
 //! seldom waits for a lock, and it can read all their places first, so that these memory accesses, which
 //! all miss the caches, overlap in the processor. A word that all threads meet is held once, and nothing is
 //! left to be merged.
@@ -36,13 +36,13 @@ const TAG: u64 = 0x00ff_ffff << 32;
 /// A short text, packed, or where a long one stands: its start, and its length with a tag and [`IN_ARENA`].
 /// Zeros, where there is none, would be the empty text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Key([u64; 2]);
+struct PackedText([u64; 2]);
 
-impl Key {
+impl PackedText {
     /// The key of a text with this hash, of `length` bytes, at `start` in the arena.
-    fn in_arena(start: usize, length: usize, hash: u64) -> Option<Key> {
+    fn in_arena(start: usize, length: usize, hash: u64) -> Option<PackedText> {
         let length = u32::try_from(length).ok()?;
-        Some(Key([
+        Some(PackedText([
             start as u64,
             u64::from(length) | hash & TAG | IN_ARENA,
         ]))
@@ -59,7 +59,7 @@ impl Key {
 
     /// The text, in the arena or written to `buffer`.
     fn text<'t>(&self, arena: &'t [u8], buffer: &'t mut [[u8; 8]; 2]) -> &'t [u8] {
-        let Key([low, high]) = *self;
+        let PackedText([low, high]) = *self;
         if high & IN_ARENA == IN_ARENA {
             // Both came from numbers of this size.
             let length = usize::try_from(high & !(IN_ARENA | TAG)).unwrap_or(0);
@@ -78,17 +78,17 @@ impl Key {
 }
 
 /// A text on its way into a table.
-pub(crate) struct Lookup<'t> {
+pub(crate) struct TextLookup<'t> {
     text: &'t [u8],
-    short: Option<Key>,
+    short: Option<PackedText>,
     hash: u64,
 }
 
-impl<'t> Lookup<'t> {
-    pub(crate) fn new(hasher: &SeedableRandomState, text: &'t [u8]) -> Lookup<'t> {
-        let short = pack(text).map(Key);
+impl<'t> TextLookup<'t> {
+    pub(crate) fn new(hasher: &SeedableRandomState, text: &'t [u8]) -> TextLookup<'t> {
+        let short = pack(text).map(PackedText);
         let hash = short.map_or_else(|| hash_text(hasher, text), |key| hash_key(hasher, key));
-        Lookup { text, short, hash }
+        TextLookup { text, short, hash }
     }
 }
 
@@ -98,7 +98,7 @@ fn hash_text(hasher: &SeedableRandomState, text: &[u8]) -> u64 {
     state.finish()
 }
 
-fn hash_key(hasher: &SeedableRandomState, Key([low, high]): Key) -> u64 {
+fn hash_key(hasher: &SeedableRandomState, PackedText([low, high]): PackedText) -> u64 {
     let mut state = hasher.build_hasher();
     state.write_u64(low);
     state.write_u64(high);
@@ -109,14 +109,14 @@ fn hash_key(hasher: &SeedableRandomState, Key([low, high]): Key) -> u64 {
 #[derive(Default)]
 pub(crate) struct TextCounts {
     /// None, or a power of two of them, a quarter of which are free.
-    entries: Vec<Entry>,
+    entries: Vec<TextEntry>,
     used: usize,
     arena: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Entry {
-    key: Key,
+struct TextEntry {
+    key: PackedText,
     count: u64,
 }
 
@@ -135,7 +135,7 @@ impl TextCounts {
 
     /// Forgets every text, keeping the memory.
     pub(crate) fn clear(&mut self) {
-        self.entries.fill(Entry::default());
+        self.entries.fill(TextEntry::default());
         self.used = 0;
         self.arena.clear();
     }
@@ -149,7 +149,7 @@ impl TextCounts {
     pub(crate) fn add(
         &mut self,
         hasher: &SeedableRandomState,
-        lookup: &Lookup<'_>,
+        lookup: &TextLookup<'_>,
         count: u64,
     ) -> Result<(), TrainError> {
         let mut at = self.first_place(lookup.hash);
@@ -190,12 +190,12 @@ impl TextCounts {
     fn insert(
         &mut self,
         hasher: &SeedableRandomState,
-        lookup: &Lookup<'_>,
+        lookup: &TextLookup<'_>,
         count: u64,
     ) -> Result<(), TrainError> {
         let key = lookup
             .short
-            .or_else(|| Key::in_arena(self.arena.len(), lookup.text.len(), lookup.hash));
+            .or_else(|| PackedText::in_arena(self.arena.len(), lookup.text.len(), lookup.hash));
         let Some(key) = key else {
             return Err(TrainError::TooLarge {
                 what: "bytes in a word",
@@ -207,13 +207,13 @@ impl TextCounts {
         if self.used >= self.entries.len() / 4 * 3 {
             self.grow(hasher);
         }
-        self.put(lookup.hash, Entry { key, count });
+        self.put(lookup.hash, TextEntry { key, count });
         self.used += 1;
         Ok(())
     }
 
     /// Writes an entry to the first free place for this hash.
-    fn put(&mut self, hash: u64, new: Entry) {
+    fn put(&mut self, hash: u64, new: TextEntry) {
         let mut at = self.first_place(hash);
         while !self.entries[at].key.is_free() {
             at = (at + 1) & (self.entries.len() - 1);
@@ -223,7 +223,7 @@ impl TextCounts {
 
     fn grow(&mut self, hasher: &SeedableRandomState) {
         let size = (2 * self.entries.len()).max(FEWEST_ENTRIES);
-        let entries = std::mem::replace(&mut self.entries, vec![Entry::default(); size]);
+        let entries = std::mem::replace(&mut self.entries, vec![TextEntry::default(); size]);
         for entry in entries.into_iter().filter(|entry| !entry.key.is_free()) {
             self.put(entry.key.hash(hasher, &self.arena), entry);
         }
@@ -282,14 +282,14 @@ impl SharedCounts {
     }
 
     /// A way to add for one thread.
-    pub(crate) fn adder(&self) -> Adder<'_> {
-        Adder {
+    pub(crate) fn adder(&self) -> CountAdder<'_> {
+        CountAdder {
             counts: self,
-            pending: (0..SHARDS).map(|_| Pending::default()).collect(),
+            pending: (0..SHARDS).map(|_| PendingAdditions::default()).collect(),
         }
     }
 
-    /// What was counted; every [`Adder`] has to be flushed before.
+    /// What was counted; every [`CountAdder`] has to be flushed before.
     pub(crate) fn into_counts(self) -> ShardedCounts {
         let unlocked =
             |shard: Mutex<TextCounts>| shard.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -300,22 +300,22 @@ impl SharedCounts {
 }
 
 /// Adds to [`SharedCounts`], many texts at a time.
-pub(crate) struct Adder<'c> {
+pub(crate) struct CountAdder<'c> {
     counts: &'c SharedCounts,
-    pending: Vec<Pending>,
+    pending: Vec<PendingAdditions>,
 }
 
 /// What is to be added to a shard.
 #[derive(Default)]
-struct Pending {
-    short: Vec<(Key, u64, u64)>,
+struct PendingAdditions {
+    short: Vec<(PackedText, u64, u64)>,
     /// Ends in `bytes`, hashes, counts.
     long: Vec<(usize, u64, u64)>,
     bytes: Vec<u8>,
 }
 
-impl Pending {
-    fn add(&mut self, lookup: &Lookup<'_>, count: u64) {
+impl PendingAdditions {
+    fn add(&mut self, lookup: &TextLookup<'_>, count: u64) {
         match lookup.short {
             Some(key) => self.short.push((key, lookup.hash, count)),
             None => {
@@ -343,7 +343,7 @@ impl Pending {
         for (key, hash, count) in self.short.drain(..) {
             table.add(
                 hasher,
-                &Lookup {
+                &TextLookup {
                     text: &[],
                     short: Some(key),
                     hash,
@@ -355,7 +355,7 @@ impl Pending {
         for (end, hash, count) in self.long.drain(..) {
             table.add(
                 hasher,
-                &Lookup {
+                &TextLookup {
                     text: &self.bytes[start..end],
                     short: None,
                     hash,
@@ -369,13 +369,13 @@ impl Pending {
     }
 }
 
-impl Adder<'_> {
+impl CountAdder<'_> {
     /// Adds `count` to the count of a text, now or later.
     ///
     /// # Errors
     /// As [`TextCounts::add`].
     pub(crate) fn add(&mut self, text: &[u8], count: u64) -> Result<(), TrainError> {
-        let lookup = Lookup::new(&self.counts.hasher, text);
+        let lookup = TextLookup::new(&self.counts.hasher, text);
         // The table inside a shard uses the low and the very highest bits.
         let shard = (lookup.hash >> 40) as usize % SHARDS;
         self.pending[shard].add(&lookup, count);

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use crate::error::TrainError;
 use crate::train::alphabet::Alphabet;
 use crate::train::batch::SentenceCounts;
-use crate::train::merge::Merge;
-use crate::train::words::Counted;
+use crate::train::bpe::merge::LearnedMerge;
+use crate::train::words::WordCounts;
 
 /// The stages of a training run, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,7 +37,7 @@ pub enum Event<'a> {
         /// Bytes in all.
         total: Option<u64>,
     },
-    /// Pairs were merged. Comes once for each hundred of them or so.
+    /// PairIndex were merged. Comes once for each hundred of them or so.
     Merged {
         /// Merges so far.
         done: usize,
@@ -91,7 +91,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub(crate) fn note_words(&mut self, counted: &Counted, alphabet: &Alphabet) {
+    pub(crate) fn note_words(&mut self, counted: &WordCounts, alphabet: &Alphabet) {
         self.distinct_words = counted.words.len();
         self.characters = alphabet.characters.len();
         self.coverage = alphabet.coverage;
@@ -147,7 +147,7 @@ impl<'o> Reporter<'o> {
         self.merges_wanted = wanted;
     }
 
-    pub(crate) fn merged(&mut self, merges: &[Merge]) -> Result<(), TrainError> {
+    pub(crate) fn merged(&mut self, merges: &[LearnedMerge]) -> Result<(), TrainError> {
         let Some(last) = merges.last() else {
             return Ok(());
         };

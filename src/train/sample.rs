@@ -61,7 +61,7 @@ impl<T> Reservoir<T> {
 }
 
 /// A choice among the sentences that training could use, made as they pass.
-pub(crate) enum Selection {
+pub(crate) enum SentenceCursor {
     /// The first so many.
     First { wanted: u64, taken: u64 },
     /// Those at these positions, ascending.
@@ -72,14 +72,14 @@ pub(crate) enum Selection {
     },
 }
 
-impl Selection {
-    pub(crate) fn first(wanted: u64) -> Selection {
-        Selection::First { wanted, taken: 0 }
+impl SentenceCursor {
+    pub(crate) fn first(wanted: u64) -> SentenceCursor {
+        SentenceCursor::First { wanted, taken: 0 }
     }
 
-    pub(crate) fn at(mut positions: Vec<u64>) -> Selection {
+    pub(crate) fn at(mut positions: Vec<u64>) -> SentenceCursor {
         positions.sort_unstable();
-        Selection::At {
+        SentenceCursor::At {
             positions,
             next: 0,
             position: 0,
@@ -89,8 +89,8 @@ impl Selection {
     /// Whether nothing more will be taken.
     pub(crate) fn is_complete(&self) -> bool {
         match self {
-            Selection::First { wanted, taken } => taken >= wanted,
-            Selection::At {
+            SentenceCursor::First { wanted, taken } => taken >= wanted,
+            SentenceCursor::At {
                 positions, next, ..
             } => *next >= positions.len(),
         }
@@ -102,7 +102,7 @@ impl Selection {
     /// The corpus is shorter than it was when they were chosen.
     pub(crate) fn check_found(&self) -> Result<(), TrainError> {
         match self {
-            Selection::At { .. } if !self.is_complete() => Err(TrainError::InputChanged),
+            SentenceCursor::At { .. } if !self.is_complete() => Err(TrainError::InputChanged),
             _ => Ok(()),
         }
     }
@@ -132,11 +132,11 @@ impl Selection {
             return false;
         }
         match self {
-            Selection::First { taken, .. } => {
+            SentenceCursor::First { taken, .. } => {
                 *taken += 1;
                 true
             }
-            Selection::At {
+            SentenceCursor::At {
                 positions,
                 next,
                 position,

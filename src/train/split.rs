@@ -5,7 +5,7 @@
 //! the rule in plain words). Training asks this of every pair of symbols that it sees, so a symbol carries
 //! a [`Shape`]: the few facts about its text that decide whether it may grow, which join in constant time.
 //!
-//! Two neighbouring characters that no valid piece can contain are a seam ([`SplitRules::is_seam`]).
+//! Two neighbouring characters that no valid piece can contain are a seam ([`SplitRules::is_boundary_between`]).
 //! Text is cut at its seams before it is counted. That is exact, since no merge ever crosses a seam, and
 //! it pays twice: "word," and "word" count as one, and whitespace splitting needs no code of its own.
 //!
@@ -190,14 +190,14 @@ impl SplitRules {
     }
 
     /// Whether no valid piece, however long, has `left` directly before `right`.
-    pub(crate) fn is_seam(&self, left: &Shape, right: &Shape) -> bool {
+    pub(crate) fn is_boundary_between(&self, left: &Shape, right: &Shape) -> bool {
         self.max_length < 2
             || (self.lone_digits && (left.is_digit || right.is_digit))
             || left.trail.conflicts(right.lead)
-            || (self.whitespace_splits && self.is_whitespace_seam(left, right))
+            || (self.whitespace_splits && self.is_whitespace_boundary(left, right))
     }
 
-    fn is_whitespace_seam(&self, left: &Shape, right: &Shape) -> bool {
+    fn is_whitespace_boundary(&self, left: &Shape, right: &Shape) -> bool {
         let (left, right) = (left.whitespace.everywhere, right.whitespace.everywhere);
         if left && right {
             return !self.whitespace_runs;
@@ -212,7 +212,7 @@ impl SplitRules {
 
 /// Cuts normalized text at its seams and at breaking characters. Characters of equal shape are a class;
 /// each character's class is looked up once, and whether two classes are a seam is read from a table.
-pub(crate) struct Segmenter {
+pub(crate) struct BoundarySplitter {
     rules: SplitRules,
     /// By code point: the class, or [`UNSEEN`].
     class_of: Vec<u8>,
@@ -225,9 +225,9 @@ pub(crate) struct Segmenter {
 /// A character that was not met yet. There are fewer classes than scripts and some special kinds.
 const UNSEEN: u8 = u8::MAX;
 
-impl Segmenter {
-    pub(crate) fn new(rules: SplitRules) -> Segmenter {
-        Segmenter {
+impl BoundarySplitter {
+    pub(crate) fn new(rules: SplitRules) -> BoundarySplitter {
+        BoundarySplitter {
             rules,
             class_of: vec![UNSEEN; 0x11_0000],
             shapes: vec![None],
@@ -281,7 +281,7 @@ impl Segmenter {
     fn add_class(&mut self, shape: Option<Shape>) -> usize {
         self.shapes.push(shape);
         let is_cut = |left: &Option<Shape>, right: &Option<Shape>| match (left, right) {
-            (Some(left), Some(right)) => self.rules.is_seam(left, right),
+            (Some(left), Some(right)) => self.rules.is_boundary_between(left, right),
             _ => true,
         };
         self.cuts = self
@@ -380,14 +380,14 @@ mod tests {
             };
             if let (Some(left), Some(right)) = (shape_of_part(&chars[..cut]), shape_of_part(&chars[cut..])) {
                 prop_assert_eq!(rules.join(&left, &right).is_some(), rules.is_valid_piece(&text));
-                prop_assert!(!(rules.is_seam(&left, &right) && rules.is_valid_piece(&text)));
+                prop_assert!(!(rules.is_boundary_between(&left, &right) && rules.is_valid_piece(&text)));
             }
         }
 
         #[test]
         fn no_valid_piece_crosses_a_cut(rules in any_rules(), text in any_text(0..13)) {
             let mut parts = Vec::new();
-            Segmenter::new(rules).cut(&text, |part| parts.push(part));
+            BoundarySplitter::new(rules).cut(&text, |part| parts.push(part));
             prop_assert_eq!(parts.concat(), text.clone());
             let mut cuts: Vec<usize> = Vec::new();
             let mut end = 0;

@@ -63,7 +63,7 @@ fn how_the_work_is_done_does_not_show() {
         let mut trainer = trainer(&settings);
         let mut train = |threads, batch_bytes, seed| {
             let hasher = SeedableRandomState::with_seed(seed, SharedSeed::global_random());
-            trainer.work = Work {
+            trainer.work = ExecutionConfig {
                 threads,
                 batch_bytes,
                 hasher,

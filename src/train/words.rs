@@ -23,16 +23,16 @@ use memchr::memmem;
 use crate::error::TrainError;
 use crate::text::{WHITESPACE_MARK, WHITESPACE_MARK_STR};
 use crate::train::batch::{Batch, SentenceCounts, SentenceFilter};
-use crate::train::chunk_cache::{ChunkCache, Entry, ShortText};
-use crate::train::counts::{Adder, Lookup, ShardedCounts, SharedCounts, TextCounts};
+use crate::train::counts::{CountAdder, ShardedCounts, SharedCounts, TextCounts, TextLookup};
+use crate::train::execution::ExecutionConfig;
 use crate::train::meta::MetaPieces;
 use crate::train::options::TrainOptions;
 use crate::train::prepare::Preparation;
-use crate::train::split::{Segmenter, SplitRules};
-use crate::train::windows::Window;
-use crate::train::work::Work;
+use crate::train::raw_chunk_cache::{CachedChunk, RawChunkCache, ShortText};
+use crate::train::split::{BoundarySplitter, SplitRules};
+use crate::train::swar::Block16;
 
-/// Raw chunks too long for the [`ChunkCache`] that a thread holds before it prepares them, and their bytes.
+/// Raw chunks too long for the [`RawChunkCache`] that a thread holds before it prepares them, and their bytes.
 const LONG_CHUNKS: usize = 1 << 12;
 const LONG_CHUNK_BYTES: usize = 1 << 17;
 /// Short chunks that are looked up together.
@@ -47,7 +47,7 @@ enum ChunkRule {
     Sentence,
     /// Into the words between spaces, each prepared as if it were a sentence: spaces are collapsed and
     /// every word gets a space before it.
-    Words,
+    PieceCandidates,
     /// Into words with the spaces before them; `dummy_prefix` puts one before the sentence.
     SpacedWords { dummy_prefix: bool },
 }
@@ -77,7 +77,7 @@ impl ChunkRule {
             ChunkRule::Sentence
         } else if options.remove_extra_whitespaces {
             if options.add_dummy_prefix {
-                ChunkRule::Words
+                ChunkRule::PieceCandidates
             } else {
                 ChunkRule::Sentence
             }
@@ -121,7 +121,7 @@ impl PlainBytes {
 }
 
 /// Everything that counting threads share.
-pub(crate) struct Counting<'a> {
+pub(crate) struct WordCountJob<'a> {
     options: &'a TrainOptions,
     preparation: Preparation,
     /// Prepares a chunk of `chunk_rule` as it would be prepared inside a sentence.
@@ -129,30 +129,30 @@ pub(crate) struct Counting<'a> {
     chunk_rule: ChunkRule,
     plain: PlainBytes,
     rules: SplitRules,
-    work: &'a Work,
+    work: &'a ExecutionConfig,
     whitespace_mark: memmem::Finder<'static>,
 }
 
 /// The distinct words and what was read to find them.
-pub(crate) struct Counted {
+pub(crate) struct WordCounts {
     pub(crate) words: ShardedCounts,
     pub(crate) sentences: SentenceCounts,
 }
 
-impl<'a> Counting<'a> {
+impl<'a> WordCountJob<'a> {
     pub(crate) fn new(
         options: &'a TrainOptions,
         preparation: Preparation,
         meta: &MetaPieces,
-        work: &'a Work,
-    ) -> Counting<'a> {
+        work: &'a ExecutionConfig,
+    ) -> WordCountJob<'a> {
         let chunk_rule = ChunkRule::of(options, &preparation, meta);
         let chunk_preparation = match chunk_rule {
             // The prefix is a part of the first chunk already.
             ChunkRule::SpacedWords { .. } => preparation.without_dummy_prefix(),
             _ => preparation.clone(),
         };
-        Counting {
+        WordCountJob {
             plain: PlainBytes::of(&preparation, meta),
             options,
             preparation,
@@ -172,8 +172,8 @@ impl<'a> Counting<'a> {
     pub(crate) fn count(
         self,
         feed: impl FnOnce(&dyn Fn(Batch) -> bool) -> Result<(), TrainError>,
-    ) -> Result<Counted, TrainError> {
-        let Work {
+    ) -> Result<WordCounts, TrainError> {
+        let ExecutionConfig {
             threads, hasher, ..
         } = self.work;
         let counts = SharedCounts::new(hasher.clone());
@@ -182,7 +182,7 @@ impl<'a> Counting<'a> {
         let failed = AtomicBool::new(false);
         let (fed, counted) = std::thread::scope(|scope| {
             let workers: Vec<_> = (0..*threads)
-                .map(|_| scope.spawn(|| Counter::new(&self, &counts).run(&receiver, &failed)))
+                .map(|_| scope.spawn(|| CountWorker::new(&self, &counts).run(&receiver, &failed)))
                 .collect();
             let fed = feed_until_failure(&sender, &failed, feed);
             drop(sender);
@@ -190,7 +190,7 @@ impl<'a> Counting<'a> {
             (fed, counted)
         });
         fed?;
-        Ok(Counted {
+        Ok(WordCounts {
             sentences: earliest_error(counted)?,
             words: counts.into_counts(),
         })
@@ -230,28 +230,28 @@ fn earliest_error(
 }
 
 /// One thread's part of the counting.
-struct Counter<'a> {
-    shared: &'a Counting<'a>,
+struct CountWorker<'a> {
+    shared: &'a WordCountJob<'a>,
     filter: SentenceFilter,
-    chunks: ChunkCache,
+    chunks: RawChunkCache,
     /// What goes there next.
-    short_chunks: Vec<Entry>,
+    short_chunks: Vec<CachedChunk>,
     /// Chunks too long for `chunks`.
     long_chunks: TextCounts,
-    words: Words<'a>,
+    words: PieceCandidates<'a>,
     /// A chunk that had to be put together.
     chunk: Vec<u8>,
 }
 
-/// The second half of a [`Counter`]: prepares text and counts its parts.
-struct Words<'a> {
-    segmenter: Segmenter,
-    counts: Adder<'a>,
+/// The second half of a [`CountWorker`]: prepares text and counts its parts.
+struct PieceCandidates<'a> {
+    segmenter: BoundarySplitter,
+    counts: CountAdder<'a>,
     buffer: Vec<u8>,
     plain_text: String,
 }
 
-impl Words<'_> {
+impl PieceCandidates<'_> {
     fn add(
         &mut self,
         preparation: &Preparation,
@@ -265,7 +265,7 @@ impl Words<'_> {
     /// Adds a chunk of `shared.chunk_rule`.
     fn add_chunk(
         &mut self,
-        shared: &Counting<'_>,
+        shared: &WordCountJob<'_>,
         chunk: &[u8],
         count: u64,
     ) -> Result<(), TrainError> {
@@ -274,7 +274,7 @@ impl Words<'_> {
         if !shared.plain.make_up(word) {
             return self.add(&shared.chunk_preparation, chunk, count);
         }
-        let marks = if shared.chunk_rule == ChunkRule::Words {
+        let marks = if shared.chunk_rule == ChunkRule::PieceCandidates {
             1
         } else {
             spaces
@@ -296,8 +296,8 @@ impl Words<'_> {
 
 /// Cuts prepared text at its seams and counts the parts.
 fn add_parts(
-    segmenter: &mut Segmenter,
-    counts: &mut Adder<'_>,
+    segmenter: &mut BoundarySplitter,
+    counts: &mut CountAdder<'_>,
     text: &str,
     count: u64,
 ) -> Result<(), TrainError> {
@@ -310,16 +310,16 @@ fn add_parts(
     result
 }
 
-impl<'a> Counter<'a> {
-    fn new(shared: &'a Counting<'a>, counts: &'a SharedCounts) -> Counter<'a> {
-        Counter {
+impl<'a> CountWorker<'a> {
+    fn new(shared: &'a WordCountJob<'a>, counts: &'a SharedCounts) -> CountWorker<'a> {
+        CountWorker {
             shared,
             filter: SentenceFilter::new(shared.options),
-            chunks: ChunkCache::new(&shared.work.hasher),
+            chunks: RawChunkCache::new(&shared.work.hasher),
             short_chunks: Vec::with_capacity(TOGETHER),
             long_chunks: TextCounts::default(),
-            words: Words {
-                segmenter: Segmenter::new(shared.rules),
+            words: PieceCandidates {
+                segmenter: BoundarySplitter::new(shared.rules),
                 counts: counts.adder(),
                 buffer: Vec::new(),
                 plain_text: String::new(),
@@ -401,7 +401,7 @@ impl<'a> Counter<'a> {
     ) -> Result<(), TrainError> {
         match rule {
             ChunkRule::Sentence => self.words.add(&self.shared.preparation, sentence, count),
-            ChunkRule::Words => self.add_words(sentence, count),
+            ChunkRule::PieceCandidates => self.add_words(sentence, count),
             ChunkRule::SpacedWords { dummy_prefix } => {
                 self.add_spaced_words(sentence, count, dummy_prefix)
             }
@@ -411,11 +411,11 @@ impl<'a> Counter<'a> {
     fn add_words(&mut self, sentence: &[u8], count: u64) -> Result<(), TrainError> {
         let mut start = 0;
         while start < sentence.len() {
-            let window = Window::at(sentence, start);
+            let window = Block16::at(sentence, start);
             let mut end = start + window.word() as usize;
             match window.word() {
                 0 => {}
-                Window::LENGTH => {
+                Block16::LENGTH => {
                     end = memchr::memchr(b' ', &sentence[end..])
                         .map_or(sentence.len(), |length| end + length);
                     self.add_chunk(&sentence[start..end], count)?;
@@ -445,9 +445,9 @@ impl<'a> Counter<'a> {
             added?;
         }
         while start < sentence.len() {
-            let window = Window::at(sentence, start);
+            let window = Block16::at(sentence, start);
             match window.spaced_word() {
-                Window::LENGTH => {
+                Block16::LENGTH => {
                     let end = end_of_spaced_word(sentence, start);
                     self.add_chunk(&sentence[start..end], count)?;
                     start = end;
@@ -475,12 +475,12 @@ impl<'a> Counter<'a> {
         }
         let hasher = &self.shared.work.hasher;
         self.long_chunks
-            .add(hasher, &Lookup::new(hasher, chunk), count)
+            .add(hasher, &TextLookup::new(hasher, chunk), count)
     }
 
     #[inline]
     fn add_short_chunk(&mut self, chunk: ShortText, count: u64) -> Result<(), TrainError> {
-        self.short_chunks.push(Entry { text: chunk, count });
+        self.short_chunks.push(CachedChunk { text: chunk, count });
         if self.short_chunks.len() < TOGETHER {
             Ok(())
         } else {
@@ -509,7 +509,7 @@ impl<'a> Counter<'a> {
     }
 
     #[inline(never)]
-    fn add_evicted(&mut self, Entry { text, count }: &Entry) -> Result<(), TrainError> {
+    fn add_evicted(&mut self, CachedChunk { text, count }: &CachedChunk) -> Result<(), TrainError> {
         self.words
             .add_chunk(self.shared, text.text(&mut [[0; 8]; 2]), *count)
     }

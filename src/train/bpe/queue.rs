@@ -11,8 +11,8 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BinaryHeap};
 
+use crate::train::bpe::symbols::Symbol;
 use crate::train::split::Shape;
-use crate::train::symbols::Symbol;
 
 /// A pair that may be the next to merge. The greatest is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(crate) struct Candidate {
 
 impl Ord for Candidate {
     /// The symbols come last only to make the order total: pairs of one text do not wait together (see
-    /// [`crate::train::merge`]).
+    /// [`crate::train::bpe::merge`]).
     fn cmp(&self, other: &Candidate) -> Ordering {
         let key = |candidate: &Candidate| (candidate.count, Reverse(candidate.shape.length()));
         key(self)
@@ -60,7 +60,7 @@ pub(crate) struct Queue {
 }
 
 /// What the queue asks about pairs.
-pub(crate) trait Waiting {
+pub(crate) trait PairSource {
     /// How often a pair occurs now; 0 if that is too seldom.
     fn count(&self, pair: u32) -> u64;
 
@@ -78,7 +78,7 @@ impl Queue {
     }
 
     /// Adds a pair that occurs `count` times, which is no more than the pair popped last.
-    pub(crate) fn push(&mut self, pair: u32, count: u64, waiting: &impl Waiting) {
+    pub(crate) fn push(&mut self, pair: u32, count: u64, waiting: &impl PairSource) {
         if count == self.count {
             self.best.push(waiting.candidate(pair));
             return;
@@ -93,7 +93,7 @@ impl Queue {
     }
 
     /// The best pair, by the counts that `waiting` tells; pairs that it counts as 0 are dropped.
-    pub(crate) fn pop(&mut self, waiting: &impl Waiting) -> Option<Candidate> {
+    pub(crate) fn pop(&mut self, waiting: &impl PairSource) -> Option<Candidate> {
         loop {
             while let Some(candidate) = self.best.pop() {
                 match waiting.count(candidate.pair) {
@@ -168,10 +168,10 @@ mod tests {
         }
     }
 
-    /// Pairs with these texts and counts.
+    /// PairIndex with these texts and counts.
     struct Table(Vec<(&'static str, u64)>);
 
-    impl Waiting for Table {
+    impl PairSource for Table {
         fn count(&self, pair: u32) -> u64 {
             self.0[pair as usize].1
         }

@@ -11,30 +11,30 @@ const fn all(byte: u8) -> u128 {
 
 /// Sixteen bytes of text; the first is the lowest.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Window(pub(crate) u128);
+pub(crate) struct Block16(pub(crate) u128);
 
-impl Window {
+impl Block16 {
     /// Bytes in a window.
     pub(crate) const LENGTH: u32 = 16;
 
     /// The window of `text` that begins at `start`, which is before its end; spaces follow the text.
     #[inline]
-    pub(crate) fn at(text: &[u8], start: usize) -> Window {
+    pub(crate) fn at(text: &[u8], start: usize) -> Block16 {
         let rest = &text[start..];
         if let Some(bytes) = rest.first_chunk::<16>() {
-            return Window(u128::from_le_bytes(*bytes));
+            return Block16(u128::from_le_bytes(*bytes));
         }
         let spaces = all(b' ') << (8 * rest.len());
         match text.last_chunk::<16>() {
             Some(bytes) if !rest.is_empty() => {
-                Window(u128::from_le_bytes(*bytes) >> (128 - 8 * rest.len()) | spaces)
+                Block16(u128::from_le_bytes(*bytes) >> (128 - 8 * rest.len()) | spaces)
             }
             _ => {
                 let bytes = rest
                     .iter()
                     .rev()
                     .fold(0, |bytes, byte| bytes << 8 | u128::from(*byte));
-                Window(bytes | spaces)
+                Block16(bytes | spaces)
             }
         }
     }
@@ -77,7 +77,7 @@ mod tests {
             let mut padded = rest.to_vec();
             padded.resize(rest.len().max(16), b' ');
             let bytes = &padded[..16];
-            let window = Window::at(text, start % text.len());
+            let window = Block16::at(text, start % text.len());
             prop_assert_eq!(window.0.to_le_bytes(), bytes);
             let length_to = |found: Option<usize>| u32::try_from(found.unwrap_or(16)).unwrap();
             prop_assert_eq!(window.word(), length_to(bytes.iter().position(|byte| *byte == b' ')));

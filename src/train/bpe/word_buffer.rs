@@ -1,13 +1,13 @@
-//! All words as one flat array of symbols that is rewritten in place.
+//! All words as one flat array of symbols that is rewritten in position.
 //!
 //! Every character of a word owns a slot. A symbol stands in the slot of its first character; the other
 //! slots of its characters are marked as inside, and the last of them holds the symbol's length. So both
 //! neighbours of a symbol are found in constant time, slots never move, and where a pair was found (its
-//! place: the slot of its left symbol) it can be found again, at a cost that does not grow with the word
+//! position: the slot of its left symbol) it can be found again, at a cost that does not grow with the word
 //! around it. A mark stands before each word; the end of the array ends the last.
 //!
 //! Words that occur equally often stand together in a run, so that no word needs a count of its own:
-//! places are visited in ascending order, and the counts change rarely on the way. A slot takes 4 bytes.
+//! positions are visited in ascending order, and the counts change rarely on the way. A slot takes 4 bytes.
 
 use std::convert::Infallible;
 use std::ops::Range;
@@ -17,9 +17,9 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::error::TrainError;
+use crate::train::bpe::symbols::{Symbol, SymbolArena};
 use crate::train::counts::{ShardedCounts, TextCounts};
-use crate::train::symbols::{Symbol, Symbols};
-use crate::train::work::SeededMap;
+use crate::train::execution::SeededMap;
 
 /// Places that are looked at together.
 const LOOKAHEAD: usize = 64;
@@ -30,27 +30,27 @@ const WORD_START: u32 = u32::MAX;
 
 /// The words of the corpus, as far as merging goes: single characters are left out.
 #[derive(Debug, Default)]
-pub(crate) struct Sequences {
+pub(crate) struct WordBuffer {
     slots: Vec<u32>,
-    runs: Vec<Run>,
+    runs: Vec<CountRun>,
 }
 
 /// A stretch of words that occur equally often.
 #[derive(Debug, Clone, Copy)]
-struct Run {
+struct CountRun {
     /// The slot behind it.
     end: usize,
     count: u64,
 }
 
-/// Tells how often the words at some places occur, fastest if the places ascend.
-struct Counts<'s> {
-    runs: &'s [Run],
+/// Tells how often the words at some positions occur, fastest if the positions ascend.
+struct RunCounts<'s> {
+    runs: &'s [CountRun],
     current: Range<usize>,
     count: u64,
 }
 
-impl Counts<'_> {
+impl RunCounts<'_> {
     fn at(&mut self, slot: usize) -> u64 {
         if !self.current.contains(&slot) {
             let index = self.runs.partition_point(|run| run.end <= slot);
@@ -67,30 +67,30 @@ impl Counts<'_> {
 }
 
 /// The words in a part of the array.
-pub(crate) struct Part<'s> {
+pub(crate) struct WordBufferMut<'s> {
     slots: &'s mut [u32],
     /// Index of `slots[0]` in the whole array.
     offset: usize,
-    runs: &'s [Run],
+    runs: &'s [CountRun],
 }
 
-/// A symbol's neighbours at a place, before the merge there.
-pub(crate) struct Match {
+/// A symbol's neighbours at a position, before the merge there.
+pub(crate) struct Occurrence {
     pub(crate) count: u64,
-    pub(crate) place: u32,
+    pub(crate) position: u32,
     /// The symbol to the left and its slot.
     pub(crate) left: Option<(Symbol, u32)>,
     pub(crate) right: Option<Symbol>,
 }
 
-impl Sequences {
+impl WordBuffer {
     /// Takes `words` apart into the characters that are `symbols`, on the threads of the current pool;
     /// every other character divides a word. The words are freed on the way.
     pub(crate) fn new(
         words: ShardedCounts,
-        symbols: &Symbols,
+        symbols: &SymbolArena,
         hasher: &SeedableRandomState,
-    ) -> Result<Sequences, TrainError> {
+    ) -> Result<WordBuffer, TrainError> {
         let groups = words.into_groups(rayon::current_num_threads());
         let needs: Vec<SeededMap<u64, usize>> = groups
             .par_iter()
@@ -119,7 +119,7 @@ impl Sequences {
                 rooms.insert(count, room);
                 rest = behind;
             }
-            runs.push(Run {
+            runs.push(CountRun {
                 end: total - rest.len(),
                 count,
             });
@@ -129,11 +129,11 @@ impl Sequences {
             .into_par_iter()
             .zip(rooms)
             .for_each(|(group, rooms)| fill(group, &symbol_of, rooms));
-        Ok(Sequences { slots, runs })
+        Ok(WordBuffer { slots, runs })
     }
 
     /// Puts every symbol back into its characters.
-    pub(crate) fn split_symbols(&mut self, symbols: &Symbols) {
+    pub(crate) fn split_symbols(&mut self, symbols: &SymbolArena) {
         let symbol_of: FxHashMap<char, Symbol> = symbols.characters().collect();
         for at in 0..self.slots.len() {
             let slot = self.slots[at];
@@ -159,17 +159,17 @@ impl Sequences {
         self.next_word(self.slots.len() / 2)
     }
 
-    /// Calls `visit` with the place, the count and the two symbols of every pair of neighbours that begins
+    /// Calls `visit` with the position, the count and the two symbols of every pair of neighbours that begins
     /// in `slots`, in order.
     pub(crate) fn for_each_pair(
         &self,
-        symbols: &Symbols,
+        symbols: &SymbolArena,
         slots: Range<usize>,
         mut visit: impl FnMut(u32, u64, Symbol, Symbol),
     ) {
         let mut counts = counts(&self.runs);
         // Slots are fewer than 2^32.
-        for (at, place) in slots
+        for (at, position) in slots
             .clone()
             .zip(u32::try_from(slots.start).unwrap_or(u32::MAX)..)
         {
@@ -179,7 +179,7 @@ impl Sequences {
             }
             let left = Symbol(left);
             if let Some(right) = symbol_at(&self.slots, at + symbols.length(left)) {
-                visit(place, counts.at(at), left, right);
+                visit(position, counts.at(at), left, right);
             }
         }
     }
@@ -190,8 +190,8 @@ impl Sequences {
     }
 
     /// The whole array as one part.
-    pub(crate) fn whole(&mut self) -> Part<'_> {
-        Part {
+    pub(crate) fn whole(&mut self) -> WordBufferMut<'_> {
+        WordBufferMut {
             slots: &mut self.slots,
             offset: 0,
             runs: &self.runs,
@@ -200,10 +200,10 @@ impl Sequences {
 
     /// The array in two parts, the second beginning with the first word at or behind `slot`; and where that
     /// is.
-    pub(crate) fn halves(&mut self, slot: u32) -> (Part<'_>, Part<'_>, u32) {
+    pub(crate) fn halves(&mut self, slot: u32) -> (WordBufferMut<'_>, WordBufferMut<'_>, u32) {
         let middle = self.next_word(slot as usize);
         let (left, right) = self.slots.split_at_mut(middle);
-        let part = |slots, offset| Part {
+        let part = |slots, offset| WordBufferMut {
             slots,
             offset,
             runs: &self.runs,
@@ -216,8 +216,8 @@ impl Sequences {
     }
 }
 
-fn counts(runs: &[Run]) -> Counts<'_> {
-    Counts {
+fn counts(runs: &[CountRun]) -> RunCounts<'_> {
+    RunCounts {
         runs,
         current: 0..0,
         count: 0,
@@ -225,7 +225,7 @@ fn counts(runs: &[Run]) -> Counts<'_> {
 }
 
 /// What stands in the slot of each character, by code point, as far as there are symbols.
-fn slots_of_characters(symbols: &Symbols) -> Vec<u32> {
+fn slots_of_characters(symbols: &SymbolArena) -> Vec<u32> {
     let highest = symbols.characters().map(|(c, _)| c as usize).max();
     let mut slot_of = vec![WORD_START; highest.map_or(0, |highest| highest + 1)];
     for (c, symbol) in symbols.characters() {
@@ -292,67 +292,67 @@ fn symbol_at(slots: &[u32], at: usize) -> Option<Symbol> {
 
 /// What to merge: two symbols and the symbol that they become, with lengths in characters.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Rewrite {
+pub(crate) struct MergeOp {
     pub(crate) left: (Symbol, usize),
     pub(crate) right: (Symbol, usize),
     pub(crate) merged: Symbol,
 }
 
-impl Part<'_> {
-    /// Merges the pair at those of the `places`, which ascend, where it still is, telling `visit` about each.
+impl WordBufferMut<'_> {
+    /// Merges the pair at those of the `positions`, which ascend, where it still is, telling `visit` about each.
     pub(crate) fn rewrite(
         &mut self,
-        rewrite: &Rewrite,
-        places: &[u32],
-        mut visit: impl FnMut(&Match),
+        rewrite: &MergeOp,
+        positions: &[u32],
+        mut visit: impl FnMut(&Occurrence),
     ) {
         let mut counts = counts(self.runs);
         let mut found = [0; LOOKAHEAD];
-        for places in places.chunks(LOOKAHEAD) {
-            for &place in self.find(rewrite, places, &mut found) {
-                let at = place as usize - self.offset;
-                // An overlapping place before may have been merged since.
+        for positions in positions.chunks(LOOKAHEAD) {
+            for &position in self.find(rewrite, positions, &mut found) {
+                let at = position as usize - self.offset;
+                // An overlapping position before may have been merged since.
                 if self.slots[at] == rewrite.left.0.0 {
-                    let count = counts.at(place as usize);
-                    visit(&self.rewrite_place(rewrite, at, place, count));
+                    let count = counts.at(position as usize);
+                    visit(&self.merge_at(rewrite, at, position, count));
                 }
             }
         }
     }
 
-    /// Those of the `places` where the pair is. Each place is elsewhere in memory, so the loop has no branch
-    /// that depends on what is there: the processor need not guess, and waits for many places at once.
+    /// Those of the `positions` where the pair is. Each position is elsewhere in memory, so the loop has no branch
+    /// that depends on what is there: the processor need not guess, and waits for many positions at once.
     #[inline]
     fn find<'f>(
         &self,
-        rewrite: &Rewrite,
-        places: &[u32],
+        rewrite: &MergeOp,
+        positions: &[u32],
         found: &'f mut [u32; LOOKAHEAD],
     ) -> &'f [u32] {
         let (Symbol(left), left_length) = rewrite.left;
         let (Symbol(right), _) = rewrite.right;
         let mut length = 0;
-        for &place in places {
-            let at = place as usize - self.offset;
+        for &position in positions {
+            let at = position as usize - self.offset;
             let next = self
                 .slots
                 .get(at + left_length)
                 .copied()
                 .unwrap_or(WORD_START);
-            found[length] = place;
+            found[length] = position;
             length += usize::from((self.slots[at] == left) & (next == right));
         }
         &found[..length]
     }
 
     #[inline]
-    fn rewrite_place(&mut self, rewrite: &Rewrite, at: usize, place: u32, count: u64) -> Match {
+    fn merge_at(&mut self, rewrite: &MergeOp, at: usize, position: u32, count: u64) -> Occurrence {
         let (_, left_length) = rewrite.left;
         let length = left_length + rewrite.right.1;
-        let left = self.symbol_before(at, place);
-        let found = Match {
+        let left = self.symbol_before(at, position);
+        let found = Occurrence {
             count,
-            place,
+            position,
             left,
             right: symbol_at(self.slots, at + length),
         };
@@ -363,9 +363,9 @@ impl Part<'_> {
         found
     }
 
-    /// The symbol that ends before the slot `at`, which is `place` in the whole array, and its place.
+    /// The symbol that ends before the slot `at`, which is `position` in the whole array, and its position.
     #[inline]
-    fn symbol_before(&self, at: usize, place: u32) -> Option<(Symbol, u32)> {
+    fn symbol_before(&self, at: usize, position: u32) -> Option<(Symbol, u32)> {
         let before = self.slots[at - 1];
         if before == WORD_START {
             return None;
@@ -375,6 +375,6 @@ impl Part<'_> {
         } else {
             before & !INSIDE
         };
-        Some((Symbol(self.slots[at - length as usize]), place - length))
+        Some((Symbol(self.slots[at - length as usize]), position - length))
     }
 }

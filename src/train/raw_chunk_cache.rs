@@ -41,23 +41,23 @@ impl ShortText {
 
 /// A text and how often it was added; 0 where there is none.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Entry {
+pub(crate) struct CachedChunk {
     pub(crate) text: ShortText,
     pub(crate) count: u64,
 }
 
 /// See the module.
-pub(crate) struct ChunkCache {
+pub(crate) struct RawChunkCache {
     /// In each set the entry used last comes first.
-    sets: Vec<[Entry; 2]>,
+    sets: Vec<[CachedChunk; 2]>,
     seed: [u64; 2],
 }
 
-impl ChunkCache {
+impl RawChunkCache {
     /// An empty cache with seeds from `hasher`.
-    pub(crate) fn new(hasher: &SeedableRandomState) -> ChunkCache {
-        ChunkCache {
-            sets: vec![[Entry::default(); 2]; SETS],
+    pub(crate) fn new(hasher: &SeedableRandomState) -> RawChunkCache {
+        RawChunkCache {
+            sets: vec![[CachedChunk::default(); 2]; SETS],
             seed: [0, 1].map(|number: u64| hasher.hash_one(number)),
         }
     }
@@ -72,7 +72,7 @@ impl ChunkCache {
 
     /// Adds `count` to the count of `text`. A text that had to go for it is returned.
     #[inline]
-    pub(crate) fn add(&mut self, text: ShortText, count: u64) -> Option<Entry> {
+    pub(crate) fn add(&mut self, text: ShortText, count: u64) -> Option<CachedChunk> {
         let set = self.set_of(text);
         let [first, second] = &mut self.sets[set];
         if first.text == text {
@@ -84,7 +84,7 @@ impl ChunkCache {
             first.count = first.count.saturating_add(count);
             return None;
         }
-        let evicted = std::mem::replace(first, Entry { text, count });
+        let evicted = std::mem::replace(first, CachedChunk { text, count });
         (evicted.count > 0).then_some(evicted)
     }
 
@@ -95,7 +95,7 @@ impl ChunkCache {
     }
 
     /// All that is in the cache.
-    pub(crate) fn into_entries(self) -> impl Iterator<Item = Entry> {
+    pub(crate) fn into_entries(self) -> impl Iterator<Item = CachedChunk> {
         self.sets
             .into_iter()
             .flatten()
@@ -111,10 +111,10 @@ mod tests {
 
     #[test]
     fn what_goes_in_comes_out() {
-        let mut cache = ChunkCache::new(&SeedableRandomState::default());
+        let mut cache = RawChunkCache::new(&SeedableRandomState::default());
         let mut expected: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
         let mut found: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
-        let mut note = |entry: Entry| {
+        let mut note = |entry: CachedChunk| {
             *found
                 .entry(entry.text.text(&mut [[0; 8]; 2]).to_vec())
                 .or_default() += entry.count;

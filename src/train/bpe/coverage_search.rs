@@ -5,8 +5,8 @@
 //! be pieces, and the best of the other characters fill what room is left. The search looks at every k and
 //! takes the one with the largest gain, the larger k if two are equal.
 //!
-//! Going from k to k + 1 moves a few characters from the free ones to the required ones; two Fenwick trees
-//! (Fenwick, "A new data structure for cumulative frequency tables", 1994,
+//! Going from k to k + 1 moves a few characters from the free ones to the required ones; two FenwickTree trees
+//! (FenwickTree, "A new data structure for cumulative frequency tables", 1994,
 //! <https://doi.org/10.1002/spe.4380240306>) over the characters by gain keep the sum of the best free
 //! ones at hand. Cost: O((merges' text + characters) log characters).
 
@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
 use crate::train::alphabet::CharacterCounts;
-use crate::train::merge::Merge;
+use crate::train::bpe::merge::LearnedMerge;
 
 /// A character that would otherwise be spelled in bytes.
 struct Character {
@@ -23,11 +23,11 @@ struct Character {
 }
 
 /// Prefix sums over an array whose elements change.
-struct Fenwick(Vec<u128>);
+struct FenwickTree(Vec<u128>);
 
-impl Fenwick {
-    fn new(size: usize) -> Fenwick {
-        Fenwick(vec![0; size + 1])
+impl FenwickTree {
+    fn new(size: usize) -> FenwickTree {
+        FenwickTree(vec![0; size + 1])
     }
 
     /// Applies `change` to every partial sum that covers element `index`.
@@ -69,8 +69,8 @@ impl Fenwick {
 struct FreeCharacters {
     ranked: Vec<Character>,
     rank: HashMap<char, usize>,
-    free: Fenwick,
-    gains: Fenwick,
+    free: FenwickTree,
+    gains: FenwickTree,
     left: usize,
 }
 
@@ -93,7 +93,10 @@ impl FreeCharacters {
             (Reverse(character.gain), Reverse(*count), character.c)
         });
         let ranked: Vec<Character> = ranked.into_iter().map(|(character, _)| character).collect();
-        let (mut free, mut gains) = (Fenwick::new(ranked.len()), Fenwick::new(ranked.len()));
+        let (mut free, mut gains) = (
+            FenwickTree::new(ranked.len()),
+            FenwickTree::new(ranked.len()),
+        );
         for (rank, character) in ranked.iter().enumerate() {
             free.update(rank, |sum| *sum += 1);
             gains.update(rank, |sum| *sum += character.gain);
@@ -143,7 +146,11 @@ struct Division {
 }
 
 /// The texts of the learned pieces: merges, their characters by code point, other characters by gain.
-pub(crate) fn divide(merges: Vec<Merge>, counts: &CharacterCounts, room: usize) -> Vec<Box<str>> {
+pub(crate) fn divide(
+    merges: Vec<LearnedMerge>,
+    counts: &CharacterCounts,
+    room: usize,
+) -> Vec<Box<str>> {
     let mut free = FreeCharacters::new(counts);
     let best = search(&merges, &mut free, room);
     let required: BTreeSet<char> = merges[..best.merges]
@@ -168,7 +175,7 @@ pub(crate) fn divide(merges: Vec<Merge>, counts: &CharacterCounts, room: usize) 
         .collect()
 }
 
-fn search(merges: &[Merge], free: &mut FreeCharacters, room: usize) -> Division {
+fn search(merges: &[LearnedMerge], free: &mut FreeCharacters, room: usize) -> Division {
     let mut best = Division::default();
     let mut required = BTreeSet::new();
     let (mut merge_gain, mut required_gain) = (0, 0);
@@ -203,7 +210,11 @@ mod tests {
     use crate::train::counts::ShardedCounts;
 
     /// The same choice by trying everything.
-    fn plain_search(merges: &[Merge], counts: &CharacterCounts, room: usize) -> (u128, usize) {
+    fn plain_search(
+        merges: &[LearnedMerge],
+        counts: &CharacterCounts,
+        room: usize,
+    ) -> (u128, usize) {
         let mut best = (0, 0);
         for taken in 0..=merges.len() {
             let required: BTreeSet<char> = merges[..taken]
@@ -238,8 +249,8 @@ mod tests {
             room in 0usize..20,
         ) {
             let counts = CharacterCounts::of(&ShardedCounts::of(characters)).unwrap();
-            let merges: Vec<Merge> =
-                merges.into_iter().map(|(text, count)| Merge { text: text.into(), count }).collect();
+            let merges: Vec<LearnedMerge> =
+                merges.into_iter().map(|(text, count)| LearnedMerge { text: text.into(), count }).collect();
             let found = search(&merges, &mut FreeCharacters::new(&counts), room);
             prop_assert_eq!((found.gain, found.merges), plain_search(&merges, &counts, room));
             prop_assert!(divide(merges, &counts, room).len() <= room);

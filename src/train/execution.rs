@@ -16,7 +16,7 @@ pub(crate) type SeededMap<K, V> = HashMap<K, V, SeedableRandomState>;
 
 /// How the work is done.
 #[derive(Debug, Clone)]
-pub(crate) struct Work {
+pub(crate) struct ExecutionConfig {
     /// Threads to use.
     pub(crate) threads: usize,
     /// Bytes of input that are handed to a thread at once.
@@ -25,12 +25,12 @@ pub(crate) struct Work {
     pub(crate) hasher: SeedableRandomState,
 }
 
-impl Work {
+impl ExecutionConfig {
     /// As many threads as the options allow and this machine can use.
-    pub(crate) fn new(options: &TrainOptions) -> Work {
+    pub(crate) fn new(options: &TrainOptions) -> ExecutionConfig {
         let available = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = (options.num_threads as usize).clamp(1, available);
-        Work {
+        ExecutionConfig {
             threads,
             batch_bytes: BATCH_BYTES,
             hasher: SeedableRandomState::default(),

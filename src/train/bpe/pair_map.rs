@@ -1,14 +1,14 @@
 //! A map from pairs of symbols to something small.
 //!
-//! Symbols are numbered from the most frequent character on, so most of the pairs in text that is not
+//! SymbolArena are numbered from the most frequent character on, so most of the pairs in text that is not
 //! merged yet are pairs of the first few symbols. Those have a square table; the others are hashed.
 
 use foldhash::fast::SeedableRandomState;
 
-use crate::train::symbols::Symbol;
-use crate::train::work::SeededMap;
+use crate::train::bpe::symbols::Symbol;
+use crate::train::execution::SeededMap;
 
-/// Symbols on each side of the square: what the text meets of it stays in the cache.
+/// SymbolArena on each side of the square: what the text meets of it stays in the cache.
 const SIDE: usize = 256;
 
 /// A map whose values start as `empty`, which stands for nothing.
@@ -43,7 +43,7 @@ impl<T: Copy + PartialEq> PairMap<T> {
         }
     }
 
-    /// What places the pairs that are hashed.
+    /// What positions the pairs that are hashed.
     pub(crate) fn hasher(&self) -> &SeedableRandomState {
         self.others.hasher()
     }

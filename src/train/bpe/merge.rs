@@ -1,98 +1,113 @@
-//! The loop: merge the best pair everywhere, update the counts of the pairs around it, again.
+//! The loop of training: merge the best pair everywhere, update the counts of the pairs around it, repeat.
 //!
-//! This is byte-pair encoding (Sennrich, Haddow, Birch, "Neural machine translation of rare words with
-//! subword units", 2016, <https://arxiv.org/abs/1508.07909>) with the reference's rules at the edges:
+//! In: the words as a [`WordBuffer`], and the number of merges wanted. Out: the merges, best first. See
+//! [the example](super). The rules of the reference at the edges:
 //!
-//! * Every occurrence of a pair counts, overlapping ones too ("aaa" has two of "aa"); places are merged
-//!   from left to right.
-//! * A text becomes a piece once. While pairs occur, this takes no test: two pairs of one text never occur
-//!   at the same time. The symbols inside a stretch of text never reached across its ends, or they would
-//!   still, so what the stretch consists of is the same everywhere; and once it is one symbol in one place
-//!   it is in all.
-//! * When no pair occurs any more, pairs that once did still become pieces, shortest first.
+//! * Every occurrence of a pair counts, overlapping ones too: `aaa` has two occurrences of `aa`. Occurrences are merged
+//!   from left to right, so that `aaa` becomes `aa a`.
+//! * A string becomes a piece at most once (the lemma below).
+//! * When no pair occurs any more and more merges are wanted, pairs that once occurred become pieces with count 0,
+//!   those with the fewest characters first. This is rare and then the corpus is small, so the loop runs again from
+//!   the start and records every pair.
 //!
-//! Cost: each merge looks at the places where the pair occurs, so the whole is linear in the text of the
-//! distinct words times the depth of its merges; see [`crate::train::pairs`] for what is kept.
+//! # Lemma: a string becomes a piece at most once
+//!
+//! Two pairs that occur at the same time never spell the same string. So no test is needed whether the text of a
+//! candidate is a piece already.
+//!
+//! *Proof.* Consider a span of characters in any word, such that at the present step no symbol reaches across an end
+//! of the span. Symbols only grow, so no symbol reached across its ends at any earlier step either. Therefore every
+//! merge so far either lies inside the span or outside of it. By induction over the steps, two such spans of the same
+//! string are segmented identically: they start with the same characters, every step merges the same pair in both,
+//! and occurrences are merged from left to right. (An occurrence that starts before the span and overlaps its start
+//! would reach across its end if it were merged.) If two pairs spell one string, each occurrence of either pair is
+//! such a span; hence they have the same two symbols. And after a string has become one symbol in one occurrence, it is one
+//! symbol in all such spans, so that no pair spells it again.
+//!
+//! # Cost
+//!
+//! A merge visits the positions where its pair occurs or occurred, and looks up each neighbouring pair once. In total that
+//! is linear in the text of the distinct words times the depth of its merges. See [`pairs`](super::pairs) for what is kept.
 
 use foldhash::fast::SeedableRandomState;
 use hashbrown::HashSet;
 
 use crate::error::TrainError;
-use crate::train::neighbours::Neighbours;
-use crate::train::pairs::{Described, Pairs, Tallies};
-use crate::train::queue::{Candidate, Queue};
-use crate::train::sequences::{Rewrite, Sequences};
+use crate::train::bpe::merge_contexts::MergeContexts;
+use crate::train::bpe::pairs::{PairCounts, PairIndex, PairView};
+use crate::train::bpe::queue::{Candidate, Queue};
+use crate::train::bpe::symbols::{Symbol, SymbolArena};
+use crate::train::bpe::word_buffer::{MergeOp, WordBuffer};
 use crate::train::split::SplitRules;
-use crate::train::symbols::{Symbol, Symbols};
 
 /// What decides how the work is done, but not what comes out.
 #[derive(Debug, Clone, Copy)]
 struct Tuning {
-    /// Where the first floor lies: a pair is worth watching if it occurs at least this fraction as often
+    /// Where the first min_count lies: a pair is worth watching if it occurs at least this fraction as often
     /// as the average of the pairs to merge would. Lower, and memory goes to pairs that never merge;
     /// higher, and the index is built again.
-    floor_share: u64,
-    /// How far the floor falls when it has to.
-    floor_step: u64,
-    /// A pair in at least so many places is merged on two threads.
-    parallel_places: usize,
+    min_count_share: u64,
+    /// How far the min_count falls when it has to.
+    min_count_step: u64,
+    /// A pair in at least so many positions is merged on two threads.
+    min_parallel_positions: usize,
 }
 
 /// These did well on corpora of 20 to 500 MB in several languages; other values were not compared.
 const TUNING: Tuning = Tuning {
-    floor_share: 64,
-    floor_step: 16,
-    parallel_places: 4096,
+    min_count_share: 64,
+    min_count_step: 16,
+    min_parallel_positions: 4096,
 };
 
 /// A piece made by merging, and how often its pair occurred.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Merge {
+pub(crate) struct LearnedMerge {
     pub(crate) text: Box<str>,
     pub(crate) count: u64,
 }
 
 type Texts = HashSet<Box<str>, SeedableRandomState>;
 
-/// Merges pairs in `sequences`, best first.
-pub(crate) struct Merger<'a> {
+/// Merges pairs in `words`, best first.
+pub(crate) struct MergeTrainer<'a> {
     rules: &'a SplitRules,
     pool: &'a rayon::ThreadPool,
     hasher: &'a SeedableRandomState,
-    symbols: Symbols,
-    sequences: Sequences,
-    pairs: Pairs,
+    symbols: SymbolArena,
+    words: WordBuffer,
+    pairs: PairIndex,
     queue: Queue,
-    neighbours: Neighbours,
-    far_neighbours: Neighbours,
-    merges: Vec<Merge>,
+    neighbours: MergeContexts,
+    second_half: MergeContexts,
+    merges: Vec<LearnedMerge>,
     /// The texts of all pairs that ever occurred, if they are wanted.
     seen: Option<Texts>,
     tuning: Tuning,
 }
 
 /// Is told about each merge; an error stops the merging.
-pub(crate) type OnMerge<'o> = &'o mut dyn FnMut(&[Merge]) -> Result<(), TrainError>;
+pub(crate) type OnMerge<'o> = &'o mut dyn FnMut(&[LearnedMerge]) -> Result<(), TrainError>;
 
-impl<'a> Merger<'a> {
-    /// Long work is done on the threads of `pool`; `hasher` places what is hashed.
+impl<'a> MergeTrainer<'a> {
+    /// Long work is done on the threads of `pool`; `hasher` positions what is hashed.
     pub(crate) fn new(
         rules: &'a SplitRules,
         pool: &'a rayon::ThreadPool,
         hasher: &'a SeedableRandomState,
-        symbols: Symbols,
-        sequences: Sequences,
-    ) -> Merger<'a> {
-        Merger {
+        symbols: SymbolArena,
+        words: WordBuffer,
+    ) -> MergeTrainer<'a> {
+        MergeTrainer {
             rules,
             pool,
             hasher,
             symbols,
-            sequences,
-            pairs: Pairs::default(),
+            words,
+            pairs: PairIndex::default(),
             queue: Queue::default(),
-            neighbours: Neighbours::default(),
-            far_neighbours: Neighbours::default(),
+            neighbours: MergeContexts::default(),
+            second_half: MergeContexts::default(),
             merges: Vec::new(),
             seen: None,
             tuning: TUNING,
@@ -104,7 +119,7 @@ impl<'a> Merger<'a> {
         mut self,
         wanted: usize,
         on_merge: OnMerge<'_>,
-    ) -> Result<Vec<Merge>, TrainError> {
+    ) -> Result<Vec<LearnedMerge>, TrainError> {
         self.merge_occurring(wanted, on_merge)?;
         if self.merges.len() < wanted {
             // Rare, and then the corpus is small: do it all again, this time noting every pair.
@@ -117,7 +132,7 @@ impl<'a> Merger<'a> {
     }
 
     fn start_over(&mut self) {
-        self.sequences.split_symbols(&self.symbols);
+        self.words.split_symbols(&self.symbols);
         self.symbols.keep_characters();
         self.merges.clear();
         self.seen = Some(Texts::with_hasher(self.hasher.clone()));
@@ -125,11 +140,11 @@ impl<'a> Merger<'a> {
 
     /// Merges pairs until there are `wanted` merges or no pair occurs.
     fn merge_occurring(&mut self, wanted: usize, on_merge: OnMerge<'_>) -> Result<(), TrainError> {
-        let mut floor = u64::MAX;
-        while self.merges.len() < wanted && floor > 1 {
-            floor = self.build_index(wanted, floor)?;
+        let mut min_count = u64::MAX;
+        while self.merges.len() < wanted && min_count > 1 {
+            min_count = self.build_index(wanted, min_count)?;
             while self.merges.len() < wanted
-                && let Some(best) = self.queue.pop(&Described {
+                && let Some(best) = self.queue.pop(&PairView {
                     pairs: &self.pairs,
                     symbols: &self.symbols,
                 })
@@ -141,68 +156,78 @@ impl<'a> Merger<'a> {
         Ok(())
     }
 
-    /// Indexes the pairs above a floor lower than `last_floor`, and returns that floor.
-    fn build_index(&mut self, wanted: usize, last_floor: u64) -> Result<u64, TrainError> {
+    /// Indexes the pairs above a min_count lower than `last_min_count`, and returns that min_count.
+    fn build_index(&mut self, wanted: usize, last_min_count: u64) -> Result<u64, TrainError> {
         // The old index has to go before the new one comes.
-        (self.pairs, self.queue) = (Pairs::default(), Queue::default());
+        (self.pairs, self.queue) = (PairIndex::default(), Queue::default());
         let pool = self.pool;
-        let tallies = pool.install(|| Tallies::of(&self.sequences, &self.symbols, self.hasher));
-        let floor = if last_floor == u64::MAX {
-            self.note_seen(&tallies);
+        let pair_counts = pool.install(|| PairCounts::of(&self.words, &self.symbols, self.hasher));
+        let min_count = if last_min_count == u64::MAX {
+            self.record_seen(&pair_counts);
             let wanted = u64::try_from(wanted).unwrap_or(u64::MAX);
-            tallies.total() / wanted.saturating_mul(self.tuning.floor_share)
+            pair_counts.total() / wanted.saturating_mul(self.tuning.min_count_share)
         } else {
-            (last_floor / self.tuning.floor_step).min(tallies.highest())
+            (last_min_count / self.tuning.min_count_step).min(pair_counts.highest())
         };
-        let floor = floor.max(1);
-        self.pairs = pool
-            .install(|| Pairs::build(&self.sequences, &self.symbols, self.rules, tallies, floor))?;
+        let min_count = min_count.max(1);
+        self.pairs = pool.install(|| {
+            PairIndex::build(
+                &self.words,
+                &self.symbols,
+                self.rules,
+                pair_counts,
+                min_count,
+            )
+        })?;
         self.queue = Queue::new();
-        // Pairs have numbers of 32 bits.
+        // PairIndex have numbers of 32 bits.
         (0..u32::try_from(self.pairs.len()).unwrap_or(u32::MAX))
             .for_each(|pair| self.enqueue(pair));
-        Ok(floor)
+        Ok(min_count)
     }
 
     /// Merges the candidate everywhere.
     fn take(&mut self, candidate: Candidate) -> Result<(), TrainError> {
-        let places = self.pairs.remove(&candidate);
+        let positions = self.pairs.remove(&candidate);
         let (left, right) = candidate.symbols;
         let merged = self.symbols.join(left, right, candidate.shape)?;
-        let rewrite = Rewrite {
+        let rewrite = MergeOp {
             left: (left, self.symbols.length(left)),
             right: (right, self.symbols.length(right)),
             merged,
         };
-        self.rewrite(&rewrite, &places);
-        drop(places);
+        self.rewrite(&rewrite, &positions);
+        drop(positions);
         self.update_old_pairs(&rewrite);
         self.add_new_pairs(&rewrite)?;
-        self.merges.push(Merge {
+        self.merges.push(LearnedMerge {
             text: candidate.text,
             count: candidate.count,
         });
         Ok(())
     }
 
-    /// Merges the pair at all `places` and gathers its neighbours.
-    fn rewrite(&mut self, rewrite: &Rewrite, places: &[u32]) {
+    /// Merges the pair at all `positions` and gathers its neighbours.
+    fn rewrite(&mut self, rewrite: &MergeOp, positions: &[u32]) {
         let symbols = self.symbols.len();
-        let Merger {
+        let MergeTrainer {
             neighbours: near,
-            far_neighbours: far,
+            second_half: far,
             ..
         } = self;
         near.reset(symbols);
         far.reset(symbols);
-        if places.len() < self.tuning.parallel_places || self.pool.current_num_threads() < 2 {
-            self.sequences
+        if positions.len() < self.tuning.min_parallel_positions
+            || self.pool.current_num_threads() < 2
+        {
+            self.words
                 .whole()
-                .rewrite(rewrite, places, |found| near.add(found));
+                .rewrite(rewrite, positions, |found| near.add(found));
             return;
         }
-        let (mut first, mut second, middle) = self.sequences.halves(places[places.len() / 2]);
-        let (before, behind) = places.split_at(places.partition_point(|place| *place < middle));
+        let (mut first, mut second, middle) = self.words.halves(positions[positions.len() / 2]);
+        let (before, behind) =
+            positions.split_at(positions.partition_point(|position| *position < middle));
         both(
             self.pool,
             || first.rewrite(rewrite, before, |found| near.add(found)),
@@ -212,53 +237,56 @@ impl<'a> Merger<'a> {
     }
 
     /// Takes the merged occurrences from the pairs that they were part of.
-    fn update_old_pairs(&mut self, rewrite: &Rewrite) {
+    fn update_old_pairs(&mut self, rewrite: &MergeOp) {
         let ((left, _), (right, _)) = (rewrite.left, rewrite.right);
-        let Neighbours {
+        let MergeContexts {
             left: before,
             right: behind,
         } = &self.neighbours;
         for &symbol in before
-            .met()
+            .symbols()
             .iter()
             .filter(|symbol| **symbol != rewrite.merged)
         {
             self.pairs.subtract(symbol, left, before.count(symbol));
         }
-        for &symbol in behind.met() {
+        for &symbol in behind.symbols() {
             self.pairs.subtract(right, symbol, behind.count(symbol));
         }
     }
 
     /// Adds the pairs of the new symbol and its neighbours.
-    fn add_new_pairs(&mut self, rewrite: &Rewrite) -> Result<(), TrainError> {
+    fn add_new_pairs(&mut self, rewrite: &MergeOp) -> Result<(), TrainError> {
         let merged = rewrite.merged;
         let first_left = self.pairs.len();
-        for at in 0..self.neighbours.left.met().len() {
+        for at in 0..self.neighbours.left.symbols().len() {
             let side = &self.neighbours.left;
-            let symbol = side.met()[at];
-            let (count, places) = (side.count(symbol), side.places_of(symbol));
-            if let Some(pair) = self.add_new_pair(symbol, merged, count, places)? {
+            let symbol = side.symbols()[at];
+            let (count, positions) = (side.count(symbol), side.position_count(symbol));
+            if let Some(pair) = self.add_new_pair(symbol, merged, count, positions)? {
                 self.neighbours.left.set_pair(symbol, pair);
             }
         }
         let first_right = self.pairs.len();
-        // Where two merged places touch, the first found the left symbol of the second to its right.
+        // Where two merged positions touch, the first found the left symbol of the second to its right.
         let touching = self.neighbours.left.count(merged);
-        for at in 0..self.neighbours.right.met().len() {
+        for at in 0..self.neighbours.right.symbols().len() {
             let side = &self.neighbours.right;
-            let symbol = side.met()[at];
+            let symbol = side.symbols()[at];
             let merged_since = if symbol == rewrite.left.0 {
                 touching
             } else {
                 0
             };
-            let (count, places) = (side.count(symbol) - merged_since, side.places_of(symbol));
-            if let Some(pair) = self.add_new_pair(merged, symbol, count, places)? {
+            let (count, positions) = (
+                side.count(symbol) - merged_since,
+                side.position_count(symbol),
+            );
+            if let Some(pair) = self.add_new_pair(merged, symbol, count, positions)? {
                 self.neighbours.right.set_pair(symbol, pair);
             }
         }
-        self.note_places(first_left, first_right);
+        self.record_positions(first_left, first_right);
         Ok(())
     }
 
@@ -268,9 +296,9 @@ impl<'a> Merger<'a> {
         left: Symbol,
         right: Symbol,
         count: u64,
-        places: usize,
+        positions: usize,
     ) -> Result<Option<u32>, TrainError> {
-        let is_kept = count >= self.pairs.floor();
+        let is_kept = count >= self.pairs.min_count();
         if !is_kept && self.seen.is_none()
             || self
                 .rules
@@ -285,37 +313,40 @@ impl<'a> Merger<'a> {
         if !is_kept {
             return Ok(None);
         }
-        let pair = self.pairs.insert(left, right, count, places)?;
+        let pair = self.pairs.insert(left, right, count, positions)?;
         self.enqueue(pair);
         Ok(Some(pair))
     }
 
     fn enqueue(&mut self, pair: u32) {
-        let described = Described {
+        let described = PairView {
             pairs: &self.pairs,
             symbols: &self.symbols,
         };
         self.queue.push(pair, self.pairs.count(pair), &described);
     }
 
-    /// Remembers the places of the new pairs that are kept: those with the new symbol on the right are
+    /// Remembers the positions of the new pairs that are kept: those with the new symbol on the right are
     /// numbered from `first_left` on, those with it on the left from `first_right` on.
-    fn note_places(&mut self, first_left: usize, first_right: usize) {
-        let (near, far) = (&self.neighbours, &self.far_neighbours);
+    fn record_positions(&mut self, first_left: usize, first_right: usize) {
+        let (near, far) = (&self.neighbours, &self.second_half);
         let (left_pairs, right_pairs) = self
             .pairs
             .since(first_left)
             .split_at_mut(first_right - first_left);
         let mut note_left = || {
-            near.left.note_places(&near.left, first_left, left_pairs);
-            near.left.note_places(&far.left, first_left, left_pairs);
+            near.left
+                .record_positions(&near.left, first_left, left_pairs);
+            near.left
+                .record_positions(&far.left, first_left, left_pairs);
         };
         let mut note_right = || {
             near.right
-                .note_places(&near.right, first_right, right_pairs);
-            near.right.note_places(&far.right, first_right, right_pairs);
+                .record_positions(&near.right, first_right, right_pairs);
+            near.right
+                .record_positions(&far.right, first_right, right_pairs);
         };
-        if near.places() + far.places() < self.tuning.parallel_places
+        if near.positions() + far.positions() < self.tuning.min_parallel_positions
             || self.pool.current_num_threads() < 2
         {
             note_left();
@@ -325,9 +356,9 @@ impl<'a> Merger<'a> {
         }
     }
 
-    fn note_seen(&mut self, tallies: &Tallies) {
+    fn record_seen(&mut self, pair_counts: &PairCounts) {
         let Some(seen) = &mut self.seen else { return };
-        for (left, right) in tallies.pairs() {
+        for (left, right) in pair_counts.pairs() {
             if self
                 .rules
                 .join(self.symbols.shape(left), self.symbols.shape(right))
@@ -347,8 +378,11 @@ impl<'a> Merger<'a> {
         let mut vanished: Vec<Box<str>> = seen.into_iter().collect();
         vanished.sort_unstable_by(|a, b| (a.chars().count(), a).cmp(&(b.chars().count(), b)));
         vanished.truncate(wanted - self.merges.len());
-        self.merges
-            .extend(vanished.into_iter().map(|text| Merge { text, count: 0 }));
+        self.merges.extend(
+            vanished
+                .into_iter()
+                .map(|text| LearnedMerge { text, count: 0 }),
+        );
     }
 }
 
@@ -424,7 +458,7 @@ mod tests {
     }
 
     fn count_of((left, right): (&String, &String), words: &[Word]) -> u64 {
-        let places = |symbols: &[String]| {
+        let positions = |symbols: &[String]| {
             symbols
                 .windows(2)
                 .filter(|pair| pair[0] == *left && pair[1] == *right)
@@ -432,7 +466,7 @@ mod tests {
         };
         words
             .iter()
-            .map(|(symbols, count)| count * places(symbols) as u64)
+            .map(|(symbols, count)| count * positions(symbols) as u64)
             .sum()
     }
 
@@ -457,16 +491,16 @@ mod tests {
     ) -> Vec<(String, u64)> {
         let table = ShardedCounts::of(words.iter().map(|(word, count)| (word, *count)));
         let alphabet = Alphabet::all(&CharacterCounts::of(&table).unwrap());
-        let symbols = Symbols::new(&alphabet, rules);
+        let symbols = SymbolArena::new(&alphabet, rules);
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()
             .unwrap();
         let hasher = SeedableRandomState::default();
-        let sequences = pool
-            .install(|| Sequences::new(table, &symbols, &hasher))
+        let words = pool
+            .install(|| WordBuffer::new(table, &symbols, &hasher))
             .unwrap();
-        let mut merger = Merger::new(rules, &pool, &hasher, symbols, sequences);
+        let mut merger = MergeTrainer::new(rules, &pool, &hasher, symbols, words);
         merger.tuning = tuning;
         let merges = merger.run(wanted, &mut |_| Ok(())).unwrap();
         merges
@@ -476,13 +510,13 @@ mod tests {
     }
 
     fn any_tuning() -> impl Strategy<Value = Tuning> {
-        (1u64..70, 2u64..20, 0usize..4).prop_map(|(floor_share, floor_step, parallel_places)| {
-            Tuning {
-                floor_share,
-                floor_step,
-                parallel_places,
-            }
-        })
+        (1u64..70, 2u64..20, 0usize..4).prop_map(
+            |(min_count_share, min_count_step, min_parallel_positions)| Tuning {
+                min_count_share,
+                min_count_step,
+                min_parallel_positions,
+            },
+        )
     }
 
     proptest! {
@@ -502,6 +536,21 @@ mod tests {
             let slow = slow_merges(&words, &rules, wanted);
             prop_assert_eq!(fast_merges(&words, &rules, wanted, tuning, threads), slow);
         }
+    }
+
+    /// The worked example of [`crate::train::bpe`].
+    #[test]
+    fn the_documented_example_is_right() {
+        let words = [("abab", 1), ("abc", 3), ("bc", 2), ("ab", 1)];
+        let words: BTreeMap<String, u64> = words
+            .into_iter()
+            .map(|(word, count)| (word.to_owned(), count))
+            .collect();
+        let rules = SplitRules::new(&TrainOptions::default());
+        let expected = [("ab", 6), ("abc", 3), ("bc", 2), ("abab", 1)];
+        let expected = expected.map(|(text, count)| (text.to_owned(), count));
+        assert_eq!(fast_merges(&words, &rules, 4, TUNING, 1), expected);
+        assert_eq!(slow_merges(&words, &rules, 4), expected);
     }
 
     #[test]
@@ -525,7 +574,7 @@ mod tests {
                 &rules,
                 40,
                 Tuning {
-                    parallel_places: 0,
+                    min_parallel_positions: 0,
                     ..TUNING
                 },
                 2

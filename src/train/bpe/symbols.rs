@@ -4,12 +4,12 @@ use crate::error::TrainError;
 use crate::train::alphabet::Alphabet;
 use crate::train::split::{Shape, SplitRules};
 
-/// A symbol: an index into [`Symbols`], below [`Symbol::LIMIT`].
+/// A symbol: an index into [`SymbolArena`], below [`Symbol::LIMIT`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Symbol(pub(crate) u32);
 
 impl Symbol {
-    /// Symbols share a word of 32 bits with other marks; see [`crate::train::sequences`].
+    /// SymbolArena share a word of 32 bits with other marks; see [`crate::train::bpe::word_buffer`].
     pub(crate) const LIMIT: u32 = 1 << 31;
 
     pub(crate) fn index(self) -> usize {
@@ -19,18 +19,18 @@ impl Symbol {
 
 /// Texts and shapes of all symbols, the texts in one arena.
 #[derive(Debug, Clone)]
-pub(crate) struct Symbols {
+pub(crate) struct SymbolArena {
     texts: String,
     ends: Vec<usize>,
     shapes: Vec<Shape>,
-    /// Symbols that are single characters; they come first.
+    /// SymbolArena that are single characters; they come first.
     characters: usize,
 }
 
-impl Symbols {
+impl SymbolArena {
     /// One symbol for each character of `alphabet`, in its order.
-    pub(crate) fn new(alphabet: &Alphabet, rules: &SplitRules) -> Symbols {
-        let mut symbols = Symbols {
+    pub(crate) fn new(alphabet: &Alphabet, rules: &SplitRules) -> SymbolArena {
+        let mut symbols = SymbolArena {
             texts: String::new(),
             ends: Vec::new(),
             shapes: Vec::new(),

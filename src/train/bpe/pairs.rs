@@ -1,0 +1,297 @@
+//! The pairs of adjacent symbols that are frequent enough to be merged soon: their counts, and the positions where they
+//! occur.
+//!
+//! Only pairs that occur at least `min_count` times are indexed: a corpus has very many pairs that occur a few times
+//! and are never merged. When the queue of indexed pairs is empty, `min_count` is lowered and the index is built again
+//! from the words as they are then.
+//!
+//! This is exact, because the count of a pair never rises once both of its symbols exist: merges only remove
+//! occurrences of existing symbols. A pair that falls below `min_count` can therefore be dropped until the next build.
+//! For example, with 32,000 merges wanted and 64 million occurrences of pairs, the first `min_count` is
+//! 64,000,000 / (32,000 * 64) = 31.
+
+use foldhash::fast::SeedableRandomState;
+
+use crate::error::TrainError;
+use crate::train::bpe::pair_map::PairMap;
+use crate::train::bpe::queue::{Candidate, PairSource};
+use crate::train::bpe::symbols::{Symbol, SymbolArena};
+use crate::train::bpe::word_buffer::WordBuffer;
+use crate::train::split::SplitRules;
+
+/// One pair.
+#[derive(Debug)]
+pub(crate) struct PairEntry {
+    /// Occurrences, overlapping ones included.
+    pub(crate) count: u64,
+    /// Where it occurs or once occurred, ascending.
+    pub(crate) positions: Vec<u32>,
+    symbols: (Symbol, Symbol),
+}
+
+/// The frequent pairs.
+#[derive(Debug)]
+pub(crate) struct PairIndex {
+    min_count: u64,
+    pairs: Vec<PairEntry>,
+    index: PairMap<u32>,
+}
+
+/// What the index holds for pairs that are not kept.
+const NO_PAIR: u32 = u32::MAX;
+
+/// What counting finds of a pair.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct PairCount {
+    count: u64,
+    positions: u32,
+    /// Places in the first half of the array.
+    first_half_positions: u32,
+}
+
+/// How often every pair of adjacent symbols occurs.
+pub(crate) struct PairCounts(PairMap<PairCount>);
+
+impl PairCounts {
+    /// Counts all pairs, on two threads of the current pool. Cost: linear in the slots.
+    pub(crate) fn of(
+        words: &WordBuffer,
+        symbols: &SymbolArena,
+        hasher: &SeedableRandomState,
+    ) -> PairCounts {
+        let middle = words.middle();
+        let count = |slots| count_pairs(words, symbols, hasher, slots);
+        let (first, second) = rayon::join(|| count(0..middle), || count(middle..words.len()));
+        PairCounts(merge(first, second))
+    }
+
+    /// The largest count.
+    pub(crate) fn highest(&self) -> u64 {
+        self.0
+            .iter()
+            .map(|(_, entry)| entry.count)
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// All pairs.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (Symbol, Symbol)> {
+        self.0.iter().map(|(pair, _)| pair)
+    }
+
+    /// The sum of all counts.
+    pub(crate) fn total(&self) -> u64 {
+        self.0.iter().map(|(_, entry)| entry.count).sum()
+    }
+}
+
+fn count_pairs(
+    words: &WordBuffer,
+    symbols: &SymbolArena,
+    hasher: &SeedableRandomState,
+    slots: std::ops::Range<usize>,
+) -> PairMap<PairCount> {
+    let mut pair_counts = PairMap::new(
+        symbols.len(),
+        PairCount {
+            count: 0,
+            positions: 0,
+            first_half_positions: 0,
+        },
+        hasher,
+    );
+    words.for_each_pair(symbols, slots, |_, count, left, right| {
+        let entry = pair_counts.value_mut(left, right);
+        entry.count += count;
+        entry.positions += 1;
+    });
+    pair_counts
+}
+
+fn merge(mut first: PairMap<PairCount>, second: PairMap<PairCount>) -> PairMap<PairCount> {
+    first
+        .values_mut()
+        .for_each(|entry| entry.first_half_positions = entry.positions);
+    for ((left, right), entry) in second.iter() {
+        let sum = first.value_mut(left, right);
+        sum.count += entry.count;
+        sum.positions += entry.positions;
+    }
+    first
+}
+
+impl Default for PairIndex {
+    fn default() -> PairIndex {
+        PairIndex {
+            min_count: 0,
+            pairs: Vec::new(),
+            index: PairMap::new(0, NO_PAIR, &SeedableRandomState::default()),
+        }
+    }
+}
+
+impl PairIndex {
+    /// The pairs of at least `min_count` occurrences that `rules` let merge. Runs on two threads of the current
+    /// pool.
+    pub(crate) fn build(
+        words: &WordBuffer,
+        symbols: &SymbolArena,
+        rules: &SplitRules,
+        pair_counts: PairCounts,
+        min_count: u64,
+    ) -> Result<PairIndex, TrainError> {
+        let index = PairMap::new(symbols.len(), NO_PAIR, pair_counts.0.hasher());
+        let mut built = PairIndex {
+            min_count,
+            pairs: Vec::new(),
+            index,
+        };
+        let mut first_half_positions = Vec::new();
+        for ((left, right), entry) in pair_counts.0.iter() {
+            if entry.count >= min_count
+                && rules
+                    .join(symbols.shape(left), symbols.shape(right))
+                    .is_some()
+            {
+                built.insert(left, right, entry.count, 0)?;
+                first_half_positions.push((
+                    entry.first_half_positions as usize,
+                    entry.positions as usize,
+                ));
+            }
+        }
+        drop(pair_counts);
+        built.find_positions(words, symbols, &first_half_positions);
+        Ok(built)
+    }
+
+    /// Notes where all pairs occur. Of each pair is known in how many positions of the array's first half and
+    /// of the whole.
+    fn find_positions(
+        &mut self,
+        words: &WordBuffer,
+        symbols: &SymbolArena,
+        known: &[(usize, usize)],
+    ) {
+        let halves = self
+            .pairs
+            .iter_mut()
+            .zip(known)
+            .map(|(pair, (in_first, in_all))| {
+                pair.positions = vec![0; *in_all];
+                pair.positions.split_at_mut(*in_first)
+            });
+        let (mut first, mut second): (Vec<&mut [u32]>, Vec<&mut [u32]>) = halves.unzip();
+        let index = &self.index;
+        let find = |rooms: &mut [&mut [u32]], slots| {
+            words.for_each_pair(symbols, slots, |position, _, left, right| {
+                if let Some(pair) = index.get(left, right) {
+                    let room = &mut rooms[pair as usize];
+                    if let Some((first, rest)) = std::mem::take(room).split_first_mut() {
+                        *first = position;
+                        *room = rest;
+                    }
+                }
+            });
+        };
+        let middle = words.middle();
+        rayon::join(
+            || find(&mut first, 0..middle),
+            || find(&mut second, middle..words.len()),
+        );
+    }
+
+    /// Adds the pair of two symbols, which occurs `count` times in `positions` positions, and returns its number.
+    pub(crate) fn insert(
+        &mut self,
+        left: Symbol,
+        right: Symbol,
+        count: u64,
+        positions: usize,
+    ) -> Result<u32, TrainError> {
+        let pair = u32::try_from(self.pairs.len())
+            .ok()
+            .filter(|pair| *pair != NO_PAIR);
+        let Some(pair) = pair else {
+            return Err(TrainError::TooLarge { what: "pairs" });
+        };
+        self.pairs.push(PairEntry {
+            count,
+            positions: Vec::with_capacity(positions),
+            symbols: (left, right),
+        });
+        *self.index.value_mut(left, right) = pair;
+        Ok(pair)
+    }
+
+    pub(crate) fn min_count(&self) -> u64 {
+        self.min_count
+    }
+
+    /// The current count of a pair, 0 once it is below the min_count.
+    pub(crate) fn count(&self, pair: u32) -> u64 {
+        self.pairs[pair as usize].count
+    }
+
+    /// Number of pairs that were ever kept.
+    pub(crate) fn len(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// The pairs from number `first` on.
+    pub(crate) fn since(&mut self, first: usize) -> &mut [PairEntry] {
+        &mut self.pairs[first..]
+    }
+
+    /// Takes `lost` occurrences from a pair, if it is kept.
+    pub(crate) fn subtract(&mut self, left: Symbol, right: Symbol, lost: u64) {
+        let Some(pair) = self.index.get(left, right) else {
+            return;
+        };
+        let pair = &mut self.pairs[pair as usize];
+        pair.count = pair.count.saturating_sub(lost);
+        if pair.count < self.min_count {
+            (pair.count, pair.positions) = (0, Vec::new());
+        }
+    }
+
+    /// Removes a pair, whether it is merged or given up, and returns its positions.
+    pub(crate) fn remove(&mut self, candidate: &Candidate) -> Vec<u32> {
+        let (left, right) = candidate.symbols;
+        self.index.remove(left, right);
+        let pair = &mut self.pairs[candidate.pair as usize];
+        pair.count = 0;
+        std::mem::take(&mut pair.positions)
+    }
+}
+
+/// The pairs with what it takes to tell the order among them.
+pub(crate) struct PairView<'p> {
+    pub(crate) pairs: &'p PairIndex,
+    pub(crate) symbols: &'p SymbolArena,
+}
+
+impl PairSource for PairView<'_> {
+    fn count(&self, pair: u32) -> u64 {
+        self.pairs.count(pair)
+    }
+
+    fn candidate(&self, pair: u32) -> Candidate {
+        let PairEntry {
+            count,
+            symbols: (left, right),
+            ..
+        } = self.pairs.pairs[pair as usize];
+        let shape = self
+            .symbols
+            .shape(left)
+            .followed_by(self.symbols.shape(right));
+        Candidate {
+            count,
+            shape,
+            text: self.symbols.joined_text(left, right),
+            symbols: (left, right),
+            pair,
+        }
+    }
+}
