@@ -61,7 +61,8 @@ pub use error::{DecodeError, EncodeError, ModelError, PieceProblem};
 #[cfg(feature = "train")]
 pub use error::{OptionError, TrainError, WriteError};
 pub use model::{
-    BytesList, Model, ModelType, NormalizerSpec, ParseModelTypeError, Piece, TrainerSpec,
+    BytesList, Model, ModelBuilder, ModelEditor, ModelType, NormalizerSpec, ParseModelTypeError,
+    Piece, PieceEntry, TrainerSpec,
 };
 pub use normalize::standalone::{Normalized, TextNormalizer};
 pub use piece::{PieceId, PieceKind};

@@ -1,6 +1,7 @@
 //! A SentencePiece model in memory: its pieces, and the specs that say how text is prepared for them.
 //!
-//! Input: a `.model` file, or a trainer. Output: a [`Model`], which never changes. Everything is checked once, when the model is made (the rules stand in
+//! Input: a `.model` file, a trainer or a [`ModelBuilder`]. Output: a [`Model`], which never
+//! changes; [`Model::edit`] makes a changed copy. Everything is checked once, when the model is made (the rules stand in
 //! `model/validate.rs`), so that nothing can fail later.
 //!
 //! This module is the only one that knows the file format:
@@ -12,11 +13,15 @@
 //! | `file.rs` | whole files: pieces and specs, with a worked example |
 //! | `validate.rs` | the rules for pieces |
 //! | `piece_lookup.rs` | text -> piece |
+//! | `builder.rs` | models from pieces and specs |
+//! | `editor.rs` | changed models that keep every other byte |
 //! | `normalizer.rs` | specs -> normalizers |
 //! | `vocab.rs` | the `.vocab` file |
 //!
 //! Cost of loading: linear in the file; one hash for each piece; the charsmaps are parsed once and shared.
 
+mod builder;
+mod editor;
 mod file;
 mod model_type;
 mod normalizer;
@@ -31,6 +36,8 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
+pub use self::builder::ModelBuilder;
+pub use self::editor::{ModelEditor, PieceEntry};
 pub(crate) use self::file::Specs;
 pub use self::model_type::{ModelType, ParseModelTypeError};
 use self::normalizer::parse_charsmap;
@@ -122,6 +129,16 @@ impl Model {
             .read_to_end(&mut file)
             .map_err(|source| ModelError::Stream { source })?;
         Model::from_file(file)
+    }
+
+    /// A builder of models, without pieces.
+    pub fn builder() -> ModelBuilder {
+        ModelBuilder::new()
+    }
+
+    /// An editor that makes a changed copy of the model and keeps every byte that it does not change.
+    pub fn edit(&self) -> ModelEditor {
+        ModelEditor::new(self)
     }
 
     /// Reads and checks a file.
@@ -270,11 +287,6 @@ impl Model {
     /// How decoded text is changed, if the model has rules for that.
     pub fn denormalizer_spec(&self) -> Option<&NormalizerSpec> {
         self.denormalizer_spec.as_ref()
-    }
-
-    /// The bytes of the model's file.
-    fn file(&self) -> &Arc<Vec<u8>> {
-        &self.file
     }
 
     /// The texts, scores and kinds of the pieces.

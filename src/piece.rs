@@ -86,8 +86,8 @@ pub enum PieceKind {
     Byte,
 }
 
-/// Texts, scores and kinds of all pieces, by id.
-#[derive(Debug, Clone, Default)]
+/// Texts, scores and kinds of all pieces, by id. The texts are in one arena.
+#[derive(Clone, Default)]
 pub(crate) struct PieceTable {
     texts: Vec<u8>,
     ends: Vec<usize>,
@@ -147,6 +147,12 @@ impl PieceTable {
 
     pub(crate) fn kind(&self, index: usize) -> PieceKind {
         self.kinds[index]
+    }
+}
+
+impl std::fmt::Debug for PieceTable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "PieceTable({} pieces)", self.len())
     }
 }
 

@@ -53,7 +53,7 @@ pub(crate) struct Specs {
 }
 
 /// Text, score and kind of a piece as its message has them.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct PieceMessage<'b> {
     pub(super) text: &'b [u8],
     pub(super) score: f32,
@@ -109,11 +109,7 @@ fn push_piece(pieces: &mut PieceTable, piece: PieceMessage<'_>) -> Result<(), Mo
 /// # Errors
 /// The bytes are not a message.
 pub(super) fn read_piece(message: &[u8]) -> Result<PieceMessage<'_>, Problem> {
-    let mut piece = PieceMessage {
-        text: &[],
-        score: 0.0,
-        kind: PieceKind::Normal,
-    };
+    let mut piece = PieceMessage::default();
     let mut reader = Reader::nested(message);
     while let Some(field) = reader.field()? {
         match (field.number, field.value) {
@@ -128,19 +124,17 @@ pub(super) fn read_piece(message: &[u8]) -> Result<PieceMessage<'_>, Problem> {
     Ok(piece)
 }
 
-/// Writes a file: pieces, then specs. The kind of a piece is written unless it is the default, as training does.
+/// Writes a file: pieces, then specs.
 pub(super) fn write(pieces: &PieceTable, specs: &Specs) -> Vec<u8> {
     let mut file = Vec::new();
     let mut message = Vec::new();
     for id in 0..pieces.len() {
-        message.clear();
-        let kind = pieces.kind(id);
-        write_bytes_field(field::TEXT, pieces.text(id), &mut message);
-        write_float_field(field::SCORE, pieces.score(id), &mut message);
-        if kind != PieceKind::Normal {
-            write_varint_field(field::KIND, kind_number(kind), &mut message);
-        }
-        write_bytes_field(field::PIECE, &message, &mut file);
+        let piece = PieceMessage {
+            text: pieces.text(id),
+            score: pieces.score(id),
+            kind: pieces.kind(id),
+        };
+        write_piece(piece, &mut message, &mut file);
     }
     write_spec(field::TRAINER_SPEC, specs.trainer.as_ref(), &mut file);
     write_spec(field::NORMALIZER_SPEC, specs.normalizer.as_ref(), &mut file);
@@ -150,6 +144,17 @@ pub(super) fn write(pieces: &PieceTable, specs: &Specs) -> Vec<u8> {
         &mut file,
     );
     file
+}
+
+/// Appends a piece, through the buffer `message`. Its kind is written unless it is the default, as training does.
+pub(super) fn write_piece(piece: PieceMessage<'_>, message: &mut Vec<u8>, file: &mut Vec<u8>) {
+    message.clear();
+    write_bytes_field(field::TEXT, piece.text, message);
+    write_float_field(field::SCORE, piece.score, message);
+    if piece.kind != PieceKind::Normal {
+        write_varint_field(field::KIND, kind_number(piece.kind), message);
+    }
+    write_bytes_field(field::PIECE, message, file);
 }
 
 fn write_spec(number: u32, spec: Option<&impl Spec>, file: &mut Vec<u8>) {

@@ -1,0 +1,162 @@
+//! Changed fields in a message, all other bytes as they are.
+//!
+//! Input: a message (or the parts of one, if a file has it several times), and for each changed field its new encoding.
+//! Output: the message with the new encodings. Where a new encoding goes:
+//!
+//! - where the last value of the field was; earlier values, which had no effect, are removed;
+//! - if the field was absent, before the first field with a higher number (writers put fields in the order of their
+//!   numbers), else at the end.
+//!
+//! Example: in the piece message `0a 01 61 18 03` (text "a", type control), a new score `15 00 00 80 3f` goes between
+//! the two fields: `0a 01 61 15 00 00 80 3f 18 03`.
+//!
+//! Cost: linear in the message for each changed field.
+
+use crate::model::wire::{Field, Reader, write_varint};
+
+/// A field and its new encoding: tag and value, several of them for a list, nothing to remove the field.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Change {
+    pub(super) number: u32,
+    pub(super) encoding: Vec<u8>,
+}
+
+/// A position between fields: the part of the message, and the number of fields of that part before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Position {
+    part: usize,
+    fields_before: usize,
+}
+
+/// Applies changes, ascending by number, to the parts of a message. `is_value` tells the fields that count from unknown
+/// fields with the same number.
+pub(super) fn splice(
+    parts: &[&[u8]],
+    changes: &[Change],
+    is_value: &dyn Fn(&Field<'_>) -> bool,
+) -> Vec<Vec<u8>> {
+    let positions: Vec<Position> = changes
+        .iter()
+        .map(|change| position(parts, change.number, is_value))
+        .collect();
+    let encodings_at = |position: Position, out: &mut Vec<u8>| {
+        for (change, _) in changes
+            .iter()
+            .zip(&positions)
+            .filter(|(_, at)| **at == position)
+        {
+            out.extend_from_slice(&change.encoding);
+        }
+    };
+    let is_replaced = |field: &Field<'_>| {
+        is_value(field) && changes.iter().any(|change| change.number == field.number)
+    };
+    let rewrite = |part: usize| {
+        let mut out = Vec::with_capacity(parts[part].len() + 16);
+        let mut fields_before = 0;
+        for field in fields(parts[part]) {
+            encodings_at(
+                Position {
+                    part,
+                    fields_before,
+                },
+                &mut out,
+            );
+            if !is_replaced(&field) {
+                out.extend_from_slice(field.raw);
+            }
+            fields_before += 1;
+        }
+        encodings_at(
+            Position {
+                part,
+                fields_before,
+            },
+            &mut out,
+        );
+        out
+    };
+    (0..parts.len()).map(rewrite).collect()
+}
+
+/// Where the new encoding of a field goes.
+fn position(parts: &[&[u8]], number: u32, is_value: &dyn Fn(&Field<'_>) -> bool) -> Position {
+    for (part, message) in parts.iter().enumerate().rev() {
+        let is_same = |(_, field): &(usize, Field<'_>)| field.number == number && is_value(field);
+        if let Some((fields_before, _)) = fields(message).enumerate().filter(is_same).last() {
+            return Position {
+                part,
+                fields_before,
+            };
+        }
+    }
+    let part = parts.len().saturating_sub(1);
+    let message = parts.last().copied().unwrap_or_default();
+    let higher = fields(message).position(|field| field.number > number);
+    let fields_before = higher.unwrap_or_else(|| fields(message).count());
+    Position {
+        part,
+        fields_before,
+    }
+}
+
+/// The fields of a message that was read before, so that reading it cannot fail.
+fn fields(message: &[u8]) -> impl Iterator<Item = Field<'_>> {
+    let mut reader = Reader::nested(message);
+    std::iter::from_fn(move || reader.field().ok().flatten())
+}
+
+/// The field `raw` with another message as its value. Its tag stays as it is.
+pub(super) fn with_message(raw: &[u8], message: &[u8], out: &mut Vec<u8>) {
+    let tag_end = raw.iter().position(|byte| byte & 0x80 == 0);
+    let tag_length = tag_end.map_or(raw.len(), |end| end + 1);
+    out.extend_from_slice(&raw[..tag_length]);
+    write_varint(message.len() as u64, out);
+    out.extend_from_slice(message);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::wire::Value;
+
+    fn change(number: u32, encoding: &[u8]) -> Change {
+        let encoding = encoding.to_vec();
+        Change { number, encoding }
+    }
+
+    fn is_number(field: &Field<'_>) -> bool {
+        matches!(field.value, Value::Varint(_))
+    }
+
+    #[test]
+    fn an_absent_field_goes_before_higher_numbers() {
+        let message = &b"\x08\x01\x28\x05"[..]; // fields 1 and 5
+        let cases: [(u32, &[u8], &[u8]); 3] = [
+            (3, b"\x18\x03", b"\x08\x01\x18\x03\x28\x05"),
+            (6, b"\x30\x06", b"\x08\x01\x28\x05\x30\x06"),
+            (5, b"\x28\x07", b"\x08\x01\x28\x07"),
+        ];
+        for (number, encoding, expected) in cases {
+            let spliced = splice(&[message], &[change(number, encoding)], &is_number);
+            assert_eq!(spliced, [expected]);
+        }
+    }
+
+    #[test]
+    fn the_last_value_is_replaced_and_unknown_fields_stay() {
+        // Field 1 twice in the first part, as bytes (unknown) and a number in the second one.
+        let parts = [&b"\x08\x01\x08\x02"[..], &b"\x0a\x01x\x08\x03\x10\x00"[..]];
+        let spliced = splice(&parts, &[change(1, b"\x08\x09")], &is_number);
+        assert_eq!(spliced, [&b""[..], &b"\x0a\x01x\x08\x09\x10\x00"[..]]);
+        let removed = splice(&parts, &[change(1, b"")], &is_number);
+        assert_eq!(removed, [&b""[..], &b"\x0a\x01x\x10\x00"[..]]);
+    }
+
+    #[test]
+    fn a_long_tag_is_kept() {
+        let mut out = Vec::new();
+        with_message(b"\x8a\x80\x00\x81\x00x", b"ab", &mut out);
+        assert_eq!(out, b"\x8a\x80\x00\x02ab");
+    }
+}
