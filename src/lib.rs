@@ -65,7 +65,7 @@ pub use model::{
     Piece, PieceEntry, TrainerSpec,
 };
 pub use normalize::standalone::{Normalized, TextNormalizer};
-pub use piece::{PieceId, PieceKind};
+pub use piece::{ParsePieceKindError, PieceId, PieceKind};
 pub use rng::Rng;
 pub use text::offsets::Offsets;
 pub use tokenizer::{

@@ -305,3 +305,42 @@ impl fmt::Debug for Model {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::Model;
+
+    fn golden(name: &str) -> Vec<u8> {
+        let root = env!("CARGO_MANIFEST_DIR");
+        std::fs::read(format!("{root}/testdata/golden/{name}.model")).unwrap()
+    }
+
+    #[test]
+    fn the_debug_form_is_short() {
+        let model = Model::from_bytes(&golden("llama2")).unwrap();
+        assert!(format!("{model:?}").len() < 200, "{model:?}");
+        assert!(format!("{:?}", model.edit()).len() < 200);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn a_damaged_file_is_refused_or_kept_as_it_is(
+            damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
+            name in prop::sample::select(vec!["exhausted", "hostile_bytes", "delimiter_letter"]),
+        ) {
+            let mut file = golden(name);
+            for (at, byte) in damage {
+                let at = at.index(file.len());
+                file[at] = byte;
+            }
+            if let Ok(model) = Model::from_bytes(&file) {
+                prop_assert!(model.to_bytes() == file);
+                prop_assert!(model.edit().finish().unwrap().to_bytes() == file);
+            }
+        }
+    }
+}

@@ -1,6 +1,8 @@
 //! Pieces: their ids, kinds and scores, and the table that holds their texts in one arena.
 
+use std::fmt;
 use std::hash::BuildHasher;
+use std::str::FromStr;
 
 use foldhash::fast::RandomState;
 use hashbrown::hash_table::{Entry, HashTable};
@@ -19,6 +21,8 @@ pub(crate) const MAX_PIECES: usize = 1 << 27;
 /// assert_eq!(id.to_string(), "15043");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
 pub struct PieceId(u32);
 
 impl PieceId {
@@ -61,30 +65,105 @@ impl From<u32> for PieceId {
     }
 }
 
-impl std::fmt::Display for PieceId {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for PieceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-/// What a piece is for.
+/// The kind of a piece.
+///
+/// As text (`Display` and `FromStr`) the kinds are normal, unknown, control, user_defined, unused and byte.
+///
+/// ```
+/// use spiece::PieceKind;
+///
+/// assert_eq!("user_defined".parse::<PieceKind>()?, PieceKind::UserDefined);
+/// assert_eq!(PieceKind::Control.to_string(), "control");
+/// # Ok::<(), spiece::ParsePieceKindError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum PieceKind {
     /// A part of text.
     #[default]
     Normal,
-    /// Stands for whatever is no piece.
+    /// Stands for text that no other piece can encode.
     Unknown,
-    /// Never comes from text: `<s>`, `</s>`, ...
+    /// A piece that encoding never gives for text: `<s>`, `</s>`, ...
     Control,
-    /// Always cut out of text whole.
+    /// A user-defined symbol: found in the text before everything else, and always one piece.
     UserDefined,
-    /// Kept for its id alone.
+    /// A piece that takes part in merges but is never given for text; the pieces it was merged from are.
     Unused,
-    /// One byte of a character that is no piece.
+    /// One byte of a character that is not a piece: `<0x00>` to `<0xFF>`.
     Byte,
 }
+
+impl PieceKind {
+    /// Every kind, in the order of their numbers in the file format.
+    pub const ALL: [PieceKind; 6] = [
+        PieceKind::Normal,
+        PieceKind::Unknown,
+        PieceKind::Control,
+        PieceKind::UserDefined,
+        PieceKind::Unused,
+        PieceKind::Byte,
+    ];
+
+    /// The name: normal, unknown, control, user_defined, unused or byte.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PieceKind::Normal => "normal",
+            PieceKind::Unknown => "unknown",
+            PieceKind::Control => "control",
+            PieceKind::UserDefined => "user_defined",
+            PieceKind::Unused => "unused",
+            PieceKind::Byte => "byte",
+        }
+    }
+}
+
+impl fmt::Display for PieceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for PieceKind {
+    type Err = ParsePieceKindError;
+
+    fn from_str(name: &str) -> Result<PieceKind, ParsePieceKindError> {
+        let mut all = PieceKind::ALL.into_iter();
+        all.find(|kind| kind.name() == name)
+            .ok_or_else(|| ParsePieceKindError {
+                name: name.to_owned(),
+            })
+    }
+}
+
+/// A name that no [`PieceKind`] has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParsePieceKindError {
+    /// The name.
+    pub name: String,
+}
+
+impl fmt::Display for ParsePieceKindError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = PieceKind::ALL.into_iter().map(PieceKind::name).collect();
+        let names = names.join(", ");
+        write!(
+            f,
+            "unknown kind of piece {:?}; use one of {names}",
+            self.name
+        )
+    }
+}
+
+impl std::error::Error for ParsePieceKindError {}
 
 /// Texts, scores and kinds of all pieces, by id. The texts are in one arena.
 #[derive(Clone, Default)]
@@ -150,8 +229,8 @@ impl PieceTable {
     }
 }
 
-impl std::fmt::Debug for PieceTable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for PieceTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "PieceTable({} pieces)", self.len())
     }
 }
@@ -208,8 +287,35 @@ impl PieceIndex {
     }
 }
 
-impl std::fmt::Debug for PieceIndex {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for PieceIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "PieceIndex({} pieces)", self.ids.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_have_names() {
+        for kind in PieceKind::ALL {
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+        }
+        let error = "NORMAL".parse::<PieceKind>().unwrap_err();
+        assert_eq!(error.name, "NORMAL");
+        assert!(error.to_string().contains("user_defined, unused"));
+    }
+
+    #[test]
+    fn of_equal_texts_the_first_one_is_found() {
+        let mut pieces = PieceTable::default();
+        pieces.push(b"a", 0.0, PieceKind::Normal);
+        pieces.push(b"b", 0.0, PieceKind::Normal);
+        pieces.push(b"a", 0.0, PieceKind::Normal);
+        let index = PieceIndex::new(&pieces, 0..3);
+        assert_eq!(index.get(&pieces, b"a"), Some(0));
+        assert_eq!(index.get(&pieces, b"b"), Some(1));
+        assert_eq!(index.get(&pieces, b""), None);
     }
 }

@@ -101,3 +101,19 @@ impl fmt::Display for ParseModelTypeError {
 }
 
 impl std::error::Error for ParseModelTypeError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_have_names_and_numbers() {
+        for model_type in ModelType::ALL {
+            assert_eq!(model_type.to_string().parse(), Ok(model_type));
+            let number = i32::from(model_type.number());
+            assert_eq!(ModelType::from_number(number), Some(model_type));
+        }
+        assert_eq!(ModelType::from_number(5), None);
+        assert_eq!("x".parse::<ModelType>().unwrap_err().name, "x");
+    }
+}
