@@ -16,7 +16,7 @@ mod word;
 
 use std::sync::Arc;
 
-use self::bpe::{Bpe, BpeCache};
+use self::bpe::{BpeCache, BpeEncoder};
 use self::char::Char;
 use self::unigram::{Unigram, UnigramScratch};
 use self::vocabulary::Vocabulary;
@@ -30,7 +30,7 @@ use crate::trie::prefix::PrefixTrie;
 /// A model, ready to segment normalized text.
 #[derive(Debug)]
 pub(crate) enum Segmenter {
-    Bpe(Box<Bpe>),
+    Bpe(Box<BpeEncoder>),
     Unigram(Unigram),
     Word(Word),
     Char(Char),
@@ -55,7 +55,9 @@ impl Segmenter {
         let vocabulary = Vocabulary::new(model, has_symbols);
         let symbols = Arc::new(PrefixTrie::with_values(vocabulary.symbols())?);
         let segmenter = match model.model_type() {
-            ModelType::Bpe => Segmenter::Bpe(Box::new(Bpe::new(&vocabulary, Arc::clone(&symbols)))),
+            ModelType::Bpe => {
+                Segmenter::Bpe(Box::new(BpeEncoder::new(&vocabulary, Arc::clone(&symbols))))
+            }
             ModelType::Unigram => Segmenter::Unigram(Unigram::new(&vocabulary)),
             ModelType::Word => Segmenter::Word(Word::new(&vocabulary)),
             ModelType::Char => Segmenter::Char(Char::new(&vocabulary, Arc::clone(&symbols))),
@@ -72,7 +74,7 @@ impl Segmenter {
         out: &mut Vec<PieceId>,
     ) {
         match self {
-            Segmenter::Bpe(bpe) => bpe.segment(pieces, text, &mut scratch.bpe, out),
+            Segmenter::Bpe(bpe) => bpe.encode(pieces, text, &mut scratch.bpe, out),
             Segmenter::Unigram(unigram) => unigram.segment(text, &mut scratch.unigram, out),
             Segmenter::Word(word) => word.segment(pieces, text, out),
             Segmenter::Char(char) => char.segment(pieces, text, out),
@@ -81,7 +83,7 @@ impl Segmenter {
 
     /// Whether text can be segmented as the caller gave it, if spaces become marks and nothing else changes.
     pub(crate) fn takes_raw_text(&self) -> bool {
-        matches!(self, Segmenter::Bpe(bpe) if bpe.takes_raw_text())
+        matches!(self, Segmenter::Bpe(bpe) if bpe.accepts_raw_text())
     }
 
     /// How much of `rest` an unknown id at its start stands for.

@@ -1,236 +1,278 @@
-//! BPE: pairs of neighbouring symbols merge, best piece first.
+//! BPE: adjacent symbols merge, the pair with the best piece first.
 //!
-//! In: a normalized line. Out: the ids of its pieces, unknown characters one by one.
+//! Input: a normalized text. Output: the ids of its pieces, one unknown id for each unknown character.
 //!
-//! The line begins as characters, and user-defined symbols, which stay as they are. Two neighbours may
-//! merge if their joined text is a piece that text can yield; among all such pairs the one whose piece has
-//! the highest score merges, the leftmost of equals, until none is left. The parts need not be pieces
-//! themselves. Scores compare as the reference's do, which is the total order of IEEE 754: a positive NaN
-//! is above everything, and -0 is below 0.
+//! # Definition
+//! A text begins as a sequence of characters, and of user-defined symbols, which never merge. Two adjacent symbols may
+//! merge if their joined text is a piece for text; the symbols themselves need not be pieces. Among all such pairs the one
+//! whose piece has the best score merges, of equal scores the leftmost, until no pair merges.
 //!
-//! What makes it fast, and why that changes nothing:
+//! # Example
+//! Pieces with their merge ranks: `he` 0, `▁t` 1, `re` 2, `▁the` 3, `the` 4. The text `▁there` merges as follows:
 //!
-//! - Two characters that are neighbours in no piece never end up in one piece, so the line is cut between
-//!   them ([`Neighbours`]) and each chunk is merged alone.
-//! - A chunk has the same ids wherever it stands, so short chunks are remembered ([`ChunkCache`]).
-//! - Merging compares numbers, not texts ([`Symbols`]), and remembers what pairs become ([`PairCache`]). Chunks of
-//!   a few characters merge in arrays ([`ShortChunk`]).
-//! - Text without normalization rules is not normalized, but read as it is ([`scan`]).
-//! - A long chunk is not merged, but taken a window at a time ([`windows`]) or read from left to right
-//!   ([`walk`]), in linear time.
+//! | symbols | candidates | merge |
+//! |---|---|---|
+//! | `▁ t h e r e` | `▁t` (1), `he` (0), `re` (2) | `he`, rank 0 |
+//! | `▁ t he r e` | `▁t` (1), `the` (4), `re` (2) | `▁t`, rank 1 |
+//! | `▁t he r e` | `▁the` (3), `re` (2) | `re`, rank 2 |
+//! | `▁t he re` | `▁the` (3) | `▁the`, rank 3 |
+//! | `▁the re` | none | |
 //!
-//! Cost: linear in the line, but for long chunks with pieces of more than 32 characters: n characters then cost
-//! n log n.
+//! # Method
+//! The text is split into chunks at bigram boundaries ([`classes`], [`scan`]). The ids of a chunk depend on its text only,
+//! so they can be cached. How a chunk is encoded depends on what it is; the first row that applies counts:
 //!
-//! Unused pieces merge and are taken apart again afterwards, into the two parts that were joined last in
-//! that line when the pair was considered. Since this looks at the whole line, models that have such pieces
-//! take the slow path of [`whole`]. Dropout takes it too.
+//! | | condition | strategy | why exact | cost |
+//! |---|---|---|---|---|
+//! | 0 | the model has unused pieces, or merges are skipped at random (dropout) | [`full_merge`](strategies::full_merge): the whole text by the heap, without chunks | it is the definition, carried out with a priority queue | n log n |
+//! | 1 | one character | table: class -> symbol | nothing can merge | 2 loads |
+//! | 2 | up to 23 bytes, seen before | [chunk cache](crate::encode::chunk_cache) | equal chunks have equal ids | 1 tag, 1 cache line |
+//! | 3 | up to 32 characters | [`short_merge`](strategies::short_merge): all candidates are compared for each merge | it is the definition, carried out in arrays | n²/4 without branches |
+//! | 4 | longer | [`windowed`](strategies::windowed): windows of 23 bytes, of which the safe part is committed | every adjacent pair of the result is proved valid ([`token_pairs`](strategies::token_pairs)) | linear |
+//! | 5 | longer, and the windows do not fit together | [`heap_merge`](strategies::heap_merge) | it is the definition, carried out with a priority queue | n log n |
+//!
+//! Row 0 is [`BpeEncoder::encode`] and [`BpeEncoder::sample`]; rows 1 and 2 are in [`scan`], where chunks end; rows 3 to 5
+//! are the three lines of `ChunkContext::encode_chunk`.
+//!
+//! # Modules, in the order of the data flow
+//! [`scan`] finds chunks with [`classes`], and encodes them with [`strategies`], which use [`lookup`]. No module imports
+//! from one that is named before it.
+//!
+//! # Cost
+//! Linear in the text, except for rows 0 and 5. Memory of a worker: see [`BpeCache::with_max_bytes`].
 
-mod ascii;
-mod ascii_pairs;
-mod chars;
-mod merge;
-mod neighbours;
-mod origins;
-mod pairs;
-mod peace;
+mod classes;
+mod lookup;
 mod scan;
-mod short;
-mod symbols;
+mod strategies;
 #[cfg(test)]
 mod tests;
-mod walk;
-mod whole;
-mod windows;
 
 use std::sync::Arc;
 
-use self::ascii::AsciiNeighbours;
-use self::chars::CharTable;
-use self::merge::MergeScratch;
-use self::neighbours::Neighbours;
-use self::origins::Origins;
-use self::pairs::{PairCache, Pairs};
-use self::peace::PeaceCache;
-use self::short::{SHORT, ShortChunk};
-use self::symbols::Symbols;
-use self::walk::Walk;
-use crate::encode::chunk_cache::ChunkCache;
+use self::classes::ascii::AsciiBigrams;
+use self::classes::char_table::CharTable;
+use self::classes::class_bigrams::{ClassBigrams, ClassBigramsBuilder};
+use self::lookup::symbol_table::SymbolTable;
+use self::scan::{ChunkBoundaries, ChunkScanner};
+use self::strategies::full_merge::{FullMerge, FullMergeState};
+use self::strategies::last_merge::LastMergeTable;
+use self::strategies::{ChunkContext, MergeState, MergeTables, Strategy};
+use crate::encode::chunk_cache::{ChunkCache, KeyedText};
 use crate::encode::vocabulary::Vocabulary;
 use crate::piece::{PieceId, PieceKind, PieceTable};
 use crate::text::WHITESPACE_MARK_STR;
 use crate::trie::prefix::PrefixTrie;
 
-/// Chunks with more bytes are segmented a window at a time.
-const LONG: usize = 64;
-
-/// A BPE model, ready to segment.
+/// A BPE model, ready to encode.
 #[derive(Debug)]
-pub(crate) struct Bpe {
-    symbols: Symbols,
-    chars: CharTable,
-    neighbours: Neighbours,
-    ascii: AsciiNeighbours,
-    origins: Origins,
+pub(crate) struct BpeEncoder {
+    tables: MergeTables,
+    bigrams: ClassBigrams,
+    ascii: AsciiBigrams,
     user_defined: Arc<PrefixTrie>,
-    /// The number of pieces; symbols below it are pieces.
-    pieces: usize,
-    unknown: PieceId,
-    /// For each piece whether it is merged, but then taken apart; empty if there is no such piece.
+    /// For each piece whether it is unused: it merges, but is resegmented afterwards. Empty if no piece is.
     unused: Vec<bool>,
-    takes_raw_text: bool,
+    accepts_raw_text: bool,
 }
 
 /// The caches and buffers of one worker, reused from text to text.
 #[derive(Debug)]
 pub(crate) struct BpeCache {
-    merge: MergeScratch,
-    short: ShortChunk,
-    pairs: PairCache,
-    peace: PeaceCache,
-    walk: Walk,
-    /// Ids of chunks.
-    cache: ChunkCache,
-    /// Ids of parts of long chunks, which are never raw.
-    windows: ChunkCache,
-    /// A chunk of raw text, normalized.
+    /// The ids of chunks.
+    chunks: ChunkCache,
+    state: MergeState,
+    full: FullMergeState,
+    /// A chunk of raw text in normalized form.
     normalized: Vec<u8>,
-    whole: whole::WholeScratch,
 }
 
 impl BpeCache {
-    /// Empty caches. The chunk caches need at most `max_bytes`; the pair caches, which are not included, need at most
-    /// 1.5 MB more.
+    /// The limit of [`BpeCache::default`].
+    pub(crate) const DEFAULT_MAX_BYTES: usize = 2 * ChunkCache::DEFAULT_MAX_BYTES;
+
+    /// Empty caches. The chunk caches, which are the largest part, need at most `max_bytes`. Not included are the pair
+    /// caches, at most 1.5 MB, and the buffers for merging, which are proportional to the longest chunk.
     pub(crate) fn with_max_bytes(max_bytes: usize) -> BpeCache {
         BpeCache {
-            merge: MergeScratch::default(),
-            short: ShortChunk::default(),
-            pairs: PairCache::default(),
-            peace: PeaceCache::default(),
-            walk: Walk::default(),
-            cache: ChunkCache::with_max_bytes(max_bytes / 2),
-            windows: ChunkCache::with_max_bytes(max_bytes / 2),
+            chunks: ChunkCache::with_max_bytes(max_bytes / 2),
+            state: MergeState::with_max_bytes(max_bytes / 2),
+            full: FullMergeState::default(),
             normalized: Vec::new(),
-            whole: whole::WholeScratch::default(),
         }
     }
 
-    /// The memory that the chunk caches need now, in bytes.
+    /// The memory that all caches need now, in bytes, pair caches included.
     pub(crate) fn size_bytes(&self) -> usize {
-        self.cache.size_bytes() + self.windows.size_bytes()
+        let chunks = self.chunks.size_bytes() + self.state.windows.size_bytes();
+        let pairs = self.state.pairs.size_bytes() + self.state.token_pairs.size_bytes();
+        chunks + pairs + self.full.size_bytes()
     }
 }
 
 impl Default for BpeCache {
     fn default() -> BpeCache {
-        BpeCache::with_max_bytes(2 * ChunkCache::DEFAULT_MAX_BYTES)
+        BpeCache::with_max_bytes(BpeCache::DEFAULT_MAX_BYTES)
     }
 }
 
-impl Bpe {
-    pub(crate) fn new(vocabulary: &Vocabulary<'_>, user_defined: Arc<PrefixTrie>) -> Bpe {
-        let is_unused =
-            |id: usize| vocabulary.kind(id) == PieceKind::Unused && vocabulary.is_from_text(id);
-        let any_unused = (0..vocabulary.len()).any(is_unused);
+/// A text that was not normalized.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RawText<'t> {
+    pub(crate) text: &'t [u8],
+    /// Whether a dummy prefix comes before the text, if that is not empty.
+    pub(crate) adds_prefix: bool,
+    /// The pieces of the bytes of unknown characters, if the model has them.
+    pub(crate) byte_ids: Option<&'t [PieceId; 256]>,
+}
+
+/// A normalized text for BPE-dropout.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DropoutText<'t, F> {
+    pub(crate) text: &'t [u8],
+    /// Asked whenever the turn of a merge has come: whether the merge does not happen.
+    pub(crate) skips_merge: F,
+}
+
+impl BpeEncoder {
+    pub(crate) fn new(vocabulary: &Vocabulary<'_>, user_defined: Arc<PrefixTrie>) -> BpeEncoder {
+        let unused = unused_pieces(vocabulary);
         let mut mergeable = Vec::with_capacity(vocabulary.len());
         mergeable
             .extend((0..vocabulary.len_u32()).filter(|id| vocabulary.is_from_text(*id as usize)));
         let read_chars = || {
-            let mut neighbours = neighbours::Draft::new();
-            let (chars, texts) = CharTable::new(vocabulary, &mergeable, &mut neighbours);
-            (neighbours.finish(), chars, texts)
+            let mut bigrams = ClassBigramsBuilder::new();
+            let (chars, texts) = CharTable::new(vocabulary, &mergeable, &mut bigrams);
+            (bigrams.build(), chars, texts)
         };
-        let (mut symbols, (neighbours, mut chars, texts)) =
-            rayon::join(|| Symbols::new(vocabulary, &mergeable), read_chars);
-        chars.find_symbols(&texts, &mut symbols, vocabulary.table());
-        Bpe {
-            ascii: AsciiNeighbours::new(&chars, &neighbours, &user_defined),
-            neighbours,
-            origins: Origins::new(vocabulary.len()),
-            symbols,
-            chars,
-            user_defined,
-            pieces: vocabulary.len(),
-            unknown: vocabulary.unknown(),
-            unused: if any_unused {
-                (0..vocabulary.len()).map(is_unused).collect()
-            } else {
-                Vec::new()
+        let (mut symbols, (bigrams, mut chars, texts)) =
+            rayon::join(|| SymbolTable::new(vocabulary, &mergeable), read_chars);
+        chars.add_symbols(&texts, &mut symbols, vocabulary.table());
+        let accepts_raw_text =
+            unused.is_empty() && vocabulary.symbols().all(|(text, _)| is_same_when_raw(text));
+        BpeEncoder {
+            ascii: AsciiBigrams::new(&chars, &bigrams, &user_defined),
+            bigrams,
+            tables: MergeTables {
+                symbols,
+                chars,
+                last_merges: LastMergeTable::new(vocabulary.len()),
+                piece_count: vocabulary.len(),
+                unknown: vocabulary.unknown(),
             },
-            takes_raw_text: !any_unused
-                && vocabulary.symbols().all(|(text, _)| is_same_when_raw(text)),
+            user_defined,
+            unused,
+            accepts_raw_text,
         }
     }
 
-    /// The symbols of the characters of `text`.
-    fn symbols_of<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = u32> + 't {
-        let mut rest = text;
-        std::iter::from_fn(move || {
-            let (class, width) = (!rest.is_empty()).then(|| self.chars.class_at(rest))?;
-            rest = &rest[width..];
-            Some(self.chars.symbol(class))
-        })
-    }
-
-    /// Makes `chunk` one of the characters of some texts in a row.
-    fn short_chunk<'t>(&self, chunk: &mut ShortChunk, texts: impl IntoIterator<Item = &'t [u8]>) {
-        chunk.clear();
-        texts
-            .into_iter()
-            .for_each(|text| chunk.extend::<false>(text, &self.chars, &self.symbols));
-    }
-
-    /// Appends the ids of a chunk that merges with nothing around it.
-    fn segment_chunk(
+    /// Appends the ids of `text`, which is normalized; one unknown id for each unknown character.
+    pub(crate) fn encode(
         &self,
         pieces: &PieceTable,
-        chunk: &[u8],
-        scratch: &mut BpeCache,
+        text: &[u8],
+        cache: &mut BpeCache,
         out: &mut Vec<PieceId>,
     ) {
-        if chunk.len() > LONG && self.segment_windows(pieces, chunk, scratch, out) {
-            return;
+        if !self.unused.is_empty() {
+            let skips_merge = || false;
+            return self.sample(pieces, DropoutText { text, skips_merge }, cache, out);
         }
-        let BpeCache {
-            merge,
-            short,
-            pairs,
-            peace,
-            walk,
-            ..
-        } = scratch;
-        let mut pairs = Pairs {
-            symbols: &self.symbols,
-            pieces,
-            cache: pairs,
-        };
-        if chunk.len() <= SHORT {
-            self.short_chunk(short, [chunk]);
-            short.merge(&mut pairs);
-            out.extend(short.left().map(|symbol| self.id_of(symbol)));
-            return;
-        }
-        if self.walk(chunk, walk, peace, &mut pairs) {
-            out.extend(walk.found().map(|symbol| self.id_of(symbol)));
-            return;
-        }
-        merge.symbols.clear();
-        merge.symbols.extend(self.symbols_of(chunk));
-        merge::merge_long(&mut pairs, merge, || false, |_, _, _| ());
-        out.extend(merge.symbols.iter().map(|symbol| self.id_of(*symbol)));
+        self.scanner(pieces, text, None, cache)
+            .scan::<false>(false, out);
     }
 
-    /// The id that a symbol has in the output.
-    fn id_of(&self, symbol: u32) -> PieceId {
-        if (symbol as usize) < self.pieces {
-            PieceId::new(symbol)
-        } else {
-            self.unknown
+    /// Whether raw text can be encoded as it is, if normalization only replaces spaces by whitespace marks and malformed
+    /// bytes by U+FFFD.
+    pub(crate) fn accepts_raw_text(&self) -> bool {
+        self.accepts_raw_text
+    }
+
+    /// Appends the ids of raw text. Unknown characters become the ids of their bytes, or if the model has none, one
+    /// unknown id each.
+    pub(crate) fn encode_raw(
+        &self,
+        pieces: &PieceTable,
+        raw: RawText<'_>,
+        cache: &mut BpeCache,
+        out: &mut Vec<PieceId>,
+    ) {
+        let has_prefix = raw.adds_prefix && !raw.text.is_empty();
+        self.scanner(pieces, raw.text, raw.byte_ids, cache)
+            .scan::<true>(has_prefix, out);
+    }
+
+    /// Appends the ids of a text, with some merges skipped.
+    pub(crate) fn sample(
+        &self,
+        pieces: &PieceTable,
+        dropout: DropoutText<'_, impl FnMut() -> bool>,
+        cache: &mut BpeCache,
+        out: &mut Vec<PieceId>,
+    ) {
+        let merge = FullMerge {
+            tables: &self.tables,
+            pieces,
+            user_defined: &self.user_defined,
+            unused: &self.unused,
+        };
+        merge.encode(dropout.text, dropout.skips_merge, &mut cache.full, out);
+        cache.state.count(Strategy::Full);
+    }
+
+    /// Positions at which `text` can be split so that the parts have the ids of the whole, at least `distance` bytes from
+    /// each other. Of raw text, only the first part then has a dummy prefix.
+    pub(crate) fn find_boundaries<const RAW: bool>(
+        &self,
+        text: &[u8],
+        distance: usize,
+    ) -> Vec<usize> {
+        if !self.unused.is_empty() || !self.tables.chars.all_well_formed() {
+            return Vec::new();
+        }
+        scan::find_boundaries::<RAW>(text, distance, &self.tables.chars, &self.bigrams)
+    }
+
+    /// What splits and encodes one text.
+    #[inline(always)]
+    fn scanner<'s>(
+        &'s self,
+        pieces: &'s PieceTable,
+        text: &'s [u8],
+        byte_ids: Option<&'s [PieceId; 256]>,
+        cache: &'s mut BpeCache,
+    ) -> ChunkScanner<'s> {
+        ChunkScanner {
+            boundaries: ChunkBoundaries {
+                bigrams: &self.bigrams,
+                ascii: &self.ascii,
+                user_defined: &self.user_defined,
+            },
+            context: ChunkContext {
+                tables: &self.tables,
+                pieces,
+                state: &mut cache.state,
+            },
+            text: KeyedText::new(text),
+            cache: &mut cache.chunks,
+            normalized: &mut cache.normalized,
+            byte_ids,
         }
     }
 }
 
-/// Whether a user-defined symbol with this text is found at the same places in raw text as in normalized text.
+/// For each piece whether it is unused and takes part in merges; empty if no piece is.
+fn unused_pieces(vocabulary: &Vocabulary<'_>) -> Vec<bool> {
+    let is_unused = |id| vocabulary.kind(id) == PieceKind::Unused && vocabulary.is_from_text(id);
+    let unused: Vec<bool> = (0..vocabulary.len()).map(is_unused).collect();
+    if unused.contains(&true) {
+        unused
+    } else {
+        Vec::new()
+    }
+}
+
+/// Whether a user-defined symbol with this text is found at the same positions in raw text as in normalized text.
 fn is_same_when_raw(text: &[u8]) -> bool {
     let changed = [" ", WHITESPACE_MARK_STR, "\u{FFFD}"];
     std::str::from_utf8(text)

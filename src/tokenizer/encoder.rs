@@ -9,6 +9,7 @@
 use super::control::{AllowedControl, Stretch};
 use super::options::{EncodeOptions, ExtraOption, SampleOptions};
 use super::{Pipeline, Tokenizer};
+use crate::encode::bpe::{DropoutText, RawText};
 use crate::encode::unigram::sample::draw;
 use crate::encode::{SegmentScratch, Segmenter};
 use crate::error::EncodeError;
@@ -148,14 +149,12 @@ impl<'t> Encoder<'t> {
             return false;
         };
         let Tokenizer { model, bytes, .. } = self.tokenizer;
-        bpe.segment_raw(
-            model.table(),
+        let raw = RawText {
             text,
-            prefix,
-            bytes.as_deref(),
-            &mut self.scratch.segment.bpe,
-            ids,
-        );
+            adds_prefix: prefix,
+            byte_ids: bytes.as_deref(),
+        };
+        bpe.encode_raw(model.table(), raw, &mut self.scratch.segment.bpe, ids);
         true
     }
 
@@ -300,13 +299,12 @@ impl<'t> Encoder<'t> {
         raw.clear();
         match (&self.pipeline.segmenter, nbest_size) {
             (Segmenter::Bpe(bpe), _) => {
-                bpe.sample(
-                    self.tokenizer.model.table(),
-                    normalized,
-                    || rng.0.unit() < f64::from(alpha),
-                    &mut segment.bpe,
-                    raw,
-                );
+                let dropout = DropoutText {
+                    text: normalized,
+                    skips_merge: || rng.0.unit() < f64::from(alpha),
+                };
+                let pieces = self.tokenizer.model.table();
+                bpe.sample(pieces, dropout, &mut segment.bpe, raw);
             }
             (Segmenter::Unigram(unigram), None) => {
                 unigram.sample(normalized, alpha, &mut rng.0, raw)?

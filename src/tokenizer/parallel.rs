@@ -2,7 +2,7 @@
 //!
 //! In: texts. Out: what one thread makes of them, whatever the number of threads; the threads are rayon's
 //! current pool. A batch is divided among them. A single long text is normalized by one of them, if it must be, then cut
-//! where no piece reaches across (see [`Bpe::cuts`](crate::encode::bpe::Bpe::cuts)) and its parts are
+//! where no piece reaches across (see [`find_boundaries`](crate::encode::bpe::BpeEncoder::find_boundaries)) and its parts are
 //! segmented at the same time. Only BPE models allow that: in a unigram model each part depends, in the last bits
 //! of its sums, on the sum of all that is before it, so one thread does it all.
 
@@ -84,9 +84,9 @@ impl Encoder<'_> {
             &self.scratch.normalized[..]
         };
         let cuts = if is_raw {
-            bpe.cuts::<true>(text, PART_BYTES)
+            bpe.find_boundaries::<true>(text, PART_BYTES)
         } else {
-            bpe.cuts::<false>(text, PART_BYTES)
+            bpe.find_boundaries::<false>(text, PART_BYTES)
         };
         let bounds: Vec<usize> = std::iter::once(0).chain(cuts).chain([text.len()]).collect();
         let parts: Vec<&[u8]> = bounds
@@ -102,7 +102,7 @@ impl Encoder<'_> {
                 |encoder, (number, part)| {
                     let mut ids = Vec::with_capacity(part.len() / 3);
                     if !encoder.segment_raw(part, prefix && number == 0, &mut ids) {
-                        bpe.segment(
+                        bpe.encode(
                             tokenizer.model.table(),
                             part,
                             &mut encoder.scratch.segment.bpe,

@@ -1,38 +1,54 @@
 //! Text -> chunks -> ids.
 //!
-//! In: text that is normalized, or, for models without normalization rules, the caller's own. Out: ids. A chunk
-//! ends where two neighbouring characters stand next to each other in no piece. One that is a single character
-//! has its id in a table; the ids of other short ones are remembered by their bytes; what is left is merged.
+//! Input: normalized text, or, for models without normalization rules, the caller's own ("raw") text. Output: ids. A
+//! chunk ends at a bigram boundary, or where a user-defined symbol begins. Chunks of a single character have their id in
+//! a table; the ids of other short chunks are cached by their bytes; all other chunks are merged (see
+//! [`strategies`](super::strategies)).
 //!
-//! Raw text is not normalized at all: a space has the class of the mark, a malformed byte that of U+FFFD, and
-//! the dummy prefix is a space before the first chunk. Only a long chunk, or one that has unknown
-//! characters, is written out in normalized form if it is not remembered.
+//! Raw text is not normalized at all: a space has the class of the whitespace mark, a malformed byte the class of U+FFFD,
+//! and the dummy prefix is a space before the first chunk. Only a chunk that is not cached, and is long or contains
+//! unknown characters, is written out in normalized form.
 //!
-//! A cache of whole words before this one, which need not look at each character, was slower: more words than
-//! chunks come for the first time, and those cost most.
+//! Example: the raw text `the cat` with a dummy prefix has the chunks `▁the` (key: ` the`) and `▁cat` (key: ` cat`), if no
+//! piece contains the bigram `e ▁`.
+//!
+//! Method: three loops find the ends of chunks: [`ChunkScanner::scan_ascii`] for runs of ASCII (eight bytes at a time),
+//! [`ChunkScanner::scan_wide`] for runs of other characters, and [`ChunkScanner::scan`] for bytes with which a
+//! user-defined symbol may begin. [`find_boundaries`] is a fourth, for long texts that several threads
+//! encode.
+//!
+//! Cost: about four instructions per ASCII byte, two or three loads for other characters, and per chunk one tag and one
+//! cache line.
+//!
+//! Tried and rejected: a cache of whole words before the chunks, which need not look at each character. It was slower:
+//! more words than chunks are seen for the first time, and those cost most.
 
-use super::pairs::Pairs;
-use super::short::SHORT;
-use super::{Bpe, BpeCache};
-use crate::encode::chunk_cache::{ChunkKey, KeyedText};
-use crate::piece::{PieceId, PieceTable};
+use super::classes::ascii::AsciiBigrams;
+use super::classes::char_table::CharTable;
+use super::classes::class_bigrams::ClassBigrams;
+use super::lookup::pair_cache::PairLookup;
+use super::strategies::{ChunkContext, Strategy};
+use crate::encode::chunk_cache::{ChunkCache, ChunkKey, KeyedText};
+use crate::piece::PieceId;
 use crate::text::{WHITESPACE_MARK_STR, char_length, plainly_normalized_char};
+use crate::trie::prefix::PrefixTrie;
 
 /// A chunk whose end was not found yet.
 #[derive(Debug, Clone, Copy)]
-struct Open {
+struct PendingChunk {
     start: usize,
-    /// The end of its first character, and the class of that. Nothing at all has class 0.
+    /// The end of its first character.
     first_end: usize,
+    /// The class of its first character; 0 if it has none yet.
     first_class: u32,
-    /// Whether it begins with a dummy prefix, which then is its first character and takes no room.
+    /// Whether it begins with the dummy prefix. That is its first character then, without bytes in the text.
     has_prefix: bool,
 }
 
-impl Open {
+impl PendingChunk {
     /// A chunk that begins with this character.
-    fn new(start: usize, width: usize, class: u32) -> Open {
-        Open {
+    fn new(start: usize, width: usize, class: u32) -> PendingChunk {
+        PendingChunk {
             start,
             first_end: start + width,
             first_class: class,
@@ -40,145 +56,102 @@ impl Open {
         }
     }
 
-    /// A chunk without characters so far.
-    fn empty(start: usize) -> Open {
-        Open::new(start, 0, 0)
+    /// A chunk without characters.
+    fn empty(start: usize) -> PendingChunk {
+        PendingChunk::new(start, 0, 0)
     }
 }
 
-/// What the chunks of one text have in common.
-struct Scan<'s> {
-    pieces: &'s PieceTable,
-    text: KeyedText<'s>,
-    scratch: &'s mut BpeCache,
-    /// The pieces for the bytes of unknown characters.
-    bytes: Option<&'s [PieceId; 256]>,
+/// Where text is split into chunks.
+#[derive(Debug)]
+pub(super) struct ChunkBoundaries<'m> {
+    pub(super) bigrams: &'m ClassBigrams,
+    pub(super) ascii: &'m AsciiBigrams,
+    pub(super) user_defined: &'m PrefixTrie,
 }
 
-impl Scan<'_> {
-    /// The key of a chunk; a dummy prefix is a space before it.
+/// Splits one text into chunks and appends their ids.
+pub(super) struct ChunkScanner<'s> {
+    pub(super) boundaries: ChunkBoundaries<'s>,
+    pub(super) context: ChunkContext<'s>,
+    pub(super) text: KeyedText<'s>,
+    /// The ids of chunks.
+    pub(super) cache: &'s mut ChunkCache,
+    /// The buffer for a chunk in normalized form.
+    pub(super) normalized: &'s mut Vec<u8>,
+    /// The byte pieces for unknown characters of raw text, if the model has them.
+    pub(super) byte_ids: Option<&'s [PieceId; 256]>,
+}
+
+impl ChunkScanner<'_> {
+    /// The classes of characters.
+    #[inline(always)]
+    fn chars(&self) -> &CharTable {
+        &self.context.tables.chars
+    }
+
+    /// Finds the chunks of the text and appends their ids.
     #[inline]
-    fn key(&self, chunk: Open, end: usize) -> Option<ChunkKey> {
-        let length = end - chunk.start;
-        if chunk.has_prefix {
-            self.text.key_with_space(length)
-        } else {
-            self.text.key(chunk.start, length)
-        }
-    }
-}
-
-impl Bpe {
-    /// Appends the ids of `text`, which is normalized; an unknown id for each unknown character.
-    pub(crate) fn segment(
-        &self,
-        pieces: &PieceTable,
-        text: &[u8],
-        scratch: &mut BpeCache,
-        out: &mut Vec<PieceId>,
-    ) {
-        if !self.unused.is_empty() {
-            return self.segment_whole(pieces, text, &mut scratch.whole, || false, out);
-        }
-        self.scan::<false>(
-            Scan {
-                pieces,
-                text: KeyedText::new(text),
-                scratch,
-                bytes: None,
-            },
-            false,
-            out,
-        );
-    }
-
-    /// Whether text can be segmented as the caller gave it, if spaces become marks and nothing else changes.
-    pub(crate) fn takes_raw_text(&self) -> bool {
-        self.takes_raw_text
-    }
-
-    /// Appends the ids of `text`, which is not normalized, with a dummy prefix if `prefix` says so. Unknown
-    /// characters become `bytes`, or if there are none, an unknown id each.
-    pub(crate) fn segment_raw(
-        &self,
-        pieces: &PieceTable,
-        text: &[u8],
-        prefix: bool,
-        bytes: Option<&[PieceId; 256]>,
-        scratch: &mut BpeCache,
-        out: &mut Vec<PieceId>,
-    ) {
-        // Nothing has no prefix.
-        self.scan::<true>(
-            Scan {
-                pieces,
-                text: KeyedText::new(text),
-                scratch,
-                bytes,
-            },
-            prefix && !text.is_empty(),
-            out,
-        );
-    }
-
-    /// Finds the chunks of a text and appends their ids.
-    #[inline]
-    fn scan<const RAW: bool>(&self, mut scan: Scan<'_>, has_prefix: bool, out: &mut Vec<PieceId>) {
-        let text = scan.text.text();
-        let mut open = Open::empty(0);
+    pub(super) fn scan<const RAW: bool>(&mut self, has_prefix: bool, out: &mut Vec<PieceId>) {
+        let text = self.text.text();
+        let mut chunk = PendingChunk::empty(0);
         if has_prefix {
-            (open.first_class, open.has_prefix) = (self.chars.mark_class(), true);
+            chunk.first_class = self.chars().mark_class();
+            chunk.has_prefix = true;
         }
-        let (mut at, mut last) = (0, open.first_class);
+        let mut at = 0;
+        let mut last = chunk.first_class;
         while let Some(&byte) = text.get(at) {
-            if self.ascii.is_plain(byte) {
+            if self.boundaries.ascii.is_plain(byte) {
                 (at, last) = match byte {
-                    ..0x80 => self.scan_ascii::<RAW>(&mut scan, &mut open, at, last, out),
-                    _ => self.scan_wide::<RAW>(&mut scan, &mut open, at, last, out),
+                    ..0x80 => self.scan_ascii::<RAW>(&mut chunk, at, last, out),
+                    _ => self.scan_wide::<RAW>(&mut chunk, at, last, out),
                 };
                 continue;
             }
-            if self.user_defined.may_begin_with(byte)
-                && let Some((length, id)) = self.user_defined.longest_with_value(&text[at..])
+            let user_defined = self.boundaries.user_defined;
+            if user_defined.may_begin_with(byte)
+                && let Some((length, id)) = user_defined.longest_with_value(&text[at..])
             {
-                self.close::<RAW>(&mut scan, open, at, out);
+                self.finish_chunk::<RAW>(chunk, at, out);
                 out.push(PieceId::from_index(id));
                 at += length;
-                (open, last) = (Open::empty(at), 0);
+                chunk = PendingChunk::empty(at);
+                last = 0;
                 continue;
             }
-            let (class, width) = self.class_at::<RAW>(&text[at..]);
-            if !self.may_touch(last, byte, class) {
-                self.close::<RAW>(&mut scan, open, at, out);
-                open = Open::new(at, width, class);
+            let (class, width) = class_at::<RAW>(self.chars(), &text[at..]);
+            if !can_be_adjacent(self.boundaries.bigrams, last, byte, class) {
+                self.finish_chunk::<RAW>(chunk, at, out);
+                chunk = PendingChunk::new(at, width, class);
             }
-            (at, last) = (at + width, class);
+            at += width;
+            last = class;
         }
-        self.close::<RAW>(&mut scan, open, at, out);
+        self.finish_chunk::<RAW>(chunk, at, out);
     }
 
-    /// Goes on at `at`, where a plain ASCII byte is, behind a character of class `last`, up to another byte: where that
-    /// is, and the class of the character before it.
+    /// Scans plain ASCII bytes from `at` on, after a character of class `last`. Returns the position of the first other
+    /// byte, and the class of the character before it.
     #[inline]
     fn scan_ascii<const RAW: bool>(
-        &self,
-        scan: &mut Scan<'_>,
-        open: &mut Open,
+        &mut self,
+        chunk: &mut PendingChunk,
         mut at: usize,
         last: u32,
         out: &mut Vec<PieceId>,
     ) -> (usize, u32) {
-        let text = scan.text.text();
-        if !self.neighbours.may_touch_ascii(last, text[at]) {
-            self.reopen_ascii::<RAW>(scan, open, at, out);
+        let text = self.text.text();
+        if !self.boundaries.bigrams.can_precede_ascii(last, text[at]) {
+            self.start_ascii_chunk::<RAW>(chunk, at, out);
         }
         at += 1;
         loop {
-            let (mut begins, count) = self.ascii.begins(text, at);
-            while begins != 0 {
-                let begin = at + begins.trailing_zeros() as usize;
-                self.reopen_ascii::<RAW>(scan, open, begin, out);
-                begins &= begins - 1;
+            let (mut starts, count) = self.boundaries.ascii.chunk_starts(text, at);
+            while starts != 0 {
+                let start = at + starts.trailing_zeros() as usize;
+                self.start_ascii_chunk::<RAW>(chunk, start, out);
+                starts &= starts - 1;
             }
             at += count;
             if count < 64 {
@@ -186,272 +159,275 @@ impl Bpe {
             }
         }
         loop {
-            at = self.ascii.end(text, at);
+            at = self.boundaries.ascii.chunk_end(text, at);
             if !text
                 .get(at)
-                .is_some_and(|byte| byte.is_ascii() && self.ascii.is_plain(*byte))
+                .is_some_and(|byte| byte.is_ascii() && self.boundaries.ascii.is_plain(*byte))
             {
-                return (at, self.chars.ascii_class::<RAW>(text[at - 1]));
+                return (at, self.chars().ascii_class::<RAW>(text[at - 1]));
             }
-            self.reopen_ascii::<RAW>(scan, open, at, out);
+            self.start_ascii_chunk::<RAW>(chunk, at, out);
             at += 1;
         }
     }
 
-    /// As [`scan_ascii`](Self::scan_ascii), for plain bytes at which other characters begin.
+    /// As [`scan_ascii`](Self::scan_ascii), for plain bytes of other characters.
     #[inline(never)]
     fn scan_wide<const RAW: bool>(
-        &self,
-        scan: &mut Scan<'_>,
-        open: &mut Open,
+        &mut self,
+        pending: &mut PendingChunk,
         mut at: usize,
         mut last: u32,
         out: &mut Vec<PieceId>,
     ) -> (usize, u32) {
-        let text = scan.text.text();
-        let mut chunk = *open;
+        let text = self.text.text();
+        let mut chunk = *pending;
         while let Some(&byte) = text.get(at)
             && byte >= 0x80
-            && self.ascii.is_plain_other(byte)
+            && self.boundaries.ascii.is_plain_wide(byte)
         {
-            let (class, width) = self.class_at::<RAW>(&text[at..]);
-            if !self.neighbours.may_touch(last, class) {
-                self.close::<RAW>(scan, chunk, at, out);
-                chunk = Open::new(at, width, class);
+            let (class, width) = class_at::<RAW>(self.chars(), &text[at..]);
+            if !self.boundaries.bigrams.can_be_adjacent(last, class) {
+                self.finish_chunk::<RAW>(chunk, at, out);
+                chunk = PendingChunk::new(at, width, class);
             }
-            (at, last) = (at + width, class);
+            at += width;
+            last = class;
         }
-        *open = chunk;
+        *pending = chunk;
         (at, last)
     }
 
-    /// Ends a chunk before `at`, where a plain byte is, and begins one there.
+    /// Finishes a chunk at `at`, where a plain ASCII byte is, and starts another there.
     #[inline(always)]
-    fn reopen_ascii<const RAW: bool>(
-        &self,
-        scan: &mut Scan<'_>,
-        open: &mut Open,
+    fn start_ascii_chunk<const RAW: bool>(
+        &mut self,
+        chunk: &mut PendingChunk,
         at: usize,
         out: &mut Vec<PieceId>,
     ) {
-        self.close::<RAW>(scan, *open, at, out);
-        *open = Open::new(at, 1, self.chars.ascii_class::<RAW>(scan.text.text()[at]));
+        self.finish_chunk::<RAW>(*chunk, at, out);
+        let class = self.chars().ascii_class::<RAW>(self.text.text()[at]);
+        *chunk = PendingChunk::new(at, 1, class);
     }
 
-    /// The class and the length of the character at the start of `rest`.
+    /// Appends the ids of a chunk that ends at `end`: row 1 of the strategy table, and then the others.
     #[inline(always)]
-    fn class_at<const RAW: bool>(&self, rest: &[u8]) -> (u32, usize) {
-        if RAW {
-            self.chars.raw_class_at(rest)
+    fn finish_chunk<const RAW: bool>(
+        &mut self,
+        chunk: PendingChunk,
+        end: usize,
+        out: &mut Vec<PieceId>,
+    ) {
+        if chunk.first_end != end {
+            return self.encode_long::<RAW>(chunk, end, out);
+        }
+        let symbol = self.chars().symbol(chunk.first_class);
+        if (symbol as usize) < self.context.tables.piece_count {
+            out.push(PieceId::new(symbol));
+            self.context.state.count(Strategy::SingleChar);
         } else {
-            self.chars.class_at(rest)
+            self.encode_unknown::<RAW>(chunk, end, out);
         }
     }
 
-    /// Whether a character of this class, which begins with `byte`, may stand behind one of class `last`.
-    #[inline]
-    fn may_touch(&self, last: u32, byte: u8, class: u32) -> bool {
-        match byte {
-            ..0x80 => self.neighbours.may_touch_ascii(last, byte),
-            _ => self.neighbours.may_touch(last, class),
-        }
-    }
-
-    /// Appends the ids of a chunk that ends before `end`.
-    #[inline(always)]
-    fn close<const RAW: bool>(
-        &self,
-        scan: &mut Scan<'_>,
-        chunk: Open,
-        end: usize,
-        out: &mut Vec<PieceId>,
-    ) {
-        if chunk.first_end == end {
-            let symbol = self.chars.symbol(chunk.first_class);
-            match (symbol as usize) < self.pieces {
-                true => out.push(PieceId::new(symbol)),
-                false => self.close_unknown::<RAW>(scan, chunk, end, out),
-            }
-            return;
-        }
-        self.close_long::<RAW>(scan, chunk, end, out);
-    }
-
-    /// Appends the ids of a chunk that is a single unknown character, or nothing at all.
+    /// Appends the ids of a chunk that is a single character without an id, or empty.
     #[inline(never)]
-    fn close_unknown<const RAW: bool>(
-        &self,
-        scan: &mut Scan<'_>,
-        chunk: Open,
+    fn encode_unknown<const RAW: bool>(
+        &mut self,
+        chunk: PendingChunk,
         end: usize,
         out: &mut Vec<PieceId>,
     ) {
-        let text = &scan.text.text()[chunk.start..end];
-        match scan.bytes {
-            // A mark or U+FFFD is not in raw text, but something else that becomes it.
-            Some(bytes)
-                if RAW
-                    && !chunk.has_prefix
-                    && (text.len() > 1 || text.is_ascii())
-                    && text != b" " =>
-            {
-                out.extend(text.iter().map(|byte| bytes[usize::from(*byte)]));
+        let text = &self.text.text()[chunk.start..end];
+        // The raw bytes are those of the normalized character, except for a space and for a malformed byte.
+        let is_same_when_raw = (text.len() > 1 || text.is_ascii()) && text != b" ";
+        match self.byte_ids {
+            Some(byte_ids) if RAW && !chunk.has_prefix && is_same_when_raw => {
+                out.extend(text.iter().map(|byte| byte_ids[usize::from(*byte)]));
             }
             _ if text.is_empty() && !chunk.has_prefix => {}
-            _ => self.close_long::<RAW>(scan, chunk, end, out),
+            _ => self.encode_long::<RAW>(chunk, end, out),
         }
     }
 
-    /// Appends the ids of a chunk that is not a single known character.
+    /// Appends the ids of a chunk that is not a single known character: row 2 of the strategy table, and then the others.
     #[inline(never)]
-    fn close_long<const RAW: bool>(
-        &self,
-        scan: &mut Scan<'_>,
-        chunk: Open,
+    fn encode_long<const RAW: bool>(
+        &mut self,
+        chunk: PendingChunk,
         end: usize,
         out: &mut Vec<PieceId>,
     ) {
-        let key = scan.key(chunk, end);
-        // What is rare keeps nothing of this in registers, which would all have to be saved on the way.
-        if !key.is_some_and(|key| scan.scratch.cache.get_first_way(&key, out)) {
-            self.close_rare::<RAW>(scan, chunk, end, out);
+        let key = self.key(chunk, end);
+        // Rare cases are in a function of their own, because they need many registers, which would be saved and restored
+        // for every chunk.
+        if !key.is_some_and(|key| self.cache.get_first_way(&key, out)) {
+            return self.encode_rare::<RAW>(chunk, end, out);
         }
+        self.context.state.count(Strategy::Cached);
     }
 
-    /// Appends the ids of a chunk that is not found at once.
+    /// Appends the ids of a chunk that is not in the first way of the cache.
     #[inline(never)]
-    fn close_rare<const RAW: bool>(
-        &self,
-        scan: &mut Scan<'_>,
-        chunk: Open,
+    fn encode_rare<const RAW: bool>(
+        &mut self,
+        chunk: PendingChunk,
         end: usize,
         out: &mut Vec<PieceId>,
     ) {
-        let key = scan.key(chunk, end);
+        let key = self.key(chunk, end);
         if let Some(key) = &key
-            && scan.scratch.cache.get_other(key, out).is_some()
+            && self.cache.get_other(key, out).is_some()
         {
-            return;
+            return self.context.state.count(Strategy::Cached);
         }
         let start = out.len();
-        let text = &scan.text.text()[chunk.start..end];
+        let text = &self.text.text()[chunk.start..end];
         match RAW {
-            true => self.segment_raw_chunk(scan, text, chunk.has_prefix, out),
-            false => self.segment_chunk(scan.pieces, text, scan.scratch, out),
+            true => self.encode_raw_chunk(text, chunk.has_prefix, out),
+            false => self.context.encode_chunk(text, out),
         }
         if let Some(key) = &key {
-            scan.scratch.cache.insert(key, &out[start..]);
+            self.cache.insert(key, &out[start..]);
         }
     }
 
-    /// Appends the ids of a chunk of raw text.
-    fn segment_raw_chunk(
-        &self,
-        scan: &mut Scan<'_>,
-        chunk: &[u8],
-        prefix: bool,
-        out: &mut Vec<PieceId>,
-    ) {
+    /// The key of a chunk; the dummy prefix is a space.
+    #[inline]
+    fn key(&self, chunk: PendingChunk, end: usize) -> Option<ChunkKey> {
+        let length = end - chunk.start;
+        if chunk.has_prefix {
+            self.text.key_with_space(length)
+        } else {
+            self.text.key(chunk.start, length)
+        }
+    }
+
+    /// Appends the ids of a chunk of raw text that is not cached.
+    fn encode_raw_chunk(&mut self, chunk: &[u8], has_prefix: bool, out: &mut Vec<PieceId>) {
         let start = out.len();
-        let is_short = chunk.len() < SHORT;
-        if is_short
-            && (self.segment_short_raw_chunk(scan, chunk, prefix, out) || scan.bytes.is_none())
-        {
+        let short = self.encode_short_raw(chunk, has_prefix, out);
+        let is_finished = match short {
+            Some(has_unknown) => !has_unknown || self.byte_ids.is_none(),
+            None => false,
+        };
+        if is_finished {
             return;
         }
-        let mut normalized = std::mem::take(&mut scan.scratch.normalized);
-        normalize(chunk, prefix, &mut normalized);
-        if !is_short {
-            self.segment_chunk(scan.pieces, &normalized, scan.scratch, out);
+        let mut normalized = std::mem::take(self.normalized);
+        normalize(chunk, has_prefix, &mut normalized);
+        if short.is_none() {
+            self.context.encode_chunk(&normalized, out);
         }
-        self.spell_unknown(scan, &normalized, start, out);
-        scan.scratch.normalized = normalized;
+        self.spell_unknown(&normalized, start, out);
+        *self.normalized = normalized;
     }
 
-    /// Appends the ids of a chunk of raw text that has room for a prefix in a [`ShortChunk`]; tells whether all of it
-    /// is known.
-    fn segment_short_raw_chunk(
-        &self,
-        scan: &mut Scan<'_>,
+    /// Appends the ids of a short chunk of raw text. Returns whether a character is unknown; `None`, and appends nothing,
+    /// if the chunk is too long.
+    fn encode_short_raw(
+        &mut self,
         chunk: &[u8],
-        prefix: bool,
+        has_prefix: bool,
         out: &mut Vec<PieceId>,
-    ) -> bool {
-        let BpeCache { short, pairs, .. } = &mut *scan.scratch;
-        let mut pairs = Pairs {
-            symbols: &self.symbols,
-            pieces: scan.pieces,
-            cache: pairs,
-        };
+    ) -> Option<bool> {
+        let tables = self.context.tables;
+        let prefix: &[u8] = if has_prefix { b" " } else { b"" };
+        let short = &mut self.context.state.short;
         short.clear();
-        if prefix {
-            short.extend::<true>(b" ", &self.chars, &self.symbols);
+        short.push_text::<true>(prefix, &tables.chars, &tables.symbols);
+        if !short.push_text::<true>(chunk, &tables.chars, &tables.symbols) {
+            return None;
         }
-        short.extend::<true>(chunk, &self.chars, &self.symbols);
+        let mut pairs = PairLookup {
+            symbols: &tables.symbols,
+            pieces: self.context.pieces,
+            cache: &mut self.context.state.pairs,
+        };
         short.merge(&mut pairs);
         let mut highest = 0;
-        out.extend(short.left().map(|symbol| {
+        out.extend(short.symbols().map(|symbol| {
             highest = highest.max(symbol);
-            self.id_of(symbol)
+            tables.id_of(symbol)
         }));
-        (highest as usize) < self.pieces
+        self.context.state.count(Strategy::Short);
+        Some((highest as usize) >= tables.piece_count)
     }
 
-    /// Puts the bytes of unknown characters in their place, in models that have pieces for them; the ids from `start`
-    /// on are those of `normalized`.
-    fn spell_unknown(
-        &self,
-        scan: &Scan<'_>,
-        normalized: &[u8],
-        start: usize,
-        out: &mut Vec<PieceId>,
-    ) {
-        let Some(bytes) = scan.bytes.filter(|_| out[start..].contains(&self.unknown)) else {
+    /// Replaces unknown ids by the pieces of their bytes, if the model has them. The ids from `start` on are those of
+    /// `normalized`.
+    fn spell_unknown(&self, normalized: &[u8], start: usize, out: &mut Vec<PieceId>) {
+        let unknown = self.context.tables.unknown;
+        let Some(byte_ids) = self.byte_ids.filter(|_| out[start..].contains(&unknown)) else {
             return;
         };
-        let found: Vec<PieceId> = out.drain(start..).collect();
+        let ids: Vec<PieceId> = out.drain(start..).collect();
         let mut rest = normalized;
-        for id in found {
-            let is_unknown = id == self.unknown;
-            let length = if is_unknown {
+        for id in ids {
+            let length = if id == unknown {
                 char_length(rest)
             } else {
-                scan.pieces.text(id.index()).len()
+                self.context.pieces.text(id.index()).len()
             };
             let (text, after) = rest.split_at(length);
-            match is_unknown {
-                true => out.extend(text.iter().map(|byte| bytes[usize::from(*byte)])),
-                false => out.push(id),
+            if id == unknown {
+                out.extend(text.iter().map(|byte| byte_ids[usize::from(*byte)]));
+            } else {
+                out.push(id);
             }
             rest = after;
         }
     }
+}
 
-    /// The places at which `text` can be cut so that its parts have the ids of the whole, at least `apart`
-    /// bytes from each other. Of raw text, only the first part then has a dummy prefix.
-    pub(crate) fn cuts<const RAW: bool>(&self, text: &[u8], apart: usize) -> Vec<usize> {
-        let mut cuts = Vec::new();
-        if !self.unused.is_empty() || !self.chars.all_well_formed() {
-            return cuts;
+/// Bigram boundaries of `text`, at least `distance` bytes from each other.
+pub(super) fn find_boundaries<const RAW: bool>(
+    text: &[u8],
+    distance: usize,
+    chars: &CharTable,
+    bigrams: &ClassBigrams,
+) -> Vec<usize> {
+    let mut boundaries = Vec::new();
+    let mut at = 0;
+    let mut last_class = 0;
+    let mut last_boundary = 0;
+    while at < text.len() {
+        let (class, width) = class_at::<RAW>(chars, &text[at..]);
+        let is_far = at - last_boundary >= distance;
+        if is_far && !can_be_adjacent(bigrams, last_class, text[at], class) {
+            boundaries.push(at);
+            last_boundary = at;
         }
-        let (mut at, mut last, mut cut) = (0, 0, 0);
-        while at < text.len() {
-            let (class, width) = self.class_at::<RAW>(&text[at..]);
-            if at - cut >= apart && !self.may_touch(last, text[at], class) {
-                cuts.push(at);
-                cut = at;
-            }
-            last = class;
-            at += width;
-        }
-        cuts
+        last_class = class;
+        at += width;
+    }
+    boundaries
+}
+
+/// The class and the length of the character at the start of `rest`.
+#[inline(always)]
+fn class_at<const RAW: bool>(chars: &CharTable, rest: &[u8]) -> (u32, usize) {
+    if RAW {
+        chars.raw_class_at(rest)
+    } else {
+        chars.class_at(rest)
     }
 }
 
-/// Writes a chunk of raw text, normalized, over what was in `normalized`.
-fn normalize(text: &[u8], prefix: bool, normalized: &mut Vec<u8>) {
+/// Whether a character of class `class`, whose first byte is `byte`, may follow a character of class `last`.
+#[inline]
+fn can_be_adjacent(bigrams: &ClassBigrams, last: u32, byte: u8, class: u32) -> bool {
+    match byte {
+        ..0x80 => bigrams.can_precede_ascii(last, byte),
+        _ => bigrams.can_be_adjacent(last, class),
+    }
+}
+
+/// Writes a chunk of raw text to `normalized`, in normalized form.
+fn normalize(text: &[u8], has_prefix: bool, normalized: &mut Vec<u8>) {
     normalized.clear();
-    let mut begins_with_mark = prefix;
+    let mut begins_with_mark = has_prefix;
     for part in text.split(|byte| *byte == b' ') {
         if std::mem::replace(&mut begins_with_mark, true) {
             normalized.extend_from_slice(WHITESPACE_MARK_STR.as_bytes());

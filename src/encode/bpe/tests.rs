@@ -1,324 +1,492 @@
-//! The fast ways of merging against a slow one, on models with every kind of score.
+//! Every strategy against the definition of BPE, carried out naively, on models with every kind of score. Counters prove
+//! which strategy ran.
 
-use std::collections::HashMap;
 use std::path::Path;
 
-use proptest::prelude::*;
+use proptest::prelude::{ProptestConfig, any, prop_assert_eq, prop_assume, proptest};
+use proptest::strategy::Strategy as _;
 
-use super::origins::Origin;
-use super::pairs::{PairCache, Pairs};
-use super::peace::PeaceCache;
-use super::symbols::NO_SYMBOL;
-use super::{Bpe, BpeCache};
+use super::lookup::pair_cache::{PairCache, PairLookup};
+use super::lookup::symbol_table::NO_SYMBOL;
+use super::strategies::last_merge::{LastMerge, last_merge};
+use super::strategies::token_pairs::{TokenPairCache, is_valid_token_pair};
+use super::strategies::{MergeContext, Strategy, StrategyCounts};
+use super::{BpeCache, BpeEncoder, DropoutText, RawText};
 use crate::encode::vocabulary::Vocabulary;
-use crate::encode::{SegmentScratch, Segmenter};
 use crate::model::Model;
 use crate::piece::{PieceId, PieceKind};
 use crate::rng::SplitMix64;
+use crate::text::WHITESPACE_MARK_STR;
 use crate::trie::prefix::PrefixTrie;
 
+mod naive;
+use naive::{ModelBytes, NaiveEncoder};
+
+/// Models with equal scores, positive scores, infinities, NaN and -0, user-defined symbols, and repeated characters.
+const MODELS: [&str; 6] = [
+    "golden/llama2.model",
+    "golden/symbols.model",
+    "golden/repeats.model",
+    "run/bpe_equal.model",
+    "run/bpe_scores.model",
+    "run/bpe_symbols.model",
+];
+
 fn model(name: &str) -> Model {
-    Model::open(
-        Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("testdata")
-            .join(name),
-    )
-    .unwrap()
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("testdata")
+        .join(name);
+    Model::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// BPE as it is told: look at all pairs, merge the best one, begin again. Texts only.
-struct Slow<'m> {
-    vocabulary: Vocabulary<'m>,
-    ids: HashMap<&'m [u8], usize>,
-    symbols: PrefixTrie,
+fn encoder(model: &Model) -> BpeEncoder {
+    let vocabulary = Vocabulary::new(model, true);
+    let user_defined = PrefixTrie::with_values(vocabulary.symbols()).expect("few symbols");
+    BpeEncoder::new(&vocabulary, user_defined.into())
 }
 
-impl<'m> Slow<'m> {
-    fn new(model: &'m Model) -> Slow<'m> {
-        let vocabulary = Vocabulary::new(model, true);
-        let ids = (0..vocabulary.len()).filter(|id| vocabulary.is_from_text(*id));
-        let symbols = PrefixTrie::with_values(vocabulary.symbols()).unwrap();
-        Slow {
-            vocabulary,
-            ids: ids.map(|id| (vocabulary.text(id), id)).collect(),
-            symbols,
+/// Encodes texts and counts strategies.
+struct Fixture<'m> {
+    model: &'m Model,
+    encoder: BpeEncoder,
+    naive: NaiveEncoder<'m>,
+    cache: BpeCache,
+}
+
+impl<'m> Fixture<'m> {
+    fn new(model: &'m Model) -> Fixture<'m> {
+        Fixture {
+            model,
+            encoder: encoder(model),
+            naive: NaiveEncoder::new(model),
+            cache: BpeCache::default(),
         }
     }
 
-    fn segment(&self, text: &str) -> Vec<PieceId> {
-        let mut parts: Vec<(String, bool)> = Vec::new();
-        let mut rest = text;
-        while let Some(c) = rest.chars().next() {
-            let symbol = self.symbols.longest(rest.as_bytes());
-            let (part, after) = rest.split_at(symbol.unwrap_or(c.len_utf8()));
-            parts.push((part.to_owned(), symbol.is_some()));
-            rest = after;
-        }
-        loop {
-            let mut best: Option<(f32, usize)> = None;
-            for at in 1..parts.len() {
-                let ((left, left_frozen), (right, right_frozen)) = (&parts[at - 1], &parts[at]);
-                let joined = format!("{left}{right}");
-                let Some(id) = self
-                    .ids
-                    .get(joined.as_bytes())
-                    .filter(|_| !left_frozen && !right_frozen)
-                else {
-                    continue;
-                };
-                let score = self.vocabulary.score(*id);
-                if best.is_none_or(|(found, _)| score.total_cmp(&found).is_gt()) {
-                    best = Some((score, at));
-                }
-            }
-            let Some((_, at)) = best else { break };
-            let (right, _) = parts.remove(at);
-            parts[at - 1].0.push_str(&right);
-        }
-        let id = |(part, _): &(String, bool)| self.ids.get(part.as_bytes()).copied();
-        parts
-            .iter()
-            .map(|part| id(part).map_or(self.vocabulary.unknown(), PieceId::from_index))
-            .collect()
+    fn encode(&mut self, text: &[u8]) -> Vec<PieceId> {
+        let mut ids = Vec::new();
+        let pieces = self.model.table();
+        self.encoder.encode(pieces, text, &mut self.cache, &mut ids);
+        ids
+    }
+
+    /// Encodes a text as one chunk, with rows 3 to 5 of the strategy table.
+    fn encode_chunk(&mut self, chunk: &[u8]) -> Vec<PieceId> {
+        let mut ids = Vec::new();
+        let pieces = self.model.table();
+        let mut scanner = self.encoder.scanner(pieces, b"", None, &mut self.cache);
+        scanner.context.encode_chunk(chunk, &mut ids);
+        ids
+    }
+
+    /// The counts since the last call.
+    fn take_counts(&mut self) -> StrategyCounts {
+        std::mem::take(&mut self.cache.state.counts)
+    }
+
+    /// Merges the whole text with the heap.
+    fn merge_fully(&mut self, text: &[u8]) -> Vec<PieceId> {
+        let mut ids = Vec::new();
+        let dropout = DropoutText {
+            text,
+            skips_merge: || false,
+        };
+        let pieces = self.model.table();
+        self.encoder
+            .sample(pieces, dropout, &mut self.cache, &mut ids);
+        ids
     }
 }
 
-/// Texts of the parts of pieces and some that are in none.
-fn texts(model: &Model) -> impl Strategy<Value = String> + use<> {
-    let mut parts: Vec<String> = model
+/// Texts of the parts of pieces, and of characters that are in no piece.
+fn texts(model: &Model, parts: usize) -> impl proptest::strategy::Strategy<Value = String> + use<> {
+    let others = [
+        "\u{4e00}",
+        "\u{1f600}",
+        " ",
+        "\u{2581}",
+        "\u{2581}",
+        "a",
+        "zz",
+        "\0",
+        "\u{300}",
+    ];
+    let mut all: Vec<String> = model
         .pieces()
         .filter_map(|piece| String::from_utf8(piece.text.to_vec()).ok())
         .collect();
-    parts.extend(
-        [
-            "\u{4e00}",
-            "\u{1f600}",
-            " ",
-            "\u{2581}",
-            "\u{2581}",
-            "a",
-            "zz",
-            "\0",
-            "\u{300}",
-        ]
-        .map(str::to_owned),
-    );
-    proptest::collection::vec(proptest::sample::select(parts), 0..40)
+    all.extend(others.map(str::to_owned));
+    proptest::collection::vec(proptest::sample::select(all), 0..parts)
         .prop_map(|parts| parts.concat())
 }
 
-/// Checks that the fast and the slow way agree, that a warm cache changes nothing, and that parts between
-/// cuts have the ids of the whole.
-fn agrees(name: &str, cases: u32) {
-    let model = model(name);
-    let slow = Slow::new(&model);
-    let (segmenter, _) = Segmenter::new(&model, true).unwrap();
-    let Segmenter::Bpe(bpe) = &segmenter else {
-        panic!("{name} is no BPE model")
-    };
-    let scratch = std::cell::RefCell::new(BpeCache::default());
-    let segment = |text: &str| {
-        let mut ids = Vec::new();
-        bpe.segment(
-            model.table(),
-            text.as_bytes(),
-            &mut scratch.borrow_mut(),
-            &mut ids,
-        );
-        ids
-    };
-    proptest!(ProptestConfig::with_cases(cases), |(text in texts(&model), apart in 0usize..20)| {
-        let ids = segment(&text);
-        prop_assert_eq!(&ids, &slow.segment(&text));
-        let mut parts = Vec::new();
-        let cuts = bpe.cuts::<false>(text.as_bytes(), apart);
-        for (start, end) in std::iter::once(&0).chain(&cuts).zip(cuts.iter().chain([&text.len()])) {
-            parts.extend(segment(&text[*start..*end]));
-        }
-        prop_assert_eq!(parts, ids);
-    });
+/// Repetitions of a few normal pieces, which have hardly any bigram boundary.
+fn repetitions(model: &Model) -> impl proptest::strategy::Strategy<Value = Vec<u8>> + use<> {
+    let pieces: Vec<Vec<u8>> = model
+        .pieces()
+        .filter(|piece| piece.kind == PieceKind::Normal)
+        .map(|piece| piece.text.to_vec())
+        .chain([b"a".to_vec(), b"a".to_vec(), b" ".to_vec()])
+        .collect();
+    let chosen = proptest::collection::vec(proptest::sample::select(pieces), 1..5);
+    let order = proptest::collection::vec(any::<proptest::sample::Index>(), 0..120);
+    (chosen, order).prop_map(|(chosen, order)| {
+        let parts = order.iter().map(|at| &chosen[at.index(chosen.len())][..]);
+        parts.collect::<Vec<_>>().concat()
+    })
 }
 
 #[test]
-fn fast_and_slow_agree() {
-    for name in [
-        "golden/llama2.model",
-        "golden/symbols.model",
-        "golden/repeats.model",
-        "run/bpe_equal.model",
-    ] {
-        agrees(name, 300);
+fn texts_have_the_ids_of_the_naive_encoder() {
+    for name in MODELS {
+        let model = model(name);
+        let mut fixture = Fixture::new(&model);
+        let fixture = std::cell::RefCell::new(&mut fixture);
+        proptest!(ProptestConfig::with_cases(200), |(text in texts(&model, 40), distance in 0usize..20)| {
+            let fixture = &mut *fixture.borrow_mut();
+            let ids = fixture.encode(text.as_bytes());
+            prop_assert_eq!(&ids, &fixture.naive.encode(text.as_bytes()), "{}", name);
+            prop_assert_eq!(&fixture.encode(text.as_bytes()), &ids, "cached, {}", name);
+            let boundaries = fixture.encoder.find_boundaries::<false>(text.as_bytes(), distance);
+            let mut parts = Vec::new();
+            let starts = std::iter::once(&0).chain(&boundaries);
+            for (start, end) in starts.zip(boundaries.iter().chain([&text.len()])) {
+                parts.extend(fixture.encode(&text.as_bytes()[*start..*end]));
+            }
+            prop_assert_eq!(parts, ids, "parts, {}", name);
+        });
     }
-    agrees("run/bpe_scores.model", 300);
-    agrees("run/bpe_symbols.model", 300);
 }
 
 #[test]
-fn long_chunks_are_merged_as_short_ones() {
-    let model = model("golden/repeats.model");
-    let (slow, vocabulary) = (Slow::new(&model), Vocabulary::new(&model, true));
-    let bpe = Bpe::new(
-        &vocabulary,
-        PrefixTrie::with_values(vocabulary.symbols())
-            .unwrap()
-            .into(),
+fn each_strategy_gives_the_ids_of_the_naive_encoder() {
+    let mut totals = StrategyCounts::default();
+    for name in MODELS {
+        let model = model(name);
+        let mut fixture = Fixture::new(&model);
+        let shared = std::cell::RefCell::new(&mut fixture);
+        proptest!(ProptestConfig::with_cases(150), |(chunk in repetitions(&model))| {
+            let fixture = &mut *shared.borrow_mut();
+            // Without user-defined symbols, which are never inside a chunk.
+            let user_defined = fixture.encoder.user_defined.find(&chunk);
+            prop_assume!(user_defined.is_none());
+            let expected = fixture.naive.encode(&chunk);
+            prop_assert_eq!(&fixture.encode_chunk(&chunk), &expected, "chunk, {}", name);
+            prop_assert_eq!(&fixture.encode(&chunk), &expected, "text, {}", name);
+            prop_assert_eq!(&fixture.merge_fully(&chunk), &expected, "full, {}", name);
+        });
+        for (total, count) in totals.iter_mut().zip(fixture.take_counts()) {
+            *total += count;
+        }
+    }
+    for (strategy, least) in [
+        (Strategy::SingleChar, 100),
+        (Strategy::Cached, 100),
+        (Strategy::Short, 50),
+        (Strategy::Windowed, 20),
+        (Strategy::Heap, 20),
+        (Strategy::Full, 100),
+    ] {
+        let count = totals[strategy as usize];
+        assert!(count >= least, "{strategy:?} ran {count} times only");
+    }
+}
+
+/// Encodes a chunk and checks its ids, and that only `strategy` ran.
+fn check_strategy(fixture: &mut Fixture<'_>, chunk: &str, strategy: Strategy) {
+    fixture.take_counts();
+    let ids = fixture.encode_chunk(chunk.as_bytes());
+    assert_eq!(ids, fixture.naive.encode(chunk.as_bytes()), "{chunk}");
+    let counts = fixture.take_counts();
+    assert_eq!(
+        counts[strategy as usize], 1,
+        "{strategy:?}: {chunk} {counts:?}"
     );
-    for length in [1, 2, 23, 24, 25, 26, 27, 60, 300] {
+    assert_eq!(counts.iter().sum::<usize>(), 1, "{chunk} {counts:?}");
+}
+
+#[test]
+fn the_length_in_characters_chooses_the_strategy() {
+    let model = model("golden/llama2.model");
+    let mut fixture = Fixture::new(&model);
+    let long_word = "internationalizationwithoutspacesatall";
+    check_strategy(&mut fixture, &long_word[..32], Strategy::Short);
+    check_strategy(&mut fixture, &long_word[..33], Strategy::Windowed);
+    check_strategy(&mut fixture, long_word, Strategy::Windowed);
+    // 32 characters of three bytes each.
+    check_strategy(&mut fixture, &"国中的人".repeat(8), Strategy::Short);
+    check_strategy(&mut fixture, &"国中的人".repeat(9), Strategy::Windowed);
+}
+
+#[test]
+fn windows_that_do_not_fit_together_are_merged_by_the_heap() {
+    // Two pieces of 16 bytes, which is what a window commits, merge to a piece of 32.
+    let mut model = ModelBytes::default();
+    model.add("<unk>", 0.0, PieceKind::Unknown);
+    for (doublings, score) in [
+        (0, -6.0),
+        (1, -1.0),
+        (2, -2.0),
+        (3, -3.0),
+        (4, -4.0),
+        (5, -5.0),
+    ] {
+        model.add(&"a".repeat(1 << doublings), score, PieceKind::Normal);
+    }
+    let model = model.build();
+    let mut fixture = Fixture::new(&model);
+    check_strategy(&mut fixture, &"a".repeat(300), Strategy::Heap);
+}
+
+#[test]
+fn chunks_are_cached_and_single_characters_are_not_merged() {
+    let model = model("golden/llama2.model");
+    let mut fixture = Fixture::new(&model);
+    let text = "\u{2581}the\u{2581}the".as_bytes();
+    fixture.encode(text);
+    let counts = fixture.take_counts();
+    assert_eq!(counts[Strategy::Short as usize], 1, "{counts:?}");
+    assert_eq!(counts[Strategy::Cached as usize], 1, "{counts:?}");
+    fixture.encode("\u{1f600}".as_bytes());
+    fixture.encode(b"a");
+    let counts = fixture.take_counts();
+    assert_eq!(counts[Strategy::SingleChar as usize], 1, "{counts:?}");
+}
+
+#[test]
+fn repeated_characters_of_every_length_have_the_ids_of_the_naive_encoder() {
+    let model = model("golden/repeats.model");
+    let mut fixture = Fixture::new(&model);
+    for length in [1, 2, 23, 24, 25, 26, 27, 31, 32, 33, 60, 300] {
         for unit in ["a", "ab", "aab"] {
-            let (text, mut ids) = (unit.repeat(length), Vec::new());
-            bpe.segment(
-                model.table(),
-                text.as_bytes(),
-                &mut BpeCache::default(),
-                &mut ids,
+            let text = unit.repeat(length);
+            let expected = fixture.naive.encode(text.as_bytes());
+            assert_eq!(
+                fixture.encode(text.as_bytes()),
+                expected,
+                "{unit} {length} times"
             );
-            assert_eq!(ids, slow.segment(&text), "{unit} {length} times");
         }
     }
 }
 
-#[test]
-fn hostile_lines_take_no_longer() {
-    let model = model("golden/llama2.model");
-    let (segmenter, _) = Segmenter::new(&model, true).unwrap();
-    for text in [
-        "a".repeat(400_000),
-        "ab".repeat(200_000),
-        "\u{2581}".repeat(200_000),
-        "\u{1f600}".repeat(100_000),
-    ] {
-        let mut ids = Vec::new();
-        segmenter.segment(
-            model.table(),
-            text.as_bytes(),
-            &mut SegmentScratch::default(),
-            &mut ids,
-        );
-        let length: usize = ids
-            .iter()
-            .map(|id| model.table().text(id.index()).len())
-            .sum();
-        assert!(
-            length == text.len()
-                || ids
-                    .iter()
-                    .all(|id| model.table().kind(id.index()) == PieceKind::Unknown)
-        );
+/// A model with so many pieces that ids need more than 16 bits: every text of one or two of 300 characters, in an order
+/// that makes ranks and ids differ, and some longer texts.
+fn large_model() -> Model {
+    let chars: Vec<char> = ('\u{4e00}'..).take(300).collect();
+    let pairs = chars
+        .iter()
+        .flat_map(|left| chars.iter().map(move |right| format!("{left}{right}")));
+    let quads = (0..296).map(|at| chars[at..at + 4].iter().collect::<String>());
+    let texts: Vec<String> = pairs
+        .chain(chars.iter().map(char::to_string))
+        .chain(quads)
+        .collect();
+    assert!(texts.len() > 1 << 16);
+    let scores = (0..texts.len()).map(|at| -((at * 7919 % 1000) as f32));
+    let mut model = ModelBytes::default();
+    model.add("<unk>", 0.0, PieceKind::Unknown);
+    for (text, score) in texts.iter().zip(scores) {
+        model.add(text, score, PieceKind::Normal);
     }
+    model.build()
 }
 
 #[test]
-fn unknown_characters_are_at_peace_with_everything() {
-    let mut irregular = 0;
+fn ids_above_16_bits_are_right_in_every_strategy() {
+    let model = large_model();
+    let mut fixture = Fixture::new(&model);
+    let mut rng = SplitMix64::new(3);
+    let mut highest = 0;
+    for round in 0..120u64 {
+        let length = 1 + round % 60;
+        let chunk: String = (0..length)
+            .filter_map(|_| char::from_u32(0x4e00 + u32::try_from(rng.below(300)).ok()?))
+            .collect();
+        let expected = fixture.naive.encode(chunk.as_bytes());
+        assert_eq!(fixture.encode_chunk(chunk.as_bytes()), expected, "{chunk}");
+        assert_eq!(fixture.encode(chunk.as_bytes()), expected, "{chunk}");
+        assert_eq!(
+            fixture.encode(chunk.as_bytes()),
+            expected,
+            "cached, {chunk}"
+        );
+        highest = expected.iter().map(|id| id.get()).fold(highest, u32::max);
+    }
+    assert!(highest > 1 << 16, "{highest}");
+    let counts = fixture.take_counts();
+    assert!(counts[Strategy::Windowed as usize] > 10, "{counts:?}");
+}
+
+#[test]
+fn valid_token_pairs_are_the_pairs_that_merging_leaves() {
     for name in [
-        "golden/llama2.model",
         "golden/repeats.model",
         "run/bpe_equal.model",
         "run/bpe_scores.model",
     ] {
         let model = model(name);
-        let (Segmenter::Bpe(bpe), _) = Segmenter::new(&model, true).unwrap() else {
-            panic!("no BPE model")
+        let encoder = encoder(&model);
+        let naive = NaiveEncoder::new(&model);
+        let mut pair_cache = PairCache::default();
+        let mut cache = TokenPairCache::default();
+        let mut context = MergeContext {
+            tables: &encoder.tables,
+            pairs: PairLookup {
+                symbols: &encoder.tables.symbols,
+                pieces: model.table(),
+                cache: &mut pair_cache,
+            },
         };
-        let (mut peace, mut cache) = (PeaceCache::default(), PairCache::default());
-        let mut pairs = Pairs {
-            symbols: &bpe.symbols,
-            pieces: model.table(),
-            cache: &mut cache,
+        let ids: Vec<u32> = (0..u32::try_from(model.len()).unwrap())
+            .filter(|id| model.table().kind(*id as usize) == PieceKind::Normal)
+            .filter(|id| naive.encode(model.table().text(*id as usize)) == [PieceId::new(*id)])
+            .take(120)
+            .collect();
+        let mut invalid = 0;
+        for left in &ids {
+            for right in &ids {
+                let texts = [left, right].map(|id| model.table().text(*id as usize));
+                let merged = naive.encode(&texts.concat());
+                let expected = merged == [PieceId::new(*left), PieceId::new(*right)];
+                invalid += usize::from(!expected);
+                for asked in ["computed", "cached"] {
+                    let found = is_valid_token_pair(*left, *right, &mut cache, &mut context);
+                    if let Some(found) = found {
+                        assert_eq!(found, expected, "{name}: {left} {right}, {asked}");
+                    }
+                }
+            }
+        }
+        assert!(invalid > 0, "{name} has no invalid pair");
+    }
+}
+
+#[test]
+fn unknown_characters_are_valid_beside_every_symbol() {
+    let mut out_of_rank_order = 0;
+    for name in MODELS {
+        let model = model(name);
+        let encoder = encoder(&model);
+        let mut pair_cache = PairCache::default();
+        let mut cache = TokenPairCache::default();
+        let mut context = MergeContext {
+            tables: &encoder.tables,
+            pairs: PairLookup {
+                symbols: &encoder.tables.symbols,
+                pieces: model.table(),
+                cache: &mut pair_cache,
+            },
         };
         for symbol in (0..u32::try_from(model.len()).unwrap()).chain([NO_SYMBOL]) {
-            irregular += usize::from(bpe.origin(symbol, &mut pairs) == Origin::Irregular);
-            for (left, right) in [(NO_SYMBOL, symbol), (symbol, NO_SYMBOL)] {
-                let found = bpe.at_peace(left, right, &mut peace, &mut pairs);
+            let last = last_merge(symbol, &mut context);
+            out_of_rank_order += usize::from(last == LastMerge::OutOfRankOrder);
+            for [left, right] in [[NO_SYMBOL, symbol], [symbol, NO_SYMBOL]] {
+                let found = is_valid_token_pair(left, right, &mut cache, &mut context);
                 assert_eq!(found, Some(true), "{name}: {left}, {right}");
             }
         }
     }
-    assert!(irregular > 0);
+    assert!(out_of_rank_order > 0);
 }
 
 #[test]
-fn dropout_of_none_and_of_all() {
+fn dropout_of_no_merge_and_of_all_merges() {
     let model = model("golden/llama2.model");
-    let (Segmenter::Bpe(bpe), _) = Segmenter::new(&model, true).unwrap() else {
-        panic!("no BPE model")
+    let mut fixture = Fixture::new(&model);
+    let text = "\u{2581}les\u{2581}droits\u{2581}de\u{2581}l'homme";
+    let best = fixture.encode(text.as_bytes());
+    assert_eq!(fixture.merge_fully(text.as_bytes()), best);
+    let mut all_skipped = Vec::new();
+    let dropout = DropoutText {
+        text: text.as_bytes(),
+        skips_merge: || true,
     };
-    let text = "\u{2581}les\u{2581}droits\u{2581}de\u{2581}l'homme".as_bytes();
-    let (mut scratch, mut best, mut none, mut all) =
-        (BpeCache::default(), Vec::new(), Vec::new(), Vec::new());
-    bpe.segment(model.table(), text, &mut scratch, &mut best);
-    bpe.sample(model.table(), text, || false, &mut scratch, &mut none);
-    bpe.sample(model.table(), text, || true, &mut scratch, &mut all);
-    assert_eq!(none, best);
-    assert_eq!(all.len(), 22); // characters
+    let cache = &mut fixture.cache;
+    fixture
+        .encoder
+        .sample(model.table(), dropout, cache, &mut all_skipped);
+    assert_eq!(all_skipped.len(), text.chars().count());
 }
 
 #[test]
-fn malformed_text_is_unknown_and_loses_nothing() {
+fn unused_pieces_are_resegmented_into_the_parts_that_were_merged() {
+    let mut model = ModelBytes::default();
+    model.add("<unk>", 0.0, PieceKind::Unknown);
+    model.add("th", -1.0, PieceKind::Unused);
+    model.add("the", -2.0, PieceKind::Normal);
+    for char in ["t", "h", "e", "a"] {
+        model.add(char, -3.0, PieceKind::Normal);
+    }
+    let model = model.build();
+    let mut fixture = Fixture::new(&model);
+    let ids = |text: &str, fixture: &mut Fixture<'_>| -> Vec<u32> {
+        fixture
+            .encode(text.as_bytes())
+            .iter()
+            .map(|id| id.get())
+            .collect()
+    };
+    assert_eq!(ids("the", &mut fixture), [2]);
+    assert_eq!(ids("tha", &mut fixture), [3, 4, 6]);
+    let counts = fixture.take_counts();
+    assert_eq!(counts[Strategy::Full as usize], 2, "{counts:?}");
+}
+
+#[test]
+fn raw_text_has_the_ids_of_normalized_text() {
     let model = model("golden/llama2.model");
-    let (segmenter, _) = Segmenter::new(&model, true).unwrap();
-    let mut rng = SplitMix64::new(5);
-    for _ in 0..300 {
-        let text: Vec<u8> = (0..rng.below(40))
-            .map(|_| rng.next_u64().to_le_bytes()[0])
-            .collect();
+    let mut fixture = Fixture::new(&model);
+    assert!(fixture.encoder.accepts_raw_text());
+    let strategy = (texts(&model, 12), any::<bool>());
+    let fixture = std::cell::RefCell::new(&mut fixture);
+    proptest!(ProptestConfig::with_cases(300), |((text, adds_prefix) in strategy)| {
+        let fixture = &mut *fixture.borrow_mut();
+        let raw = RawText { text: text.as_bytes(), adds_prefix, byte_ids: None };
         let mut ids = Vec::new();
-        segmenter.segment(
-            model.table(),
-            &text,
-            &mut SegmentScratch::default(),
-            &mut ids,
-        );
-        let mut rest = &text[..];
-        for id in ids {
-            let is_unknown = model.table().kind(id.index()) == PieceKind::Unknown;
-            let length = if is_unknown {
-                segmenter.unknown_length(rest)
-            } else {
-                model.table().text(id.index()).len()
-            };
-            rest = &rest[length..];
+        fixture.encoder.encode_raw(model.table(), raw, &mut fixture.cache, &mut ids);
+        let has_prefix = adds_prefix && !text.is_empty();
+        let prefix = if has_prefix { WHITESPACE_MARK_STR } else { "" };
+        let normalized = format!("{prefix}{}", text.replace(' ', WHITESPACE_MARK_STR));
+        prop_assert_eq!(ids, fixture.naive.encode(normalized.as_bytes()));
+    });
+}
+
+#[test]
+fn malformed_text_has_the_ids_of_the_naive_encoder() {
+    for name in MODELS {
+        let model = model(name);
+        let mut fixture = Fixture::new(&model);
+        let mut rng = SplitMix64::new(5);
+        for _ in 0..200 {
+            let random = (0..rng.below(40)).map(|_| rng.next_u64().to_le_bytes()[0]);
+            let text: Vec<u8> = random.collect();
+            let ids = fixture.encode(&text);
+            assert_eq!(ids, fixture.naive.encode(&text), "{name}: {text:x?}");
         }
-        assert!(rest.is_empty());
     }
 }
 
 #[test]
-fn long_chunks_have_the_ids_that_merging_gives() {
-    for name in [
-        "golden/llama2.model",
-        "golden/repeats.model",
-        "run/bpe_equal.model",
-        "run/bpe_scores.model",
-    ] {
-        let model = model(name);
-        let (Segmenter::Bpe(bpe), _) = Segmenter::new(&model, true).unwrap() else {
-            panic!("no BPE model")
-        };
-        let (mut scratch, mut rng) = (BpeCache::default(), SplitMix64::new(7));
-        let pieces: Vec<&[u8]> = model
-            .pieces()
-            .filter(|piece| piece.kind == PieceKind::Normal)
-            .map(|p| p.text)
-            .collect();
-        for round in 0..800 {
-            // A few parts again and again, so that there is hardly a place to cut.
-            let pick = |rng: &mut SplitMix64| match rng.below(12) {
-                0..3 => &b"a"[..],
-                // In no piece, but it may seem to go on where a mark does.
-                3 => b" ",
-                _ => pieces[usize::try_from(rng.below(pieces.len() as u64)).unwrap()],
-            };
-            let parts: Vec<&[u8]> = (0..1 + round % 5).map(|_| pick(&mut rng)).collect();
-            let length = rng.below(300);
-            let text: Vec<u8> = (0..length)
-                .flat_map(|_| parts[usize::try_from(rng.below(parts.len() as u64)).unwrap()])
-                .copied()
-                .collect();
-            let (mut fast, mut merged) = (Vec::new(), Vec::new());
-            bpe.segment(model.table(), &text, &mut scratch, &mut fast);
-            bpe.sample(model.table(), &text, || false, &mut scratch, &mut merged);
-            assert_eq!(fast, merged, "{name}: {}", String::from_utf8_lossy(&text));
+fn caches_report_their_size_and_stay_below_the_limit() {
+    fn check_bounds<T: Send + std::fmt::Debug + 'static>(_: &T) {}
+    let model = model("golden/llama2.model");
+    let mut fixture = Fixture::new(&model);
+    for max_bytes in [0, 1 << 20, BpeCache::DEFAULT_MAX_BYTES] {
+        fixture.cache = BpeCache::with_max_bytes(max_bytes);
+        check_bounds(&fixture.cache);
+        assert_eq!(fixture.cache.size_bytes(), 0);
+        for number in 0..30_000 {
+            let text = format!("\u{2581}word{number}x");
+            let ids = fixture.encode(text.as_bytes());
+            if number % 1000 == 0 {
+                assert_eq!(ids, fixture.naive.encode(text.as_bytes()), "{text}");
+            }
         }
+        let size = fixture.cache.size_bytes();
+        assert!(
+            size > 0 && size <= max_bytes + (3 << 19),
+            "{size} of {max_bytes}"
+        );
     }
 }

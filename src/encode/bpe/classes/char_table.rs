@@ -1,0 +1,406 @@
+//! Characters as numbers.
+//!
+//! Input: the characters of the pieces. Output: the *class* of each character, a dense number from 1, and for each class
+//! a [`CharInfo`]: symbol, hash, length. Characters that occur in no piece have class 0 and never merge.
+//!
+//! Method: pages of 64 code points. A character of two bytes takes its page from the first byte and the cell from the
+//! second; of three bytes, the page from the first two. Pages whose characters would not be well-formed (overlong forms,
+//! surrogates) are marked, so well-formedness costs no further test. Pieces may contain malformed characters; these are
+//! in a hash map.
+//!
+//! Example: `é` (U+00E9, bytes C3 A9) is cell 0x29 of page 3. If it is the fifth character that the pieces contain, the
+//! cell contains class 5.
+//!
+//! Cost: two loads per character; 256 bytes per page with a character, 68 KiB for the pages.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+use super::class_bigrams::ClassBigramsBuilder;
+use crate::encode::bpe::lookup::ascii_pairs::AsciiCode;
+use crate::encode::bpe::lookup::symbol_table::{NO_SYMBOL, SymbolTable};
+use crate::encode::vocabulary::Vocabulary;
+use crate::piece::PieceTable;
+use crate::text::num::{low_u8, low_u32};
+use crate::text::{WHITESPACE_MARK_STR, char_length, char_width};
+
+/// The code point of a well-formed character, given its bytes.
+fn code_point(char: &[u8]) -> Option<u32> {
+    let continuation = |byte: u8| (byte & 0xC0 == 0x80).then_some(u32::from(byte & 0x3F));
+    match *char {
+        [a @ ..0x80] => Some(u32::from(a)),
+        [a @ 0xC2..=0xDF, b] => Some(u32::from(a & 0x1F) << 6 | continuation(b)?),
+        [a @ 0xE0..=0xEF, b, c] => {
+            let point = u32::from(a & 0x0F) << 12 | continuation(b)? << 6 | continuation(c)?;
+            (point >= 0x800 && !(0xD800..0xE000).contains(&point)).then_some(point)
+        }
+        [a @ 0xF0..=0xF4, b, c, d] => {
+            let point = u32::from(a & 0x07) << 18
+                | continuation(b)? << 12
+                | continuation(c)? << 6
+                | continuation(d)?;
+            (0x10000..0x11_0000).contains(&point).then_some(point)
+        }
+        _ => None,
+    }
+}
+
+/// A text of two or three bytes as a word of four, with zeros after its end.
+#[cold]
+fn last_word(text: &[u8]) -> Option<u32> {
+    match *text {
+        [a, b, c] => Some(u32::from_le_bytes([a, b, c, 0])),
+        [a, b] => Some(u32::from_le_bytes([a, b, 0, 0])),
+        _ => None,
+    }
+}
+
+/// AsciiCode points of a page of a [`CharTable`].
+const PAGE: usize = 64;
+/// Pages of characters of two bytes. They are followed by the pages of all other characters, from code point 0 on.
+const TWO_BYTES: usize = 0x800 / PAGE;
+/// A page whose characters would not be well-formed.
+const MALFORMED_PAGE: u32 = u32::MAX;
+
+/// The page of a code point.
+fn page_of(point: u32) -> usize {
+    point as usize / PAGE + if point < 0x800 { 0 } else { TWO_BYTES }
+}
+
+/// Pages without characters: all of them share the cells at the start.
+fn empty_pages() -> Pages {
+    let mut pages = Box::new([0; PAGES]);
+    pages[..0x80 / PAGE].fill(MALFORMED_PAGE);
+    pages[TWO_BYTES..][..TWO_BYTES].fill(MALFORMED_PAGE);
+    pages[TWO_BYTES..][0xD800 / PAGE..0xE000 / PAGE].fill(MALFORMED_PAGE);
+    pages
+}
+
+/// For each page the index of its first cell.
+type Pages = Box<[u32; PAGES]>;
+const PAGES: usize = TWO_BYTES + 0x11_0000 / PAGE;
+
+/// What merging needs to know of a character.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::encode::bpe) struct CharInfo {
+    /// The hash of its text.
+    pub(in crate::encode::bpe) hash: u64,
+    pub(in crate::encode::bpe) symbol: u32,
+    /// Its length in bytes.
+    pub(in crate::encode::bpe) width: u8,
+    pub(in crate::encode::bpe) code: AsciiCode,
+}
+
+/// A character that occurs in no piece. It never merges, so its hash and its length do not matter.
+const UNKNOWN_CHAR: CharInfo = CharInfo {
+    hash: 0,
+    symbol: NO_SYMBOL,
+    width: 1,
+    code: AsciiCode::OTHER,
+};
+
+/// The classes of characters; see the [module page](self).
+#[derive(Debug)]
+pub(in crate::encode::bpe) struct CharTable {
+    /// The classes of ASCII characters in normalized text, and in raw text.
+    ascii: [[u32; 128]; 2],
+    whitespace_mark: u32,
+    /// The class of U+FFFD, to which malformed bytes are normalized.
+    replacement: u32,
+    pages: Pages,
+    /// The classes of the pages that have characters; the first page is empty.
+    cells: Vec<u32>,
+    /// The classes of characters of pieces that are not well-formed.
+    malformed: HashMap<Box<[u8]>, u32, RandomState>,
+    /// The symbol of each class; class 0 has none.
+    symbols: Vec<u32>,
+    /// The information of each class.
+    chars: Vec<CharInfo>,
+    /// The ASCII characters, in normalized text and in raw text.
+    ascii_chars: [[CharInfo; 128]; 2],
+}
+
+impl CharTable {
+    /// Assigns a class to each character of the pieces, and collects the bigrams of the pieces. Returns the table and
+    /// the characters, by class from 1. Their symbols are still to be added by [`Self::add_symbols`].
+    pub(in crate::encode::bpe) fn new<'v>(
+        vocabulary: &'v Vocabulary<'_>,
+        mergeable: &[u32],
+        bigrams: &mut ClassBigramsBuilder,
+    ) -> (CharTable, Vec<&'v [u8]>) {
+        let mut table = CharTable {
+            ascii: [[0; 128]; 2],
+            whitespace_mark: 0,
+            replacement: 0,
+            pages: empty_pages(),
+            cells: vec![0; PAGE],
+            malformed: HashMap::with_hasher(RandomState::default()),
+            symbols: vec![UNKNOWN_CHAR.symbol],
+            chars: vec![UNKNOWN_CHAR],
+            ascii_chars: [[UNKNOWN_CHAR; 128]; 2],
+        };
+        let mut chars = Vec::new();
+        for id in mergeable {
+            table.add_piece(vocabulary.text(*id as usize), &mut chars, bigrams);
+        }
+        (table.replacement, _) = table.wide_class_at("\u{FFFD}".as_bytes());
+        (table, chars)
+    }
+
+    /// Adds the characters and bigrams of a piece.
+    fn add_piece<'v>(
+        &mut self,
+        piece: &'v [u8],
+        chars: &mut Vec<&'v [u8]>,
+        bigrams: &mut ClassBigramsBuilder,
+    ) {
+        let mut rest = piece;
+        let mut before = 0;
+        while let Some(byte) = rest.first() {
+            let (mut class, width) = self.class_at(rest);
+            let (char, after) = rest.split_at(width);
+            if class == 0 {
+                chars.push(char);
+                class = self.add_char(char, chars.len());
+                bigrams.add_class();
+            }
+            match byte {
+                // The first character has none before it.
+                _ if before == 0 => {}
+                ..0x80 => bigrams.add_ascii(before, *byte),
+                _ => bigrams.add(before, class),
+            }
+            // A space of raw text is a whitespace mark.
+            if class == self.whitespace_mark && before != 0 {
+                bigrams.add_ascii(before, b' ');
+            }
+            before = class;
+            rest = after;
+            // Most of the characters that follow are ASCII and have a class already.
+            while let [byte @ ..0x80, after @ ..] = rest
+                && let class @ 1.. = self.ascii[0][usize::from(*byte)]
+            {
+                bigrams.add_ascii(before, *byte);
+                before = class;
+                rest = after;
+            }
+        }
+    }
+
+    /// Adds the symbols of the characters that [`Self::new`] returned. Characters that are no pieces get new symbols.
+    pub(in crate::encode::bpe) fn add_symbols(
+        &mut self,
+        chars: &[&[u8]],
+        symbols: &mut SymbolTable,
+        pieces: &PieceTable,
+    ) {
+        for char in chars {
+            let symbol = symbols.add_char(pieces, char);
+            self.symbols.push(symbol);
+            self.chars.push(CharInfo {
+                hash: symbols.hash(symbol),
+                symbol,
+                // At most four bytes.
+                width: low_u8(char.len() as u64),
+                code: AsciiCode::of(char),
+            });
+        }
+        self.ascii[1] = self.ascii[0];
+        self.ascii[1][usize::from(b' ')] = self.whitespace_mark;
+        self.ascii_chars = self
+            .ascii
+            .map(|classes| classes.map(|class| self.chars[class as usize]));
+    }
+
+    /// Adds a character that is number `count`, from 1. Returns its class, which is that number. The texts of a model
+    /// have fewer than 2^31 bytes, the limit of protobuf, so classes and cells fit.
+    fn add_char(&mut self, char: &[u8], count: usize) -> u32 {
+        let class = low_u32(count as u64);
+        if char == WHITESPACE_MARK_STR.as_bytes() {
+            self.whitespace_mark = class;
+        }
+        match code_point(char) {
+            Some(point) if point < 128 => self.ascii[0][point as usize] = class,
+            Some(point) => {
+                let page = page_of(point);
+                if self.pages[page] == 0 {
+                    self.pages[page] = low_u32(self.cells.len() as u64);
+                    self.cells.resize(self.cells.len() + PAGE, 0);
+                }
+                self.cells[self.pages[page] as usize + point as usize % PAGE] = class;
+            }
+            None => {
+                self.malformed.insert(char.into(), class);
+            }
+        }
+        class
+    }
+
+    /// The class and the length of the character at the start of `text`, which is not empty.
+    #[inline]
+    pub(in crate::encode::bpe) fn class_at(&self, text: &[u8]) -> (u32, usize) {
+        match text[0] {
+            byte @ ..0x80 => (self.ascii[0][usize::from(byte)], 1),
+            // Tested first among the others, because every word begins with it.
+            _ if text.starts_with(WHITESPACE_MARK_STR.as_bytes()) => {
+                (self.whitespace_mark, WHITESPACE_MARK_STR.len())
+            }
+            _ => self.wide_class_at(text),
+        }
+    }
+
+    /// As [`class_at`](Self::class_at), for raw text: the class of the character to which it will be normalized, and the
+    /// length in the raw text.
+    #[inline(always)]
+    pub(in crate::encode::bpe) fn raw_class_at(&self, text: &[u8]) -> (u32, usize) {
+        match text[0] {
+            byte @ ..0x80 => (self.ascii_class::<true>(byte), 1),
+            _ => match self.two_or_three_bytes(text) {
+                Some(found) => found,
+                None if char_width(text).is_some() => self.wide_class_at(text),
+                None => (self.replacement, 1),
+            },
+        }
+    }
+
+    /// The class of an ASCII character. A space of `RAW` text is a whitespace mark.
+    #[inline]
+    pub(in crate::encode::bpe) fn ascii_class<const RAW: bool>(&self, byte: u8) -> u32 {
+        self.ascii[usize::from(RAW)][usize::from(byte % 128)]
+    }
+
+    /// The class of the whitespace mark.
+    pub(in crate::encode::bpe) fn mark_class(&self) -> u32 {
+        self.whitespace_mark
+    }
+
+    #[inline]
+    fn wide_class_at(&self, text: &[u8]) -> (u32, usize) {
+        self.two_or_three_bytes(text)
+            .unwrap_or_else(|| self.rare_class_at(text))
+    }
+
+    /// The class and the length of a well-formed character of two or three bytes, as are most that are not ASCII.
+    #[inline(always)]
+    fn two_or_three_bytes(&self, text: &[u8]) -> Option<(u32, usize)> {
+        let word = match text.first_chunk() {
+            Some(four) => u32::from_le_bytes(*four),
+            None => last_word(text)?,
+        };
+        let bits = |shift: u32| (word >> shift & 0x3F) as usize;
+        if word & 0x00C0_C0F0 == 0x0080_80E0 {
+            let page = ((word & 0x0F) << 6) as usize | bits(8);
+            return Some((self.cell(TWO_BYTES + page, bits(16))?, 3));
+        }
+        if word & 0xC0E0 != 0x80C0 {
+            return None;
+        }
+        Some((self.cell((word & 0x1F) as usize, bits(8))?, 2))
+    }
+
+    /// The class in this cell of a page, unless the characters of the page would be malformed.
+    #[inline(always)]
+    fn cell(&self, page: usize, cell: usize) -> Option<u32> {
+        let start = self.pages[page];
+        (start != MALFORMED_PAGE).then(|| self.cells[start as usize + cell])
+    }
+
+    #[cold]
+    fn rare_class_at(&self, text: &[u8]) -> (u32, usize) {
+        let width = char_length(text);
+        let class = match code_point(&text[..width]) {
+            Some(point) => self
+                .cell(page_of(point), point as usize % PAGE)
+                .unwrap_or(0),
+            None => self.malformed.get(&text[..width]).copied().unwrap_or(0),
+        };
+        (class, width)
+    }
+
+    /// The symbol of a class.
+    #[inline]
+    pub(in crate::encode::bpe) fn symbol(&self, class: u32) -> u32 {
+        self.symbols[class as usize]
+    }
+
+    /// The information of a class.
+    #[inline]
+    pub(in crate::encode::bpe) fn char(&self, class: u32) -> CharInfo {
+        self.chars[class as usize]
+    }
+
+    /// The information of the character at the start of `text`, which is not empty, and its length in `text`. If `RAW`,
+    /// the text is not normalized, and the information is that of the normalized character.
+    #[inline(always)]
+    pub(in crate::encode::bpe) fn char_at<const RAW: bool>(
+        &self,
+        text: &[u8],
+    ) -> (CharInfo, usize) {
+        let (class, width) = match text[0] {
+            byte @ ..0x80 => return (self.ascii_chars[usize::from(RAW)][usize::from(byte)], 1),
+            _ if RAW => self.raw_class_at(text),
+            _ => self.class_at(text),
+        };
+        (self.char(class), width)
+    }
+
+    /// The symbols of the characters of normalized text.
+    pub(in crate::encode::bpe) fn symbols_of<'t>(
+        &'t self,
+        text: &'t [u8],
+    ) -> impl Iterator<Item = u32> + 't {
+        let mut rest = text;
+        std::iter::from_fn(move || {
+            let (class, width) = (!rest.is_empty()).then(|| self.class_at(rest))?;
+            rest = &rest[width..];
+            Some(self.symbol(class))
+        })
+    }
+
+    /// Whether no piece contains malformed UTF-8.
+    pub(in crate::encode::bpe) fn all_well_formed(&self) -> bool {
+        self.malformed.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::model::Model;
+
+    /// Both lookups give the same class, at the end of a text and before more text.
+    #[test]
+    fn two_and_three_bytes_have_the_class_of_the_general_lookup() {
+        let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/golden/llama2.model");
+        let model = Model::open(model).unwrap();
+        let vocabulary = Vocabulary::new(&model, true);
+        let ids: Vec<u32> = (0..vocabulary.len_u32())
+            .filter(|id| vocabulary.is_from_text(*id as usize))
+            .collect();
+        let (table, _) = CharTable::new(&vocabulary, &ids, &mut ClassBigramsBuilder::new());
+        let check = |text: &[u8]| {
+            let is_common = matches!(char_width(text), Some(2 | 3));
+            let found = table.two_or_three_bytes(text);
+            assert_eq!(
+                found,
+                is_common.then(|| table.rare_class_at(text)),
+                "{text:x?}"
+            );
+        };
+        let mut known = 0;
+        for a in 0x7F..=0xFF {
+            for b in (0x20..=0xFF).step_by(3) {
+                check(&[a, b]);
+                for c in 0x7E..=0xC1 {
+                    check(&[a, b, c]);
+                    check(&[a, b, c, 0x80]);
+                    known += u32::from(table.class_at(&[a, b, c]).0 > 0);
+                }
+            }
+        }
+        assert!(known > 1000, "{known}");
+    }
+}

@@ -1,0 +1,73 @@
+//! Which character classes are adjacent in some piece.
+//!
+//! Input: the bigrams of all pieces, as classes. Output: whether a character may follow another inside a piece. For the
+//! method see [`bigrams`](crate::encode::bigrams); in addition every class has 128 bits for the ASCII characters that may
+//! follow it, so that ASCII text needs no class of the second character. For example, if `t h` is the only bigram that
+//! begins with `t`, bit 0x68 is the only one that is set for the class of `t`.
+//!
+//! Cost: one load per bigram; 16 bytes per class besides the shared set.
+
+use crate::encode::bigrams::{BigramSet, BigramSetBuilder};
+
+/// The bigrams of the pieces, by class.
+#[derive(Debug)]
+pub(in crate::encode::bpe) struct ClassBigrams {
+    /// For each class, a bit for each ASCII character that may follow.
+    ascii_followers: Vec<[u64; 2]>,
+    others: BigramSet,
+}
+
+/// Collects bigrams for [`ClassBigrams`].
+#[derive(Debug)]
+pub(in crate::encode::bpe) struct ClassBigramsBuilder {
+    ascii_followers: Vec<[u64; 2]>,
+    others: BigramSetBuilder,
+}
+
+impl ClassBigramsBuilder {
+    /// No bigrams, and no class except 0.
+    pub(in crate::encode::bpe) fn new() -> ClassBigramsBuilder {
+        ClassBigramsBuilder {
+            ascii_followers: vec![[0; 2]],
+            others: BigramSetBuilder::new(),
+        }
+    }
+
+    /// Adds the next class.
+    pub(super) fn add_class(&mut self) {
+        self.ascii_followers.push([0; 2]);
+    }
+
+    /// Adds the bigram of class `before`, which is not 0, and an ASCII character.
+    #[inline]
+    pub(super) fn add_ascii(&mut self, before: u32, byte: u8) {
+        self.ascii_followers[before as usize][usize::from(byte / 64 % 2)] |= 1 << (byte % 64);
+    }
+
+    /// Adds the bigram of two classes other than 0, of which the second is not that of an ASCII character.
+    #[inline]
+    pub(super) fn add(&mut self, before: u32, class: u32) {
+        self.others.add(before, class);
+    }
+
+    pub(in crate::encode::bpe) fn build(self) -> ClassBigrams {
+        ClassBigrams {
+            ascii_followers: self.ascii_followers,
+            others: self.others.build(),
+        }
+    }
+}
+
+impl ClassBigrams {
+    /// Whether the ASCII character `byte` may follow this class in a piece.
+    #[inline]
+    pub(in crate::encode::bpe) fn can_precede_ascii(&self, before: u32, byte: u8) -> bool {
+        self.ascii_followers[before as usize][usize::from(byte / 64 % 2)] >> (byte % 64) & 1 != 0
+    }
+
+    /// Whether the two classes, of which the second is not that of an ASCII character, may be adjacent in a piece.
+    #[inline]
+    pub(in crate::encode::bpe) fn can_be_adjacent(&self, before: u32, after: u32) -> bool {
+        self.others.can_be_adjacent(before, after)
+    }
+}

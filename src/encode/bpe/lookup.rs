@@ -1,0 +1,16 @@
+//! What two adjacent symbols become.
+//!
+//! | module | job |
+//! |---|---|
+//! | [`symbol_table`] | symbols, merge ranks, and the search for a piece by the hash of its text |
+//! | [`text_hash`] | polynomial hashes that can be joined and cut |
+//! | [`pair_cache`] | pairs that one worker has seen |
+//! | [`ascii_pairs`] | the same for two ASCII characters, indexed directly |
+//!
+//! Input: two symbols. Output: a [`SymbolMerge`](symbol_table::SymbolMerge), or none. Each level answers what the level
+//! below would compute, only faster.
+
+pub(super) mod ascii_pairs;
+pub(super) mod pair_cache;
+pub(super) mod symbol_table;
+mod text_hash;

@@ -1,0 +1,286 @@
+//! Symbols, and what two of them become.
+//!
+//! Input: the pieces of a model and the characters in them. Output: for two symbols the merge rank and the symbol of the
+//! merge, if there is one.
+//!
+//! A *symbol* is a number for a text that can be an operand of a merge: a piece (the symbol is its id), or a character
+//! that occurs in a piece but is no piece (numbered from the number of pieces on). Two symbols merge if their joined
+//! text is a piece. The joined text is not assembled: its hash is computed from the hashes of the two symbols (see
+//! [`text_hash`](super::text_hash)), and the piece found by the hash is compared with the two texts, byte by byte.
+//!
+//! The *merge rank* is the position of a piece in the order in which merges happen: pieces with the best score have
+//! rank 0, equal scores have equal ranks. Scores are compared as the reference compares them, which is the total order
+//! of IEEE 754: a positive NaN is above everything else, and -0 is below 0.
+//!
+//! Example: pieces `a` (id 0), `th` (1), `the` (2), scores 0, -1, -2. The characters t, h, e occur in pieces but are no
+//! pieces, so they get the symbols 3, 4, 5. The pair (3, 4) has the joined text `th` and merges to symbol 1 with rank 1;
+//! the pair (1, 5) becomes symbol 2 with rank 2; the pair (4, 5) does not merge.
+//!
+//! Cost: construction reads each byte of the pieces once; the hash table has between two and four slots per piece. A
+//! lookup is one multiplication and one load if the Bloom filter says that no piece has the hash, which is the most
+//! frequent answer.
+
+use super::text_hash::{TextHash, TextHasher};
+use crate::encode::bloom_filter::BloomFilter;
+use crate::encode::vocabulary::Vocabulary;
+use crate::piece::PieceTable;
+use crate::text::num::{high_u32, low_u32, low_usize};
+
+/// Not a symbol: a character that occurs in no piece.
+pub(in crate::encode::bpe) const NO_SYMBOL: u32 = u32::MAX;
+/// The rank of a pair that does not merge.
+pub(in crate::encode::bpe) const NO_RANK: u32 = u32::MAX;
+
+/// What two adjacent symbols become: the merge rank in the upper half, the symbol in the lower half. A lower number is an
+/// earlier merge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::encode::bpe) struct SymbolMerge(u64);
+
+impl SymbolMerge {
+    /// The pair does not merge: all bits are set.
+    pub(in crate::encode::bpe) const NONE: SymbolMerge = SymbolMerge(u64::MAX);
+    /// The pair was not looked up yet; the result of no lookup.
+    pub(in crate::encode::bpe) const UNSEEN: SymbolMerge = SymbolMerge(u64::MAX - 1);
+
+    pub(in crate::encode::bpe) fn new(rank: u32, symbol: u32) -> SymbolMerge {
+        SymbolMerge(u64::from(rank) << 32 | u64::from(symbol))
+    }
+
+    #[inline]
+    pub(in crate::encode::bpe) fn rank(self) -> u32 {
+        high_u32(self.0)
+    }
+
+    #[inline]
+    pub(in crate::encode::bpe) fn symbol(self) -> u32 {
+        low_u32(self.0)
+    }
+
+    #[inline]
+    pub(in crate::encode::bpe) fn bits(self) -> u64 {
+        self.0
+    }
+}
+
+/// A slot of the hash table of pieces.
+#[derive(Debug, Clone, Copy)]
+struct PieceSlot {
+    /// Bits of the hash that the position of the slot does not depend on.
+    tag: u32,
+    /// [`NO_SYMBOL`] if the slot is free.
+    id: u32,
+}
+
+/// A slot without a piece.
+const FREE_SLOT: PieceSlot = PieceSlot {
+    tag: 0,
+    id: NO_SYMBOL,
+};
+
+/// All symbols of a model; see the [module page](self).
+#[derive(Debug)]
+pub(in crate::encode::bpe) struct SymbolTable {
+    /// By symbol.
+    hashes: Vec<TextHash>,
+    /// By piece.
+    ranks: Vec<u32>,
+    /// The texts of the symbols that are no pieces.
+    chars: Vec<Box<[u8]>>,
+    /// The pieces by hash, with linear probing; a power of two.
+    slots: Vec<PieceSlot>,
+    /// A hash shifted right by this is the number of its first slot.
+    shift: u32,
+    /// The hashes of the pieces. Most joined texts are no pieces, and the filter answers fastest.
+    filter: BloomFilter,
+    hasher: TextHasher,
+}
+
+impl SymbolTable {
+    /// The table of the pieces with the ids `mergeable`. Of equal texts the last one counts.
+    pub(in crate::encode::bpe) fn new(
+        vocabulary: &Vocabulary<'_>,
+        mergeable: &[u32],
+    ) -> SymbolTable {
+        let slots = (mergeable.len() * 2).next_power_of_two().max(64);
+        let mut symbols = SymbolTable {
+            hashes: vec![TextHash::EMPTY; vocabulary.len()],
+            ranks: ranks(vocabulary, mergeable),
+            chars: Vec::new(),
+            slots: vec![FREE_SLOT; slots],
+            shift: 64 - slots.trailing_zeros(),
+            filter: BloomFilter::with_capacity(mergeable.len() * 2),
+            hasher: TextHasher::new(),
+        };
+        for id in mergeable {
+            symbols.insert(vocabulary, *id);
+        }
+        symbols
+    }
+
+    fn insert(&mut self, vocabulary: &Vocabulary<'_>, id: u32) {
+        let text = vocabulary.text(id as usize);
+        let hash = self.hasher.hash(text);
+        let (slot, tag) = self.find_slot(hash.hash, |id| vocabulary.text(id as usize) == text);
+        self.hashes[id as usize] = hash;
+        self.slots[slot] = PieceSlot { tag, id };
+        self.filter.insert(hash.hash);
+    }
+
+    /// The symbol of a character: the piece with its text, or a new symbol.
+    pub(in crate::encode::bpe) fn add_char(&mut self, pieces: &PieceTable, char: &[u8]) -> u32 {
+        let hash = self.hasher.hash(char);
+        let (slot, _) = self.find_slot(hash.hash, |id| pieces.text(id as usize) == char);
+        if self.slots[slot].id != NO_SYMBOL {
+            return self.slots[slot].id;
+        }
+        // The texts of a model have fewer than 2^31 bytes, the limit of protobuf, so the number of symbols fits.
+        let symbol = low_u32(self.hashes.len() as u64);
+        self.hashes.push(hash);
+        self.chars.push(char.into());
+        symbol
+    }
+
+    /// The merge rank of a piece; [`NO_RANK`] for other symbols.
+    #[inline]
+    pub(in crate::encode::bpe) fn rank(&self, symbol: u32) -> u32 {
+        self.ranks.get(symbol as usize).copied().unwrap_or(NO_RANK)
+    }
+
+    /// The hash of the text of a symbol; 0 for [`NO_SYMBOL`].
+    pub(in crate::encode::bpe) fn hash(&self, symbol: u32) -> u64 {
+        self.hashes.get(symbol as usize).map_or(0, |hash| hash.hash)
+    }
+
+    /// Extends prefix sums of a short text; see [`TextHasher::prefix_sum`].
+    #[inline]
+    pub(in crate::encode::bpe) fn prefix_sum(&self, before: u64, char: u64, end: u8) -> (u64, u64) {
+        self.hasher.prefix_sum(before, char, end)
+    }
+
+    /// The hash of the joined text of two symbols; `None` if one of them is [`NO_SYMBOL`].
+    #[inline]
+    pub(in crate::encode::bpe) fn joined_hash(&self, left: u32, right: u32) -> Option<u64> {
+        let left = self.hashes.get(left as usize)?;
+        let right = self.hashes.get(right as usize)?;
+        Some(left.join(*right))
+    }
+
+    /// False only if no piece has this hash.
+    #[inline]
+    pub(in crate::encode::bpe) fn may_be_piece(&self, hash: u64) -> bool {
+        self.filter.may_contain(hash)
+    }
+
+    /// What `left` and `right` become; `hash` is the hash of their joined text.
+    pub(super) fn find_merge(&self, pieces: &PieceTable, pair: [u32; 2], hash: u64) -> SymbolMerge {
+        let [left, right] = pair;
+        if !self.is_known(left) || !self.is_known(right) {
+            return SymbolMerge::NONE;
+        }
+        let left_text = self.text(pieces, left);
+        let right_text = self.text(pieces, right);
+        let is_joined =
+            |id: u32| pieces.text(id as usize).strip_prefix(left_text) == Some(right_text);
+        let (slot, _) = self.find_slot(hash, is_joined);
+        let symbol = self.slots[slot].id;
+        self.ranks
+            .get(symbol as usize)
+            .map_or(SymbolMerge::NONE, |rank| SymbolMerge::new(*rank, symbol))
+    }
+
+    /// Whether all symbols, and so all ranks, are below 65,535.
+    #[inline]
+    pub(super) fn fits_16_bits(&self) -> bool {
+        self.hashes.len() < usize::from(u16::MAX)
+    }
+
+    /// Whether it is a symbol, and not [`NO_SYMBOL`].
+    #[inline]
+    pub(in crate::encode::bpe) fn is_known(&self, symbol: u32) -> bool {
+        (symbol as usize) < self.hashes.len()
+    }
+
+    /// The text of a symbol.
+    pub(in crate::encode::bpe) fn text<'t>(
+        &'t self,
+        pieces: &'t PieceTable,
+        symbol: u32,
+    ) -> &'t [u8] {
+        match (symbol as usize).checked_sub(pieces.len()) {
+            None => pieces.text(symbol as usize),
+            Some(char) => &self.chars[char],
+        }
+    }
+
+    /// The slot of the piece that has this hash and for which `is_it` holds, or the free slot where it belongs; and its
+    /// tag.
+    #[inline]
+    fn find_slot(&self, hash: u64, is_it: impl Fn(u32) -> bool) -> (usize, u32) {
+        // The position depends on the upper bits of the hash.
+        let tag = low_u32(hash);
+        let mask = self.slots.len() - 1;
+        let mut at = low_usize(hash >> self.shift);
+        loop {
+            let slot = self.slots[at];
+            if slot.id == NO_SYMBOL || slot.tag == tag && is_it(slot.id) {
+                return (at, tag);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+}
+
+/// The merge rank of each piece; [`NO_RANK`] for pieces that do not merge.
+fn ranks(vocabulary: &Vocabulary<'_>, mergeable: &[u32]) -> Vec<u32> {
+    let key = |id: &u32| {
+        let score = vocabulary.score(*id as usize);
+        u64::from(descending_key(score)) << 32 | u64::from(*id)
+    };
+    let mut best_first: Vec<u64> = mergeable.iter().map(key).collect();
+    // Trainers write pieces in this order, except for a few. The stable sort is fast on sorted runs.
+    best_first.sort();
+    let mut ranks = vec![NO_RANK; vocabulary.len()];
+    let equal_scores = best_first.chunk_by(|a, b| high_u32(*a) == high_u32(*b));
+    for (rank, group) in (0..NO_RANK).zip(equal_scores) {
+        for key in group {
+            ranks[low_u32(*key) as usize] = rank;
+        }
+    }
+    ranks
+}
+
+/// A number that is lower for a better score, in the total order of IEEE 754.
+fn descending_key(score: f32) -> u32 {
+    let bits = score.to_bits();
+    if score.is_sign_negative() {
+        bits
+    } else {
+        !bits & !(1 << 31)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::descending_key;
+
+    #[test]
+    fn keys_are_in_the_total_order_of_ieee_754() {
+        let scores = [
+            f32::NAN,
+            f32::INFINITY,
+            f32::MAX,
+            1.5,
+            1.0,
+            f32::MIN_POSITIVE,
+            0.0,
+            -0.0,
+            -1.0,
+            -1.5,
+            f32::NEG_INFINITY,
+            -f32::NAN,
+        ];
+        assert!(scores.is_sorted_by(|a, b| {
+            a.total_cmp(b).is_gt() && descending_key(*a) < descending_key(*b)
+        }));
+    }
+}

@@ -1,0 +1,138 @@
+//! Polynomial hashes of texts, from which hashes of joined texts and of parts are computed without the text.
+//!
+//! Input: bytes, or hashes. Output: 64-bit hashes modulo 2^64. The hash of bytes b1 ... bn is
+//! c · (b1+1)·B^(n-1) + ... + c · (bn+1), where the base B is odd and the constant c moves the bits of very short texts
+//! to the upper end. So h(xy) = h(x) · B^|y| + h(y): the hash of a joined text costs one multiplication. (Karp and Rabin,
+//! "Efficient randomized pattern-matching algorithms", 1987, <https://doi.org/10.1147/rd.312.0249>.)
+//!
+//! Parts of a short text use *prefix sums*: for each position the sum of h(c) / B^e over the characters c before it,
+//! where e is the byte offset of the end of c. (B is odd, so it has an inverse modulo 2^64.) The difference of two sums,
+//! times B^e of the later position, is the hash of the text between the two positions.
+//!
+//! Example with the characters a, b of one byte each: the sums are s0 = 0, s1 = h(a)/B, s2 = h(a)/B + h(b)/B². Then
+//! (s2 - s0) · B² = h(a)·B + h(b) = h(ab), and (s2 - s1) · B² = h(b).
+//!
+//! The base is drawn at random for each model, so nobody can prepare texts that collide. Collisions change no result,
+//! because every hit is compared with the text.
+//!
+//! Cost: one multiplication per byte for a text, one for joining, one for a part.
+
+use std::hash::{BuildHasher, RandomState};
+
+use crate::text::num::mix_high;
+
+/// Powers of a number, by exponent.
+type Powers = [u64; 256];
+
+/// The hash of a text, and the base to the power of its length.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TextHash {
+    pub(super) hash: u64,
+    pub(super) power: u64,
+}
+
+impl TextHash {
+    pub(super) const EMPTY: TextHash = TextHash { hash: 0, power: 1 };
+
+    /// The hash of this text followed by another.
+    #[inline]
+    pub(super) fn join(self, right: TextHash) -> u64 {
+        self.hash.wrapping_mul(right.power).wrapping_add(right.hash)
+    }
+}
+
+/// Computes hashes with one base.
+#[derive(Debug)]
+pub(super) struct TextHasher {
+    powers: Powers,
+    inverse_powers: Powers,
+}
+
+impl TextHasher {
+    /// A hasher with a random base.
+    pub(super) fn new() -> TextHasher {
+        let base = RandomState::new().hash_one(0) | 1;
+        TextHasher {
+            powers: powers_of(base),
+            inverse_powers: powers_of(inverse(base)),
+        }
+    }
+
+    pub(super) fn hash(&self, text: &[u8]) -> TextHash {
+        let base = self.powers[1];
+        let add_byte =
+            |hash: u64, byte: &u8| hash.wrapping_mul(base).wrapping_add(u64::from(*byte) + 1);
+        // Reading the power from the table, where possible, halves the work.
+        let power = match self.powers.get(text.len()) {
+            Some(power) => *power,
+            None => text
+                .iter()
+                .fold(1, |power: u64, _| power.wrapping_mul(base)),
+        };
+        TextHash {
+            hash: mix_high(text.iter().fold(0, add_byte)),
+            power,
+        }
+    }
+
+    /// Extends prefix sums by a character with the hash `char` that ends at byte `end`. Returns the sum, and the power
+    /// that turns differences of sums into hashes.
+    #[inline]
+    pub(super) fn prefix_sum(&self, before: u64, char: u64, end: u8) -> (u64, u64) {
+        let end = usize::from(end);
+        let sum = before.wrapping_add(char.wrapping_mul(self.inverse_powers[end]));
+        (sum, self.powers[end])
+    }
+}
+
+fn powers_of(base: u64) -> Powers {
+    let mut powers = [1; 256];
+    for exponent in 1..powers.len() {
+        powers[exponent] = base.wrapping_mul(powers[exponent - 1]);
+    }
+    powers
+}
+
+/// The inverse of an odd number modulo 2^64, by Newton's method: the number is its own inverse modulo 8, and each step
+/// doubles the number of correct bits.
+fn inverse(odd: u64) -> u64 {
+    (0..5).fold(odd, |inverse, _| {
+        inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_of_joined_texts_and_of_parts_are_hashes_of_the_text() {
+        let hasher = TextHasher::new();
+        let text = "the \u{2581}\u{4e00} lattice".repeat(12);
+        let text = text.as_bytes();
+        for at in 0..text.len() {
+            let (left, right) = text.split_at(at);
+            let joined = hasher.hash(left).join(hasher.hash(right));
+            assert_eq!(joined, hasher.hash(text).hash, "{at}");
+        }
+        let mut sums = vec![(0, 1)];
+        for (end, byte) in (1..=100).zip(text) {
+            let (before, _) = sums[sums.len() - 1];
+            sums.push(hasher.prefix_sum(before, hasher.hash(&[*byte]).hash, end));
+        }
+        for start in 0..=100 {
+            for end in start..=100 {
+                let difference = sums[end].0.wrapping_sub(sums[start].0);
+                let hash = difference.wrapping_mul(sums[end].1);
+                assert_eq!(hash, hasher.hash(&text[start..end]).hash, "{start}..{end}");
+            }
+        }
+    }
+
+    #[test]
+    fn inverses_are_inverses() {
+        for odd in [1, 3, 5, 0x9e37_79b9_7f4a_7c15, u64::MAX] {
+            assert_eq!(odd.wrapping_mul(inverse(odd)), 1);
+        }
+    }
+}

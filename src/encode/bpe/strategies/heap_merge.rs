@@ -1,0 +1,154 @@
+//! Merges a sequence of symbols of any length.
+//!
+//! Input: the symbols of the characters. Output: the symbols that remain when no pair merges. The merge with the lowest
+//! rank happens first, of equal ranks the leftmost.
+//!
+//! Method: the symbols are nodes of a linked list, and the candidates for merges wait in a heap. A candidate that was
+//! overtaken by a merge of one of its symbols is recognized when it is popped, because the node then has another merge.
+//!
+//! Example: pieces `th` (rank 0), `he` (1), `the` (2), text `t h e`. The heap has (rank 0, node 0) and (1, node 1). Popping
+//! the first joins nodes 0 and 1 to `th` and pushes (2, node 0) for `th e`. (1, node 1) is popped, but node 1 has been
+//! joined, so it is dropped. Popping (2, node 0) leaves `the`.
+//!
+//! Cost: n log n for n characters, whatever the input is.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::encode::bpe::lookup::pair_cache::PairLookup;
+use crate::encode::bpe::lookup::symbol_table::{NO_SYMBOL, SymbolMerge};
+
+/// The index of a node that does not exist.
+const NO_NODE: usize = usize::MAX;
+
+/// Observes merges, and can prevent them.
+pub(super) trait MergeObserver {
+    /// Whether the merge whose turn has come is skipped for good.
+    fn skips_merge(&mut self) -> bool {
+        false
+    }
+
+    /// A pair became a candidate, in the reference's order.
+    fn on_candidate(&mut self, _merge: SymbolMerge, _left: u32, _right: u32) {}
+}
+
+/// Skips nothing.
+impl MergeObserver for () {}
+
+/// Buffers for merging.
+#[derive(Debug, Default)]
+pub(in crate::encode::bpe) struct HeapMerge {
+    /// The symbols: first the input, then the result.
+    pub(super) symbols: Vec<u32>,
+    nodes: Vec<MergeNode>,
+    candidates: BinaryHeap<Reverse<MergeCandidate>>,
+}
+
+/// A pair that may merge. The derived order is that of the merges: rank, then position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct MergeCandidate {
+    rank: u32,
+    left: usize,
+    symbol: u32,
+}
+
+/// A symbol of the sequence.
+#[derive(Debug, Clone, Copy)]
+struct MergeNode {
+    /// [`NO_SYMBOL`] if the node was joined to the one before, or if the symbol never merges.
+    symbol: u32,
+    /// What this symbol and the next one become.
+    merge: SymbolMerge,
+    previous: usize,
+    next: usize,
+}
+
+impl HeapMerge {
+    /// Merges [`symbols`](Self::symbols).
+    pub(super) fn merge(&mut self, pairs: &mut PairLookup<'_>, observer: &mut impl MergeObserver) {
+        self.init_nodes();
+        for left in 0..self.nodes.len() {
+            self.add_candidate(left, pairs, observer);
+        }
+        while let Some(Reverse(candidate)) = self.candidates.pop() {
+            let MergeCandidate { rank, left, symbol } = candidate;
+            let is_current = self.nodes[left].merge == SymbolMerge::new(rank, symbol);
+            if !is_current || observer.skips_merge() {
+                continue;
+            }
+            self.join_with_next(left, symbol);
+            let previous = self.nodes[left].previous;
+            if previous != NO_NODE {
+                self.add_candidate(previous, pairs, observer);
+            }
+            self.add_candidate(left, pairs, observer);
+        }
+        self.collect_symbols();
+    }
+
+    /// Makes a node of each symbol.
+    fn init_nodes(&mut self) {
+        self.nodes.clear();
+        self.candidates.clear();
+        let count = self.symbols.len();
+        let nodes = self
+            .symbols
+            .iter()
+            .enumerate()
+            .map(|(at, symbol)| MergeNode {
+                symbol: *symbol,
+                merge: SymbolMerge::NONE,
+                previous: if at == 0 { NO_NODE } else { at - 1 },
+                next: if at + 1 < count { at + 1 } else { NO_NODE },
+            });
+        self.nodes.extend(nodes);
+    }
+
+    /// Looks up what a node and the next one become, and adds a candidate if they merge.
+    fn add_candidate(
+        &mut self,
+        left: usize,
+        pairs: &mut PairLookup<'_>,
+        observer: &mut impl MergeObserver,
+    ) {
+        let MergeNode { symbol, next, .. } = self.nodes[left];
+        self.nodes[left].merge = SymbolMerge::NONE;
+        if next == NO_NODE {
+            return;
+        }
+        let right = self.nodes[next].symbol;
+        let merge = pairs.get(symbol, right);
+        self.nodes[left].merge = merge;
+        if merge != SymbolMerge::NONE {
+            observer.on_candidate(merge, symbol, right);
+            self.candidates.push(Reverse(MergeCandidate {
+                rank: merge.rank(),
+                left,
+                symbol: merge.symbol(),
+            }));
+        }
+    }
+
+    /// Joins a node and the next one to `symbol`.
+    fn join_with_next(&mut self, left: usize, symbol: u32) {
+        let right = self.nodes[left].next;
+        let next = self.nodes[right].next;
+        self.nodes[right].symbol = NO_SYMBOL;
+        self.nodes[right].merge = SymbolMerge::NONE;
+        self.nodes[left].symbol = symbol;
+        self.nodes[left].next = next;
+        if next != NO_NODE {
+            self.nodes[next].previous = left;
+        }
+    }
+
+    /// Writes the symbols that remain.
+    fn collect_symbols(&mut self) {
+        self.symbols.clear();
+        let mut at = if self.nodes.is_empty() { NO_NODE } else { 0 };
+        while at != NO_NODE {
+            self.symbols.push(self.nodes[at].symbol);
+            at = self.nodes[at].next;
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Long chunks, one window after the other.
+//!
+//! Input: a chunk of more than 32 characters. Output: its ids, or the report that this strategy cannot find them.
+//!
+//! Method: the first [`MAX_KEY_BYTES`] bytes are a window, which is merged alone (or found in a cache). A symbol near the
+//! end of a window may be cut off, so only symbols that end within [`COMMIT_BYTES`] are committed; the next window begins
+//! after them. If the first symbol of a window and the last committed symbol are no valid pair (see
+//! [`token_pairs`](super::token_pairs)), the strategy gives up and the heap merges the whole chunk.
+//!
+//! **Lemma (window commit).** If the strategy does not give up, the committed symbols are the result of merging the whole
+//! chunk. Proof: all symbols of one window are adjacent in the result of merging the window, so each of them is what its
+//! own text becomes, and adjacent symbols of the window are valid pairs (a part of a result is the result of its part of
+//! the text, by the lemma of `token_pairs`). Pairs across windows are tested. So all adjacent pairs are valid, and by the
+//! same lemma the sequence is the result for the whole chunk.
+//!
+//! Example: `internationalizationwithoutspaces` has the window `internationalizationwit`, which merges to `intern ation al
+//! ization w it`. The first three symbols end within 16 bytes and are committed. The next window begins at `ization`; if
+//! `al ization` is a valid pair, the work goes on there.
+//!
+//! Cost: linear; every window commits at least a third of its length, or the strategy gives up. Windows are short enough
+//! to be cached, so text that repeats itself costs little more than cache hits.
+
+use std::ops::Range;
+
+use super::token_pairs::is_valid_token_pair;
+use super::{ChunkContext, MergeContext};
+use crate::encode::bpe::lookup::pair_cache::PairLookup;
+use crate::encode::chunk_cache::{KeyedText, MAX_KEY_BYTES};
+use crate::piece::PieceId;
+use crate::text::is_char_start;
+
+/// Symbols that end within so many bytes of a window are committed.
+const COMMIT_BYTES: usize = 16;
+/// The strategy gives up if fewer bytes of a window are committed.
+const MIN_COMMITTED_BYTES: usize = MAX_KEY_BYTES / 3;
+
+impl ChunkContext<'_> {
+    /// Appends the ids of a chunk. Returns false, and appends nothing, if the windows do not fit together.
+    pub(super) fn encode_windowed(&mut self, chunk: &[u8], out: &mut Vec<PieceId>) -> bool {
+        let start = out.len();
+        let is_encoded = self.encode_all_windows(chunk, out);
+        if !is_encoded {
+            out.truncate(start);
+        }
+        is_encoded
+    }
+
+    /// As [`encode_windowed`](Self::encode_windowed), but leaves the ids of the first windows in `out` on failure.
+    fn encode_all_windows(&mut self, chunk: &[u8], out: &mut Vec<PieceId>) -> bool {
+        let keyed = KeyedText::new(chunk);
+        let mut committed: Option<PieceId> = None;
+        let mut at = 0;
+        while at < chunk.len() {
+            let end = window_end(chunk, at);
+            let first = out.len();
+            self.encode_window(&keyed, at..end, out);
+            if !self.joins_previous(committed, &out[first..]) {
+                return false;
+            }
+            if end == chunk.len() {
+                return true;
+            }
+            let bytes = self.commit(first, out);
+            if bytes < MIN_COMMITTED_BYTES {
+                return false;
+            }
+            committed = out.last().copied();
+            at += bytes;
+        }
+        true
+    }
+
+    /// Appends the ids of one window, which has at most [`MAX_KEY_BYTES`] bytes.
+    fn encode_window(
+        &mut self,
+        chunk: &KeyedText<'_>,
+        window: Range<usize>,
+        out: &mut Vec<PieceId>,
+    ) {
+        let key = chunk.key(window.start, window.len());
+        if let Some(key) = &key
+            && self.state.windows.get(key, out)
+        {
+            return;
+        }
+        let start = out.len();
+        // A window has at most 23 bytes, so it always fits.
+        self.encode_short(&chunk.text()[window], out);
+        if let Some(key) = &key {
+            self.state.windows.insert(key, &out[start..]);
+        }
+    }
+
+    /// Whether the ids of a window are known, and the first of them and the last committed id are a valid pair.
+    fn joins_previous(&mut self, committed: Option<PieceId>, window: &[PieceId]) -> bool {
+        if window.contains(&self.tables.unknown) {
+            return false;
+        }
+        let (Some(left), Some(right)) = (committed, window.first()) else {
+            return true;
+        };
+        let mut context = MergeContext {
+            tables: self.tables,
+            pairs: PairLookup {
+                symbols: &self.tables.symbols,
+                pieces: self.pieces,
+                cache: &mut self.state.pairs,
+            },
+        };
+        let cache = &mut self.state.token_pairs;
+        is_valid_token_pair(left.get(), right.get(), cache, &mut context) == Some(true)
+    }
+
+    /// Removes the ids from `first` on that end behind [`COMMIT_BYTES`]. Returns the bytes of the others.
+    fn commit(&self, first: usize, out: &mut Vec<PieceId>) -> usize {
+        let mut bytes = 0;
+        let mut count = 0;
+        for id in &out[first..] {
+            let end = bytes + self.pieces.text(id.index()).len();
+            if end > COMMIT_BYTES {
+                break;
+            }
+            bytes = end;
+            count += 1;
+        }
+        out.truncate(first + count);
+        bytes
+    }
+}
+
+/// The end of the window that begins at `at`: the start of a character, or the end of the chunk.
+fn window_end(chunk: &[u8], at: usize) -> usize {
+    let end = (at + MAX_KEY_BYTES).min(chunk.len());
+    (at + 1..=end)
+        .rev()
+        .find(|end| chunk.get(*end).is_none_or(|byte| is_char_start(*byte)))
+        .unwrap_or(end)
+}
