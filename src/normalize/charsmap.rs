@@ -32,6 +32,7 @@ pub(crate) use builtin::builtin_charsmap;
 #[cfg(feature = "train")]
 pub(crate) use compile::compile;
 
+use std::fmt;
 use std::ops::ControlFlow;
 
 use self::limits::{MAX_MATCHES, MAX_SOURCE_BYTES};
@@ -50,17 +51,12 @@ const MAX_RULE_TEXT_BYTES: usize = 1 << 26;
 const TRIE_SIZE_MULTIPLE: usize = 1024;
 
 /// Why bytes are no charsmap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CharsmapError {
     /// Not even the size of the trie is there.
-    #[error("the charsmap has only {0} bytes; the model file is damaged, get a fresh copy")]
     TooShort(usize),
     /// The trie would fill the charsmap or more.
-    #[error(
-        "the charsmap's trie claims {claimed} of {available} bytes and leaves none for the \
-         replacements; the model file is damaged, get a fresh copy"
-    )]
     TrieTooLong {
         /// Size of the trie as written.
         claimed: usize,
@@ -68,24 +64,37 @@ pub enum CharsmapError {
         available: usize,
     },
     /// The trie is not a positive number of blocks.
-    #[error(
-        "the charsmap's trie has {0} bytes, which is not a positive multiple of 1024; \
-         the model file is damaged, get a fresh copy"
-    )]
     TrieSize(usize),
     /// The pool of replacements is cut off.
-    #[error(
-        "the charsmap's last replacement has no NUL at its end; the model file is damaged, \
-         get a fresh copy"
-    )]
     Unterminated,
     /// A cell of the trie points outside.
-    #[error(
-        "the charsmap's trie points outside of itself or of the replacements; the model file \
-         is damaged, get a fresh copy"
-    )]
     BadTrie,
 }
+
+impl fmt::Display for CharsmapError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CharsmapError::TooShort(bytes) => write!(f, "the charsmap has only {bytes} bytes"),
+            CharsmapError::TrieTooLong { claimed, available } => write!(
+                f,
+                "the charsmap's trie claims {claimed} of {available} bytes and leaves none for the replacements"
+            ),
+            CharsmapError::TrieSize(bytes) => write!(
+                f,
+                "the charsmap's trie has {bytes} bytes, which is not a positive multiple of {TRIE_SIZE_MULTIPLE}"
+            ),
+            CharsmapError::Unterminated => {
+                f.write_str("the charsmap's last replacement has no NUL at its end")
+            }
+            CharsmapError::BadTrie => {
+                f.write_str("the charsmap's trie points outside of itself or of the replacements")
+            }
+        }?;
+        f.write_str("; the model file is damaged, get a fresh copy")
+    }
+}
+
+impl std::error::Error for CharsmapError {}
 
 /// What one byte at the start of a text says about rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,17 +1,28 @@
 //! Why keys cannot become a double array.
 
+use std::fmt;
+
 /// Why keys cannot become a double array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub(crate) enum BuildError {
-    #[error("a key is empty")]
     EmptyKey,
-    #[error("a key contains the byte 0")]
     NulInKey,
-    #[error("the keys are not sorted by their bytes")]
     NotSorted,
-    #[error("the value {0} does not fit 31 bits")]
     ValueTooLarge(u32),
-    #[error("the keys need more than 2^29 units")]
     TooLarge,
 }
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BuildError::EmptyKey => f.write_str("a key is empty"),
+            BuildError::NulInKey => f.write_str("a key contains the byte 0"),
+            BuildError::NotSorted => f.write_str("the keys are not sorted by their bytes"),
+            BuildError::ValueTooLarge(value) => write!(f, "the value {value} does not fit 31 bits"),
+            BuildError::TooLarge => f.write_str("the keys need more than 2^29 units"),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}
