@@ -1,9 +1,14 @@
-//! Normalized text -> ids: one segmenter for each type of model.
+//! Normalized text to ids: one encoder for each type of model.
 //!
-//! In: a normalized line. Out: ids, in which unknown text still stands as it was cut: in BPE, unigram and
-//! char models one unknown id for each unknown character, in word models one for each unknown word. So the
-//! place of every id follows from the ids alone, and the [`tokenizer`](crate::tokenizer) joins or takes apart
-//! the unknown ones.
+//! Input: a normalized text. Output: ids, with unknown text as it was split: in BPE, unigram and char models one unknown id
+//! for each unknown character, in word models one for each unknown word. So the position of every id follows from the
+//! ids, and the [`tokenizer`](crate::tokenizer) resolves unknown ids to byte pieces or joins them.
+//!
+//! Example: the BPE model of Llama 2 splits `▁Hello,▁world` into `▁Hello` `,` `▁world`, a word model into `▁Hello,` and
+//! `▁world`, a char model into 13 characters.
+//!
+//! Cost: linear in the text; see the modules for exceptions. A worker has an [`EncodeState`] with the caches of the
+//! encoder, whose size is bounded.
 
 pub(crate) mod bpe;
 mod bigrams;
@@ -17,89 +22,106 @@ mod word;
 use std::sync::Arc;
 
 use self::bpe::{BpeCache, BpeEncoder};
-use self::char::Char;
-use self::unigram::{Unigram, UnigramScratch};
+use self::char::CharEncoder;
+use self::unigram::{Unigram, UnigramCache};
 use self::vocabulary::Vocabulary;
-use self::word::Word;
+use self::word::WordEncoder;
 use crate::model::{Model, ModelType};
 use crate::piece::{PieceId, PieceTable};
 use crate::text::char_length;
 use crate::trie::BuildError;
 use crate::trie::prefix::PrefixTrie;
 
-/// A model, ready to segment normalized text.
+/// The encoder of a model, by its type.
 #[derive(Debug)]
-pub(crate) enum Segmenter {
+pub(crate) enum ModelEncoder {
     Bpe(Box<BpeEncoder>),
     Unigram(Unigram),
-    Word(Word),
-    Char(Char),
+    Word(WordEncoder),
+    Char(CharEncoder),
 }
 
-/// Buffers that one thread reuses from line to line.
+/// Buffers and caches of one worker. Only those of the model's type are used.
 #[derive(Debug, Default)]
-pub(crate) struct SegmentScratch {
+pub(crate) struct EncodeState {
     pub(crate) bpe: BpeCache,
-    pub(crate) unigram: UnigramScratch,
+    pub(crate) unigram: UnigramCache,
 }
 
-impl Segmenter {
-    /// The segmenter for a model, with its user-defined symbols or as if it had none; and the symbols.
-    ///
-    /// # Errors
-    /// The user-defined symbols are too large for a trie.
-    pub(crate) fn new(
-        model: &Model,
-        has_symbols: bool,
-    ) -> Result<(Segmenter, Arc<PrefixTrie>), BuildError> {
-        let vocabulary = Vocabulary::new(model, has_symbols);
-        let symbols = Arc::new(PrefixTrie::with_values(vocabulary.symbols())?);
-        let segmenter = match model.model_type() {
-            ModelType::Bpe => {
-                Segmenter::Bpe(Box::new(BpeEncoder::new(&vocabulary, Arc::clone(&symbols))))
-            }
-            ModelType::Unigram => Segmenter::Unigram(Unigram::new(&vocabulary)),
-            ModelType::Word => Segmenter::Word(Word::new(&vocabulary)),
-            ModelType::Char => Segmenter::Char(Char::new(&vocabulary, Arc::clone(&symbols))),
-        };
-        Ok((segmenter, symbols))
-    }
-
-    /// Appends the ids of `text`; `pieces` are the model's.
-    pub(crate) fn segment(
-        &self,
-        pieces: &PieceTable,
-        text: &[u8],
-        scratch: &mut SegmentScratch,
-        out: &mut Vec<PieceId>,
-    ) {
-        match self {
-            Segmenter::Bpe(bpe) => bpe.encode(pieces, text, &mut scratch.bpe, out),
-            Segmenter::Unigram(unigram) => unigram.segment(text, &mut scratch.unigram, out),
-            Segmenter::Word(word) => word.segment(pieces, text, out),
-            Segmenter::Char(char) => char.segment(pieces, text, out),
+impl EncodeState {
+    /// A state whose caches use at most `max_bytes`.
+    pub(crate) fn with_max_bytes(max_bytes: usize) -> EncodeState {
+        EncodeState {
+            bpe: BpeCache::with_max_bytes(max_bytes),
+            unigram: UnigramCache::with_max_bytes(max_bytes),
         }
     }
 
-    /// Whether text can be segmented as the caller gave it, if spaces become marks and nothing else changes.
-    pub(crate) fn takes_raw_text(&self) -> bool {
-        matches!(self, Segmenter::Bpe(bpe) if bpe.accepts_raw_text())
+    /// The bytes of memory in use.
+    pub(crate) fn memory_usage(&self) -> usize {
+        self.bpe.size_bytes() + self.unigram.size_bytes()
+    }
+}
+
+impl ModelEncoder {
+    /// The encoder for a model, with its user-defined symbols or as if it had none; and the symbols.
+    ///
+    /// # Errors
+    /// The pieces, or the user-defined symbols, do not fit a double array.
+    pub(crate) fn new(
+        model: &Model,
+        has_symbols: bool,
+    ) -> Result<(ModelEncoder, Arc<PrefixTrie>), BuildError> {
+        let vocabulary = Vocabulary::new(model, has_symbols);
+        let symbols = Arc::new(PrefixTrie::with_values(vocabulary.symbols())?);
+        let encoder = match model.model_type() {
+            ModelType::Bpe => {
+                ModelEncoder::Bpe(Box::new(BpeEncoder::new(&vocabulary, Arc::clone(&symbols))))
+            }
+            ModelType::Unigram => ModelEncoder::Unigram(Unigram::new(&vocabulary)),
+            ModelType::Word => ModelEncoder::Word(WordEncoder::new(&vocabulary)),
+            ModelType::Char => {
+                ModelEncoder::Char(CharEncoder::new(&vocabulary, Arc::clone(&symbols)))
+            }
+        };
+        Ok((encoder, symbols))
     }
 
-    /// How much of `rest` an unknown id at its start stands for.
+    /// Appends the ids of `text`; `pieces` are the model's.
+    pub(crate) fn encode(
+        &self,
+        pieces: &PieceTable,
+        text: &[u8],
+        state: &mut EncodeState,
+        out: &mut Vec<PieceId>,
+    ) {
+        match self {
+            ModelEncoder::Bpe(bpe) => bpe.encode(pieces, text, &mut state.bpe, out),
+            ModelEncoder::Unigram(unigram) => unigram.encode(text, &mut state.unigram, out),
+            ModelEncoder::Word(word) => word.encode(pieces, text, out),
+            ModelEncoder::Char(char) => char.encode(pieces, text, out),
+        }
+    }
+
+    /// Whether the encoder can read raw text, provided that normalization only replaces spaces by marks.
+    pub(crate) fn reads_raw_text(&self) -> bool {
+        matches!(self, ModelEncoder::Bpe(bpe) if bpe.accepts_raw_text())
+    }
+
+    /// The length of the part of `rest` that an unknown id at its start covers.
     pub(crate) fn unknown_length(&self, rest: &[u8]) -> usize {
         match self {
-            Segmenter::Word(_) => Word::length(rest),
+            ModelEncoder::Word(_) => WordEncoder::word_length(rest),
             _ => char_length(rest),
         }
     }
 
-    /// How much of `rest` a piece of `length` bytes at its start stands for: more than itself if it ends
-    /// inside of a character, which all ways through a unigram model take whole.
+    /// The length of the part of `rest` that a piece of `length` bytes at its start covers. In a unigram model a piece
+    /// that ends inside of a character covers the whole character.
     #[inline]
     pub(crate) fn piece_length(&self, length: usize, rest: &[u8]) -> usize {
         match self {
-            Segmenter::Unigram(unigram) => unigram.whole_length(length, rest),
+            ModelEncoder::Unigram(unigram) => unigram.whole_length(length, rest),
             _ => length,
         }
     }

@@ -57,6 +57,7 @@ mod output;
 pub mod cli;
 mod error;
 
+pub use decode::incremental::IncrementalDecoder;
 pub use error::{DecodeError, EncodeError, ModelError, PieceProblem};
 #[cfg(feature = "train")]
 pub use error::{OptionError, TrainError, WriteError};
@@ -69,8 +70,8 @@ pub use piece::{ParsePieceKindError, PieceId, PieceKind};
 pub use rng::Rng;
 pub use text::offsets::Offsets;
 pub use tokenizer::{
-    EncodeOptions, Encoder, ExtraOption, IncrementalDecoder, SampleOptions, Token, Tokenizer,
-    Tokens,
+    EncodeCache, EncodeOptions, Encoder, ExtraOption, SampleOptions, Token, TokenRef, Tokenizer,
+    TokenizerConfig, Tokens, TokensIter,
 };
 #[cfg(feature = "train")]
 pub use train::{

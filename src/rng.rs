@@ -53,7 +53,8 @@ impl SplitMix64 {
 /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
 /// let mut rng = spiece::Rng::with_seed(7);
 /// let mut encoder = tokenizer.encoder();
-/// let sampled = encoder.sample("some text", &Default::default(), &mut rng)?.as_slice().to_vec();
+/// let options = spiece::SampleOptions::Dropout { probability: 0.1 };
+/// let sampled = encoder.sample("some text", &options, &mut rng)?.as_slice().to_vec();
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]

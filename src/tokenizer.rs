@@ -1,59 +1,62 @@
 //! The facade: a model that encodes and decodes.
 //!
-//! In: a [`Model`]. Out: a [`Tokenizer`], which is built once and then shared by `&` among any number of
+//! Input: a [`Model`]. Output: a [`Tokenizer`], which is made once and then shared by reference among any number of
 //! threads. It owns the tables that are made from the model (see [`encode`](crate::encode) and
-//! [`decode`](crate::decode)) and lends buffers to the [`Encoder`]s that do the work; those that come back are
-//! used again, so even single calls allocate only their result.
+//! [`decode`](crate::decode)). What a worker changes while it encodes is in an [`EncodeCache`]; the tokenizer keeps a
+//! bounded number of them between calls.
+//!
+//! The stages of encoding, with their modules:
+//!
+//! ```text
+//! text -> segments at allowed special pieces    allowed_special
+//!      -> normalized text (or raw text)         normalize, context
+//!      -> ids, unknown ones unresolved          encode
+//!      -> ids | tokens with spans               spans, raw_spans, token
+//!      -> with extra pieces                     options
+//! ```
+//!
+//! [`encoder`] and [`batch`] call these stages for one worker and for many, [`sampling`] for n-best lists and random
+//! segmentations.
 
-mod control;
-mod encoder;
+mod config;
 mod options;
-mod parallel;
-mod raw;
+mod special_ids;
+mod pipeline;
+mod cache;
+mod context;
+mod allowed_special;
+mod spans;
+mod raw_spans;
+mod token;
+mod encoder;
+mod sampling;
+mod batch;
 
 use std::path::Path;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
-use self::encoder::Scratch;
-pub use self::encoder::{Encoder, Token, Tokens};
+pub use self::cache::EncodeCache;
+pub use self::config::TokenizerConfig;
+use self::context::{CheckedOptions, EncodeContext, NO_OPTIONS};
+pub use self::encoder::Encoder;
 pub use self::options::{EncodeOptions, ExtraOption, SampleOptions};
-use self::raw::RawLengths;
+use self::pipeline::Pipeline;
+use self::special_ids::{SpecialIds, byte_ids};
+pub use self::token::{Token, TokenRef, Tokens, TokensIter};
 use crate::decode::Decoder;
-pub use crate::decode::incremental::IncrementalDecoder;
-use crate::encode::Segmenter;
-use crate::encode::vocabulary::{NO_UNKNOWN, Vocabulary};
+use crate::decode::incremental::IncrementalDecoder;
+use crate::encode::vocabulary::Vocabulary;
 use crate::error::{DecodeError, EncodeError, ModelError};
 use crate::model::Model;
-use crate::model::validate::byte_of_piece;
-use crate::normalize::Normalizer;
 use crate::normalize::standalone::Normalized;
-use crate::piece::{PieceId, PieceKind};
+use crate::piece::PieceId;
 use crate::text::lossy_string;
 use crate::trie::BuildError;
 
-/// The way from text to ids: with user-defined symbols, or as if there were none.
-#[derive(Debug)]
-struct Pipeline {
-    normalizer: Normalizer,
-    segmenter: Segmenter,
-    /// Whether text need not be normalized; see [`Segmenter::takes_raw_text`].
-    takes_raw_text: bool,
-    /// Made when spans of raw text are asked for.
-    raw_lengths: OnceLock<RawLengths>,
-    /// Buffers of workers that are done.
-    scratch: Mutex<Vec<Scratch>>,
-}
-
-/// The pieces with a meaning that a model may have.
-#[derive(Debug, Clone, Copy)]
-struct SpecialIds {
-    unk: Option<PieceId>,
-    bos: Option<PieceId>,
-    eos: Option<PieceId>,
-    pad: Option<PieceId>,
-}
-
-/// Encodes and decodes with a model, equal to SentencePiece 0.2.3.
+/// Encodes and decodes with a model; results equal those of SentencePiece 0.2.3.
+///
+/// A tokenizer does not change, and all its methods take `&self`: share one by reference or in an
+/// [`Arc`](std::sync::Arc) among all threads.
 ///
 /// ```
 /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -61,64 +64,77 @@ struct SpecialIds {
 /// assert_eq!(tokenizer.decode(&ids)?, "Hello, world");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct Tokenizer {
     model: Model,
+    config: TokenizerConfig,
     pipeline: Pipeline,
     without_symbols: OnceLock<Result<Pipeline, BuildError>>,
-    decoder: Decoder,
+    decoder: Arc<Decoder>,
     /// The piece of each byte, in models with byte fallback.
-    bytes: Option<Box<[PieceId; 256]>>,
+    byte_ids: Option<Box<[PieceId; 256]>>,
     /// The id of unknown text.
     unknown: PieceId,
     special: SpecialIds,
 }
 
+/// A tokenizer with options that were checked.
+struct Prepared<'t> {
+    tokenizer: &'t Tokenizer,
+    pipeline: &'t Pipeline,
+    options: Arc<CheckedOptions>,
+}
+
+impl<'t> Prepared<'t> {
+    fn encoder(&self) -> Encoder<'t> {
+        let options = Arc::clone(&self.options);
+        Encoder::new(self.tokenizer, self.pipeline, Some(options))
+    }
+}
+
+/// Construction.
 impl Tokenizer {
-    /// Makes a model's tables, with two threads of rayon's current pool.
+    /// Makes the tables of a model. Cost: linear in the model, some milliseconds for 32,000 pieces.
     ///
-    /// # Errors
-    /// None for a model that was loaded or trained; the normalization tables are read again.
-    pub fn new(model: Model) -> Result<Tokenizer, ModelError> {
-        let tables = Tables::new(&model)?;
-        Ok(Tokenizer::with_tables(model, tables))
+    /// ```
+    /// use spiece::{Model, Tokenizer};
+    /// let model = Model::open("testdata/golden/llama2.model")?;
+    /// let tokenizer = Tokenizer::new(model);
+    /// assert_eq!(tokenizer.vocab_size(), tokenizer.model().len());
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
+    pub fn new(model: Model) -> Tokenizer {
+        Tokenizer::with_config(model, TokenizerConfig::default())
     }
 
-    fn with_tables(
-        model: Model,
-        Tables {
-            pipeline,
-            decoder,
-            bytes,
-        }: Tables,
-    ) -> Tokenizer {
-        Tokenizer {
-            pipeline,
-            without_symbols: OnceLock::new(),
-            decoder,
-            bytes,
-            unknown: Vocabulary::new(&model, true).unknown(),
-            special: SpecialIds::new(&model),
-            model,
-        }
+    /// Like [`new`](Tokenizer::new), with limits on memory; see [`TokenizerConfig`] for an example.
+    pub fn with_config(model: Model, config: TokenizerConfig) -> Tokenizer {
+        let tables = Tables::new(&model, config);
+        tables
+            .expect("what can fail here was checked when the model was made")
+            .into_tokenizer(model, config)
     }
 
-    /// Reads a `.model` file, checks it and makes its tables, with two threads of rayon's current pool.
+    /// Reads a `.model` file, checks it and makes its tables.
     ///
     /// # Errors
-    /// The file cannot be read, is not a model, or is one that the reference refuses. The error names the file.
+    /// The file cannot be read, is not a model, or is one that the reference refuses; see [`ModelError`].
     pub fn open(path: impl AsRef<Path>) -> Result<Tokenizer, ModelError> {
-        let path = path.as_ref();
-        let tokenizer = Tokenizer::new(Model::open(path)?);
-        tokenizer.map_err(|error| error.in_file(path))
+        Ok(Tokenizer::new(Model::open(path)?))
     }
 
-    /// The same for the bytes of a `.model` file, which are copied.
+    /// Like [`open`](Tokenizer::open), for the bytes of a `.model` file, which are copied.
+    ///
+    /// ```
+    /// let bytes = std::fs::read("testdata/golden/llama2.model")?;
+    /// let tokenizer = spiece::Tokenizer::from_bytes(&bytes)?;
+    /// assert_eq!(tokenizer.vocab_size(), tokenizer.model().len());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// They are not a model, or one that the reference refuses.
+    /// The bytes are not a model, or one that the reference refuses.
     pub fn from_bytes(bytes: &[u8]) -> Result<Tokenizer, ModelError> {
-        Tokenizer::new(Model::from_bytes(bytes)?)
+        Ok(Tokenizer::new(Model::from_bytes(bytes)?))
     }
 
     /// The model.
@@ -126,110 +142,183 @@ impl Tokenizer {
         &self.model
     }
 
-    /// The ids of `text`, which need not be UTF-8.
+    /// The limits on memory.
+    pub fn config(&self) -> TokenizerConfig {
+        self.config
+    }
+}
+
+/// Encoding.
+impl Tokenizer {
+    /// The ids of `text`, which need not be UTF-8. Cost: linear in the text, and one allocation. For many texts, an
+    /// [`Encoder`] or a batch is faster.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let ids = tokenizer.encode("the right");
+    /// let pieces = ids.iter().filter_map(|id| tokenizer.id_to_piece(*id));
+    /// assert!(pieces.eq(["\u{2581}the".as_bytes(), "\u{2581}right".as_bytes()]));
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
     pub fn encode(&self, text: impl AsRef<[u8]>) -> Vec<PieceId> {
         let mut ids = Vec::new();
-        self.encoder().encode_into(text, &mut ids);
+        let mut cache = self.pipeline.pool.take();
+        self.context().encode(&mut cache, text.as_ref(), &mut ids);
+        self.pipeline.pool.give(cache);
         ids
     }
 
-    /// The ids of `text`, each with the part of the text that it stands for.
+    /// The ids of `text`, each with its span in the text. For pieces and surfaces, use [`Encoder::tokens`].
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let text = "the right, a";
+    /// let tokens = tokenizer.encode_to_tokens(text);
+    /// let parts: Vec<&str> = tokens.iter().map(|token| &text[token.begin..token.end]).collect();
+    /// assert_eq!(parts, ["the", " right", ",", " a"]);
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
     pub fn encode_to_tokens(&self, text: impl AsRef<[u8]>) -> Vec<Token> {
         self.encoder().tokens(text.as_ref()).as_slice().to_vec()
     }
 
-    /// The number of ids that `text` has.
+    /// The number of ids of `text`.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// assert_eq!(tokenizer.count("the right"), 2);
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
     pub fn count(&self, text: impl AsRef<[u8]>) -> usize {
         self.encoder().count(text)
     }
 
-    /// `text` as pieces are made of, with marks for spaces.
+    /// The normalized text: what is split into pieces, with whitespace marks (U+2581) for spaces.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// assert_eq!(tokenizer.normalize("Hello, world"), "\u{2581}Hello,\u{2581}world");
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
     pub fn normalize(&self, text: impl AsRef<[u8]>) -> String {
         lossy_string(self.encoder().normalize(text))
     }
 
-    /// `text` as pieces are made of, and which part of it comes from where.
+    /// The normalized text, with the origin of each byte.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let normalized = tokenizer.normalize_with_offsets("a b");
+    /// assert_eq!(normalized.as_bytes(), "\u{2581}a\u{2581}b".as_bytes());
+    /// assert_eq!(normalized.to_original(7), 2);
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
     pub fn normalize_with_offsets(&self, text: impl AsRef<[u8]>) -> Normalized {
         let mut normalized = Normalized {
             text: Vec::new(),
             origins: Vec::new(),
         };
-        let Normalized {
-            text: bytes,
-            origins,
-        } = &mut normalized;
-        self.pipeline
-            .normalizer
-            .normalize_with_offsets(text.as_ref(), bytes, origins);
+        let normalizer = &self.pipeline.normalizer;
+        let text = text.as_ref();
+        normalizer.normalize_with_offsets(text, &mut normalized.text, &mut normalized.origins);
         normalized
     }
 
-    /// A worker that encodes text after text and allocates nothing once it is warm.
+    /// A worker that encodes one text after another, and allocates nothing once its buffers have grown.
     pub fn encoder(&self) -> Encoder<'_> {
-        Encoder::new(self, &self.pipeline)
+        Encoder::new(self, &self.pipeline, None)
     }
 
-    /// A worker with options.
+    /// A worker with options; see [`EncodeOptions`] for an example.
     ///
     /// # Errors
-    /// Options that ask for a piece which the model does not have.
+    /// An option asks for a piece that the model does not have.
     pub fn encoder_with(&self, options: &EncodeOptions) -> Result<Encoder<'_>, EncodeError> {
-        self.check_extra(&options.extra)?;
+        Ok(self.prepare(options)?.encoder())
+    }
+
+    /// The memory of a worker, to be stored beside the tokenizer; see [`EncodeCache`] for an example.
+    pub fn create_cache(&self) -> EncodeCache {
+        self.pipeline.pool.create()
+    }
+
+    /// Appends the ids of `text` to `ids`, with the memory of `cache`. A cache of another tokenizer is emptied first.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let mut cache = tokenizer.create_cache();
+    /// let mut ids = Vec::new();
+    /// tokenizer.encode_with(&mut cache, "one", &mut ids);
+    /// tokenizer.encode_with(&mut cache, "two", &mut ids);
+    /// assert_eq!(ids, [tokenizer.encode("one"), tokenizer.encode("two")].concat());
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
+    pub fn encode_with(
+        &self,
+        cache: &mut EncodeCache,
+        text: impl AsRef<[u8]>,
+        ids: &mut Vec<PieceId>,
+    ) {
+        self.context().encode(cache, text.as_ref(), ids);
+    }
+
+    /// The tokens of `text`, with the memory of `cache`. A cache of another tokenizer is emptied first.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let mut cache = tokenizer.create_cache();
+    /// let tokens = tokenizer.tokens_with(&mut cache, "the right");
+    /// let surfaces: Vec<&[u8]> = tokens.iter().map(|token| token.surface()).collect();
+    /// assert_eq!(surfaces, [&b"the"[..], b" right"]);
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
+    pub fn tokens_with<'e, T: AsRef<[u8]> + ?Sized>(
+        &'e self,
+        cache: &'e mut EncodeCache,
+        text: &'e T,
+    ) -> Tokens<'e> {
+        self.context().tokens(cache, text.as_ref())
+    }
+
+    /// The context of calls without options.
+    fn context(&self) -> EncodeContext<'_> {
+        EncodeContext {
+            tokenizer: self,
+            pipeline: &self.pipeline,
+            options: &NO_OPTIONS,
+        }
+    }
+
+    fn prepare(&self, options: &EncodeOptions) -> Result<Prepared<'_>, EncodeError> {
         let pipeline = if options.user_defined_symbols {
             &self.pipeline
         } else {
             self.pipeline_without_symbols()?
         };
-        Encoder::new(self, pipeline).with_options(options)
+        Ok(Prepared {
+            tokenizer: self,
+            pipeline,
+            options: Arc::new(CheckedOptions::new(self, options)?),
+        })
     }
 
-    /// The text of `ids`.
-    ///
-    /// # Errors
-    /// An id that the model does not have.
-    pub fn decode(&self, ids: &[PieceId]) -> Result<String, DecodeError> {
-        let bytes = self.decode_to_bytes(ids)?;
-        Ok(String::from_utf8(bytes).unwrap_or_else(|error| lossy_string(error.as_bytes())))
-    }
-
-    /// The text of `ids` byte for byte: the pieces of a strange model need not be UTF-8.
-    ///
-    /// # Errors
-    /// An id that the model does not have.
-    pub fn decode_to_bytes(&self, ids: &[PieceId]) -> Result<Vec<u8>, DecodeError> {
-        let mut text = Vec::with_capacity(ids.len() * 5);
-        self.decode_into(ids, &mut text)?;
-        Ok(text)
-    }
-
-    /// Appends the text of `ids` to `text`.
-    ///
-    /// # Errors
-    /// An id that the model does not have; `text` is then as it was.
-    pub fn decode_into(&self, ids: &[PieceId], text: &mut Vec<u8>) -> Result<(), DecodeError> {
-        self.check_ids(ids)?;
-        let (mut state, start) = (crate::decode::State::default(), text.len());
-        for id in ids {
-            self.decoder.push(id.index(), &mut state, text);
+    fn pipeline_without_symbols(&self) -> Result<&Pipeline, EncodeError> {
+        let normalizer = &self.pipeline.normalizer;
+        if normalizer.symbols().is_empty() {
+            return Ok(&self.pipeline);
         }
-        self.decoder.finish(&mut state, start, text);
-        Ok(())
+        let make = || Pipeline::new(&self.model, normalizer.clone(), false, self.config);
+        let pipeline = self.without_symbols.get_or_init(make);
+        pipeline.as_ref().map_err(|_| EncodeError::TooLarge {
+            what: "pieces in the model",
+        })
     }
+}
 
-    /// The text of pieces that are given by their texts; text that is no piece stands for itself.
-    pub fn decode_pieces<P: AsRef<[u8]>>(&self, pieces: &[P]) -> String {
-        let (mut text, mut state) = (Vec::new(), crate::decode::State::default());
-        for piece in pieces {
-            let index = self.piece_to_id(piece).map(PieceId::index);
-            self.decoder
-                .push_text(piece.as_ref(), index, &mut state, &mut text);
-        }
-        self.decoder.finish(&mut state, 0, &mut text);
-        lossy_string(&text)
-    }
-
-    /// Applies extra options to ids, as the reference's decoder does before it decodes: only the order shows in
-    /// the text.
+/// Extra options.
+impl Tokenizer {
+    /// Applies extra options to ids, as the reference's decoder does before it decodes: only
+    /// [`Reverse`](ExtraOption::Reverse) changes the decoded text.
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -240,7 +329,7 @@ impl Tokenizer {
     /// ```
     ///
     /// # Errors
-    /// An option asks for a piece that the model does not have; the ids are then as they were.
+    /// An option asks for a piece that the model does not have; the ids are then unchanged.
     pub fn apply_extra(
         &self,
         extra: &[ExtraOption],
@@ -255,11 +344,11 @@ impl Tokenizer {
     fn add_extra(&self, extra: &[ExtraOption], ids: &mut Vec<PieceId>, start: usize) {
         for option in extra {
             match option {
-                ExtraOption::Bos => self
-                    .special
-                    .bos
-                    .into_iter()
-                    .for_each(|id| ids.insert(start, id)),
+                ExtraOption::Bos => {
+                    if let Some(bos) = self.special.bos {
+                        ids.insert(start, bos);
+                    }
+                }
                 ExtraOption::Eos => ids.extend(self.special.eos),
                 ExtraOption::Reverse => ids[start..].reverse(),
                 ExtraOption::UnkPiece => {}
@@ -267,13 +356,119 @@ impl Tokenizer {
         }
     }
 
-    /// A decoder that takes ids as they come.
-    pub fn incremental_decoder(&self) -> IncrementalDecoder<'_> {
-        IncrementalDecoder::new(self)
+    /// Whether the model has the pieces that the options ask for.
+    fn check_extra(&self, extra: &[ExtraOption]) -> Result<(), EncodeError> {
+        let trainer_spec = self.model.trainer_spec();
+        for option in extra {
+            let (id, option, piece) = match option {
+                ExtraOption::Bos => (self.special.bos, "bos", trainer_spec.bos_piece()),
+                ExtraOption::Eos => (self.special.eos, "eos", trainer_spec.eos_piece()),
+                _ => continue,
+            };
+            if id.is_none() {
+                return Err(EncodeError::NoSuchPiece {
+                    option,
+                    piece: lossy_string(piece),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Decoding.
+impl Tokenizer {
+    /// The text of `ids`. Malformed parts, which only pieces that are not UTF-8 can give, become U+FFFD.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let ids = tokenizer.encode("the right");
+    /// assert_eq!(tokenizer.decode(&ids)?, "the right");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An id is not in the model.
+    pub fn decode(&self, ids: &[PieceId]) -> Result<String, DecodeError> {
+        let bytes = self.decode_to_bytes(ids)?;
+        Ok(String::from_utf8(bytes).unwrap_or_else(|error| lossy_string(error.as_bytes())))
     }
 
-    /// The id of the piece with this text. In models that have it both as a part of text and as a control or
-    /// byte piece it is the latter.
+    /// The text of `ids`, byte for byte, for models with pieces that are not UTF-8.
+    ///
+    /// # Errors
+    /// An id is not in the model.
+    pub fn decode_to_bytes(&self, ids: &[PieceId]) -> Result<Vec<u8>, DecodeError> {
+        /// More than the bytes of a usual piece, so that the text rarely grows twice.
+        const BYTES_PER_ID: usize = 5;
+        let mut text = Vec::with_capacity(ids.len() * BYTES_PER_ID);
+        self.decode_into(ids, &mut text)?;
+        Ok(text)
+    }
+
+    /// Appends the text of `ids` to `text`.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let mut text = b"> ".to_vec();
+    /// tokenizer.decode_into(&tokenizer.encode("quoted"), &mut text)?;
+    /// assert_eq!(text, b"> quoted");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An id is not in the model; `text` is then unchanged.
+    pub fn decode_into(&self, ids: &[PieceId], text: &mut Vec<u8>) -> Result<(), DecodeError> {
+        self.decoder.decode(ids, text)
+    }
+
+    /// The text of pieces that are given by their texts. Text that is not a piece stands for itself.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// assert_eq!(tokenizer.decode_pieces(&["\u{2581}the", "<0x21>"]), "the!");
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
+    pub fn decode_pieces<P: AsRef<[u8]>>(&self, pieces: &[P]) -> String {
+        let pieces = pieces.iter().map(AsRef::as_ref);
+        let found = pieces.map(|piece| (piece, self.model.piece_to_id(piece)));
+        lossy_string(&self.decoder.decode_pieces(found))
+    }
+
+    /// A decoder that takes ids one by one; see [`IncrementalDecoder`] for an example.
+    pub fn incremental_decoder(&self) -> IncrementalDecoder {
+        IncrementalDecoder::new(Arc::clone(&self.decoder))
+    }
+}
+
+/// The vocabulary.
+impl Tokenizer {
+    /// The number of pieces. Ids are below it.
+    pub fn vocab_size(&self) -> usize {
+        self.model.len()
+    }
+
+    /// The text of a piece, or `None` if the model has no such id. Score and kind: [`Model::piece`].
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let id = tokenizer.encode("the")[0];
+    /// assert_eq!(tokenizer.id_to_piece(id), Some("\u{2581}the".as_bytes()));
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
+    pub fn id_to_piece(&self, id: PieceId) -> Option<&[u8]> {
+        self.model.piece(id).map(|piece| piece.text)
+    }
+
+    /// The id of the piece with this text. If a model has the text both as ordinary text and as a control or byte piece,
+    /// it is the latter.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// assert_eq!(tokenizer.piece_to_id("<s>"), tokenizer.bos_id());
+    /// assert_eq!(tokenizer.piece_to_id("not a piece"), None);
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
     pub fn piece_to_id(&self, piece: impl AsRef<[u8]>) -> Option<PieceId> {
         self.model.piece_to_id(piece)
     }
@@ -297,170 +492,45 @@ impl Tokenizer {
     pub fn pad_id(&self) -> Option<PieceId> {
         self.special.pad
     }
+}
 
-    pub(crate) fn decoder(&self) -> &Decoder {
-        &self.decoder
-    }
-
-    /// Whether all `ids` are the model's.
-    pub(crate) fn check_ids(&self, ids: &[PieceId]) -> Result<(), DecodeError> {
-        match ids.iter().find(|id| id.index() >= self.decoder.len()) {
-            Some(id) => Err(DecodeError {
-                id: *id,
-                pieces: self.decoder.len(),
-            }),
-            None => Ok(()),
-        }
-    }
-
-    /// Whether the model has the pieces that the options ask for.
-    fn check_extra(&self, extra: &[ExtraOption]) -> Result<(), EncodeError> {
-        let trainer_spec = self.model.trainer_spec();
-        for option in extra {
-            let (id, option, piece) = match option {
-                ExtraOption::Bos => (self.special.bos, "bos", trainer_spec.bos_piece()),
-                ExtraOption::Eos => (self.special.eos, "eos", trainer_spec.eos_piece()),
-                _ => continue,
-            };
-            if id.is_none() {
-                return Err(EncodeError::NoSuchPiece {
-                    option,
-                    piece: lossy_string(piece),
-                });
-            }
-        }
-        Ok(())
-    }
-
-    fn pipeline_without_symbols(&self) -> Result<&Pipeline, EncodeError> {
-        if self.pipeline.normalizer.symbols().is_empty() {
-            return Ok(&self.pipeline);
-        }
-        let pipeline = self.without_symbols.get_or_init(|| {
-            Pipeline::new(
-                &self.model,
-                &self.pipeline.normalizer,
-                self.bytes.as_deref(),
-                false,
-            )
-        });
-        pipeline.as_ref().map_err(|_| EncodeError::TooLarge {
-            what: "pieces in the model",
-        })
+impl std::fmt::Debug for Tokenizer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tokenizer")
+            .field("model_type", &self.model.model_type())
+            .field("vocab_size", &self.vocab_size())
+            .finish_non_exhaustive()
     }
 }
 
-/// The tables that are made from a model.
+/// What is made from a model.
 struct Tables {
     pipeline: Pipeline,
     decoder: Decoder,
-    bytes: Option<Box<[PieceId; 256]>>,
 }
 
 impl Tables {
-    fn new(model: &Model) -> Result<Tables, ModelError> {
-        let trainer_spec = model.trainer_spec();
-        let normalizer = model.normalizer();
-        let bytes = trainer_spec.byte_fallback().then(|| byte_ids(model));
-        let (pipeline, decoder) = rayon::join(
-            || Pipeline::new(model, &normalizer, bytes.as_deref(), true),
-            || Decoder::new(model),
-        );
-        let pipeline = pipeline.map_err(|_| ModelError::TrieTooLarge)?;
+    fn new(model: &Model, config: TokenizerConfig) -> Result<Tables, ModelError> {
+        let pipeline = Pipeline::new(model, model.normalizer(), true, config);
         Ok(Tables {
-            pipeline,
-            decoder,
-            bytes,
-        })
-    }
-}
-
-impl Pipeline {
-    fn new(
-        model: &Model,
-        normalizer: &Normalizer,
-        bytes: Option<&[PieceId; 256]>,
-        has_symbols: bool,
-    ) -> Result<Pipeline, BuildError> {
-        let (segmenter, symbols) = Segmenter::new(model, has_symbols)?;
-        let normalizer = normalizer.clone().with_symbols(symbols);
-        let is_byte = |id: &PieceId| {
-            model
-                .piece(*id)
-                .is_some_and(|piece| piece.kind == PieceKind::Byte)
-        };
-        let has_bytes = bytes.is_none_or(|bytes| bytes.iter().all(is_byte));
-        let takes_raw_text =
-            has_bytes && segmenter.takes_raw_text() && normalizer.only_marks_spaces();
-        Ok(Pipeline {
-            normalizer,
-            segmenter,
-            takes_raw_text,
-            raw_lengths: OnceLock::new(),
-            scratch: Mutex::default(),
+            pipeline: pipeline.map_err(|_| ModelError::TrieTooLarge)?,
+            decoder: Decoder::new(model),
         })
     }
 
-    /// Buffers for a worker.
-    fn take_scratch(&self) -> Scratch {
-        self.scratch
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop()
-            .unwrap_or_default()
-    }
-
-    /// Takes buffers back.
-    fn give_scratch(&self, scratch: Scratch) {
-        self.scratch
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(scratch);
-    }
-}
-
-impl SpecialIds {
-    /// A name that is empty in the file is the default name; a piece of another kind does not count.
-    fn new(model: &Model) -> SpecialIds {
-        let spec = model.trainer_spec();
-        let find = |given: &[u8], default: &str, kind| {
-            let text = if given.is_empty() {
-                default.as_bytes()
-            } else {
-                given
-            };
-            let id = model.piece_to_id(text)?;
-            model
-                .piece(id)
-                .filter(|piece| piece.kind == kind)
-                .map(|piece| piece.id)
-        };
-        // The reference takes any name that is no piece for the unknown piece.
-        let unk_is_taken = |id: &PieceId| {
-            let text = if spec.unk_piece().is_empty() {
-                b"<unk>"
-            } else {
-                spec.unk_piece()
-            };
-            model.piece_to_id(text).is_none_or(|found| found == *id)
-        };
-        let unknown = Vocabulary::new(model, true).unknown();
-        SpecialIds {
-            unk: Some(unknown).filter(|id| *id != NO_UNKNOWN && unk_is_taken(id)),
-            bos: find(spec.bos_piece(), "<s>", PieceKind::Control),
-            eos: find(spec.eos_piece(), "</s>", PieceKind::Control),
-            pad: find(spec.pad_piece(), "<pad>", PieceKind::Control),
+    fn into_tokenizer(self, model: Model, config: TokenizerConfig) -> Tokenizer {
+        Tokenizer {
+            config,
+            pipeline: self.pipeline,
+            without_symbols: OnceLock::new(),
+            decoder: Arc::new(self.decoder),
+            byte_ids: byte_ids(&model),
+            unknown: Vocabulary::new(&model, true).unknown(),
+            special: SpecialIds::new(&model),
+            model,
         }
     }
 }
 
-/// The piece of each byte.
-fn byte_ids(model: &Model) -> Box<[PieceId; 256]> {
-    let mut ids = Box::new([NO_UNKNOWN; 256]);
-    for piece in model.pieces().filter(|piece| piece.kind == PieceKind::Byte) {
-        if let Some(byte) = byte_of_piece(piece.text) {
-            ids[usize::from(byte)] = piece.id;
-        }
-    }
-    ids
-}
+#[cfg(test)]
+mod tests;

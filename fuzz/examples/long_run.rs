@@ -110,7 +110,7 @@ fn read_models(folder: &Path) -> Result<Vec<Real>, String> {
         }
         let bytes = std::fs::read(&path).map_err(failed)?;
         let Some(parts) = ModelFile::read(&bytes) else { continue };
-        let tokenizer = Model::from_bytes(&bytes).ok().and_then(|model| Tokenizer::new(model).ok());
+        let tokenizer = Model::from_bytes(&bytes).ok().map(Tokenizer::new);
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         models.push(Real { name, size: bytes.len(), parts, tokenizer });
     }
@@ -188,7 +188,7 @@ fn run_model(number: u64, job: &Job, models: &[Real], seen: &mut Seen) {
         return;
     };
     seen.loaded += 1;
-    let (tokenizer, more_time, more_memory) = measure(|| Tokenizer::new(model).expect("a loaded model can be used"));
+    let (tokenizer, more_time, more_memory) = measure(|| Tokenizer::new(model));
     let (time, memory) = (time + more_time, memory + more_memory);
     seen.load_time.offer(time, place);
     seen.load_memory.offer(memory, place);

@@ -27,7 +27,22 @@ enum Format {
 enum Selection {
     Best,
     Nbest(usize),
-    Sample(SampleOptions, u64),
+    Sample(Sampling),
+}
+
+/// The flags of sampling. What the first two mean depends on the type of the model.
+#[derive(Debug, Clone, Copy)]
+struct Sampling {
+    nbest_size: i32,
+    alpha: f32,
+    seed: u64,
+}
+
+impl Sampling {
+    fn options(&self, encoder: &Encoder<'_>) -> Result<SampleOptions, EncodeError> {
+        let model_type = encoder.tokenizer().model().model_type();
+        SampleOptions::from_reference(model_type, self.nbest_size, self.alpha)
+    }
 }
 
 pub(crate) fn command() -> Command {
@@ -106,8 +121,9 @@ fn write_selection(
         Selection::Nbest(size) => {
             encoder.for_each_nbest(line, size, |_, tokens| write(format, &tokens, out))?;
         }
-        Selection::Sample(options, seed) => {
-            let mut rng = Rng::with_seed(seed ^ mix_high(number));
+        Selection::Sample(sampling) => {
+            let options = sampling.options(encoder)?;
+            let mut rng = Rng::with_seed(sampling.seed ^ mix_high(number));
             write(format, &encoder.sample(line, &options, &mut rng)?, out);
         }
     }
@@ -122,12 +138,12 @@ fn output(matches: &ArgMatches) -> Result<(Format, Selection), CliError> {
         None => (Selection::Best, name),
         Some(("nbest", format)) => (Selection::Nbest(nbest_count(nbest_size)), format),
         Some(("sample", format)) => {
-            let mut options = SampleOptions::default();
-            (options.nbest_size, options.alpha) = (nbest_size, args::number(matches, "alpha")?);
-            (
-                Selection::Sample(options, args::number(matches, "random_seed")?),
-                format,
-            )
+            let sampling = Sampling {
+                nbest_size,
+                alpha: args::number(matches, "alpha")?,
+                seed: args::number(matches, "random_seed")?,
+            };
+            (Selection::Sample(sampling), format)
         }
         Some(_) => (Selection::Best, ""),
     };
@@ -156,9 +172,11 @@ fn check(encoder: &mut Encoder<'_>, selection: Selection) -> Result<(), EncodeEr
     match selection {
         Selection::Best => Ok(()),
         Selection::Nbest(size) => encoder.for_each_nbest("", size, |_, _| ()),
-        Selection::Sample(options, seed) => encoder
-            .sample("", &options, &mut Rng::with_seed(seed))
-            .map(drop),
+        Selection::Sample(sampling) => {
+            let options = sampling.options(encoder)?;
+            let mut rng = Rng::with_seed(sampling.seed);
+            encoder.sample("", &options, &mut rng).map(drop)
+        }
     }
 }
 

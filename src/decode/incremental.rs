@@ -1,21 +1,28 @@
-//! The incremental decoder: ids one by one -> text as soon as it is certain.
+//! Incremental decoding: ids one by one to text as soon as it is certain.
 //!
-//! In: ids, as a model generates them. Out: pieces of text that together are what
-//! [`Tokenizer::decode`](crate::Tokenizer::decode) makes of all the ids. What it holds back: up to three bytes
-//! that may become a character with those to come. Models with a denormalizer (rare) have rules that look
-//! at any amount of text, so all of their text comes at the end.
+//! Input: ids, as a language model generates them. Output: parts of the text; together they are what
+//! [`Tokenizer::decode`](crate::Tokenizer::decode) gives for all ids. Method: the state between two ids is kept, and the
+//! bytes of an incomplete character (three at most) are held back. Models with a denormalizer, which are rare, have rules
+//! that may look at any amount of text, so all of their text comes from [`finish`](IncrementalDecoder::finish).
+//!
+//! Example (Llama 2): `你` is not a piece; its ids are those of `▁`, `<0xE4>`, `<0xBD>`, `<0xA0>`. The four calls of
+//! `push` return `""` (the dummy prefix), `""`, `""` and `"你"`.
+//!
+//! Cost: constant for each id, times the length of its piece.
 
-use super::State;
+use std::sync::Arc;
+
+use super::{DecodeState, Decoder};
 use crate::error::DecodeError;
 use crate::piece::PieceId;
 use crate::text::lossy_string;
-use crate::tokenizer::Tokenizer;
 
-/// Decodes ids as they come; made by [`Tokenizer::incremental_decoder`].
+/// Decodes ids one by one; made by [`Tokenizer::incremental_decoder`](crate::Tokenizer::incremental_decoder).
+///
+/// It borrows nothing, so that it can be stored, for example in the state of a request.
 ///
 /// ```
-/// # let model = spiece::Model::open("testdata/golden/llama2.model")?;
-/// let tokenizer = spiece::Tokenizer::new(model)?;
+/// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
 /// let ids = tokenizer.encode("Grüße, 世界");
 /// let mut decoder = tokenizer.incremental_decoder();
 /// let mut text = String::new();
@@ -26,19 +33,19 @@ use crate::tokenizer::Tokenizer;
 /// assert_eq!(text, "Grüße, 世界");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone)]
-pub struct IncrementalDecoder<'t> {
-    tokenizer: &'t Tokenizer,
-    state: State,
+#[derive(Clone)]
+pub struct IncrementalDecoder {
+    decoder: Arc<Decoder>,
+    state: DecodeState,
     bytes: Vec<u8>,
     text: String,
 }
 
-impl<'t> IncrementalDecoder<'t> {
-    pub(crate) fn new(tokenizer: &'t Tokenizer) -> IncrementalDecoder<'t> {
+impl IncrementalDecoder {
+    pub(crate) fn new(decoder: Arc<Decoder>) -> IncrementalDecoder {
         IncrementalDecoder {
-            tokenizer,
-            state: State::default(),
+            decoder,
+            state: DecodeState::default(),
             bytes: Vec::new(),
             text: String::new(),
         }
@@ -47,41 +54,86 @@ impl<'t> IncrementalDecoder<'t> {
     /// Takes the next id and returns the text that is certain now, perhaps none.
     ///
     /// # Errors
-    /// The model has no such id. The decoder is as it was before.
+    /// The id is not in the model. The decoder is then unchanged.
     pub fn push(&mut self, id: PieceId) -> Result<&str, DecodeError> {
-        let decoder = self.tokenizer.decoder();
-        self.tokenizer.check_ids(&[id])?;
-        if !decoder.has_denormalizer() {
+        self.decoder.check_id(id)?;
+        let waits_for_end = self.decoder.has_denormalizer();
+        if !waits_for_end {
             self.bytes.clear();
         }
-        decoder.push(id.index(), &mut self.state, &mut self.bytes);
-        Ok(if decoder.has_denormalizer() {
-            ""
-        } else {
-            self.show()
-        })
+        let index = id.index();
+        self.decoder.push(index, &mut self.state, &mut self.bytes);
+        if waits_for_end {
+            return Ok("");
+        }
+        Ok(self.bytes_to_text())
     }
 
     /// Ends the text and returns what was held back. The decoder is then ready for another text.
     pub fn finish(&mut self) -> &str {
-        let decoder = self.tokenizer.decoder();
-        if !decoder.has_denormalizer() {
+        if !self.decoder.has_denormalizer() {
             self.bytes.clear();
         }
-        decoder.finish(&mut self.state, 0, &mut self.bytes);
-        self.show();
+        self.decoder.finish(&mut self.state, 0, &mut self.bytes);
+        self.bytes_to_text();
         self.bytes.clear();
-        self.state = State::default();
+        self.state = DecodeState::default();
         &self.text
     }
 
-    /// The bytes as text.
-    fn show(&mut self) -> &str {
+    /// The bytes as text, with U+FFFD for malformed ones.
+    fn bytes_to_text(&mut self) -> &str {
         self.text.clear();
         match std::str::from_utf8(&self.bytes) {
             Ok(text) => self.text.push_str(text),
             Err(_) => self.text = lossy_string(&self.bytes),
         }
         &self.text
+    }
+}
+
+impl std::fmt::Debug for IncrementalDecoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("IncrementalDecoder")
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{PieceId, Tokenizer};
+
+    #[test]
+    fn a_split_character_appears_with_its_last_byte() {
+        let root = env!("CARGO_MANIFEST_DIR");
+        let tokenizer = Tokenizer::open(format!("{root}/testdata/golden/llama2.model")).unwrap();
+        let pieces = ["\u{2581}", "<0xE4>", "<0xBD>", "<0xA0>", ",", "<0xE4>"];
+        let ids: Vec<PieceId> = pieces
+            .iter()
+            .map(|piece| tokenizer.piece_to_id(piece).unwrap())
+            .collect();
+        let mut decoder = tokenizer.incremental_decoder();
+        for _ in 0..2 {
+            let mut parts: Vec<String> = ids
+                .iter()
+                .map(|id| decoder.push(*id).unwrap().to_owned())
+                .collect();
+            parts.push(decoder.finish().to_owned());
+            assert_eq!(parts, ["", "", "", "\u{4f60}", ",", "", "\u{fffd}"]);
+            assert_eq!(parts.concat(), tokenizer.decode(&ids).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_refused_id_leaves_the_decoder_unchanged() {
+        let root = env!("CARGO_MANIFEST_DIR");
+        let tokenizer = Tokenizer::open(format!("{root}/testdata/golden/llama2.model")).unwrap();
+        let byte = tokenizer.piece_to_id("<0xC3>").unwrap();
+        let last = tokenizer.piece_to_id("<0xA9>").unwrap();
+        let mut decoder = tokenizer.incremental_decoder();
+        assert_eq!(decoder.push(byte).unwrap(), "");
+        assert!(decoder.push(PieceId::new(u32::MAX)).is_err());
+        assert_eq!(decoder.push(last).unwrap(), "\u{e9}");
     }
 }

@@ -1,52 +1,53 @@
-//! Characters, one by one; user-defined symbols whole, longest first.
+//! CharEncoder models: the pieces are single characters and user-defined symbols.
 //!
-//! In: a normalized line. Out: the id of each character or symbol, unknown ones included.
+//! Input: a normalized text. Output: the id of each user-defined symbol (the longest at each position) and of each other
+//! character, unknown ones included.
+//!
+//! Example: with the user-defined symbol `<sep>`, the text `▁a<sep>` has the pieces `▁`, `a` and `<sep>`.
+//!
+//! Cost: a trie lookup and a hash lookup per character.
 
 use std::sync::Arc;
 
 use crate::encode::vocabulary::Vocabulary;
-use crate::piece::{PieceId, PieceIndex, PieceKind, PieceTable};
+use crate::piece::{PieceId, PieceIndex, PieceTable};
 use crate::text::char_length;
 use crate::trie::prefix::PrefixTrie;
 
-/// A char model, ready to segment.
+/// The encoder of a char model.
 #[derive(Debug)]
-pub(crate) struct Char {
+pub(crate) struct CharEncoder {
     index: PieceIndex,
     symbols: Arc<PrefixTrie>,
     unknown: PieceId,
 }
 
-impl Char {
-    pub(crate) fn new(vocabulary: &Vocabulary<'_>, symbols: Arc<PrefixTrie>) -> Char {
-        let is_wanted =
-            |id: &usize| vocabulary.is_from_text(*id) && vocabulary.kind(*id) != PieceKind::Unused;
-        let ids = (0..vocabulary.len()).filter(is_wanted);
-        Char {
-            index: PieceIndex::new(vocabulary.table(), ids),
+impl CharEncoder {
+    pub(crate) fn new(vocabulary: &Vocabulary<'_>, symbols: Arc<PrefixTrie>) -> CharEncoder {
+        CharEncoder {
+            index: PieceIndex::new(vocabulary.table(), vocabulary.usable()),
             symbols,
             unknown: vocabulary.unknown(),
         }
     }
 
     /// Appends the ids of `text`.
-    pub(crate) fn segment(&self, pieces: &PieceTable, text: &[u8], out: &mut Vec<PieceId>) {
+    pub(crate) fn encode(&self, pieces: &PieceTable, text: &[u8], out: &mut Vec<PieceId>) {
         let mut rest = text;
         while !rest.is_empty() {
-            let (id, length) = match self.symbols.longest_with_value(rest) {
-                Some((length, id)) => (PieceId::from_index(id), length),
-                None => {
-                    let length = char_length(rest);
-                    (
-                        self.index
-                            .get(pieces, &rest[..length])
-                            .map_or(self.unknown, PieceId::new),
-                        length,
-                    )
-                }
-            };
+            let (id, length) = self.first_piece(pieces, rest);
             out.push(id);
             rest = &rest[length..];
         }
+    }
+
+    /// The symbol or character at the start of `text`, and its length.
+    fn first_piece(&self, pieces: &PieceTable, text: &[u8]) -> (PieceId, usize) {
+        if let Some((length, id)) = self.symbols.longest_with_value(text) {
+            return (PieceId::from_index(id), length);
+        }
+        let length = char_length(text);
+        let id = self.index.get(pieces, &text[..length]);
+        (id.map_or(self.unknown, PieceId::new), length)
     }
 }

@@ -63,12 +63,28 @@ pub(crate) struct Unigram {
     has_half_chars: bool,
 }
 
-/// Buffers that one thread reuses from line to line.
+/// The caches and buffers of one worker, reused from text to text.
 #[derive(Debug, Default)]
-pub(crate) struct UnigramScratch {
+pub(crate) struct UnigramCache {
     best: Vec<Best>,
-    /// The ids of short chunks, and as a note the upper bits of the sum before them up to which they are right.
+    /// The ids of short chunks. The note is the upper half of the bits of the limit, see [`margin`].
     chunks: ChunkCache,
+}
+
+impl UnigramCache {
+    /// An empty cache. The chunk cache needs at most `max_bytes`; the buffers need 12 bytes for each byte of the
+    /// longest chunk.
+    pub(crate) fn with_max_bytes(max_bytes: usize) -> UnigramCache {
+        UnigramCache {
+            best: Vec::new(),
+            chunks: ChunkCache::with_max_bytes(max_bytes),
+        }
+    }
+
+    /// The memory in use, in bytes.
+    pub(crate) fn size_bytes(&self) -> usize {
+        self.best.capacity() * size_of::<Best>() + self.chunks.size_bytes()
+    }
 }
 
 impl Unigram {
@@ -141,14 +157,9 @@ impl Unigram {
     }
 
     /// Appends the ids of `text`.
-    pub(crate) fn segment(
-        &self,
-        text: &[u8],
-        scratch: &mut UnigramScratch,
-        out: &mut Vec<PieceId>,
-    ) {
+    pub(crate) fn encode(&self, text: &[u8], cache: &mut UnigramCache, out: &mut Vec<PieceId>) {
         if self.has_half_chars {
-            self.search(text, 0.0, &mut scratch.best, out);
+            self.search(text, 0.0, &mut cache.best, out);
             return;
         }
         let keyed = KeyedText::new(text);
@@ -159,7 +170,7 @@ impl Unigram {
                 Chunk::Char(length) => (at + length, self.segment_char(&rest[..length], sum, out)),
                 Chunk::Long(length) => (
                     at + length,
-                    self.segment_chunk(&keyed, at..at + length, sum, scratch, out),
+                    self.segment_chunk(&keyed, at..at + length, sum, cache, out),
                 ),
             };
         }
@@ -193,14 +204,14 @@ impl Unigram {
         text: &KeyedText<'_>,
         chunk: Range<usize>,
         sum: f32,
-        scratch: &mut UnigramScratch,
+        cache: &mut UnigramCache,
         out: &mut Vec<PieceId>,
     ) -> f32 {
         let start = out.len();
         let (key, chunk) = (text.key(chunk.start, chunk.len()), &text.text()[chunk]);
         if let Some(key) = key {
-            let limit = scratch.chunks.get_with_note(&key, out);
-            let limit = limit.unwrap_or_else(|| self.find_chunk(chunk, &key, scratch, out));
+            let limit = cache.chunks.get_with_note(&key, out);
+            let limit = limit.unwrap_or_else(|| self.find_chunk(chunk, &key, cache, out));
             if sum.abs() <= f32::from_bits(u32::from(limit) << 16) {
                 return out[start..]
                     .iter()
@@ -208,7 +219,7 @@ impl Unigram {
             }
             out.truncate(start);
         }
-        self.search(chunk, sum, &mut scratch.best, out)
+        self.search(chunk, sum, &mut cache.best, out)
     }
 
     /// Appends the ids of a chunk that is not known and remembers them; gives the upper half of the bits of the limit.
@@ -217,14 +228,14 @@ impl Unigram {
         &self,
         chunk: &[u8],
         key: &ChunkKey,
-        scratch: &mut UnigramScratch,
+        cache: &mut UnigramCache,
         out: &mut Vec<PieceId>,
     ) -> u16 {
         let start = out.len();
         // Without its last bits a limit is lower, by less than 1 %, or still below 0.
         let limit =
             u16::try_from(self.search_with_rivals(chunk, out).to_bits() >> 16).unwrap_or(u16::MAX);
-        scratch.chunks.insert_with_note(key, &out[start..], limit);
+        cache.chunks.insert_with_note(key, &out[start..], limit);
         limit
     }
 
@@ -236,11 +247,12 @@ impl Unigram {
         &self,
         text: &[u8],
         size: usize,
+        cache: &mut UnigramCache,
     ) -> Result<Vec<(Vec<PieceId>, f32)>, EncodeError> {
         if size <= 1 || text.is_empty() {
             // The reference gives no score here.
             let mut ids = Vec::new();
-            self.segment(text, &mut UnigramScratch::default(), &mut ids);
+            self.encode(text, cache, &mut ids);
             return Ok(vec![(ids, 0.0)]);
         }
         nbest::best(&Lattice::new(self, text)?, size)

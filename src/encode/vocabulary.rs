@@ -1,17 +1,17 @@
-//! The pieces of a model as a segmenter sees them.
+//! The pieces of a model as an encoder sees them.
 //!
-//! In: the piece table, and whether user-defined symbols count. Out: which pieces text can yield. A lone
-//! NUL is never one of them: the reference leaves it out of its tables.
+//! Input: the piece table, and whether user-defined symbols are found in text. Output: which pieces text can yield. A piece
+//! that is a lone NUL is never one of them: the reference leaves it out of its tables.
 
 use crate::model::Model;
 use crate::model::validate::is_from_text;
 use crate::piece::{PieceId, PieceKind, PieceTable};
 
-/// Pieces by id, with the question which of them text yields.
+/// Pieces by id, and which of them text yields.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Vocabulary<'m> {
     pieces: &'m PieceTable,
-    /// Whether user-defined pieces exist; without them their text is text like any other.
+    /// Whether user-defined symbols are found in text; if not, their text is ordinary text.
     has_symbols: bool,
     unknown: PieceId,
 }
@@ -60,7 +60,7 @@ impl<'m> Vocabulary<'m> {
         self.unknown
     }
 
-    /// Whether segmentation looks for this piece.
+    /// Whether text can yield this piece, unused pieces included.
     #[inline]
     pub(crate) fn is_from_text(&self, id: usize) -> bool {
         let kind = self.kind(id);
@@ -68,7 +68,12 @@ impl<'m> Vocabulary<'m> {
         is_from_text(kind) && (self.has_symbols || kind != PieceKind::UserDefined) && !is_nul()
     }
 
-    /// Texts and ids of the user-defined pieces, if they count.
+    /// The ids of the pieces that an encoder can give. Unused pieces are never given, but BPE merges them.
+    pub(crate) fn usable(&self) -> impl Iterator<Item = usize> {
+        (0..self.len()).filter(|id| self.is_from_text(*id) && self.kind(*id) != PieceKind::Unused)
+    }
+
+    /// Texts and ids of the user-defined symbols, if they are found in text.
     pub(crate) fn symbols(&self) -> impl Iterator<Item = (&'m [u8], u32)> {
         (0..self.len())
             .filter(|id| self.has_symbols && self.kind(*id) == PieceKind::UserDefined)

@@ -1,47 +1,45 @@
-//! Words: what stands between whitespace marks, each with the mark before it.
+//! WordEncoder models: the pieces are whole words.
 //!
-//! In: a normalized line. Out: the id of each word, unknown ones included. A word begins at each mark and at
-//! the start of the line, so a run of marks is as many words. User-defined symbols play no part here, but for
-//! those that are whole words.
+//! Input: a normalized text. Output: the id of each word, unknown ones included. A word begins at each whitespace mark and
+//! at the start of the text, so a run of marks is as many words. User-defined symbols are found only where they are whole
+//! words, as in the reference.
+//!
+//! Example: `▁this▁▁is` has the words `▁this`, `▁` and `▁is`.
+//!
+//! Cost: one hash lookup per word, linear in the text.
 
 use crate::encode::vocabulary::Vocabulary;
-use crate::piece::{PieceId, PieceIndex, PieceKind, PieceTable};
+use crate::piece::{PieceId, PieceIndex, PieceTable};
 use crate::text::WHITESPACE_MARK_STR;
 
-/// A word model, ready to segment.
+/// The encoder of a word model.
 #[derive(Debug)]
-pub(crate) struct Word {
+pub(crate) struct WordEncoder {
     index: PieceIndex,
     unknown: PieceId,
 }
 
-impl Word {
-    pub(crate) fn new(vocabulary: &Vocabulary<'_>) -> Word {
-        let is_wanted =
-            |id: &usize| vocabulary.is_from_text(*id) && vocabulary.kind(*id) != PieceKind::Unused;
-        let ids = (0..vocabulary.len()).filter(is_wanted);
-        Word {
-            index: PieceIndex::new(vocabulary.table(), ids),
+impl WordEncoder {
+    pub(crate) fn new(vocabulary: &Vocabulary<'_>) -> WordEncoder {
+        WordEncoder {
+            index: PieceIndex::new(vocabulary.table(), vocabulary.usable()),
             unknown: vocabulary.unknown(),
         }
     }
 
     /// Appends the ids of `text`.
-    pub(crate) fn segment(&self, pieces: &PieceTable, text: &[u8], out: &mut Vec<PieceId>) {
+    pub(crate) fn encode(&self, pieces: &PieceTable, text: &[u8], out: &mut Vec<PieceId>) {
         let mut rest = text;
         while !rest.is_empty() {
-            let (word, after) = rest.split_at(Word::length(rest));
-            out.push(
-                self.index
-                    .get(pieces, word)
-                    .map_or(self.unknown, PieceId::new),
-            );
+            let (word, after) = rest.split_at(WordEncoder::word_length(rest));
+            let id = self.index.get(pieces, word);
+            out.push(id.map_or(self.unknown, PieceId::new));
             rest = after;
         }
     }
 
-    /// The length of the first word of `text`.
-    pub(crate) fn length(text: &[u8]) -> usize {
+    /// The length of the first word of `text` in bytes.
+    pub(crate) fn word_length(text: &[u8]) -> usize {
         let mark = WHITESPACE_MARK_STR.as_bytes();
         let start = if text.starts_with(mark) {
             mark.len()
@@ -54,14 +52,14 @@ impl Word {
 
 #[cfg(test)]
 mod tests {
-    use super::Word;
+    use super::WordEncoder;
 
     #[test]
-    fn words_begin_at_marks() {
+    fn a_word_begins_at_each_mark_and_at_the_start() {
         let words = |text: &str| {
             let (mut words, mut rest) = (Vec::new(), text);
             while !rest.is_empty() {
-                let (word, after) = rest.split_at(Word::length(rest.as_bytes()));
+                let (word, after) = rest.split_at(WordEncoder::word_length(rest.as_bytes()));
                 words.push(word.to_owned());
                 rest = after;
             }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::model::ModelType;
+
 /// An option of encoding or decoding that cannot be used with a model.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -27,6 +29,11 @@ pub enum EncodeError {
     NoNbest,
     /// Sampling exists for unigram and BPE models only.
     NoSampling,
+    /// The sampling options are for another type of model: dropout is for BPE, the others are for unigram models.
+    WrongSampling {
+        /// The type of the model.
+        model_type: ModelType,
+    },
     /// More segmentations were requested than the limit.
     TooMany {
         /// The number that was requested.
@@ -70,6 +77,16 @@ impl fmt::Display for EncodeError {
             ),
             EncodeError::NoSampling => {
                 f.write_str("word and char models cannot be sampled; use a unigram or BPE model")
+            }
+            EncodeError::WrongSampling { model_type } => {
+                let usable = match model_type {
+                    ModelType::Bpe => "dropout",
+                    _ => "the lattice or an n-best list",
+                };
+                write!(
+                    f,
+                    "these sampling options are for another type of model; use {usable}"
+                )
             }
             EncodeError::TooMany { size } => {
                 write!(f, "{size} segmentations are too many; request 512 at most")

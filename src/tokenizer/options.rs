@@ -1,26 +1,47 @@
-//! What encoding and decoding do besides: the reference's extra options.
+//! Options of encoding: pieces to add, what text may yield, and how to sample.
 
 use crate::error::EncodeError;
+use crate::model::ModelType;
 
-/// One of the reference's extra options, which are applied in the order in which they are given.
+/// A change to the result of encoding. Several are applied in the order in which they are given.
+///
+/// ```
+/// use spiece::{EncodeOptions, ExtraOption, Tokenizer};
+/// let tokenizer = Tokenizer::open("testdata/golden/llama2.model")?;
+/// let options = EncodeOptions::default().with_extra([ExtraOption::Bos, ExtraOption::Eos]);
+/// let ids = tokenizer.encoder_with(&options)?.encode("one").to_vec();
+/// assert_eq!(ids.first().copied(), tokenizer.bos_id());
+/// assert_eq!(ids.last().copied(), tokenizer.eos_id());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum ExtraOption {
-    /// Put the beginning-of-sentence piece first.
+    /// Insert the beginning-of-sentence piece at the start.
     Bos,
-    /// Put the end-of-sentence piece last.
+    /// Append the end-of-sentence piece.
     Eos,
-    /// Turn the order around.
+    /// Reverse the order of the ids.
     Reverse,
-    /// Write the unknown piece's own text instead of the unknown text. It changes no ids.
+    /// The piece text of an unknown token is that of the unknown piece, such as `<unk>`, instead of the text that it
+    /// stands for. Ids do not change.
     UnkPiece,
 }
 
 impl ExtraOption {
-    /// Reads a list as the reference's programs take it: `bos:eos`, `reverse`, `unk` (or `unk_piece`).
+    /// Parses a list in the notation of the reference's programs: names with colons between them, such as `bos:eos`.
+    /// The names are `bos`, `eos`, `reverse`, and `unk` or `unk_piece`. An empty list has no options.
+    ///
+    /// ```
+    /// use spiece::ExtraOption;
+    /// assert_eq!(ExtraOption::parse_list("bos:eos")?, [ExtraOption::Bos, ExtraOption::Eos]);
+    /// assert!(ExtraOption::parse_list("bos,eos").is_err());
+    /// # Ok::<(), spiece::EncodeError>(())
+    /// ```
     ///
     /// # Errors
-    /// A name that is none of these.
+    /// [`EncodeError::UnknownExtra`] for any other name.
     pub fn parse_list(list: &str) -> Result<Vec<ExtraOption>, EncodeError> {
         if list.is_empty() {
             return Ok(Vec::new());
@@ -41,25 +62,35 @@ impl ExtraOption {
     }
 }
 
-/// How to encode. The default is what the reference does: no extra pieces, user-defined symbols found.
+/// How to encode. The default is the reference's: nothing is added, and user-defined symbols are found.
 ///
 /// ```
-/// use spiece::{EncodeOptions, ExtraOption};
-/// let mut options = EncodeOptions::default();
-/// options.extra = ExtraOption::parse_list("bos:eos")?;
-/// # Ok::<(), spiece::EncodeError>(())
+/// use spiece::{EncodeOptions, ExtraOption, Tokenizer};
+/// let tokenizer = Tokenizer::open("testdata/golden/llama2.model")?;
+/// let options = EncodeOptions::default()
+///     .with_extra([ExtraOption::Bos])
+///     .with_allowed_special(["</s>"]);
+/// let ids = tokenizer.encoder_with(&options)?.encode("yes</s>").to_vec();
+/// assert_eq!(ids.first().copied(), tokenizer.bos_id());
+/// assert_eq!(ids.last().copied(), tokenizer.eos_id());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 #[non_exhaustive]
 pub struct EncodeOptions {
-    /// Applied to the result, one after the other.
+    /// Changes to the result, applied in order.
     pub extra: Vec<ExtraOption>,
-    /// Whether text yields user-defined symbols. Switch it off for text that must not, such as what a
-    /// stranger wrote between chat markers: their text is then text like any other.
+    /// Whether user-defined symbols are found in text. Switch it off for untrusted text, such as the part of a chat
+    /// that a user wrote: chat markers in it are then ordinary text.
     pub user_defined_symbols: bool,
-    /// Control pieces that text may yield after all, by their texts; everything else stays text. Text never
-    /// yields control pieces without this.
-    pub allowed_control: Vec<Vec<u8>>,
+    /// The texts of control pieces that are found in text. Without this, text never yields a control piece. Only for
+    /// trusted text.
+    pub allowed_special: Vec<Vec<u8>>,
 }
 
 impl Default for EncodeOptions {
@@ -67,29 +98,195 @@ impl Default for EncodeOptions {
         EncodeOptions {
             extra: Vec::new(),
             user_defined_symbols: true,
-            allowed_control: Vec::new(),
+            allowed_special: Vec::new(),
         }
     }
 }
 
-/// How to draw a segmentation at random, with the reference's two numbers.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub struct SampleOptions {
-    /// Unigram models: draw among that many best segmentations; below 0, among all that there are; 0 and 1
-    /// take the best. It means nothing in BPE models.
-    pub nbest_size: i32,
-    /// Unigram models: segmentations have the weight exp(alpha · score), so 0 makes all equal and a high
-    /// number leaves the best. BPE models: the probability with which a merge is dropped; 0 drops none.
-    pub alpha: f32,
+impl EncodeOptions {
+    /// Replaces [`extra`](Self::extra).
+    pub fn with_extra(mut self, extra: impl IntoIterator<Item = ExtraOption>) -> EncodeOptions {
+        self.extra = extra.into_iter().collect();
+        self
+    }
+
+    /// Sets [`user_defined_symbols`](Self::user_defined_symbols).
+    pub fn with_user_defined_symbols(mut self, are_found: bool) -> EncodeOptions {
+        self.user_defined_symbols = are_found;
+        self
+    }
+
+    /// Replaces [`allowed_special`](Self::allowed_special).
+    pub fn with_allowed_special<T: Into<Vec<u8>>>(
+        mut self,
+        texts: impl IntoIterator<Item = T>,
+    ) -> EncodeOptions {
+        self.allowed_special = texts.into_iter().map(Into::into).collect();
+        self
+    }
 }
 
-impl Default for SampleOptions {
-    /// Among all segmentations, with an alpha of 0.1.
-    fn default() -> SampleOptions {
-        SampleOptions {
-            nbest_size: -1,
-            alpha: 0.1,
+/// How a random segmentation is drawn; see [`Encoder::sample`](crate::Encoder::sample).
+///
+/// The score of a segmentation is the sum of the scores of its pieces, a logarithm of its probability. `alpha` is the
+/// smoothing exponent: a segmentation has the weight exp(alpha · score), so that 0 makes all equally likely and large
+/// values leave the best one only. See Kudo, "Subword Regularization", ACL 2018,
+/// <https://doi.org/10.18653/v1/P18-1007>, and for dropout Provilkov et al., "BPE-Dropout", ACL 2020,
+/// <https://doi.org/10.18653/v1/2020.acl-main.170>.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum SampleOptions {
+    /// Unigram models: draw among all segmentations of the text.
+    Lattice {
+        /// The smoothing exponent, 0 or more.
+        alpha: f32,
+    },
+    /// Unigram models: draw among the best segmentations.
+    Nbest {
+        /// How many of them, up to 512. 0 and 1 give the best one, without randomness.
+        size: usize,
+        /// The smoothing exponent, 0 or more.
+        alpha: f32,
+    },
+    /// BPE models: skip each merge with a probability.
+    Dropout {
+        /// The probability. 0 gives the usual segmentation, 1 and more give single characters.
+        probability: f32,
+    },
+}
+
+impl SampleOptions {
+    /// The options that the reference's two numbers mean for a model.
+    ///
+    /// For BPE models `alpha` is the dropout probability and `nbest_size` has no effect. For other models a negative
+    /// `nbest_size` draws among all segmentations, and others among that many best ones. The reference's own defaults
+    /// are an `nbest_size` of -1 and an `alpha` of 0.1.
+    ///
+    /// ```
+    /// use spiece::{ModelType, SampleOptions};
+    /// let unigram = SampleOptions::from_reference(ModelType::Unigram, -1, 0.1)?;
+    /// assert_eq!(unigram, SampleOptions::Lattice { alpha: 0.1 });
+    /// let bpe = SampleOptions::from_reference(ModelType::Bpe, -1, 0.1)?;
+    /// assert_eq!(bpe, SampleOptions::Dropout { probability: 0.1 });
+    /// # Ok::<(), spiece::EncodeError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What the reference refuses for every type of model: [`Alpha`](EncodeError::Alpha) for an `alpha` that is negative,
+    /// infinite or NaN, and [`TooMany`](EncodeError::TooMany) for an `nbest_size` above 512.
+    pub fn from_reference(
+        model_type: ModelType,
+        nbest_size: i32,
+        alpha: f32,
+    ) -> Result<SampleOptions, EncodeError> {
+        let options = match usize::try_from(nbest_size) {
+            Ok(size) => SampleOptions::Nbest { size, alpha },
+            Err(_) => SampleOptions::Lattice { alpha },
+        };
+        options.check()?;
+        Ok(match model_type {
+            ModelType::Bpe => SampleOptions::Dropout { probability: alpha },
+            _ => options,
+        })
+    }
+
+    /// Whether the numbers are in their ranges.
+    pub(super) fn check(&self) -> Result<(), EncodeError> {
+        let alpha = match *self {
+            SampleOptions::Lattice { alpha } | SampleOptions::Nbest { alpha, .. } => alpha,
+            SampleOptions::Dropout { probability } => probability,
+        };
+        if !alpha.is_finite() || alpha < 0.0 {
+            return Err(EncodeError::Alpha { alpha });
+        }
+        match *self {
+            SampleOptions::Nbest { size, .. } => check_nbest_size(size),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The most segmentations that can be requested; the reference's limit.
+const MAX_NBEST: usize = 512;
+
+/// Whether so many segmentations can be requested.
+pub(super) fn check_nbest_size(size: usize) -> Result<(), EncodeError> {
+    if size > MAX_NBEST {
+        return Err(EncodeError::TooMany { size });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ExtraOption, SampleOptions};
+    use crate::error::EncodeError;
+    use crate::model::ModelType;
+
+    #[test]
+    fn extra_options_are_parsed_by_name() {
+        use ExtraOption::{Bos, Eos, Reverse, UnkPiece};
+        let cases: [(&str, &[ExtraOption]); 4] = [
+            ("", &[]),
+            ("bos", &[Bos]),
+            (
+                "reverse:eos:unk:unk_piece",
+                &[Reverse, Eos, UnkPiece, UnkPiece],
+            ),
+            ("bos:bos", &[Bos, Bos]),
+        ];
+        for (list, options) in cases {
+            assert_eq!(ExtraOption::parse_list(list).unwrap(), options, "{list}");
+        }
+        for list in ["BOS", "bos:", ":", "bos eos"] {
+            let error = ExtraOption::parse_list(list).unwrap_err();
+            assert!(matches!(error, EncodeError::UnknownExtra { .. }), "{list}");
+        }
+    }
+
+    #[test]
+    fn the_two_numbers_of_the_reference_depend_on_the_model_type() {
+        let cases = [
+            (
+                ModelType::Unigram,
+                8,
+                SampleOptions::Nbest {
+                    size: 8,
+                    alpha: 0.5,
+                },
+            ),
+            (
+                ModelType::Unigram,
+                -7,
+                SampleOptions::Lattice { alpha: 0.5 },
+            ),
+            (
+                ModelType::Bpe,
+                8,
+                SampleOptions::Dropout { probability: 0.5 },
+            ),
+            (
+                ModelType::Bpe,
+                -1,
+                SampleOptions::Dropout { probability: 0.5 },
+            ),
+        ];
+        for (model_type, nbest_size, expected) in cases {
+            let options = SampleOptions::from_reference(model_type, nbest_size, 0.5);
+            assert_eq!(options, Ok(expected));
+        }
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_refused_for_every_model_type() {
+        for model_type in [ModelType::Unigram, ModelType::Bpe, ModelType::Word] {
+            let too_many = SampleOptions::from_reference(model_type, 513, 0.5);
+            assert_eq!(too_many, Err(EncodeError::TooMany { size: 513 }));
+            for alpha in [f32::NAN, f32::INFINITY, -0.1] {
+                let error = SampleOptions::from_reference(model_type, -1, alpha).unwrap_err();
+                assert!(matches!(error, EncodeError::Alpha { .. }), "{alpha}");
+            }
         }
     }
 }

@@ -60,7 +60,7 @@ fn encoding_and_normalization_equal_the_golden_rows() {
         assert_eq!(found.join(" "), *spans, "{place}");
         let found: Vec<&str> = tokens
             .iter()
-            .map(|(_, piece)| std::str::from_utf8(piece).unwrap())
+            .map(|token| std::str::from_utf8(token.piece()).unwrap())
             .collect();
         assert_eq!(found.join("\u{1f}"), *pieces, "{place}");
         assert_eq!(tokenizer.normalize(text), *normalized, "{place}");
@@ -116,8 +116,8 @@ fn dropout_has_the_frequencies_of_the_reference() {
             panic!("{row:?}")
         };
         let tokenizer = Tokenizer::open(testdata(&format!("{model}.model"))).unwrap();
-        let mut options = SampleOptions::default();
-        options.alpha = alpha.parse().unwrap();
+        let probability = alpha.parse().unwrap();
+        let options = SampleOptions::Dropout { probability };
         let runs: u32 = runs.parse().unwrap();
         let (mut encoder, mut rng) = (tokenizer.encoder(), Rng::with_seed(3));
         let mut counts: HashMap<Vec<PieceId>, u32> = HashMap::new();

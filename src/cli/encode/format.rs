@@ -140,9 +140,9 @@ pub(super) fn write_ids<'i>(ids: impl IntoIterator<Item = &'i PieceId>, out: &mu
 
 /// Appends the pieces with spaces between them, and a line feed.
 pub(super) fn write_pieces(tokens: &Tokens<'_>, out: &mut Vec<u8>) {
-    for (number, (_, piece)) in tokens.iter().enumerate() {
+    for (number, token) in tokens.iter().enumerate() {
         out.extend_from_slice(if number > 0 { b" " } else { b"" });
-        out.extend_from_slice(piece);
+        out.extend_from_slice(token.piece());
     }
     out.push(b'\n');
 }
@@ -150,13 +150,14 @@ pub(super) fn write_pieces(tokens: &Tokens<'_>, out: &mut Vec<u8>) {
 /// Appends a JSON object: ids, pieces, surfaces and spans.
 pub(super) fn write_json(tokens: &Tokens<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"pieces\":[");
-    for (number, (token, piece)) in tokens.iter().enumerate() {
+    for (number, token) in tokens.iter().enumerate() {
+        let span = token.span();
         let comma = if number > 0 { "," } else { "" };
-        let _ = write!(out, "{comma}{{\"id\":{},\"piece\":", token.id);
-        json::write_string(piece, out);
+        let _ = write!(out, "{comma}{{\"id\":{},\"piece\":", token.id());
+        json::write_string(token.piece(), out);
         out.extend_from_slice(b",\"surface\":");
-        json::write_string(tokens.surface(&token), out);
-        let _ = write!(out, ",\"begin\":{},\"end\":{}}}", token.begin, token.end);
+        json::write_string(token.surface(), out);
+        let _ = write!(out, ",\"begin\":{},\"end\":{}}}", span.start, span.end);
     }
     out.extend_from_slice(b"]}\n");
 }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::chunks::Chunk;
 use super::lattice::{Lattice, MOST_NODES};
-use super::{Unigram, UnigramScratch, sample};
+use super::{Unigram, UnigramCache, sample};
 use crate::encode::vocabulary::Vocabulary;
 use crate::error::EncodeError;
 use crate::model::{Model, Specs};
@@ -89,7 +89,7 @@ fn the_best_is_the_best_of_all() {
         let unigram = Unigram::new(&vocabulary);
         proptest!(ProptestConfig::with_cases(150), |(text in "[\u{2581}abclesdroit\u{e9}\u{436}\u{4e00}]{0,9}")| {
             let mut ids = Vec::new();
-            unigram.segment(text.as_bytes(), &mut UnigramScratch::default(), &mut ids);
+            unigram.encode(text.as_bytes(), &mut UnigramCache::default(), &mut ids);
             let ways = all(&vocabulary, unigram.unknown_score, false, &text);
             let best = ways.iter().map(|(_, score)| *score).fold(f64::NEG_INFINITY, f64::max);
             prop_assert!((score_of(&vocabulary, &unigram, &ids) - best).abs() < 1e-3);
@@ -106,7 +106,9 @@ fn the_list_of_the_best_is_complete_and_in_order() {
     for text in ["\u{2581}les", "abcla", "\u{4e00}\u{2581}de", "l"] {
         let mut ways = all(&vocabulary, unigram.unknown_score, true, text);
         ways.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let best = unigram.best(text.as_bytes(), 500).unwrap();
+        let best = unigram
+            .best(text.as_bytes(), 500, &mut UnigramCache::default())
+            .unwrap();
         assert_eq!(best.len(), ways.len().min(500));
         for ((_, score), (_, expected)) in best.iter().zip(&ways) {
             assert!((f64::from(*score) - expected).abs() < 1e-3, "{text}");
@@ -181,7 +183,7 @@ fn texts_with_too_many_candidates_are_refused() {
     let (mut rng, mut ids) = (SplitMix64::new(1), Vec::new());
     // As many nodes as fit, then more: on each place stand 2000 pieces.
     for (length, is_few) in [(300, true), (1500, false), (5000, false)] {
-        let listed = unigram.best(&vec![b'a'; length], 3);
+        let listed = unigram.best(&vec![b'a'; length], 3, &mut UnigramCache::default());
         assert_eq!(listed.is_ok(), is_few, "{length}");
         assert!(is_few || matches!(listed, Err(EncodeError::TooManyCandidates { .. })));
     }
@@ -204,7 +206,10 @@ fn texts_that_are_too_long_are_refused() {
     let unigram = Unigram::new(&vocabulary);
     let text = "a".repeat(MOST_NODES + 1);
     let too_long = Err(EncodeError::TooManyCandidates { limit: MOST_NODES });
-    assert_eq!(unigram.best(text.as_bytes(), 2), too_long);
+    assert_eq!(
+        unigram.best(text.as_bytes(), 2, &mut UnigramCache::default()),
+        too_long
+    );
     let drawn = unigram.sample(
         text.as_bytes(),
         0.1,
@@ -213,7 +218,9 @@ fn texts_that_are_too_long_are_refused() {
     );
     assert_eq!(drawn.map(|()| Vec::new()), too_long);
     assert!(
-        unigram.best(text.as_bytes(), 1).is_ok(),
+        unigram
+            .best(text.as_bytes(), 1, &mut UnigramCache::default())
+            .is_ok(),
         "the one best needs no lattice"
     );
 }
@@ -259,11 +266,11 @@ proptest! {
         texts in proptest::collection::vec(("[\u{2581}abcd\u{e9}\u{4e00}\u{4e01}]{0,30}", 1usize..400), 1..6),
     ) {
         let unigram = Unigram::new(&Vocabulary::new(&model, true));
-        let mut scratch = UnigramScratch::default();
+        let mut scratch = UnigramCache::default();
         for (text, count) in texts {
             let line = text.repeat(count);
             let (mut found, mut expected) = (Vec::new(), Vec::new());
-            unigram.segment(line.as_bytes(), &mut scratch, &mut found);
+            unigram.encode(line.as_bytes(), &mut scratch, &mut found);
             unigram.search(line.as_bytes(), 0.0, &mut Vec::new(), &mut expected);
             prop_assert!(found == expected, "{count} times {text}");
         }

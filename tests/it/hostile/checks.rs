@@ -33,7 +33,7 @@ pub fn exercise(file: &[u8], texts: &[&[u8]], seed: u64) -> bool {
         let _ = model.normalization_rules();
     }
     let normalizer = TextNormalizer::of_model(&model);
-    let tokenizer = Tokenizer::new(model).expect("a loaded model can be used");
+    let tokenizer = Tokenizer::new(model);
     for text in texts {
         check_normalizer(&normalizer, text);
         check_text(&tokenizer, text, seed);
@@ -109,16 +109,17 @@ pub fn check_text(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
 /// Spans stand side by side, from the first place that was not removed to the last.
 fn check_spans(tokens: spiece::Tokens<'_>, text: &[u8], normalized: &Normalized) {
     let mut end = normalized.to_original(0);
-    for (token, piece) in tokens.iter() {
+    for (index, token) in tokens.iter().enumerate() {
+        let span = token.span();
         assert!(
-            token.begin <= token.end && token.end <= text.len(),
+            span.start <= span.end && span.end <= text.len(),
             "{token:?} of {} bytes",
             text.len()
         );
-        assert_eq!(token.begin, end, "{token:?} is not beside the one before");
-        assert_eq!(tokens.piece(&token), piece);
-        assert_eq!(tokens.surface(&token), &text[token.begin..token.end]);
-        end = token.end;
+        assert_eq!(span.start, end, "{token:?} is not beside the one before");
+        assert_eq!(token.token(), tokens.as_slice()[index]);
+        assert_eq!(token.surface(), &text[span.clone()]);
+        end = span.end;
     }
     assert_eq!(
         end,
@@ -227,8 +228,7 @@ fn may_have_too_many_candidates(tokenizer: &Tokenizer, text: &[u8]) -> bool {
 
 fn check_samples(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
     let mut encoder = tokenizer.encoder();
-    let mut options = SampleOptions::default();
-    options.alpha = [
+    let alpha: f32 = [
         0.1,
         0.0,
         1.0,
@@ -239,24 +239,25 @@ fn check_samples(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
         f32::INFINITY,
         -1.0,
     ][usize::try_from(seed / 7 % 9).unwrap_or(0)];
-    options.nbest_size =
+    let nbest_size =
         [-1, 0, 1, 4, 513, i32::MIN, i32::MAX][usize::try_from(seed / 63 % 7).unwrap_or(0)];
-    let is_sampled = matches!(
-        tokenizer.model().model_type(),
-        ModelType::Unigram | ModelType::Bpe
-    );
-    let ids = match encoder.sample(text, &options, &mut Rng::with_seed(seed)) {
+    let model_type = tokenizer.model().model_type();
+    let is_sampled = matches!(model_type, ModelType::Unigram | ModelType::Bpe);
+    let mut rng = Rng::with_seed(seed);
+    let sample = SampleOptions::from_reference(model_type, nbest_size, alpha)
+        .and_then(|options| encoder.sample(text, &options, &mut rng));
+    let ids = match sample {
         Ok(tokens) => {
             assert!(is_sampled);
             check_spans(tokens, text, &tokenizer.normalize_with_offsets(text));
             tokens.as_slice().iter().map(|token| token.id).collect()
         }
         Err(EncodeError::Alpha { .. }) => {
-            assert!(!options.alpha.is_finite() || options.alpha < 0.0);
+            assert!(!alpha.is_finite() || alpha < 0.0);
             Vec::new()
         }
         Err(EncodeError::TooMany { .. }) => {
-            assert!(options.nbest_size > 512);
+            assert!(nbest_size > 512);
             Vec::new()
         }
         Err(EncodeError::TooManyCandidates { .. }) => {

@@ -98,7 +98,7 @@ pub fn with_tokenizer(choice: usize, run: impl FnOnce(&Tokenizer, Promise)) {
         tokenizers.resize(SEEDS.len(), None);
         *tokenizers[choice].get_or_insert_with(|| {
             let model = Model::from_bytes(file).expect("a golden file");
-            Box::leak(Box::new(Tokenizer::new(model).expect("a golden file")))
+            Box::leak(Box::new(Tokenizer::new(model)))
         })
     };
     run(tokenizer, promise);

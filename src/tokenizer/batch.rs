@@ -1,0 +1,421 @@
+//! Many texts, or one long text, on several threads.
+//!
+//! Input: texts. Output: the same ids as on one thread, whatever the number of threads.
+//!
+//! **Threads.** All functions run on rayon's *current* pool: the pool on which the caller runs if it calls inside of
+//! `ThreadPool::install`, otherwise rayon's global pool, which rayon starts at its first use with one thread per core.
+//! Nothing else in [`Tokenizer`] starts threads of a pool.
+//!
+//! **A batch** is divided among the threads, in contiguous parts; each thread has an [`Encoder`] of its own.
+//!
+//! **A long text** is normalized by one thread, if it must be, then split where no piece can cross (see
+//! [`encode::bpe`](crate::encode::bpe)), and its parts are encoded in parallel. Only BPE models allow this. In a unigram
+//! model the rounding of sums in a chunk depends on the sum before it, so one thread encodes the text.
+//!
+//! Example: a text of 1 MB has 15 splits, about 64 KiB apart, each at a character pair that occurs in no piece, such as
+//! `.` and `▁T`.
+
+use rayon::prelude::*;
+
+use super::cache::{CacheParts, EncodeCache};
+use super::context::EncodeContext;
+use super::options::EncodeOptions;
+use super::{Encoder, Tokenizer};
+use crate::encode::ModelEncoder;
+use crate::encode::bpe::BpeEncoder;
+use crate::error::{DecodeError, EncodeError};
+use crate::piece::PieceId;
+
+/// The least distance of two splits of a long text. Smaller parts are not worth a task.
+const MIN_PART_BYTES: usize = 1 << 16;
+
+/// A batch has so many parts per thread, so that all threads finish at about the same time.
+const PARTS_PER_THREAD: usize = 32;
+/// The least number of texts of a part.
+const MIN_PART_TEXTS: usize = 16;
+
+/// The ids of a part of a batch, and the number of ids of each text.
+#[derive(Default)]
+struct FlatPart {
+    ids: Vec<PieceId>,
+    counts: Vec<usize>,
+}
+
+impl Tokenizer {
+    /// The ids of each of `texts`, on the threads of rayon's current pool: that of the caller inside of
+    /// `ThreadPool::install`, otherwise the global one.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let batch = tokenizer.encode_batch(&["one", "two"]);
+    /// assert_eq!(batch, [tokenizer.encode("one"), tokenizer.encode("two")]);
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
+    pub fn encode_batch<T: AsRef<[u8]> + Sync>(&self, texts: &[T]) -> Vec<Vec<PieceId>> {
+        encode_each(texts, || self.encoder())
+    }
+
+    /// Like [`encode_batch`](Tokenizer::encode_batch), with options.
+    ///
+    /// ```
+    /// use spiece::{EncodeOptions, ExtraOption, Tokenizer};
+    /// let tokenizer = Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let options = EncodeOptions::default().with_extra([ExtraOption::Bos]);
+    /// let batch = tokenizer.encode_batch_with(&["one", "two"], &options)?;
+    /// assert!(batch.iter().all(|ids| ids.first().copied() == tokenizer.bos_id()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`encoder_with`](Tokenizer::encoder_with).
+    pub fn encode_batch_with<T: AsRef<[u8]> + Sync>(
+        &self,
+        texts: &[T],
+        options: &EncodeOptions,
+    ) -> Result<Vec<Vec<PieceId>>, EncodeError> {
+        let prepared = self.prepare(options)?;
+        Ok(encode_each(texts, || prepared.encoder()))
+    }
+
+    /// The ids of all texts in one vector, and where those of each text begin, with the end as last entry: the ids of
+    /// text `n` are `ids[offsets[n]..offsets[n + 1]]`. It needs two allocations for the caller instead of one per text,
+    /// and is the form that arrays of other languages have. Threads as in [`encode_batch`](Tokenizer::encode_batch).
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let (ids, offsets) = tokenizer.encode_batch_flat(&["one", "", "two three"]);
+    /// assert_eq!(offsets.len(), 4);
+    /// assert_eq!(ids[offsets[2]..offsets[3]], tokenizer.encode("two three"));
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
+    pub fn encode_batch_flat<T: AsRef<[u8]> + Sync>(
+        &self,
+        texts: &[T],
+    ) -> (Vec<PieceId>, Vec<usize>) {
+        encode_flat(texts, || self.encoder())
+    }
+
+    /// Like [`encode_batch_flat`](Tokenizer::encode_batch_flat), with options.
+    ///
+    /// ```
+    /// use spiece::{EncodeOptions, ExtraOption, Tokenizer};
+    /// let tokenizer = Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let options = EncodeOptions::default().with_extra([ExtraOption::Eos]);
+    /// let (ids, offsets) = tokenizer.encode_batch_flat_with(&["", ""], &options)?;
+    /// assert_eq!(ids, [tokenizer.eos_id().unwrap(); 2]);
+    /// assert_eq!(offsets, [0, 1, 2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`encoder_with`](Tokenizer::encoder_with).
+    pub fn encode_batch_flat_with<T: AsRef<[u8]> + Sync>(
+        &self,
+        texts: &[T],
+        options: &EncodeOptions,
+    ) -> Result<(Vec<PieceId>, Vec<usize>), EncodeError> {
+        let prepared = self.prepare(options)?;
+        Ok(encode_flat(texts, || prepared.encoder()))
+    }
+
+    /// The texts of each of the id sequences of `batch`, on the threads of rayon's current pool.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let batch = tokenizer.encode_batch(&["one", "two"]);
+    /// assert_eq!(tokenizer.decode_batch(&batch)?, ["one", "two"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An id is not in the model.
+    pub fn decode_batch<I: AsRef<[PieceId]> + Sync>(
+        &self,
+        batch: &[I],
+    ) -> Result<Vec<String>, DecodeError> {
+        batch
+            .par_iter()
+            .map(|ids| self.decode(ids.as_ref()))
+            .collect()
+    }
+
+    /// The ids of one long text, equal to those of [`encode`](Tokenizer::encode). In BPE models the threads of rayon's
+    /// current pool share the work; texts of less than 128 KiB gain nothing.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let text = "All human beings are born free. ".repeat(10_000);
+    /// assert_eq!(tokenizer.encode_long(&text), tokenizer.encode(&text));
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
+    pub fn encode_long(&self, text: impl AsRef<[u8]>) -> Vec<PieceId> {
+        encode_long(&mut self.encoder(), text.as_ref())
+    }
+
+    /// Like [`encode_long`](Tokenizer::encode_long), with options. Allowed special pieces split the text into parts that
+    /// are encoded one after the other.
+    ///
+    /// ```
+    /// use spiece::{EncodeOptions, ExtraOption, Tokenizer};
+    /// let tokenizer = Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let options = EncodeOptions::default().with_extra([ExtraOption::Bos]);
+    /// let ids = tokenizer.encode_long_with("a long text", &options)?;
+    /// assert_eq!(ids.first().copied(), tokenizer.bos_id());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`encoder_with`](Tokenizer::encoder_with).
+    pub fn encode_long_with(
+        &self,
+        text: impl AsRef<[u8]>,
+        options: &EncodeOptions,
+    ) -> Result<Vec<PieceId>, EncodeError> {
+        Ok(encode_long(&mut self.encoder_with(options)?, text.as_ref()))
+    }
+}
+
+/// The number of texts of a part.
+fn part_texts(texts: usize) -> usize {
+    let parts = rayon::current_num_threads() * PARTS_PER_THREAD;
+    (texts / parts).max(MIN_PART_TEXTS)
+}
+
+fn encode_each<'t, T: AsRef<[u8]> + Sync>(
+    texts: &[T],
+    encoder: impl Fn() -> Encoder<'t> + Sync + Send,
+) -> Vec<Vec<PieceId>> {
+    // Allocated by the caller: in a worker the allocator may consolidate a whole heap while the others wait.
+    let mut batch = Vec::with_capacity(texts.len());
+    let parts = texts.par_iter().with_max_len(part_texts(texts.len()));
+    parts
+        .map_init(encoder, |encoder, text| encoder.encode(text).to_vec())
+        .collect_into_vec(&mut batch);
+    batch
+}
+
+fn encode_flat<'t, T: AsRef<[u8]> + Sync>(
+    texts: &[T],
+    encoder: impl Fn() -> Encoder<'t> + Sync + Send,
+) -> (Vec<PieceId>, Vec<usize>) {
+    let parts: Vec<FlatPart> = texts
+        .par_chunks(part_texts(texts.len()))
+        .map_init(encoder, |encoder, texts| {
+            let mut part = FlatPart::default();
+            for text in texts {
+                let start = part.ids.len();
+                encoder.encode_into(text, &mut part.ids);
+                part.counts.push(part.ids.len() - start);
+            }
+            part
+        })
+        .collect();
+    concatenate(&parts, texts.len())
+}
+
+/// The ids of all parts, and where those of each text begin.
+fn concatenate(parts: &[FlatPart], texts: usize) -> (Vec<PieceId>, Vec<usize>) {
+    let mut ids = Vec::with_capacity(parts.iter().map(|part| part.ids.len()).sum());
+    let mut offsets = Vec::with_capacity(texts + 1);
+    let mut end = 0;
+    offsets.push(end);
+    for part in parts {
+        ids.extend_from_slice(&part.ids);
+        for count in &part.counts {
+            end += count;
+            offsets.push(end);
+        }
+    }
+    (ids, offsets)
+}
+
+fn encode_long(encoder: &mut Encoder<'_>, text: &[u8]) -> Vec<PieceId> {
+    let mut ids = Vec::new();
+    let (context, cache) = encoder.parts();
+    context.encode_long(cache, text, &mut ids);
+    ids
+}
+
+/// A text that is split where no piece can cross.
+struct SplitText<'t> {
+    bpe: &'t BpeEncoder,
+    parts: Vec<&'t [u8]>,
+}
+
+impl<'t> SplitText<'t> {
+    fn new(bpe: &'t BpeEncoder, text: &'t [u8], is_raw: bool) -> SplitText<'t> {
+        let boundaries = if is_raw {
+            bpe.find_boundaries::<true>(text, MIN_PART_BYTES)
+        } else {
+            bpe.find_boundaries::<false>(text, MIN_PART_BYTES)
+        };
+        let mut parts = Vec::new();
+        let mut start = 0;
+        for end in boundaries.into_iter().chain([text.len()]) {
+            parts.push(&text[start..end]);
+            start = end;
+        }
+        SplitText { bpe, parts }
+    }
+
+    /// The ids of all parts, with unknown ids unresolved.
+    fn encode(&self, context: &EncodeContext<'_>) -> Vec<PieceId> {
+        let normalizer = &context.pipeline.normalizer;
+        let adds_prefix = normalizer.adds_dummy_prefix();
+        let parts = self.parts.par_iter().enumerate();
+        let encoded: Vec<Vec<PieceId>> = parts
+            .map_init(
+                || Encoder::new(context.tokenizer, context.pipeline, None),
+                |encoder, (number, part)| {
+                    let mut ids = Vec::with_capacity(part.len() / 3);
+                    // The dummy prefix stands before the whole text, and normalized text has it already.
+                    self.encode_part(encoder, part, adds_prefix && number == 0, &mut ids);
+                    ids
+                },
+            )
+            .collect();
+        encoded.concat()
+    }
+
+    fn encode_part(
+        &self,
+        encoder: &mut Encoder<'_>,
+        part: &[u8],
+        adds_prefix: bool,
+        ids: &mut Vec<PieceId>,
+    ) {
+        let (context, cache) = encoder.parts();
+        let memory = context.pipeline.pool.parts_of(cache);
+        if context.encode_raw(memory, part, adds_prefix, ids) {
+            return;
+        }
+        let pieces = context.tokenizer.model.table();
+        self.bpe.encode(pieces, part, &mut memory.state.bpe, ids);
+    }
+}
+
+impl EncodeContext<'_> {
+    /// Appends the ids of `text`, with the threads of the current pool.
+    fn encode_long(&self, cache: &mut EncodeCache, text: &[u8], ids: &mut Vec<PieceId>) {
+        self.encode_segments(cache, text, ids, EncodeContext::encode_long_segment);
+    }
+
+    /// Like [`EncodeContext::encode_segment`], in parallel if the model allows it.
+    fn encode_long_segment(&self, memory: &mut CacheParts, text: &[u8], ids: &mut Vec<PieceId>) {
+        let ModelEncoder::Bpe(bpe) = &self.pipeline.encoder else {
+            return self.encode_segment(memory, text, ids);
+        };
+        let start = ids.len();
+        if self.pipeline.reads_raw_text {
+            ids.extend(SplitText::new(bpe, text, true).encode(self));
+            return self.join_unknowns(ids, start);
+        }
+        let buffers = &mut memory.buffers;
+        let normalizer = &self.pipeline.normalizer;
+        normalizer.normalize(text, &mut buffers.normalized);
+        ids.extend(SplitText::new(bpe, &buffers.normalized, false).encode(self));
+        self.resolver().resolve_unknowns(buffers, ids, start);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{EncodeOptions, ExtraOption, PieceId, Tokenizer};
+
+    fn open(name: &str) -> Tokenizer {
+        let root = env!("CARGO_MANIFEST_DIR");
+        Tokenizer::open(format!("{root}/testdata/{name}.model")).unwrap()
+    }
+
+    const MODELS: [&str; 6] = [
+        "golden/llama2",
+        "golden/symbols",
+        "run/unigram",
+        "run/unigram_bytes",
+        "run/word",
+        "run/char",
+    ];
+
+    fn texts() -> Vec<String> {
+        let words = ["les droits", "", " <s> 日本 ", "l'homme et la femme", "\n"];
+        (0..200)
+            .map(|n| words[n % 5].repeat(n % 7) + words[n % 3])
+            .collect()
+    }
+
+    fn all_options(tokenizer: &Tokenizer) -> Vec<EncodeOptions> {
+        use ExtraOption::{Bos, Eos, Reverse};
+        let mut all = vec![
+            EncodeOptions::default(),
+            EncodeOptions::default().with_user_defined_symbols(false),
+        ];
+        if tokenizer.bos_id().is_some() && tokenizer.eos_id().is_some() {
+            all.push(EncodeOptions::default().with_extra([Reverse, Bos, Eos]));
+        }
+        if tokenizer.piece_to_id("<s>") == tokenizer.bos_id() {
+            all.push(EncodeOptions::default().with_allowed_special(["<s>"]));
+        }
+        all
+    }
+
+    #[test]
+    fn batches_with_options_equal_single_calls_on_any_number_of_threads() {
+        for name in MODELS {
+            let tokenizer = open(name);
+            let texts = texts();
+            for options in all_options(&tokenizer) {
+                let mut encoder = tokenizer.encoder_with(&options).unwrap();
+                let single: Vec<Vec<PieceId>> = texts
+                    .iter()
+                    .map(|text| encoder.encode(text).to_vec())
+                    .collect();
+                for threads in [1, 3] {
+                    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+                    let (batch, flat) = pool.build().unwrap().install(|| {
+                        let batch = tokenizer.encode_batch_with(&texts, &options);
+                        let flat = tokenizer.encode_batch_flat_with(&texts, &options);
+                        (batch.unwrap(), flat.unwrap())
+                    });
+                    assert_eq!(batch, single, "{name} {options:?} {threads} threads");
+                    let (ids, offsets) = flat;
+                    let spans = offsets.windows(2).map(|span| &ids[span[0]..span[1]]);
+                    assert!(spans.eq(&single), "{name} {options:?} {threads} threads");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn long_texts_with_options_equal_single_calls() {
+        for name in MODELS {
+            let tokenizer = open(name);
+            let text = texts().concat().repeat(40);
+            assert!(text.len() > 3 * super::MIN_PART_BYTES);
+            for options in all_options(&tokenizer) {
+                let ids = tokenizer.encode_long_with(&text, &options).unwrap();
+                let mut encoder = tokenizer.encoder_with(&options).unwrap();
+                assert!(encoder.encode(&text) == ids, "{name} {options:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn long_texts_of_bpe_models_are_split() {
+        let tokenizer = open("golden/llama2");
+        let text = texts().concat().repeat(40);
+        let crate::encode::ModelEncoder::Bpe(bpe) = &tokenizer.pipeline.encoder else {
+            panic!("llama2 is a BPE model");
+        };
+        let split = super::SplitText::new(bpe, text.as_bytes(), true);
+        assert!(split.parts.len() > 2);
+        assert_eq!(split.parts.concat(), text.as_bytes());
+    }
+
+    #[test]
+    fn an_empty_batch_has_one_offset() {
+        let none: [&str; 0] = [];
+        let (ids, offsets) = open("golden/llama2").encode_batch_flat(&none);
+        assert!(ids.is_empty());
+        assert_eq!(offsets, [0]);
+    }
+}

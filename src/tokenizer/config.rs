@@ -1,0 +1,43 @@
+//! Limits on the memory that a tokenizer keeps between calls.
+//!
+//! Input: two numbers. Output: none; the [`pool`](super::pool) and the caches read them. A cache never changes a
+//! result, so these numbers change memory and speed only.
+
+/// Limits on the memory that a [`Tokenizer`](crate::Tokenizer) keeps between calls.
+///
+/// Each worker (an [`Encoder`](crate::Encoder), an [`EncodeCache`](crate::EncodeCache) or a thread of a batch) has
+/// caches of its own. The tokenizer keeps the caches of workers that have finished, for the next ones. So the memory
+/// between calls is at most `max_pooled_caches * (max_cache_bytes + 2.5 MiB)`, where 2.5 MiB stand for text buffers and
+/// caches of pairs, and far less in practice: caches start empty and grow with the variety of the text.
+///
+/// ```
+/// use spiece::{Model, Tokenizer, TokenizerConfig};
+/// let mut config = TokenizerConfig::default();
+/// config.max_cache_bytes = 1 << 20; // 1 MiB for each worker
+/// config.max_pooled_caches = 4;
+/// let model = Model::open("testdata/golden/llama2.model")?;
+/// let tokenizer = Tokenizer::with_config(model, config);
+/// assert_eq!(tokenizer.config().max_pooled_caches, 4);
+/// # Ok::<(), spiece::ModelError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TokenizerConfig {
+    /// The most bytes that the chunk caches of one worker may use. Default: 17 MiB, beyond which larger caches were
+    /// slower. BPE models need up to 1.5 MB more for caches of pairs, which have a fixed size; below 68 KiB (unigram: 34
+    /// KiB) no chunk is cached. Word and char models have no caches.
+    pub max_cache_bytes: usize,
+    /// The most caches that the tokenizer keeps for later workers. Caches that are returned while so many are kept
+    /// are freed. Default: 32. A server with more threads than that should create one
+    /// [`EncodeCache`](crate::EncodeCache) per thread, or raise this number.
+    pub max_pooled_caches: usize,
+}
+
+impl Default for TokenizerConfig {
+    fn default() -> TokenizerConfig {
+        TokenizerConfig {
+            max_cache_bytes: 17 << 20,
+            max_pooled_caches: 32,
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Encoding of one text: normalize, encode, resolve unknown ids, apply the options.
+//!
+//! Input: a text, an [`EncodeContext`] (tables and options), and the memory of a worker ([`CacheParts`]). Output: ids, or
+//! tokens with spans.
+//!
+//! Two paths give equal results:
+//!
+//! 1. *Raw text.* BPE models whose normalizer only replaces spaces by marks read the caller's text directly, see
+//!    [`ModelEncoder::reads_raw_text`]; spans come from [`raw_spans`](super::raw_spans).
+//! 2. *Normalized text.* All others normalize into a buffer, encode that, and map ids back by the origins of bytes, see
+//!    [`spans`](super::spans).
+//!
+//! Example: `"Hello, world"` in the Llama 2 model becomes `▁Hello,▁world`, then the pieces `▁Hello` `,` `▁world`, then
+//! the ids 15043, 29892, 3186.
+
+use super::Tokenizer;
+use super::allowed_special::{AllowedSpecial, Segment};
+use super::cache::{CacheParts, EncodeCache, TextBuffers};
+use super::options::{EncodeOptions, ExtraOption};
+use super::pipeline::Pipeline;
+use super::raw_spans::{RawCursor, RawLengths, assign_raw_spans};
+use super::spans::{Resolver, join_unknowns};
+use super::token::Tokens;
+use crate::encode::ModelEncoder;
+use crate::encode::bpe::RawText;
+use crate::error::EncodeError;
+use crate::piece::PieceId;
+
+/// Options that were checked against a model.
+#[derive(Debug, Default)]
+pub(super) struct CheckedOptions {
+    pub(super) extra: Vec<ExtraOption>,
+    pub(super) allowed: Option<AllowedSpecial>,
+}
+
+/// No options.
+pub(super) static NO_OPTIONS: CheckedOptions = CheckedOptions {
+    extra: Vec::new(),
+    allowed: None,
+};
+
+impl CheckedOptions {
+    /// # Errors
+    /// An option asks for a piece that the model does not have.
+    pub(super) fn new(
+        tokenizer: &Tokenizer,
+        options: &EncodeOptions,
+    ) -> Result<CheckedOptions, EncodeError> {
+        tokenizer.check_extra(&options.extra)?;
+        Ok(CheckedOptions {
+            extra: options.extra.clone(),
+            allowed: AllowedSpecial::new(&tokenizer.model, &options.allowed_special)?,
+        })
+    }
+}
+
+/// What stays the same from text to text.
+#[derive(Clone, Copy)]
+pub(super) struct EncodeContext<'t> {
+    pub(super) tokenizer: &'t Tokenizer,
+    pub(super) pipeline: &'t Pipeline,
+    pub(super) options: &'t CheckedOptions,
+}
+
+impl<'t> EncodeContext<'t> {
+    /// Appends the ids of `text`.
+    pub(super) fn encode(&self, cache: &mut EncodeCache, text: &[u8], ids: &mut Vec<PieceId>) {
+        self.encode_segments(cache, text, ids, EncodeContext::encode_segment);
+    }
+
+    /// Appends the ids of `text`, with those of the segments between allowed special pieces from `encode`.
+    #[inline]
+    pub(super) fn encode_segments(
+        &self,
+        cache: &mut EncodeCache,
+        text: &[u8],
+        ids: &mut Vec<PieceId>,
+        encode: impl Fn(&Self, &mut CacheParts, &[u8], &mut Vec<PieceId>),
+    ) {
+        let parts = self.pipeline.pool.parts_of(cache);
+        let start = ids.len();
+        match &self.options.allowed {
+            None => encode(self, parts, text, ids),
+            Some(allowed) => {
+                for segment in allowed.segments(text) {
+                    match segment {
+                        Segment::Text(range) => encode(self, parts, &text[range], ids),
+                        Segment::Special(id, _) => ids.push(id),
+                    }
+                }
+            }
+        }
+        self.tokenizer.add_extra(&self.options.extra, ids, start);
+    }
+
+    /// The ids of `text`, in a buffer of the cache.
+    pub(super) fn encode_to_buffer<'c>(
+        &self,
+        cache: &'c mut EncodeCache,
+        text: &[u8],
+    ) -> &'c [PieceId] {
+        let buffers = &mut self.pipeline.pool.parts_of(cache).buffers;
+        let mut ids = std::mem::take(&mut buffers.ids);
+        ids.clear();
+        self.encode(cache, text, &mut ids);
+        let buffers = &mut self.pipeline.pool.parts_of(cache).buffers;
+        buffers.ids = ids;
+        &buffers.ids
+    }
+
+    /// The normalized text, in a buffer of the cache.
+    pub(super) fn normalize<'c>(&self, cache: &'c mut EncodeCache, text: &[u8]) -> &'c [u8] {
+        let buffers = &mut self.pipeline.pool.parts_of(cache).buffers;
+        let normalizer = &self.pipeline.normalizer;
+        normalizer.normalize(text, &mut buffers.normalized);
+        &buffers.normalized
+    }
+
+    /// Appends the ids of text without special pieces.
+    pub(super) fn encode_segment(
+        &self,
+        parts: &mut CacheParts,
+        text: &[u8],
+        ids: &mut Vec<PieceId>,
+    ) {
+        let start = ids.len();
+        let adds_prefix = self.pipeline.normalizer.adds_dummy_prefix();
+        if self.encode_raw(parts, text, adds_prefix, ids) {
+            return self.join_unknowns(ids, start);
+        }
+        let CacheParts { state, buffers } = parts;
+        let normalizer = &self.pipeline.normalizer;
+        normalizer.normalize(text, &mut buffers.normalized);
+        let pieces = self.tokenizer.model.table();
+        let encoder = &self.pipeline.encoder;
+        encoder.encode(pieces, &buffers.normalized, state, ids);
+        self.resolver().resolve_unknowns(buffers, ids, start);
+    }
+
+    /// Appends the ids of raw text, one unknown id for each unknown character; false if this model cannot read raw
+    /// text.
+    #[inline]
+    pub(super) fn encode_raw(
+        &self,
+        parts: &mut CacheParts,
+        text: &[u8],
+        adds_prefix: bool,
+        ids: &mut Vec<PieceId>,
+    ) -> bool {
+        let ModelEncoder::Bpe(bpe) = &self.pipeline.encoder else {
+            return false;
+        };
+        if !self.pipeline.reads_raw_text {
+            return false;
+        }
+        let raw = RawText {
+            text,
+            adds_prefix,
+            byte_ids: self.tokenizer.byte_ids.as_deref(),
+        };
+        let pieces = self.tokenizer.model.table();
+        bpe.encode_raw(pieces, raw, &mut parts.state.bpe, ids);
+        true
+    }
+
+    /// Replaces runs of unknown ids from `start` on by one. With byte fallback raw text has none.
+    pub(super) fn join_unknowns(&self, ids: &mut Vec<PieceId>, start: usize) {
+        if self.tokenizer.byte_ids.is_none() {
+            join_unknowns(ids, start, self.tokenizer.unknown);
+        }
+    }
+
+    pub(super) fn resolver(&self) -> Resolver<'t> {
+        Resolver {
+            tokenizer: self.tokenizer,
+            pipeline: self.pipeline,
+        }
+    }
+
+    /// The tokens of `text`.
+    pub(super) fn tokens<'e>(&self, cache: &'e mut EncodeCache, text: &'e [u8]) -> Tokens<'e>
+    where
+        't: 'e,
+    {
+        let parts = self.pipeline.pool.parts_of(cache);
+        parts.buffers.tokens.clear();
+        match &self.options.allowed {
+            None => self.append_tokens(parts, text, 0),
+            Some(allowed) => {
+                for segment in allowed.segments(text) {
+                    match segment {
+                        Segment::Text(range) => {
+                            self.append_tokens(parts, &text[range.clone()], range.start);
+                        }
+                        Segment::Special(id, range) => parts.buffers.tokens.push(id, range),
+                    }
+                }
+            }
+        }
+        self.finish(&mut parts.buffers, text)
+    }
+
+    /// Appends the tokens of text without special pieces, which begins at `base` in the caller's text.
+    fn append_tokens(&self, parts: &mut CacheParts, text: &[u8], base: usize) {
+        let adds_prefix = self.pipeline.normalizer.adds_dummy_prefix();
+        let mut ids = std::mem::take(&mut parts.buffers.unresolved);
+        ids.clear();
+        let is_raw = self.encode_raw(parts, text, adds_prefix, &mut ids);
+        let pieces = self.tokenizer.model.table();
+        if is_raw {
+            parts.buffers.unresolved = ids;
+            let lengths = self
+                .pipeline
+                .raw_lengths
+                .get_or_init(|| RawLengths::new(pieces));
+            let cursor = RawCursor::new(text, base, adds_prefix);
+            return assign_raw_spans(pieces, lengths, cursor, &mut parts.buffers);
+        }
+        self.normalize_with_offsets(&mut parts.buffers, text);
+        let CacheParts { state, buffers } = parts;
+        let encoder = &self.pipeline.encoder;
+        encoder.encode(pieces, &buffers.normalized, state, &mut ids);
+        buffers.unresolved = ids;
+        self.resolver().assign_spans(buffers, base);
+    }
+
+    /// Normalizes `text` into the buffers, with the origin of each byte.
+    pub(super) fn normalize_with_offsets(&self, buffers: &mut TextBuffers, text: &[u8]) {
+        let normalizer = &self.pipeline.normalizer;
+        normalizer.normalize_with_offsets(text, &mut buffers.normalized, &mut buffers.origins);
+    }
+
+    /// Adds the extra options to the tokens that were assigned.
+    pub(super) fn finish<'e>(&self, buffers: &'e mut TextBuffers, text: &'e [u8]) -> Tokens<'e>
+    where
+        't: 'e,
+    {
+        let special = &self.tokenizer.special;
+        let extra = &self.options.extra;
+        buffers.tokens.apply_extra(extra, special, text.len());
+        Tokens {
+            buffer: &buffers.tokens,
+            text,
+            tokenizer: self.tokenizer,
+            shows_unk_piece: extra.contains(&ExtraOption::UnkPiece),
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The tables that turn text into ids.
+//!
+//! Input: a model, and whether its user-defined symbols are found in text. Output: a [`Pipeline`], which a tokenizer
+//! shares among all threads. A tokenizer has one with user-defined symbols, and makes a second one without them when
+//! a caller asks for it.
+
+use std::sync::{Arc, OnceLock};
+
+use super::cache::CachePool;
+use super::config::TokenizerConfig;
+use super::raw_spans::RawLengths;
+use crate::encode::ModelEncoder;
+use crate::model::Model;
+use crate::normalize::Normalizer;
+use crate::trie::BuildError;
+
+/// Normalizer and encoder of a model, with the caches that are not in use.
+#[derive(Debug)]
+pub(super) struct Pipeline {
+    pub(super) normalizer: Normalizer,
+    pub(super) encoder: ModelEncoder,
+    /// Whether the encoder reads raw text; see [`ModelEncoder::reads_raw_text`].
+    pub(super) reads_raw_text: bool,
+    /// Made when tokens of raw text are asked for.
+    pub(super) raw_lengths: OnceLock<RawLengths>,
+    pub(super) pool: CachePool,
+}
+
+impl Pipeline {
+    /// # Errors
+    /// The pieces, or the user-defined symbols, do not fit a double array.
+    pub(super) fn new(
+        model: &Model,
+        normalizer: Normalizer,
+        has_symbols: bool,
+        config: TokenizerConfig,
+    ) -> Result<Pipeline, BuildError> {
+        let (encoder, symbols) = ModelEncoder::new(model, has_symbols)?;
+        let normalizer = normalizer.with_symbols(symbols);
+        let reads_raw_text = encoder.reads_raw_text() && normalizer.only_marks_spaces();
+        Ok(Pipeline {
+            normalizer,
+            encoder,
+            reads_raw_text,
+            raw_lengths: OnceLock::new(),
+            pool: CachePool::new(Arc::default(), config),
+        })
+    }
+}

@@ -1,0 +1,118 @@
+//! N-best lists and random segmentations.
+//!
+//! Input: a text and options. Output: tokens. Unigram models list and sample segmentations of a lattice (see
+//! [`encode::unigram`](crate::encode::unigram)); BPE models skip merges at random; word and char models have a single
+//! segmentation. Here options are checked, the text is normalized with origins, and spans are assigned.
+
+use super::cache::{CacheParts, EncodeCache};
+use super::context::EncodeContext;
+use super::options::{SampleOptions, check_nbest_size};
+use super::token::Tokens;
+use crate::encode::ModelEncoder;
+use crate::encode::bpe::DropoutText;
+use crate::encode::unigram::sample::draw;
+use crate::error::EncodeError;
+use crate::piece::PieceId;
+use crate::rng::Rng;
+
+impl<'t> EncodeContext<'t> {
+    /// Calls `visit` with the score and the tokens of each of the best segmentations.
+    pub(super) fn for_each_nbest(
+        &self,
+        cache: &mut EncodeCache,
+        text: &[u8],
+        size: usize,
+        mut visit: impl FnMut(f32, Tokens<'_>),
+    ) -> Result<(), EncodeError> {
+        let ModelEncoder::Unigram(unigram) = &self.pipeline.encoder else {
+            return Err(EncodeError::NoNbest);
+        };
+        check_nbest_size(size)?;
+        let CacheParts { state, buffers } = self.pipeline.pool.parts_of(cache);
+        self.normalize_with_offsets(buffers, text);
+        for (ids, score) in unigram.best(&buffers.normalized, size, &mut state.unigram)? {
+            buffers.unresolved = ids;
+            buffers.tokens.clear();
+            self.resolver().assign_spans(buffers, 0);
+            visit(score, self.finish(buffers, text));
+        }
+        Ok(())
+    }
+
+    /// The tokens of a random segmentation.
+    pub(super) fn sample<'e>(
+        &self,
+        cache: &'e mut EncodeCache,
+        text: &'e [u8],
+        options: &SampleOptions,
+        rng: &mut Rng,
+    ) -> Result<Tokens<'e>, EncodeError>
+    where
+        't: 'e,
+    {
+        options.check()?;
+        let parts = self.pipeline.pool.parts_of(cache);
+        self.normalize_with_offsets(&mut parts.buffers, text);
+        parts.buffers.unresolved.clear();
+        self.draw_ids(parts, options, rng)?;
+        let buffers = &mut parts.buffers;
+        buffers.tokens.clear();
+        self.resolver().assign_spans(buffers, 0);
+        Ok(self.finish(buffers, text))
+    }
+
+    /// Appends the ids of a random segmentation of the normalized text.
+    fn draw_ids(
+        &self,
+        parts: &mut CacheParts,
+        options: &SampleOptions,
+        rng: &mut Rng,
+    ) -> Result<(), EncodeError> {
+        let CacheParts { state, buffers } = parts;
+        let text = &buffers.normalized;
+        let ids = &mut buffers.unresolved;
+        match (&self.pipeline.encoder, *options) {
+            (ModelEncoder::Bpe(bpe), SampleOptions::Dropout { probability }) => {
+                let pieces = self.tokenizer.model.table();
+                let dropout = DropoutText {
+                    text,
+                    skips_merge: || rng.0.unit() < f64::from(probability),
+                };
+                bpe.sample(pieces, dropout, &mut state.bpe, ids);
+            }
+            (ModelEncoder::Unigram(unigram), SampleOptions::Lattice { alpha }) => {
+                unigram.sample(text, alpha, &mut rng.0, ids)?;
+            }
+            (ModelEncoder::Unigram(unigram), SampleOptions::Nbest { size: 0 | 1, .. }) => {
+                unigram.encode(text, &mut state.unigram, ids);
+            }
+            (ModelEncoder::Unigram(unigram), SampleOptions::Nbest { size, alpha }) => {
+                let best = unigram.best(text, size, &mut state.unigram)?;
+                *ids = draw_one(best, alpha, rng);
+            }
+            (ModelEncoder::Bpe(_) | ModelEncoder::Unigram(_), _) => {
+                return Err(EncodeError::WrongSampling {
+                    model_type: self.tokenizer.model.model_type(),
+                });
+            }
+            _ => return Err(EncodeError::NoSampling),
+        }
+        Ok(())
+    }
+}
+
+/// Draws one of `best` with the weights exp(alpha · score). The highest exponent is subtracted from all, which changes
+/// no probability and prevents underflow.
+fn draw_one(mut best: Vec<(Vec<PieceId>, f32)>, alpha: f32, rng: &mut Rng) -> Vec<PieceId> {
+    let exponents: Vec<f64> = best
+        .iter()
+        .map(|(_, score)| f64::from(alpha * score))
+        .collect();
+    let highest = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let weights: Vec<f64> = exponents
+        .iter()
+        .map(|exponent| (exponent - highest).exp())
+        .collect();
+    let drawn = draw(&weights, &mut rng.0);
+    best.swap_remove(drawn).0
+}

@@ -1,0 +1,138 @@
+//! Unknown ids and spans, for text that was normalized.
+//!
+//! Input: a normalized text, the ids that an encoder gave for it, and for tokens the origin of each normalized byte.
+//! Output: ids or tokens in which unknown text has the form that the reference gives it.
+//!
+//! An encoder gives one unknown id for each unknown character (for each unknown word in word models), so that the
+//! position of each id follows from the ids: every id covers the length of its piece, and an unknown one the length of
+//! a character or word. Here these ids are *resolved*:
+//!
+//! - with byte fallback each unknown character becomes the pieces of its bytes;
+//! - otherwise adjacent unknown ids become one.
+//!
+//! Example: `▁日本` has the ids `[▁, unknown, unknown]`. With byte fallback they become `▁`, `<0xE6>`, `<0x97>`,
+//! `<0xA5>`, `<0xE6>`, `<0x9C>`, `<0xAC>`, where `<0xA5>` and `<0xAC>` have the spans of `日` and `本`; without, `▁` and
+//! one unknown id with the span of `日本`.
+//!
+//! Cost: linear in the ids, and in the text if an id is unknown.
+
+use super::Tokenizer;
+use super::cache::TextBuffers;
+use super::pipeline::Pipeline;
+use crate::piece::PieceId;
+
+/// Gives the length of each id in normalized text.
+#[derive(Clone, Copy)]
+pub(super) struct Resolver<'t> {
+    pub(super) tokenizer: &'t Tokenizer,
+    pub(super) pipeline: &'t Pipeline,
+}
+
+impl Resolver<'_> {
+    /// How many bytes of `rest` an id at its start covers.
+    #[inline]
+    fn length(&self, id: PieceId, rest: &[u8]) -> usize {
+        let encoder = &self.pipeline.encoder;
+        if id == self.tokenizer.unknown {
+            return encoder.unknown_length(rest);
+        }
+        let text = self.tokenizer.model.table().text(id.index());
+        encoder.piece_length(text.len(), rest)
+    }
+
+    /// Resolves the unknown ids from `start` on, which are those of the normalized text.
+    pub(super) fn resolve_unknowns(
+        &self,
+        buffers: &mut TextBuffers,
+        ids: &mut Vec<PieceId>,
+        start: usize,
+    ) {
+        let unknown = self.tokenizer.unknown;
+        if !ids[start..].contains(&unknown) {
+            return;
+        }
+        let Some(byte_ids) = &self.tokenizer.byte_ids else {
+            return join_unknowns(ids, start, unknown);
+        };
+        buffers.unresolved.clear();
+        buffers.unresolved.extend(ids.drain(start..));
+        let mut rest = &buffers.normalized[..];
+        for id in buffers.unresolved.iter().copied() {
+            let (text, after) = rest.split_at(self.length(id, rest));
+            if id == unknown {
+                ids.extend(text.iter().map(|byte| byte_ids[usize::from(*byte)]));
+            } else {
+                ids.push(id);
+            }
+            rest = after;
+        }
+    }
+
+    /// Appends the tokens of the unresolved ids, which are those of the normalized text. That comes from text which
+    /// begins at `base` in the caller's text.
+    pub(super) fn assign_spans(&self, buffers: &mut TextBuffers, base: usize) {
+        let TextBuffers {
+            normalized,
+            origins,
+            unresolved,
+            tokens,
+            ..
+        } = buffers;
+        let mut start = 0;
+        let mut follows_unknown = false;
+        for id in unresolved.iter().copied() {
+            let end = start + self.length(id, &normalized[start..]);
+            let text = &normalized[start..end];
+            let span = base + origins[start]..base + origins[end];
+            let is_unknown = id == self.tokenizer.unknown;
+            match &self.tokenizer.byte_ids {
+                _ if !is_unknown => tokens.push(id, span),
+                Some(byte_ids) => {
+                    let ids = text.iter().map(|byte| byte_ids[usize::from(*byte)]);
+                    tokens.push_bytes(ids, span);
+                }
+                None if follows_unknown => tokens.extend_unknown(span.end, text),
+                None => tokens.push_unknown(id, span, text),
+            }
+            start = end;
+            follows_unknown = is_unknown;
+        }
+    }
+}
+
+/// Replaces each run of `unknown` from `start` on by one.
+pub(super) fn join_unknowns(ids: &mut Vec<PieceId>, start: usize, unknown: PieceId) {
+    let mut kept = start;
+    for at in start..ids.len() {
+        if at == start || ids[at] != unknown || ids[at - 1] != unknown {
+            ids[kept] = ids[at];
+            kept += 1;
+        }
+    }
+    ids.truncate(kept);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::join_unknowns;
+    use crate::piece::PieceId;
+
+    #[test]
+    fn runs_of_unknown_ids_from_start_on_become_one() {
+        let cases: [(&[u32], usize, &[u32]); 5] = [
+            (&[], 0, &[]),
+            (&[0, 0, 0], 0, &[0]),
+            (&[0, 0, 0], 1, &[0, 0]),
+            (&[5, 0, 0, 6, 0, 7, 7], 0, &[5, 0, 6, 0, 7, 7]),
+            (&[0, 5, 5, 0], 3, &[0, 5, 5, 0]),
+        ];
+        let ids = |numbers: &[u32]| -> Vec<PieceId> {
+            numbers.iter().map(|number| PieceId::new(*number)).collect()
+        };
+        for (before, start, after) in cases {
+            let mut joined = ids(before);
+            join_unknowns(&mut joined, start, PieceId::new(0));
+            assert_eq!(joined, ids(after), "{before:?} from {start}");
+        }
+    }
+}

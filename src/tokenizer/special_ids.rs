@@ -1,0 +1,70 @@
+//! The ids of pieces with a special role, looked up once when a tokenizer is made.
+//!
+//! Input: a model. Output: [`SpecialIds`] (unknown, beginning, end, padding) and, for models with byte fallback, the
+//! id of the piece of each byte. The rules are those of the reference: an empty name in the file means the default
+//! name, and a piece counts only if it has the right kind.
+
+use crate::encode::vocabulary::{NO_UNKNOWN, Vocabulary};
+use crate::model::Model;
+use crate::model::validate::byte_of_piece;
+use crate::piece::{PieceId, PieceKind};
+
+/// The special pieces that a model may have.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SpecialIds {
+    pub(super) unk: Option<PieceId>,
+    pub(super) bos: Option<PieceId>,
+    pub(super) eos: Option<PieceId>,
+    pub(super) pad: Option<PieceId>,
+}
+
+impl SpecialIds {
+    pub(super) fn new(model: &Model) -> SpecialIds {
+        let spec = model.trainer_spec();
+        SpecialIds {
+            unk: unknown_id(model),
+            bos: control_id(model, name_or(spec.bos_piece(), "<s>")),
+            eos: control_id(model, name_or(spec.eos_piece(), "</s>")),
+            pad: control_id(model, name_or(spec.pad_piece(), "<pad>")),
+        }
+    }
+}
+
+fn name_or<'n>(name: &'n [u8], default: &'static str) -> &'n [u8] {
+    if name.is_empty() {
+        default.as_bytes()
+    } else {
+        name
+    }
+}
+
+fn control_id(model: &Model, name: &[u8]) -> Option<PieceId> {
+    let id = model.piece_to_id(name)?;
+    let piece = model.piece(id)?;
+    (piece.kind == PieceKind::Control).then_some(id)
+}
+
+/// The unknown piece, unless its name belongs to another piece: the reference takes any name that is no piece for the
+/// unknown piece.
+fn unknown_id(model: &Model) -> Option<PieceId> {
+    let unknown = Vocabulary::new(model, true).unknown();
+    let name = name_or(model.trainer_spec().unk_piece(), "<unk>");
+    let is_its_name = model.piece_to_id(name).is_none_or(|found| found == unknown);
+    (unknown != NO_UNKNOWN && is_its_name).then_some(unknown)
+}
+
+/// The piece of each byte, in models with byte fallback. Such models have all 256, which is checked when they are
+/// loaded.
+pub(super) fn byte_ids(model: &Model) -> Option<Box<[PieceId; 256]>> {
+    if !model.trainer_spec().byte_fallback() {
+        return None;
+    }
+    let mut ids = Box::new([NO_UNKNOWN; 256]);
+    for piece in model.pieces() {
+        let byte = byte_of_piece(piece.text);
+        if let (PieceKind::Byte, Some(byte)) = (piece.kind, byte) {
+            ids[usize::from(byte)] = piece.id;
+        }
+    }
+    Some(ids)
+}

@@ -1,0 +1,389 @@
+//! Tokens: ids with their spans in the text.
+//!
+//! Input: the spans that [`spans`](super::spans) and [`raw_spans`](super::raw_spans) assign. Output: [`Tokens`], a view of
+//! the tokens of one text, with the texts of their pieces and their surfaces.
+//!
+//! A [`Token`] is plain data that can be stored and compared. What only some tokens need, the normalized text of
+//! unknown ones, is kept beside them in a list that is sorted by the number of the token and searched when the text is
+//! asked for.
+//!
+//! Example: the text `"é 日"` in a model that knows `▁`, `é` but not `日` has the tokens
+//!
+//! | token | id | span | surface | piece |
+//! |---|---|---|---|---|
+//! | 0 | of `▁` | 0..0 | `""` | `▁` (the dummy prefix) |
+//! | 1 | of `é` | 0..2 | `"é"` | `é` |
+//! | 2 | of `▁` | 2..3 | `" "` | `▁` |
+//! | 3 | unknown | 3..6 | `"日"` | `日`, or `<unk>` with [`ExtraOption::UnkPiece`] |
+
+use std::ops::Range;
+
+use super::Tokenizer;
+use super::options::ExtraOption;
+use super::special_ids::SpecialIds;
+use crate::piece::{PieceId, PieceKind};
+use crate::text::lossy_string;
+
+/// An id and the span of the text that it stands for.
+///
+/// ```
+/// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+/// let tokens = tokenizer.encode_to_tokens("the right");
+/// assert_eq!((tokens[1].begin, tokens[1].end), (3, 9));
+/// assert_eq!(tokens, tokenizer.encode_to_tokens("the right"));
+/// # Ok::<(), spiece::ModelError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct Token {
+    /// The id of the piece.
+    pub id: PieceId,
+    /// Where the span begins, in bytes of the caller's text.
+    pub begin: usize,
+    /// Where the span ends, in bytes of the caller's text.
+    pub end: usize,
+}
+
+/// The tokens of a text: a view of the buffers of an [`Encoder`](crate::Encoder) or
+/// [`EncodeCache`](crate::EncodeCache), valid until the next text.
+///
+/// ```
+/// # let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+/// let mut encoder = tokenizer.encoder();
+/// let tokens = encoder.tokens("the right");
+/// for token in tokens {
+///     println!("{} {:?} {:?}", token.id(), token.span(), token.piece());
+/// }
+/// let second = tokens.get(1).expect("there are two words");
+/// assert_eq!(second.piece(), "\u{2581}right".as_bytes());
+/// assert_eq!(second.surface(), b" right");
+/// # Ok::<(), spiece::ModelError>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Tokens<'e> {
+    pub(super) buffer: &'e TokenBuffer,
+    pub(super) text: &'e [u8],
+    pub(super) tokenizer: &'e Tokenizer,
+    /// Whether unknown tokens have the unknown piece's text; see [`ExtraOption::UnkPiece`].
+    pub(super) shows_unk_piece: bool,
+}
+
+/// One of the tokens of a text; from [`Tokens::get`] and [`Tokens::iter`].
+#[derive(Clone, Copy)]
+pub struct TokenRef<'e> {
+    tokens: Tokens<'e>,
+    token: Token,
+    index: usize,
+}
+
+/// The iterator of [`Tokens::iter`].
+#[derive(Debug, Clone)]
+pub struct TokensIter<'e> {
+    tokens: Tokens<'e>,
+    indexes: Range<usize>,
+}
+
+impl<'e> Tokens<'e> {
+    /// The tokens as plain data.
+    #[inline]
+    pub fn as_slice(&self) -> &'e [Token] {
+        &self.buffer.tokens
+    }
+
+    /// The number of tokens.
+    pub fn len(&self) -> usize {
+        self.as_slice().len()
+    }
+
+    /// Whether there are no tokens.
+    pub fn is_empty(&self) -> bool {
+        self.as_slice().is_empty()
+    }
+
+    /// The token at `index`, from 0.
+    #[inline]
+    pub fn get(&self, index: usize) -> Option<TokenRef<'e>> {
+        let token = *self.as_slice().get(index)?;
+        Some(TokenRef {
+            tokens: *self,
+            token,
+            index,
+        })
+    }
+
+    /// The ids.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = PieceId> + use<'e> {
+        self.as_slice().iter().map(|token| token.id)
+    }
+
+    /// The tokens, each with its piece and surface.
+    pub fn iter(&self) -> TokensIter<'e> {
+        TokensIter {
+            tokens: *self,
+            indexes: 0..self.len(),
+        }
+    }
+}
+
+impl<'e> TokenRef<'e> {
+    /// The id of the piece.
+    #[inline]
+    pub fn id(&self) -> PieceId {
+        self.token.id
+    }
+
+    /// The bytes of the caller's text that the token stands for. With byte fallback, all bytes of a character but
+    /// the last have an empty span, as in the reference.
+    #[inline]
+    pub fn span(&self) -> Range<usize> {
+        self.token.begin..self.token.end
+    }
+
+    /// The token as plain data.
+    pub fn token(&self) -> Token {
+        self.token
+    }
+
+    /// The text of the piece. For an unknown token this is the normalized text that it stands for, unless
+    /// [`ExtraOption::UnkPiece`] is given. It is UTF-8 if the pieces of the model are.
+    #[inline]
+    pub fn piece(&self) -> &'e [u8] {
+        match self.tokens.tokenizer.model().piece(self.id()) {
+            Some(piece) if self.tokens.shows_unk_piece || piece.kind != PieceKind::Unknown => {
+                piece.text
+            }
+            _ => self.tokens.buffer.unknown_text(self.index),
+        }
+    }
+
+    /// The part of the caller's text that the token stands for.
+    #[inline]
+    pub fn surface(&self) -> &'e [u8] {
+        self.tokens.text.get(self.span()).unwrap_or_default()
+    }
+}
+
+impl<'e> Iterator for TokensIter<'e> {
+    type Item = TokenRef<'e>;
+
+    #[inline]
+    fn next(&mut self) -> Option<TokenRef<'e>> {
+        self.tokens.get(self.indexes.next()?)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.indexes.size_hint()
+    }
+}
+
+impl DoubleEndedIterator for TokensIter<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.tokens.get(self.indexes.next_back()?)
+    }
+}
+
+impl ExactSizeIterator for TokensIter<'_> {}
+
+impl std::iter::FusedIterator for TokensIter<'_> {}
+
+impl<'e> IntoIterator for Tokens<'e> {
+    type Item = TokenRef<'e>;
+    type IntoIter = TokensIter<'e>;
+
+    fn into_iter(self) -> TokensIter<'e> {
+        self.iter()
+    }
+}
+
+impl<'e> IntoIterator for &Tokens<'e> {
+    type Item = TokenRef<'e>;
+    type IntoIter = TokensIter<'e>;
+
+    fn into_iter(self) -> TokensIter<'e> {
+        self.iter()
+    }
+}
+
+impl std::fmt::Debug for Tokens<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl std::fmt::Debug for TokenRef<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let piece = lossy_string(self.piece());
+        write!(f, "{} {:?} {piece:?}", self.id(), self.span())
+    }
+}
+
+/// The tokens of a text while they are made, and the texts of unknown ones.
+#[derive(Debug, Default)]
+pub(super) struct TokenBuffer {
+    tokens: Vec<Token>,
+    /// Sorted by `token`.
+    unknown: Vec<UnknownText>,
+    /// The normalized texts of unknown tokens, one behind the other.
+    texts: Vec<u8>,
+}
+
+/// The normalized text of an unknown token.
+#[derive(Debug, Clone)]
+struct UnknownText {
+    /// The number of the token.
+    token: usize,
+    /// The place in [`TokenBuffer::texts`].
+    range: Range<usize>,
+}
+
+impl TokenBuffer {
+    pub(super) fn clear(&mut self) {
+        self.tokens.clear();
+        self.unknown.clear();
+        self.texts.clear();
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, id: PieceId, span: Range<usize>) {
+        self.tokens.push(Token {
+            id,
+            begin: span.start,
+            end: span.end,
+        });
+    }
+
+    /// Appends a token for each byte piece of one character. The last one has its span, the others are empty.
+    pub(super) fn push_bytes(&mut self, ids: impl Iterator<Item = PieceId>, span: Range<usize>) {
+        for id in ids {
+            self.push(id, span.start..span.start);
+        }
+        if let Some(last) = self.tokens.last_mut() {
+            last.end = span.end;
+        }
+    }
+
+    /// Appends an unknown token with its normalized text.
+    pub(super) fn push_unknown(&mut self, id: PieceId, span: Range<usize>, text: &[u8]) {
+        let start = self.texts.len();
+        self.texts.extend_from_slice(text);
+        self.unknown.push(UnknownText {
+            token: self.tokens.len(),
+            range: start..self.texts.len(),
+        });
+        self.push(id, span);
+    }
+
+    /// Extends the last token, which is unknown, by more text that ends at `end`.
+    pub(super) fn extend_unknown(&mut self, end: usize, text: &[u8]) {
+        self.texts.extend_from_slice(text);
+        if let Some(unknown) = self.unknown.last_mut() {
+            unknown.range.end = self.texts.len();
+        }
+        if let Some(token) = self.tokens.last_mut() {
+            token.end = end;
+        }
+    }
+
+    /// Applies extra options to the tokens of a text of `length` bytes.
+    pub(super) fn apply_extra(&mut self, extra: &[ExtraOption], ids: &SpecialIds, length: usize) {
+        for option in extra {
+            match option {
+                ExtraOption::Bos => ids.bos.into_iter().for_each(|id| self.push_front(id)),
+                ExtraOption::Eos => ids
+                    .eos
+                    .into_iter()
+                    .for_each(|id| self.push(id, length..length)),
+                ExtraOption::Reverse => self.reverse(),
+                ExtraOption::UnkPiece => {}
+            }
+        }
+    }
+
+    fn push_front(&mut self, id: PieceId) {
+        let (begin, end) = (0, 0);
+        self.tokens.insert(0, Token { id, begin, end });
+        for unknown in &mut self.unknown {
+            unknown.token += 1;
+        }
+    }
+
+    fn reverse(&mut self) {
+        self.tokens.reverse();
+        self.unknown.reverse();
+        for unknown in &mut self.unknown {
+            unknown.token = self.tokens.len() - 1 - unknown.token;
+        }
+    }
+
+    /// The normalized text of an unknown token; empty for others.
+    fn unknown_text(&self, token: usize) -> &[u8] {
+        let found = self
+            .unknown
+            .binary_search_by_key(&token, |unknown| unknown.token);
+        match found {
+            Ok(at) => &self.texts[self.unknown[at].range.clone()],
+            Err(_) => &[],
+        }
+    }
+
+    pub(super) fn memory_usage(&self) -> usize {
+        self.tokens.capacity() * size_of::<Token>()
+            + self.unknown.capacity() * size_of::<UnknownText>()
+            + self.texts.capacity()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn buffer() -> TokenBuffer {
+        let mut buffer = TokenBuffer::default();
+        buffer.push(PieceId::new(5), 0..2);
+        buffer.push_unknown(PieceId::new(0), 2..3, b"x");
+        buffer.extend_unknown(4, b"y");
+        buffer.push(PieceId::new(6), 4..5);
+        buffer.push_unknown(PieceId::new(0), 5..6, b"z");
+        buffer
+    }
+
+    #[test]
+    fn unknown_texts_follow_their_tokens_when_extra_options_move_them() {
+        use ExtraOption::{Bos, Eos, Reverse};
+        let ids = SpecialIds {
+            unk: None,
+            bos: Some(PieceId::new(1)),
+            eos: Some(PieceId::new(2)),
+            pad: None,
+        };
+        let lists: [&[ExtraOption]; 4] = [
+            &[],
+            &[Bos, Eos],
+            &[Bos, Reverse, Bos],
+            &[Reverse, Eos, Reverse],
+        ];
+        for extra in lists {
+            let mut buffer = buffer();
+            buffer.apply_extra(extra, &ids, 6);
+            for (index, token) in buffer.tokens.iter().enumerate() {
+                let expected: &[u8] = match (token.begin, token.end) {
+                    (2, 4) => b"xy",
+                    (5, 6) if token.id.get() == 0 => b"z",
+                    _ => b"",
+                };
+                assert_eq!(buffer.unknown_text(index), expected, "{extra:?} {index}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_token_has_24_bytes_and_compares_by_id_and_span() {
+        assert!(size_of::<Token>() <= 24);
+        assert_eq!(buffer().tokens, buffer().tokens);
+        let mut other = buffer();
+        other.clear();
+        other.push(PieceId::new(5), 0..3);
+        assert_ne!(buffer().tokens[0], other.tokens[0]);
+    }
+}
