@@ -1,11 +1,31 @@
-//! Files that appear whole or not at all.
+//! Atomic output files: a reader sees the old file or the new file, never a part of one.
 //!
-//! The bytes go to a temporary file beside the target and are flushed to the disk; then the file is renamed
-//! over the target, in one step as others see it. Until then, and if anything fails, the target is as it
-//! was. A run that is killed leaves its temporary files, under names that say what they are; the next run on
-//! the same target removes them, and finishes what a set of files lacks ([`temporary`], [`set`]).
+//! Job: write one file ([`OutputFile`]) or several files that belong together ([`write_files`]), so that a failure or a
+//! kill leaves what was there before. Input: paths and bytes. Cost: one directory scan, one flush to the disk and one
+//! rename for each file.
 //!
-//! A pipe or a device is no file that could be replaced; it is written to ([`target`]).
+//! # The protocol
+//!
+//! | step | what happens | a kill after this step leaves |
+//! |---|---|---|
+//! | 1 | links are followed; the target is found to be a file or a stream ([`target`]) | everything as it was |
+//! | 2 | what an earlier, killed run left is completed or removed (step 6 of that run, or its temporary files) | the same |
+//! | 3 | a temporary file `.NAME.spiece-XXXXXX.tmp` is made beside each target and locked ([`temporary`]) | empty temporary files |
+//! | 4 | the bytes are written to the temporary files and flushed to the disk | incomplete or complete temporary files |
+//! | 5 | for several files: the journal `.NAME.spiece-writing.tmp` is locked and names the temporary files ([`set`]) | old targets, a journal |
+//! | 6 | the temporary files are renamed over their targets, the first target last | some new targets, a journal |
+//! | 7 | the journal is removed | all new targets |
+//!
+//! The next run on the same targets repairs each of these: temporary files that no process locks are removed (steps 3
+//! and 4); a journal whose last line is missing is ignored (nothing was renamed before it was complete); a complete
+//! journal is carried out to its end (steps 5 and 6). The first target changes last: whoever waits for the `.model` finds
+//! the new `.vocab` beside it.
+//!
+//! Example: `spiece train --model_prefix=m` writes `m.model` and `m.vocab`. It is killed after `m.vocab` was renamed. The
+//! directory then holds the old `m.model`, the new `m.vocab`, the journal `.m.model.spiece-writing.tmp` and the temporary
+//! file of `m.model` that the journal names. The next run renames that file to `m.model` before it starts to train.
+//!
+//! A pipe or a device cannot be replaced by a rename; the bytes are written to it directly.
 
 mod set;
 mod target;
@@ -19,13 +39,12 @@ use self::target::Target;
 use self::temporary::Temporary;
 use crate::error::WriteError;
 
-/// Writes several files that belong together so that all are new or, if anything fails before the last step,
-/// none is. Of processes that write to the same files at the same time, one goes after the other: the files are
-/// then those of one process. The first file changes last; if the process is killed between the changes, the
-/// next call for these files (or [`check_writable`]) completes them.
+/// Writes several files that belong together: all are new or, if anything fails before the renames, none is. Processes
+/// that write the same files at the same time take turns, so the files are those of one process. If the process is
+/// killed between two renames, the next call for these files (or [`check_writable`]) completes them.
 ///
 /// # Errors
-/// The first file that could not be written. What stood there before is still there.
+/// The first file that could not be written. Its former content is unchanged.
 pub(crate) fn write_files(files: &[(&Path, &[u8])]) -> Result<(), WriteError> {
     let targets = targets(files.iter().map(|(path, _)| *path))?;
     let (mut set, mut paths) = (Vec::new(), Vec::new());
@@ -50,11 +69,11 @@ pub(crate) fn write_files(files: &[(&Path, &[u8])]) -> Result<(), WriteError> {
     })
 }
 
-/// Tells whether files could be written at all of `paths`, without touching what is there; but what a killed run
-/// left half done is finished, and its temporary files are removed. For the paths of one [`write_files`].
+/// Checks that the files of a later [`write_files`] can be written, so that a long run does not fail at its end. Repairs
+/// what a killed run left; changes nothing else.
 ///
 /// # Errors
-/// As writing would fail, but for a disk that is full by then.
+/// The error that writing would give, except for a disk that becomes full in the meantime.
 pub(crate) fn check_writable(paths: &[&Path]) -> Result<(), WriteError> {
     for (path, target) in paths.iter().zip(targets(paths.iter().copied())?) {
         if let Target::File(target) = target {
@@ -64,7 +83,7 @@ pub(crate) fn check_writable(paths: &[&Path]) -> Result<(), WriteError> {
     Ok(())
 }
 
-/// What `paths` stand for, after what a killed run began to do there was finished.
+/// The targets of `paths`, after repairing what a killed run left (steps 1 and 2 of the protocol).
 fn targets<'p>(paths: impl Iterator<Item = &'p Path> + Clone) -> Result<Vec<Target>, WriteError> {
     let targets: Result<Vec<Target>, WriteError> = paths
         .clone()
@@ -101,8 +120,8 @@ fn failed(path: &Path, source: io::Error) -> WriteError {
     }
 }
 
-/// A file that is written bit by bit and takes its place at the end. Dropping it leaves no trace, and
-/// what stood in its place stays. A pipe or a device gets the bytes as they come.
+/// A file that is written incrementally and replaces its target at [`commit`](Self::commit). Without a commit the target
+/// is unchanged and the temporary file is removed. A pipe or a device receives the bytes at once.
 #[derive(Debug)]
 pub(crate) struct OutputFile {
     destination: Destination,
@@ -117,7 +136,7 @@ enum Destination {
 }
 
 impl OutputFile {
-    /// Begins a file that will be at `path`.
+    /// Creates the temporary file for `path`.
     ///
     /// # Errors
     /// The file system refuses.
@@ -134,10 +153,10 @@ impl OutputFile {
         })
     }
 
-    /// Puts the file into its place.
+    /// Flushes the file to the disk and renames it to its path.
     ///
     /// # Errors
-    /// The file system refuses. What stood there before is still there.
+    /// The file system refuses; the former file is unchanged.
     pub(crate) fn commit(self) -> Result<(), WriteError> {
         let committed = match self.destination {
             Destination::Stream(_) => Ok(()),
@@ -174,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_target_changes_at_once_or_not_at_all() {
+    fn the_target_changes_at_commit_only() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         fs::write(&path, "old").unwrap();
@@ -188,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn all_files_are_new_or_none() {
+    fn a_set_with_one_bad_target_changes_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let [model, vocab] = ["m.model", "m.vocab"].map(|name| folder.path().join(name));
         fs::write(&model, "old").unwrap();

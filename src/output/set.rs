@@ -1,13 +1,14 @@
 //! Several files that belong together, such as a `.model` and its `.vocab`.
 //!
-//! A rename replaces one file at once, but no system replaces two. So a set is put into its places under a lock
-//! on its first target, one process at a time, and what is about to happen is written down first, in the file
-//! that is locked: `.NAME.spiece-writing.tmp`, with the tokens of the temporary files, which are complete by
-//! then. A process that is killed between two renames leaves that record, and whoever next writes to the first
-//! target finishes the work before anything else. The first file takes its place last: whoever waits for it
-//! finds the others there.
+//! Job: steps 5 to 7 of the [protocol](super). A rename replaces one file atomically, but no system call replaces two.
+//! So the renames of a set happen under a lock on a journal beside the first target, `.NAME.spiece-writing.tmp`. The
+//! journal has one line for each temporary file (the token in its name) and a last line `end`; it is complete before the
+//! first rename. A process that is killed between two renames leaves the journal, and the next process that writes to the
+//! first target carries out the remaining renames.
 //!
-//! Where the file system has no locks, files are put into their places without one.
+//! The first target is renamed last. Hence, if its temporary file is gone, all renames are done.
+//!
+//! On a file system without locks the files are renamed without a journal.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -16,21 +17,21 @@ use std::time::{Duration, Instant};
 
 use super::temporary::{Temporary, is_token, path_with, stands_at};
 
-/// What stands in the record's name for a token; it is not one.
-const RECORD: &str = "writing";
-/// The record's last line; a record without it was not finished, and nothing was moved yet.
+/// The part of the journal's name where temporary files have a token; it is too long for a token.
+const JOURNAL: &str = "writing";
+/// The journal's last line; if it is missing, no file was renamed yet.
 const END: &str = "end";
-/// A lock is held for some renames. Whoever cannot have it for so long is told.
-const PATIENCE: Duration = Duration::from_secs(20);
-const PAUSE: Duration = Duration::from_millis(2);
+/// How long to wait for the lock, which is held for a few renames, before the error.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(20);
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(2);
 
-/// Puts the files of `set` into their places, the first one last.
+/// Renames the files of `set` to their targets, the first one last.
 ///
 /// # Errors
 /// The target that could not be replaced. Those before it in the set are as they were.
 pub(super) fn replace_targets(set: Vec<Temporary>) -> Result<(), (PathBuf, io::Error)> {
     let targets: Vec<PathBuf> = set.iter().map(|file| file.target().to_owned()).collect();
-    let _record = match &targets[..] {
+    let _journal = match &targets[..] {
         [first, _, ..] => announce(&set, &targets).map_err(|error| (first.clone(), error))?,
         _ => None,
     };
@@ -38,21 +39,21 @@ pub(super) fn replace_targets(set: Vec<Temporary>) -> Result<(), (PathBuf, io::E
     pairs.try_for_each(|(file, target)| file.replace_target().map_err(|error| (target, error)))
 }
 
-/// Takes the lock on `targets` and notes what is about to be done to them, after what a killed run noted.
-fn announce(set: &[Temporary], targets: &[PathBuf]) -> io::Result<Option<Record>> {
+/// Locks the journal of `targets`, carries out what a killed run left in it, and writes the renames of `set` to it.
+fn announce(set: &[Temporary], targets: &[PathBuf]) -> io::Result<Option<Journal>> {
     let tokens: Option<Vec<String>> = set.iter().map(Temporary::token).collect();
     let (Some(first), Some(tokens)) = (targets.first(), tokens) else {
         return Ok(None);
     };
-    let Some(mut record) = Record::lock(first)? else {
+    let Some(mut journal) = Journal::lock(first)? else {
         return Ok(None);
     };
-    record.finish_interrupted(targets)?;
-    record.write(&tokens)?;
-    Ok(Some(record))
+    journal.finish_interrupted(targets)?;
+    journal.write(&tokens)?;
+    Ok(Some(journal))
 }
 
-/// Finishes what a killed run had begun to do to these targets.
+/// Carries out the renames that a killed run left in the journal of these targets.
 ///
 /// # Errors
 /// The file system refuses.
@@ -60,41 +61,41 @@ pub(super) fn finish_interrupted(targets: &[&Path]) -> io::Result<()> {
     let [first, _, ..] = targets else {
         return Ok(());
     };
-    if fs::symlink_metadata(path_with(first, RECORD)?).is_err() {
+    if fs::symlink_metadata(path_with(first, JOURNAL)?).is_err() {
         return Ok(());
     }
-    match Record::lock(first)? {
-        Some(mut record) => record.finish_interrupted(targets),
+    match Journal::lock(first)? {
+        Some(mut journal) => journal.finish_interrupted(targets),
         None => Ok(()),
     }
 }
 
-/// The record of what is about to be done to a set of files, locked. Dropping it removes it.
+/// The locked journal of a set of files. Dropping it removes the file.
 #[derive(Debug)]
-struct Record {
+struct Journal {
     path: PathBuf,
     file: File,
 }
 
-impl Drop for Record {
+impl Drop for Journal {
     fn drop(&mut self) {
-        // A record that stays is finished, and then removed, by the next run.
+        // A journal that cannot be removed is removed by the next run.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-impl Record {
-    /// The record beside `target`, once nobody else has it; `None` if there are no locks.
-    fn lock(target: &Path) -> io::Result<Option<Record>> {
-        let path = path_with(target, RECORD)?;
+impl Journal {
+    /// The journal beside `target`, as soon as no other process holds it; `None` if the file system has no locks.
+    fn lock(target: &Path) -> io::Result<Option<Journal>> {
+        let path = path_with(target, JOURNAL)?;
         let started = Instant::now();
-        while started.elapsed() < PATIENCE {
+        while started.elapsed() < LOCK_TIMEOUT {
             let Some(file) = open(&path)? else { continue };
             match file.try_lock() {
-                Ok(()) if stands_at(&file, &path) => return Ok(Some(Record { path, file })),
-                // Whoever had it before has removed it; another one has to be made.
+                Ok(()) if stands_at(&file, &path) => return Ok(Some(Journal { path, file })),
+                // The process that held it has removed it, so make another one.
                 Ok(()) => {}
-                Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_RETRY_INTERVAL),
                 Err(TryLockError::Error(_)) => {
                     let _ = fs::remove_file(&path);
                     return Ok(None);
@@ -102,17 +103,17 @@ impl Record {
             }
         }
         let problem = format!(
-            "another process has been holding {} for long",
+            "another process has held the lock on {} for 20 seconds; wait for it or end it",
             path.display()
         );
         Err(io::Error::new(io::ErrorKind::WouldBlock, problem))
     }
 
-    /// Moves the files that the record names into their places. The first one is moved last: if it is not
-    /// there any more, nothing is left to do.
+    /// Renames the files that the journal names. The first one is renamed last: if it is gone, all renames
+    /// are done.
     fn finish_interrupted(&mut self, targets: &[impl AsRef<Path>]) -> io::Result<()> {
         let mut text = String::new();
-        // What is not text is no record of ours.
+        // A file that is not UTF-8 is not a journal.
         let tokens = self
             .file
             .read_to_string(&mut text)
@@ -137,7 +138,7 @@ impl Record {
         Ok(())
     }
 
-    /// Notes what is about to be done.
+    /// Writes the renames that follow.
     fn write(&mut self, tokens: &[String]) -> io::Result<()> {
         use std::io::Seek;
         self.file.set_len(0)?;
@@ -148,7 +149,7 @@ impl Record {
     }
 }
 
-/// Opens a record, or makes an empty one; `None` if it was there and is not any more.
+/// Opens a journal, or makes an empty one; `None` if it was there and is not any more.
 fn open(path: &Path) -> io::Result<Option<File>> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
@@ -168,7 +169,7 @@ fn open(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// The tokens in a record of `count` files, if it is one and complete.
+/// The tokens in a journal of `count` files, if it is one and complete.
 fn tokens_of(text: &str, count: usize) -> Option<Vec<&str>> {
     let tokens: Vec<&str> = text
         .strip_suffix('\n')?
@@ -201,10 +202,10 @@ mod tests {
         }
 
         /// What a run leaves that is killed before any file is in its place.
-        fn interrupt(&self, record: &str) {
+        fn interrupt(&self, journal: &str) {
             fs::write(self.path(".m.model.spiece-aaaaaa.tmp"), "new model").unwrap();
             fs::write(self.path(".m.vocab.spiece-bbbbbb.tmp"), "new vocab").unwrap();
-            fs::write(self.path(".m.model.spiece-writing.tmp"), record).unwrap();
+            fs::write(self.path(".m.model.spiece-writing.tmp"), journal).unwrap();
         }
 
         fn finish(&self) {
@@ -224,7 +225,7 @@ mod tests {
     const COMPLETE: &str = "aaaaaa\nbbbbbb\nend\n";
 
     #[test]
-    fn what_was_begun_is_finished() {
+    fn a_complete_journal_is_carried_out_by_the_next_run() {
         let folder = Folder::new();
         folder.interrupt(COMPLETE);
         folder.finish();
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_begun_is_forgotten() {
+    fn an_incomplete_journal_is_ignored_and_removed() {
         let strange = [
             "",
             "aaaaaa\nbbbbbb\n",
@@ -252,17 +253,17 @@ mod tests {
             "aaaaaa\n../../x\nend\n",
             "\u{0}",
         ];
-        for record in strange {
+        for journal in strange {
             let folder = Folder::new();
-            folder.interrupt(record);
+            folder.interrupt(journal);
             folder.finish();
-            assert_eq!(folder.contents(), ["old model", "old vocab"], "{record:?}");
-            assert_eq!(folder.files(), 4, "{record:?}");
+            assert_eq!(folder.contents(), ["old model", "old vocab"], "{journal:?}");
+            assert_eq!(folder.files(), 4, "{journal:?}");
         }
     }
 
     #[test]
-    fn what_somebody_has_cleared_away_is_not_missed() {
+    fn a_journal_whose_files_are_gone_is_removed() {
         let folder = Folder::new();
         folder.interrupt(COMPLETE);
         fs::remove_file(folder.path(".m.model.spiece-aaaaaa.tmp")).unwrap();
@@ -278,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_is_no_file_is_refused() {
+    fn a_journal_that_is_a_directory_is_an_error() {
         let folder = Folder::new();
         fs::create_dir(folder.path(".m.model.spiece-writing.tmp")).unwrap();
         let targets = folder.targets();
@@ -286,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_that_are_written_at_once_do_not_mix() {
+    fn sets_that_are_written_at_the_same_time_do_not_mix() {
         let folder = Folder::new();
         let targets = folder.targets();
         std::thread::scope(|scope| {
@@ -304,12 +305,12 @@ mod tests {
                 });
             }
             for _ in 0..100 {
-                let Some(record) = Record::lock(&targets[0]).unwrap() else {
+                let Some(journal) = Journal::lock(&targets[0]).unwrap() else {
                     return;
                 };
                 let [model, vocab] = folder.contents();
                 assert!(model == vocab || model == "old model");
-                drop(record);
+                drop(journal);
             }
         });
         let [model, vocab] = folder.contents();

@@ -1,31 +1,30 @@
-//! What the path of an output stands for: a file that is replaced at once, or a stream that is written to.
+//! What the path of an output means: a file that is replaced by a rename, or a stream that is written to.
 //!
-//! A symbolic link is followed, so that it goes on pointing where it did; one that points to nothing yet has
-//! the file made where it points. A pipe or a device (`/dev/stdout`, `/dev/null`) cannot be replaced by a
-//! rename, and must not be: it is opened and written to. A file that may not be written to is refused, even
-//! where its folder would let it be replaced: taking the permission away is how people protect a model.
+//! Job: step 1 of the [protocol](super). A symbolic link is followed and stays; if it leads to nothing, the file is made
+//! where it leads. A pipe or a device (`/dev/stdout`, `/dev/null`) is a stream. A file without write permission is an
+//! error even if its directory would allow a rename: people protect a model by taking the permission away.
 
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Links in a row before they are taken for a circle.
-const MOST_LINKS: usize = 40;
+/// The longest chain of symbolic links; a longer one counts as a cycle.
+const MAX_LINKS: usize = 40;
 
 /// Where an output goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Target {
     /// A regular file, which need not exist.
     File(PathBuf),
-    /// Something to write to as it is: a pipe, a device.
+    /// A pipe or a device.
     Stream(PathBuf),
 }
 
 impl Target {
-    /// What `path` stands for.
+    /// What `path` means.
     ///
     /// # Errors
-    /// It is a folder, or a file that may not be written to; or the file system does not tell.
+    /// It is a directory, or a file without write permission, or the file system refuses to say.
     pub(super) fn of(path: &Path) -> io::Result<Target> {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
@@ -48,16 +47,18 @@ impl Target {
     }
 }
 
-/// The path at which a chain of links that lead to nothing ends.
+/// The path at the end of a chain of links that leads to no file.
 fn end_of_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         let Ok(next) = fs::read_link(&path) else {
             return Ok(path);
         };
         path = folder_of(&path).join(next);
     }
-    Err(io::Error::other("its symbolic links lead to one another"))
+    Err(io::Error::other(
+        "its symbolic links form a cycle; remove one of them",
+    ))
 }
 
 /// The folder of a file.

@@ -1,14 +1,17 @@
-//! Temporary files that never outlive their use by much: the next run removes what a killed one left.
+//! Temporary files that the next run removes if their owner was killed.
 //!
-//! A temporary file stands beside its target as `.NAME.spiece-XXXXXX.tmp` and is locked (an advisory lock, as
-//! of `flock`) for as long as its owner works on it. The system takes the lock from a process that dies, however
-//! it dies; so a file of that name that nobody locks is nobody's, and whoever next writes to the target removes
-//! it. A file is removed under its lock, and an owner uses a file only if it stands under its name after it was
-//! locked: so between making a file and locking it nothing can go wrong but that another one has to be made.
+//! Job: steps 3 and 4 of the [protocol](super). A temporary file stands beside its target as `.NAME.spiece-XXXXXX.tmp`
+//! and is locked (an advisory lock, as of `flock`) while its owner works on it. The operating system releases the lock
+//! when the owner ends, however it ends. So a temporary file without a lock has no owner, and the next process that
+//! writes to the target removes it.
 //!
-//! Where the file system has no locks, no file is ever taken for abandoned, and a killed run's stay until a
-//! person removes them. Where it has locks that other machines do not see (some network file systems), another
-//! machine may remove a file that is in use: its owner then fails with an error, and the target is as it was.
+//! Two races are excluded: a file is removed only under its lock, and an owner uses a file only if the file still has
+//! its name after it was locked (otherwise another process removed it between creation and lock, and a new file is
+//! made).
+//!
+//! On a file system without locks no file counts as abandoned, and temporary files of killed runs stay until a person
+//! removes them. On a network file system whose locks other machines do not see, another machine may remove a file that
+//! is in use: its owner then fails with an error, and the target is unchanged.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -19,17 +22,17 @@ use tempfile::NamedTempFile;
 
 use super::target::folder_of;
 
-/// What follows the name of the target, before the token.
+/// The part of the name between the name of the target and the token.
 const MARK: &str = ".spiece-";
 const ENDING: &str = ".tmp";
-/// Characters of a token, which tells the temporary files of one target apart.
+/// Characters of a token, the random part of the name.
 const TOKEN_LENGTH: usize = 6;
 /// Bytes that are taken from the name of the target: a file name has room for 255.
 const NAME_LIMIT: usize = 200;
-/// How often another file is made because the last one was removed before it could be locked.
+/// How many files are made, at most, if other processes remove them before they are locked.
 const ATTEMPTS: usize = 100;
 
-/// A file that will replace its target. Dropping it leaves no trace.
+/// A file that will replace its target. Dropping it removes it.
 #[derive(Debug)]
 pub(super) struct Temporary {
     file: NamedTempFile,
@@ -59,14 +62,14 @@ impl Temporary {
         &self.target
     }
 
-    /// What tells this file from the target's other temporary files.
+    /// The random part of the name.
     pub(super) fn token(&self) -> Option<String> {
         let name = self.file.path().file_name()?.to_str()?;
         let token = name.strip_suffix(ENDING)?;
         token.get(token.len() - TOKEN_LENGTH..).map(str::to_owned)
     }
 
-    /// Puts the file into the target's place.
+    /// Renames the file to the target.
     pub(super) fn replace_target(self) -> io::Result<()> {
         self.file
             .persist(&self.target)
@@ -93,12 +96,12 @@ fn locked_file(target: &Path) -> io::Result<NamedTempFile> {
         match file.as_file().try_lock() {
             Ok(()) if !stands_at(file.as_file(), file.path()) => {}
             Err(TryLockError::WouldBlock) => {}
-            // Where there are no locks, nobody else has one either.
+            // On a file system without locks, no other process has one either.
             Ok(()) | Err(TryLockError::Error(_)) => return Ok(file),
         }
     }
     Err(io::Error::other(
-        "its temporary files are removed by someone",
+        "another process removes its temporary files as soon as they are made; end that process",
     ))
 }
 
@@ -125,7 +128,7 @@ pub(super) fn is_token(token: &str) -> bool {
     token.len() == TOKEN_LENGTH && token.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Removes the temporary files of `target` that nobody works on, as far as that is possible.
+/// Removes the temporary files of `target` that no process has locked. Failures are ignored.
 fn remove_abandoned(target: &Path) {
     let (Ok(prefix), Ok(entries)) = (prefix(target), fs::read_dir(folder_of(target))) else {
         return;
@@ -140,7 +143,7 @@ fn remove_abandoned(target: &Path) {
         .flatten()
         .filter(|entry| is_ours(&entry.file_name()))
     {
-        // Whatever is in the way, a name that stays does no harm.
+        // A file that cannot be removed does no harm.
         let _ = remove_if_abandoned(&entry.path());
     }
 }
@@ -188,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_nobody_works_on_is_removed() {
+    fn only_temporary_files_without_a_lock_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("m.model");
         let abandoned = path_with(&target, "aB3dE6").unwrap();
@@ -219,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn many_at_once_do_not_remove_one_anothers_files() {
+    fn concurrent_writers_do_not_remove_files_of_each_other() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("m.model");
         std::thread::scope(|scope| {
