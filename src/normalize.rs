@@ -1,24 +1,35 @@
-//! Text as it comes -> text as pieces are made of.
+//! Normalization: text of the caller -> the form in which pieces are stored.
 //!
-//! In: bytes, which need not be UTF-8. Out: normalized bytes and, if wanted, for
-//! each of them the place in the input from which it comes.
+//! Input: bytes, which need not be UTF-8. Output: normalized bytes and, on request, the offset in the input from which
+//! each of them comes.
 //!
-//! The text is read from left to right. At each place the first of these counts:
-//! a user-defined symbol (longest first; it stays as it is), a rule of the
-//! [charsmap] (longest first), a well-formed character (it stays), a malformed
-//! byte (it becomes U+FFFD). Spaces in the result become U+2581, or stay spaces if
-//! they are not to be escaped. With `remove_extra_whitespaces`, spaces at the
-//! start, after another space and at the end vanish; "at the end" goes by the
-//! mark, so that a U+2581 which stood in the input vanishes there too. Last, the
-//! dummy prefix: one mark before the text, or after it.
+//! Method: one pass from left to right. At each position the first of these that applies is taken:
 //!
-//! Equal to the reference's `Normalizer::Normalize` for all bytes. Two things that
-//! surprise: text that is empty, or all spaces that are removed, gives no dummy
-//! prefix and no offsets, not even the closing one; and text that rules delete
-//! altogether does give a prefix, which is then cut off as if it were a space.
+//! 1. a user-defined symbol, the longest first; it is copied;
+//! 2. a rule of the [charsmap], the longest first; its replacement is written;
+//! 3. a well-formed character; it is copied;
+//! 4. a malformed byte; U+FFFD is written.
 //!
-//! Cost: linear. Runs of characters that start no rule are copied whole; see
-//! [`Charsmap::plain_length`].
+//! Spaces of the result become the whitespace mark U+2581, unless `escape_whitespaces` is off. With
+//! `remove_extra_whitespaces`, a space is dropped at the start, after another space, and at the end; the end is trimmed by
+//! the mark, so a U+2581 of the input is trimmed there, too. Finally the dummy prefix, one mark, is put before the text,
+//! or behind it with `treat_whitespace_as_suffix`.
+//!
+//! Example: `"  ＡＢＣ  ½ "` with the rules `nfkc` and the default options.
+//!
+//! | step | input | output so far |
+//! |---|---|---|
+//! | leading spaces are dropped, the dummy prefix is written | `  ` | `▁` |
+//! | three rules, one for each full-width letter | `ＡＢＣ` | `▁ABC` |
+//! | the first space becomes a mark, the second is dropped | `  ` | `▁ABC▁` |
+//! | a rule whose replacement has three characters, all with the offset of `½` | `½` | `▁ABC▁1⁄2` |
+//! | a space becomes a mark, which is trimmed at the end | ` ` | `▁ABC▁1⁄2` |
+//!
+//! The result equals that of the reference's `Normalizer::Normalize` for all bytes. Two cases are easy to miss: text that
+//! is empty or only removed spaces gives no dummy prefix and no offsets, not even the closing one; text that rules delete
+//! entirely does give a prefix, which is then trimmed like a space.
+//!
+//! Cost: linear. Runs of characters that begin no rule are copied whole; see [`Charsmap::plain_length`].
 
 pub(crate) mod charsmap;
 #[cfg(feature = "train")]
@@ -33,10 +44,10 @@ use self::sink::{Sink, Text, TracedText};
 use crate::text::{WHITESPACE_MARK_STR, decode_char, is_char_start};
 use crate::trie::prefix::PrefixTrie;
 
-/// What happens to spaces. The default is the reference's.
+/// The treatment of spaces. The default is that of the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NormalizerOptions {
-    /// Put one space before the text (or after it).
+    /// Add one space before the text (or after it).
     pub(crate) add_dummy_prefix: bool,
     /// Keep single spaces between words only.
     pub(crate) remove_extra_whitespaces: bool,
@@ -97,13 +108,13 @@ impl Normalizer {
         self.options
     }
 
-    /// Whether a dummy prefix goes before the text, or behind it.
+    /// Whether a dummy prefix is added, before the text or after it.
     pub(crate) fn adds_dummy_prefix(&self) -> bool {
         self.options.add_dummy_prefix
     }
 
-    /// Whether all that happens to well-formed text is that its spaces become marks, behind a dummy prefix
-    /// or without one.
+    /// Whether normalization of well-formed text only replaces spaces by marks and perhaps adds a dummy prefix. Then the
+    /// encoder can read raw text.
     pub(crate) fn only_marks_spaces(&self) -> bool {
         let NormalizerOptions {
             remove_extra_whitespaces,
@@ -118,7 +129,7 @@ impl Normalizer {
         self.charsmap.as_deref()
     }
 
-    /// What a space becomes.
+    /// The text that a space becomes.
     fn mark(&self) -> &'static [u8] {
         if self.options.escape_whitespaces {
             WHITESPACE_MARK_STR.as_bytes()
@@ -136,9 +147,8 @@ impl Normalizer {
         self.run(input, &mut Text(out));
     }
 
-    /// Like [`normalize`](Self::normalize); `offsets` gets the place in `input` for
-    /// each byte of `out` and for its end, or nothing if nothing was left to
-    /// normalize.
+    /// Like [`normalize`](Self::normalize), with offsets: for each byte of `out` and for its end the position in `input`
+    /// from which it comes. There are no offsets if `input` is empty or consists of removed spaces.
     pub(crate) fn normalize_with_offsets(
         &self,
         input: &[u8],
@@ -152,8 +162,8 @@ impl Normalizer {
         self.run(input, &mut TracedText { text: out, offsets });
     }
 
-    /// One step: what the start of `input` becomes, before anything is done about
-    /// spaces, and how many bytes of it that accounts for (0 only at the end).
+    /// One step: the replacement of the start of `input`, before spaces are treated, and the number of bytes that it
+    /// replaces (0 only for empty input).
     #[inline]
     pub(crate) fn next<'a>(&'a self, input: &'a [u8]) -> (&'a [u8], usize) {
         if let Some(length) = self.symbols.longest(input)
@@ -227,9 +237,9 @@ impl Normalizer {
             sink.push(self.mark(), at);
         }
         let mut after_space = remove_extra_whitespaces;
-        // Known to be well-formed up to here; asked again behind each malformed byte, so once for each byte.
+        // The input is well-formed up to here. Computed again after each malformed byte: each byte is examined once.
         let mut well_formed = 0;
-        // No spaces, and no rules that apply, up to here; asked again behind it, so once for each byte too.
+        // No space and no rule up to here. Computed again after it: each byte is examined once.
         let mut no_rules = 0;
         while at < input.len() {
             if input[at] == b' ' && self.leaves_space(&input[at..]) {
@@ -261,8 +271,8 @@ impl Normalizer {
         sink.finish(at);
     }
 
-    /// Normalizes the start of `rest`, which is at `at` in the input and whose first `plain` bytes stay as
-    /// they are: the number of bytes taken, and whether the output then ends in a space.
+    /// Normalizes the start of `rest`, which begins at `at` in the input and whose first `plain` bytes are copied. Returns
+    /// the number of bytes consumed and whether the output ends in a space.
     #[inline]
     fn advance(
         &self,
@@ -285,7 +295,7 @@ impl Normalizer {
         (consumed, ends_in_space)
     }
 
-    /// Writes one replacement, its spaces as marks.
+    /// Writes one replacement with marks for its spaces.
     fn write(&self, piece: &[u8], at: usize, sink: &mut impl Sink) {
         let mut parts = piece.split(|&byte| byte == b' ');
         sink.push(parts.next().unwrap_or_default(), at);
@@ -295,7 +305,7 @@ impl Normalizer {
         }
     }
 
-    /// Whether the space that `text` begins with is one that no rule or symbol begins with.
+    /// Whether no rule and no symbol begins with the space at the start of `text`.
     #[inline]
     fn leaves_space(&self, text: &[u8]) -> bool {
         !self.symbols.may_begin_with(b' ')
@@ -305,8 +315,8 @@ impl Normalizer {
                 .is_none_or(|charsmap| !charsmap.leads().may_match(text))
     }
 
-    /// How many bytes at the start of `text`, of which the first `well_formed` are so, no rule changes and are no
-    /// spaces.
+    /// The number of bytes at the start of `text` that are no spaces and that no rule changes; the first `well_formed`
+    /// bytes are well-formed.
     fn length_without_rules(&self, text: &[u8], well_formed: usize) -> usize {
         match &self.charsmap {
             None => memchr::memchr(b' ', &text[..well_formed]).unwrap_or(well_formed),
@@ -314,7 +324,7 @@ impl Normalizer {
         }
     }
 
-    /// How many bytes at the start of `text` stand before the first place where a symbol may begin.
+    /// The number of bytes before the first position in `text` at which a symbol may begin.
     fn length_without_symbols(&self, text: &[u8]) -> usize {
         if self.symbols.is_empty() {
             return text.len();
@@ -323,7 +333,7 @@ impl Normalizer {
         text.iter().position(begins_symbol).unwrap_or(text.len())
     }
 
-    /// Length of the input's start that is nothing but spaces to be removed.
+    /// The length of the spaces at the start of the input that are removed.
     fn leading_spaces(&self, input: &[u8]) -> usize {
         let mut at = 0;
         while self.options.remove_extra_whitespaces
@@ -335,7 +345,7 @@ impl Normalizer {
         at
     }
 
-    /// Cuts marks off the end; gives the place of the first one, or else `end`.
+    /// Removes marks at the end. Returns the position of the first one in the input, or `end` if there is none.
     fn trim_end(&self, end: usize, sink: &mut impl Sink) -> usize {
         let mut end = end;
         while let Some(kept) = sink.text().strip_suffix(self.mark()) {
@@ -345,7 +355,7 @@ impl Normalizer {
     }
 }
 
-/// How much of the start of `text` is well-formed UTF-8.
+/// The length of the well-formed UTF-8 at the start of `text`.
 fn well_formed_length(text: &[u8]) -> usize {
     match std::str::from_utf8(text) {
         Ok(_) => text.len(),

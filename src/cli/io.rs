@@ -7,31 +7,31 @@ use std::process::ExitCode;
 
 use crate::{EncodeError, ModelError, TrainError, WriteError};
 
-/// Why a verb stopped.
+/// Why a subcommand ends early.
 #[derive(Debug)]
 pub(crate) enum CliError {
-    /// Something went wrong, and this is what.
+    /// An operation failed; exit status 1.
     Error(String),
-    /// The command line is wrong.
+    /// The command line is wrong; exit status 2.
     Usage(String),
-    /// Whoever read our output does not want more. That is no error.
+    /// The reader of the output closed the pipe; this is no error.
     ClosedPipe,
 }
 
 impl CliError {
-    /// Tells the user, and the status to exit with.
+    /// Prints the message to standard error. Returns the exit status.
     pub(crate) fn report(&self) -> ExitCode {
         let (message, status) = match self {
             CliError::Error(message) => (message, 1),
             CliError::Usage(message) => (message, 2),
             CliError::ClosedPipe => return ExitCode::SUCCESS,
         };
-        // Nobody is left to tell if this fails.
+        // A failure to print cannot be reported anywhere else.
         let _ = writeln!(io::stderr(), "spiece: {message}");
         ExitCode::from(status)
     }
 
-    /// A failure to read `path`.
+    /// An error for reading `path`.
     pub(crate) fn read(path: &Path, error: &io::Error) -> CliError {
         CliError::Error(format!(
             "cannot read {}: {error}; check its name and permissions",
@@ -39,12 +39,14 @@ impl CliError {
         ))
     }
 
-    /// A failure to write to `name`.
+    /// An error for writing to `name`.
     pub(crate) fn write(name: &str, error: &io::Error) -> CliError {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return CliError::ClosedPipe;
         }
-        CliError::Error(format!("cannot write {name}: {error}"))
+        CliError::Error(format!(
+            "cannot write {name}: {error}; check the disk and the permissions"
+        ))
     }
 }
 

@@ -1,25 +1,25 @@
 //! The precompiled charsmap of a model file: read, checked, applied and written.
 //!
-//! In: the bytes of a `precompiled_charsmap`, or [rules](super::rules) to make them
-//! from. Out: for a text the longest rule that it begins with. The format:
+//! Input: the bytes of a `precompiled_charsmap`, or [rules](super::rules) to compile. Output: for a text, the longest
+//! rule that it begins with. The format:
 //!
 //! | bytes | content |
 //! |---|---|
 //! | 4 | size of the trie in bytes, little endian |
-//! | that many | a [double array](crate::trie): rule source -> position |
-//! | the rest | the pool: rule targets in UTF-8, each ended by NUL |
+//! | that many | a [double array](crate::trie): rule source -> position in the pool |
+//! | the rest | the pool: rule targets in UTF-8, each terminated by NUL |
 //!
-//! Reading makes every check of the reference (sizes, the trie's cells, the NUL at
-//! the end), so that applying needs none that can fail. Writing gives the
-//! reference's bytes: distinct targets in code point order, sources in byte order,
-//! and its refusals. One of its habits is kept that a rule writer may not expect:
-//! sources and targets are C strings, so U+0000 cuts off itself and what follows.
+//! Example: the rules `A -> a` and `Á -> a` have the pool `a\0`, and both keys `41` and `C3 81` have the value 0. The text
+//! `Áb` matches the second key; 2 bytes are replaced by `a`.
 //!
-//! Most text matches no rule, so a table says for each byte how much can be
-//! concluded from it alone; [`Charsmap::plain_length`] skips whole runs with it.
-//! Cost: one load for a byte that starts no rule, else one for each byte of the
-//! longest rule prefix, 1,000 at most: the reference follows rules of any length,
-//! so that a file made for it takes quadratic time. Compiling 225,000 rules takes some tens of milliseconds.
+//! Reading makes every check of the reference (sizes, the cells of the trie, the NUL at the end), so that applying cannot
+//! fail. Writing gives the bytes of the reference: distinct targets in code point order, sources in byte order. Like the
+//! reference, it treats sources and targets as C strings: U+0000 cuts off itself and what follows.
+//!
+//! Most text matches no rule, so a table says for each byte whether a rule can begin with it;
+//! [`Charsmap::plain_length`] skips runs with it. Cost: one load for a byte that begins no rule, otherwise one for each
+//! byte of the longest rule prefix, 1,000 at most (the reference follows rules of any length, so a crafted file makes it
+//! take quadratic time). Compiling 225,000 rules takes some tens of milliseconds.
 
 #[cfg(feature = "train")]
 mod builtin;
@@ -39,13 +39,13 @@ use self::limits::{MAX_MATCHES, MAX_SOURCE_BYTES};
 use crate::text::{char_length, decode_char};
 use crate::trie::{DoubleArray, WalkLimits};
 
-/// Rules whose sources are longer, or which are found after more steps, are taken for endless. The largest
+/// The limits after which the rules of a file count as cyclic. The largest
 /// built-in set has 226,684 rules of up to 16 bytes.
 const WALK_LIMITS: WalkLimits = WalkLimits {
     depth: MAX_SOURCE_BYTES,
     steps: 1_000_000,
 };
-/// So are rules with more text: a small file can hold many rules that share all they have.
+/// The same for the text of all rules: a small file can hold many rules that share states.
 const MAX_RULE_TEXT_BYTES: usize = 1 << 26;
 /// A trie is a whole number of blocks of 256 units.
 const TRIE_SIZE_MULTIPLE: usize = 1024;
@@ -96,18 +96,18 @@ impl fmt::Display for CharsmapError {
 
 impl std::error::Error for CharsmapError {}
 
-/// What one byte at the start of a text says about rules.
+/// What the first byte of a text says about the rules that may match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lead {
     /// No rule begins with it.
     None,
-    /// Rules begin with it, and all of them go on with a byte above 0x7F.
+    /// Rules begin with it, and the second byte of all of them is above 0x7F.
     BeforeNonAscii,
-    /// Ask the trie.
+    /// Only the trie knows.
     Any,
 }
 
-/// What each first byte says.
+/// For each first byte, what it says.
 #[derive(Clone, Debug)]
 pub(crate) struct Leads([Lead; 256]);
 
@@ -125,7 +125,7 @@ impl Leads {
         Self(leads)
     }
 
-    /// Whether a rule may match at the start of `text`.
+    /// Whether a rule may match at the start of `text`: false is certain.
     #[inline]
     pub(crate) fn may_match(&self, text: &[u8]) -> bool {
         let Some((&first, rest)) = text.split_first() else {
@@ -138,8 +138,8 @@ impl Leads {
         }
     }
 
-    /// How many bytes at the start of `text` are well-formed characters, other
-    /// than a space, at none of which a rule matches. It may stop early.
+    /// The length of the well-formed characters at the start of `text` that are no spaces and at which no rule matches.
+    /// The result may be too small, never too large.
     #[inline]
     pub(crate) fn plain_length(&self, text: &[u8]) -> usize {
         let mut length = 0;
@@ -254,7 +254,7 @@ impl Charsmap {
         (walk.is_ok() && text <= MAX_RULE_TEXT_BYTES).then_some(rules)
     }
 
-    /// What first bytes say, for those who want to skip text without rules.
+    /// The table of first bytes.
     pub(crate) fn leads(&self) -> &Leads {
         &self.leads
     }

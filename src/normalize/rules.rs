@@ -1,7 +1,7 @@
 //! Normalization rules: sequences of code points and what replaces them.
 //!
-//! In: pairs in any order, a [TSV file](tsv), or the name of one of the
-//! reference's [built-in](builtin) sets. Out: [`Rules`], an ordered map ready to
+//! Input: pairs in any order, a [TSV file](tsv), or the name of one of the
+//! reference's [built-in](builtin) sets. Output: [`Rules`], an ordered map ready to
 //! be [compiled](super::charsmap::compile). A later pair for the same source
 //! replaces an earlier one.
 //!

@@ -1,22 +1,23 @@
-//! Where normalized text goes: bytes alone, or bytes with their origins.
+//! Destinations of normalized text: bytes only, or bytes with offsets. The normalizer is compiled once for each, so
+//! that normalization without offsets does not pay for them.
 
 use crate::text::is_char_start;
 
-/// Takes normalized text piece by piece.
+/// Receives normalized text in parts.
 pub(super) trait Sink {
-    /// Appends bytes that all come from one place of the input.
+    /// Appends bytes that all come from one position of the input.
     fn push(&mut self, bytes: &[u8], origin: usize);
 
     /// Appends well-formed characters copied from `origin` on.
     fn copy(&mut self, text: &[u8], origin: usize);
 
-    /// What was appended so far.
+    /// The text so far.
     fn text(&self) -> &[u8];
 
-    /// Keeps `length` bytes; the origin of the first one dropped, if known.
+    /// Keeps the first `length` bytes. Returns the origin of the first byte that is dropped, if origins are kept.
     fn truncate(&mut self, length: usize) -> Option<usize>;
 
-    /// Ends the text, `end` being how much of the input it covers.
+    /// Ends the text; `end` is the length of the input that was consumed.
     fn finish(&mut self, end: usize);
 }
 
@@ -46,8 +47,8 @@ impl Sink for Text<'_> {
     fn finish(&mut self, _end: usize) {}
 }
 
-/// Text, and for each byte its place in the input: that of the first byte of
-/// whatever it was made from.
+/// Text and, for each byte, its origin: the position in the input of the first byte of the character or sequence that
+/// it was made from.
 pub(super) struct TracedText<'a> {
     pub(super) text: &'a mut Vec<u8>,
     pub(super) offsets: &'a mut Vec<usize>,

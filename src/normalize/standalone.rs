@@ -1,7 +1,7 @@
-//! A normalizer without a tokenizer: of a model, of built-in rules or of a file of rules.
+//! A normalizer without a tokenizer: of a model, of built-in rules, or of a file of rules.
 //!
-//! In: text. Out: normalized text, with offsets both ways if wanted. User-defined symbols play no part here;
-//! [`Tokenizer::normalize`](crate::Tokenizer::normalize) is what encoding does.
+//! Input: text. Output: normalized text and, on request, offsets in both directions. User-defined symbols are not
+//! considered; [`Tokenizer::normalize`](crate::Tokenizer::normalize) is the normalization of encoding.
 
 #[cfg(feature = "train")]
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::rules::{BUILTIN_NAMES, parse_tsv};
 use crate::error::ModelError;
 use crate::text::lossy_string;
 
-/// Normalizes text by itself.
+/// Normalizes text without encoding it.
 #[derive(Debug, Clone)]
 pub struct TextNormalizer {
     normalizer: Normalizer,
@@ -75,17 +75,17 @@ impl TextNormalizer {
         )))
     }
 
-    /// Whether one space is put before the text.
+    /// Sets whether one space is added before the text (default: true).
     pub fn set_add_dummy_prefix(&mut self, add: bool) {
         self.normalizer.options.add_dummy_prefix = add;
     }
 
-    /// Whether spaces are kept between words only, one at a time.
+    /// Sets whether spaces at the start and the end and repeated spaces are removed (default: true).
     pub fn set_remove_extra_whitespaces(&mut self, remove: bool) {
         self.normalizer.options.remove_extra_whitespaces = remove;
     }
 
-    /// Whether spaces are written as U+2581.
+    /// Sets whether spaces are written as U+2581 (default: true).
     pub fn set_escape_whitespaces(&mut self, escape: bool) {
         self.normalizer.options.escape_whitespaces = escape;
     }
@@ -97,7 +97,7 @@ impl TextNormalizer {
         lossy_string(&normalized)
     }
 
-    /// The normalized text, and which part of it comes from where.
+    /// The normalized text with the offsets of its bytes in `text`.
     pub fn normalize_with_offsets(&self, text: impl AsRef<[u8]>) -> Normalized {
         let (mut normalized, mut origins) = (Vec::new(), Vec::new());
         self.normalizer
@@ -124,19 +124,19 @@ pub struct Normalized {
 }
 
 impl Normalized {
-    /// The normalized text. It is UTF-8 unless the rules of a strange model say otherwise.
+    /// The normalized text. It is UTF-8 unless the charsmap of a damaged model says otherwise.
     pub fn as_bytes(&self) -> &[u8] {
         &self.text
     }
 
-    /// The byte of the original text from which the normalized byte at `offset` comes; for the end of the
-    /// normalized text, the end of what was normalized.
+    /// The offset in the original text from which the normalized byte at `offset` comes; for the end of the normalized
+    /// text, the end of the part of the original text that was consumed.
     pub fn to_original(&self, offset: usize) -> usize {
         let last = self.origins.last().copied().unwrap_or(0);
         self.origins.get(offset).copied().unwrap_or(last)
     }
 
-    /// The first normalized byte that comes from the original byte at `offset` or from one behind it.
+    /// The offset of the first normalized byte that comes from the original byte at `offset` or from a later one.
     pub fn from_original(&self, offset: usize) -> usize {
         self.origins
             .partition_point(|origin| *origin < offset)

@@ -1,6 +1,6 @@
 //! Sorted keys -> the units of a double array, equal to Darts-clone's to the bit.
 //!
-//! In: keys ascending by bytes, with values below 2^31. Out: the units. The keys
+//! Input: keys ascending by bytes, with values below 2^31. Output: the units. The keys
 //! become an automaton with merged suffixes ([`dawg`](super::dawg)); then the
 //! states get their places in depth-first order, children ascending by label,
 //! each from the [`layout`](super::layout). A shared state that has a place
@@ -34,13 +34,13 @@ pub(super) fn build(keys: &[(&[u8], u32)]) -> Result<Vec<u32>, BuildError> {
 /// No base: an array has fewer cells.
 const NOWHERE: u32 = u32::MAX;
 
-/// Walks the automaton and lays out its states.
+/// A depth-first walk that lays out the states of the automaton.
 struct Placement<'a> {
     dawg: &'a Dawg,
     layout: Layout,
     /// Where each shared state was laid out last, or [`NOWHERE`].
     bases: Vec<u32>,
-    /// Labels of the state at hand; kept to spare allocations.
+    /// Labels of the current state; a field so that the buffer is reused.
     labels: Vec<u8>,
 }
 

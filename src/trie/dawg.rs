@@ -1,6 +1,6 @@
 //! Sorted keys -> a minimal acyclic automaton: states with equal futures are one.
 //!
-//! In: keys in ascending byte order, without NUL, each with a value. Out: states,
+//! Input: keys in ascending byte order, without NUL, each with a value. Output: states,
 //! each a list of arcs ascending by label. A value is an arc too, with label 0
 //! (so it comes first), which is how two keys with the same rest but different
 //! values stay apart.
