@@ -31,6 +31,7 @@ mod observer;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -86,6 +87,15 @@ pub struct Trainer {
     work: ExecutionConfig,
 }
 
+impl fmt::Debug for Trainer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Trainer")
+            .field("options", &self.options)
+            .field("has_pretokenizer", &self.pretokenizer.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
 impl Trainer {
     /// A trainer with these options.
     ///
@@ -127,8 +137,23 @@ impl Trainer {
         })
     }
 
-    /// Has `pretokenizer` cut every normalized sentence into chunks; no piece crosses from one to the
-    /// next. The chunks have to add up to the sentence. It is called from several threads.
+    /// Sets a function that splits every normalized sentence into chunks; no piece crosses from one chunk to the
+    /// next. The concatenation of the chunks must be the sentence. The function is called from several threads.
+    ///
+    /// ```
+    /// use spiece::{Corpus, TrainOptions, Trainer};
+    ///
+    /// let mut options = TrainOptions::default();
+    /// options.vocab_size = 40;
+    /// options.hard_vocab_limit = false;
+    /// // No piece has a hyphen inside.
+    /// let split = |sentence: &str| sentence.split_inclusive('-').map(str::to_owned).collect();
+    /// let trainer = Trainer::new(options)?.with_pretokenizer(split)?;
+    /// let model = trainer.train(Corpus::texts(["well-known", "well-read"]))?;
+    /// let is_split = |text: &[u8]| !text[..text.len() - 1].contains(&b'-');
+    /// assert!(model.pieces().all(|piece| is_split(piece.text)));
+    /// # Ok::<(), spiece::TrainError>(())
+    /// ```
     ///
     /// # Errors
     /// `pretokenization_delimiter` is set: the two exclude each other.
@@ -148,7 +173,7 @@ impl Trainer {
         Ok(self)
     }
 
-    /// Lets a pre-tokenizer return chunks that do not add up to the sentence.
+    /// Accepts chunks of a pre-tokenizer whose concatenation is not the sentence. Training uses the chunks.
     #[must_use]
     pub fn allow_inconsistent_pretokenization(mut self, allow: bool) -> Trainer {
         self.allow_inconsistent_pretokenization = allow;
@@ -169,7 +194,7 @@ impl Trainer {
             .map(|(model, _)| model)
     }
 
-    /// Trains a model, telling `observer` how far it is, and says what was found on the way.
+    /// Trains a model, reports progress to `observer`, and returns figures about the run.
     ///
     /// # Errors
     /// As [`Trainer::train`]; [`TrainError::Cancelled`] if the observer asks to stop.

@@ -27,7 +27,10 @@ impl Compression {
 }
 
 /// What `file` has in it.
-pub(crate) fn decompressor(file: File, compression: Compression) -> io::Result<Box<dyn Read>> {
+pub(crate) fn decompressor(
+    file: File,
+    compression: Compression,
+) -> io::Result<Box<dyn Read + Send>> {
     match compression {
         Compression::None => Ok(Box::new(file)),
         #[cfg(feature = "compressed")]

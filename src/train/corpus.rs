@@ -8,6 +8,7 @@
 //! list counts as a line. It is the last line of the file before it if that one ends without a newline, and
 //! an empty line otherwise.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -19,7 +20,10 @@ use crate::train::compressed::{Compression, decompressor};
 /// Bytes that a batch aims at: small enough to spread work evenly, large enough to hide its overhead.
 pub(crate) const BATCH_BYTES: usize = 1 << 20;
 
-/// The text to train on.
+/// The text to train on: files, a reader, or an iterator of texts.
+///
+/// A corpus is read once, while training. It can be sent to another thread, and so readers and iterators have to be
+/// [`Send`].
 ///
 /// ```
 /// let lines = ["first sentence", "second sentence"];
@@ -33,8 +37,18 @@ pub struct Corpus<'a> {
 
 pub(crate) enum CorpusSource<'a> {
     Files(Vec<PathBuf>),
-    Reader(Box<dyn Read + 'a>),
-    Texts(Box<dyn Iterator<Item = (Vec<u8>, u64)> + 'a>),
+    Reader(Box<dyn Read + Send + 'a>),
+    Texts(Box<dyn Iterator<Item = (Vec<u8>, u64)> + Send + 'a>),
+}
+
+impl fmt::Debug for Corpus<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.source {
+            CorpusSource::Files(paths) => f.debug_tuple("Corpus::files").field(paths).finish(),
+            CorpusSource::Reader(_) => f.write_str("Corpus::reader(..)"),
+            CorpusSource::Texts(_) => f.write_str("Corpus::texts(..)"),
+        }
+    }
 }
 
 impl<'a> Corpus<'a> {
@@ -46,7 +60,7 @@ impl<'a> Corpus<'a> {
     }
 
     /// Lines of bytes, in the format that `input_format` names.
-    pub fn reader(reader: impl Read + 'a) -> Corpus<'a> {
+    pub fn reader(reader: impl Read + Send + 'a) -> Corpus<'a> {
         Corpus {
             source: CorpusSource::Reader(Box::new(reader)),
         }
@@ -55,7 +69,7 @@ impl<'a> Corpus<'a> {
     /// Sentences, UTF-8 or not; a newline inside is text.
     pub fn texts<T: AsRef<[u8]>, I: IntoIterator<Item = T>>(texts: I) -> Corpus<'a>
     where
-        I::IntoIter: 'a,
+        I::IntoIter: Send + 'a,
     {
         Corpus::counted_texts(texts.into_iter().map(|text| (text, 1)))
     }
@@ -63,7 +77,7 @@ impl<'a> Corpus<'a> {
     /// Sentences with how often each occurs; a sentence with count 0 is an error in training.
     pub fn counted_texts<T: AsRef<[u8]>, I: IntoIterator<Item = (T, u64)>>(texts: I) -> Corpus<'a>
     where
-        I::IntoIter: 'a,
+        I::IntoIter: Send + 'a,
     {
         let owned = texts
             .into_iter()
@@ -124,9 +138,9 @@ impl<'a> Corpus<'a> {
     }
 }
 
-fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     if path.as_os_str() == "-" {
-        return Ok(Box::new(io::stdin().lock()));
+        return Ok(Box::new(io::stdin()));
     }
     decompressor(File::open(path)?, Compression::of(path))
 }
@@ -237,7 +251,7 @@ fn batch_of_texts(
 
 /// Cuts one reader's bytes into batches of whole lines.
 struct LineReader<'a> {
-    reader: Box<dyn Read + 'a>,
+    reader: Box<dyn Read + Send + 'a>,
     path: Option<PathBuf>,
     line_limit: usize,
     batch_bytes: usize,
@@ -252,7 +266,7 @@ struct LineReader<'a> {
 
 impl<'a> LineReader<'a> {
     fn new(
-        reader: Box<dyn Read + 'a>,
+        reader: Box<dyn Read + Send + 'a>,
         path: Option<PathBuf>,
         line_limit: usize,
         batch_bytes: usize,

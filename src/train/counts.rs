@@ -22,6 +22,7 @@ use foldhash::fast::SeedableRandomState;
 
 use crate::error::TrainError;
 use crate::packed::{pack, unpack};
+use crate::text::num::{low_usize, masked_index};
 
 /// Shards of a table, a power of two.
 const SHARDS: usize = 32;
@@ -61,9 +62,9 @@ impl PackedText {
     fn text<'t>(&self, arena: &'t [u8], buffer: &'t mut [[u8; 8]; 2]) -> &'t [u8] {
         let PackedText([low, high]) = *self;
         if high & IN_ARENA == IN_ARENA {
-            // Both came from numbers of this size.
-            let length = usize::try_from(high & !(IN_ARENA | TAG)).unwrap_or(0);
-            let start = usize::try_from(low).unwrap_or(0);
+            // Both were `usize` when the key was made.
+            let length = low_usize(high & !(IN_ARENA | TAG));
+            let start = low_usize(low);
             return &arena[start..start + length];
         }
         unpack(&self.0, buffer)
@@ -176,7 +177,7 @@ impl TextCounts {
     /// Where the search for a text begins.
     fn first_place(&self, hash: u64) -> usize {
         let last = self.entries.len().saturating_sub(1);
-        usize::try_from(hash & last as u64).unwrap_or(0)
+        masked_index(hash, last)
     }
 
     /// Reads where the search for a text begins.

@@ -1,4 +1,4 @@
-//! How a training run tells what it is doing, and what it found.
+//! Progress events of a training run, and a summary at its end.
 
 use std::ops::ControlFlow;
 
@@ -50,8 +50,36 @@ pub enum Event<'a> {
     },
 }
 
-/// Is told what happens in a training run, on the thread that called [`Trainer::train`](crate::Trainer).
-/// Closures are observers.
+/// Receives the events of a training run, on the thread that called
+/// [`Trainer::train_observed`](crate::Trainer::train_observed). Closures are observers.
+///
+/// ```
+/// use std::ops::ControlFlow;
+///
+/// use spiece::{Corpus, Event, TrainError, TrainOptions, Trainer};
+///
+/// let mut options = TrainOptions::default();
+/// options.vocab_size = 40;
+/// options.hard_vocab_limit = false;
+/// let trainer = Trainer::new(options)?;
+///
+/// let mut bytes_read = 0;
+/// let mut observer = |event: Event<'_>| {
+///     if let Event::Read { bytes, .. } = event {
+///         bytes_read = bytes;
+///     }
+///     ControlFlow::Continue(())
+/// };
+/// let (model, summary) = trainer.train_observed(Corpus::texts(["pen", "apple"]), &mut observer)?;
+/// assert_eq!(bytes_read, 8);
+/// assert_eq!(summary.pieces, model.len());
+///
+/// // An observer can stop the run.
+/// let mut stop = |_: Event<'_>| ControlFlow::Break(());
+/// let stopped = trainer.train_observed(Corpus::texts(["pen", "apple"]), &mut stop);
+/// assert!(matches!(stopped, Err(TrainError::Cancelled)));
+/// # Ok::<(), TrainError>(())
+/// ```
 pub trait Observer {
     /// Called for each event; [`ControlFlow::Break`] ends the run with [`TrainError::Cancelled`].
     fn on_event(&mut self, event: Event<'_>) -> ControlFlow<()>;
@@ -63,7 +91,7 @@ impl<F: FnMut(Event<'_>) -> ControlFlow<()>> Observer for F {
     }
 }
 
-/// Listens to nothing.
+/// Ignores every event.
 pub(crate) struct Silent;
 
 impl Observer for Silent {

@@ -21,7 +21,7 @@ pub(crate) const DEFAULT_SEED: u64 = 12_345_678;
 
 /// Keeps `size` of the items that it is offered, each set of that size equally likely.
 pub(crate) struct Reservoir<T> {
-    size: usize,
+    size: u64,
     offered: u64,
     kept: Vec<T>,
     rng: SplitMix64,
@@ -29,7 +29,6 @@ pub(crate) struct Reservoir<T> {
 
 impl<T> Reservoir<T> {
     pub(crate) fn new(size: u64, seed: u64) -> Reservoir<T> {
-        let size = usize::try_from(size).unwrap_or(usize::MAX);
         Reservoir {
             size,
             offered: 0,
@@ -41,12 +40,13 @@ impl<T> Reservoir<T> {
     /// Offers the next item, which is only made if it is kept.
     pub(crate) fn offer(&mut self, make: impl FnOnce() -> T) {
         self.offered += 1;
-        if self.kept.len() < self.size {
+        if (self.kept.len() as u64) < self.size {
             self.kept.push(make());
             return;
         }
-        let place = usize::try_from(self.rng.below(self.offered)).ok();
-        if let Some(kept) = place.and_then(|place| self.kept.get_mut(place)) {
+        // An index that does not fit `usize` is beyond the kept items, too.
+        let index = usize::try_from(self.rng.below(self.offered)).ok();
+        if let Some(kept) = index.and_then(|index| self.kept.get_mut(index)) {
             *kept = make();
         }
     }

@@ -12,6 +12,7 @@
 //! As in the reference, Hiragana, Katakana and U+30FC are Han; an inherited script and the whitespace mark
 //! take whatever script stands before them; and with `split_by_number=false` a digit joins any scripts.
 
+use crate::text::num::low_u8;
 use crate::text::script::{Script, script_of};
 use crate::text::{BOUNDARY_MARK, UNKNOWN_MARK, WHITESPACE_MARK};
 use crate::train::options::TrainOptions;
@@ -269,11 +270,9 @@ impl BoundarySplitter {
         let shape = self.rules.shape_of(c);
         let known = self.shapes.iter().position(|known| *known == shape);
         let class = known.unwrap_or_else(|| self.add_class(shape));
-        // More classes than fit are not to be had.
-        let class = u8::try_from(class)
-            .ok()
-            .filter(|class| *class != UNSEEN)
-            .unwrap_or(0);
+        // A shape of one character is a script or one of a few special kinds; Unicode 9 has 137 scripts.
+        debug_assert!(class < usize::from(UNSEEN), "too many classes");
+        let class = low_u8(class as u64);
         self.class_of[c as usize] = class;
         class
     }

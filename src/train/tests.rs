@@ -184,3 +184,25 @@ fn a_sample_of_files_that_shrink_is_refused() {
     let result = trainer.train_observed(Corpus::files([&path]), &mut shrink);
     assert!(matches!(result, Err(TrainError::InputChanged)));
 }
+
+#[test]
+fn public_types_can_be_shared_and_printed() {
+    fn is_shared<T: Send + Sync + std::fmt::Debug>() {}
+    fn is_sent<T: Send + std::fmt::Debug>() {}
+    is_shared::<Trainer>();
+    is_shared::<TrainOptions>();
+    is_shared::<TrainFlags>();
+    is_shared::<SpecRecording>();
+    is_shared::<OptionDescriptor>();
+    is_shared::<NormalizationRules>();
+    is_shared::<SpecialPiece>();
+    is_shared::<SentenceSelection>();
+    is_shared::<InputFormat>();
+    is_shared::<Event<'_>>();
+    is_shared::<Stage>();
+    is_shared::<Summary>();
+    is_shared::<TrainError>();
+    is_shared::<OptionError>();
+    // A reader need not be `Sync`.
+    is_sent::<Corpus<'_>>();
+}

@@ -164,8 +164,7 @@ impl<'a> MergeTrainer<'a> {
         let pair_counts = pool.install(|| PairCounts::of(&self.words, &self.symbols, self.hasher));
         let min_count = if last_min_count == u64::MAX {
             self.record_seen(&pair_counts);
-            let wanted = u64::try_from(wanted).unwrap_or(u64::MAX);
-            pair_counts.total() / wanted.saturating_mul(self.tuning.min_count_share)
+            pair_counts.total() / (wanted as u64).saturating_mul(self.tuning.min_count_share)
         } else {
             (last_min_count / self.tuning.min_count_step).min(pair_counts.highest())
         };
@@ -180,8 +179,9 @@ impl<'a> MergeTrainer<'a> {
             )
         })?;
         self.queue = Queue::new();
-        // PairIndex have numbers of 32 bits.
-        (0..u32::try_from(self.pairs.len()).unwrap_or(u32::MAX))
+        // `PairIndex::insert` refuses more pairs than 32 bits can number.
+        (0..)
+            .take(self.pairs.len())
             .for_each(|pair| self.enqueue(pair));
         Ok(min_count)
     }

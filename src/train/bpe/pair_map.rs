@@ -84,9 +84,10 @@ impl<T: Copy + PartialEq> PairMap<T> {
 
     /// Every pair that has a value, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = ((Symbol, Symbol), T)> {
-        let side = u32::try_from(self.side).unwrap_or(0);
-        let cells = (0..side)
-            .flat_map(move |left| (0..side).map(move |right| (Symbol(left), Symbol(right))));
+        let symbols = (0..).map(Symbol).take(self.side);
+        let cells = symbols
+            .clone()
+            .flat_map(move |left| symbols.clone().map(move |right| (left, right)));
         let in_square = cells
             .zip(self.square.iter().copied())
             .filter(|(_, value)| *value != self.empty);

@@ -17,6 +17,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::error::TrainError;
+use crate::text::num::low_u32;
 use crate::train::bpe::symbols::{Symbol, SymbolArena};
 use crate::train::counts::{ShardedCounts, TextCounts};
 use crate::train::execution::SeededMap;
@@ -99,12 +100,14 @@ impl WordBuffer {
         let mut counts: Vec<u64> = needs.iter().flat_map(SeededMap::keys).copied().collect();
         counts.sort_unstable();
         counts.dedup();
-        let total = needs.iter().flat_map(SeededMap::values).sum();
-        if u32::try_from(total).is_err() {
+        let slots_needed = needs.iter().flat_map(SeededMap::values);
+        let total: u64 = slots_needed.map(|slots| *slots as u64).sum();
+        let Ok(total) = u32::try_from(total) else {
             return Err(TrainError::TooLarge {
                 what: "characters in distinct words",
             });
-        }
+        };
+        let total = total as usize;
         let mut slots = vec![WORD_START; total];
         let mut runs = Vec::with_capacity(counts.len());
         // What each group fills: of every run a part of its own.
@@ -168,11 +171,8 @@ impl WordBuffer {
         mut visit: impl FnMut(u32, u64, Symbol, Symbol),
     ) {
         let mut counts = counts(&self.runs);
-        // Slots are fewer than 2^32.
-        for (at, position) in slots
-            .clone()
-            .zip(u32::try_from(slots.start).unwrap_or(u32::MAX)..)
-        {
+        let first = position_of(slots.start);
+        for (at, position) in slots.zip(first..) {
             let left = self.slots[at];
             if left & INSIDE != 0 {
                 continue;
@@ -208,12 +208,14 @@ impl WordBuffer {
             offset,
             runs: &self.runs,
         };
-        (
-            part(left, 0),
-            part(right, middle),
-            u32::try_from(middle).unwrap_or(u32::MAX),
-        )
+        (part(left, 0), part(right, middle), position_of(middle))
     }
+}
+
+/// The number of a slot as positions are stored. [`WordBuffer::new`] refuses more than 2^32 - 1 slots.
+#[inline]
+fn position_of(slot: usize) -> u32 {
+    low_u32(slot as u64)
 }
 
 fn counts(runs: &[CountRun]) -> RunCounts<'_> {
@@ -358,8 +360,7 @@ impl WordBufferMut<'_> {
         };
         self.slots[at] = rewrite.merged.0;
         self.slots[at + left_length] = INSIDE;
-        // At most `max_sentencepiece_length`, which fits.
-        self.slots[at + length - 1] = INSIDE | u32::try_from(length).unwrap_or(0);
+        self.slots[at + length - 1] = INSIDE | position_of(length);
         found
     }
 
