@@ -1,4 +1,8 @@
 //! The `.vocab` file: pieces and scores as lines of text.
+//!
+//! Input: the pieces of a model. Output: one line for each piece, in the order of the ids: the text and, if wanted, a tab
+//! and the score with six significant digits, as a C++ stream prints a float. Example: piece `▁the` with score -16.0 is
+//! the line `▁the<TAB>-16`; a score of -1234567 is written as `-1.23457e+06`. Cost: linear.
 
 use crate::piece::PieceTable;
 
@@ -32,7 +36,8 @@ pub(crate) fn six_digits(value: f32) -> String {
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     if (-4..DIGITS).contains(&exponent) {
-        let decimals = usize::try_from(DIGITS - 1 - exponent).unwrap_or(0);
+        // From 0 to 9, because the exponent is in the range above.
+        let decimals = (DIGITS - 1 - exponent).unsigned_abs() as usize;
         return trim_zeros(&format!("{:.decimals$}", f64::from(value))).to_owned();
     }
     let sign = if exponent < 0 { '-' } else { '+' };
