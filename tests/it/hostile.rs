@@ -76,6 +76,30 @@ fn random_trainings_keep_the_promises() {
 }
 
 #[test]
+fn random_ids_decode_alike_at_once_and_one_by_one() {
+    run("decode_ids", 1000, 200);
+}
+
+#[test]
+fn random_options_are_taken_or_refused_by_name() {
+    run("train_options", 500, 60);
+    let line = "(vocab_size|unk_id|character_coverage|num_threads|random_seed|x)=[-0-9.e]{0,12}\n";
+    let lines = proptest::collection::vec(line, 0..4);
+    proptest!(|(lines in lines)| {
+        targets::train_options(lines.concat().as_bytes());
+    });
+}
+
+#[test]
+fn random_tsv_rows_train_or_are_refused() {
+    run("tsv_corpus", 200, 100);
+    let row = "[a-c ]{0,5}\t[0-9]{0,20}\n";
+    proptest!(ProptestConfig::with_cases(100), |(rows in proptest::collection::vec(row, 0..6))| {
+        targets::tsv_corpus(rows.concat().as_bytes());
+    });
+}
+
+#[test]
 fn random_rules_keep_the_promises() {
     run("rules", 2000, 60);
     let rule = "([0-9A-F]{1,8}( [0-9A-F]{1,5}){0,3}(\t[0-9A-F]{1,6}( 20| 2581| 0)?)?\n){0,4}";

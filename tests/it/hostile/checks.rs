@@ -129,7 +129,7 @@ fn check_spans(tokens: spiece::Tokens<'_>, text: &[u8], normalized: &Normalized)
 }
 
 /// Ids decode at once as they do one by one.
-fn check_decoding(tokenizer: &Tokenizer, ids: &[PieceId]) {
+pub fn check_decoding(tokenizer: &Tokenizer, ids: &[PieceId]) {
     let whole = tokenizer.decode(ids).expect("ids of the model");
     let mut decoder = tokenizer.incremental_decoder();
     let mut parts = String::new();

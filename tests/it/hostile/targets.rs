@@ -21,7 +21,7 @@ pub mod mutation;
 pub mod seeds;
 
 use arbitrary::Unstructured;
-use spiece::{Model, TextNormalizer};
+use spiece::{Corpus, Model, PieceId, TextNormalizer, TrainFlags};
 
 use checks::exercise;
 
@@ -36,6 +36,9 @@ pub const ALL: &[Target] = &[
     ("train", train),
     ("round_trip", round_trip),
     ("rules", rules),
+    ("decode_ids", decode_ids),
+    ("train_options", train_options),
+    ("tsv_corpus", tsv_corpus),
 ];
 
 /// The bytes are a model file. What loads is saved and loaded again, and runs, on texts of its own pieces too.
@@ -132,4 +135,71 @@ pub fn rules(data: &[u8]) {
     normalizer.set_remove_extra_whitespaces(false);
     normalizer.set_escape_whitespaces(false);
     checks::check_normalizer(&normalizer, text);
+}
+
+/// The first byte is the number of a real model, the others are ids of four bytes each, taken modulo the number of
+/// pieces. Decoding at once and by the incremental decoder agree, also when it is used again.
+pub fn decode_ids(data: &[u8]) {
+    let Some((choice, ids)) = data.split_first() else {
+        return;
+    };
+    seeds::with_tokenizer(usize::from(*choice), |tokenizer, _| {
+        let pieces = u32::try_from(tokenizer.model().len()).expect("ids are u32");
+        let ids: Vec<PieceId> = ids
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .map(|bytes| PieceId::new(u32::from_le_bytes(*bytes) % pieces))
+            .collect();
+        checks::check_decoding(tokenizer, &ids);
+        let mut decoder = tokenizer.incremental_decoder();
+        let mut first = String::new();
+        let mut second = String::new();
+        for text in [&mut first, &mut second] {
+            for id in &ids {
+                *text += decoder.push(*id).expect("an id of the model");
+            }
+            *text += decoder.finish();
+        }
+        assert_eq!(first, second, "a decoder that is used again");
+    });
+}
+
+/// The bytes are lines of `name=value`: training options by name. A value is taken or refused with a message that names
+/// the option.
+pub fn train_options(data: &[u8]) {
+    let mut flags = TrainFlags::default();
+    for line in String::from_utf8_lossy(data).lines() {
+        let (name, value) = line.split_once('=').unwrap_or((line, ""));
+        if let Err(error) = flags.set(name, value) {
+            let message = error.to_string();
+            assert!(message.contains(name), "{message:?} does not name {name:?}");
+        }
+    }
+    if let Err(error) = flags.trainer() {
+        assert!(!error.to_string().is_empty());
+    }
+}
+
+/// The bytes are a corpus of sentences with counts.
+pub fn tsv_corpus(data: &[u8]) {
+    let mut flags = TrainFlags::default();
+    let settings = [
+        ("normalization_rule_name", "identity"),
+        ("input_format", "tsv"),
+        ("vocab_size", "300"),
+        ("hard_vocab_limit", "false"),
+        ("num_threads", "1"),
+    ];
+    for (name, value) in settings {
+        flags.set(name, value).expect("an option of spm_train");
+    }
+    let trainer = flags.trainer().expect("good options");
+    match trainer.train(Corpus::reader(data)) {
+        Ok(model) => checks::assert_same(
+            &model,
+            &Model::from_bytes(&model.to_bytes()).expect("a trained model loads"),
+        ),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
 }
