@@ -5,6 +5,9 @@
 //!        -> choose characters -> merge pairs -> assemble -> Model
 //! ```
 //!
+//! Limits, all checked with a typed error: 2^63 characters in all, 2^32 - 1 characters in distinct words, 2^31 symbols,
+//! 2^32 - 1 indexed pairs. Counts are 64 bits wide on every target.
+//!
 //! [`Trainer::train`] is that list as calls. The model is the reference's, byte for byte, and depends on the
 //! corpus and the options alone: not on threads, on the sizes of buffers or on hash order.
 

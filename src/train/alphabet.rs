@@ -3,6 +3,10 @@
 //! Required characters come first, then the others by count, descending, then by code point. Characters
 //! are taken until the share that those already taken have in the whole corpus, a 32-bit float, reaches
 //! `character_coverage`. That share counts boundaries too, which are never taken themselves.
+//!
+//! Example with a coverage of 0.98 and the counts a 49, b 49, c 1, d 1: before `a` the share is 0, before `b` 0.49,
+//! before `c` 0.98, which is enough. The alphabet is `ab`; `c` and `d` become U+2585 and break pairs. With a coverage of
+//! 0.981 `c` is taken, too.
 
 use std::convert::Infallible;
 

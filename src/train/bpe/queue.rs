@@ -1,12 +1,25 @@
 //! The order in which pairs are merged.
 //!
-//! Highest count first; among equals the fewest characters, then the smallest UTF-8 bytes. This `Ord` is
-//! what makes a model the reference's model.
+//! Highest count first; among equals the fewest characters, then the smallest UTF-8 bytes. The `Ord` of [`Candidate`]
+//! is this order; it decides the bytes of the model.
 //!
-//! Counts only fall while a pair waits, and those of new pairs are no higher than the count merged last. So
-//! the best count falls, too, and the queue needs no order among the pairs below: it has a bucket for each
-//! count, and only the pairs of the best bucket become [`Candidate`]s, with a text, in a heap. It is lazy: a
-//! pair stays in its bucket while its count falls, and moves when that bucket's turn comes.
+//! | count | text | order |
+//! |---|---|---|
+//! | 9 | `zzz` | 1: the highest count |
+//! | 8 | `zz` | 2: two characters |
+//! | 8 | `éa` | 3: two characters, larger bytes than `zz` |
+//! | 8 | `abc` | 4: three characters |
+//!
+//! The count of a pair only falls while the pair waits, and a new pair's count is at most the count merged last. So the
+//! best count only falls, too, and pairs below it need no order among themselves: the queue has a bucket of pairs for
+//! each count. Only the pairs of the best bucket become [`Candidate`]s, with a text, in a heap. The queue is lazy: a
+//! pair stays in its bucket while its count falls, and moves to the bucket of its present count when the old bucket
+//! becomes the best.
+//!
+//! Example: `ab` waits in bucket 9 and `cd` in bucket 8. A merge lowers the count of `ab` to 7. When bucket 9 becomes
+//! the best, `ab` moves to bucket 7, and `cd` is popped next.
+//!
+//! Cost: constant for a push, and a heap operation among pairs of equal count for a pop.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BinaryHeap};
