@@ -195,6 +195,9 @@ impl Normalizer {
         let Some(charsmap) = &self.charsmap else {
             return false;
         };
+        if charsmap.leads().match_nothing_in(input) {
+            return false;
+        }
         let mut at = 0;
         let mut ends_in_space = self.options.add_dummy_prefix;
         let mut follows_raw_space = true;

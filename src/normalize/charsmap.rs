@@ -138,6 +138,12 @@ impl Leads {
         }
     }
 
+    /// Whether `text` is ASCII in which no rule matches: false is not certain. Cost: one load for each byte.
+    pub(crate) fn match_nothing_in(&self, text: &[u8]) -> bool {
+        text.iter()
+            .all(|&byte| byte.is_ascii() && self.0[usize::from(byte)] != Lead::Any)
+    }
+
     /// The length of the well-formed characters at the start of `text` that are no spaces and at which no rule matches.
     /// The result may be too small, never too large.
     #[inline]
