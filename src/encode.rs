@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use self::bpe::{BpeCache, BpeEncoder};
 use self::char::CharEncoder;
-use self::unigram::{Unigram, UnigramCache};
+use self::unigram::{UnigramCache, UnigramEncoder};
 use self::vocabulary::Vocabulary;
 use self::word::WordEncoder;
 use crate::model::{Model, ModelType};
@@ -36,7 +36,7 @@ use crate::trie::prefix::PrefixTrie;
 #[derive(Debug)]
 pub(crate) enum ModelEncoder {
     Bpe(Box<BpeEncoder>),
-    Unigram(Unigram),
+    Unigram(UnigramEncoder),
     Word(WordEncoder),
     Char(CharEncoder),
 }
@@ -78,7 +78,7 @@ impl ModelEncoder {
             ModelType::Bpe => {
                 ModelEncoder::Bpe(Box::new(BpeEncoder::new(&vocabulary, Arc::clone(&symbols))))
             }
-            ModelType::Unigram => ModelEncoder::Unigram(Unigram::new(&vocabulary)),
+            ModelType::Unigram => ModelEncoder::Unigram(UnigramEncoder::new(&vocabulary)?),
             ModelType::Word => ModelEncoder::Word(WordEncoder::new(&vocabulary)),
             ModelType::Char => {
                 ModelEncoder::Char(CharEncoder::new(&vocabulary, Arc::clone(&symbols)))

@@ -102,16 +102,27 @@ impl Tokenizer {
     /// assert_eq!(tokenizer.vocab_size(), tokenizer.model().len());
     /// # Ok::<(), spiece::ModelError>(())
     /// ```
+    ///
+    /// # Panics
+    /// The pieces need a trie of more than 2^29 units, which takes a file of many megabytes that was made for it.
+    /// [`open`](Tokenizer::open) and [`from_bytes`](Tokenizer::from_bytes) return an error instead.
     pub fn new(model: Model) -> Tokenizer {
         Tokenizer::with_config(model, TokenizerConfig::default())
     }
 
     /// Like [`new`](Tokenizer::new), with limits on memory; see [`TokenizerConfig`] for an example.
+    ///
+    /// # Panics
+    /// As [`new`](Tokenizer::new).
     pub fn with_config(model: Model, config: TokenizerConfig) -> Tokenizer {
-        let tables = Tables::new(&model, config);
-        tables
-            .expect("what can fail here was checked when the model was made")
-            .into_tokenizer(model, config)
+        Tokenizer::build(model, config).expect("the pieces fit a trie of 2^29 units")
+    }
+
+    /// # Errors
+    /// [`ModelError::TrieTooLarge`]; everything else was checked when the model was made.
+    fn build(model: Model, config: TokenizerConfig) -> Result<Tokenizer, ModelError> {
+        let tables = Tables::new(&model, config)?;
+        Ok(tables.into_tokenizer(model, config))
     }
 
     /// Reads a `.model` file, checks it and makes its tables.
@@ -119,7 +130,9 @@ impl Tokenizer {
     /// # Errors
     /// The file cannot be read, is not a model, or is one that the reference refuses; see [`ModelError`].
     pub fn open(path: impl AsRef<Path>) -> Result<Tokenizer, ModelError> {
-        Ok(Tokenizer::new(Model::open(path)?))
+        let path = path.as_ref();
+        let tokenizer = Tokenizer::build(Model::open(path)?, TokenizerConfig::default());
+        tokenizer.map_err(|error| error.in_file(path))
     }
 
     /// Like [`open`](Tokenizer::open), for the bytes of a `.model` file, which are copied.
@@ -134,7 +147,7 @@ impl Tokenizer {
     /// # Errors
     /// The bytes are not a model, or one that the reference refuses.
     pub fn from_bytes(bytes: &[u8]) -> Result<Tokenizer, ModelError> {
-        Ok(Tokenizer::new(Model::from_bytes(bytes)?))
+        Tokenizer::build(Model::from_bytes(bytes)?, TokenizerConfig::default())
     }
 
     /// The model.

@@ -9,7 +9,7 @@
 //! A line is cut into *chunks*, where no piece reaches across (see [`chunks`]). All that a chunk needs to know of what
 //! is before it is the sum of scores, because of the roundings that depend on it. In most chunks one segmentation is
 //! so much better than the others that no rounding can matter, whatever the sum, up to a limit (see
-//! [`rivals`]): then its ids are remembered together with the limit, and where the chunk comes again the sum is
+//! [`margin`]): then its ids are remembered together with the limit, and where the chunk comes again the sum is
 //! compared with it and the scores are added, in the reference's order. A chunk beyond its limit, or too long to
 //! be remembered, is searched from the sum on. A model with pieces that end inside of characters has no chunks.
 //!
@@ -20,7 +20,7 @@
 mod chunks;
 mod lattice;
 mod nbest;
-mod rivals;
+mod margin;
 pub(crate) mod sample;
 #[cfg(test)]
 mod tests;
@@ -39,6 +39,7 @@ use crate::error::EncodeError;
 use crate::piece::{PieceId, PieceKind};
 use crate::rng::SplitMix64;
 use crate::text::char_length;
+use crate::trie::BuildError;
 
 /// How much less an unknown character scores than the worst piece.
 const UNKNOWN_PENALTY: f32 = 10.0;
@@ -47,7 +48,7 @@ const SCORE_LIMIT: f32 = 100_000.0;
 
 /// A unigram model, ready to segment.
 #[derive(Debug)]
-pub(crate) struct Unigram {
+pub(crate) struct UnigramEncoder {
     /// The pieces that text yields.
     pieces: Trie,
     chunk_finder: ChunkFinder,
@@ -87,8 +88,10 @@ impl UnigramCache {
     }
 }
 
-impl Unigram {
-    pub(crate) fn new(vocabulary: &Vocabulary<'_>) -> Unigram {
+impl UnigramEncoder {
+    /// # Errors
+    /// The pieces do not fit a double array.
+    pub(crate) fn new(vocabulary: &Vocabulary<'_>) -> Result<UnigramEncoder, BuildError> {
         let ids = 0..vocabulary.len();
         let is_wanted =
             |id: &usize| vocabulary.is_from_text(*id) && vocabulary.kind(*id) != PieceKind::Unused;
@@ -112,10 +115,10 @@ impl Unigram {
             .map(|id| vocabulary.kind(id) == PieceKind::UserDefined)
             .collect();
         let scores: Vec<f32> = ids.map(score).collect();
-        let mut unigram = Unigram {
+        let mut unigram = UnigramEncoder {
             ascii: Box::new([PieceId::new(0); 128]),
             chunk_finder: ChunkFinder::new(keys.iter().map(|(text, _)| *text)),
-            pieces: Trie::new(&keys, &scores),
+            pieces: Trie::new(&keys, &scores)?,
             scores,
             is_symbol: if is_symbol.contains(&true) {
                 is_symbol
@@ -131,7 +134,7 @@ impl Unigram {
         unigram.ascii = Box::new(std::array::from_fn(|byte| {
             unigram.char_id(&[u8::try_from(byte).unwrap_or(0)])
         }));
-        unigram
+        Ok(unigram)
     }
 
     /// How much of `rest` a piece of `length` bytes at its start stands for: whole characters.
@@ -234,7 +237,7 @@ impl Unigram {
         let start = out.len();
         // Without its last bits a limit is lower, by less than 1 %, or still below 0.
         let limit =
-            u16::try_from(self.search_with_rivals(chunk, out).to_bits() >> 16).unwrap_or(u16::MAX);
+            u16::try_from(self.search_with_margin(chunk, out).to_bits() >> 16).unwrap_or(u16::MAX);
         cache.chunks.insert_with_note(key, &out[start..], limit);
         limit
     }

@@ -11,7 +11,7 @@
 //! that people use, thousands in one that is made to have them. So both the nodes and the steps of the n-best
 //! search's first pass have a limit, and a text beyond it is refused. A node takes 44 bytes in all.
 
-use super::{Unigram, symbol_score};
+use super::{UnigramEncoder, symbol_score};
 use crate::error::EncodeError;
 use crate::piece::PieceId;
 use crate::text::char_length;
@@ -28,7 +28,7 @@ const MOST_PAIRS: usize = 1 << 28;
 
 /// A piece at a place.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Node {
+pub(super) struct LatticeNode {
     pub(super) id: PieceId,
     pub(super) score: f32,
     /// The places of its first character and behind its last one.
@@ -39,7 +39,7 @@ pub(super) struct Node {
 /// Nodes by the places where they begin and end.
 #[derive(Debug)]
 pub(super) struct Lattice {
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<LatticeNode>,
     /// Where in `nodes` those that begin at each place begin; [`START`] and [`END`] are not among them.
     begins: Vec<usize>,
     /// Nodes by the places where they end, and where those of each place begin.
@@ -50,7 +50,7 @@ pub(super) struct Lattice {
 impl Lattice {
     /// # Errors
     /// There are too many nodes.
-    pub(super) fn new(unigram: &Unigram, text: &[u8]) -> Result<Lattice, EncodeError> {
+    pub(super) fn new(unigram: &UnigramEncoder, text: &[u8]) -> Result<Lattice, EncodeError> {
         let mut places = vec![0];
         while let Some(rest) = text
             .get(places[places.len() - 1]..)
@@ -59,7 +59,7 @@ impl Lattice {
             places.push(text.len() - rest.len() + char_length(rest));
         }
         let length = places.len() - 1;
-        let outside = |place| Node {
+        let outside = |place| LatticeNode {
             id: PieceId::new(0),
             score: 0.0,
             begin: place,
@@ -84,7 +84,7 @@ impl Lattice {
     }
 
     /// Adds the nodes that begin at character `begin`.
-    fn add_nodes(&mut self, unigram: &Unigram, text: &[u8], places: &[usize], begin: usize) {
+    fn add_nodes(&mut self, unigram: &UnigramEncoder, text: &[u8], places: &[usize], begin: usize) {
         let mut has_char = false;
         for found in unigram.pieces.prefixes(&text[places[begin]..]) {
             // A piece that ends inside of a character, in a strange model, takes all of it.
@@ -97,7 +97,7 @@ impl Lattice {
             } else {
                 found.score
             };
-            self.nodes.push(Node {
+            self.nodes.push(LatticeNode {
                 id,
                 score,
                 begin,
@@ -106,7 +106,7 @@ impl Lattice {
             has_char |= end == begin + 1;
         }
         if !has_char {
-            self.nodes.push(Node {
+            self.nodes.push(LatticeNode {
                 id: unigram.unknown,
                 score: unigram.unknown_score,
                 begin,
@@ -151,7 +151,7 @@ impl Lattice {
         &self.by_end[self.ends[place]..self.ends[place + 1]]
     }
 
-    /// Whether the places have so many nodes on both sides that [`best_ways`](Lattice::best_ways) would take long.
+    /// Whether the places have so many nodes on both sides that [`viterbi_forward`](Lattice::viterbi_forward) would take long.
     ///
     /// # Errors
     /// They have.
@@ -168,7 +168,7 @@ impl Lattice {
     }
 
     /// For each node the best sum of scores up to its end, and the node before it on the way there.
-    pub(super) fn best_ways(&self) -> (Vec<f32>, Vec<usize>) {
+    pub(super) fn viterbi_forward(&self) -> (Vec<f32>, Vec<usize>) {
         let (mut sums, mut before) = (vec![0.0; self.nodes.len()], vec![START; self.nodes.len()]);
         for place in 0..=self.length() {
             for right in self.beginning_at(place) {
@@ -187,7 +187,7 @@ impl Lattice {
 
     /// The best segmentation and its score.
     pub(super) fn best(&self) -> (Vec<PieceId>, f32) {
-        let (sums, before) = self.best_ways();
+        let (sums, before) = self.viterbi_forward();
         let (mut ids, mut node) = (Vec::new(), before[END]);
         while node != START {
             ids.push(self.nodes[node].id);

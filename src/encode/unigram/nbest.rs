@@ -172,7 +172,7 @@ pub(super) fn best(
     size: usize,
 ) -> Result<Vec<(Vec<PieceId>, f32)>, EncodeError> {
     lattice.check_pairs()?;
-    let (sums, _) = lattice.best_ways();
+    let (sums, _) = lattice.viterbi_forward();
     let mut search = Search {
         hypothesis_limit: HYPOTHESIS_LIMIT,
         ..Search::default()

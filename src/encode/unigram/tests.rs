@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::chunks::Chunk;
 use super::lattice::{Lattice, MOST_NODES};
-use super::{Unigram, UnigramCache, sample};
+use super::{UnigramCache, UnigramEncoder, sample};
 use crate::encode::vocabulary::Vocabulary;
 use crate::error::EncodeError;
 use crate::model::{Model, Specs};
@@ -67,7 +67,7 @@ fn all(
     found
 }
 
-fn score_of(vocabulary: &Vocabulary<'_>, unigram: &Unigram, ids: &[PieceId]) -> f64 {
+fn score_of(vocabulary: &Vocabulary<'_>, unigram: &UnigramEncoder, ids: &[PieceId]) -> f64 {
     let score = |id: &PieceId| {
         if *id == vocabulary.unknown() {
             return f64::from(unigram.unknown_score);
@@ -86,7 +86,7 @@ fn the_best_is_the_best_of_all() {
     ] {
         let model = model(name);
         let vocabulary = Vocabulary::new(&model, true);
-        let unigram = Unigram::new(&vocabulary);
+        let unigram = UnigramEncoder::new(&vocabulary).unwrap();
         proptest!(ProptestConfig::with_cases(150), |(text in "[\u{2581}abclesdroit\u{e9}\u{436}\u{4e00}]{0,9}")| {
             let mut ids = Vec::new();
             unigram.encode(text.as_bytes(), &mut UnigramCache::default(), &mut ids);
@@ -102,7 +102,7 @@ fn the_best_is_the_best_of_all() {
 fn the_list_of_the_best_is_complete_and_in_order() {
     let model = model("unigram.model");
     let vocabulary = Vocabulary::new(&model, true);
-    let unigram = Unigram::new(&vocabulary);
+    let unigram = UnigramEncoder::new(&vocabulary).unwrap();
     for text in ["\u{2581}les", "abcla", "\u{4e00}\u{2581}de", "l"] {
         let mut ways = all(&vocabulary, unigram.unknown_score, true, text);
         ways.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -120,7 +120,7 @@ fn the_list_of_the_best_is_complete_and_in_order() {
 fn samples_have_the_distribution_of_the_lattice() {
     let model = model("unigram.model");
     let vocabulary = Vocabulary::new(&model, true);
-    let unigram = Unigram::new(&vocabulary);
+    let unigram = UnigramEncoder::new(&vocabulary).unwrap();
     let mut rng = SplitMix64::new(11);
     for (text, alpha) in [
         ("\u{2581}les", 0.5f32),
@@ -164,7 +164,7 @@ fn samples_have_the_distribution_of_the_lattice() {
 fn weights_of_ways_add_up() {
     let model = model("unigram_bytes.model");
     let vocabulary = Vocabulary::new(&model, true);
-    let unigram = Unigram::new(&vocabulary);
+    let unigram = UnigramEncoder::new(&vocabulary).unwrap();
     let text = "\u{2581}les";
     let lattice = Lattice::new(&unigram, text.as_bytes()).unwrap();
     let weights = sample::forward(&lattice, 0.7);
@@ -179,7 +179,7 @@ fn texts_with_too_many_candidates_are_refused() {
     pieces.push(b"<unk>", 0.0, PieceKind::Unknown);
     (1..=2000).for_each(|length| pieces.push(&vec![b'a'; length], -1.0, PieceKind::Normal));
     let model = Model::from_parts(pieces, Specs::default()).unwrap();
-    let unigram = Unigram::new(&Vocabulary::new(&model, true));
+    let unigram = UnigramEncoder::new(&Vocabulary::new(&model, true)).unwrap();
     let (mut rng, mut ids) = (SplitMix64::new(1), Vec::new());
     // As many nodes as fit, then more: on each place stand 2000 pieces.
     for (length, is_few) in [(300, true), (1500, false), (5000, false)] {
@@ -203,7 +203,7 @@ fn texts_with_too_many_candidates_are_refused() {
 fn texts_that_are_too_long_are_refused() {
     let model = model("unigram_bytes.model");
     let vocabulary = Vocabulary::new(&model, true);
-    let unigram = Unigram::new(&vocabulary);
+    let unigram = UnigramEncoder::new(&vocabulary).unwrap();
     let text = "a".repeat(MOST_NODES + 1);
     let too_long = Err(EncodeError::TooManyCandidates { limit: MOST_NODES });
     assert_eq!(
@@ -265,7 +265,7 @@ proptest! {
         model in small_model(),
         texts in proptest::collection::vec(("[\u{2581}abcd\u{e9}\u{4e00}\u{4e01}]{0,30}", 1usize..400), 1..6),
     ) {
-        let unigram = Unigram::new(&Vocabulary::new(&model, true));
+        let unigram = UnigramEncoder::new(&Vocabulary::new(&model, true)).unwrap();
         let mut scratch = UnigramCache::default();
         for (text, count) in texts {
             let line = text.repeat(count);
@@ -282,9 +282,9 @@ proptest! {
         chunk in "[\u{2581}abc\u{e9}\u{4e00}]{1,5}",
         parts in proptest::collection::vec(-1.0f32..1.0, 20),
     ) {
-        let unigram = Unigram::new(&Vocabulary::new(&model, true));
+        let unigram = UnigramEncoder::new(&Vocabulary::new(&model, true)).unwrap();
         let mut ids = Vec::new();
-        let limit = unigram.search_with_rivals(chunk.as_bytes(), &mut ids);
+        let limit = unigram.search_with_margin(chunk.as_bytes(), &mut ids);
         for part in parts.into_iter().chain([-1.0, 1.0]).filter(|_| limit >= 0.0) {
             let (mut expected, sum) = (Vec::new(), part * limit);
             let behind = unigram.search(chunk.as_bytes(), sum, &mut Vec::new(), &mut expected);
@@ -296,7 +296,7 @@ proptest! {
     #[test]
     fn no_piece_reaches_across_a_cut(model in small_model(), text in "[\u{2581}abc\u{e9}\u{4e00}\u{4e01}]{0,30}") {
         let vocabulary = Vocabulary::new(&model, true);
-        let unigram = Unigram::new(&vocabulary);
+        let unigram = UnigramEncoder::new(&vocabulary).unwrap();
         let (mut at, text) = (0, text.as_bytes());
         while at < text.len() {
             at += match unigram.chunk_finder.first(&text[at..]) {
@@ -311,7 +311,7 @@ proptest! {
 }
 
 /// Chunks by their lengths.
-fn chunks(unigram: &Unigram, text: &str) -> Vec<String> {
+fn chunks(unigram: &UnigramEncoder, text: &str) -> Vec<String> {
     let (mut chunks, mut rest) = (Vec::new(), text);
     while !rest.is_empty() {
         let (Chunk::Char(length) | Chunk::Long(length)) =
@@ -325,14 +325,14 @@ fn chunks(unigram: &Unigram, text: &str) -> Vec<String> {
 #[test]
 fn words_are_chunks_and_are_remembered() {
     let model = model("unigram.model");
-    let unigram = Unigram::new(&Vocabulary::new(&model, true));
+    let unigram = UnigramEncoder::new(&Vocabulary::new(&model, true)).unwrap();
     let words = ["\u{2581}les", "\u{2581}droits", "\u{2581}de"];
     for (chunk, word) in chunks(&unigram, &words.concat()).iter().zip(words) {
         assert!(
             word.starts_with(chunk.as_str()) && chunk.len() > 3,
             "{chunk}"
         );
-        let limit = unigram.search_with_rivals(chunk.as_bytes(), &mut Vec::new());
+        let limit = unigram.search_with_margin(chunk.as_bytes(), &mut Vec::new());
         assert!(limit > 1000.0, "{chunk}: {limit}");
     }
     assert_eq!(
@@ -351,7 +351,9 @@ fn ways_that_are_equal_have_no_limit() {
             pieces.push(text.as_bytes(), score, PieceKind::Normal);
         }
         let model = Model::from_parts(pieces, Specs::default()).unwrap();
-        Unigram::new(&Vocabulary::new(&model, true)).search_with_rivals(b"aba", &mut Vec::new())
+        UnigramEncoder::new(&Vocabulary::new(&model, true))
+            .unwrap()
+            .search_with_margin(b"aba", &mut Vec::new())
     };
     assert!(limit([-1.0, -2.0, -1.5, -1.5]) < 0.0);
     assert!(limit([0.0; 4]) < 0.0);

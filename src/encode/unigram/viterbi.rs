@@ -9,7 +9,7 @@
 //! A chunk may begin wherever no piece reaches across: there is one sum only at such a place, which all ways go on
 //! from.
 
-use super::{SCORE_LIMIT, Unigram};
+use super::{SCORE_LIMIT, UnigramEncoder};
 use crate::piece::PieceId;
 use crate::text::char_length;
 
@@ -47,7 +47,7 @@ impl Last {
     }
 }
 
-impl Unigram {
+impl UnigramEncoder {
     /// Appends the ids of `chunk`, before which the scores add up to `sum`; gives the sum behind it.
     pub(super) fn search(
         &self,
