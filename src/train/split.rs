@@ -5,8 +5,8 @@
 //! the rule in plain words). Training asks this of every pair of symbols that it sees, so a symbol carries
 //! a [`Shape`]: the few facts about its text that decide whether it may grow, which join in constant time.
 //!
-//! Two neighbouring characters that no valid piece can contain are a seam ([`SplitRules::is_boundary_between`]).
-//! Text is cut at its seams before it is counted. That is exact, since no merge ever crosses a seam, and
+//! Two neighbouring characters that no valid piece can contain have a boundary between them ([`SplitRules::is_boundary_between`]).
+//! Text is split at its boundaries before it is counted. That is exact, since no merge ever crosses a boundary, and
 //! it pays twice: "word," and "word" count as one, and whitespace splitting needs no code of its own.
 //!
 //! As in the reference, Hiragana, Katakana and U+30FC are Han; an inherited script and the whitespace mark
@@ -212,7 +212,7 @@ impl SplitRules {
 }
 
 /// Cuts normalized text at its seams and at breaking characters. Characters of equal shape are a class;
-/// each character's class is looked up once, and whether two classes are a seam is read from a table.
+/// each character's class is looked up once, and whether two classes have a boundary between them is read from a table.
 pub(crate) struct BoundarySplitter {
     rules: SplitRules,
     /// By code point: the class, or [`UNSEEN`].
@@ -236,7 +236,7 @@ impl BoundarySplitter {
         }
     }
 
-    /// Hands every maximal stretch of `text` without a seam to `emit`, in order; breaking characters
+    /// Calls `emit` with every maximal part of `text` without a boundary inside, in order; breaking characters
     /// come alone. The stretches together are `text`. Cost: linear.
     pub(crate) fn cut<'t>(&mut self, text: &'t str, mut emit: impl FnMut(&'t str)) {
         let mut start = 0;

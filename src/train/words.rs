@@ -1,7 +1,7 @@
 //! Sentences -> distinct words with their counts, in parallel, in memory that follows the distinct words.
 //!
-//! One thread reads batches; the others cut them into sentences, prepare these, cut what comes out at its
-//! seams (see [`crate::train::split`]) and count the parts in tables that they share. A part is a word, or
+//! One thread reads batches; the others cut them into sentences, prepare these, split the result at its
+//! boundaries (see [`crate::train::split`]) and count the parts in tables that they share. A part is a word, or
 //! less than a word where punctuation or a digit or another script follows; a rule of the trainer never
 //! needs more. Addition commutes, so neither the number of threads nor the size of the batches shows in the
 //! result.
