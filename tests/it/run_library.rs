@@ -451,7 +451,20 @@ fn pieces_are_decoded_by_their_texts() {
 
 #[test]
 fn public_types_are_send_and_sync() {
-    fn is_shared<T: Send + Sync>() {}
+    fn is_shared<T: Send + Sync + std::fmt::Debug>() {}
+    fn is_stored<T: Send + Sync + 'static>() {}
+    is_stored::<spiece::EncodeCache>();
+    is_stored::<spiece::IncrementalDecoder>();
+    is_shared::<spiece::EncodeCache>();
+    is_shared::<spiece::Token>();
+    is_shared::<spiece::TokenRef<'_>>();
+    is_shared::<spiece::Tokens<'_>>();
+    is_shared::<spiece::TokensIter<'_>>();
+    is_shared::<spiece::TokenizerConfig>();
+    is_shared::<EncodeOptions>();
+    is_shared::<ExtraOption>();
+    is_shared::<SampleOptions>();
+    is_shared::<Rng>();
     is_shared::<Tokenizer>();
     is_shared::<spiece::Encoder<'_>>();
     is_shared::<spiece::IncrementalDecoder>();
