@@ -111,7 +111,7 @@ pub(crate) fn messages(matches: &ArgMatches) -> Messages {
     )
 }
 
-/// The flags that every verb has.
+/// Adds the flags that all subcommands share.
 pub(crate) fn with_common_flags(command: Command) -> Command {
     command.arg(
         Arg::new("quiet")

@@ -1,4 +1,4 @@
-//! `spiece eval`: how well a model compresses a text and how likely it finds it; the report of `spm_eval`.
+//! `spiece eval`: compression and likelihood of a text under a model; the report of `spm_eval`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! CliErrors of the program, and the streams that its verbs read and write.
+//! Errors of the program, and the streams that its subcommands read and write.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};

@@ -1,4 +1,4 @@
-//! What a long run says on standard error: a bar on a terminal, plain lines otherwise, nothing if asked.
+//! Messages of long runs on standard error: a progress bar on a terminal, lines otherwise, nothing with `--quiet`.
 
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
@@ -13,7 +13,7 @@ use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, Progres
 /// Time between two plain lines.
 const LINE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Writes to standard error, or not.
+/// Writes messages to standard error unless `--quiet` is given.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Messages {
     quiet: bool,
