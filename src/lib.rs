@@ -61,6 +61,8 @@ pub use decode::incremental::IncrementalDecoder;
 pub use error::{DecodeError, EncodeError, ModelError, PieceProblem};
 #[cfg(feature = "train")]
 pub use error::{OptionError, TrainError, WriteError};
+#[cfg(feature = "proto")]
+pub use model::proto;
 pub use model::{
     BytesList, Model, ModelBuilder, ModelEditor, ModelType, NormalizerSpec, ParseModelTypeError,
     Piece, PieceEntry, TrainerSpec,

@@ -17,9 +17,12 @@
 //! | `editor.rs` | changed models that keep every other byte |
 //! | `normalizer.rs` | specs -> normalizers |
 //! | `vocab.rs` | the `.vocab` file |
+//! | `proto.rs` | the messages as types of prost, for callers (feature `proto`) |
 //!
 //! Cost of loading: linear in the file; one hash for each piece; the charsmaps are parsed once and shared.
 
+#[cfg(feature = "proto")]
+pub mod proto;
 mod builder;
 mod editor;
 mod file;
