@@ -52,9 +52,9 @@ use std::sync::Arc;
 
 use self::classes::ascii::AsciiBigrams;
 use self::classes::char_table::CharTable;
-use self::classes::class_bigrams::{ClassBigrams, ClassBigramsBuilder};
+use self::classes::class_bigrams::ClassBigramsBuilder;
 use self::lookup::symbol_table::SymbolTable;
-use self::scan::{ChunkBoundaries, ChunkScanner};
+use self::scan::{ChunkScanner, ScanTables};
 use self::strategies::full_merge::{FullMerge, FullMergeState};
 use self::strategies::last_merge::LastMergeTable;
 use self::strategies::{ChunkContext, MergeState, MergeTables, Strategy};
@@ -67,10 +67,7 @@ use crate::trie::prefix::PrefixTrie;
 /// A BPE model, ready to encode.
 #[derive(Debug)]
 pub(crate) struct BpeEncoder {
-    tables: MergeTables,
-    bigrams: ClassBigrams,
-    ascii: AsciiBigrams,
-    user_defined: Arc<PrefixTrie>,
+    tables: ScanTables,
     /// For each piece whether it is unused: it merges, but is resegmented afterwards. Empty if no piece is.
     unused: Vec<bool>,
     accepts_raw_text: bool,
@@ -150,10 +147,10 @@ impl BpeEncoder {
         chars.add_symbols(&texts, &mut symbols, vocabulary.table());
         let accepts_raw_text =
             unused.is_empty() && vocabulary.symbols().all(|(text, _)| is_same_when_raw(text));
-        BpeEncoder {
+        let tables = ScanTables {
             ascii: AsciiBigrams::new(&chars, &bigrams, &user_defined),
             bigrams,
-            tables: MergeTables {
+            merge: MergeTables {
                 symbols,
                 chars,
                 last_merges: LastMergeTable::new(vocabulary.len()),
@@ -161,6 +158,9 @@ impl BpeEncoder {
                 unknown: vocabulary.unknown(),
             },
             user_defined,
+        };
+        BpeEncoder {
+            tables,
             unused,
             accepts_raw_text,
         }
@@ -211,9 +211,9 @@ impl BpeEncoder {
         out: &mut Vec<PieceId>,
     ) {
         let merge = FullMerge {
-            tables: &self.tables,
+            tables: &self.tables.merge,
             pieces,
-            user_defined: &self.user_defined,
+            user_defined: &self.tables.user_defined,
             unused: &self.unused,
         };
         merge.encode(dropout.text, dropout.skips_merge, &mut cache.full, out);
@@ -227,10 +227,15 @@ impl BpeEncoder {
         text: &[u8],
         distance: usize,
     ) -> Vec<usize> {
-        if !self.unused.is_empty() || !self.tables.chars.all_well_formed() {
+        if !self.unused.is_empty() || !self.tables.merge.chars.all_well_formed() {
             return Vec::new();
         }
-        scan::find_boundaries::<RAW>(text, distance, &self.tables.chars, &self.bigrams)
+        scan::find_boundaries::<RAW>(
+            text,
+            distance,
+            &self.tables.merge.chars,
+            &self.tables.bigrams,
+        )
     }
 
     /// What splits and encodes one text.
@@ -243,13 +248,9 @@ impl BpeEncoder {
         cache: &'s mut BpeCache,
     ) -> ChunkScanner<'s> {
         ChunkScanner {
-            boundaries: ChunkBoundaries {
-                bigrams: &self.bigrams,
-                ascii: &self.ascii,
-                user_defined: &self.user_defined,
-            },
+            tables: &self.tables,
             context: ChunkContext {
-                tables: &self.tables,
+                tables: &self.tables.merge,
                 pieces,
                 state: &mut cache.state,
             },

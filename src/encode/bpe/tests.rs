@@ -168,7 +168,7 @@ fn each_strategy_gives_the_ids_of_the_naive_encoder() {
         proptest!(ProptestConfig::with_cases(150), |(chunk in repetitions(&model))| {
             let fixture = &mut *shared.borrow_mut();
             // Without user-defined symbols, which are never inside a chunk.
-            let user_defined = fixture.encoder.user_defined.find(&chunk);
+            let user_defined = fixture.encoder.tables.user_defined.find(&chunk);
             prop_assume!(user_defined.is_none());
             let expected = fixture.naive.encode(&chunk);
             prop_assert_eq!(&fixture.encode_chunk(&chunk), &expected, "chunk, {}", name);
@@ -331,9 +331,9 @@ fn valid_token_pairs_are_the_pairs_that_merging_leaves() {
         let mut pair_cache = PairCache::default();
         let mut cache = TokenPairCache::default();
         let mut context = MergeContext {
-            tables: &encoder.tables,
+            tables: &encoder.tables.merge,
             pairs: PairLookup {
-                symbols: &encoder.tables.symbols,
+                symbols: &encoder.tables.merge.symbols,
                 pieces: model.table(),
                 cache: &mut pair_cache,
             },
@@ -371,9 +371,9 @@ fn unknown_characters_are_valid_beside_every_symbol() {
         let mut pair_cache = PairCache::default();
         let mut cache = TokenPairCache::default();
         let mut context = MergeContext {
-            tables: &encoder.tables,
+            tables: &encoder.tables.merge,
             pairs: PairLookup {
-                symbols: &encoder.tables.symbols,
+                symbols: &encoder.tables.merge.symbols,
                 pieces: model.table(),
                 cache: &mut pair_cache,
             },
