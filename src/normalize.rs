@@ -259,7 +259,11 @@ impl Normalizer {
             if at >= no_rules {
                 no_rules = at + self.length_without_rules(&input[at..], well_formed - at);
             }
-            let plain = self.length_without_symbols(&input[at..no_rules]);
+            // A symbol that is not UTF-8 can end inside a well-formed character, whose rest is then malformed.
+            let plain = match is_char_start(input[at]) {
+                true => self.length_without_symbols(&input[at..no_rules]),
+                false => 0,
+            };
             let (consumed, ends_in_space) =
                 self.advance(&input[at..], plain, at, after_space, sink);
             at += consumed;

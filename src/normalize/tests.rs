@@ -201,3 +201,17 @@ fn raw_spaces_that_extend_a_run_of_whitespace_are_found() {
     }
     assert!(!normalizer("identity", "d").extends_run_by_raw_space(b"a\t b"));
 }
+
+#[test]
+fn rest_of_a_character_after_a_symbol_is_malformed() {
+    let symbol: &[u8] = b"\xE0\xB8";
+    let symbols = PrefixTrie::new([symbol]).unwrap();
+    for rules in ["identity", "nmt_nfkc"] {
+        let normalizer = normalizer(rules, "de").with_symbols(Arc::new(symbols.clone()));
+        let mut out = Vec::new();
+        // U+0E16, an ordinary character, then the same again.
+        normalizer.normalize(b"\xE0\xB8\x96a\xE0\xB8\x96", &mut out);
+        let expected = b"\xE2\x96\x81\xE0\xB8\xEF\xBF\xBDa\xE0\xB8\xEF\xBF\xBD";
+        assert_eq!(out, expected, "{rules}");
+    }
+}

@@ -13,10 +13,7 @@ import struct
 from . import wire
 from .kinds.base import MODEL
 
-MARK = "\u2581".encode()
-
 DECODED_PIECE = "decode: bytes of a given piece that are not UTF-8 become U+FFFD, one for each byte"
-CUT_CHARACTER = "normalization: a user-defined symbol that ends inside a character leaves the rest of it unchanged"
 NBEST_PIECE = "n-best: the text of a piece that ends inside a character does not extend to the whole character"
 
 
@@ -48,9 +45,6 @@ def explain(case, difference):
         return difference.known
     if difference.line is None:
         return None
-    for text in _malformed_pieces(case, wire.USER_DEFINED):
-        if text in difference.line or text.replace(MARK, b" ") in difference.line:
-            return CUT_CHARACTER
     if difference.category == "n-best" and _malformed_pieces(case, wire.NORMAL):
         return NBEST_PIECE
     return None
