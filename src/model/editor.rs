@@ -9,35 +9,66 @@
 //! - Only the fields whose values differ from the original's at the end are written. An editor without edits, or an edit
 //!   followed by its inverse, gives the bytes of the original.
 //! - A changed field keeps its position; only the lengths of the messages around it change. See `editor/splice.rs`.
-//! - A new piece follows the piece before it; a removed piece that is inserted again brings its unknown fields back.
+//! - A new piece follows the piece before it; a removed piece that is inserted again brings its unknown fields back. See
+//!   `editor/assemble.rs`.
 //!
 //! What follows by itself when pieces are added, removed, moved or renamed, unless the edit sets it too:
 //!
 //! - `vocab_size`, if it was the number of pieces,
 //! - `unk_id`, `bos_id`, `eos_id`, `pad_id` and the texts `unk_piece`, ..., if they named a piece of the original.
 //!
-//! Method: the editor keeps the range of each top-level field, and beside it the changes. Pieces are a list; every other
-//! field remembers how many pieces are before it. Example: the file `piece 0, piece 1, trainer_spec` is the list
-//! `[piece 0, piece 1]` and `trainer_spec` behind 2 pieces; adding a piece makes that 3.
+//! | file | job |
+//! |---|---|
+//! | `item.rs` | a piece: bytes of the file and what was set |
+//! | `specs.rs` | a spec before and after |
+//! | `follow.rs` | special ids and `vocab_size` follow the pieces |
+//! | `splice.rs` | changed fields within a message |
+//! | `assemble.rs` | everything -> the bytes of the new file |
 //!
-//! Cost: making an editor and [`ModelEditor::finish`] are linear in the file. Setting something takes constant time.
-//! Adding a piece at the end is fast; inserting, removing and moving take time linear in the number of pieces behind (some
-//! 48 bytes each are moved); use [`ModelEditor::retain_pieces`] to remove many.
+//! Method: nothing is decoded but what an edit asks for. The editor has two lists of ranges of the original file: pieces,
+//! by id, and all other top-level fields. Edits change the list of pieces, or store values beside a range;
+//! [`ModelEditor::finish`] copies the ranges and writes the values that differ.
+//!
+//! Worked example: a file of 54 bytes with two pieces and a trainer spec, and two edits.
+//!
+//! ```text
+//! original   0: 0a 0e 0a 05 <unk> 15 00 00 00 00 18 02     piece 0, <unk>, score 0, kind 2
+//!           16: 0a 0a 0a 03 e2 96 81 15 00 00 80 bf        piece 1, ▁, score -1
+//!           28: 12 04 18 02 20 02                          trainer_spec: model_type 2, vocab_size 2
+//!
+//! edits      add_piece("a", -2.0, Normal)                  list of pieces: 0..16, 16..28, new bytes
+//!            set_score(1, -1.5)                            beside 16..28: score -1.5
+//!
+//! finish     vocab_size was the number of pieces, which is 3 now
+//!            0a 0e 0a 05 <unk> 15 00 00 00 00 18 02        copied
+//!            0a 0a 0a 03 e2 96 81 15 00 00 c0 bf           copied but for the score
+//!            0a 08 0a 01 a 15 00 00 00 c0                  new
+//!            12 04 18 02 20 03                             copied but for vocab_size
+//! ```
+//!
+//! Cost: making an editor and [`ModelEditor::finish`] are linear in the file. Setting something takes constant time, and
+//! so does adding a piece at the end. Inserting, removing and moving take time linear in the number of pieces behind
+//! (32 bytes each are moved); use [`ModelEditor::retain_pieces`] to remove many.
 
+mod assemble;
 mod follow;
+mod item;
+mod specs;
 mod splice;
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
-use self::splice::{Change, splice, with_message};
+use self::assemble::{Other, Patches};
+pub use self::item::PieceEntry;
+use self::item::{Item, PieceChange};
+use self::specs::{EditedSpec, keep_or_set};
 use super::Model;
-use super::file::{PieceMessage, field, kind_from_number, kind_number, read_piece, write_piece};
-use super::spec::{NormalizerSpec, Spec, TrainerSpec};
-use super::wire::{Field, Reader, Value, write_bytes_field, write_float_field, write_varint_field};
+use super::file::field;
+use super::spec::{NormalizerSpec, TrainerSpec};
+use super::wire::{Field, Reader, Value};
 use crate::error::ModelError;
 use crate::piece::{PieceId, PieceKind};
 
@@ -66,91 +97,9 @@ pub struct ModelEditor {
     pieces: Vec<Item>,
     /// All top-level fields but pieces, in the order of the file.
     others: Vec<Other>,
-    trainer_spec: Edited<TrainerSpec>,
-    normalizer_spec: Edited<NormalizerSpec>,
-    denormalizer_spec: Edited<NormalizerSpec>,
-}
-
-/// A piece that was removed from a [`ModelEditor`], or one that is to be inserted. It keeps the bytes of the file,
-/// unknown fields included.
-#[derive(Debug, Clone)]
-pub struct PieceEntry {
-    item: Item,
-    text: Vec<u8>,
-    score: f32,
-    kind: PieceKind,
-}
-
-/// A piece in the editor.
-#[derive(Debug, Clone)]
-struct Item {
-    /// The position of its field in the original file; 0 for new pieces, which no file has behind another field.
-    offset: usize,
-    source: Source,
-    change: Option<Box<PieceChange>>,
-}
-
-/// Where the bytes of a piece's field are.
-#[derive(Debug, Clone)]
-enum Source {
-    /// So many bytes of the original file.
-    File { length: usize },
-    /// Bytes of a new piece, or of one that was removed.
-    Owned(Box<[u8]>),
-}
-
-/// What was set for a piece.
-#[derive(Debug, Clone, Default)]
-struct PieceChange {
-    text: Option<Vec<u8>>,
-    score: Option<f32>,
-    kind: Option<PieceKind>,
-}
-
-/// A top-level field that is not a piece.
-#[derive(Debug, Clone)]
-struct Other {
-    number: u32,
-    is_message: bool,
-    range: Range<usize>,
-    /// Pieces before it.
-    pieces_before: usize,
-}
-
-/// A spec as it was, and as it is to be.
-#[derive(Debug, Clone)]
-struct Edited<S> {
-    number: u32,
-    original: S,
-    current: S,
-}
-
-impl<S: Spec> Edited<S> {
-    fn new(number: u32, original: Option<&S>) -> Edited<S> {
-        let original = original.cloned().unwrap_or_default();
-        let current = original.clone();
-        Edited {
-            number,
-            original,
-            current,
-        }
-    }
-
-    /// The fields that differ, by their encodings, so that presence and the bits of floats count.
-    fn changes(&self) -> Vec<Change> {
-        let mut changes = Vec::new();
-        for number in S::NUMBERS {
-            let mut before = Vec::new();
-            self.original.write_field(*number, &mut before);
-            let mut encoding = Vec::new();
-            self.current.write_field(*number, &mut encoding);
-            if before != encoding {
-                let number = *number;
-                changes.push(Change { number, encoding });
-            }
-        }
-        changes
-    }
+    trainer_spec: EditedSpec<TrainerSpec>,
+    normalizer_spec: EditedSpec<NormalizerSpec>,
+    denormalizer_spec: EditedSpec<NormalizerSpec>,
 }
 
 impl ModelEditor {
@@ -165,14 +114,12 @@ impl ModelEditor {
             let offset = end - raw.len();
             let is_message = matches!(value, Value::Bytes(_));
             if number == field::PIECE && is_message {
-                let source = Source::File { length: raw.len() };
-                pieces.push(Item::new(offset, source));
+                pieces.push(Item::in_file(offset, raw.len()));
             } else {
                 others.push(Other {
                     number,
                     is_message,
                     range: offset..end,
-                    pieces_before: pieces.len(),
                 });
             }
         }
@@ -180,9 +127,9 @@ impl ModelEditor {
             original_pieces: pieces.len(),
             pieces,
             others,
-            trainer_spec: Edited::new(field::TRAINER_SPEC, Some(&model.trainer_spec)),
-            normalizer_spec: Edited::new(field::NORMALIZER_SPEC, Some(&model.normalizer_spec)),
-            denormalizer_spec: Edited::new(
+            trainer_spec: EditedSpec::new(field::TRAINER_SPEC, Some(&model.trainer_spec)),
+            normalizer_spec: EditedSpec::new(field::NORMALIZER_SPEC, Some(&model.normalizer_spec)),
+            denormalizer_spec: EditedSpec::new(
                 field::DENORMALIZER_SPEC,
                 model.denormalizer_spec.as_ref(),
             ),
@@ -217,26 +164,13 @@ impl ModelEditor {
     /// of pieces means the end.
     pub fn insert_piece(&mut self, id: PieceId, piece: PieceEntry) {
         let index = id.index().min(self.pieces.len());
-        let offset = piece.item.offset;
-        for other in &mut self.others {
-            let is_behind = other.pieces_before == index && other.range.start >= offset;
-            if other.pieces_before > index || is_behind {
-                other.pieces_before += 1;
-            }
-        }
         self.pieces.insert(index, piece.item);
     }
 
     /// Removes a piece and returns it; those behind it get the next lower ids. `None` if there is no such piece.
     pub fn remove_piece(&mut self, id: PieceId) -> Option<PieceEntry> {
         let entry = self.piece(id)?;
-        let index = id.index();
-        self.pieces.remove(index);
-        for other in &mut self.others {
-            if other.pieces_before > index {
-                other.pieces_before -= 1;
-            }
-        }
+        self.pieces.remove(id.index());
         Some(entry)
     }
 
@@ -252,19 +186,12 @@ impl ModelEditor {
     /// Removes all pieces for which `keep` is false. Its arguments are the id before the call, and the piece. Cost: one
     /// pass over all pieces.
     pub fn retain_pieces(&mut self, mut keep: impl FnMut(PieceId, &PieceEntry) -> bool) {
-        let items = std::mem::take(&mut self.pieces);
-        let mut others = self.others.iter_mut().peekable();
-        for (index, item) in items.into_iter().enumerate() {
-            while let Some(other) = others.next_if(|other| other.pieces_before <= index) {
-                other.pieces_before = self.pieces.len();
-            }
-            if keep(PieceId::from_index(index), &item.entry(&self.file)) {
-                self.pieces.push(item);
-            }
-        }
-        for other in others {
-            other.pieces_before = self.pieces.len();
-        }
+        let mut index = 0;
+        self.pieces.retain(|item| {
+            let id = PieceId::from_index(index);
+            index += 1;
+            keep(id, &item.entry(&self.file))
+        });
     }
 
     /// Changes the text of a piece. False if there is no such piece.
@@ -292,7 +219,7 @@ impl ModelEditor {
 
     /// Sets whether one space is added before (or after) the text.
     pub fn set_add_dummy_prefix(&mut self, add: bool) -> &mut Self {
-        let Edited {
+        let EditedSpec {
             original, current, ..
         } = &mut self.normalizer_spec;
         let was = original.add_dummy_prefix();
@@ -302,7 +229,7 @@ impl ModelEditor {
 
     /// Sets whether spaces at both ends and repeated spaces are removed.
     pub fn set_remove_extra_whitespaces(&mut self, remove: bool) -> &mut Self {
-        let Edited {
+        let EditedSpec {
             original, current, ..
         } = &mut self.normalizer_spec;
         let was = original.remove_extra_whitespaces();
@@ -313,7 +240,7 @@ impl ModelEditor {
 
     /// Sets whether spaces become U+2581.
     pub fn set_escape_whitespaces(&mut self, escape: bool) -> &mut Self {
-        let Edited {
+        let EditedSpec {
             original, current, ..
         } = &mut self.normalizer_spec;
         let was = original.escape_whitespaces();
@@ -359,209 +286,6 @@ impl ModelEditor {
         self.add_patches(&self.denormalizer_spec, &mut patches);
         Model::from_file(self.assemble(&patches))
     }
-
-    /// What becomes of the fields that hold a spec.
-    fn add_patches<S: Spec>(&self, spec: &Edited<S>, patches: &mut Patches) {
-        let changes = spec.changes();
-        if changes.is_empty() {
-            return;
-        }
-        let is_part = |other: &&Other| other.number == spec.number && other.is_message;
-        let raws: Vec<&[u8]> = self
-            .others
-            .iter()
-            .filter(is_part)
-            .map(|other| &self.file[other.range.clone()])
-            .collect();
-        let is_value = |field: &Field<'_>| S::default().merge_field(field.number, field.value);
-        let Some(messages) = raws
-            .iter()
-            .map(|raw| message_of(raw))
-            .collect::<Option<Vec<_>>>()
-        else {
-            return;
-        };
-        if messages.is_empty() {
-            let mut added = Vec::new();
-            write_bytes_field(spec.number, &spec.current.encode(), &mut added);
-            patches.added.push((spec.number, added));
-            return;
-        }
-        let spliced = splice(&messages, &changes, &is_value);
-        let offsets = self
-            .others
-            .iter()
-            .filter(is_part)
-            .map(|other| other.range.start);
-        for (((offset, raw), before), after) in offsets.zip(raws).zip(messages).zip(spliced) {
-            if after != before {
-                let mut field = Vec::new();
-                with_message(raw, &after, &mut field);
-                patches.replaced.push((offset, field));
-            }
-        }
-    }
-
-    /// The new file.
-    fn assemble(&self, patches: &Patches) -> Vec<u8> {
-        let mut file = Vec::with_capacity(self.file.len() + 1024);
-        let mut others = self.others.iter().peekable();
-        for (index, item) in self.pieces.iter().enumerate() {
-            while let Some(other) = others.next_if(|other| other.pieces_before <= index) {
-                self.write_other(other, patches, &mut file);
-            }
-            item.write(&self.file, &mut file);
-        }
-        let mut added = patches.added.iter().peekable();
-        for other in others {
-            while let Some((_, field)) = added.next_if(|(number, _)| *number < other.number) {
-                file.extend_from_slice(field);
-            }
-            self.write_other(other, patches, &mut file);
-        }
-        for (_, field) in added {
-            file.extend_from_slice(field);
-        }
-        file
-    }
-
-    fn write_other(&self, other: &Other, patches: &Patches, file: &mut Vec<u8>) {
-        let offset = other.range.start;
-        match patches.replaced.iter().find(|(at, _)| *at == offset) {
-            Some((_, field)) => file.extend_from_slice(field),
-            None => file.extend_from_slice(&self.file[other.range.clone()]),
-        }
-    }
-}
-
-/// What becomes of the specs.
-#[derive(Debug, Default)]
-struct Patches {
-    /// New bytes of the field at an offset of the original file.
-    replaced: Vec<(usize, Vec<u8>)>,
-    /// Fields of specs that the file did not have, by number.
-    added: Vec<(u32, Vec<u8>)>,
-}
-
-impl Item {
-    fn new(offset: usize, source: Source) -> Item {
-        Item {
-            offset,
-            source,
-            change: None,
-        }
-    }
-
-    /// The bytes of the field before changes.
-    fn raw<'f>(&'f self, file: &'f [u8]) -> &'f [u8] {
-        match &self.source {
-            Source::File { length } => &file[self.offset..self.offset + length],
-            Source::Owned(bytes) => bytes,
-        }
-    }
-
-    /// Text, score and kind before changes.
-    fn original<'f>(&'f self, file: &'f [u8]) -> PieceMessage<'f> {
-        let message = message_of(self.raw(file)).unwrap_or_default();
-        read_piece(message).unwrap_or_default()
-    }
-
-    /// A copy that does not need the file.
-    fn entry(&self, file: &[u8]) -> PieceEntry {
-        let original = self.original(file);
-        let change = self.change.as_deref().cloned().unwrap_or_default();
-        let source = Source::Owned(self.raw(file).into());
-        PieceEntry {
-            text: change.text.unwrap_or_else(|| original.text.to_vec()),
-            score: change.score.unwrap_or(original.score),
-            kind: change.kind.unwrap_or(original.kind),
-            item: Item {
-                source,
-                ..self.clone()
-            },
-        }
-    }
-
-    /// The fields that differ from the original's.
-    fn changes(&self, original: PieceMessage<'_>) -> Vec<Change> {
-        let mut changes = Vec::new();
-        let mut push = |number, encoding| changes.push(Change { number, encoding });
-        let Some(change) = &self.change else {
-            return changes;
-        };
-        if let Some(text) = change.text.as_ref().filter(|text| *text != original.text) {
-            push(
-                field::TEXT,
-                encoded(|out| write_bytes_field(field::TEXT, text, out)),
-            );
-        }
-        let is_other = |score: &f32| score.to_bits() != original.score.to_bits();
-        if let Some(score) = change.score.filter(is_other) {
-            push(
-                field::SCORE,
-                encoded(|out| write_float_field(field::SCORE, score, out)),
-            );
-        }
-        if let Some(kind) = change.kind.filter(|kind| *kind != original.kind) {
-            let number = kind_number(kind);
-            push(
-                field::KIND,
-                encoded(|out| write_varint_field(field::KIND, number, out)),
-            );
-        }
-        changes
-    }
-
-    /// Appends the field of the piece.
-    fn write(&self, file: &[u8], out: &mut Vec<u8>) {
-        let raw = self.raw(file);
-        let changes = match self.change {
-            Some(_) => self.changes(self.original(file)),
-            None => Vec::new(),
-        };
-        match message_of(raw) {
-            Some(message) if !changes.is_empty() => {
-                for message in splice(&[message], &changes, &is_piece_value) {
-                    with_message(raw, &message, out);
-                }
-            }
-            _ => out.extend_from_slice(raw),
-        }
-    }
-}
-
-impl PieceEntry {
-    /// A new piece.
-    pub fn new(text: impl AsRef<[u8]>, score: f32, kind: PieceKind) -> PieceEntry {
-        let text = text.as_ref();
-        let mut raw = Vec::new();
-        write_piece(
-            PieceMessage { text, score, kind },
-            &mut Vec::new(),
-            &mut raw,
-        );
-        PieceEntry {
-            item: Item::new(0, Source::Owned(raw.into())),
-            text: text.to_vec(),
-            score,
-            kind,
-        }
-    }
-
-    /// The text, which need not be UTF-8.
-    pub fn text(&self) -> &[u8] {
-        &self.text
-    }
-
-    /// The score.
-    pub fn score(&self) -> f32 {
-        self.score
-    }
-
-    /// The kind.
-    pub fn kind(&self) -> PieceKind {
-        self.kind
-    }
 }
 
 impl fmt::Debug for ModelEditor {
@@ -573,33 +297,13 @@ impl fmt::Debug for ModelEditor {
     }
 }
 
-/// A flag that is to have `value`: as it was, present or absent, if that means `value` already.
-fn keep_or_set(original: Option<bool>, was: bool, value: bool) -> Option<bool> {
-    if was == value { original } else { Some(value) }
-}
-
-/// The value of a field that holds a message.
-fn message_of(raw: &[u8]) -> Option<&[u8]> {
+/// The value of a field that holds a message, and was found to hold one when the file was read; else nothing.
+fn message_of(raw: &[u8]) -> &[u8] {
     match Reader::new(raw).field() {
         Ok(Some(Field {
             value: Value::Bytes(message),
             ..
-        })) => Some(message),
-        _ => None,
+        })) => message,
+        _ => &[],
     }
-}
-
-/// Whether a field of a piece message is its text, score or kind.
-fn is_piece_value(piece_field: &Field<'_>) -> bool {
-    match (piece_field.number, piece_field.value) {
-        (field::TEXT, Value::Bytes(_)) | (field::SCORE, Value::Fixed32(_)) => true,
-        (field::KIND, Value::Varint(number)) => kind_from_number(number).is_some(),
-        _ => false,
-    }
-}
-
-fn encoded(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-    let mut out = Vec::new();
-    write(&mut out);
-    out
 }

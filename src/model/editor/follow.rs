@@ -5,7 +5,9 @@
 //! is written as -1. Fields that the edit itself changed are left alone, and so are fields that did not name the piece
 //! with their id in the original.
 
-use super::{Edited, Item, ModelEditor, message_of};
+use super::item::Item;
+use super::specs::EditedSpec;
+use super::{ModelEditor, message_of};
 use crate::model::file::{field, read_piece};
 use crate::model::spec::TrainerSpec;
 use crate::model::wire::{Reader, Value};
@@ -47,7 +49,7 @@ const SPECIALS: [Special; 4] = [
 
 impl ModelEditor {
     /// Sets the fields that follow the pieces.
-    pub(super) fn follow_pieces(&self, spec: &mut Edited<TrainerSpec>) {
+    pub(super) fn follow_pieces(&self, spec: &mut EditedSpec<TrainerSpec>) {
         let original_size = i32::try_from(self.original_pieces).ok();
         let is_untouched = spec.current.vocab_size == spec.original.vocab_size;
         if is_untouched && spec.original.vocab_size == original_size {
@@ -63,12 +65,12 @@ impl ModelEditor {
         let id = usize::try_from(id).ok()?;
         let mut pieces = piece_fields(&self.file).skip(id);
         let (offset, raw) = pieces.next()?;
-        let piece = read_piece(message_of(raw)?).ok()?;
+        let piece = read_piece(message_of(raw)).ok()?;
         (piece.text == text).then_some(offset)
     }
 
-    fn follow_special(&self, special: &Special, spec: &mut Edited<TrainerSpec>) {
-        let Edited {
+    fn follow_special(&self, special: &Special, spec: &mut EditedSpec<TrainerSpec>) {
+        let EditedSpec {
             original, current, ..
         } = spec;
         let is_untouched = (special.id)(current) == (special.id)(original)

@@ -84,6 +84,36 @@ fn edits_of_all_models_of_the_zoo_have_inverses() {
 }
 
 #[test]
+fn the_worked_example_of_the_module_page() {
+    const BEFORE: &[u8] = b"\
+        \x0a\x0e\x0a\x05<unk>\x15\0\0\0\0\x18\x02\
+        \x0a\x0a\x0a\x03\xe2\x96\x81\x15\0\0\x80\xbf\
+        \x12\x04\x18\x02\x20\x02";
+    const AFTER: &[u8] = b"\
+        \x0a\x0e\x0a\x05<unk>\x15\0\0\0\0\x18\x02\
+        \x0a\x0a\x0a\x03\xe2\x96\x81\x15\0\0\xc0\xbf\
+        \x0a\x08\x0a\x01a\x15\0\0\0\xc0\
+        \x12\x04\x18\x02\x20\x03";
+    let mut editor = Model::from_bytes(BEFORE).unwrap().edit();
+    editor.add_piece("a", -2.0, PieceKind::Normal);
+    editor.set_score(id(1), -1.5);
+    assert_eq!(editor.finish().unwrap().to_bytes(), AFTER);
+}
+
+/// The file is `<unk>`, trainer_spec, `ab`, trainer_spec, `a`. Edits are undone while other edits are in effect.
+#[test]
+fn removed_pieces_come_back_to_their_places_in_any_order() {
+    let mut editor = strange().edit();
+    editor.move_piece(id(0), id(2));
+    let first = editor.remove_piece(id(0)).unwrap();
+    let second = editor.remove_piece(id(0)).unwrap();
+    editor.insert_piece(id(0), second);
+    editor.insert_piece(id(0), first);
+    editor.move_piece(id(2), id(0));
+    assert_eq!(editor.finish().unwrap().to_bytes(), STRANGE);
+}
+
+#[test]
 fn only_the_changed_field_changes() {
     let mut editor = strange().edit();
     editor.set_score(id(1), -1.5);

@@ -1,0 +1,209 @@
+//! One piece in a [`ModelEditor`](super::ModelEditor), and one outside of it ([`PieceEntry`]).
+//!
+//! A piece is kept as the bytes of its field in the file, so that unknown fields and unusual encodings survive, and
+//! beside them what was set. Nothing is decoded until somebody asks for the text, or until the file is assembled.
+//!
+//! Example: the field `0a 0a | 0a 03 e2 96 81 | 15 00 00 80 bf` is the piece `▁` with score -1. Setting the score to -2
+//! stores only `score: -2`; [`Item::write`] then replaces the four bytes of the float and copies all others. Setting the
+//! score back to -1 gives the bytes of the original, because values are compared with the original's when they are
+//! written.
+
+use super::message_of;
+use super::splice::{Change, splice, with_message};
+use crate::model::file::{
+    PieceMessage, field, kind_from_number, kind_number, read_piece, write_piece,
+};
+use crate::model::wire::{Field, Value, write_bytes_field, write_float_field, write_varint_field};
+use crate::piece::PieceKind;
+
+/// A piece that was removed from a [`ModelEditor`](super::ModelEditor), or one that is to be inserted. It keeps the bytes of the file,
+/// unknown fields included.
+#[derive(Debug, Clone)]
+pub struct PieceEntry {
+    pub(super) item: Item,
+    text: Vec<u8>,
+    score: f32,
+    kind: PieceKind,
+}
+
+/// A piece in the editor.
+#[derive(Debug, Clone)]
+pub(super) struct Item {
+    /// The position of its field in the original file; 0 for new pieces. It is kept when the piece is removed, so that
+    /// a piece that is inserted again has its old position among the other fields.
+    pub(super) offset: usize,
+    source: Source,
+    /// `None` for most pieces of most edits, therefore boxed.
+    pub(super) change: Option<Box<PieceChange>>,
+}
+
+/// Where the bytes of a piece's field are.
+#[derive(Debug, Clone)]
+enum Source {
+    /// So many bytes of the original file.
+    File { length: usize },
+    /// Bytes of a new piece, or of one that was removed.
+    Owned(Box<[u8]>),
+}
+
+/// What was set for a piece.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PieceChange {
+    pub(super) text: Option<Vec<u8>>,
+    pub(super) score: Option<f32>,
+    pub(super) kind: Option<PieceKind>,
+}
+
+impl Item {
+    /// A piece whose field is `length` bytes of the original file.
+    pub(super) fn in_file(offset: usize, length: usize) -> Item {
+        Item {
+            offset,
+            source: Source::File { length },
+            change: None,
+        }
+    }
+
+    /// Whether the original file has the piece behind the field at `offset`. New pieces are behind nothing.
+    pub(super) fn is_behind(&self, offset: usize) -> bool {
+        self.offset > offset
+    }
+
+    /// The bytes of the field before changes.
+    pub(super) fn raw<'f>(&'f self, file: &'f [u8]) -> &'f [u8] {
+        match &self.source {
+            Source::File { length } => &file[self.offset..self.offset + length],
+            Source::Owned(bytes) => bytes,
+        }
+    }
+
+    /// Text, score and kind before changes.
+    fn original<'f>(&'f self, file: &'f [u8]) -> PieceMessage<'f> {
+        // These bytes were read when the model was loaded, or were written by `PieceEntry::new`. The only error of
+        // `read_piece` for well-formed bytes is an empty text, which is what the default has.
+        read_piece(message_of(self.raw(file))).unwrap_or_default()
+    }
+
+    /// A copy that does not need the file.
+    pub(super) fn entry(&self, file: &[u8]) -> PieceEntry {
+        let original = self.original(file);
+        let change = self.change.as_deref().cloned().unwrap_or_default();
+        let source = Source::Owned(self.raw(file).into());
+        PieceEntry {
+            text: change.text.unwrap_or_else(|| original.text.to_vec()),
+            score: change.score.unwrap_or(original.score),
+            kind: change.kind.unwrap_or(original.kind),
+            item: Item {
+                source,
+                ..self.clone()
+            },
+        }
+    }
+
+    /// The fields that differ from the original's, ascending by number.
+    fn changes(&self, original: PieceMessage<'_>) -> Vec<Change> {
+        let Some(change) = &self.change else {
+            return Vec::new();
+        };
+        let text = change.text.as_ref().filter(|text| *text != original.text);
+        // By bits: NaN differs from itself, and -0.0 equals 0.0.
+        let is_other = |score: &f32| score.to_bits() != original.score.to_bits();
+        let score = change.score.filter(is_other);
+        let kind = change.kind.filter(|kind| *kind != original.kind);
+        let changes = [
+            text.map(|text| {
+                change_of(field::TEXT, |out| write_bytes_field(field::TEXT, text, out))
+            }),
+            score.map(|score| {
+                change_of(field::SCORE, |out| {
+                    write_float_field(field::SCORE, score, out)
+                })
+            }),
+            kind.map(|kind| {
+                let number = kind_number(kind);
+                change_of(field::KIND, |out| {
+                    write_varint_field(field::KIND, number, out)
+                })
+            }),
+        ];
+        changes.into_iter().flatten().collect()
+    }
+
+    /// Appends the field of the piece.
+    pub(super) fn write(&self, file: &[u8], out: &mut Vec<u8>) {
+        let raw = self.raw(file);
+        let changes = match self.change {
+            Some(_) => self.changes(self.original(file)),
+            None => Vec::new(),
+        };
+        if changes.is_empty() {
+            out.extend_from_slice(raw);
+            return;
+        }
+        for message in splice(&[message_of(raw)], &changes, &is_piece_value) {
+            with_message(raw, &message, out);
+        }
+    }
+}
+
+impl PieceEntry {
+    /// A new piece, for [`ModelEditor::insert_piece`](super::ModelEditor::insert_piece).
+    ///
+    /// ```
+    /// use spiece::{PieceEntry, PieceKind};
+    ///
+    /// let piece = PieceEntry::new("<mask>", 0.0, PieceKind::UserDefined);
+    /// assert_eq!(piece.text(), b"<mask>");
+    /// assert_eq!(piece.kind(), PieceKind::UserDefined);
+    /// ```
+    pub fn new(text: impl AsRef<[u8]>, score: f32, kind: PieceKind) -> PieceEntry {
+        let text = text.as_ref();
+        let mut raw = Vec::new();
+        write_piece(
+            PieceMessage { text, score, kind },
+            &mut Vec::new(),
+            &mut raw,
+        );
+        PieceEntry {
+            item: Item {
+                offset: 0,
+                source: Source::Owned(raw.into()),
+                change: None,
+            },
+            text: text.to_vec(),
+            score,
+            kind,
+        }
+    }
+
+    /// The text, which need not be UTF-8.
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// The score.
+    pub fn score(&self) -> f32 {
+        self.score
+    }
+
+    /// The kind.
+    pub fn kind(&self) -> PieceKind {
+        self.kind
+    }
+}
+
+/// Whether a field of a piece message is its text, score or kind.
+fn is_piece_value(piece_field: &Field<'_>) -> bool {
+    match (piece_field.number, piece_field.value) {
+        (field::TEXT, Value::Bytes(_)) | (field::SCORE, Value::Fixed32(_)) => true,
+        (field::KIND, Value::Varint(number)) => kind_from_number(number).is_some(),
+        _ => false,
+    }
+}
+
+/// The change that sets field `number` to what `write` appends.
+fn change_of(number: u32, write: impl FnOnce(&mut Vec<u8>)) -> Change {
+    let mut encoding = Vec::new();
+    write(&mut encoding);
+    Change { number, encoding }
+}
