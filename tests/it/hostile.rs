@@ -100,6 +100,11 @@ fn random_tsv_rows_train_or_are_refused() {
 }
 
 #[test]
+fn undone_edits_restore_the_file() {
+    run("edits", 300, 300);
+}
+
+#[test]
 fn random_rules_keep_the_promises() {
     run("rules", 2000, 60);
     let rule = "([0-9A-F]{1,8}( [0-9A-F]{1,5}){0,3}(\t[0-9A-F]{1,6}( 20| 2581| 0)?)?\n){0,4}";

@@ -78,6 +78,11 @@ pub struct Entry {
     pub kind: Option<i32>,
 }
 
+/// The file of one of the models.
+pub fn file(choice: usize) -> &'static [u8] {
+    SEEDS[choice % SEEDS.len()].0
+}
+
 /// The parts of one of the models.
 pub fn parts(choice: usize) -> ModelFile {
     static PARTS: OnceLock<Vec<ModelFile>> = OnceLock::new();

@@ -13,10 +13,12 @@
 //! | `mutation.rs` | models that are nearly right |
 //! | `charsmap.rs` | normalization tables that are nearly right |
 //! | `corpus.rs` | training on anything |
+//! | `editing.rs` | edits of models, and their inverses |
 
 mod charsmap;
 pub mod checks;
 mod corpus;
+mod editing;
 pub mod mutation;
 pub mod seeds;
 
@@ -39,6 +41,7 @@ pub const ALL: &[Target] = &[
     ("decode_ids", decode_ids),
     ("train_options", train_options),
     ("tsv_corpus", tsv_corpus),
+    ("edits", edits),
 ];
 
 /// The bytes are a model file. What loads is saved and loaded again, and runs, on texts of its own pieces too.
@@ -202,4 +205,17 @@ pub fn tsv_corpus(data: &[u8]) {
         ),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
+}
+
+/// The first byte is the number of a real model, the others are edits of it. Edits that are undone give the original
+/// bytes.
+pub fn edits(data: &[u8]) {
+    let Some((choice, edits)) = data.split_first() else {
+        return;
+    };
+    // Input that ends within an edit is a case without that edit's check, and no failure.
+    let _ = editing::check(
+        &mut Unstructured::new(edits),
+        seeds::file(usize::from(*choice)),
+    );
 }
