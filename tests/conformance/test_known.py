@@ -14,11 +14,6 @@ def case_with(text, kind):
 
 
 class Explanations(unittest.TestCase):
-    def test_a_cut_user_defined_symbol_in_the_line(self):
-        case = case_with(b"\xe0\xb8", wire.USER_DEFINED)
-        self.assertEqual(known.explain(case, Difference("ids", "", b"a\xe0\xb8\x96")), known.CUT_CHARACTER)
-        self.assertIsNone(known.explain(case, Difference("ids", "", b"a")))
-
     def test_a_cut_piece_in_an_nbest_list(self):
         case = case_with(b"\xd8", wire.NORMAL)
         self.assertEqual(known.explain(case, Difference("n-best", "", b"x")), known.NBEST_PIECE)
