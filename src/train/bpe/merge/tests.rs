@@ -1,0 +1,185 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::train::alphabet::{Alphabet, CharacterCounts};
+use crate::train::counts::ShardedCounts;
+use crate::train::options::TrainOptions;
+
+/// A word as its symbols, and its count.
+type Word = (Vec<String>, u64);
+
+/// Merges by recounting everything before each merge.
+fn slow_merges(
+    words: &BTreeMap<String, u64>,
+    rules: &SplitRules,
+    wanted: usize,
+) -> Vec<(String, u64)> {
+    let mut words: Vec<Word> = words
+        .iter()
+        .map(|(word, count)| (word.chars().map(String::from).collect(), *count))
+        .collect();
+    let mut seen: BTreeSet<(String, String)> = BTreeSet::new();
+    words.iter().for_each(|word| note_pairs(word, &mut seen));
+    let mut merges: Vec<(String, u64)> = Vec::new();
+    while merges.len() < wanted {
+        let is_new = |text: &String| !merges.iter().any(|(made, _)| made == text);
+        let best = seen
+            .iter()
+            .map(|(left, right)| ((left, right), format!("{left}{right}")))
+            .filter(|(_, text)| is_new(text) && rules.is_valid_piece(text))
+            .map(|(pair, text)| (count_of(pair, &words), pair, text))
+            .max_by(|(a_count, _, a), (b_count, _, b)| {
+                let key = |count: &u64, text: &String| {
+                    (
+                        *count,
+                        std::cmp::Reverse((text.chars().count(), text.clone())),
+                    )
+                };
+                key(a_count, a).cmp(&key(b_count, b))
+            });
+        let Some((count, (left, right), text)) = best else {
+            break;
+        };
+        let (left, right) = (left.clone(), right.clone());
+        merges.push((text, count));
+        words
+            .iter_mut()
+            .for_each(|word| merge_in(word, &left, &right, &mut seen));
+    }
+    merges
+}
+
+fn note_pairs((symbols, _): &Word, seen: &mut BTreeSet<(String, String)>) {
+    seen.extend(
+        symbols
+            .windows(2)
+            .map(|pair| (pair[0].clone(), pair[1].clone())),
+    );
+}
+
+fn count_of((left, right): (&String, &String), words: &[Word]) -> u64 {
+    let positions = |symbols: &[String]| {
+        symbols
+            .windows(2)
+            .filter(|pair| pair[0] == *left && pair[1] == *right)
+            .count()
+    };
+    words
+        .iter()
+        .map(|(symbols, count)| count * positions(symbols) as u64)
+        .sum()
+}
+
+fn merge_in(word: &mut Word, left: &str, right: &str, seen: &mut BTreeSet<(String, String)>) {
+    let mut at = 0;
+    while at + 1 < word.0.len() {
+        if word.0[at] == left && word.0[at + 1] == right {
+            word.0[at] = format!("{left}{right}");
+            word.0.remove(at + 1);
+            note_pairs(word, seen);
+        }
+        at += 1;
+    }
+}
+
+fn fast_merges(
+    words: &BTreeMap<String, u64>,
+    rules: &SplitRules,
+    wanted: usize,
+    tuning: Tuning,
+    threads: usize,
+) -> Vec<(String, u64)> {
+    let table = ShardedCounts::of(words.iter().map(|(word, count)| (word, *count)));
+    let alphabet = Alphabet::all(&CharacterCounts::of(&table).unwrap());
+    let symbols = SymbolArena::new(&alphabet, rules);
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .unwrap();
+    let hasher = SeedableRandomState::default();
+    let words = pool
+        .install(|| WordBuffer::new(table, &symbols, &hasher))
+        .unwrap();
+    let mut merger = MergeTrainer::new(rules, &pool, &hasher, symbols, words);
+    merger.tuning = tuning;
+    let merges = merger.run(wanted, &mut |_| Ok(())).unwrap();
+    merges
+        .into_iter()
+        .map(|merge| (merge.text.into_string(), merge.count))
+        .collect()
+}
+
+fn any_tuning() -> impl Strategy<Value = Tuning> {
+    (1u64..70, 2u64..20, 0usize..4).prop_map(
+        |(min_count_share, min_count_step, min_parallel_positions)| Tuning {
+            min_count_share,
+            min_count_step,
+            min_parallel_positions,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(250))]
+
+    #[test]
+    fn merges_are_those_of_recounting(
+        words in proptest::collection::btree_map("[ab]{1,9}|[a-d]{1,12}|(ab|a){2,6}|a{1,9}", 1u64..5, 1..12),
+        max_length in 2u32..9,
+        wanted in 0usize..60,
+        tuning in any_tuning(),
+        threads in 1usize..3,
+    ) {
+        let mut options = TrainOptions::default();
+        options.max_sentencepiece_length = max_length;
+        let rules = SplitRules::new(&options);
+        let slow = slow_merges(&words, &rules, wanted);
+        prop_assert_eq!(fast_merges(&words, &rules, wanted, tuning, threads), slow);
+    }
+}
+
+/// The worked example of [`crate::train::bpe`].
+#[test]
+fn the_documented_example_is_right() {
+    let words = [("abab", 1), ("abc", 3), ("bc", 2), ("ab", 1)];
+    let words: BTreeMap<String, u64> = words
+        .into_iter()
+        .map(|(word, count)| (word.to_owned(), count))
+        .collect();
+    let rules = SplitRules::new(&TrainOptions::default());
+    let expected = [("ab", 6), ("abc", 3), ("bc", 2), ("abab", 1)];
+    let expected = expected.map(|(text, count)| (text.to_owned(), count));
+    assert_eq!(fast_merges(&words, &rules, 4, TUNING, 1), expected);
+    assert_eq!(slow_merges(&words, &rules, 4), expected);
+}
+
+#[test]
+fn long_words_are_merged_by_places() {
+    let mut options = TrainOptions::default();
+    options.max_sentencepiece_length = 300;
+    let rules = SplitRules::new(&options);
+    let word = |unit: &str, length: usize| unit.chars().cycle().take(length).collect::<String>();
+    let words = BTreeMap::from([
+        (word("ab", 700), 3),
+        (word("abc", 500), 2),
+        (word("a", 400), 1),
+    ]);
+    let slow = slow_merges(&words, &rules, 40);
+    assert!(slow.iter().any(|(text, _)| text.len() > 128));
+    assert_eq!(fast_merges(&words, &rules, 40, TUNING, 1), slow);
+    assert_eq!(
+        fast_merges(
+            &words,
+            &rules,
+            40,
+            Tuning {
+                min_parallel_positions: 0,
+                ..TUNING
+            },
+            2
+        ),
+        slow
+    );
+}

@@ -1,0 +1,66 @@
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+
+impl ShardedCounts {
+    /// The counts of these texts.
+    pub(crate) fn of<T: AsRef<[u8]>>(texts: impl IntoIterator<Item = (T, u64)>) -> ShardedCounts {
+        let counts = SharedCounts::new(SeedableRandomState::default());
+        let mut adder = counts.adder();
+        texts
+            .into_iter()
+            .for_each(|(text, count)| adder.add(text.as_ref(), count).unwrap());
+        adder.flush().unwrap();
+        counts.into_counts()
+    }
+
+    fn texts(&self) -> Vec<(Vec<u8>, u64)> {
+        let mut texts = Vec::new();
+        for shard in self.shards() {
+            let push = |text: &[u8], count| -> Result<(), ()> {
+                texts.push((text.to_vec(), count));
+                Ok(())
+            };
+            shard.for_each(push).unwrap();
+        }
+        texts
+    }
+}
+
+proptest! {
+    #[test]
+    fn threads_count_what_a_map_counts(
+        additions in proptest::collection::vec(("[a-c]{1,3}|a{1,20}|\\PC{1,6}", 0u64..9, 0usize..3), 0..200),
+        repeats in 1u64..40,
+        seed in any::<u64>(),
+    ) {
+        let mut expected = BTreeMap::new();
+        for (text, count, _) in &additions {
+            *expected.entry(text.as_bytes().to_vec()).or_insert(0) += count * repeats;
+        }
+        let counts = SharedCounts::new(SeedableRandomState::with_seed(seed, foldhash::SharedSeed::global_fixed()));
+        std::thread::scope(|scope| {
+            for thread in 0..3 {
+                let (mut adder, additions) = (counts.adder(), &additions);
+                scope.spawn(move || {
+                    for (text, count, _) in (0..repeats).flat_map(|_| additions).filter(|added| added.2 == thread) {
+                        adder.add(text.as_bytes(), *count).unwrap();
+                    }
+                    adder.flush().unwrap();
+                });
+            }
+        });
+        let counts = counts.into_counts();
+        prop_assert_eq!(counts.len(), expected.len());
+        let found: BTreeMap<Vec<u8>, u64> = counts.texts().into_iter().collect();
+        prop_assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn counts_saturate() {
+    let table = ShardedCounts::of([("a", u64::MAX - 1), ("a", 7)]);
+    assert_eq!(table.texts(), [(b"a".to_vec(), u64::MAX)]);
+}
