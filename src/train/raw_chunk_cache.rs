@@ -28,7 +28,7 @@ impl ShortText {
     /// The first `length` bytes of 16, less than all, the first of which is the lowest of `bytes`.
     #[inline]
     #[allow(clippy::cast_possible_truncation)]
-    pub(crate) fn of_window(bytes: u128, length: u32) -> ShortText {
+    pub(crate) fn of_block(bytes: u128, length: u32) -> ShortText {
         let kept = bytes & !(u128::MAX << (8 * length));
         ShortText([kept as u64, (kept >> 64) as u64 | u64::from(length) << 56])
     }
@@ -133,12 +133,12 @@ mod tests {
     }
 
     #[test]
-    fn windows_are_cut() {
+    fn a_short_text_is_the_start_of_its_block() {
         let window = u128::from_le_bytes(*b"0123456789abcdef");
         for length in 0..16u32 {
             let text = &b"0123456789abcdef"[..length as usize];
             assert_eq!(
-                Some(ShortText::of_window(window, length)),
+                Some(ShortText::of_block(window, length)),
                 ShortText::new(text)
             );
         }

@@ -1,16 +1,33 @@
-//! Which strings may be pieces, and where text can be cut because no piece crosses.
+//! Which strings may be pieces, and where text can be split because no piece crosses.
+//!
+//! In: the options, and characters or shapes of symbols. Out: whether two symbols may be merged, and the parts of a text
+//! that can be counted one by one.
 //!
 //! A piece is valid if it is no longer than `max_sentencepiece_length`, keeps to one script, has
 //! whitespace only where the options allow it, and so on ([`SplitRules::is_valid_piece`] in the tests is
-//! the rule in plain words). Training asks this of every pair of symbols that it sees, so a symbol carries
+//! the definition over the whole text). Training asks this of every pair of symbols that it sees, so a symbol carries
 //! a [`Shape`]: the few facts about its text that decide whether it may grow, which join in constant time.
 //!
 //! Two neighbouring characters that no valid piece can contain have a boundary between them ([`SplitRules::is_boundary_between`]).
-//! Text is split at its boundaries before it is counted. That is exact, since no merge ever crosses a boundary, and
-//! it pays twice: "word," and "word" count as one, and whitespace splitting needs no code of its own.
+//! Text is split at its boundaries before it is counted. That is exact, since no merge ever crosses a boundary. It has
+//! two advantages: the word in "word," and in "word" is counted as one, and whitespace splitting needs no code of its own.
+//!
+//! For example, with the default options `▁in▁2024,Wörter` has these boundaries:
+//!
+//! ```text
+//! ▁in | ▁2024, | Wörter
+//!     1        2
+//! 1: a whitespace mark may only be the first character of a piece
+//! 2: the comma has the script Common, W the script Latin
+//! ```
+//!
+//! `▁` and `2` have no boundary between them, because the mark takes the script of what follows; digits and
+//! the comma both have the script Common.
+//!
+//! Cost: constant for two shapes, linear for a text.
 //!
 //! As in the reference, Hiragana, Katakana and U+30FC are Han; an inherited script and the whitespace mark
-//! take whatever script stands before them; and with `split_by_number=false` a digit joins any scripts.
+//! take the script of the characters before them; and with `split_by_number=false` a digit may be next to any script.
 
 use crate::text::num::low_u8;
 use crate::text::script::{Script, script_of};
@@ -29,12 +46,12 @@ pub(crate) struct SplitRules {
     whitespace_runs: bool,
 }
 
-/// What a text does to the script of the piece that it becomes part of.
+/// The script of one end of a text, as far as it restricts the text's neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ScriptRun {
     /// Takes the script before it: whitespace marks and inherited characters.
     Transparent,
-    /// Goes with every script.
+    /// May be next to every script.
     Any,
     Of(Script),
 }
@@ -42,6 +59,15 @@ enum ScriptRun {
 impl ScriptRun {
     fn conflicts(self, right: ScriptRun) -> bool {
         matches!((self, right), (ScriptRun::Of(a), ScriptRun::Of(b)) if a != b)
+    }
+
+    /// This, or `other` if this takes the script of its neighbour.
+    fn or(self, other: ScriptRun) -> ScriptRun {
+        if self == ScriptRun::Transparent {
+            other
+        } else {
+            self
+        }
     }
 }
 
@@ -55,7 +81,30 @@ struct Whitespace {
     everywhere: bool,
 }
 
-/// What has to be known of a symbol's text to tell whether it may join another.
+impl Whitespace {
+    /// The whitespace of one character.
+    fn of_character(is_mark: bool) -> Whitespace {
+        Whitespace {
+            first: is_mark,
+            last: is_mark,
+            after_first: false,
+            before_last: false,
+            everywhere: is_mark,
+        }
+    }
+
+    fn followed_by(self, right: Whitespace) -> Whitespace {
+        Whitespace {
+            first: self.first,
+            last: right.last,
+            after_first: self.after_first || right.first || right.after_first,
+            before_last: self.last || self.before_last || right.before_last,
+            everywhere: self.everywhere && right.everywhere,
+        }
+    }
+}
+
+/// The facts about the text of a symbol that decide whether the symbol may be merged with another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
     length: u16,
@@ -71,38 +120,19 @@ impl Shape {
         self.length
     }
 
-    /// The shape of a text of this shape with one of shape `right` behind it.
+    /// The shape of a text of this shape followed by a text of shape `right`.
     pub(crate) fn followed_by(&self, right: &Shape) -> Shape {
-        let left = self;
         Shape {
-            length: left.length.saturating_add(right.length),
-            lead: if left.lead == ScriptRun::Transparent {
-                right.lead
-            } else {
-                left.lead
-            },
-            trail: if right.trail == ScriptRun::Transparent {
-                left.trail
-            } else {
-                right.trail
-            },
-            whitespace: Whitespace {
-                first: left.whitespace.first,
-                last: right.whitespace.last,
-                after_first: left.whitespace.after_first
-                    || right.whitespace.first
-                    || right.whitespace.after_first,
-                before_last: left.whitespace.last
-                    || left.whitespace.before_last
-                    || right.whitespace.before_last,
-                everywhere: left.whitespace.everywhere && right.whitespace.everywhere,
-            },
+            length: self.length.saturating_add(right.length),
+            lead: self.lead.or(right.lead),
+            trail: right.trail.or(self.trail),
+            whitespace: self.whitespace.followed_by(right.whitespace),
             is_digit: false,
         }
     }
 }
 
-/// Whether a character stands between pieces and is never part of a longer one.
+/// Whether a character is never part of a piece of two or more characters.
 pub(crate) fn is_breaking(c: char) -> bool {
     matches!(c, UNKNOWN_MARK | BOUNDARY_MARK | '\0' | ' ')
 }
@@ -131,19 +161,11 @@ impl SplitRules {
             return None;
         }
         let run = self.script_run(c);
-        let is_mark = c == WHITESPACE_MARK;
-        let whitespace = Whitespace {
-            first: is_mark,
-            last: is_mark,
-            after_first: false,
-            before_last: false,
-            everywhere: is_mark,
-        };
         Some(Shape {
             length: 1,
             lead: run,
             trail: run,
-            whitespace,
+            whitespace: Whitespace::of_character(c == WHITESPACE_MARK),
             is_digit: is_digit(c),
         })
     }
@@ -171,13 +193,18 @@ impl SplitRules {
     pub(crate) fn join(&self, left: &Shape, right: &Shape) -> Option<Shape> {
         let joined = left.followed_by(right);
         let valid = u32::from(joined.length) <= self.max_length
-            && !(self.lone_digits && (left.is_digit || right.is_digit))
+            && !self.isolates_digit(left, right)
             && !left.trail.conflicts(right.lead)
             && self.allows_whitespace(&joined.whitespace);
         valid.then_some(joined)
     }
 
-    /// Whether a text of two or more characters may have its whitespace where it has it.
+    /// Whether one of the two is a digit and digits are pieces of their own.
+    fn isolates_digit(&self, left: &Shape, right: &Shape) -> bool {
+        self.lone_digits && (left.is_digit || right.is_digit)
+    }
+
+    /// Whether the positions of whitespace marks in a text of two or more characters are valid.
     fn allows_whitespace(&self, whitespace: &Whitespace) -> bool {
         if self.whitespace_runs && whitespace.everywhere {
             return true;
@@ -193,25 +220,23 @@ impl SplitRules {
     /// Whether no valid piece, however long, has `left` directly before `right`.
     pub(crate) fn is_boundary_between(&self, left: &Shape, right: &Shape) -> bool {
         self.max_length < 2
-            || (self.lone_digits && (left.is_digit || right.is_digit))
+            || self.isolates_digit(left, right)
             || left.trail.conflicts(right.lead)
             || (self.whitespace_splits && self.is_whitespace_boundary(left, right))
     }
 
     fn is_whitespace_boundary(&self, left: &Shape, right: &Shape) -> bool {
-        let (left, right) = (left.whitespace.everywhere, right.whitespace.everywhere);
-        if left && right {
-            return !self.whitespace_runs;
-        }
-        if self.whitespace_is_suffix {
-            left
-        } else {
-            right
+        let left = left.whitespace.everywhere;
+        let right = right.whitespace.everywhere;
+        match (left && right, self.whitespace_is_suffix) {
+            (true, _) => !self.whitespace_runs,
+            (false, true) => left,
+            (false, false) => right,
         }
     }
 }
 
-/// Cuts normalized text at its seams and at breaking characters. Characters of equal shape are a class;
+/// Splits normalized text at its boundaries and at breaking characters. Characters of equal shape are a class;
 /// each character's class is looked up once, and whether two classes have a boundary between them is read from a table.
 pub(crate) struct BoundarySplitter {
     rules: SplitRules,
@@ -219,11 +244,11 @@ pub(crate) struct BoundarySplitter {
     class_of: Vec<u8>,
     /// By class. The first class is that of breaking characters, which have no shape.
     shapes: Vec<Option<Shape>>,
-    /// By the left class and then the right: whether text is cut between the two.
-    cuts: Vec<bool>,
+    /// By the left class and then the right: whether there is a boundary between the two.
+    boundaries: Vec<bool>,
 }
 
-/// A character that was not met yet. There are fewer classes than scripts and some special kinds.
+/// The class of a character that has not occurred yet.
 const UNSEEN: u8 = u8::MAX;
 
 impl BoundarySplitter {
@@ -232,18 +257,18 @@ impl BoundarySplitter {
             rules,
             class_of: vec![UNSEEN; 0x11_0000],
             shapes: vec![None],
-            cuts: vec![true],
+            boundaries: vec![true],
         }
     }
 
     /// Calls `emit` with every maximal part of `text` without a boundary inside, in order; breaking characters
-    /// come alone. The stretches together are `text`. Cost: linear.
-    pub(crate) fn cut<'t>(&mut self, text: &'t str, mut emit: impl FnMut(&'t str)) {
+    /// are parts of their own. The concatenation of the parts is `text`. Cost: linear.
+    pub(crate) fn split<'t>(&mut self, text: &'t str, mut emit: impl FnMut(&'t str)) {
         let mut start = 0;
         let mut left = None;
         for (at, c) in text.char_indices() {
             let right = self.class(c);
-            if left.is_some_and(|left| self.is_cut(left, right)) {
+            if left.is_some_and(|left| self.has_boundary(left, right)) {
                 emit(&text[start..at]);
                 start = at;
             }
@@ -256,17 +281,17 @@ impl BoundarySplitter {
 
     fn class(&mut self, c: char) -> u8 {
         match self.class_of[c as usize] {
-            UNSEEN => self.meet(c),
+            UNSEEN => self.add_character(c),
             class => class,
         }
     }
 
-    fn is_cut(&self, left: u8, right: u8) -> bool {
-        self.cuts[usize::from(left) * self.shapes.len() + usize::from(right)]
+    fn has_boundary(&self, left: u8, right: u8) -> bool {
+        self.boundaries[usize::from(left) * self.shapes.len() + usize::from(right)]
     }
 
     #[cold]
-    fn meet(&mut self, c: char) -> u8 {
+    fn add_character(&mut self, c: char) -> u8 {
         let shape = self.rules.shape_of(c);
         let known = self.shapes.iter().position(|known| *known == shape);
         let class = known.unwrap_or_else(|| self.add_class(shape));
@@ -279,14 +304,18 @@ impl BoundarySplitter {
 
     fn add_class(&mut self, shape: Option<Shape>) -> usize {
         self.shapes.push(shape);
-        let is_cut = |left: &Option<Shape>, right: &Option<Shape>| match (left, right) {
+        let has_boundary = |left: &Option<Shape>, right: &Option<Shape>| match (left, right) {
             (Some(left), Some(right)) => self.rules.is_boundary_between(left, right),
             _ => true,
         };
-        self.cuts = self
+        self.boundaries = self
             .shapes
             .iter()
-            .flat_map(|left| self.shapes.iter().map(move |right| is_cut(left, right)))
+            .flat_map(|left| {
+                self.shapes
+                    .iter()
+                    .map(move |right| has_boundary(left, right))
+            })
             .collect();
         self.shapes.len() - 1
     }

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 impl SplitRules {
-    /// The rule in plain words, over the whole text.
+    /// The definition of a valid piece, over the whole text.
     pub(crate) fn is_valid_piece(&self, text: &str) -> bool {
         let chars: Vec<char> = text.chars().collect();
         let last = chars.len() - 1;
@@ -71,9 +71,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn joined_shapes_know_valid_pieces(rules in any_rules(), text in any_text(2..9), cut in 1usize..8) {
+    fn shapes_join_exactly_if_the_text_is_a_valid_piece(rules in any_rules(), text in any_text(2..9), left_length in 1usize..8) {
         let chars: Vec<char> = text.chars().collect();
-        let cut = cut.min(chars.len() - 1);
+        let left_length = left_length.min(chars.len() - 1);
         let shape_of_part = |part: &[char]| {
             let mut shape = rules.shape_of(part[0])?;
             for c in &part[1..] {
@@ -81,31 +81,43 @@ proptest! {
             }
             Some(shape)
         };
-        if let (Some(left), Some(right)) = (shape_of_part(&chars[..cut]), shape_of_part(&chars[cut..])) {
+        if let (Some(left), Some(right)) = (shape_of_part(&chars[..left_length]), shape_of_part(&chars[left_length..])) {
             prop_assert_eq!(rules.join(&left, &right).is_some(), rules.is_valid_piece(&text));
             prop_assert!(!(rules.is_boundary_between(&left, &right) && rules.is_valid_piece(&text)));
         }
     }
 
     #[test]
-    fn no_valid_piece_crosses_a_cut(rules in any_rules(), text in any_text(0..13)) {
+    fn no_valid_piece_crosses_a_boundary(rules in any_rules(), text in any_text(0..13)) {
         let mut parts = Vec::new();
-        BoundarySplitter::new(rules).cut(&text, |part| parts.push(part));
+        BoundarySplitter::new(rules).split(&text, |part| parts.push(part));
         prop_assert_eq!(parts.concat(), text.clone());
-        let mut cuts: Vec<usize> = Vec::new();
+        let mut boundaries: Vec<usize> = Vec::new();
         let mut end = 0;
         for part in parts {
             end += part.len();
-            cuts.push(end);
+            boundaries.push(end);
         }
         let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
         for (i, &from) in ends.iter().enumerate() {
             for &to in &ends[i + 1..] {
                 let piece = &text[from..to];
                 if piece.chars().count() > 1 && rules.is_valid_piece(piece) {
-                    prop_assert!(!cuts.iter().any(|cut| from < *cut && *cut < to), "{piece:?} is cut");
+                    prop_assert!(!boundaries.iter().any(|at| from < *at && *at < to), "{piece:?} crosses a boundary");
                 }
             }
         }
     }
+}
+
+/// The worked example of the module page.
+#[test]
+fn the_documented_boundaries_are_found() {
+    let mut parts = Vec::new();
+    let mut splitter = BoundarySplitter::new(SplitRules::new(&TrainOptions::default()));
+    splitter.split("\u{2581}in\u{2581}2024,W\u{f6}rter", |part| {
+        parts.push(part)
+    });
+    let expected = ["\u{2581}in", "\u{2581}2024,", "W\u{f6}rter"];
+    assert_eq!(parts, expected);
 }

@@ -1,0 +1,106 @@
+//! Whether a raw sentence can be prepared in chunks, and which chunks need no preparation at all.
+//!
+//! In: the options, the normalizer and the meta pieces. Out: a [`ChunkRule`], and the set of [`PlainBytes`].
+//!
+//! For example, with the default options "to be or not to be" is four different words, each of which is normalized once:
+//! the preparation of the sentence, `▁to▁be▁or▁not▁to▁be`, is the concatenation of the preparations of its words,
+//! `▁to`, `▁be`, `▁or` and `▁not`. With `split_by_whitespace=false` the piece `▁to▁be` is possible. The
+//! sentence is then prepared as a whole.
+
+use crate::normalize::charsmap::Charsmap;
+use crate::text::{WHITESPACE_MARK, WHITESPACE_MARK_STR};
+use crate::train::meta::MetaPieces;
+use crate::train::options::TrainOptions;
+use crate::train::prepare::Preparation;
+
+/// How a raw sentence is divided into chunks that can be prepared one by one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ChunkRule {
+    /// Not at all: rules or pieces cross spaces.
+    Sentence,
+    /// Into the words between spaces. Each is prepared like a sentence: spaces are collapsed, and
+    /// every word gets a whitespace mark before it.
+    Words,
+    /// Into words with the spaces before them; `dummy_prefix` puts one before the sentence.
+    SpacedWords { dummy_prefix: bool },
+}
+
+impl ChunkRule {
+    /// The rule for these options. The conditions keep the meaning of spaces local:
+    /// * no piece crosses a space: `split_by_whitespace`, whitespace as prefix, no pre-tokenizer,
+    ///   no meta piece or delimiter with whitespace in it;
+    /// * no normalization rule crosses a space: no key of the charsmap has a space in it, and nothing is
+    ///   replaced by a whitespace mark;
+    /// * collapsing spaces needs the dummy prefix, or the first word would differ from the others.
+    ///
+    /// If runs of whitespace may be pieces, a sentence in which the rules extend a run across two chunks is prepared
+    /// as a whole; see [`Normalizer::extends_run_by_raw_space`](crate::normalize::Normalizer).
+    pub(super) fn of(
+        options: &TrainOptions,
+        preparation: &Preparation,
+        meta: &MetaPieces,
+    ) -> ChunkRule {
+        let are_local =
+            pieces_are_local(options, preparation, meta) && rules_are_local(preparation);
+        if !are_local {
+            return ChunkRule::Sentence;
+        }
+        let dummy_prefix = options.add_dummy_prefix;
+        match (options.remove_extra_whitespaces, dummy_prefix) {
+            (true, true) => ChunkRule::Words,
+            (true, false) => ChunkRule::Sentence,
+            (false, _) => ChunkRule::SpacedWords { dummy_prefix },
+        }
+    }
+}
+
+/// Whether no piece and no boundary of the options depends on what is behind a space.
+fn pieces_are_local(options: &TrainOptions, preparation: &Preparation, meta: &MetaPieces) -> bool {
+    options.split_by_whitespace
+        && !options.treat_whitespace_as_suffix
+        && preparation.pretokenizer.is_none()
+        && !preparation.delimiter.contains(WHITESPACE_MARK)
+        && !meta.texts().any(|piece| piece.contains(WHITESPACE_MARK))
+}
+
+/// Whether no normalization rule crosses a space or makes a whitespace mark.
+fn rules_are_local(preparation: &Preparation) -> bool {
+    let Some(charsmap) = preparation.normalizer.charsmap() else {
+        return true;
+    };
+    !charsmap.any_key_contains(b' ')
+        && !charsmap.replacements_contain(WHITESPACE_MARK_STR.as_bytes())
+}
+
+/// The ASCII characters that preparation does not change between others of them: no rule of the
+/// normalizer and no meta piece or delimiter begins with them.
+pub(super) struct PlainBytes([bool; 256]);
+
+impl PlainBytes {
+    pub(super) fn of(preparation: &Preparation, meta: &MetaPieces) -> PlainBytes {
+        let mut plain = [false; 256];
+        for byte in (0..=0x7f).filter(|byte| *byte != b' ') {
+            plain[usize::from(byte)] = is_plain(byte, preparation, meta);
+        }
+        PlainBytes(plain)
+    }
+
+    /// Whether all bytes of `text` are plain.
+    pub(super) fn make_up(&self, text: &[u8]) -> bool {
+        text.iter().all(|byte| self.0[usize::from(*byte)])
+    }
+}
+
+fn is_plain(byte: u8, preparation: &Preparation, meta: &MetaPieces) -> bool {
+    let is_unchanged = |charsmap: &Charsmap| charsmap.leads().plain_length(&[byte; 2]) > 0;
+    preparation
+        .normalizer
+        .charsmap()
+        .is_none_or(|charsmap| is_unchanged(charsmap))
+        && !meta.texts().any(|piece| begins_with(piece, byte))
+        && !begins_with(&preparation.delimiter, byte)
+}
+
+fn begins_with(text: &str, byte: u8) -> bool {
+    text.as_bytes().first() == Some(&byte)
+}

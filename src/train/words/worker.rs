@@ -1,0 +1,353 @@
+//! One thread's part of the counting: sentences -> raw chunks -> prepared text -> parts.
+//!
+//! In: batches of sentences. Out: additions to the shared counts. A raw chunk takes one of three routes:
+//!
+//! | bytes of the chunk | route |
+//! |---|---|
+//! | up to 15 | counted in a [`RawChunkCache`], prepared when the cache evicts it |
+//! | up to [`MAX_CACHED_CHUNK_BYTES`] | counted in a table, all of which is prepared when the table is full |
+//! | more | prepared at once |
+//!
+//! For example, in "the cat and the dog" the chunk "the" is added to the cache twice. It is prepared and split
+//! once, when the cache evicts it or at the end, and its part `▁the` is then counted with 2.
+
+use std::hint::black_box;
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
+
+use super::chunk_rule::ChunkRule;
+use super::context::CountContext;
+use crate::error::TrainError;
+use crate::text::WHITESPACE_MARK_STR;
+use crate::train::batch::{Batch, SentenceCounts, SentenceFilter};
+use crate::train::counts::{CountAdder, SharedCounts, TextCounts, TextLookup};
+use crate::train::prepare::Preparation;
+use crate::train::raw_chunk_cache::{CachedChunk, RawChunkCache, ShortText};
+use crate::train::split::BoundarySplitter;
+use crate::train::swar::Block16;
+
+/// Raw chunks too long for the [`RawChunkCache`] that a thread holds before it prepares them.
+const MAX_HELD_CHUNKS: usize = 1 << 12;
+/// The bytes of these.
+const MAX_HELD_CHUNK_BYTES: usize = 1 << 17;
+/// Short chunks that are looked up together.
+const LOOKAHEAD: usize = 32;
+/// Longer chunks are seldom seen twice; they are prepared at once.
+const MAX_CACHED_CHUNK_BYTES: usize = 64;
+
+/// One thread's part of the counting.
+pub(super) struct CountWorker<'a> {
+    context: &'a CountContext<'a>,
+    filter: SentenceFilter,
+    cache: RawChunkCache,
+    /// Chunks to be added to `cache` next.
+    short_chunks: Vec<CachedChunk>,
+    /// Chunks too long for `cache`.
+    held_chunks: TextCounts,
+    parts: PartCounter<'a>,
+    /// A chunk with a dummy prefix.
+    prefixed_chunk: Vec<u8>,
+}
+
+/// The second half of a [`CountWorker`]: prepares text and counts its parts.
+struct PartCounter<'a> {
+    splitter: BoundarySplitter,
+    counts: CountAdder<'a>,
+    buffer: Vec<u8>,
+    plain_text: String,
+}
+
+impl<'a> PartCounter<'a> {
+    fn new(context: &CountContext<'_>, counts: &'a SharedCounts) -> PartCounter<'a> {
+        PartCounter {
+            splitter: BoundarySplitter::new(context.rules),
+            counts: counts.adder(),
+            buffer: Vec::new(),
+            plain_text: String::new(),
+        }
+    }
+
+    /// Prepares `text` and adds its parts.
+    fn add(
+        &mut self,
+        preparation: &Preparation,
+        text: &[u8],
+        count: u64,
+    ) -> Result<(), TrainError> {
+        let prepared = preparation.prepare(text, &mut self.buffer)?;
+        add_parts(&mut self.splitter, &mut self.counts, &prepared, count)
+    }
+
+    /// Adds a chunk of the chunk rule of `context`.
+    fn add_chunk(
+        &mut self,
+        context: &CountContext<'_>,
+        chunk: &[u8],
+        count: u64,
+    ) -> Result<(), TrainError> {
+        let spaces = leading_spaces(chunk);
+        let word = &chunk[spaces..];
+        if !context.plain.make_up(word) {
+            return self.add(&context.chunk_preparation, chunk, count);
+        }
+        let marks = match context.chunk_rule {
+            ChunkRule::Words => 1,
+            _ => spaces,
+        };
+        self.prepare_plain(marks, word);
+        add_parts(
+            &mut self.splitter,
+            &mut self.counts,
+            &self.plain_text,
+            count,
+        )
+    }
+
+    /// Prepares a word of plain bytes: whitespace marks and the word itself.
+    fn prepare_plain(&mut self, marks: usize, word: &[u8]) {
+        let text = &mut self.plain_text;
+        text.clear();
+        text.extend(std::iter::repeat_n(WHITESPACE_MARK_STR, marks));
+        // Plain bytes are ASCII, so that the default is never used.
+        text.push_str(std::str::from_utf8(word).unwrap_or_default());
+    }
+}
+
+/// Splits prepared text at its boundaries and counts the parts.
+fn add_parts(
+    splitter: &mut BoundarySplitter,
+    counts: &mut CountAdder<'_>,
+    text: &str,
+    count: u64,
+) -> Result<(), TrainError> {
+    let mut result = Ok(());
+    splitter.split(text, |part| {
+        if result.is_ok() {
+            result = counts.add(part.as_bytes(), count);
+        }
+    });
+    result
+}
+
+impl<'a> CountWorker<'a> {
+    pub(super) fn new(context: &'a CountContext<'a>, counts: &'a SharedCounts) -> CountWorker<'a> {
+        CountWorker {
+            context,
+            filter: SentenceFilter::new(context.options),
+            cache: RawChunkCache::new(&context.work.hasher),
+            short_chunks: Vec::with_capacity(LOOKAHEAD),
+            held_chunks: TextCounts::default(),
+            parts: PartCounter::new(context, counts),
+            prefixed_chunk: Vec::new(),
+        }
+    }
+
+    /// Counts batches until there are no more, or until an error, which sets `failed`.
+    pub(super) fn run(
+        mut self,
+        batches: &Mutex<Receiver<Batch>>,
+        failed: &AtomicBool,
+    ) -> Result<SentenceCounts, TrainError> {
+        let result = self.count_batches(batches);
+        if result.is_err() {
+            failed.store(true, Ordering::Relaxed);
+            // The sender may be waiting until the channel is no longer full.
+            while receive(batches).is_some() {}
+        }
+        result.and_then(|()| self.finish())
+    }
+
+    fn count_batches(&mut self, batches: &Mutex<Receiver<Batch>>) -> Result<(), TrainError> {
+        let unused = SentenceFilter::new(self.context.options);
+        let mut filter = std::mem::replace(&mut self.filter, unused);
+        while let Some(batch) = receive(batches) {
+            let may_have_mark = self.context.may_have_mark(batch.as_bytes());
+            filter.for_each_used(&batch, |sentence, count| {
+                let rule = self.context.rule_for(sentence, may_have_mark);
+                self.add_sentence(rule, sentence, count)?;
+                Ok(ControlFlow::Continue(()))
+            })?;
+        }
+        self.filter = filter;
+        Ok(())
+    }
+
+    /// Counts what the caches hold.
+    fn finish(mut self) -> Result<SentenceCounts, TrainError> {
+        self.flush_short_chunks()?;
+        self.flush_held_chunks()?;
+        for CachedChunk { text, count } in self.cache.into_entries() {
+            let mut buffer = [[0; 8]; 2];
+            let chunk = text.text(&mut buffer);
+            self.parts.add_chunk(self.context, chunk, count)?;
+        }
+        self.parts.counts.flush()?;
+        Ok(self.filter.counts)
+    }
+
+    fn add_sentence(
+        &mut self,
+        rule: ChunkRule,
+        sentence: &[u8],
+        count: u64,
+    ) -> Result<(), TrainError> {
+        match rule {
+            ChunkRule::Sentence => self.parts.add(&self.context.preparation, sentence, count),
+            ChunkRule::Words => self.add_words(sentence, count),
+            ChunkRule::SpacedWords { dummy_prefix } => {
+                self.add_spaced_words(sentence, count, dummy_prefix)
+            }
+        }
+    }
+
+    fn add_words(&mut self, sentence: &[u8], count: u64) -> Result<(), TrainError> {
+        let mut start = 0;
+        while start < sentence.len() {
+            let block = Block16::at(sentence, start);
+            let mut end = start + block.word() as usize;
+            match block.word() {
+                0 => {}
+                Block16::LENGTH => {
+                    end = next_space(sentence, end);
+                    self.add_chunk(&sentence[start..end], count)?;
+                }
+                length => self.add_short_chunk(ShortText::of_block(block.0, length), count)?,
+            }
+            start = end + 1;
+        }
+        Ok(())
+    }
+
+    fn add_spaced_words(
+        &mut self,
+        sentence: &[u8],
+        count: u64,
+        dummy_prefix: bool,
+    ) -> Result<(), TrainError> {
+        let mut start = 0;
+        if dummy_prefix {
+            start = end_of_spaced_word(sentence, 0);
+            self.add_prefixed_chunk(&sentence[..start], count)?;
+        }
+        while start < sentence.len() {
+            let block = Block16::at(sentence, start);
+            match block.spaced_word() {
+                Block16::LENGTH => {
+                    let end = end_of_spaced_word(sentence, start);
+                    self.add_chunk(&sentence[start..end], count)?;
+                    start = end;
+                }
+                length => {
+                    self.add_short_chunk(ShortText::of_block(block.0, length), count)?;
+                    start += length as usize;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a chunk with a space before it.
+    fn add_prefixed_chunk(&mut self, chunk: &[u8], count: u64) -> Result<(), TrainError> {
+        let mut prefixed = std::mem::take(&mut self.prefixed_chunk);
+        prefixed.clear();
+        prefixed.push(b' ');
+        prefixed.extend_from_slice(chunk);
+        let added = self.add_chunk(&prefixed, count);
+        self.prefixed_chunk = prefixed;
+        added
+    }
+
+    fn add_chunk(&mut self, chunk: &[u8], count: u64) -> Result<(), TrainError> {
+        if let Some(short) = ShortText::new(chunk) {
+            return self.add_short_chunk(short, count);
+        }
+        if chunk.len() > MAX_CACHED_CHUNK_BYTES {
+            return self.parts.add_chunk(self.context, chunk, count);
+        }
+        if self.holds_enough() {
+            self.flush_held_chunks()?;
+        }
+        let hasher = &self.context.work.hasher;
+        let lookup = TextLookup::new(hasher, chunk);
+        self.held_chunks.add(hasher, &lookup, count)
+    }
+
+    fn holds_enough(&self) -> bool {
+        self.held_chunks.len() >= MAX_HELD_CHUNKS
+            || self.held_chunks.arena_bytes() >= MAX_HELD_CHUNK_BYTES
+    }
+
+    #[inline]
+    fn add_short_chunk(&mut self, chunk: ShortText, count: u64) -> Result<(), TrainError> {
+        self.short_chunks.push(CachedChunk { text: chunk, count });
+        if self.short_chunks.len() < LOOKAHEAD {
+            Ok(())
+        } else {
+            self.flush_short_chunks()
+        }
+    }
+
+    #[inline(never)]
+    fn flush_short_chunks(&mut self) -> Result<(), TrainError> {
+        let mut chunks = std::mem::take(&mut self.short_chunks);
+        self.touch_sets(&chunks);
+        let added = chunks
+            .drain(..)
+            .try_for_each(|chunk| self.add_to_cache(chunk));
+        self.short_chunks = chunks;
+        added
+    }
+
+    /// Reads the sets of the chunks. The cache is larger than the first-level cache of a processor; independent reads
+    /// overlap, so that the additions that follow do not wait for one set after the other.
+    #[inline]
+    fn touch_sets(&self, chunks: &[CachedChunk]) {
+        let texts = chunks.iter().map(|chunk| chunk.text);
+        black_box(texts.fold(0, |read, text| read ^ self.cache.touch(text)));
+    }
+
+    #[inline]
+    fn add_to_cache(&mut self, chunk: CachedChunk) -> Result<(), TrainError> {
+        match self.cache.add(chunk.text, chunk.count) {
+            None => Ok(()),
+            Some(evicted) => self.add_evicted(&evicted),
+        }
+    }
+
+    #[inline(never)]
+    fn add_evicted(&mut self, CachedChunk { text, count }: &CachedChunk) -> Result<(), TrainError> {
+        let mut buffer = [[0; 8]; 2];
+        let chunk = text.text(&mut buffer);
+        self.parts.add_chunk(self.context, chunk, *count)
+    }
+
+    fn flush_held_chunks(&mut self) -> Result<(), TrainError> {
+        let parts = &mut self.parts;
+        self.held_chunks
+            .for_each(|chunk, count| parts.add_chunk(self.context, chunk, count))?;
+        self.held_chunks.clear();
+        Ok(())
+    }
+}
+
+fn receive(batches: &Mutex<Receiver<Batch>>) -> Option<Batch> {
+    // A poisoned lock means that another thread panicked; the caller resumes that panic.
+    batches.lock().ok()?.recv().ok()
+}
+
+/// Where the spaces at `start` and the word after them end.
+fn end_of_spaced_word(sentence: &[u8], start: usize) -> usize {
+    let word = start + leading_spaces(&sentence[start..]);
+    next_space(sentence, word)
+}
+
+fn leading_spaces(text: &[u8]) -> usize {
+    text.iter().take_while(|byte| **byte == b' ').count()
+}
+
+/// The position of the first space at `start` or after it, or the end.
+fn next_space(sentence: &[u8], start: usize) -> usize {
+    memchr::memchr(b' ', &sentence[start..]).map_or(sentence.len(), |length| start + length)
+}
