@@ -164,11 +164,13 @@ impl Model {
     /// except that it can make pieces that are too long for loading.
     ///
     /// # Errors
-    /// A charsmap is broken, or there are too many pieces.
+    /// A charsmap is broken, or there are too many pieces, or too long ones.
     pub(crate) fn from_parts(pieces: PieceTable, specs: Specs) -> Result<Model, ModelError> {
         validate::check_count(pieces.len())?;
-        let model_type = specs.trainer.as_ref().map(TrainerSpec::model_type);
-        let lookup = PieceLookup::new(model_type == Some(ModelType::Bpe), &pieces);
+        let trainer_spec = specs.trainer.as_ref();
+        let model_type = trainer_spec.map_or(ModelType::Unigram, TrainerSpec::model_type);
+        validate::check_tries(&pieces, model_type)?;
+        let lookup = PieceLookup::new(model_type == ModelType::Bpe, &pieces);
         let file = file::write(&pieces, &specs);
         Model::assemble(file, pieces, lookup, specs)
     }

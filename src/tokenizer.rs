@@ -102,27 +102,26 @@ impl Tokenizer {
     /// assert_eq!(tokenizer.vocab_size(), tokenizer.model().len());
     /// # Ok::<(), spiece::ModelError>(())
     /// ```
-    ///
-    /// # Panics
-    /// The pieces need a trie of more than 2^29 units, which takes a file of many megabytes that was made for it.
-    /// [`open`](Tokenizer::open) and [`from_bytes`](Tokenizer::from_bytes) return an error instead.
     pub fn new(model: Model) -> Tokenizer {
         Tokenizer::with_config(model, TokenizerConfig::default())
     }
 
     /// Like [`new`](Tokenizer::new), with limits on memory; see [`TokenizerConfig`] for an example.
-    ///
-    /// # Panics
-    /// As [`new`](Tokenizer::new).
     pub fn with_config(model: Model, config: TokenizerConfig) -> Tokenizer {
-        Tokenizer::build(model, config).expect("the pieces fit a trie of 2^29 units")
-    }
-
-    /// # Errors
-    /// [`ModelError::TrieTooLarge`]; everything else was checked when the model was made.
-    fn build(model: Model, config: TokenizerConfig) -> Result<Tokenizer, ModelError> {
-        let tables = Tables::new(&model, config)?;
-        Ok(tables.into_tokenizer(model, config))
+        // The tries of pieces are the only tables that can be too large. A model whose tries would be is refused when it
+        // is made: see `check_tries` in model/validate.rs.
+        let pipeline = Pipeline::new(&model, model.normalizer(), true, config)
+            .expect("tries of pieces were checked when the model was made");
+        Tokenizer {
+            config,
+            pipeline,
+            without_symbols: OnceLock::new(),
+            decoder: Arc::new(Decoder::new(&model)),
+            byte_ids: byte_ids(&model),
+            unknown: Vocabulary::new(&model, true).unknown(),
+            special: SpecialIds::new(&model),
+            model,
+        }
     }
 
     /// Reads a `.model` file, checks it and makes its tables.
@@ -130,9 +129,7 @@ impl Tokenizer {
     /// # Errors
     /// The file cannot be read, is not a model, or is one that the reference refuses; see [`ModelError`].
     pub fn open(path: impl AsRef<Path>) -> Result<Tokenizer, ModelError> {
-        let path = path.as_ref();
-        let tokenizer = Tokenizer::build(Model::open(path)?, TokenizerConfig::default());
-        tokenizer.map_err(|error| error.in_file(path))
+        Ok(Tokenizer::new(Model::open(path)?))
     }
 
     /// Like [`open`](Tokenizer::open), for the bytes of a `.model` file, which are copied.
@@ -147,7 +144,7 @@ impl Tokenizer {
     /// # Errors
     /// The bytes are not a model, or one that the reference refuses.
     pub fn from_bytes(bytes: &[u8]) -> Result<Tokenizer, ModelError> {
-        Tokenizer::build(Model::from_bytes(bytes)?, TokenizerConfig::default())
+        Ok(Tokenizer::new(Model::from_bytes(bytes)?))
     }
 
     /// The model.
@@ -513,35 +510,6 @@ impl std::fmt::Debug for Tokenizer {
             .field("model_type", &self.model.model_type())
             .field("vocab_size", &self.vocab_size())
             .finish_non_exhaustive()
-    }
-}
-
-/// What is made from a model.
-struct Tables {
-    pipeline: Pipeline,
-    decoder: Decoder,
-}
-
-impl Tables {
-    fn new(model: &Model, config: TokenizerConfig) -> Result<Tables, ModelError> {
-        let pipeline = Pipeline::new(model, model.normalizer(), true, config);
-        Ok(Tables {
-            pipeline: pipeline.map_err(|_| ModelError::TrieTooLarge)?,
-            decoder: Decoder::new(model),
-        })
-    }
-
-    fn into_tokenizer(self, model: Model, config: TokenizerConfig) -> Tokenizer {
-        Tokenizer {
-            config,
-            pipeline: self.pipeline,
-            without_symbols: OnceLock::new(),
-            decoder: Arc::new(self.decoder),
-            byte_ids: byte_ids(&model),
-            unknown: Vocabulary::new(&model, true).unknown(),
-            special: SpecialIds::new(&model),
-            model,
-        }
     }
 }
 

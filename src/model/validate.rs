@@ -16,6 +16,7 @@
 //! | the text of a byte piece is `<0x00>` to `<0xFF>` | [`PieceProblem::ByteText`] |
 //! | unigram: scores are finite | [`PieceProblem::Score`] |
 //! | unigram: there is a piece for text | [`ModelError::NoTextPiece`] |
+//! | the tries of pieces fit their format (a limit of double arrays) | [`ModelError::TrieTooLarge`] |
 //!
 //! The charsmaps are checked where they are parsed; see `normalize/charsmap.rs`.
 //!
@@ -29,8 +30,9 @@ use crate::error::{ModelError, PieceProblem};
 use crate::model::ModelType;
 use crate::model::piece_lookup::PieceLookup;
 use crate::model::spec::TrainerSpec;
-use crate::piece::{MAX_PIECES, PieceKind, PieceTable};
+use crate::piece::{MAX_PIECES, PieceId, PieceKind, PieceTable};
 use crate::text::lossy_string;
+use crate::trie::prefix::PrefixTrie;
 
 /// Pieces of this many bytes or more are refused, as the reference does.
 pub(super) const MAX_PIECE_BYTES: usize = 8000;
@@ -71,7 +73,45 @@ pub(super) fn validate(
     if model_type == ModelType::Unigram {
         check_unigram(pieces)?;
     }
+    check_tries(pieces, model_type)?;
     Ok(lookup)
+}
+
+/// Checks that the tries which a tokenizer makes can be made: one of the user-defined symbols, and in a unigram model one
+/// of all pieces that text can yield. [`Tokenizer::new`](crate::Tokenizer::new) relies on this check.
+///
+/// Cost: nothing for texts of less than 2 MB (see [`PrefixTrie::always_fits`]). Above, the size of a trie depends on how
+/// its states happen to fit into each other, so that the trie is made, and dropped, to know.
+///
+/// # Errors
+/// [`ModelError::TrieTooLarge`]
+pub(super) fn check_tries(pieces: &PieceTable, model_type: ModelType) -> Result<(), ModelError> {
+    if PrefixTrie::always_fits(pieces.all_texts().len()) {
+        return Ok(());
+    }
+    check_trie(pieces, |kind| kind == PieceKind::UserDefined)?;
+    if model_type == ModelType::Unigram {
+        check_trie(pieces, |kind| {
+            matches!(kind, PieceKind::Normal | PieceKind::UserDefined)
+        })?;
+    }
+    Ok(())
+}
+
+/// Checks that a trie of the pieces of some kinds, with their ids as values, can be made.
+fn check_trie(
+    pieces: &PieceTable,
+    is_wanted: impl Fn(PieceKind) -> bool,
+) -> Result<(), ModelError> {
+    let wanted = || (0..pieces.len()).filter(|id| is_wanted(pieces.kind(*id)));
+    if PrefixTrie::always_fits(wanted().map(|id| pieces.text(id).len()).sum()) {
+        return Ok(());
+    }
+    let keys = wanted().map(|id| (pieces.text(id), PieceId::from_index(id).get()));
+    match PrefixTrie::with_values(keys) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(ModelError::TrieTooLarge),
+    }
 }
 
 /// Checks the number of pieces.
@@ -168,6 +208,19 @@ fn refuse(pieces: &PieceTable, id: usize, problem: PieceProblem) -> ModelError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Pieces of 2.4 MB, each of 8 random letters, so that the bound does not decide.
+    #[test]
+    fn tries_above_the_bound_are_tried_and_fit() {
+        let mut pieces = PieceTable::default();
+        for number in 0..300_000u32 {
+            let text = format!("{:08x}", number.wrapping_mul(2_654_435_761));
+            pieces.push(text.as_bytes(), 0.0, PieceKind::Normal);
+        }
+        assert!(!PrefixTrie::always_fits(pieces.all_texts().len()));
+        assert!(check_tries(&pieces, ModelType::Unigram).is_ok());
+        assert!(check_tries(&pieces, ModelType::Bpe).is_ok());
+    }
 
     #[test]
     fn too_many_pieces_are_refused() {

@@ -70,6 +70,18 @@ impl PrefixTrie {
         })
     }
 
+    /// Whether every set of keys with so many bytes in total can be stored; larger sets usually can, too.
+    ///
+    /// Proof. An array holds at most 2^29 units, in blocks of 256. It begins with one block. Each state that is laid out
+    /// takes cells of one block, which is the newest or an older one, so that it adds one block at most. A state is laid
+    /// out once for each prefix of a key at most (states that are shared by several prefixes are laid out less often),
+    /// and keys of n bytes have n + 1 prefixes at most, the empty one included. So there are at most 256 * (n + 2) units.
+    /// Other limits of the construction (2^32 states and transitions) are further away.
+    pub(crate) fn always_fits(key_bytes: usize) -> bool {
+        const MAX_BLOCKS: usize = (1 << 29) / 256;
+        key_bytes <= MAX_BLOCKS - 2
+    }
+
     /// A set that answers every question about a first byte with yes and matches nothing that the tests use:
     /// callers must then examine every position.
     #[cfg(test)]
