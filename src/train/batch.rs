@@ -1,9 +1,20 @@
-//! A batch of sentences on its way from the reader to a counting thread, and the tests that a sentence
-//! has to pass.
+//! Batches of sentences, which the reader sends to the counting threads, and the filter for sentences.
+//!
+//! In: bytes of whole lines, or texts with counts. Out: the sentences to train on, with their counts.
 //!
 //! As in the reference a sentence is skipped if it is empty, longer than `max_sentence_length` bytes, or
 //! has U+2585 (the mark of unknown characters) in it, in that order. A row of a tsv file has exactly two
-//! fields, the sentence and its count; anything else is an error, an empty line too.
+//! fields, the sentence and its count; everything else is an error, including an empty line.
+//!
+//! For example, with `max_sentence_length=10`:
+//!
+//! | line | result |
+//! |---|---|
+//! | `ok` | used, count 1; with `input_format=tsv` an error |
+//! | `ok<tab>7` | used, count 1; with `input_format=tsv` the sentence `ok`, count 7 |
+//! | (empty) | skipped: empty |
+//! | `01234567890` | skipped: too long |
+//! | U+2585 | skipped: reserved |
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -30,7 +41,7 @@ enum BatchContent {
     Texts(Vec<(usize, u64)>),
 }
 
-/// Where in the input something stands.
+/// A position in the input, for errors.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct InputLocation {
     path: Option<PathBuf>,
@@ -86,7 +97,7 @@ impl Batch {
         }
     }
 
-    /// Calls `visit` with the place, the text and, unless the batch holds unparsed lines, the count of
+    /// Calls `visit` with the location, the text and, unless the batch holds unparsed lines, the count of
     /// each sentence in turn.
     pub(crate) fn for_each<E>(
         &self,
@@ -96,22 +107,22 @@ impl Batch {
             BatchContent::Lines { path, first_line } => {
                 let mut start = 0;
                 for (number, newline) in memchr::memchr_iter(b'\n', &self.bytes).enumerate() {
-                    let place = || InputLocation {
+                    let location = || InputLocation {
                         path: path.clone(),
                         line: first_line + number as u64,
                     };
-                    visit(&place, &self.bytes[start..newline], None)?;
+                    visit(&location, &self.bytes[start..newline], None)?;
                     start = newline + 1;
                 }
             }
             BatchContent::Texts(ends) => {
                 let mut start = 0;
                 for (number, &(end, count)) in ends.iter().enumerate() {
-                    let place = || InputLocation {
+                    let location = || InputLocation {
                         path: None,
                         line: number as u64 + 1,
                     };
-                    visit(&place, &self.bytes[start..end], Some(count))?;
+                    visit(&location, &self.bytes[start..end], Some(count))?;
                     start = end;
                 }
             }
@@ -143,7 +154,7 @@ impl SentenceCounts {
     }
 }
 
-/// Tells the sentences to train on from the others, and counts both.
+/// Selects the sentences to train on, and counts them and the others.
 pub(crate) struct SentenceFilter {
     max_length: usize,
     is_tsv: bool,
@@ -163,7 +174,7 @@ impl SentenceFilter {
     }
 
     /// Hands the sentences of `batch` that training uses to `use_sentence`, with their counts, until it
-    /// breaks off. What stands behind is then not even looked at.
+    /// returns `Break`. The sentences after that are not visited.
     pub(crate) fn for_each_used(
         &mut self,
         batch: &Batch,
@@ -171,13 +182,17 @@ impl SentenceFilter {
     ) -> Result<(), TrainError> {
         // Seldom anywhere in a batch, so that lines need not be searched.
         let may_be_reserved = self.reserved.find(&batch.bytes).is_some();
-        let result = batch.for_each(|place, line, count| {
+        let result = batch.for_each(|location, line, count| {
             let (sentence, count) = match count {
                 None if self.is_tsv => {
-                    parse_row(line).map_err(|problem| Some(place().error(problem)))?
+                    parse_row(line).map_err(|problem| Some(location().error(problem)))?
                 }
                 None => (line, 1),
-                Some(0) => return Err(Some(place().error("the count is 0; counts begin at 1"))),
+                Some(0) => {
+                    return Err(Some(
+                        location().error("the count is 0; give a count of 1 or more"),
+                    ));
+                }
                 Some(count) => (line, count),
             };
             if self.is_used(sentence, may_be_reserved)
@@ -191,7 +206,7 @@ impl SentenceFilter {
     }
 
     fn is_used(&mut self, sentence: &[u8], may_be_reserved: bool) -> bool {
-        let fate = if sentence.is_empty() {
+        let counter = if sentence.is_empty() {
             &mut self.counts.empty
         } else if sentence.len() > self.max_length {
             &mut self.counts.too_long
@@ -201,7 +216,7 @@ impl SentenceFilter {
             self.counts.used += 1;
             return true;
         };
-        *fate += 1;
+        *counter += 1;
         false
     }
 }
@@ -209,24 +224,22 @@ impl SentenceFilter {
 fn parse_row(row: &[u8]) -> Result<(&[u8], u64), &'static str> {
     const FORM: &str = "a row has a sentence, one tab, and a count";
     let tab = memchr::memchr(b'\t', row).ok_or(FORM)?;
-    let (sentence, count) = (&row[..tab], &row[tab + 1..]);
+    let sentence = &row[..tab];
+    let count = &row[tab + 1..];
     if count.contains(&b'\t') {
         return Err(FORM);
     }
-    let count = std::str::from_utf8(count)
-        .ok()
-        .and_then(|count| {
-            count
-                .trim_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r'])
-                .parse::<i64>()
-                .ok()
-        })
-        .ok_or("the count is not a whole number below 2^63")?;
-    u64::try_from(count)
-        .ok()
-        .filter(|count| *count > 0)
-        .map(|count| (sentence, count))
-        .ok_or("the count is less than 1")
+    let count = parse_count(count).ok_or("the count is not a whole number below 2^63")?;
+    match u64::try_from(count) {
+        Ok(count) if count > 0 => Ok((sentence, count)),
+        _ => Err("the count is less than 1"),
+    }
+}
+
+fn parse_count(field: &[u8]) -> Option<i64> {
+    let field = std::str::from_utf8(field).ok()?;
+    let digits = field.trim_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']);
+    digits.parse().ok()
 }
 
 #[cfg(test)]
@@ -234,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows() {
+    fn a_row_is_a_sentence_a_tab_and_a_count() {
         let good: &[(&str, (&str, u64))] = &[
             ("a\t1", ("a", 1)),
             ("\t7", ("", 7)),
@@ -265,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn sentences_are_told_apart() {
+    fn sentences_are_skipped_by_the_first_reason_that_applies() {
         let mut options = TrainOptions::default();
         options.max_sentence_length = 10;
         let mut filter = SentenceFilter::new(&options);

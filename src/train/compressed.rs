@@ -1,14 +1,18 @@
-//! Corpora in .gz and .zst files, decompressed on the way.
+//! Corpora in .gz (RFC 1952) and .zst (RFC 8878) files, decompressed while they are read.
 //!
-//! Either format is a row of compressed streams, one behind the other (`cat a.gz b.gz`, `pzstd`), and all of them
-//! are read. A stream that is cut short, or does not have the checksum that it says, is an error: a corpus is
-//! never shorter than its file says without a word. Memory: the window of a .zst frame, 128 MiB at most, or 32 KiB.
+//! In: an open file and its name. Out: a reader of the decompressed bytes. The extension of the name decides: `a.txt.gz`
+//! is decompressed, `a.txt` is not, whatever its content.
+//!
+//! Both formats allow several compressed streams in one file (`cat a.gz b.gz > c.gz`, `pzstd`), all of which are read. For
+//! example, the concatenation of the compressed files of "one\n" and "two\n" is the corpus "one\ntwo\n". A truncated
+//! stream and a wrong checksum are errors, so that a damaged file is never silently a shorter corpus. Memory: the window
+//! of a .zst frame, 128 MiB at most, or 32 KiB for .gz.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// How a file is compressed, told by its name.
+/// How a file is compressed, by the extension of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compression {
     None,
@@ -26,7 +30,10 @@ impl Compression {
     }
 }
 
-/// What `file` has in it.
+/// A reader of the decompressed content of `file`.
+///
+/// # Errors
+/// The file is compressed, and this build has no decompressor.
 pub(crate) fn decompressor(
     file: File,
     compression: Compression,
@@ -42,7 +49,7 @@ pub(crate) fn decompressor(
         #[cfg(not(feature = "compressed"))]
         _ => Err(io::Error::new(
             io::ErrorKind::Unsupported,
-            "spiece was built without the feature `compressed`",
+            "spiece was built without the feature `compressed`; decompress the file first",
         )),
     }
 }
@@ -70,7 +77,7 @@ mod zstd {
             }
         }
 
-        /// Goes on to the next frame; false if there is none.
+        /// Begins the next frame; false if there is none.
         fn next_frame(&mut self) -> io::Result<bool> {
             if self.begun {
                 self.check_frame()?;
@@ -83,17 +90,20 @@ mod zstd {
                     Err(FrameDecoderError::ReadFrameHeaderError(
                         ReadFrameHeaderError::SkipFrame { length, .. },
                     )) => {
-                        let length = u64::from(length);
-                        if io::copy(&mut self.source.by_ref().take(length), &mut io::sink())?
-                            < length
-                        {
-                            return Err(io::ErrorKind::UnexpectedEof.into());
-                        }
+                        self.skip(u64::from(length))?;
                     }
                     Err(error) => return Err(damaged(error)),
                 }
             }
             Ok(false)
+        }
+
+        fn skip(&mut self, length: u64) -> io::Result<()> {
+            let mut skipped = self.source.by_ref().take(length);
+            if io::copy(&mut skipped, &mut io::sink())? < length {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            Ok(())
         }
 
         /// Checks the frame that has just been read.
@@ -102,9 +112,9 @@ mod zstd {
                 self.decoder.get_checksum_from_data(),
                 self.decoder.get_calculated_checksum(),
             ) {
-                (Some(expected), Some(found)) if expected != found => {
-                    Err(damaged("its checksum is another one"))
-                }
+                (Some(expected), Some(found)) if expected != found => Err(damaged(
+                    "the checksum does not match the content; copy or compress the file again",
+                )),
                 _ => Ok(()),
             }
         }
@@ -161,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_behind_one_another_are_one_text() {
+    fn concatenated_streams_are_one_text() {
         let skipped = b"\x51\x2a\x4d\x18\x03\x00\x00\x00abc".as_slice();
         assert_eq!(
             read("a.gz", &[gzip(TEXT), gzip(b""), gzip(TEXT)].concat()).unwrap(),
@@ -183,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_an_error() {
+    fn truncated_files_and_wrong_checksums_are_errors() {
         for (name, whole) in [("a.gz", gzip(TEXT)), ("a.zst", zstd(TEXT))] {
             assert_eq!(read(name, &whole).unwrap(), TEXT);
             for length in 0..whole.len() {
@@ -198,12 +208,12 @@ mod tests {
                 "{name}, then a part"
             );
             let mut other = whole.clone();
-            // The checksum of gzip stands before the length, that of Zstandard at the end.
+            // The checksum of gzip precedes the length; that of Zstandard is at the end.
             let checksum = whole.len() - if name == "a.gz" { 5 } else { 1 };
             other[checksum] ^= 1;
             assert!(read(name, &other).is_err(), "{name} with another checksum");
         }
-        let cut_skipped = b"\x51\x2a\x4d\x18\x03\x00\x00\x00ab".as_slice();
-        assert!(read("a.zst", &[&zstd(TEXT), cut_skipped].concat()).is_err());
+        let truncated_frame = b"\x51\x2a\x4d\x18\x03\x00\x00\x00ab".as_slice();
+        assert!(read("a.zst", &[&zstd(TEXT), truncated_frame].concat()).is_err());
     }
 }

@@ -1,10 +1,10 @@
 //! Where sentences come from: files, readers or an iterator.
 //!
 //! Bytes are read in batches that end at a line end, so that memory does not depend on the size of the
-//! input, and lines are cut out of the batches by whoever counts them. A sentence is a line without its
-//! newline; a carriage return is text. Names that end in `.gz` or `.zst` are decompressed on the way.
+//! input; the counting threads divide the batches into lines. A sentence is a line without its
+//! newline; a carriage return is text. Names that end in `.gz` or `.zst` are decompressed while they are read.
 //!
-//! One habit of the reference shows in its models and is kept: an empty file that is not the last of the
+//! One property of the reference has an effect on its models and is kept: an empty file that is not the last of the
 //! list counts as a line. It is the last line of the file before it if that one ends without a newline, and
 //! an empty line otherwise.
 
@@ -121,21 +121,25 @@ impl<'a> Corpus<'a> {
         if paths.is_empty() {
             return Err(TrainError::NoInput);
         }
-        for path in paths.iter().filter(|path| path.as_os_str() != "-") {
-            let unreadable = |source| TrainError::Read {
+        let mut files = paths.iter().filter(|path| path.as_os_str() != "-");
+        files.try_for_each(|path| {
+            check_file(path).map_err(|source| TrainError::Read {
                 path: path.clone(),
                 source,
-            };
-            let metadata = path.metadata().map_err(unreadable)?;
-            if metadata.is_dir() {
-                return Err(unreadable(io::Error::from(io::ErrorKind::IsADirectory)));
-            }
-            if metadata.is_file() {
-                File::open(path).map_err(unreadable)?;
-            }
-        }
-        Ok(())
+            })
+        })
     }
+}
+
+fn check_file(path: &Path) -> io::Result<()> {
+    let metadata = path.metadata()?;
+    if metadata.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if metadata.is_file() {
+        File::open(path)?;
+    }
+    Ok(())
 }
 
 fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
@@ -176,7 +180,8 @@ impl<'a> Batches<'a> {
             CorpusSource::Texts(texts) => Ok(batch_of_texts(texts, self.batch_bytes)),
             CorpusSource::Reader(reader) => {
                 let reader = std::mem::replace(reader, Box::new(io::empty()));
-                let (line_limit, batch_bytes) = (self.line_limit, self.batch_bytes);
+                let line_limit = self.line_limit;
+                let batch_bytes = self.batch_bytes;
                 let open = self
                     .open
                     .get_or_insert_with(|| LineReader::new(reader, None, line_limit, batch_bytes));
@@ -249,7 +254,7 @@ fn batch_of_texts(
     (!batch.is_empty()).then_some(batch)
 }
 
-/// Cuts one reader's bytes into batches of whole lines.
+/// Divides the bytes of one reader into batches of whole lines.
 struct LineReader<'a> {
     reader: Box<dyn Read + Send + 'a>,
     path: Option<PathBuf>,

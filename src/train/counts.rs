@@ -1,18 +1,31 @@
 //! A table that counts texts.
 //!
-//! Most words are short: a text of up to 15 bytes stands in its entry itself, as two numbers that are compared
-//! and hashed as such, so that counting it needs no look into an arena. Longer texts stand one behind the
-//! other in an arena. An entry takes 24 bytes, and nothing else has to be read to find it: the table is open,
-//! and an entry stands at the place that its hash names or, if others were there before, behind it.
+//! In: texts with counts, from several threads. Out: the distinct texts with the sums of their counts.
 //!
-//! Several threads count into one [`SharedCounts`], which is split by the texts' hashes into shards with a
-//! lock each. A thread gathers what it has for a shard ([`CountAdder`]) and adds a hundred texts at a time: so it
-//! seldom waits for a lock, and it can read all their places first, so that these memory accesses, which
-//! all miss the caches, overlap in the processor. A word that all threads meet is held once, and nothing is
-//! left to be merged.
+//! Most words are short: a text of up to 15 bytes is stored inside its entry, as two numbers that are compared
+//! and hashed as such, so that counting it does not access an arena. Longer texts are stored in an arena, one after the
+//! other. An entry takes 24 bytes. The table is an open hash table with linear probing: an entry is at the index that
+//! its hash gives or, if that is occupied, at the next free index.
 //!
-//! Order never depends on hashes: whoever reads a table sorts, or does something that order cannot change. So the
-//! hashes have another seed in each run, and nobody can write a corpus whose words all collide.
+//! Several threads count into one [`SharedCounts`], which is divided by the hashes of the texts into shards with a
+//! lock each. A thread buffers its additions to a shard ([`CountAdder`]) and adds about a hundred texts at a time: so it
+//! seldom waits for a lock, and it can read all the entries first, so that these memory accesses, which
+//! miss the processor's caches, overlap. A word that several threads count is stored once, so that no tables have to be
+//! merged at the end.
+//!
+//! For example, "the" is the entry `[low, high]` with the bytes `t h e` in `low`, and the length 3 in the highest byte
+//! of `high`:
+//!
+//! ```text
+//! add("the", 1)   low 0x00000000_00656874, high 0x03000000_00000000; hash h; shard (h >> 40) % 32
+//! add("the", 2)   the same entry: count 3
+//! add("internationalization", 1)   20 bytes: start, length, 24 bits of the hash and the mark 0xff of the arena
+//! ```
+//!
+//! Cost: constant for a short text on average, linear in its bytes for a long one.
+//!
+//! The order of the entries never influences a result: callers sort, or do something that order cannot change. So the
+//! hashes have another seed in each run, and no corpus can be written whose words all collide.
 
 use std::hash::{BuildHasher, Hasher};
 use std::hint::black_box;
@@ -26,16 +39,17 @@ use crate::text::num::{low_usize, masked_index};
 
 /// Shards of a table, a power of two.
 const SHARDS: usize = 32;
-/// What a thread gathers for a shard: short texts, and bytes of long ones.
+/// Short texts that a thread buffers for a shard.
 const PENDING_TEXTS: usize = 128;
+/// Bytes of long texts that a thread buffers for a shard.
 const PENDING_BYTES: usize = 1 << 12;
-/// What the last byte of a key says if the text is in the arena; otherwise it is the text's length.
+/// The last byte of a key whose text is in the arena; otherwise that byte is the length of the text.
 const IN_ARENA: u64 = 0xff << 56;
-/// Which bits of its hash a key in the arena has, to tell most different texts without looking there.
+/// The bits of its hash that a key in the arena contains, to distinguish most texts without reading the arena.
 const TAG: u64 = 0x00ff_ffff << 32;
 
-/// A short text, packed, or where a long one stands: its start, and its length with a tag and [`IN_ARENA`].
-/// Zeros, where there is none, would be the empty text.
+/// A short text, packed, or the position of a long one: its start, and its length with a tag and [`IN_ARENA`].
+/// Zeros mark a free entry: they would be the empty text, which is never counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct PackedText([u64; 2]);
 
@@ -78,7 +92,7 @@ impl PackedText {
     }
 }
 
-/// A text on its way into a table.
+/// A text to be added to a table, with its hash.
 pub(crate) struct TextLookup<'t> {
     text: &'t [u8],
     short: Option<PackedText>,
@@ -90,6 +104,30 @@ impl<'t> TextLookup<'t> {
         let short = pack(text).map(PackedText);
         let hash = short.map_or_else(|| hash_text(hasher, text), |key| hash_key(hasher, key));
         TextLookup { text, short, hash }
+    }
+
+    /// A short text with a known hash.
+    fn of_key(key: PackedText, hash: u64) -> TextLookup<'static> {
+        TextLookup {
+            text: &[],
+            short: Some(key),
+            hash,
+        }
+    }
+
+    /// A long text with a known hash.
+    fn of_long_text(text: &'t [u8], hash: u64) -> TextLookup<'t> {
+        let short = None;
+        TextLookup { text, short, hash }
+    }
+
+    /// Whether `key` is the key of this text.
+    #[inline]
+    fn matches(&self, key: PackedText, arena: &[u8]) -> bool {
+        match self.short {
+            Some(short) => key == short,
+            None => key.may_have_hash(self.hash) && key.text(arena, &mut [[0; 8]; 2]) == self.text,
+        }
     }
 }
 
@@ -109,7 +147,7 @@ fn hash_key(hasher: &SeedableRandomState, PackedText([low, high]): PackedText) -
 /// Texts with their counts.
 #[derive(Default)]
 pub(crate) struct TextCounts {
-    /// None, or a power of two of them, a quarter of which are free.
+    /// Empty, or a power of two of entries, a quarter of which are free.
     entries: Vec<TextEntry>,
     used: usize,
     arena: Vec<u8>,
@@ -122,7 +160,7 @@ struct TextEntry {
 }
 
 /// Entries of the smallest table.
-const FEWEST_ENTRIES: usize = 16;
+const MIN_ENTRIES: usize = 16;
 
 impl TextCounts {
     pub(crate) fn len(&self) -> usize {
@@ -141,8 +179,8 @@ impl TextCounts {
         self.arena.clear();
     }
 
-    /// Adds `count` to the count of a text, which is not empty. A count stays at `u64::MAX` once it gets
-    /// there.
+    /// Adds `count` to the count of a text, which is not empty. The count saturates at
+    /// `u64::MAX`.
     ///
     /// # Errors
     /// The text is of 4 GiB or more.
@@ -153,16 +191,9 @@ impl TextCounts {
         lookup: &TextLookup<'_>,
         count: u64,
     ) -> Result<(), TrainError> {
-        let mut at = self.first_place(lookup.hash);
+        let mut at = self.first_index(lookup.hash);
         while let Some(entry) = self.entries.get_mut(at) {
-            let is_found = match lookup.short {
-                Some(key) => entry.key == key,
-                None => {
-                    entry.key.may_have_hash(lookup.hash)
-                        && entry.key.text(&self.arena, &mut [[0; 8]; 2]) == lookup.text
-                }
-            };
-            if is_found {
+            if lookup.matches(entry.key, &self.arena) {
                 entry.count = entry.count.saturating_add(count);
                 return Ok(());
             }
@@ -175,15 +206,15 @@ impl TextCounts {
     }
 
     /// Where the search for a text begins.
-    fn first_place(&self, hash: u64) -> usize {
+    fn first_index(&self, hash: u64) -> usize {
         let last = self.entries.len().saturating_sub(1);
         masked_index(hash, last)
     }
 
-    /// Reads where the search for a text begins.
+    /// Reads the entry where the search for a text begins, to load it into the processor's cache.
     fn touch(&self, hash: u64) -> u64 {
         self.entries
-            .get(self.first_place(hash))
+            .get(self.first_index(hash))
             .map_or(0, |entry| entry.count)
     }
 
@@ -213,9 +244,9 @@ impl TextCounts {
         Ok(())
     }
 
-    /// Writes an entry to the first free place for this hash.
+    /// Writes an entry to the first free index for this hash.
     fn put(&mut self, hash: u64, new: TextEntry) {
-        let mut at = self.first_place(hash);
+        let mut at = self.first_index(hash);
         while !self.entries[at].key.is_free() {
             at = (at + 1) & (self.entries.len() - 1);
         }
@@ -223,7 +254,7 @@ impl TextCounts {
     }
 
     fn grow(&mut self, hasher: &SeedableRandomState) {
-        let size = (2 * self.entries.len()).max(FEWEST_ENTRIES);
+        let size = (2 * self.entries.len()).max(MIN_ENTRIES);
         let entries = std::mem::replace(&mut self.entries, vec![TextEntry::default(); size]);
         for entry in entries.into_iter().filter(|entry| !entry.key.is_free()) {
             self.put(entry.key.hash(hasher, &self.arena), entry);
@@ -282,7 +313,7 @@ impl SharedCounts {
         }
     }
 
-    /// A way to add for one thread.
+    /// An adder for one thread.
     pub(crate) fn adder(&self) -> CountAdder<'_> {
         CountAdder {
             counts: self,
@@ -290,7 +321,7 @@ impl SharedCounts {
         }
     }
 
-    /// What was counted; every [`CountAdder`] has to be flushed before.
+    /// The counts; every [`CountAdder`] has to be flushed before.
     pub(crate) fn into_counts(self) -> ShardedCounts {
         let unlocked =
             |shard: Mutex<TextCounts>| shard.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -306,9 +337,10 @@ pub(crate) struct CountAdder<'c> {
     pending: Vec<PendingAdditions>,
 }
 
-/// What is to be added to a shard.
+/// Additions to a shard that have not been made yet.
 #[derive(Default)]
 struct PendingAdditions {
+    /// Keys, hashes, counts.
     short: Vec<(PackedText, u64, u64)>,
     /// Ends in `bytes`, hashes, counts.
     long: Vec<(usize, u64, u64)>,
@@ -330,39 +362,31 @@ impl PendingAdditions {
         self.short.len() >= PENDING_TEXTS || self.bytes.len() >= PENDING_BYTES
     }
 
+    /// Reads the entries of all additions; the reads are independent, so that they overlap.
+    #[inline]
+    fn touch_entries(&self, table: &TextCounts) {
+        let short = self.short.iter().map(|added| added.1);
+        let long = self.long.iter().map(|added| added.1);
+        black_box(
+            short
+                .chain(long)
+                .fold(0, |read, hash| read ^ table.touch(hash)),
+        );
+    }
+
     fn add_to(
         &mut self,
         table: &mut TextCounts,
         hasher: &SeedableRandomState,
     ) -> Result<(), TrainError> {
-        let hashes = self
-            .short
-            .iter()
-            .map(|added| added.1)
-            .chain(self.long.iter().map(|added| added.1));
-        black_box(hashes.fold(0, |read, hash| read ^ table.touch(hash)));
+        self.touch_entries(table);
         for (key, hash, count) in self.short.drain(..) {
-            table.add(
-                hasher,
-                &TextLookup {
-                    text: &[],
-                    short: Some(key),
-                    hash,
-                },
-                count,
-            )?;
+            table.add(hasher, &TextLookup::of_key(key, hash), count)?;
         }
         let mut start = 0;
         for (end, hash, count) in self.long.drain(..) {
-            table.add(
-                hasher,
-                &TextLookup {
-                    text: &self.bytes[start..end],
-                    short: None,
-                    hash,
-                },
-                count,
-            )?;
+            let text = &self.bytes[start..end];
+            table.add(hasher, &TextLookup::of_long_text(text, hash), count)?;
             start = end;
         }
         self.bytes.clear();
@@ -395,7 +419,7 @@ impl CountAdder<'_> {
         self.pending[shard].add_to(&mut table, &self.counts.hasher)
     }
 
-    /// Adds everything that was put off.
+    /// Makes all additions that are still buffered.
     pub(crate) fn flush(&mut self) -> Result<(), TrainError> {
         (0..SHARDS).try_for_each(|shard| self.flush_shard(shard))
     }

@@ -1,8 +1,23 @@
-//! A sentence as training sees it: normalized, with U+001F wherever no piece may cross.
+//! The preparation of a sentence for training: normalization, and boundary marks (U+001F) that no piece may cross.
 //!
-//! After normalization every meta piece (control and user-defined symbols, `<s>`, byte pieces, ...) that
-//! stands in the text becomes a boundary, longest match first; after that `pretokenization_delimiter`
-//! does, or a caller's pre-tokenizer puts boundaries between its chunks.
+//! In: the bytes of a sentence. Out: text.
+//!
+//! 1. The sentence is normalized.
+//! 2. Every meta piece (control and user-defined symbols, `<s>`, byte pieces, ...) that occurs in the text is
+//!    replaced by a boundary mark, the longest match first.
+//! 3. Every occurrence of `pretokenization_delimiter` is replaced by a boundary mark, or a caller's pre-tokenizer
+//!    splits the text into chunks, which are joined by boundary marks.
+//!
+//! For example, with `user_defined_symbols=<sep>` and `pretokenization_delimiter=||` (`|` marks a boundary here):
+//!
+//! ```text
+//! sentence     Ａ  cat<sep>on||a mat
+//! normalized   ▁A▁cat<sep>on||a▁mat
+//! meta pieces  ▁A▁cat|on||a▁mat          (only the first | is a boundary mark)
+//! delimiters   ▁A▁cat|on|a▁mat           (both are)
+//! ```
+//!
+//! Cost: linear.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,7 +29,7 @@ use crate::normalize::Normalizer;
 use crate::text::BOUNDARY_MARK;
 use crate::trie::prefix::PrefixTrie;
 
-/// Cuts a normalized sentence into chunks that no piece crosses.
+/// Splits a normalized sentence into chunks that no piece crosses.
 pub(crate) type Pretokenizer = dyn Fn(&str) -> Vec<String> + Send + Sync;
 
 /// Everything that happens to a sentence before it is counted.
@@ -24,12 +39,12 @@ pub(crate) struct Preparation {
     pub(crate) meta_pieces: Arc<PrefixTrie>,
     pub(crate) delimiter: String,
     pub(crate) pretokenizer: Option<Arc<Pretokenizer>>,
-    /// Chunks need not add up to the sentence.
+    /// The concatenation of the chunks may differ from the sentence.
     pub(crate) allow_inconsistent_pretokenization: bool,
 }
 
 impl Preparation {
-    /// The same, but for text that has its dummy prefix already.
+    /// The same, but for text that contains its dummy prefix already.
     pub(crate) fn without_dummy_prefix(&self) -> Preparation {
         let mut other = self.clone();
         other.normalizer.set_add_dummy_prefix(false);
@@ -39,7 +54,7 @@ impl Preparation {
     /// The prepared form of `sentence`, made in `buffer`. Cost: linear.
     ///
     /// # Errors
-    /// A pre-tokenizer's chunks do not add up to the sentence.
+    /// The concatenation of a pre-tokenizer's chunks is not the sentence.
     pub(crate) fn prepare<'b>(
         &self,
         sentence: &[u8],
@@ -60,19 +75,15 @@ impl Preparation {
     }
 
     fn mark_meta_pieces<'t>(&self, text: Cow<'t, str>) -> Cow<'t, str> {
-        let Some((mut start, mut length)) = self.meta_pieces.find(text.as_bytes()) else {
-            return text;
-        };
-        let mut marked = String::with_capacity(text.len());
+        let mut marked = String::new();
         let mut rest = text.as_ref();
-        loop {
+        while let Some((start, length)) = self.meta_pieces.find(rest.as_bytes()) {
             marked.push_str(&rest[..start]);
             marked.push(BOUNDARY_MARK);
             rest = &rest[start + length..];
-            match self.meta_pieces.find(rest.as_bytes()) {
-                Some(found) => (start, length) = found,
-                None => break,
-            }
+        }
+        if marked.is_empty() {
+            return text;
         }
         marked.push_str(rest);
         Cow::Owned(marked)
@@ -89,7 +100,7 @@ impl Preparation {
 
     fn pretokenize(&self, pretokenizer: &Pretokenizer, text: &str) -> Result<String, TrainError> {
         let chunks = pretokenizer(text);
-        if !self.allow_inconsistent_pretokenization && !adds_up(&chunks, text) {
+        if !self.allow_inconsistent_pretokenization && !is_concatenation(&chunks, text) {
             return Err(TrainError::Pretokenizer {
                 sentence: text.to_owned(),
                 chunks,
@@ -99,7 +110,7 @@ impl Preparation {
     }
 }
 
-fn adds_up(chunks: &[String], text: &str) -> bool {
+fn is_concatenation(chunks: &[String], text: &str) -> bool {
     let rest = chunks
         .iter()
         .try_fold(text, |rest, chunk| rest.strip_prefix(chunk.as_str()));

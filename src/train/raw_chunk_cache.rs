@@ -1,10 +1,25 @@
-//! A small cache that counts short texts which come again soon.
+//! A small two-way set-associative cache that counts short texts which occur again soon.
 //!
-//! Most of a corpus is a few thousand words, but new ones never end. The cache holds as many as fit into the
-//! second-level cache of a processor: a text has two entries that it may stand in, and whoever needs one
-//! drives out the text that was not seen for longer, which the caller then counts for good. So frequent
-//! texts stay, and what passes through is about a sixth of a corpus. Which two depends on a seed, so that nobody
-//! can write a corpus whose words all drive out one another.
+//! In: short texts with counts. Out: evicted texts with the sums of their counts, to be counted by the caller. The sums
+//! over all evictions and the final entries are exact.
+//!
+//! Most of a corpus consists of a few thousand words, but the number of distinct words is not bounded. The cache holds
+//! as many as fit into the second-level cache of a processor. A text belongs to a set of two entries. If neither entry
+//! holds it, it replaces the text that was used less recently. So frequent texts remain, and the evictions
+//! are about a sixth of the texts of a corpus. The set depends on a seed, so that no corpus can be written whose words all
+//! evict one another.
+//!
+//! For example, if "the", "of" and "and" belong to one set:
+//!
+//! ```text
+//! add      set after it (most recent first)   returned
+//! the 1    the 1
+//! of 1     of 1, the 1
+//! the 1    the 2, of 1                        (a hit promotes the entry)
+//! and 1    and 1, the 2                       of 1 (evicted)
+//! ```
+//!
+//! Cost: constant, two entries in one cache line for each addition.
 
 use std::hash::BuildHasher;
 
@@ -25,7 +40,7 @@ impl ShortText {
         pack(text).map(ShortText)
     }
 
-    /// The first `length` bytes of 16, less than all, the first of which is the lowest of `bytes`.
+    /// The first `length` (at most 15) of 16 bytes; the first byte is the lowest of `bytes`.
     #[inline]
     #[allow(clippy::cast_possible_truncation)]
     pub(crate) fn of_block(bytes: u128, length: u32) -> ShortText {
@@ -70,7 +85,7 @@ impl RawChunkCache {
         (product as u64 ^ (product >> 64) as u64) as usize % SETS
     }
 
-    /// Adds `count` to the count of `text`. A text that had to go for it is returned.
+    /// Adds `count` to the count of `text`, and returns the text that was evicted for it, if one was.
     #[inline]
     pub(crate) fn add(&mut self, text: ShortText, count: u64) -> Option<CachedChunk> {
         let set = self.set_of(text);
@@ -88,13 +103,13 @@ impl RawChunkCache {
         (evicted.count > 0).then_some(evicted)
     }
 
-    /// Reads where a text may stand.
+    /// Reads the set of a text, to load it into the processor's cache.
     #[inline]
     pub(crate) fn touch(&self, text: ShortText) -> u64 {
         self.sets[self.set_of(text)][0].count
     }
 
-    /// All that is in the cache.
+    /// All entries of the cache.
     pub(crate) fn into_entries(self) -> impl Iterator<Item = CachedChunk> {
         self.sets
             .into_iter()
@@ -110,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_goes_in_comes_out() {
+    fn evictions_and_entries_sum_to_the_additions() {
         let mut cache = RawChunkCache::new(&SeedableRandomState::default());
         let mut expected: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
         let mut found: BTreeMap<Vec<u8>, u64> = BTreeMap::new();

@@ -2,10 +2,21 @@
 //!
 //! The sample is drawn by reservoir sampling (Algorithm R in Vitter, "Random sampling with a reservoir",
 //! 1985, <https://doi.org/10.1145/3147.3165>) with a seeded generator, so a seed and a corpus name a
-//! sample for ever. A corpus of files is read twice: once to draw the sentences' positions, once to take
+//! sample permanently. A corpus of files is read twice: once to draw the sentences' positions, once to take
 //! them; memory holds the positions alone. A corpus that passes only once leaves the sampled sentences
-//! themselves in memory. Either way the sample is the same. Files that have become shorter when they are
+//! themselves in memory. The sample is the same in both cases. Files that are shorter when they are
 //! read again are an error.
+//!
+//! For example, a sample of 2 of the items a, b, c, d (the random numbers are 0 and 2):
+//!
+//! ```text
+//! offer a   kept a
+//! offer b   kept a b
+//! offer c   random number below 3: 0   kept c b
+//! offer d   random number below 4: 2   kept c b     (2 is no index of a kept item)
+//! ```
+//!
+//! Cost: constant for each sentence.
 //!
 //! The reference seeds its generator anew in every process, so its samples differ from ours and from one
 //! another.

@@ -1,10 +1,22 @@
 //! Words found in raw text sixteen bytes at a time.
 //!
-//! Calling a search function for each word costs more than the word. Sixteen bytes from a word's start are
-//! loaded as one number; a few operations on all of its bytes at once tell where the spaces are, so that
-//! where a short word ends and what it is are known without a loop or a branch that depends on its length.
+//! In: a text and the start of a word. Out: the length of the word, if it is shorter than 16 bytes, and its bytes.
+//!
+//! Calling a search function for each word costs more than searching the word itself. Sixteen bytes from the start of
+//! a word are loaded as one number. A few operations on all of its bytes at once (SWAR, "SIMD within a register"; see
+//! "Determine if a word has a zero byte" in <https://graphics.stanford.edu/~seander/bithacks.html>) find the spaces, so
+//! that neither the end nor the bytes of a short word need a loop, or a branch that depends on the length.
+//!
+//! For example, for "to be" with four of the sixteen bytes, the first byte on the left:
+//!
+//! ```text
+//! bytes                      t    o    _    b      74 6f 20 62
+//! xor 0x20 in every byte                           54 4f 00 42
+//! + 0x7f in every byte                             d3 ce 7f c1   the highest bit is set if the byte was not 0
+//! highest bits, inverted                           00 00 80 00   the space; 2 bytes precede it
+//! ```
 
-/// A byte in every place of a window.
+/// A block with the same byte sixteen times.
 const fn all(byte: u8) -> u128 {
     u128::from_le_bytes([byte; 16])
 }
@@ -14,10 +26,10 @@ const fn all(byte: u8) -> u128 {
 pub(crate) struct Block16(pub(crate) u128);
 
 impl Block16 {
-    /// Bytes in a window.
+    /// Bytes in a block.
     pub(crate) const LENGTH: u32 = 16;
 
-    /// The window of `text` that begins at `start`, which is before its end; spaces follow the text.
+    /// The block of `text` that begins at `start`, which is before its end; spaces follow the text.
     #[inline]
     pub(crate) fn at(text: &[u8], start: usize) -> Block16 {
         let rest = &text[start..];
@@ -47,13 +59,13 @@ impl Block16 {
         !(((others & all(0x7f)) + all(0x7f)) | others | all(0x7f))
     }
 
-    /// How many bytes come before the first space.
+    /// The number of bytes before the first space.
     #[inline]
     pub(crate) fn word(self) -> u32 {
         self.spaces().trailing_zeros() / 8
     }
 
-    /// How many bytes the spaces at the start and the word behind them take.
+    /// The number of bytes of the spaces at the start and the word after them.
     #[inline]
     pub(crate) fn spaced_word(self) -> u32 {
         let spaces = self.spaces();
@@ -71,7 +83,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn spaces_are_where_they_are(text in "[ a!\u{e9}\u{2020}]{1,24}", start in 0usize..100) {
+        fn word_lengths_equal_those_of_a_bytewise_search(text in "[ a!\u{e9}\u{2020}]{1,24}", start in 0usize..100) {
             let text = text.as_bytes();
             let rest = &text[start % text.len()..];
             let mut padded = rest.to_vec();

@@ -50,7 +50,7 @@ fn lines_are_the_same_however_they_arrive() {
 }
 
 #[test]
-fn long_inputs_are_cut_at_line_ends() {
+fn batches_end_at_line_ends() {
     let line = "0123456789".repeat(10_000);
     let text = format!("{line}\n").repeat(50);
     let lines = lines_of(Corpus::reader(text.as_bytes()), usize::MAX);
@@ -75,11 +75,9 @@ fn an_empty_file_counts_as_a_line() {
         std::fs::write(&path, text).unwrap();
         path
     };
-    let (open, ended, empty) = (
-        file("open", "a\nb"),
-        file("ended", "c\n"),
-        file("empty", ""),
-    );
+    let open = file("open", "a\nb");
+    let ended = file("ended", "c\n");
+    let empty = file("empty", "");
     let cases: &[(&[&PathBuf], &[&str])] = &[
         (&[&open, &ended], &["a", "b", "c"]),
         (&[&open, &empty, &ended], &["a", "b", "b", "c"]),

@@ -31,7 +31,7 @@ impl ShardedCounts {
 
 proptest! {
     #[test]
-    fn threads_count_what_a_map_counts(
+    fn counts_of_threads_equal_the_counts_of_a_map(
         additions in proptest::collection::vec(("[a-c]{1,3}|a{1,20}|\\PC{1,6}", 0u64..9, 0usize..3), 0..200),
         repeats in 1u64..40,
         seed in any::<u64>(),
@@ -43,7 +43,8 @@ proptest! {
         let counts = SharedCounts::new(SeedableRandomState::with_seed(seed, foldhash::SharedSeed::global_fixed()));
         std::thread::scope(|scope| {
             for thread in 0..3 {
-                let (mut adder, additions) = (counts.adder(), &additions);
+                let mut adder = counts.adder();
+                    let additions = &additions;
                 scope.spawn(move || {
                     for (text, count, _) in (0..repeats).flat_map(|_| additions).filter(|added| added.2 == thread) {
                         adder.add(text.as_bytes(), *count).unwrap();
@@ -60,7 +61,7 @@ proptest! {
 }
 
 #[test]
-fn counts_saturate() {
+fn a_count_saturates_at_the_largest_number() {
     let table = ShardedCounts::of([("a", u64::MAX - 1), ("a", 7)]);
     assert_eq!(table.texts(), [(b"a".to_vec(), u64::MAX)]);
 }
