@@ -119,7 +119,7 @@ impl Trainer {
         options.validate()?;
         let meta = MetaPieces::new(&options)?;
         let vocab_size = options.vocab_size as usize;
-        // The search for characters needs room for one at least.
+        // The search for characters needs at least one piece besides.
         if meta.len() + usize::from(options.auto_character_coverage) > vocab_size {
             return Err(TrainError::VocabularyTooSmall {
                 vocab_size,
@@ -167,7 +167,7 @@ impl Trainer {
         if !self.options.pretokenization_delimiter.is_empty() {
             return Err(OptionError::Conflict {
                 option: "pretokenization_delimiter",
-                problem: "there is a pre-tokenizer, too".to_owned(),
+                problem: "a pre-tokenizer is set as well".to_owned(),
                 remedy: "use one of the two",
             }
             .into());
@@ -219,14 +219,14 @@ impl Trainer {
         let counts = pool.install(|| CharacterCounts::of(&counted.words))?;
         let alphabet = self.choose_characters(&counts)?;
         summary.note_words(&counted, &alphabet);
-        // 3. LearnedMerge.
+        // 3. Merge pairs.
         reporter.start(Stage::Merging)?;
         let merges = self.merge(counted, &alphabet, &pool, &mut reporter)?;
         summary.merges = merges.len();
         // 4. Put the pieces in order.
         reporter.start(Stage::Assembling)?;
         let learned = if self.options.auto_character_coverage {
-            bpe::coverage_search::divide(merges, &counts, self.room())
+            bpe::coverage_search::divide(merges, &counts, self.learned_size())
         } else {
             assemble::learned_texts(merges, &alphabet)
         };
@@ -249,8 +249,8 @@ impl Trainer {
         }
     }
 
-    /// Pieces that the vocabulary has room for beside the meta pieces.
-    fn room(&self) -> usize {
+    /// The number of pieces of the vocabulary besides the meta pieces.
+    fn learned_size(&self) -> usize {
         (self.options.vocab_size as usize).saturating_sub(self.meta.len())
     }
 
@@ -292,7 +292,7 @@ impl Trainer {
         reporter: &mut Reporter<'_>,
     ) -> Result<WordCounts, TrainError> {
         let takes_first = matches!(self.options.sentences, SentenceSelection::First(_));
-        // What a run on the first sentences does not reach may as well be missing.
+        // A run on the first sentences may not need the later files.
         if !takes_first {
             corpus.check_files()?;
         }
@@ -335,7 +335,7 @@ impl Trainer {
     }
 
     fn batches<'c>(&self, corpus: Corpus<'c>) -> Batches<'c> {
-        // One byte more tells a line that is too long; a row has a count of some bytes besides.
+        // One byte more marks a line as too long; a row also has a count of some bytes.
         let line_limit = self.options.max_sentence_length as usize + 100;
         Batches::new(corpus, line_limit, self.work.batch_bytes)
     }
@@ -400,7 +400,7 @@ impl Trainer {
             return Ok(Alphabet::all(counts));
         }
         let alphabet = Alphabet::choose(counts, &self.options)?;
-        if alphabet.characters.len() > self.room() {
+        if alphabet.characters.len() > self.learned_size() {
             return Err(TrainError::VocabularyTooSmall {
                 vocab_size: self.options.vocab_size as usize,
                 meta_pieces: self.meta.len(),
@@ -422,12 +422,28 @@ impl Trainer {
         } else {
             alphabet.characters.len()
         };
-        let wanted = self.room() - characters;
+        let wanted = self.learned_size() - characters;
         let rules = SplitRules::new(&self.options);
         let symbols = SymbolArena::new(alphabet, &rules);
         let words = pool.install(|| WordBuffer::new(counted.words, &symbols, &self.work.hasher))?;
         reporter.expect_merges(wanted);
         let merger = MergeTrainer::new(&rules, pool, &self.work.hasher, symbols, words);
         merger.run(wanted, &mut |merges| reporter.merged(merges))
+    }
+}
+
+// Here and not in `flags`, which need not know the trainer.
+impl TrainFlags {
+    /// The files that the flag `input` names; `-` is standard input.
+    pub fn corpus(&self) -> Corpus<'static> {
+        Corpus::files(&self.input)
+    }
+
+    /// A trainer with these options, whose models record the flags as [`TrainFlags::recording`] says.
+    ///
+    /// # Errors
+    /// As [`TrainFlags::options`] and [`Trainer::new`].
+    pub fn trainer(&self) -> Result<Trainer, TrainError> {
+        Trainer::with_record(self.options()?, self.clone())
     }
 }

@@ -15,9 +15,9 @@ pub(crate) fn command() -> Command {
             "Joins lines of pieces or ids, separated by single blanks, to text, as spm_decode 0.2.3 does.\n\n\
              Example:\n  spiece decode --model=my.model --input_format=id < ids.txt",
         )
-        .arg(args::value("input_format", "piece or id; what is no number is left out of ids").default_value("piece"))
-        .arg(args::value("output_format", "string").default_value("string"))
-        .arg(args::value("extra_options", "What to do first: bos, eos, reverse, unk; several as reverse:bos"));
+        .arg(args::value("input_format", "Format of the input: piece or id; words that are not numbers are skipped in ids").default_value("piece"))
+        .arg(args::value("output_format", "Format of the output: string").default_value("string"))
+        .arg(args::value("extra_options", "Changes before decoding: bos, eos, reverse, unk; several are separated by colons: reverse:bos"));
     with_stream_flags(command)
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
     let given = |name| args::given(matches, name).unwrap_or_default();
     if given("output_format") != "string" {
         return Err(CliError::Usage(format!(
-            "--output_format: {:?} is not string",
+            "--output_format: {:?} is not supported; the only format is string",
             given("output_format")
         )));
     }
@@ -41,7 +41,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
     };
     let tokenizer = open_model(matches)?;
     let extra = ExtraOption::parse_list(given("extra_options"))?;
-    // What is wrong with the options is wrong for every line, so it is found here.
+    // An error of the options concerns every line, so it is reported before the first.
     tokenizer.apply_extra(&extra, &mut Vec::new())?;
     stream.run(
         || Ok(()),
@@ -62,7 +62,7 @@ fn decode_ids(
 ) -> Result<(), String> {
     let mut ids = Vec::new();
     for word in line.split(|byte| *byte == b' ') {
-        // What is no number of 32 bits is skipped, as in spm_decode.
+        // A word that is no number of 32 bits is skipped, as in spm_decode.
         let number = std::str::from_utf8(word)
             .ok()
             .and_then(|word| word.trim_ascii().parse::<i32>().ok());
@@ -80,7 +80,7 @@ fn decode_ids(
         .map_err(|error| error.to_string())
 }
 
-/// The pieces for the beginning and the end do not show in the text, so only the order matters.
+/// Joins pieces. The options `bos` and `eos` add pieces without text, so that only `reverse` has an effect.
 fn decode_pieces(
     tokenizer: &Tokenizer,
     extra: &[ExtraOption],

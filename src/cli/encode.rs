@@ -55,7 +55,7 @@ pub(crate) fn command() -> Command {
         .args([
             args::value(
                 "output_format",
-                "piece, id or json (ids, pieces and their places in the line); with sample_ or nbest_ before it, one \
+                "piece, id or json (ids, pieces and their positions in the line); with sample_ or nbest_ before it, one \
                  random segmentation or the best ones",
             )
             .default_value("piece"),
@@ -108,7 +108,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
     }
 }
 
-/// Writes the selected segmentations of a line, given with its number, by way of tokens with spans.
+/// Writes the selected segmentations of a line, given with its number, as tokens with spans.
 fn write_selection(
     encoder: &mut Encoder<'_>,
     selection: Selection,

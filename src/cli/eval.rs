@@ -96,7 +96,8 @@ impl<'t> Conversion for BlockEncoding<'t> {
 /// The reference's report, line by line.
 fn report(counts: &Counts, tokenizer: &Tokenizer, model_name: &str, input_name: &str) -> String {
     let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
-    let (bytes, tokens) = (counts.bytes as f64, counts.tokens as f64);
+    let bytes = counts.bytes as f64;
+    let tokens = counts.tokens as f64;
     let empirical: f64 = counts
         .pieces
         .values()
@@ -105,8 +106,10 @@ fn report(counts: &Counts, tokenizer: &Tokenizer, model_name: &str, input_name: 
         .sum();
     let is_unigram = tokenizer.model().model_type() == ModelType::Unigram;
     let likelihood = if is_unigram { counts.score } else { empirical };
-    let (per_byte, per_token) = (share(likelihood, bytes), share(likelihood, tokens));
-    let (pieces, used) = (tokenizer.model().len(), counts.pieces.len());
+    let per_byte = share(likelihood, bytes);
+    let per_token = share(likelihood, tokens);
+    let pieces = tokenizer.model().len();
+    let used = counts.pieces.len();
     let coverage = share(used as f64 * 100.0, pieces as f64);
     let mut out = Report::default();
     out.rule('=');

@@ -81,7 +81,7 @@ impl<'f> Input<'f> {
     }
 
     /// Replaces `block` by the next block; false at the end of the input. The block of an error has an index, too, so
-    /// that the error takes its place in the order of the results.
+    /// that the error is reported in the order of the results.
     pub(crate) fn read_block(&mut self, block: &mut Block) -> Result<bool, CliError> {
         block.index = self.next_index;
         self.next_index += 1;

@@ -1,8 +1,8 @@
-//! `spiece normalize`: text -> text as pieces are made of, with the flags of `spm_normalize`.
+//! `spiece normalize`: text -> normalized text, with the flags of `spm_normalize`.
 //!
-//! With a model, the default is all that the model does before it splits text, dummy prefix, marks and
-//! user-defined symbols included; `--nouse_internal_normalization` leaves the rules alone, which is
-//! `spm_normalize`'s default.
+//! With a model, the default is the whole normalization of the model, including the dummy prefix, whitespace marks and
+//! user-defined symbols; with `--nouse_internal_normalization` only the rules are applied, which is the default of
+//! `spm_normalize`.
 
 use crate::output::OutputFile;
 use crate::{Model, TextNormalizer};
@@ -24,12 +24,12 @@ pub(crate) fn command() -> Command {
         .args([
             args::switch(
                 "use_internal_normalization",
-                "All that happens before text is split, dummy prefix and marks for spaces included (the default with \
-                 a model), or the rules alone",
+                "Apply the whole normalization of the model, including the dummy prefix and whitespace marks (the default with \
+                 a model), instead of the rules alone",
             ),
             args::value("normalization_rule_name", "Built-in rules: nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf or identity"),
-            args::value("normalization_rule_tsv", "File of rules").value_name("FILE"),
-            args::switch("remove_extra_whitespaces", "Keep single spaces between words only (the default)"),
+            args::value("normalization_rule_tsv", "File of normalization rules in TSV form").value_name("FILE"),
+            args::switch("remove_extra_whitespaces", "Remove whitespace at both ends and repeated whitespace inside (the default)"),
             args::switch("decompile", "Write the model's rules as a file of rules"),
         ]);
     with_stream_flags(command)
@@ -74,7 +74,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
     )
 }
 
-/// The normalizer that the flags ask for.
+/// The normalizer that the flags select.
 fn normalizer(matches: &ArgMatches) -> Result<TextNormalizer, CliError> {
     let given = |name| args::given(matches, name).filter(|value| !value.is_empty());
     if let Some(path) = given("model") {

@@ -26,7 +26,7 @@ impl Messages {
 
     pub(crate) fn say(&self, message: &str) {
         if !self.quiet {
-            // Nobody is left to tell if this fails.
+            // A failure to write to standard error cannot be reported.
             let _ = writeln!(std::io::stderr(), "{message}");
         }
     }
@@ -122,7 +122,8 @@ impl Progress {
     }
 
     fn start(&mut self, stage: Stage) {
-        (self.stage, self.stage_started) = (Some(stage), Instant::now());
+        self.stage = Some(stage);
+        self.stage_started = Instant::now();
         self.last_line = self.stage_started;
         match &self.bar {
             Some(bar) => {

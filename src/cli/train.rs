@@ -25,12 +25,12 @@ pub(crate) fn command() -> Command {
         )
         .args(TrainFlags::DESCRIPTORS.iter().map(flag))
         .args([
-            args::value("control_symbols_file", "Control symbols, one a line, besides control_symbols"),
-            args::value("user_defined_symbols_file", "User-defined symbols, one a line, besides user_defined_symbols"),
-            args::value("required_chars_file", "Required characters, instead of required_chars"),
+            args::value("control_symbols_file", "File with more control symbols, one per line"),
+            args::value("user_defined_symbols_file", "File with more user-defined symbols, one per line"),
+            args::value("required_chars_file", "File with the required characters; replaces required_chars"),
         ])
         .args(RETIRED_OPTIONS.iter().map(|name| retired(name)))
-        .arg(args::value("minloglevel", "Messages to leave out: 0 none, 1 or more all but errors").hide(true));
+        .arg(args::value("minloglevel", "Messages to suppress: 0 none, 1 or more all except errors").hide(true));
     args::with_common_flags(command)
 }
 
@@ -129,7 +129,7 @@ fn lines_of_flag(matches: &ArgMatches, name: &str) -> Result<Option<Vec<String>>
     let text = std::fs::read(path).map_err(|error| CliError::read(path.as_ref(), &error))?;
     let text = String::from_utf8(text).map_err(|_| {
         CliError::Error(format!(
-            "--{name}_file: {path} is not UTF-8; convert it first"
+            "--{name}_file: {path} is not UTF-8; convert the file to UTF-8"
         ))
     })?;
     let text = text.strip_suffix('\n').map_or(text.as_str(), |text| text);
@@ -150,7 +150,7 @@ fn output_paths(prefix: &str) -> [PathBuf; 2] {
     })
 }
 
-/// A flag that Ctrl-C and the polite signals raise, so that training ends without leaving anything behind.
+/// A flag that is set by SIGINT (Ctrl-C), SIGTERM and SIGHUP, so that training ends and removes its temporary files.
 /// A second signal ends the program at once.
 fn stop_on_signal() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));

@@ -59,7 +59,7 @@ impl CharacterCounts {
 /// Adds the characters of a shard to counts by code point, which reach as far as there are characters.
 fn count_shard(mut by_code: Vec<u64>, shard: &TextCounts) -> Vec<u64> {
     let counted: Result<(), Infallible> = shard.for_each(|text, count| {
-        // Words are cut from valid text.
+        // Words are parts of valid text.
         for c in std::str::from_utf8(text).unwrap_or_default().chars() {
             let code = c as usize;
             if code >= by_code.len() {

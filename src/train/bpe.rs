@@ -24,7 +24,7 @@
 //!
 //! # Modules
 //!
-//! * [`symbols`]: texts of the symbols; [`word_buffer`]: all words as one array of symbols, rewritten in place.
+//! * [`symbols`]: texts of the symbols; [`word_buffer`]: all words as one array of symbols, changed in place.
 //! * [`pairs`]: count and occurrences of each pair; [`pair_map`]: the map from two symbols to their pair.
 //! * [`queue`]: the order of merges.
 //! * [`merge`]: the loop; [`merge_contexts`]: the symbols next to merged occurrences.

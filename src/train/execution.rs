@@ -1,6 +1,6 @@
-//! What decides how the work of a training run is done, but not what comes out.
+//! Parameters of a training run that do not change the model: threads, batch sizes, hash seeds.
 //!
-//! Tests change it to see that nothing of it shows in the model.
+//! Tests vary these parameters and compare the models.
 //!
 //! Wherever the keys of a table come from the corpus (words, pairs of characters, counts of a tsv file), its
 //! hashes have a seed that is another in each run. So nobody can write a corpus whose keys all collide.
@@ -21,7 +21,7 @@ pub(crate) struct ExecutionConfig {
     pub(crate) threads: usize,
     /// Bytes of input that are handed to a thread at once.
     pub(crate) batch_bytes: usize,
-    /// Places keys in the tables.
+    /// Hasher of the tables.
     pub(crate) hasher: SeedableRandomState,
 }
 

@@ -23,16 +23,14 @@ mod value;
 use std::collections::BTreeSet;
 
 use self::value::FlagValue;
-use crate::error::{OptionError, TrainError};
+use crate::error::OptionError;
 use crate::model::{ModelType, TrainerSpec};
-use crate::train::Trainer;
-use crate::train::corpus::Corpus;
 
 /// Which options the specs of a model record, besides those that differ from their defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum SpecRecording {
-    /// No others. What [`Trainer::new`] does.
+    /// No others. The recording of [`Trainer::new`](crate::Trainer::new).
     Changed,
     /// Those that were set by name, as SentencePiece's library calls do. The default of [`TrainFlags`].
     #[default]
@@ -49,7 +47,7 @@ pub enum OptionKind {
     Flag,
     /// One value.
     Value,
-    /// Values separated by commas; a value with a comma or a quote stands in double quotes.
+    /// Values separated by commas; a value with a comma or a quote is written in double quotes.
     List,
 }
 
@@ -87,7 +85,7 @@ macro_rules! record_option {
 
 /// Generates [`TrainFlags`] and everything that has one entry for each flag.
 macro_rules! train_flags {
-    ($($(#[doc = $doc:literal])+ $name:ident: $type:ty = $default:expr, $place:ident;)*) => {
+    ($($(#[doc = $doc:literal])+ $name:ident: $type:ty = $default:expr, $target:ident;)*) => {
         /// The flags of `spm_train`, with its names, meanings and defaults, except that `model_type` is BPE.
         ///
         /// For programs and bindings that take options by name. Rust code that knows its options uses
@@ -166,7 +164,7 @@ macro_rules! train_flags {
             pub(crate) fn trainer_spec(&self) -> TrainerSpec {
                 let defaults = TrainFlags::default();
                 let mut spec = TrainerSpec::default();
-                $(record_option!($place, spec, $name, {
+                $(record_option!($target, spec, $name, {
                     self.$name.record(self.is_recorded(stringify!($name), self.$name != defaults.$name))
                 });)*
                 spec
@@ -180,7 +178,7 @@ train_flags! {
     input: Vec<String> = Vec::new(), trainer_spec;
     /// Format of the input: text (one sentence a line) or tsv (sentence, tab, count).
     input_format: String = String::new(), trainer_spec;
-    /// Where the model goes: PREFIX.model and PREFIX.vocab.
+    /// Prefix of the output files: PREFIX.model and PREFIX.vocab.
     model_prefix: String = String::new(), trainer_spec;
     /// Algorithm of the model; spiece trains bpe.
     model_type: ModelType = ModelType::Bpe, trainer_spec;
@@ -190,13 +188,13 @@ train_flags! {
     character_coverage: f32 = 0.9995, trainer_spec;
     /// Let a search divide the vocabulary between characters and merges; needs byte_fallback.
     auto_character_coverage: bool = false, trainer_spec;
-    /// Train on that many sentences only; 0 is all.
+    /// Train on at most this many sentences; 0 is all.
     input_sentence_size: u64 = 0, trainer_spec;
-    /// With input_sentence_size: a random sample of the corpus rather than its beginning.
+    /// With input_sentence_size: use a random sample of the corpus instead of its beginning.
     shuffle_input_sentence: bool = true, trainer_spec;
-    /// Seed of that sample.
+    /// Seed of the sample of shuffle_input_sentence.
     random_seed: u32 = u32::MAX, elsewhere;
-    /// Skip sentences of more bytes, 10 to 1073741824.
+    /// Skip sentences of more bytes than this, 10 to 1073741824.
     max_sentence_length: i32 = 4192, trainer_spec;
     /// Longest piece in characters, 1 to 512.
     max_sentencepiece_length: i32 = 16, trainer_spec;
@@ -216,7 +214,7 @@ train_flags! {
     allow_whitespace_only_pieces: bool = false, trainer_spec;
     /// Pieces that text never yields, such as `<sep>`.
     control_symbols: Vec<String> = Vec::new(), trainer_spec;
-    /// Pieces that are always cut out whole.
+    /// Pieces that are always matched whole.
     user_defined_symbols: Vec<String> = Vec::new(), trainer_spec;
     /// Characters that get a piece whatever the coverage.
     required_chars: String = String::new(), trainer_spec;
@@ -256,7 +254,7 @@ train_flags! {
     pad_piece: String = "<pad>".to_owned(), trainer_spec;
     /// What the unknown piece decodes to.
     unk_surface: String = " \u{2047} ".to_owned(), trainer_spec;
-    /// Most threads to use, 1 to 1024; the result is the same for every number.
+    /// Maximum number of threads, 1 to 1024; the result is the same for every number.
     num_threads: i32 = 16, trainer_spec;
     /// For unigram models; recorded only.
     seed_sentencepiece_size: i32 = 1_000_000, trainer_spec;
@@ -269,19 +267,6 @@ train_flags! {
 }
 
 impl TrainFlags {
-    /// The files that the flag `input` names; `-` is standard input.
-    pub fn corpus(&self) -> Corpus<'static> {
-        Corpus::files(&self.input)
-    }
-
-    /// A trainer with these options, whose models record the flags as [`TrainFlags::recording`] says.
-    ///
-    /// # Errors
-    /// As [`TrainFlags::options`] and [`Trainer::new`].
-    pub fn trainer(&self) -> Result<Trainer, TrainError> {
-        Trainer::with_record(self.options()?, self.clone())
-    }
-
     /// Whether the model records the flag `name`.
     pub(crate) fn is_recorded(&self, name: &str, differs_from_default: bool) -> bool {
         let by_policy = match self.recording {

@@ -106,7 +106,7 @@ impl Observer for Silent {
 pub struct Summary {
     /// Sentences, by what became of them.
     pub sentences: SentenceCounts,
-    /// Distinct words (more exactly: distinct stretches of text that pieces may lie in).
+    /// Distinct words (more exactly: distinct parts of text that no piece crosses).
     pub distinct_words: usize,
     /// Characters that have a piece of their own, or could have one with `auto_character_coverage`.
     pub characters: usize,
@@ -147,7 +147,7 @@ impl<'o> Reporter<'o> {
         }
     }
 
-    fn tell(&mut self, event: Event<'_>) -> Result<(), TrainError> {
+    fn report(&mut self, event: Event<'_>) -> Result<(), TrainError> {
         match self.observer.on_event(event) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(TrainError::Cancelled),
@@ -155,17 +155,18 @@ impl<'o> Reporter<'o> {
     }
 
     pub(crate) fn start(&mut self, stage: Stage) -> Result<(), TrainError> {
-        self.tell(Event::Started(stage))
+        self.report(Event::Started(stage))
     }
 
     /// Begins a pass over `total` bytes.
     pub(crate) fn expect_bytes(&mut self, total: Option<u64>) {
-        (self.bytes, self.total_bytes) = (0, total);
+        self.bytes = 0;
+        self.total_bytes = total;
     }
 
     pub(crate) fn read(&mut self, bytes: usize) -> Result<(), TrainError> {
         self.bytes += bytes as u64;
-        self.tell(Event::Read {
+        self.report(Event::Read {
             bytes: self.bytes,
             total: self.total_bytes,
         })
@@ -179,11 +180,12 @@ impl<'o> Reporter<'o> {
         let Some(last) = merges.last() else {
             return Ok(());
         };
-        let (done, wanted) = (merges.len(), self.merges_wanted);
+        let done = merges.len();
+        let wanted = self.merges_wanted;
         if done % MERGES_PER_EVENT != 0 && done != wanted {
             return Ok(());
         }
-        self.tell(Event::Merged {
+        self.report(Event::Merged {
             done,
             wanted,
             piece: &last.text,

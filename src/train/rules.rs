@@ -57,7 +57,7 @@ impl NormalizerSpecs {
         })
     }
 
-    /// Everything in the model's file but the pieces. `vocab_size` is recorded in place of the option of that name.
+    /// Everything in the model's file but the pieces. `vocab_size` is recorded instead of the option of that name.
     pub(crate) fn specs(&self, record: &TrainFlags, vocab_size: Option<i32>) -> Specs {
         let mut trainer_spec = record.trainer_spec();
         if vocab_size.is_some() {

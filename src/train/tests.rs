@@ -1,4 +1,4 @@
-//! What must not show in a model: threads, batch sizes, hash seeds, and how often a corpus is read.
+//! Tests of the whole trainer: what a model must not depend on, and limits.
 
 use foldhash::SharedSeed;
 use foldhash::fast::SeedableRandomState;
@@ -20,8 +20,8 @@ fn trainer(settings: &[(&str, &str)]) -> Trainer {
     flags.trainer().unwrap()
 }
 
-/// Options that lead along different ways through the stages.
-const WAYS: &[(&[(&str, &str)], &str)] = &[
+/// Options that use different branches of the stages, and a corpus for each.
+const OPTIONS_AND_CORPORA: &[(&[(&str, &str)], &str)] = &[
     (&[], "udhr_small.txt"),
     (
         &[
@@ -57,8 +57,8 @@ const WAYS: &[(&[(&str, &str)], &str)] = &[
 ];
 
 #[test]
-fn how_the_work_is_done_does_not_show() {
-    for (settings, file) in WAYS {
+fn models_do_not_depend_on_threads_batches_or_hash_seeds() {
+    for (settings, file) in OPTIONS_AND_CORPORA {
         let settings = [*settings, &[("hard_vocab_limit", "0")]].concat();
         let mut trainer = trainer(&settings);
         let mut train = |threads, batch_bytes, seed| {
@@ -142,7 +142,7 @@ fn counts_are_exact_up_to_their_limit() {
 }
 
 #[test]
-fn the_largest_vocabulary_takes_no_time() {
+fn the_largest_vocabulary_size_is_refused_or_reduced_to_the_corpus() {
     let most = i32::MAX.to_string();
     for settings in [
         &[][..],

@@ -8,7 +8,7 @@
 //! Example: the id 301 is the entry `"301 ", 0, 0, 0, 4`. Writing it stores all 8 bytes and advances by 4.
 //!
 //! Texts that do not fit an entry (ids of 7 digits and more, pieces of 15 bytes and more) have the length 0 and are
-//! written the slow way.
+//! written by the general code.
 
 use std::io::Write;
 
@@ -63,7 +63,7 @@ impl<'m, const N: usize> TokenTexts<'m, N> {
     pub(super) fn write_line(&self, ids: &[PieceId], out: &mut Vec<u8>) {
         let line_start = out.len();
         let mut end = line_start;
-        // Entries are stored whole; what is behind the last text is cut off below.
+        // Entries are stored whole; the padding after the last text is truncated below.
         out.resize(line_start + ids.len() * N + 1, 0);
         for (number, id) in ids.iter().enumerate() {
             let entry = self.entries.get(id.index()).unwrap_or(&[0; N]);

@@ -1,14 +1,26 @@
-//! `auto_character_coverage`: how much of the vocabulary goes to merges and how much to single characters.
+//! `auto_character_coverage`: how many pieces of the vocabulary are merges and how many are single characters.
 //!
-//! A merge gains its occurrences: so many tokens fewer. A character of n bytes that is a piece saves n - 1
-//! byte pieces at each of its occurrences. If the first k merges are taken, the characters in them have to
-//! be pieces, and the best of the other characters fill what room is left. The search looks at every k and
-//! takes the one with the largest gain, the larger k if two are equal.
+//! In: the merges, best first, the counts of the characters, and the number of pieces besides the meta pieces. Out: the
+//! texts of these pieces.
 //!
-//! Going from k to k + 1 moves a few characters from the free ones to the required ones; two FenwickTree trees
-//! (FenwickTree, "A new data structure for cumulative frequency tables", 1994,
-//! <https://doi.org/10.1002/spe.4380240306>) over the characters by gain keep the sum of the best free
-//! ones at hand. Cost: O((merges' text + characters) log characters).
+//! The gain of a merge is the number of its occurrences: each saves a token. The gain of a character of n bytes that is
+//! a piece is n - 1 byte pieces at each of its occurrences. If the first k merges are taken, the characters in them have
+//! to be pieces, and the best of the other characters fill the rest of the vocabulary. The search computes the gain of
+//! every k and takes the largest; of equal ones, the one with the larger k.
+//!
+//! For example, 3 pieces, the merge `ab` (count 9) and the characters `é` (count 5, gain 5), `漢` (count 4, gain 8),
+//! `a` and `b` (gain 0, since they have one byte):
+//!
+//! | k | required | free characters taken | gain |
+//! |---|---|---|---|
+//! | 0 | none | `漢` `é` | 8 + 5 = 13 |
+//! | 1 | `a` `b` | none: `ab`, `a` and `b` are 3 pieces | 9 |
+//!
+//! So k is 0. With 4 pieces, k = 1 also takes `漢` and gains 17 against 13.
+//!
+//! Going from k to k + 1 moves a few characters from the free ones to the required ones. Two Fenwick trees (Fenwick, "A
+//! new data structure for cumulative frequency tables", 1994, <https://doi.org/10.1002/spe.4380240306>) over
+//! the characters by gain give the sum of the best free ones. Cost: O((merges' text + characters) log characters).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -52,12 +64,13 @@ impl FenwickTree {
 
     /// How many elements it takes, from the first, to reach `target`.
     fn elements_to_reach(&self, target: u128) -> usize {
-        let (mut at, mut left) = (0, target);
+        let mut at = 0;
+        let mut missing = target;
         let mut step = self.0.len().next_power_of_two();
         while step > 0 {
-            if at + step < self.0.len() && self.0[at + step] < left {
+            if at + step < self.0.len() && self.0[at + step] < missing {
                 at += step;
-                left -= self.0[at];
+                missing -= self.0[at];
             }
             step /= 2;
         }
@@ -71,32 +84,14 @@ struct FreeCharacters {
     rank: HashMap<char, usize>,
     free: FenwickTree,
     gains: FenwickTree,
-    left: usize,
+    remaining: usize,
 }
 
 impl FreeCharacters {
     fn new(counts: &CharacterCounts) -> FreeCharacters {
-        let mut ranked: Vec<(Character, u64)> = counts
-            .iter()
-            .filter(|(c, _)| c.len_utf8() > 1)
-            .map(|(c, count)| {
-                (
-                    Character {
-                        c,
-                        gain: u128::from(count) * (c.len_utf8() as u128 - 1),
-                    },
-                    count,
-                )
-            })
-            .collect();
-        ranked.sort_by_key(|(character, count)| {
-            (Reverse(character.gain), Reverse(*count), character.c)
-        });
-        let ranked: Vec<Character> = ranked.into_iter().map(|(character, _)| character).collect();
-        let (mut free, mut gains) = (
-            FenwickTree::new(ranked.len()),
-            FenwickTree::new(ranked.len()),
-        );
+        let ranked = ranked_by_gain(counts);
+        let mut free = FenwickTree::new(ranked.len());
+        let mut gains = FenwickTree::new(ranked.len());
         for (rank, character) in ranked.iter().enumerate() {
             free.update(rank, |sum| *sum += 1);
             gains.update(rank, |sum| *sum += character.gain);
@@ -107,7 +102,7 @@ impl FreeCharacters {
             .map(|(rank, character)| (character.c, rank))
             .collect();
         FreeCharacters {
-            left: ranked.len(),
+            remaining: ranked.len(),
             ranked,
             rank,
             free,
@@ -124,7 +119,7 @@ impl FreeCharacters {
         }
     }
 
-    /// Takes a character out and returns its gain; 0 for one that is never spelled in bytes.
+    /// Removes a character and returns its gain; 0 for a character of one byte.
     fn take(&mut self, c: char) -> u128 {
         let Some(&rank) = self.rank.get(&c) else {
             return 0;
@@ -132,9 +127,26 @@ impl FreeCharacters {
         let gain = self.ranked[rank].gain;
         self.free.update(rank, |sum| *sum -= 1);
         self.gains.update(rank, |sum| *sum -= gain);
-        self.left -= 1;
+        self.remaining -= 1;
         gain
     }
+}
+
+/// The characters of two or more bytes, the largest gain first.
+fn ranked_by_gain(counts: &CharacterCounts) -> Vec<Character> {
+    let several_bytes = counts.iter().filter(|(c, _)| c.len_utf8() > 1);
+    let mut ranked: Vec<(char, u64)> = several_bytes.collect();
+    ranked.sort_by_key(|&(c, count)| (Reverse(gain_of(c, count)), Reverse(count), c));
+    let characters = ranked.into_iter().map(|(c, count)| Character {
+        c,
+        gain: gain_of(c, count),
+    });
+    characters.collect()
+}
+
+/// The byte pieces that a character saves if it is a piece.
+fn gain_of(c: char, count: u64) -> u128 {
+    u128::from(count) * (c.len_utf8() as u128 - 1)
 }
 
 /// A division of the vocabulary.
@@ -145,14 +157,14 @@ struct Division {
     gain: u128,
 }
 
-/// The texts of the learned pieces: merges, their characters by code point, other characters by gain.
+/// The texts of `size` learned pieces: merges, their characters by code point, other characters by gain.
 pub(crate) fn divide(
     merges: Vec<LearnedMerge>,
     counts: &CharacterCounts,
-    room: usize,
+    size: usize,
 ) -> Vec<Box<str>> {
     let mut free = FreeCharacters::new(counts);
-    let best = search(&merges, &mut free, room);
+    let best = search(&merges, &mut free, size);
     let required: BTreeSet<char> = merges[..best.merges]
         .iter()
         .flat_map(|merge| merge.text.chars())
@@ -175,13 +187,14 @@ pub(crate) fn divide(
         .collect()
 }
 
-fn search(merges: &[LearnedMerge], free: &mut FreeCharacters, room: usize) -> Division {
+fn search(merges: &[LearnedMerge], free: &mut FreeCharacters, size: usize) -> Division {
     let mut best = Division::default();
     let mut required = BTreeSet::new();
-    let (mut merge_gain, mut required_gain) = (0, 0);
+    let mut merge_gain = 0;
+    let mut required_gain = 0;
     for taken in 0..=merges.len() {
-        if let Some(left) = room.checked_sub(taken + required.len()) {
-            let single_characters = left.min(free.left);
+        if let Some(pieces) = size.checked_sub(taken + required.len()) {
+            let single_characters = pieces.min(free.remaining);
             let gain = merge_gain + required_gain + free.best(single_characters);
             if gain >= best.gain {
                 best = Division {
@@ -209,11 +222,11 @@ mod tests {
     use super::*;
     use crate::train::counts::ShardedCounts;
 
-    /// The same choice by trying everything.
+    /// The same search by computing the gain of every k anew.
     fn plain_search(
         merges: &[LearnedMerge],
         counts: &CharacterCounts,
-        room: usize,
+        size: usize,
     ) -> (u128, usize) {
         let mut best = (0, 0);
         for taken in 0..=merges.len() {
@@ -221,7 +234,7 @@ mod tests {
                 .iter()
                 .flat_map(|merge| merge.text.chars())
                 .collect();
-            let Some(left) = room.checked_sub(taken + required.len()) else {
+            let Some(pieces) = size.checked_sub(taken + required.len()) else {
                 continue;
             };
             let gain_of = |(c, count): (char, u64)| u128::from(count) * (c.len_utf8() as u128 - 1);
@@ -233,7 +246,7 @@ mod tests {
                 .map(|merge| u128::from(merge.count))
                 .sum::<u128>()
                 + inside.into_iter().map(gain_of).sum::<u128>()
-                + outside.into_iter().map(gain_of).take(left).sum::<u128>();
+                + outside.into_iter().map(gain_of).take(pieces).sum::<u128>();
             if gain >= best.0 {
                 best = (gain, taken);
             }
@@ -243,17 +256,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_search_is_exhaustive(
+        fn the_search_finds_the_largest_gain(
             characters in proptest::collection::btree_map("[a\u{e9}\u{3b1}\u{4e00}-\u{4e09}\u{1f600}]", 1u64..50, 1..12),
             merges in proptest::collection::vec(("[a\u{e9}\u{3b1}\u{4e00}-\u{4e09}]{2,4}", 0u64..90), 0..10),
-            room in 0usize..20,
+            size in 0usize..20,
         ) {
             let counts = CharacterCounts::of(&ShardedCounts::of(characters)).unwrap();
             let merges: Vec<LearnedMerge> =
                 merges.into_iter().map(|(text, count)| LearnedMerge { text: text.into(), count }).collect();
-            let found = search(&merges, &mut FreeCharacters::new(&counts), room);
-            prop_assert_eq!((found.gain, found.merges), plain_search(&merges, &counts, room));
-            prop_assert!(divide(merges, &counts, room).len() <= room);
+            let found = search(&merges, &mut FreeCharacters::new(&counts), size);
+            prop_assert_eq!((found.gain, found.merges), plain_search(&merges, &counts, size));
+            prop_assert!(divide(merges, &counts, size).len() <= size);
         }
     }
 }

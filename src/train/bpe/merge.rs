@@ -40,14 +40,14 @@ use crate::train::bpe::symbols::{Symbol, SymbolArena};
 use crate::train::bpe::word_buffer::{MergeOp, WordBuffer};
 use crate::train::split::SplitRules;
 
-/// What decides how the work is done, but not what comes out.
+/// Parameters of the work that do not change the result.
 #[derive(Debug, Clone, Copy)]
 struct Tuning {
-    /// Where the first min_count lies: a pair is worth watching if it occurs at least this fraction as often
+    /// The first `min_count`: a pair is indexed if it occurs at least this fraction as often
     /// as the average of the pairs to merge would. Lower, and memory goes to pairs that never merge;
     /// higher, and the index is built again.
     min_count_share: u64,
-    /// How far the min_count falls when it has to.
+    /// The divisor of `min_count` when the queue is empty.
     min_count_step: u64,
     /// A pair in at least so many positions is merged on two threads.
     min_parallel_positions: usize,
@@ -86,11 +86,11 @@ pub(crate) struct MergeTrainer<'a> {
     tuning: Tuning,
 }
 
-/// Is told about each merge; an error stops the merging.
+/// Called after each merge with all merges so far; an error stops the merging.
 pub(crate) type OnMerge<'o> = &'o mut dyn FnMut(&[LearnedMerge]) -> Result<(), TrainError>;
 
 impl<'a> MergeTrainer<'a> {
-    /// Long work is done on the threads of `pool`; `hasher` positions what is hashed.
+    /// Long work is done on the threads of `pool`; `hasher` seeds the hash tables.
     pub(crate) fn new(
         rules: &'a SplitRules,
         pool: &'a rayon::ThreadPool,
@@ -159,7 +159,8 @@ impl<'a> MergeTrainer<'a> {
     /// Indexes the pairs above a min_count lower than `last_min_count`, and returns that min_count.
     fn build_index(&mut self, wanted: usize, last_min_count: u64) -> Result<u64, TrainError> {
         // The old index has to go before the new one comes.
-        (self.pairs, self.queue) = (PairIndex::default(), Queue::default());
+        self.pairs = PairIndex::default();
+        self.queue = Queue::default();
         let pool = self.pool;
         let pair_counts = pool.install(|| PairCounts::of(&self.words, &self.symbols, self.hasher));
         let min_count = if last_min_count == u64::MAX {
@@ -191,15 +192,15 @@ impl<'a> MergeTrainer<'a> {
         let positions = self.pairs.remove(&candidate);
         let (left, right) = candidate.symbols;
         let merged = self.symbols.join(left, right, candidate.shape)?;
-        let rewrite = MergeOp {
+        let merge_op = MergeOp {
             left: (left, self.symbols.length(left)),
             right: (right, self.symbols.length(right)),
             merged,
         };
-        self.rewrite(&rewrite, &positions);
+        self.apply(&merge_op, &positions);
         drop(positions);
-        self.update_old_pairs(&rewrite);
-        self.add_new_pairs(&rewrite)?;
+        self.update_old_pairs(&merge_op);
+        self.add_new_pairs(&merge_op)?;
         self.merges.push(LearnedMerge {
             text: candidate.text,
             count: candidate.count,
@@ -208,8 +209,9 @@ impl<'a> MergeTrainer<'a> {
     }
 
     /// Merges the pair at all `positions` and gathers its neighbours.
-    fn rewrite(&mut self, rewrite: &MergeOp, positions: &[u32]) {
+    fn apply(&mut self, merge_op: &MergeOp, positions: &[u32]) {
         let symbols = self.symbols.len();
+        let is_parallel = self.is_parallel(positions.len());
         let MergeTrainer {
             neighbours: near,
             second_half: far,
@@ -217,12 +219,10 @@ impl<'a> MergeTrainer<'a> {
         } = self;
         near.reset(symbols);
         far.reset(symbols);
-        if positions.len() < self.tuning.min_parallel_positions
-            || self.pool.current_num_threads() < 2
-        {
+        if !is_parallel {
             self.words
                 .whole()
-                .rewrite(rewrite, positions, |found| near.add(found));
+                .apply(merge_op, positions, |found| near.add(found));
             return;
         }
         let (mut first, mut second, middle) = self.words.halves(positions[positions.len() / 2]);
@@ -230,15 +230,16 @@ impl<'a> MergeTrainer<'a> {
             positions.split_at(positions.partition_point(|position| *position < middle));
         both(
             self.pool,
-            || first.rewrite(rewrite, before, |found| near.add(found)),
-            || second.rewrite(rewrite, behind, |found| far.add(found)),
+            || first.apply(merge_op, before, |found| near.add(found)),
+            || second.apply(merge_op, behind, |found| far.add(found)),
         );
         near.add_counts(far);
     }
 
     /// Takes the merged occurrences from the pairs that they were part of.
-    fn update_old_pairs(&mut self, rewrite: &MergeOp) {
-        let ((left, _), (right, _)) = (rewrite.left, rewrite.right);
+    fn update_old_pairs(&mut self, merge_op: &MergeOp) {
+        let (left, _) = merge_op.left;
+        let (right, _) = merge_op.right;
         let MergeContexts {
             left: before,
             right: behind,
@@ -246,7 +247,7 @@ impl<'a> MergeTrainer<'a> {
         for &symbol in before
             .symbols()
             .iter()
-            .filter(|symbol| **symbol != rewrite.merged)
+            .filter(|symbol| **symbol != merge_op.merged)
         {
             self.pairs.subtract(symbol, left, before.count(symbol));
         }
@@ -256,13 +257,14 @@ impl<'a> MergeTrainer<'a> {
     }
 
     /// Adds the pairs of the new symbol and its neighbours.
-    fn add_new_pairs(&mut self, rewrite: &MergeOp) -> Result<(), TrainError> {
-        let merged = rewrite.merged;
+    fn add_new_pairs(&mut self, merge_op: &MergeOp) -> Result<(), TrainError> {
+        let merged = merge_op.merged;
         let first_left = self.pairs.len();
         for at in 0..self.neighbours.left.symbols().len() {
             let side = &self.neighbours.left;
             let symbol = side.symbols()[at];
-            let (count, positions) = (side.count(symbol), side.position_count(symbol));
+            let count = side.count(symbol);
+            let positions = side.position_count(symbol);
             if let Some(pair) = self.add_new_pair(symbol, merged, count, positions)? {
                 self.neighbours.left.set_pair(symbol, pair);
             }
@@ -273,15 +275,13 @@ impl<'a> MergeTrainer<'a> {
         for at in 0..self.neighbours.right.symbols().len() {
             let side = &self.neighbours.right;
             let symbol = side.symbols()[at];
-            let merged_since = if symbol == rewrite.left.0 {
+            let merged_since = if symbol == merge_op.left.0 {
                 touching
             } else {
                 0
             };
-            let (count, positions) = (
-                side.count(symbol) - merged_since,
-                side.position_count(symbol),
-            );
+            let count = side.count(symbol) - merged_since;
+            let positions = side.position_count(symbol);
             if let Some(pair) = self.add_new_pair(merged, symbol, count, positions)? {
                 self.neighbours.right.set_pair(symbol, pair);
             }
@@ -290,7 +290,7 @@ impl<'a> MergeTrainer<'a> {
         Ok(())
     }
 
-    /// Adds a pair if it is frequent enough to be kept, and returns its number then.
+    /// Adds a pair if it is frequent enough to be indexed, and returns its number.
     fn add_new_pair(
         &mut self,
         left: Symbol,
@@ -298,24 +298,30 @@ impl<'a> MergeTrainer<'a> {
         count: u64,
         positions: usize,
     ) -> Result<Option<u32>, TrainError> {
-        let is_kept = count >= self.pairs.min_count();
-        if !is_kept && self.seen.is_none()
-            || self
-                .rules
-                .join(self.symbols.shape(left), self.symbols.shape(right))
-                .is_none()
-        {
+        let is_indexed = count >= self.pairs.min_count();
+        if !is_indexed && self.seen.is_none() || !self.may_merge(left, right) {
             return Ok(None);
         }
         if let Some(seen) = &mut self.seen {
             seen.insert(self.symbols.joined_text(left, right));
         }
-        if !is_kept {
+        if !is_indexed {
             return Ok(None);
         }
         let pair = self.pairs.insert(left, right, count, positions)?;
         self.enqueue(pair);
         Ok(Some(pair))
+    }
+
+    fn may_merge(&self, left: Symbol, right: Symbol) -> bool {
+        let left = self.symbols.shape(left);
+        let right = self.symbols.shape(right);
+        self.rules.join(left, right).is_some()
+    }
+
+    /// Whether work on this many positions is divided between two threads.
+    fn is_parallel(&self, positions: usize) -> bool {
+        positions >= self.tuning.min_parallel_positions && self.pool.current_num_threads() >= 2
     }
 
     fn enqueue(&mut self, pair: u32) {
@@ -326,33 +332,33 @@ impl<'a> MergeTrainer<'a> {
         self.queue.push(pair, self.pairs.count(pair), &described);
     }
 
-    /// Remembers the positions of the new pairs that are kept: those with the new symbol on the right are
+    /// Records the positions of the new pairs that are indexed: those with the new symbol on the right are
     /// numbered from `first_left` on, those with it on the left from `first_right` on.
     fn record_positions(&mut self, first_left: usize, first_right: usize) {
-        let (near, far) = (&self.neighbours, &self.second_half);
+        let near = &self.neighbours;
+        let far = &self.second_half;
+        let is_parallel = self.is_parallel(near.positions() + far.positions());
         let (left_pairs, right_pairs) = self
             .pairs
             .since(first_left)
             .split_at_mut(first_right - first_left);
-        let mut note_left = || {
+        let mut record_left = || {
             near.left
                 .record_positions(&near.left, first_left, left_pairs);
             near.left
                 .record_positions(&far.left, first_left, left_pairs);
         };
-        let mut note_right = || {
+        let mut record_right = || {
             near.right
                 .record_positions(&near.right, first_right, right_pairs);
             near.right
                 .record_positions(&far.right, first_right, right_pairs);
         };
-        if near.positions() + far.positions() < self.tuning.min_parallel_positions
-            || self.pool.current_num_threads() < 2
-        {
-            note_left();
-            note_right();
+        if is_parallel {
+            both(self.pool, record_left, record_right);
         } else {
-            both(self.pool, note_left, note_right);
+            record_left();
+            record_right();
         }
     }
 

@@ -1,4 +1,4 @@
-//! What one merge changes: how often which symbols stand next to the merged pair.
+//! What one merge changes: how often each symbol is next to the merged pair.
 //!
 //! Merging (a, b) to c at a position with the symbols l before and r after it takes one occurrence from (l, a) and from
 //! (b, r), and gives one to (l, c) and to (c, r). All positions together change the same few pairs many times, so the
@@ -30,7 +30,7 @@ use crate::train::bpe::pairs::PairEntry;
 use crate::train::bpe::symbols::Symbol;
 use crate::train::bpe::word_buffer::Occurrence;
 
-/// How often a symbol stands next to the merged pair.
+/// How often a symbol is next to the merged pair.
 #[derive(Debug, Clone, Copy)]
 struct ContextCount {
     count: u64,
@@ -141,7 +141,7 @@ pub(crate) struct MergeContexts {
 }
 
 impl MergeContexts {
-    /// Makes room for `symbols` different neighbours and forgets the last merge.
+    /// Allocates memory for `symbols` different neighbours and forgets the last merge.
     pub(crate) fn reset(&mut self, symbols: usize) {
         self.left.reset(symbols);
         self.right.reset(symbols);

@@ -11,7 +11,7 @@ use crate::train::execution::SeededMap;
 /// SymbolArena on each side of the square: what the text meets of it stays in the cache.
 const SIDE: usize = 256;
 
-/// A map whose values start as `empty`, which stands for nothing.
+/// A map whose values start as `empty`, which means that there is no value.
 #[derive(Debug)]
 pub(crate) struct PairMap<T> {
     side: usize,
@@ -43,14 +43,15 @@ impl<T: Copy + PartialEq> PairMap<T> {
         }
     }
 
-    /// What positions the pairs that are hashed.
+    /// The hasher of the pairs outside the square.
     pub(crate) fn hasher(&self) -> &SeedableRandomState {
         self.others.hasher()
     }
 
-    /// Where in the square a pair stands, if it does.
+    /// The cell of a pair in the square, if it has one.
     fn cell(&self, left: Symbol, right: Symbol) -> Option<usize> {
-        let (left, right) = (left.index(), right.index());
+        let left = left.index();
+        let right = right.index();
         (left < self.side && right < self.side).then_some(left * self.side + right)
     }
 

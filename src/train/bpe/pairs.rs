@@ -45,7 +45,7 @@ const NO_PAIR: u32 = u32::MAX;
 struct PairCount {
     count: u64,
     positions: u32,
-    /// Places in the first half of the array.
+    /// Positions in the first half of the array.
     first_half_positions: u32,
 }
 
@@ -165,8 +165,8 @@ impl PairIndex {
         Ok(built)
     }
 
-    /// Notes where all pairs occur. Of each pair is known in how many positions of the array's first half and
-    /// of the whole.
+    /// Records where all pairs occur. `known` has, for each pair, the number of its positions in the first half of the
+    /// array and in the whole.
     fn find_positions(
         &mut self,
         words: &WordBuffer,
@@ -183,13 +183,13 @@ impl PairIndex {
             });
         let (mut first, mut second): (Vec<&mut [u32]>, Vec<&mut [u32]>) = halves.unzip();
         let index = &self.index;
-        let find = |rooms: &mut [&mut [u32]], slots| {
+        let find = |free_parts: &mut [&mut [u32]], slots| {
             words.for_each_pair(symbols, slots, |position, _, left, right| {
                 if let Some(pair) = index.get(left, right) {
-                    let room = &mut rooms[pair as usize];
-                    if let Some((first, rest)) = std::mem::take(room).split_first_mut() {
+                    let free = &mut free_parts[pair as usize];
+                    if let Some((first, rest)) = std::mem::take(free).split_first_mut() {
                         *first = position;
-                        *room = rest;
+                        *free = rest;
                     }
                 }
             });
@@ -251,11 +251,12 @@ impl PairIndex {
         let pair = &mut self.pairs[pair as usize];
         pair.count = pair.count.saturating_sub(lost);
         if pair.count < self.min_count {
-            (pair.count, pair.positions) = (0, Vec::new());
+            pair.count = 0;
+            pair.positions = Vec::new();
         }
     }
 
-    /// Removes a pair, whether it is merged or given up, and returns its positions.
+    /// Removes a pair, whether it is merged or dropped, and returns its positions.
     pub(crate) fn remove(&mut self, candidate: &Candidate) -> Vec<u32> {
         let (left, right) = candidate.symbols;
         self.index.remove(left, right);
@@ -265,7 +266,7 @@ impl PairIndex {
     }
 }
 
-/// The pairs with what it takes to tell the order among them.
+/// The pairs and the texts of their symbols, by which they are ordered.
 pub(crate) struct PairView<'p> {
     pub(crate) pairs: &'p PairIndex,
     pub(crate) symbols: &'p SymbolArena,

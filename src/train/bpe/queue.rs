@@ -212,7 +212,9 @@ mod tests {
         let mut queue = Queue::new();
         (0..6).for_each(|pair| queue.push(pair, table.count(pair), &table));
         let mut order = Vec::new();
-        (table.0[0].1, table.0[1].1, table.0[4].1) = (7, 0, 7);
+        for (pair, count) in [(0, 7), (1, 0), (4, 7)] {
+            table.0[pair].1 = count;
+        }
         while let Some(candidate) = queue.pop(&table) {
             order.push((candidate.text, candidate.count));
             if candidate.count == many {

@@ -94,7 +94,8 @@ impl SymbolArena {
 
     /// The text of two symbols together.
     pub(crate) fn joined_text(&self, left: Symbol, right: Symbol) -> Box<str> {
-        let (left, right) = (self.text(left), self.text(right));
+        let left = self.text(left);
+        let right = self.text(right);
         let mut text = String::with_capacity(left.len() + right.len());
         text.push_str(left);
         text.push_str(right);

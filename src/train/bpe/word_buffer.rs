@@ -1,13 +1,13 @@
-//! All words as one flat array of symbols that is rewritten in position.
+//! All words as one flat array of symbols that is changed in place.
 //!
-//! Every character of a word owns a slot. A symbol stands in the slot of its first character; the other
+//! Every character of a word owns a slot. A symbol is stored in the slot of its first character; the other
 //! slots of its characters are marked as inside, and the last of them holds the symbol's length. So both
 //! neighbours of a symbol are found in constant time, slots never move, and where a pair was found (its
 //! position: the slot of its left symbol) it can be found again, at a cost that does not grow with the word
-//! around it. A mark stands before each word; the end of the array ends the last.
+//! around it. A mark precedes each word; the end of the array ends the last.
 //!
-//! Words that occur equally often stand together in a run, so that no word needs a count of its own:
-//! positions are visited in ascending order, and the counts change rarely on the way. A slot takes 4 bytes.
+//! Words with equal counts are adjacent and form a run, so that no word needs a count of its own:
+//! positions are visited in ascending order, and the counts change rarely. A slot takes 4 bytes.
 
 use std::convert::Infallible;
 use std::ops::Range;
@@ -22,7 +22,7 @@ use crate::train::bpe::symbols::{Symbol, SymbolArena};
 use crate::train::counts::{ShardedCounts, TextCounts};
 use crate::train::execution::SeededMap;
 
-/// Places that are looked at together.
+/// Positions that are read together.
 const LOOKAHEAD: usize = 64;
 
 /// What a slot holds that is not a symbol: `INSIDE` with a length, or [`WORD_START`].
@@ -36,7 +36,7 @@ pub(crate) struct WordBuffer {
     runs: Vec<CountRun>,
 }
 
-/// A stretch of words that occur equally often.
+/// Adjacent words with equal counts.
 #[derive(Debug, Clone, Copy)]
 struct CountRun {
     /// The slot behind it.
@@ -44,7 +44,7 @@ struct CountRun {
     count: u64,
 }
 
-/// Tells how often the words at some positions occur, fastest if the positions ascend.
+/// Looks up the counts of the words at positions; fastest if the positions ascend.
 struct RunCounts<'s> {
     runs: &'s [CountRun],
     current: Range<usize>,
@@ -86,7 +86,7 @@ pub(crate) struct Occurrence {
 
 impl WordBuffer {
     /// Takes `words` apart into the characters that are `symbols`, on the threads of the current pool;
-    /// every other character divides a word. The words are freed on the way.
+    /// every other character divides a word. The words are freed group by group.
     pub(crate) fn new(
         words: ShardedCounts,
         symbols: &SymbolArena,
@@ -110,16 +110,16 @@ impl WordBuffer {
         let total = total as usize;
         let mut slots = vec![WORD_START; total];
         let mut runs = Vec::with_capacity(counts.len());
-        // What each group fills: of every run a part of its own.
-        let mut rooms: Vec<SeededMap<u64, &mut [u32]>> = needs
+        // Each group fills a part of its own of every run.
+        let mut free_parts: Vec<SeededMap<u64, &mut [u32]>> = needs
             .iter()
             .map(|need| SeededMap::with_capacity_and_hasher(need.len(), hasher.clone()))
             .collect();
         let mut rest = slots.as_mut_slice();
         for count in counts {
-            for (need, rooms) in needs.iter().zip(&mut rooms) {
-                let (room, behind) = rest.split_at_mut(need.get(&count).copied().unwrap_or(0));
-                rooms.insert(count, room);
+            for (need, free_parts) in needs.iter().zip(&mut free_parts) {
+                let (free, behind) = rest.split_at_mut(need.get(&count).copied().unwrap_or(0));
+                free_parts.insert(count, free);
                 rest = behind;
             }
             runs.push(CountRun {
@@ -130,8 +130,8 @@ impl WordBuffer {
         let symbol_of = slots_of_characters(symbols);
         groups
             .into_par_iter()
-            .zip(rooms)
-            .for_each(|(group, rooms)| fill(group, &symbol_of, rooms));
+            .zip(free_parts)
+            .for_each(|(group, free_parts)| fill(group, &symbol_of, free_parts));
         Ok(WordBuffer { slots, runs })
     }
 
@@ -226,7 +226,7 @@ fn counts(runs: &[CountRun]) -> RunCounts<'_> {
     }
 }
 
-/// What stands in the slot of each character, by code point, as far as there are symbols.
+/// The slot value of each character, by code point, up to the highest character with a symbol.
 fn slots_of_characters(symbols: &SymbolArena) -> Vec<u32> {
     let highest = symbols.characters().map(|(c, _)| c as usize).max();
     let mut slot_of = vec![WORD_START; highest.map_or(0, |highest| highest + 1)];
@@ -261,16 +261,16 @@ fn slots_by_count(words: &[TextCounts], hasher: &SeedableRandomState) -> SeededM
     slots
 }
 
-/// Writes words into the room for their count.
-fn fill(words: Vec<TextCounts>, slot_of: &[u32], mut rooms: SeededMap<u64, &mut [u32]>) {
+/// Writes words into the free part of the run of their count.
+fn fill(words: Vec<TextCounts>, slot_of: &[u32], mut free_parts: SeededMap<u64, &mut [u32]>) {
     for words in words {
         for_each_word(&words, |text, length, count| {
-            let Some(room) = rooms.get_mut(&count) else {
+            let Some(free) = free_parts.get_mut(&count) else {
                 return;
             };
-            let (word, rest) = std::mem::take(room).split_at_mut(1 + length);
-            *room = rest;
-            // Words are cut from valid text.
+            let (word, rest) = std::mem::take(free).split_at_mut(1 + length);
+            *free = rest;
+            // Words are parts of valid text.
             let chars = std::str::from_utf8(text).unwrap_or_default().chars();
             word[1..].iter_mut().zip(chars).for_each(|(slot, c)| {
                 *slot = slot_of.get(c as usize).copied().unwrap_or(WORD_START)
@@ -301,22 +301,22 @@ pub(crate) struct MergeOp {
 }
 
 impl WordBufferMut<'_> {
-    /// Merges the pair at those of the `positions`, which ascend, where it still is, telling `visit` about each.
-    pub(crate) fn rewrite(
+    /// Merges the pair at those of the `positions`, which ascend, where it still is, and calls `visit` for each.
+    pub(crate) fn apply(
         &mut self,
-        rewrite: &MergeOp,
+        merge_op: &MergeOp,
         positions: &[u32],
         mut visit: impl FnMut(&Occurrence),
     ) {
         let mut counts = counts(self.runs);
         let mut found = [0; LOOKAHEAD];
         for positions in positions.chunks(LOOKAHEAD) {
-            for &position in self.find(rewrite, positions, &mut found) {
+            for &position in self.find(merge_op, positions, &mut found) {
                 let at = position as usize - self.offset;
                 // An overlapping position before may have been merged since.
-                if self.slots[at] == rewrite.left.0.0 {
+                if self.slots[at] == merge_op.left.0.0 {
                     let count = counts.at(position as usize);
-                    visit(&self.merge_at(rewrite, at, position, count));
+                    visit(&self.merge_at(merge_op, at, position, count));
                 }
             }
         }
@@ -327,12 +327,12 @@ impl WordBufferMut<'_> {
     #[inline]
     fn find<'f>(
         &self,
-        rewrite: &MergeOp,
+        merge_op: &MergeOp,
         positions: &[u32],
         found: &'f mut [u32; LOOKAHEAD],
     ) -> &'f [u32] {
-        let (Symbol(left), left_length) = rewrite.left;
-        let (Symbol(right), _) = rewrite.right;
+        let (Symbol(left), left_length) = merge_op.left;
+        let (Symbol(right), _) = merge_op.right;
         let mut length = 0;
         for &position in positions {
             let at = position as usize - self.offset;
@@ -348,9 +348,9 @@ impl WordBufferMut<'_> {
     }
 
     #[inline]
-    fn merge_at(&mut self, rewrite: &MergeOp, at: usize, position: u32, count: u64) -> Occurrence {
-        let (_, left_length) = rewrite.left;
-        let length = left_length + rewrite.right.1;
+    fn merge_at(&mut self, merge_op: &MergeOp, at: usize, position: u32, count: u64) -> Occurrence {
+        let (_, left_length) = merge_op.left;
+        let length = left_length + merge_op.right.1;
         let left = self.symbol_before(at, position);
         let found = Occurrence {
             count,
@@ -358,7 +358,7 @@ impl WordBufferMut<'_> {
             left,
             right: symbol_at(self.slots, at + length),
         };
-        self.slots[at] = rewrite.merged.0;
+        self.slots[at] = merge_op.merged.0;
         self.slots[at + left_length] = INSIDE;
         self.slots[at + length - 1] = INSIDE | position_of(length);
         found

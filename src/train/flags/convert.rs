@@ -3,19 +3,18 @@
 //! Every value that the typed options cannot hold (a negative length, an unknown name) is an error here, so that the
 //! conversion itself never loses anything. Ranges are checked by [`TrainOptions::validate`].
 
-use super::SpecRecording;
 use std::ops::RangeInclusive;
 
-use super::TrainFlags;
+use super::{SpecRecording, TrainFlags};
 use crate::error::OptionError;
 use crate::train::options::{
     InputFormat, NUM_THREADS, NormalizationRules, PIECE_LENGTH, RuleSet, SENTENCE_LENGTH,
     SentenceSelection, SpecialPiece, TrainOptions, VOCAB_SIZE, check_range,
 };
 
-/// The value of `random_seed` that stands for no seed.
+/// The value of `random_seed` for no seed.
 const NO_SEED: u32 = u32::MAX;
-/// The value of an id that stands for no piece.
+/// The value of an id for no piece.
 const NO_ID: i32 = -1;
 
 impl TrainFlags {
@@ -105,7 +104,7 @@ impl TrainFlags {
         }
     }
 
-    /// A file of rules overrides named rules; an empty name stands for the default.
+    /// A file of rules overrides named rules; an empty name is the default.
     fn normalization(&self) -> Result<NormalizationRules, OptionError> {
         if let Some(file) = tsv_file(&self.normalization_rule_tsv) {
             return Ok(file);
@@ -117,10 +116,10 @@ impl TrainFlags {
         Ok(NormalizationRules::BuiltIn(set))
     }
 
-    /// The flags that stand for `options`, for recording them. Rules in memory have no flag.
+    /// The flags that express `options`, for recording them. Rules in memory have no flag.
     ///
     /// # Errors
-    /// A size or an id of 2^31 or more: the model has no room for it.
+    /// A size or an id of 2^31 or more: the specs of a model hold 32-bit signed numbers.
     pub(crate) fn of_options(options: &TrainOptions) -> Result<TrainFlags, OptionError> {
         let mut flags = TrainFlags::default();
         flags.recording = SpecRecording::Changed;

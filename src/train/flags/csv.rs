@@ -1,7 +1,7 @@
 //! Comma separated lists as the reference's flags take them.
 //!
 //! A field that begins with a double quote runs to the closing one, `""` inside is a quote, and what
-//! stands between the closing quote and the next comma is dropped. A comma at the very end opens no
+//! is between the closing quote and the next comma is dropped. A comma at the very end opens no
 //! further field.
 
 /// The fields of `text`, in order. Cost: linear.

@@ -21,7 +21,7 @@ fn slow_merges(
         .map(|(word, count)| (word.chars().map(String::from).collect(), *count))
         .collect();
     let mut seen: BTreeSet<(String, String)> = BTreeSet::new();
-    words.iter().for_each(|word| note_pairs(word, &mut seen));
+    words.iter().for_each(|word| record_pairs(word, &mut seen));
     let mut merges: Vec<(String, u64)> = Vec::new();
     while merges.len() < wanted {
         let is_new = |text: &String| !merges.iter().any(|(made, _)| made == text);
@@ -42,7 +42,8 @@ fn slow_merges(
         let Some((count, (left, right), text)) = best else {
             break;
         };
-        let (left, right) = (left.clone(), right.clone());
+        let left = left.clone();
+        let right = right.clone();
         merges.push((text, count));
         words
             .iter_mut()
@@ -51,7 +52,7 @@ fn slow_merges(
     merges
 }
 
-fn note_pairs((symbols, _): &Word, seen: &mut BTreeSet<(String, String)>) {
+fn record_pairs((symbols, _): &Word, seen: &mut BTreeSet<(String, String)>) {
     seen.extend(
         symbols
             .windows(2)
@@ -78,7 +79,7 @@ fn merge_in(word: &mut Word, left: &str, right: &str, seen: &mut BTreeSet<(Strin
         if word.0[at] == left && word.0[at + 1] == right {
             word.0[at] = format!("{left}{right}");
             word.0.remove(at + 1);
-            note_pairs(word, seen);
+            record_pairs(word, seen);
         }
         at += 1;
     }
@@ -156,7 +157,7 @@ fn the_documented_example_is_right() {
 }
 
 #[test]
-fn long_words_are_merged_by_places() {
+fn long_words_are_merged_like_by_recounting() {
     let mut options = TrainOptions::default();
     options.max_sentencepiece_length = 300;
     let rules = SplitRules::new(&options);
