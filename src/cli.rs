@@ -1,6 +1,6 @@
 //! The program `spiece`: parses the command line, runs a subcommand, returns the exit status.
 //!
-//! A subcommand is one file in `cli/` and one line in [`SUBCOMMANDS`]. Data goes to standard output and messages go to
+//! A subcommand is one file in `cli/` and one line in `SUBCOMMANDS`. Data goes to standard output and messages go to
 //! standard error. The exit status is 0 on success (also if the reader of the output closes the pipe), 1 if an
 //! operation failed, and 2 if the command line is wrong. Only this module prints, exits and handles signals; only this
 //! module knows `clap`.

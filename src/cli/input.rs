@@ -176,7 +176,9 @@ mod tests {
 
     #[test]
     fn lines_end_with_a_line_feed_or_with_their_file() {
-        let table: &[(&[&[u8]], &[&[u8]])] = &[
+        /// Contents of files, and the lines that are read.
+        type Row = (&'static [&'static [u8]], &'static [&'static [u8]]);
+        let table: &[Row] = &[
             (&[b""], &[]),
             (&[b"\n"], &[b""]),
             (&[b"a\nb\n"], &[b"a", b"b"]),

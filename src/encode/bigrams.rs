@@ -112,7 +112,7 @@ mod tests {
             (255, 255),
             (255, 256),
             (70_000, 3),
-            (9, 0xE4B8_80),
+            (9, 0x00E4_B880),
         ];
         let mut builder = BigramSetBuilder::new();
         for (before, after) in bigrams {

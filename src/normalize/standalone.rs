@@ -58,8 +58,8 @@ impl TextNormalizer {
     /// A line that is no rule, or rules that cannot be compiled.
     #[cfg(feature = "train")]
     pub fn from_tsv(file: &[u8]) -> Result<TextNormalizer, ModelError> {
-        let rules = parse_tsv(file).map_err(|error| refuse(error))?;
-        TextNormalizer::new(&compile(&rules).map_err(|error| refuse(error))?)
+        let rules = parse_tsv(file).map_err(refuse)?;
+        TextNormalizer::new(&compile(&rules).map_err(refuse)?)
     }
 
     #[cfg(feature = "train")]
@@ -67,7 +67,7 @@ impl TextNormalizer {
         let charsmap = (!charsmap.is_empty())
             .then(|| Charsmap::from_bytes(charsmap))
             .transpose();
-        let charsmap = charsmap.map_err(|error| refuse(error))?;
+        let charsmap = charsmap.map_err(refuse)?;
         let options = NormalizerOptions::default();
         Ok(TextNormalizer::from_normalizer(Normalizer::new(
             options,

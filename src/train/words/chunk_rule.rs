@@ -93,10 +93,7 @@ impl PlainBytes {
 
 fn is_plain(byte: u8, preparation: &Preparation, meta: &MetaPieces) -> bool {
     let is_unchanged = |charsmap: &Charsmap| charsmap.leads().plain_length(&[byte; 2]) > 0;
-    preparation
-        .normalizer
-        .charsmap()
-        .is_none_or(|charsmap| is_unchanged(charsmap))
+    preparation.normalizer.charsmap().is_none_or(is_unchanged)
         && !meta.texts().any(|piece| begins_with(piece, byte))
         && !begins_with(&preparation.delimiter, byte)
 }
