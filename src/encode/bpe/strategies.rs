@@ -5,6 +5,7 @@
 //! | [`short_merge`] | merges chunks of at most 32 characters in arrays |
 //! | [`windowed`] | segments longer chunks window by window, with [`token_pairs`] as the proof that the parts fit |
 //! | [`heap_merge`] | merges chunks of any length with a priority queue |
+//! | [`long_chunks`] | remembers the results of `heap_merge` |
 //! | [`full_merge`] | merges whole texts, for dropout and for models with unused pieces |
 //! | [`token_pairs`] | whether two symbols can be adjacent in a result |
 //! | [`last_merge`] | which two symbols a symbol is merged from |
@@ -15,12 +16,14 @@
 pub(super) mod full_merge;
 pub(super) mod heap_merge;
 pub(super) mod last_merge;
+mod long_chunks;
 pub(super) mod short_merge;
 pub(super) mod token_pairs;
 pub(super) mod windowed;
 
 use self::heap_merge::HeapMerge;
 use self::last_merge::LastMergeTable;
+use self::long_chunks::LongChunkCache;
 use self::short_merge::ShortMerge;
 use self::token_pairs::TokenPairCache;
 use super::classes::char_table::CharTable;
@@ -61,6 +64,8 @@ pub(super) struct MergeState {
     pub(super) token_pairs: TokenPairCache,
     /// The ids of windows, which are normalized text.
     pub(super) windows: ChunkCache,
+    /// The ids of chunks that were merged by the heap.
+    long_chunks: LongChunkCache,
     #[cfg(test)]
     pub(super) counts: StrategyCounts,
 }
@@ -74,9 +79,18 @@ impl MergeState {
             pairs: PairCache::default(),
             token_pairs: TokenPairCache::default(),
             windows: ChunkCache::with_max_bytes(max_bytes),
+            long_chunks: LongChunkCache::default(),
             #[cfg(test)]
             counts: StrategyCounts::default(),
         }
+    }
+
+    /// The memory of the caches in bytes.
+    pub(super) fn size_bytes(&self) -> usize {
+        self.windows.size_bytes()
+            + self.long_chunks.size_bytes()
+            + self.pairs.size_bytes()
+            + self.token_pairs.size_bytes()
     }
 
     /// Counts the use of a strategy. Tests prove with it which strategy ran; other builds count nothing.
@@ -113,14 +127,18 @@ pub(super) struct ChunkContext<'c> {
 }
 
 impl ChunkContext<'_> {
-    /// Appends the ids of a chunk that is not cached: rows 3 to 5 of the strategy table.
+    /// Appends the ids of a chunk that is not cached: rows 3 to 6 of the strategy table.
     pub(super) fn encode_chunk(&mut self, chunk: &[u8], out: &mut Vec<PieceId>) {
         if self.encode_short(chunk, out) {
             self.state.count(Strategy::Short);
+        } else if self.state.long_chunks.get(chunk, out) {
+            self.state.count(Strategy::Cached);
         } else if self.encode_windowed(chunk, out) {
             self.state.count(Strategy::Windowed);
         } else {
+            let start = out.len();
             self.encode_by_heap(chunk, out);
+            self.state.long_chunks.insert(chunk, &out[start..]);
             self.state.count(Strategy::Heap);
         }
     }
