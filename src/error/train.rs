@@ -136,8 +136,8 @@ pub enum TrainError {
 }
 
 impl TrainError {
-    /// Where in the input the error lies, to order errors that were found at the same time.
-    pub(crate) fn place(&self) -> Option<(Option<PathBuf>, u64)> {
+    /// The position of the error in the input, to order errors that were found at the same time.
+    pub(crate) fn location(&self) -> Option<(Option<PathBuf>, u64)> {
         match self {
             TrainError::Row { path, line, .. } => Some((path.clone(), *line)),
             _ => None,

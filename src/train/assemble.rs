@@ -59,11 +59,8 @@ pub(crate) fn assemble(
     let mut texts: HashSet<&str> = HashSet::new();
     let mut learned = learned.iter().enumerate();
     for id in 0..vocab_size {
-        let (text, score, kind) = if let Some((text, kind)) = meta.get(id) {
-            (text, 0.0, kind)
-        } else if let Some((index, text)) = learned.next() {
-            (text.as_ref(), score(index), PieceKind::Normal)
-        } else {
+        let piece = meta_piece(meta, id).or_else(|| learned.next().map(learned_piece));
+        let Some(NewPiece { text, score, kind }) = piece else {
             // No piece is available for this id, so that no higher id can be reached.
             check_reachable(meta, id, pieces.len())?;
             break;
@@ -82,6 +79,29 @@ pub(crate) fn assemble(
         });
     }
     Ok(pieces)
+}
+
+/// A piece of the model to be added to the table.
+struct NewPiece<'t> {
+    text: &'t str,
+    score: f32,
+    kind: PieceKind,
+}
+
+/// The meta piece with this id, if there is one.
+fn meta_piece(meta: &MetaPieces, id: usize) -> Option<NewPiece<'_>> {
+    let (text, kind) = meta.get(id)?;
+    let score = 0.0;
+    Some(NewPiece { text, score, kind })
+}
+
+/// The learned piece number `index`.
+fn learned_piece((index, text): (usize, &Box<str>)) -> NewPiece<'_> {
+    NewPiece {
+        text,
+        score: score(index),
+        kind: PieceKind::Normal,
+    }
 }
 
 /// Fails if a meta piece has an id of `end` or more.

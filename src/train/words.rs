@@ -122,6 +122,6 @@ fn sum_or_earliest_error(
             Err(error) => errors.push(error),
         }
     }
-    let earliest = errors.into_iter().min_by_key(TrainError::place);
+    let earliest = errors.into_iter().min_by_key(TrainError::location);
     earliest.map_or(Ok(sum), Err)
 }

@@ -107,8 +107,8 @@ fn write_piece(model: &Model, id: PieceId, out: &mut Vec<u8>) {
     out.extend_from_slice(model.piece(id).map_or(&[], |piece| piece.text));
 }
 
-/// Appends the pieces of the best segmentation of `line`. Only an unknown token is written as the text that it stands
-/// for; without one the ids say everything, and no spans are needed.
+/// Appends the pieces of the best segmentation of `line`. Only an unknown token is written as the text of its
+/// span; without unknown tokens the ids are sufficient, and no spans are computed.
 pub(super) fn write_best_pieces(
     encoder: &mut Encoder<'_>,
     texts: &PieceTexts<'_>,

@@ -163,13 +163,7 @@ impl<'a> MergeTrainer<'a> {
         self.queue = Queue::default();
         let pool = self.pool;
         let pair_counts = pool.install(|| PairCounts::of(&self.words, &self.symbols, self.hasher));
-        let min_count = if last_min_count == u64::MAX {
-            self.record_seen(&pair_counts);
-            pair_counts.total() / (wanted as u64).saturating_mul(self.tuning.min_count_share)
-        } else {
-            (last_min_count / self.tuning.min_count_step).min(pair_counts.highest())
-        };
-        let min_count = min_count.max(1);
+        let min_count = self.next_min_count(&pair_counts, wanted, last_min_count);
         self.pairs = pool.install(|| {
             PairIndex::build(
                 &self.words,
@@ -185,6 +179,23 @@ impl<'a> MergeTrainer<'a> {
             .take(self.pairs.len())
             .for_each(|pair| self.enqueue(pair));
         Ok(min_count)
+    }
+
+    /// The smallest count to index: at first a share of the average count of the pairs to merge, later a fraction of the
+    /// last one, but never more than the largest count, so that at least one pair is indexed.
+    fn next_min_count(
+        &mut self,
+        pair_counts: &PairCounts,
+        wanted: usize,
+        last_min_count: u64,
+    ) -> u64 {
+        let min_count = if last_min_count == u64::MAX {
+            self.record_seen(pair_counts);
+            pair_counts.total() / (wanted as u64).saturating_mul(self.tuning.min_count_share)
+        } else {
+            (last_min_count / self.tuning.min_count_step).min(pair_counts.highest())
+        };
+        min_count.max(1)
     }
 
     /// Merges the candidate everywhere.
@@ -258,35 +269,47 @@ impl<'a> MergeTrainer<'a> {
 
     /// Adds the pairs of the new symbol and its neighbours.
     fn add_new_pairs(&mut self, merge_op: &MergeOp) -> Result<(), TrainError> {
-        let merged = merge_op.merged;
         let first_left = self.pairs.len();
+        self.add_left_pairs(merge_op)?;
+        let first_right = self.pairs.len();
+        self.add_right_pairs(merge_op)?;
+        self.record_positions(first_left, first_right);
+        Ok(())
+    }
+
+    /// Adds the pairs that have the new symbol on the right.
+    fn add_left_pairs(&mut self, merge_op: &MergeOp) -> Result<(), TrainError> {
         for at in 0..self.neighbours.left.symbols().len() {
             let side = &self.neighbours.left;
             let symbol = side.symbols()[at];
             let count = side.count(symbol);
             let positions = side.position_count(symbol);
-            if let Some(pair) = self.add_new_pair(symbol, merged, count, positions)? {
+            if let Some(pair) = self.add_new_pair(symbol, merge_op.merged, count, positions)? {
                 self.neighbours.left.set_pair(symbol, pair);
             }
         }
-        let first_right = self.pairs.len();
-        // Where two merged positions touch, the first found the left symbol of the second to its right.
+        Ok(())
+    }
+
+    /// Adds the pairs that have the new symbol on the left.
+    ///
+    /// Where two merged occurrences touch, as in `abab` for `a` + `b`, the first found the left symbol of the second
+    /// (`a`) on its right. That neighbour is merged too by now, and the pair `ab` + `ab` was counted as a left neighbour
+    /// of the second occurrence. So the touching occurrences are subtracted from the pair of `ab` and `a`.
+    fn add_right_pairs(&mut self, merge_op: &MergeOp) -> Result<(), TrainError> {
+        let merged = merge_op.merged;
+        let (left, _) = merge_op.left;
         let touching = self.neighbours.left.count(merged);
         for at in 0..self.neighbours.right.symbols().len() {
             let side = &self.neighbours.right;
             let symbol = side.symbols()[at];
-            let merged_since = if symbol == merge_op.left.0 {
-                touching
-            } else {
-                0
-            };
+            let merged_since = if symbol == left { touching } else { 0 };
             let count = side.count(symbol) - merged_since;
             let positions = side.position_count(symbol);
             if let Some(pair) = self.add_new_pair(merged, symbol, count, positions)? {
                 self.neighbours.right.set_pair(symbol, pair);
             }
         }
-        self.record_positions(first_left, first_right);
         Ok(())
     }
 
@@ -365,11 +388,9 @@ impl<'a> MergeTrainer<'a> {
     fn record_seen(&mut self, pair_counts: &PairCounts) {
         let Some(seen) = &mut self.seen else { return };
         for (left, right) in pair_counts.pairs() {
-            if self
-                .rules
-                .join(self.symbols.shape(left), self.symbols.shape(right))
-                .is_some()
-            {
+            let left_shape = self.symbols.shape(left);
+            let right_shape = self.symbols.shape(right);
+            if self.rules.join(left_shape, right_shape).is_some() {
                 seen.insert(self.symbols.joined_text(left, right));
             }
         }

@@ -6,6 +6,18 @@
 //! position: the slot of its left symbol) it can be found again, at a cost that does not grow with the word
 //! around it. A mark precedes each word; the end of the array ends the last.
 //!
+//! For example, the word `abab` at slot 10, `^` being the mark and `(n)` the inside of a symbol of length n:
+//!
+//! ```text
+//! slot                10  11  12  13  14
+//! characters          ^   a   b   a   b
+//! after a + b -> ab   ^   ab  (2) ab  (2)       positions of the pair: 11 and 13
+//! after ab + ab       ^  abab (2) ab  (4)       position 11; only the last slot of a symbol is read
+//! ```
+//!
+//! The symbol after the one at slot 11 is at 11 plus its length; the symbol before slot 13 ends at slot 12, which holds
+//! the length 2, so that it is at slot 11.
+//!
 //! Words with equal counts are adjacent and form a run, so that no word needs a count of its own:
 //! positions are visited in ascending order, and the counts change rarely. A slot takes 4 bytes.
 
@@ -97,41 +109,14 @@ impl WordBuffer {
             .par_iter()
             .map(|group| slots_by_count(group, hasher))
             .collect();
-        let mut counts: Vec<u64> = needs.iter().flat_map(SeededMap::keys).copied().collect();
-        counts.sort_unstable();
-        counts.dedup();
-        let slots_needed = needs.iter().flat_map(SeededMap::values);
-        let total: u64 = slots_needed.map(|slots| *slots as u64).sum();
-        let Ok(total) = u32::try_from(total) else {
-            return Err(TrainError::TooLarge {
-                what: "characters in distinct words",
-            });
-        };
-        let total = total as usize;
+        let total = total_slots(&needs)?;
         let mut slots = vec![WORD_START; total];
-        let mut runs = Vec::with_capacity(counts.len());
-        // Each group fills a part of its own of every run.
-        let mut free_parts: Vec<SeededMap<u64, &mut [u32]>> = needs
-            .iter()
-            .map(|need| SeededMap::with_capacity_and_hasher(need.len(), hasher.clone()))
-            .collect();
-        let mut rest = slots.as_mut_slice();
-        for count in counts {
-            for (need, free_parts) in needs.iter().zip(&mut free_parts) {
-                let (free, behind) = rest.split_at_mut(need.get(&count).copied().unwrap_or(0));
-                free_parts.insert(count, free);
-                rest = behind;
-            }
-            runs.push(CountRun {
-                end: total - rest.len(),
-                count,
-            });
-        }
+        let (runs, parts) = divide_slots(&mut slots, &needs, hasher);
         let symbol_of = slots_of_characters(symbols);
         groups
             .into_par_iter()
-            .zip(free_parts)
-            .for_each(|(group, free_parts)| fill(group, &symbol_of, free_parts));
+            .zip(parts)
+            .for_each(|(group, parts)| fill(group, &symbol_of, parts));
         Ok(WordBuffer { slots, runs })
     }
 
@@ -212,6 +197,62 @@ impl WordBuffer {
     }
 }
 
+/// The number of slots that the words need: a mark and the characters for each.
+///
+/// # Errors
+/// More than 2^32 - 1 slots, since positions are 32 bits wide.
+fn total_slots(needs: &[SeededMap<u64, usize>]) -> Result<usize, TrainError> {
+    let slots = needs.iter().flat_map(SeededMap::values);
+    let total: u64 = slots.map(|slots| *slots as u64).sum();
+    match u32::try_from(total) {
+        Ok(total) => Ok(total as usize),
+        Err(_) => Err(TrainError::TooLarge {
+            what: "characters in distinct words",
+        }),
+    }
+}
+
+/// The counts that occur, ascending.
+fn distinct_counts(needs: &[SeededMap<u64, usize>]) -> Vec<u64> {
+    let mut counts: Vec<u64> = needs.iter().flat_map(SeededMap::keys).copied().collect();
+    counts.sort_unstable();
+    counts.dedup();
+    counts
+}
+
+/// The free slots of a group of words, by the count of the words.
+type FreeSlots<'s> = SeededMap<u64, &'s mut [u32]>;
+
+/// Divides the slots into runs, one for each count in ascending order, and every run into one part for each group, so
+/// that the groups can be written in parallel. `needs` has the slots that each group needs for each count.
+///
+/// For example, if group 0 needs 3 slots for count 1 and 4 for count 2, and group 1 needs 5 for count 1, the run of
+/// count 1 is 0..8, of which group 0 gets 0..3 and group 1 gets 3..8; the run of count 2 is 8..12.
+fn divide_slots<'s>(
+    slots: &'s mut [u32],
+    needs: &[SeededMap<u64, usize>],
+    hasher: &SeedableRandomState,
+) -> (Vec<CountRun>, Vec<FreeSlots<'s>>) {
+    let total = slots.len();
+    let mut runs = Vec::new();
+    let mut parts: Vec<FreeSlots<'s>> = needs
+        .iter()
+        .map(|need| SeededMap::with_capacity_and_hasher(need.len(), hasher.clone()))
+        .collect();
+    let mut rest = slots;
+    for count in distinct_counts(needs) {
+        for (need, parts) in needs.iter().zip(&mut parts) {
+            let length = need.get(&count).copied().unwrap_or(0);
+            let (free, behind) = rest.split_at_mut(length);
+            parts.insert(count, free);
+            rest = behind;
+        }
+        let end = total - rest.len();
+        runs.push(CountRun { end, count });
+    }
+    (runs, parts)
+}
+
 /// The number of a slot as positions are stored. [`WordBuffer::new`] refuses more than 2^32 - 1 slots.
 #[inline]
 fn position_of(slot: usize) -> u32 {
@@ -262,7 +303,7 @@ fn slots_by_count(words: &[TextCounts], hasher: &SeedableRandomState) -> SeededM
 }
 
 /// Writes words into the free part of the run of their count.
-fn fill(words: Vec<TextCounts>, slot_of: &[u32], mut free_parts: SeededMap<u64, &mut [u32]>) {
+fn fill(words: Vec<TextCounts>, slot_of: &[u32], mut free_parts: FreeSlots<'_>) {
     for words in words {
         for_each_word(&words, |text, length, count| {
             let Some(free) = free_parts.get_mut(&count) else {
