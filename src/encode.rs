@@ -125,4 +125,9 @@ impl ModelEncoder {
             _ => length,
         }
     }
+
+    /// Whether [`piece_length`](Self::piece_length) can be more than the length of the piece.
+    pub(crate) fn extends_pieces(&self) -> bool {
+        matches!(self, ModelEncoder::Unigram(unigram) if unigram.has_half_chars())
+    }
 }

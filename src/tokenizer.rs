@@ -440,9 +440,21 @@ impl Tokenizer {
     /// # Ok::<(), spiece::ModelError>(())
     /// ```
     pub fn decode_pieces<P: AsRef<[u8]>>(&self, pieces: &[P]) -> String {
+        lossy_string(&self.decode_pieces_to_bytes(pieces))
+    }
+
+    /// The text of pieces that are given by their texts, byte for byte: pieces that are not UTF-8 are not changed.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// assert_eq!(tokenizer.decode_pieces_to_bytes(&[b"\xFF"]), b"\xFF");
+    /// assert_eq!(tokenizer.decode_pieces(&[b"\xFF"]), "\u{FFFD}");
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
+    pub fn decode_pieces_to_bytes<P: AsRef<[u8]>>(&self, pieces: &[P]) -> Vec<u8> {
         let pieces = pieces.iter().map(AsRef::as_ref);
         let found = pieces.map(|piece| (piece, self.model.piece_to_id(piece)));
-        lossy_string(&self.decoder.decode_pieces(found))
+        self.decoder.decode_pieces(found)
     }
 
     /// A decoder that takes ids one by one; see [`IncrementalDecoder`] for an example.

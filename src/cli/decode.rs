@@ -97,6 +97,6 @@ fn decode_pieces(
     {
         pieces.reverse();
     }
-    out.extend_from_slice(tokenizer.decode_pieces(&pieces).as_bytes());
+    out.extend_from_slice(&tokenizer.decode_pieces_to_bytes(&pieces));
     Ok(())
 }

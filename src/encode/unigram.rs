@@ -39,6 +39,7 @@ use crate::error::EncodeError;
 use crate::piece::{PieceId, PieceKind};
 use crate::rng::SplitMix64;
 use crate::text::char_length;
+use crate::text::num::{low_u16, low_u32};
 use crate::trie::BuildError;
 
 /// How much less an unknown character scores than the worst piece.
@@ -95,8 +96,8 @@ impl UnigramEncoder {
         let ids = 0..vocabulary.len();
         let is_wanted =
             |id: &usize| vocabulary.is_from_text(*id) && vocabulary.kind(*id) != PieceKind::Unused;
-        let key = |id| Some((vocabulary.text(id), u32::try_from(id).ok()?));
-        let mut keys: Vec<(&[u8], u32)> = ids.clone().filter(is_wanted).filter_map(key).collect();
+        let key = |id| (vocabulary.text(id), low_u32(id as u64));
+        let mut keys: Vec<(&[u8], u32)> = ids.clone().filter(is_wanted).map(key).collect();
         keys.sort_unstable();
         let normal = ids
             .clone()
@@ -131,10 +132,17 @@ impl UnigramEncoder {
                 .iter()
                 .any(|(text, _)| std::str::from_utf8(text).is_err()),
         };
-        unigram.ascii = Box::new(std::array::from_fn(|byte| {
-            unigram.char_id(&[u8::try_from(byte).unwrap_or(0)])
-        }));
+        let mut ascii = Box::new([unigram.unknown; 128]);
+        for (byte, id) in (0..).zip(ascii.iter_mut()) {
+            *id = unigram.char_id(&[byte]);
+        }
+        unigram.ascii = ascii;
         Ok(unigram)
+    }
+
+    /// Whether a piece ends inside a character.
+    pub(crate) fn has_half_chars(&self) -> bool {
+        self.has_half_chars
     }
 
     /// How much of `rest` a piece of `length` bytes at its start stands for: whole characters.
@@ -236,8 +244,8 @@ impl UnigramEncoder {
     ) -> u16 {
         let start = out.len();
         // Without its last bits a limit is lower, by less than 1 %, or still below 0.
-        let limit =
-            u16::try_from(self.search_with_margin(chunk, out).to_bits() >> 16).unwrap_or(u16::MAX);
+        let margin = self.search_with_margin(chunk, out);
+        let limit = low_u16(u64::from(margin.to_bits() >> 16));
         cache.chunks.insert_with_note(key, &out[start..], limit);
         limit
     }

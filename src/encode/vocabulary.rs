@@ -6,6 +6,7 @@
 use crate::model::Model;
 use crate::model::validate::is_from_text;
 use crate::piece::{PieceId, PieceKind, PieceTable};
+use crate::text::num::low_u32;
 
 /// Pieces by id, and which of them text yields.
 #[derive(Debug, Clone, Copy)]
@@ -34,9 +35,9 @@ impl<'m> Vocabulary<'m> {
         self.pieces.len()
     }
 
-    /// As [`Self::len`], of the pieces that have an id: a model's file would have to be larger than 20 GB for others.
+    /// As [`Self::len`]: a model has at most [`MAX_PIECES`](crate::piece::MAX_PIECES) pieces.
     pub(crate) fn len_u32(&self) -> u32 {
-        u32::try_from(self.len()).unwrap_or(u32::MAX)
+        low_u32(self.len() as u64)
     }
 
     pub(crate) fn text(&self, id: usize) -> &'m [u8] {
@@ -77,6 +78,6 @@ impl<'m> Vocabulary<'m> {
     pub(crate) fn symbols(&self) -> impl Iterator<Item = (&'m [u8], u32)> {
         (0..self.len())
             .filter(|id| self.has_symbols && self.kind(*id) == PieceKind::UserDefined)
-            .filter_map(|id| Some((self.text(id), u32::try_from(id).ok()?)))
+            .map(|id| (self.text(id), low_u32(id as u64)))
     }
 }

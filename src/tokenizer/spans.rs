@@ -78,6 +78,8 @@ impl Resolver<'_> {
             tokens,
             ..
         } = buffers;
+        let pieces = self.tokenizer.model.table();
+        let extends_pieces = self.pipeline.encoder.extends_pieces();
         let mut start = 0;
         let mut follows_unknown = false;
         for id in unresolved.iter().copied() {
@@ -86,7 +88,13 @@ impl Resolver<'_> {
             let span = base + origins[start]..base + origins[end];
             let is_unknown = id == self.tokenizer.unknown;
             match &self.tokenizer.byte_ids {
-                _ if !is_unknown => tokens.push(id, span),
+                _ if !is_unknown => {
+                    if extends_pieces && pieces.text(id.index()) != text {
+                        tokens.push_extended(id, span, text);
+                    } else {
+                        tokens.push(id, span);
+                    }
+                }
                 Some(byte_ids) => {
                     let ids = text.iter().map(|byte| byte_ids[usize::from(*byte)]);
                     tokens.push_bytes(ids, span);

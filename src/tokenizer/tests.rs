@@ -182,3 +182,32 @@ fn debug_output_is_short() {
         assert!(debug.len() < 200, "{debug}");
     }
 }
+
+#[test]
+fn nbest_extends_the_text_of_a_piece_that_ends_inside_a_character() {
+    use crate::piece::PieceKind;
+    let mut builder = Model::builder();
+    builder.model_type(crate::ModelType::Unigram);
+    builder.add_dummy_prefix(false);
+    builder.piece("<unk>", 0.0, PieceKind::Unknown);
+    builder.piece(b"\xD8", -1.0, PieceKind::Normal);
+    let tokenizer = Tokenizer::new(builder.build().unwrap());
+    let char = b"\xD8\xAC";
+    let mut results = Vec::new();
+    tokenizer
+        .encoder()
+        .for_each_nbest(&char[..], 2, |_, tokens| {
+            results.push(
+                tokens
+                    .iter()
+                    .map(|token| (token.id().get(), token.span(), token.piece().to_vec()))
+                    .collect::<Vec<_>>(),
+            );
+        })
+        .unwrap();
+    assert_eq!(results, [[(1, 0..2, char.to_vec())]]);
+    // Tokens of the next text have the texts of their pieces again.
+    let mut encoder = tokenizer.encoder();
+    let unknown = encoder.tokens(&char[..]);
+    assert_eq!(unknown.get(0).unwrap().id().get(), 0);
+}

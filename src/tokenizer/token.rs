@@ -146,14 +146,21 @@ impl<'e> TokenRef<'e> {
     }
 
     /// The text of the piece. For an unknown token this is the normalized text that it stands for, unless
-    /// [`ExtraOption::UnkPiece`] is given. It is UTF-8 if the pieces of the model are.
+    /// [`ExtraOption::UnkPiece`] is given. In n-best lists and samples of a unigram model, a piece that ends inside a
+    /// character has the text of the whole character, as in the reference. It is UTF-8 if the pieces of the model are.
     #[inline]
     pub fn piece(&self) -> &'e [u8] {
+        let buffer = self.tokens.buffer;
         match self.tokens.tokenizer.model().piece(self.id()) {
-            Some(piece) if self.tokens.shows_unk_piece || piece.kind != PieceKind::Unknown => {
-                piece.text
+            Some(piece) if piece.kind != PieceKind::Unknown => {
+                if buffer.has_extended_pieces {
+                    buffer.own_text(self.index).unwrap_or(piece.text)
+                } else {
+                    piece.text
+                }
             }
-            _ => self.tokens.buffer.unknown_text(self.index),
+            Some(piece) if self.tokens.shows_unk_piece => piece.text,
+            _ => buffer.own_text(self.index).unwrap_or_default(),
         }
     }
 
@@ -218,19 +225,21 @@ impl std::fmt::Debug for TokenRef<'_> {
     }
 }
 
-/// The tokens of a text while they are made, and the texts of unknown ones.
+/// The tokens of a text while they are made, and the texts of those that do not have the text of their piece.
 #[derive(Debug, Default)]
 pub(super) struct TokenBuffer {
     tokens: Vec<Token>,
     /// Sorted by `token`.
-    unknown: Vec<UnknownText>,
-    /// The normalized texts of unknown tokens, one behind the other.
+    own_texts: Vec<OwnText>,
+    /// The normalized texts of the tokens in `own_texts`, one behind the other.
     texts: Vec<u8>,
+    /// Whether `own_texts` has tokens that are not unknown, see [`TokenBuffer::push_extended`].
+    has_extended_pieces: bool,
 }
 
-/// The normalized text of an unknown token.
+/// The normalized text of a token that does not have the text of its piece.
 #[derive(Debug, Clone)]
-struct UnknownText {
+struct OwnText {
     /// The number of the token.
     token: usize,
     /// The place in [`TokenBuffer::texts`].
@@ -240,8 +249,9 @@ struct UnknownText {
 impl TokenBuffer {
     pub(super) fn clear(&mut self) {
         self.tokens.clear();
-        self.unknown.clear();
+        self.own_texts.clear();
         self.texts.clear();
+        self.has_extended_pieces = false;
     }
 
     #[inline]
@@ -265,9 +275,19 @@ impl TokenBuffer {
 
     /// Appends an unknown token with its normalized text.
     pub(super) fn push_unknown(&mut self, id: PieceId, span: Range<usize>, text: &[u8]) {
+        self.push_with_text(id, span, text);
+    }
+
+    /// Appends a token of a piece that ends inside a character, with the text that includes the whole character.
+    pub(super) fn push_extended(&mut self, id: PieceId, span: Range<usize>, text: &[u8]) {
+        self.has_extended_pieces = true;
+        self.push_with_text(id, span, text);
+    }
+
+    fn push_with_text(&mut self, id: PieceId, span: Range<usize>, text: &[u8]) {
         let start = self.texts.len();
         self.texts.extend_from_slice(text);
-        self.unknown.push(UnknownText {
+        self.own_texts.push(OwnText {
             token: self.tokens.len(),
             range: start..self.texts.len(),
         });
@@ -277,7 +297,7 @@ impl TokenBuffer {
     /// Extends the last token, which is unknown, by more text that ends at `end`.
     pub(super) fn extend_unknown(&mut self, end: usize, text: &[u8]) {
         self.texts.extend_from_slice(text);
-        if let Some(unknown) = self.unknown.last_mut() {
+        if let Some(unknown) = self.own_texts.last_mut() {
             unknown.range.end = self.texts.len();
         }
         if let Some(token) = self.tokens.last_mut() {
@@ -301,35 +321,35 @@ impl TokenBuffer {
     }
 
     fn push_front(&mut self, id: PieceId) {
-        let (begin, end) = (0, 0);
-        self.tokens.insert(0, Token { id, begin, end });
-        for unknown in &mut self.unknown {
-            unknown.token += 1;
+        let token = Token {
+            id,
+            begin: 0,
+            end: 0,
+        };
+        self.tokens.insert(0, token);
+        for own in &mut self.own_texts {
+            own.token += 1;
         }
     }
 
     fn reverse(&mut self) {
         self.tokens.reverse();
-        self.unknown.reverse();
-        for unknown in &mut self.unknown {
-            unknown.token = self.tokens.len() - 1 - unknown.token;
+        self.own_texts.reverse();
+        for own in &mut self.own_texts {
+            own.token = self.tokens.len() - 1 - own.token;
         }
     }
 
-    /// The normalized text of an unknown token; empty for others.
-    fn unknown_text(&self, token: usize) -> &[u8] {
-        let found = self
-            .unknown
-            .binary_search_by_key(&token, |unknown| unknown.token);
-        match found {
-            Ok(at) => &self.texts[self.unknown[at].range.clone()],
-            Err(_) => &[],
-        }
+    /// The normalized text of a token that does not have the text of its piece.
+    fn own_text(&self, token: usize) -> Option<&[u8]> {
+        let found = self.own_texts.binary_search_by_key(&token, |own| own.token);
+        let own = &self.own_texts[found.ok()?];
+        Some(&self.texts[own.range.clone()])
     }
 
     pub(super) fn memory_usage(&self) -> usize {
         self.tokens.capacity() * size_of::<Token>()
-            + self.unknown.capacity() * size_of::<UnknownText>()
+            + self.own_texts.capacity() * size_of::<OwnText>()
             + self.texts.capacity()
     }
 }
@@ -367,12 +387,12 @@ mod tests {
             let mut buffer = buffer();
             buffer.apply_extra(extra, &ids, 6);
             for (index, token) in buffer.tokens.iter().enumerate() {
-                let expected: &[u8] = match (token.begin, token.end) {
-                    (2, 4) => b"xy",
-                    (5, 6) if token.id.get() == 0 => b"z",
-                    _ => b"",
+                let expected: Option<&[u8]> = match (token.begin, token.end) {
+                    (2, 4) => Some(b"xy"),
+                    (5, 6) if token.id.get() == 0 => Some(b"z"),
+                    _ => None,
                 };
-                assert_eq!(buffer.unknown_text(index), expected, "{extra:?} {index}");
+                assert_eq!(buffer.own_text(index), expected, "{extra:?} {index}");
             }
         }
     }

@@ -12,6 +12,7 @@
 use super::{SCORE_LIMIT, UnigramEncoder};
 use crate::piece::PieceId;
 use crate::text::char_length;
+use crate::text::num::low_u32;
 
 /// The best way to get to a place.
 #[derive(Debug, Clone, Copy)]
@@ -39,10 +40,10 @@ pub(super) const UNREACHED: Last = Last {
 
 impl Last {
     fn new(cell: usize, length: usize) -> Last {
-        let narrow = |number| u32::try_from(number).unwrap_or(u32::MAX);
+        // The units of a double array and the bytes of all pieces are fewer than 2^31.
         Last {
-            cell: narrow(cell),
-            length: narrow(length),
+            cell: low_u32(cell as u64),
+            length: low_u32(length as u64),
         }
     }
 }
