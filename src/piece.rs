@@ -11,6 +11,10 @@ use hashbrown::hash_table::{Entry, HashTable};
 /// the position of a merge in one word of 32 bits (see `encode/bpe`). No known model has more than 2^19 pieces.
 pub(crate) const MAX_PIECES: usize = 1 << 27;
 
+/// The largest number of bytes that the texts of all pieces of a model have together. So a number of characters or
+/// bytes of pieces fits 32 bits. A file of protobuf has no more bytes.
+pub(crate) const MAX_TEXT_BYTES: usize = (1 << 31) - 1;
+
 /// The number of a piece in its model, from 0.
 ///
 /// ```

@@ -36,8 +36,9 @@
 //! are the branches of `ChunkContext::encode_chunk`.
 //!
 //! # Modules, in the order of the data flow
-//! [`scan`] finds chunks with [`classes`], and encodes them with [`strategies`], which use [`lookup`]. No module imports
-//! from one that is named before it.
+//! [`scan`] finds chunks with [`classes`], and encodes them with [`strategies`], which use [`classes`] and [`lookup`].
+//! Imports have no cycle: [`scan`] imports from all others, [`strategies`] from [`classes`] and [`lookup`], [`classes`]
+//! from [`lookup`], and [`lookup`] from none of them.
 //!
 //! # Cost
 //! Linear in the text, except for rows 0 and 6. Memory of a worker: see [`BpeCache::with_max_bytes`].
@@ -56,9 +57,10 @@ use self::classes::char_table::CharTable;
 use self::classes::class_bigrams::ClassBigramsBuilder;
 use self::lookup::symbol_table::SymbolTable;
 use self::scan::{ChunkScanner, ScanTables};
+use self::strategies::chunk_context::{ChunkContext, MergeState, Strategy};
 use self::strategies::full_merge::{FullMerge, FullMergeState};
-use self::strategies::last_merge::LastMergeTable;
-use self::strategies::{ChunkContext, MergeState, MergeTables, Strategy};
+use self::strategies::last_merge_table::LastMergeTable;
+use self::strategies::merge_context::MergeTables;
 use crate::encode::chunk_cache::{ChunkCache, KeyedText};
 use crate::encode::vocabulary::Vocabulary;
 use crate::piece::{PieceId, PieceKind, PieceTable};

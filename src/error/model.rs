@@ -73,6 +73,13 @@ pub enum ModelError {
         /// The largest number that is allowed.
         limit: usize,
     },
+    /// The texts of all pieces together are too long.
+    TooMuchText {
+        /// Bytes of all texts.
+        bytes: usize,
+        /// The largest number that is allowed.
+        limit: usize,
+    },
     /// The search tree of the pieces would need more cells than its format can number.
     TrieTooLarge,
     /// A precompiled charsmap is broken.
@@ -148,6 +155,10 @@ impl fmt::Display for ModelError {
             ModelError::TooManyPieces { pieces, limit } => {
                 write!(f, "the model has {pieces} pieces or more; {limit} are the limit")
             }
+            ModelError::TooMuchText { bytes, limit } => write!(
+                f,
+                "the texts of the pieces have {bytes} bytes; {limit} are the limit; remove some of the pieces"
+            ),
             ModelError::TrieTooLarge => f.write_str(
                 "the pieces need a trie of more than 2^29 cells; remove some of the pieces",
             ),

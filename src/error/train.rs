@@ -26,6 +26,14 @@ pub enum TrainError {
     /// There is nothing to read.
     #[error("input: no file is given; name one or more, or - for standard input")]
     NoInput,
+    /// The name of a file is empty.
+    #[error(
+        "input: name {position} of the list of files is empty; remove the comma, or name - for standard input"
+    )]
+    EmptyInputName {
+        /// The position in the list, from 1.
+        position: usize,
+    },
     /// A file could not be read.
     #[error("cannot read {}: {source}; {}", path.display(), reading_remedy(source))]
     Read {

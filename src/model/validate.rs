@@ -6,6 +6,7 @@
 //! | rule | error |
 //! |---|---|
 //! | there are at most [`MAX_PIECES`] pieces | [`ModelError::TooManyPieces`] |
+//! | the pieces have at most [`MAX_TEXT_BYTES`] bytes together | [`ModelError::TooMuchText`] |
 //! | no piece is empty (checked by `model/file.rs`) | [`PieceProblem::Empty`] |
 //! | every piece is shorter than [`MAX_PIECE_BYTES`] | [`PieceProblem::TooLong`] |
 //! | no piece contains a NUL, except an unused piece that is a single NUL | [`PieceProblem::Nul`] |
@@ -30,7 +31,7 @@ use crate::error::{ModelError, PieceProblem};
 use crate::model::ModelType;
 use crate::model::piece_lookup::PieceLookup;
 use crate::model::spec::TrainerSpec;
-use crate::piece::{MAX_PIECES, PieceId, PieceKind, PieceTable};
+use crate::piece::{MAX_PIECES, MAX_TEXT_BYTES, PieceId, PieceKind, PieceTable};
 use crate::text::lossy_string;
 use crate::trie::prefix::PrefixTrie;
 
@@ -67,6 +68,7 @@ pub(super) fn validate(
     trainer_spec: &TrainerSpec,
 ) -> Result<PieceLookup, ModelError> {
     check_count(pieces.len())?;
+    check_text_bytes(pieces.all_texts().len())?;
     let model_type = trainer_spec.model_type();
     let lookup = check_texts(pieces, model_type)?;
     check_kinds(pieces, trainer_spec.byte_fallback())?;
@@ -122,6 +124,17 @@ pub(super) fn check_count(pieces: usize) -> Result<(), ModelError> {
     Err(ModelError::TooManyPieces {
         pieces,
         limit: MAX_PIECES,
+    })
+}
+
+/// Checks the length of all texts together.
+fn check_text_bytes(bytes: usize) -> Result<(), ModelError> {
+    if bytes <= MAX_TEXT_BYTES {
+        return Ok(());
+    }
+    Err(ModelError::TooMuchText {
+        bytes,
+        limit: MAX_TEXT_BYTES,
     })
 }
 
@@ -229,5 +242,12 @@ mod tests {
         assert!(
             matches!(error, ModelError::TooManyPieces { pieces, limit } if pieces == limit + 1)
         );
+    }
+
+    #[test]
+    fn too_many_bytes_of_text_are_refused() {
+        assert!(check_text_bytes(MAX_TEXT_BYTES).is_ok());
+        let error = check_text_bytes(MAX_TEXT_BYTES + 1).unwrap_err();
+        assert!(matches!(error, ModelError::TooMuchText { bytes, limit } if bytes == limit + 1));
     }
 }

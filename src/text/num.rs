@@ -4,8 +4,6 @@
 //! their names which bits of the input they return, so they are total and have the same result on 32-bit and 64-bit
 //! targets. A value that must fit is checked where it is created (a typed error), not here.
 
-#![allow(dead_code, reason = "one set for the whole crate")]
-
 /// 2^64 divided by the golden ratio, odd: the multiplier of Fibonacci hashing (Knuth, The Art of Computer
 /// Programming, volume 3, section 6.4). A product with it has well mixed upper bits.
 pub(crate) const GOLDEN_RATIO_64: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -61,13 +59,13 @@ pub(crate) const fn low_u8(bits: u64) -> u8 {
     clippy::cast_possible_truncation,
     reason = "the lower half is what the name promises"
 )]
-pub(crate) const fn low_u64(bits: u128) -> u64 {
+const fn low_u64(bits: u128) -> u64 {
     bits as u64
 }
 
 /// Bits 64 to 127.
 #[inline]
-pub(crate) const fn high_u64(bits: u128) -> u64 {
+const fn high_u64(bits: u128) -> u64 {
     low_u64(bits >> 64)
 }
 

@@ -121,6 +121,11 @@ impl<'a> Corpus<'a> {
         if paths.is_empty() {
             return Err(TrainError::NoInput);
         }
+        if let Some(index) = paths.iter().position(|path| path.as_os_str().is_empty()) {
+            return Err(TrainError::EmptyInputName {
+                position: index + 1,
+            });
+        }
         let mut files = paths.iter().filter(|path| path.as_os_str() != "-");
         files.try_for_each(|path| {
             check_file(path).map_err(|source| TrainError::Read {

@@ -8,123 +8,28 @@
 //! | [`long_chunks`] | remembers the results of `heap_merge` |
 //! | [`full_merge`] | merges whole texts, for dropout and for models with unused pieces |
 //! | [`token_pairs`] | whether two symbols can be adjacent in a result |
-//! | [`last_merge`] | which two symbols a symbol is merged from |
+//! | [`last_merge`] | which two symbols a symbol is merged from; [`last_merge_table`] stores the answers |
+//! | [`merge_context`], [`chunk_context`] | tables, buffers and caches that the strategies share |
 //!
 //! Input: the normalized text of a chunk. Output: its ids. The table of all strategies, including the two that need no
 //! merge, is on the page of the [encoder](super).
+//!
+//! Modules are declared below in the order of their imports: each one imports only from those before it.
 
-pub(super) mod full_merge;
+pub(super) mod last_merge_table;
+pub(super) mod merge_context;
+pub(super) mod short_merge;
 pub(super) mod heap_merge;
 pub(super) mod last_merge;
 mod long_chunks;
-pub(super) mod short_merge;
 pub(super) mod token_pairs;
-pub(super) mod windowed;
+pub(super) mod chunk_context;
+mod windowed;
+pub(super) mod full_merge;
 
-use self::heap_merge::HeapMerge;
-use self::last_merge::LastMergeTable;
-use self::long_chunks::LongChunkCache;
-use self::short_merge::ShortMerge;
-use self::token_pairs::TokenPairCache;
-use super::classes::char_table::CharTable;
-use super::lookup::pair_cache::{PairCache, PairLookup};
-use super::lookup::symbol_table::SymbolTable;
-use crate::encode::chunk_cache::ChunkCache;
-use crate::piece::{PieceId, PieceTable};
-
-/// What all strategies know about a model.
-#[derive(Debug)]
-pub(super) struct MergeTables {
-    pub(super) symbols: SymbolTable,
-    pub(super) chars: CharTable,
-    pub(super) last_merges: LastMergeTable,
-    /// The number of pieces; lower symbols are pieces.
-    pub(super) piece_count: usize,
-    pub(super) unknown: PieceId,
-}
-
-impl MergeTables {
-    /// The id of a symbol in the output.
-    #[inline]
-    pub(super) fn id_of(&self, symbol: u32) -> PieceId {
-        if (symbol as usize) < self.piece_count {
-            PieceId::new(symbol)
-        } else {
-            self.unknown
-        }
-    }
-}
-
-/// The buffers and caches of the strategies, owned by one worker.
-#[derive(Debug)]
-pub(super) struct MergeState {
-    pub(super) short: ShortMerge,
-    pub(super) heap: HeapMerge,
-    pub(super) pairs: PairCache,
-    pub(super) token_pairs: TokenPairCache,
-    /// The ids of windows, which are normalized text.
-    pub(super) windows: ChunkCache,
-    /// The ids of chunks that were merged by the heap.
-    long_chunks: LongChunkCache,
-    #[cfg(test)]
-    pub(super) counts: StrategyCounts,
-}
-
-impl MergeState {
-    /// Empty buffers; the cache of windows needs at most `max_bytes`.
-    pub(super) fn with_max_bytes(max_bytes: usize) -> MergeState {
-        MergeState {
-            short: ShortMerge::default(),
-            heap: HeapMerge::default(),
-            pairs: PairCache::default(),
-            token_pairs: TokenPairCache::default(),
-            windows: ChunkCache::with_max_bytes(max_bytes),
-            long_chunks: LongChunkCache::default(),
-            #[cfg(test)]
-            counts: StrategyCounts::default(),
-        }
-    }
-
-    /// The memory of the caches in bytes.
-    pub(super) fn size_bytes(&self) -> usize {
-        self.windows.size_bytes()
-            + self.long_chunks.size_bytes()
-            + self.pairs.size_bytes()
-            + self.token_pairs.size_bytes()
-    }
-
-    /// Counts the use of a strategy. Tests prove with it which strategy ran; other builds count nothing.
-    #[inline(always)]
-    pub(super) fn count(&mut self, strategy: Strategy) {
-        #[cfg(test)]
-        {
-            self.counts[strategy as usize] += 1;
-        }
-        let _ = strategy;
-    }
-}
-
-/// The rows of the strategy table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Strategy {
-    SingleChar,
-    Cached,
-    Short,
-    Windowed,
-    Heap,
-    Full,
-}
-
-/// How often each strategy encoded a chunk.
-#[cfg(test)]
-pub(super) type StrategyCounts = [usize; Strategy::Full as usize + 1];
-
-/// What the strategies need for the chunks of one text.
-pub(super) struct ChunkContext<'c> {
-    pub(super) tables: &'c MergeTables,
-    pub(super) pieces: &'c PieceTable,
-    pub(super) state: &'c mut MergeState,
-}
+use self::chunk_context::{ChunkContext, Strategy};
+use super::lookup::pair_cache::PairLookup;
+use crate::piece::PieceId;
 
 impl ChunkContext<'_> {
     /// Appends the ids of a chunk that is not cached: rows 3 to 6 of the strategy table.
@@ -176,10 +81,4 @@ impl ChunkContext<'_> {
         heap.merge(&mut pairs, &mut ());
         out.extend(heap.symbols.iter().map(|symbol| tables.id_of(*symbol)));
     }
-}
-
-/// The tables of a model and the pairs that were looked up: what the questions about single symbols need.
-pub(super) struct MergeContext<'c> {
-    pub(super) tables: &'c MergeTables,
-    pub(super) pairs: PairLookup<'c>,
 }

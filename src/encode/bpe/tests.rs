@@ -8,9 +8,11 @@ use proptest::strategy::Strategy as _;
 
 use super::lookup::pair_cache::{PairCache, PairLookup};
 use super::lookup::symbol_table::NO_SYMBOL;
-use super::strategies::last_merge::{LastMerge, last_merge};
+use super::strategies::chunk_context::{Strategy, StrategyCounts};
+use super::strategies::last_merge::last_merge;
+use super::strategies::last_merge_table::LastMerge;
+use super::strategies::merge_context::MergeContext;
 use super::strategies::token_pairs::{TokenPairCache, is_valid_token_pair};
-use super::strategies::{MergeContext, Strategy, StrategyCounts};
 use super::{BpeCache, BpeEncoder, DropoutText, RawText};
 use crate::encode::vocabulary::Vocabulary;
 use crate::model::Model;

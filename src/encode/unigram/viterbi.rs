@@ -40,7 +40,7 @@ pub(super) const UNREACHED: Last = Last {
 
 impl Last {
     fn new(cell: usize, length: usize) -> Last {
-        // The units of a double array and the bytes of all pieces are fewer than 2^31.
+        // The units of a double array and the bytes of all pieces (MAX_TEXT_BYTES) are fewer than 2^31.
         Last {
             cell: low_u32(cell as u64),
             length: low_u32(length as u64),

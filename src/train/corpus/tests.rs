@@ -68,6 +68,15 @@ fn endless_lines_are_not_kept() {
 }
 
 #[test]
+fn an_empty_file_name_is_refused_with_its_position() {
+    let result = Corpus::files(["a.txt", "", "c.txt"]).check_files();
+    assert!(matches!(
+        result,
+        Err(TrainError::EmptyInputName { position: 2 })
+    ));
+}
+
+#[test]
 fn an_empty_file_counts_as_a_line() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {

@@ -23,11 +23,12 @@ use crate::encode::bpe::lookup::symbol_table::{NO_SYMBOL, SymbolTable};
 use crate::encode::vocabulary::Vocabulary;
 use crate::piece::PieceTable;
 use crate::text::num::{low_u8, low_u32};
+use crate::text::utf8::is_continuation;
 use crate::text::{WHITESPACE_MARK_STR, char_length, char_width};
 
 /// The code point of a well-formed character, given its bytes.
 fn code_point(char: &[u8]) -> Option<u32> {
-    let continuation = |byte: u8| (byte & 0xC0 == 0x80).then_some(u32::from(byte & 0x3F));
+    let continuation = |byte: u8| is_continuation(byte).then_some(u32::from(byte & 0x3F));
     match *char {
         [a @ ..0x80] => Some(u32::from(a)),
         [a @ 0xC2..=0xDF, b] => Some(u32::from(a & 0x1F) << 6 | continuation(b)?),
@@ -214,7 +215,7 @@ impl CharTable {
     }
 
     /// Adds a character that is number `count`, from 1. Returns its class, which is that number. The texts of a model
-    /// have fewer than 2^31 bytes, the limit of protobuf, so classes and cells fit.
+    /// have at most [`MAX_TEXT_BYTES`](crate::piece::MAX_TEXT_BYTES), and there are fewer than 2^21 cells, so both fit.
     fn add_char(&mut self, char: &[u8], count: usize) -> u32 {
         let class = low_u32(count as u64);
         if char == WHITESPACE_MARK_STR.as_bytes() {

@@ -133,7 +133,8 @@ impl SymbolTable {
         if self.slots[slot].id != NO_SYMBOL {
             return self.slots[slot].id;
         }
-        // The texts of a model have fewer than 2^31 bytes, the limit of protobuf, so the number of symbols fits.
+        // There are at most MAX_PIECES pieces, and fewer other characters than MAX_TEXT_BYTES, so the number of symbols
+        // fits.
         let symbol = low_u32(self.hashes.len() as u64);
         self.hashes.push(hash);
         self.chars.push(char.into());

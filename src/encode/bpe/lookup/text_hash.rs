@@ -104,6 +104,7 @@ fn inverse(odd: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::num::GOLDEN_RATIO_64;
 
     #[test]
     fn hashes_of_joined_texts_and_of_parts_are_hashes_of_the_text() {
@@ -131,7 +132,7 @@ mod tests {
 
     #[test]
     fn inverses_are_inverses() {
-        for odd in [1, 3, 5, 0x9e37_79b9_7f4a_7c15, u64::MAX] {
+        for odd in [1, 3, 5, GOLDEN_RATIO_64, u64::MAX] {
             assert_eq!(odd.wrapping_mul(inverse(odd)), 1);
         }
     }

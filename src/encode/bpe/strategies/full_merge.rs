@@ -20,8 +20,8 @@ use std::collections::HashMap;
 
 use rustc_hash::FxBuildHasher;
 
-use super::MergeTables;
 use super::heap_merge::{HeapMerge, MergeObserver};
+use super::merge_context::MergeTables;
 use crate::encode::bpe::lookup::pair_cache::{PairCache, PairLookup};
 use crate::encode::bpe::lookup::symbol_table::{NO_SYMBOL, SymbolMerge};
 use crate::piece::{PieceId, PieceTable};

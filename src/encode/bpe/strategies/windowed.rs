@@ -22,8 +22,9 @@
 
 use std::ops::Range;
 
+use super::chunk_context::ChunkContext;
+use super::merge_context::MergeContext;
 use super::token_pairs::is_valid_token_pair;
-use super::{ChunkContext, MergeContext};
 use crate::encode::bpe::lookup::pair_cache::PairLookup;
 use crate::encode::chunk_cache::{KeyedText, MAX_KEY_BYTES};
 use crate::piece::PieceId;

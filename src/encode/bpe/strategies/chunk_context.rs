@@ -1,0 +1,84 @@
+//! What the strategies need to encode the chunks of one text.
+//!
+//! Input: the tables of a model, its pieces, and the buffers and caches of one worker. Output: [`ChunkContext`], on which
+//! [`windowed`](super::windowed) and [`strategies`](super) define their functions.
+
+use super::heap_merge::HeapMerge;
+use super::long_chunks::LongChunkCache;
+use super::merge_context::MergeTables;
+use super::short_merge::ShortMerge;
+use super::token_pairs::TokenPairCache;
+use crate::encode::bpe::lookup::pair_cache::PairCache;
+use crate::encode::chunk_cache::ChunkCache;
+use crate::piece::PieceTable;
+
+/// What the strategies need for the chunks of one text.
+pub(in crate::encode::bpe) struct ChunkContext<'c> {
+    pub(in crate::encode::bpe) tables: &'c MergeTables,
+    pub(in crate::encode::bpe) pieces: &'c PieceTable,
+    pub(in crate::encode::bpe) state: &'c mut MergeState,
+}
+
+/// The buffers and caches of the strategies, owned by one worker.
+#[derive(Debug)]
+pub(in crate::encode::bpe) struct MergeState {
+    pub(in crate::encode::bpe) short: ShortMerge,
+    pub(in crate::encode::bpe) heap: HeapMerge,
+    pub(in crate::encode::bpe) pairs: PairCache,
+    pub(in crate::encode::bpe) token_pairs: TokenPairCache,
+    /// The ids of windows, which are normalized text.
+    pub(in crate::encode::bpe) windows: ChunkCache,
+    /// The ids of chunks that were merged by the heap.
+    pub(super) long_chunks: LongChunkCache,
+    #[cfg(test)]
+    pub(in crate::encode::bpe) counts: StrategyCounts,
+}
+
+impl MergeState {
+    /// Empty buffers; the cache of windows needs at most `max_bytes`.
+    pub(in crate::encode::bpe) fn with_max_bytes(max_bytes: usize) -> MergeState {
+        MergeState {
+            short: ShortMerge::default(),
+            heap: HeapMerge::default(),
+            pairs: PairCache::default(),
+            token_pairs: TokenPairCache::default(),
+            windows: ChunkCache::with_max_bytes(max_bytes),
+            long_chunks: LongChunkCache::default(),
+            #[cfg(test)]
+            counts: StrategyCounts::default(),
+        }
+    }
+
+    /// The memory of the caches in bytes.
+    pub(in crate::encode::bpe) fn size_bytes(&self) -> usize {
+        self.windows.size_bytes()
+            + self.long_chunks.size_bytes()
+            + self.pairs.size_bytes()
+            + self.token_pairs.size_bytes()
+    }
+
+    /// Counts the use of a strategy. Tests prove with it which strategy ran; other builds count nothing.
+    #[inline(always)]
+    pub(in crate::encode::bpe) fn count(&mut self, strategy: Strategy) {
+        #[cfg(test)]
+        {
+            self.counts[strategy as usize] += 1;
+        }
+        let _ = strategy;
+    }
+}
+
+/// The rows of the strategy table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::encode::bpe) enum Strategy {
+    SingleChar,
+    Cached,
+    Short,
+    Windowed,
+    Heap,
+    Full,
+}
+
+/// How often each strategy encoded a chunk.
+#[cfg(test)]
+pub(in crate::encode::bpe) type StrategyCounts = [usize; Strategy::Full as usize + 1];

@@ -1,0 +1,97 @@
+//! The stored last merges of the symbols.
+//!
+//! Input: the [`LastMerge`] of a symbol, from [`last_merge`](super::last_merge). Output: the same, for all threads. Cost: one
+//! load; 8 bytes per piece, allocated at the first use.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::text::num::{high_u32, low_u32};
+
+/// How a symbol is made when its text is merged alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::encode::bpe) enum LastMerge {
+    /// It is one character.
+    Char,
+    /// It is merged from these two symbols, each a character or merged with a lower rank.
+    Pair(u32, u32),
+    /// The text becomes something else.
+    Unreachable,
+    /// It is merged from two symbols of which one has no lower rank.
+    OutOfRankOrder,
+    /// The text has too many characters for the short merge.
+    TooLong,
+}
+
+/// The stored form of "not computed yet". A pair of two symbols 0 has the same form and is computed each time.
+const NOT_COMPUTED: u64 = 0;
+const CHAR: u64 = u64::MAX;
+const UNREACHABLE: u64 = u64::MAX - 1;
+const OUT_OF_RANK_ORDER: u64 = u64::MAX - 2;
+const TOO_LONG: u64 = u64::MAX - 3;
+
+impl LastMerge {
+    fn to_bits(self) -> u64 {
+        match self {
+            LastMerge::Char => CHAR,
+            LastMerge::Pair(left, right) => u64::from(left) << 32 | u64::from(right),
+            LastMerge::Unreachable => UNREACHABLE,
+            LastMerge::OutOfRankOrder => OUT_OF_RANK_ORDER,
+            LastMerge::TooLong => TOO_LONG,
+        }
+    }
+
+    fn from_bits(bits: u64) -> Option<LastMerge> {
+        match bits {
+            NOT_COMPUTED => None,
+            CHAR => Some(LastMerge::Char),
+            UNREACHABLE => Some(LastMerge::Unreachable),
+            OUT_OF_RANK_ORDER => Some(LastMerge::OutOfRankOrder),
+            TOO_LONG => Some(LastMerge::TooLong),
+            pair => Some(LastMerge::Pair(high_u32(pair), low_u32(pair))),
+        }
+    }
+}
+
+/// The last merges of all pieces.
+#[derive(Debug)]
+pub(in crate::encode::bpe) struct LastMergeTable {
+    piece_count: usize,
+    cells: OnceLock<Box<[LastMergeCell]>>,
+}
+
+impl LastMergeTable {
+    pub(in crate::encode::bpe) fn new(piece_count: usize) -> LastMergeTable {
+        LastMergeTable {
+            piece_count,
+            cells: OnceLock::new(),
+        }
+    }
+
+    /// The cell of a piece; `None` for symbols that are no pieces.
+    #[inline]
+    pub(super) fn cell(&self, symbol: u32) -> Option<&LastMergeCell> {
+        let cells = self.cells.get_or_init(|| {
+            (0..self.piece_count)
+                .map(|_| LastMergeCell(AtomicU64::new(NOT_COMPUTED)))
+                .collect()
+        });
+        cells.get(symbol as usize)
+    }
+}
+
+/// The last merge of one piece, once it was computed.
+#[derive(Debug)]
+pub(super) struct LastMergeCell(AtomicU64);
+
+impl LastMergeCell {
+    /// `None` if it was not computed yet.
+    #[inline]
+    pub(super) fn load(&self) -> Option<LastMerge> {
+        LastMerge::from_bits(self.0.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn store(&self, last_merge: LastMerge) {
+        self.0.store(last_merge.to_bits(), Ordering::Relaxed);
+    }
+}

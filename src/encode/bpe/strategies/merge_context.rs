@@ -1,0 +1,40 @@
+//! What merging needs to know about a model.
+//!
+//! Input: the tables of a model, and the cache of pairs of one worker. Output: [`MergeTables`] and [`MergeContext`], the
+//! structs that the strategies pass on. They are in a file of their own so that no strategy imports from the module that
+//! chooses among the strategies.
+
+use super::last_merge_table::LastMergeTable;
+use crate::encode::bpe::classes::char_table::CharTable;
+use crate::encode::bpe::lookup::pair_cache::PairLookup;
+use crate::encode::bpe::lookup::symbol_table::SymbolTable;
+use crate::piece::PieceId;
+
+/// What all strategies know about a model.
+#[derive(Debug)]
+pub(in crate::encode::bpe) struct MergeTables {
+    pub(in crate::encode::bpe) symbols: SymbolTable,
+    pub(in crate::encode::bpe) chars: CharTable,
+    pub(in crate::encode::bpe) last_merges: LastMergeTable,
+    /// The number of pieces; lower symbols are pieces.
+    pub(in crate::encode::bpe) piece_count: usize,
+    pub(in crate::encode::bpe) unknown: PieceId,
+}
+
+impl MergeTables {
+    /// The id of a symbol in the output.
+    #[inline]
+    pub(in crate::encode::bpe) fn id_of(&self, symbol: u32) -> PieceId {
+        if (symbol as usize) < self.piece_count {
+            PieceId::new(symbol)
+        } else {
+            self.unknown
+        }
+    }
+}
+
+/// The tables of a model and the pairs that were looked up: what the questions about single symbols need.
+pub(in crate::encode::bpe) struct MergeContext<'c> {
+    pub(in crate::encode::bpe) tables: &'c MergeTables,
+    pub(in crate::encode::bpe) pairs: PairLookup<'c>,
+}
