@@ -239,7 +239,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn devices_stay_what_they_are() {
+    fn devices_are_not_replaced_by_files() {
         let folder = tempfile::tempdir().unwrap();
         let link = folder.path().join("link");
         std::os::unix::fs::symlink("/dev/null", &link).unwrap();

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_length() {
+    fn texts_are_packed_up_to_their_largest_length() {
         for length in 0..30u8 {
             let text: Vec<u8> = (220..=255).take(usize::from(length)).collect();
             let packed = pack::<3>(&text);
@@ -81,7 +81,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn texts_come_back(text in proptest::collection::vec(any::<u8>(), 0..20)) {
+        fn unpacking_returns_the_packed_text(text in proptest::collection::vec(any::<u8>(), 0..20)) {
             prop_assert_eq!(pack::<2>(&text).is_some(), text.len() < 16);
             if let Some(words) = pack::<2>(&text) {
                 let mut buffer = [[0; 8]; 2];

@@ -302,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_have_names() {
+    fn kinds_parse_from_their_names() {
         for kind in PieceKind::ALL {
             assert_eq!(kind.to_string().parse(), Ok(kind));
         }

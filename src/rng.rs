@@ -72,7 +72,7 @@ mod tests {
     use super::SplitMix64;
 
     #[test]
-    fn known_values() {
+    fn splitmix64_gives_the_published_numbers() {
         // From the reference implementation by S. Vigna, seed 1234567.
         let mut rng = SplitMix64::new(1_234_567);
         let expected = [
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn below_is_even() {
+    fn below_is_uniform() {
         let mut rng = SplitMix64::new(7);
         let mut seen = [0u32; 5];
         for _ in 0..50_000 {

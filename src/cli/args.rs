@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_flags() {
+    fn flags_are_renamed_to_their_canonical_form() {
         let cases = [
             ("--vocab-size=8-0", "--vocab_size=8-0"),
             ("-vocab_size", "--vocab_size"),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn switches() {
+    fn the_last_switch_counts() {
         let cases: &[(&[&str], Option<&str>)] = &[
             (&[], None),
             (&["--flag"], Some("true")),

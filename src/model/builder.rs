@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_built_has_what_was_set() {
+    fn built_models_have_the_values_that_were_set() {
         let mut builder = builder();
         builder.add_dummy_prefix(false);
         builder.trainer_spec_mut().unk_surface = Some(b"?".to_vec());
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rules_for_files_are_checked() {
+    fn build_checks_the_rules_for_files() {
         let no_unknown = Model::builder().build().unwrap_err();
         assert!(matches!(no_unknown, ModelError::NoUnknownPiece));
         let problem_of = |text: &str| {

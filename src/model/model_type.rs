@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_have_names_and_numbers() {
+    fn model_types_have_names_and_numbers() {
         for model_type in ModelType::ALL {
             assert_eq!(model_type.to_string().parse(), Ok(model_type));
             let number = i32::from(model_type.number());

@@ -248,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_that_are_no_message_are_refused() {
+    fn malformed_messages_are_refused() {
         let cases: &[(&[u8], Problem)] = &[
             (b"\x00\x00", "a field has the number 0"),
             (b"\x0a\x05ab", CUT_SHORT),
@@ -346,7 +346,7 @@ mod tests {
         }
 
         #[test]
-        fn the_short_way_to_read_a_piece_agrees_with_the_general_one(
+        fn fast_reading_of_a_piece_agrees_with_general_reading(
             text in proptest::collection::vec(any::<u8>(), 0..130), score: f32, cut in 0..10usize,
         ) {
             let mut piece = Vec::new();

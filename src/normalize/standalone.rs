@@ -149,7 +149,7 @@ mod tests {
     use super::TextNormalizer;
 
     #[test]
-    fn offsets_go_both_ways() {
+    fn offsets_map_in_both_directions() {
         let normalizer = TextNormalizer::named("nfkc").unwrap();
         let text = " ㍿ a";
         let normalized = normalizer.normalize_with_offsets(text);

@@ -86,7 +86,7 @@ fn normalizer(rules: &str, options: &str) -> Normalizer {
 }
 
 #[test]
-fn equals_the_reference() {
+fn normalization_equals_the_reference() {
     for &(name, rules, options, input, text, offsets) in CASES {
         let symbols: &[_] = if options.contains('u') { &SYMBOLS } else { &[] };
         let normalizer = normalizer(rules, options).with_symbols(trie(symbols));
@@ -100,7 +100,7 @@ fn equals_the_reference() {
 }
 
 #[test]
-fn single_steps() {
+fn steps_consume_and_write_what_the_table_says() {
     let normalizer = normalizer("nmt_nfkc", "dre").with_symbols(trie(&SYMBOLS));
     let table: &[(&[u8], &str, usize)] = &[
         (b"", "", 0),
@@ -119,7 +119,7 @@ fn single_steps() {
 }
 
 #[test]
-fn default_options_are_the_reference_s() {
+fn default_options_equal_those_of_the_reference() {
     assert_eq!(
         normalizer("identity", "dre").options(),
         NormalizerOptions::default()
@@ -141,7 +141,7 @@ fn messy_bytes() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn runs_equal_single_steps(input in messy_bytes(), which in 0_usize..5, set in 0_usize..16) {
+    fn bulk_copies_equal_single_steps(input in messy_bytes(), which in 0_usize..5, set in 0_usize..16) {
         let rules = super::rules::BUILTIN_NAMES[which];
         let options: String = "dres".chars().enumerate()
             .filter(|(bit, _)| set >> bit & 1 == 1)

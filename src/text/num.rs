@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_of_words() {
+    fn parts_of_words_are_the_named_bits() {
         let word = 0x0123_4567_89AB_CDEF;
         assert_eq!(high_u32(word), 0x0123_4567);
         assert_eq!(low_u32(word), 0x89AB_CDEF);

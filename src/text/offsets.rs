@@ -75,7 +75,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_place_is_right(text in "[a\u{e9}\u{4e00}\u{1f600}]{0,400}") {
+        fn offsets_are_right_at_every_position(text in "[a\u{e9}\u{4e00}\u{1f600}]{0,400}") {
             let offsets = Offsets::new(&text);
             let (mut chars, mut units) = (0, 0);
             for (at, c) in text.char_indices() {

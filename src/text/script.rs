@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn some_scripts() {
+    fn well_known_characters_have_their_scripts() {
         let table = [
             ('a', "Latin"),
             (' ', "Common"),

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_bytes_go_one_by_one() {
+    fn malformed_bytes_are_replaced_one_by_one() {
         let table: &[(&str, &[u8], &str)] = &[
             ("lone continuation", b"\x80a", "\u{FFFD}a"),
             ("overlong NUL", b"\xC0\x80", "\u{FFFD}\u{FFFD}"),
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn widths_are_those_of_characters() {
+    fn char_width_agrees_with_decode_char() {
         for first in 0..=255 {
             for second in 0..=255 {
                 for tail in [[0x80, 0x80], [0xBF, 0x7F], [0xC0, 0xBF]] {
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rest_is_left_for_others() {
+    fn as_bytes_returns_the_bytes_that_are_not_decoded_yet() {
         let mut chars = lossy_chars("é漢".as_bytes());
         assert_eq!(chars.next(), Some('é'));
         assert_eq!(chars.as_bytes(), "漢".as_bytes());

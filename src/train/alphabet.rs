@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn coverage_decides() {
+    fn coverage_determines_the_alphabet() {
         let words = [("ab", 49), ("c", 1), ("d", 1)];
         assert_eq!(chosen(&words, 1.0, "").unwrap(), "abcd");
         assert_eq!(
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_rounds_to_one_early() {
+    fn coverage_in_f32_reaches_one_before_the_last_character() {
         let words = [("a", 1 << 40), ("b", 1)];
         assert_eq!(
             chosen(&words, 1.0, "").unwrap(),
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals() {
+    fn unusable_alphabets_are_refused() {
         assert!(matches!(chosen(&[], 1.0, ""), Err(TrainError::NoText)));
         assert!(matches!(
             chosen(&[("\0", 1)], 1.0, ""),

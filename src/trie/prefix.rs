@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_the_longest_key_at_the_first_position() {
+    fn the_longest_key_at_the_first_position_is_found() {
         let keys = ["a", "ab", "abcd", "\u{e9}", ""].map(str::as_bytes);
         let trie = PrefixTrie::new(keys).unwrap();
         let cases = [

@@ -154,7 +154,7 @@ fn arrays_equal_darts_clone() {
 }
 
 #[test]
-fn a_walk_gives_back_all_keys() {
+fn a_traversal_visits_all_keys() {
     for set in &KEY_SETS[..6] {
         let keys = set.generate();
         let array = DoubleArray::build(&pairs(&keys)).unwrap();
@@ -169,7 +169,7 @@ fn a_walk_gives_back_all_keys() {
 }
 
 #[test]
-fn what_cannot_be_built() {
+fn unusable_keys_are_refused() {
     type Keys = &'static [(&'static [u8], u32)];
     let table: &[(&str, Keys, BuildError)] = &[
         ("empty key", &[(b"", 0)], BuildError::EmptyKey),
@@ -221,7 +221,7 @@ fn a_key_may_be_very_long() {
 }
 
 #[test]
-fn keys_that_contain_a_byte() {
+fn bytes_of_keys_are_found() {
     let array = DoubleArray::build(&[(b"a b", 0), (b"xyz", 1)]).unwrap();
     for (byte, expected) in [
         (b' ', true),
@@ -251,7 +251,7 @@ fn cyclic() -> DoubleArray {
 }
 
 #[test]
-fn cyclic_arrays_are_valid_and_do_no_harm() {
+fn traversals_of_cyclic_arrays_end_at_their_limit() {
     let array = cyclic();
     assert!(array.validate(1));
     assert!(array.any_key_contains(b'a'));
@@ -280,7 +280,7 @@ fn tangle(states: u32, has_leaf: bool) -> DoubleArray {
 }
 
 #[test]
-fn tangled_arrays_are_valid_and_do_no_harm() {
+fn traversals_of_arrays_with_shared_units_end_at_their_limit() {
     for has_leaf in [false, true] {
         let array = tangle(8, has_leaf);
         assert!(array.validate(1));
@@ -294,7 +294,7 @@ fn tangled_arrays_are_valid_and_do_no_harm() {
 }
 
 #[test]
-fn what_is_not_valid() {
+fn arrays_that_break_a_rule_are_not_valid() {
     let table: &[(&str, usize, u32)] = &[
         ("root has a label", 0, 1 << 10 | 1),
         ("root is a value", 0, VALUE_FLAG | 1 << 10),

@@ -224,7 +224,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_agenda_gives_the_greatest(scores in proptest::collection::vec(0u8..9, 0..60)) {
+        fn the_agenda_pops_the_greatest_score(scores in proptest::collection::vec(0u8..9, 0..60)) {
             let mut agenda = Agenda::default();
             let mut sorted: Vec<f32> = scores.iter().map(|score| f32::from(*score)).collect();
             for (at, score) in sorted.iter().enumerate() {

@@ -78,7 +78,7 @@ fn score_of(vocabulary: &Vocabulary<'_>, unigram: &UnigramEncoder, ids: &[PieceI
 }
 
 #[test]
-fn the_best_is_the_best_of_all() {
+fn viterbi_equals_an_exhaustive_search() {
     for name in [
         "unigram.model",
         "unigram_unused.model",
@@ -99,7 +99,7 @@ fn the_best_is_the_best_of_all() {
 }
 
 #[test]
-fn the_list_of_the_best_is_complete_and_in_order() {
+fn nbest_lists_are_complete_and_in_order() {
     let model = model("unigram.model");
     let vocabulary = Vocabulary::new(&model, true);
     let unigram = UnigramEncoder::new(&vocabulary).unwrap();
@@ -161,7 +161,7 @@ fn samples_have_the_distribution_of_the_lattice() {
 }
 
 #[test]
-fn weights_of_ways_add_up() {
+fn weights_of_paths_add_up() {
     let model = model("unigram_bytes.model");
     let vocabulary = Vocabulary::new(&model, true);
     let unigram = UnigramEncoder::new(&vocabulary).unwrap();
@@ -261,7 +261,7 @@ proptest! {
 
     /// The second and third time chunks are remembered, at other sums.
     #[test]
-    fn chunks_make_no_difference(
+    fn encoding_by_chunks_equals_encoding_the_text(
         model in small_model(),
         texts in proptest::collection::vec(("[\u{2581}abcd\u{e9}\u{4e00}\u{4e01}]{0,30}", 1usize..400), 1..6),
     ) {
@@ -277,7 +277,7 @@ proptest! {
     }
 
     #[test]
-    fn up_to_the_limit_no_sum_matters(
+    fn no_sum_up_to_the_limit_changes_the_ids(
         model in small_model(),
         chunk in "[\u{2581}abc\u{e9}\u{4e00}]{1,5}",
         parts in proptest::collection::vec(-1.0f32..1.0, 20),
@@ -294,7 +294,7 @@ proptest! {
     }
 
     #[test]
-    fn no_piece_reaches_across_a_cut(model in small_model(), text in "[\u{2581}abc\u{e9}\u{4e00}\u{4e01}]{0,30}") {
+    fn no_piece_crosses_a_chunk_boundary(model in small_model(), text in "[\u{2581}abc\u{e9}\u{4e00}\u{4e01}]{0,30}") {
         let vocabulary = Vocabulary::new(&model, true);
         let unigram = UnigramEncoder::new(&vocabulary).unwrap();
         let (mut at, text) = (0, text.as_bytes());
@@ -323,7 +323,7 @@ fn chunks(unigram: &UnigramEncoder, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn words_are_chunks_and_are_remembered() {
+fn words_are_chunks_and_are_cached() {
     let model = model("unigram.model");
     let unigram = UnigramEncoder::new(&Vocabulary::new(&model, true)).unwrap();
     let words = ["\u{2581}les", "\u{2581}droits", "\u{2581}de"];
@@ -343,7 +343,7 @@ fn words_are_chunks_and_are_remembered() {
 }
 
 #[test]
-fn ways_that_are_equal_have_no_limit() {
+fn equal_paths_have_no_limit() {
     let limit = |scores: [f32; 4]| {
         let mut pieces = PieceTable::default();
         pieces.push(b"<unk>", 0.0, PieceKind::Unknown);

@@ -107,7 +107,7 @@ mod tests {
     use super::BytesList;
 
     #[test]
-    fn values_come_back_in_order() {
+    fn values_are_returned_in_order() {
         let values = [&b"a"[..], b"", &[b'x'; 300], b"\xff"];
         let list: BytesList = values.into_iter().collect();
         assert_eq!(list.iter().collect::<Vec<_>>(), values);

@@ -20,7 +20,7 @@ fn charsmap(pairs: &[(&str, &str)]) -> Charsmap {
 }
 
 #[test]
-fn damaged_bytes() {
+fn damaged_charsmaps_are_refused() {
     let good = compile(&rules(&[("a", "b")])).unwrap();
     assert!(Charsmap::from_bytes(&good).is_ok());
     let edit = |at: usize, byte: u8| {
@@ -70,7 +70,7 @@ fn damaged_bytes() {
 }
 
 #[test]
-fn rules_that_are_refused() {
+fn unusable_rules_are_refused() {
     let chain: Vec<_> = (1..=32).map(|n| "a".repeat(n)).collect();
     let chain: Vec<_> = chain.iter().map(|source| (source.as_str(), "x")).collect();
     assert_eq!(
@@ -111,7 +111,7 @@ fn rules_that_are_refused() {
 }
 
 #[test]
-fn habits_of_the_format() {
+fn special_cases_of_the_format_equal_the_reference() {
     type Match = Option<(usize, &'static str)>;
     let table: &[(&str, &[u8], &str, Match)] = &[
         ("NUL cuts a source", b"41 0 42\t43\n", "AB", Some((1, "C"))),
@@ -158,7 +158,7 @@ fn habits_of_the_format() {
 }
 
 #[test]
-fn questions_about_all_rules() {
+fn keys_and_replacements_are_searched_for_bytes() {
     let map = charsmap(&[("a b", "xy"), ("c", "▁z"), ("é", "")]);
     assert!(map.any_key_contains(b' '));
     assert!(!map.any_key_contains(b'x'));

@@ -96,7 +96,7 @@ mod tests {
     type Pairs = &'static [(&'static [u32], &'static [u32])];
 
     #[test]
-    fn lines_that_are_read() {
+    fn well_formed_lines_are_read() {
         let table: &[(&str, &[u8], Pairs)] = &[
             ("empty file", b"", &[]),
             ("plain", b"41\t61\n", &[(&[0x41], &[0x61])]),
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_refused() {
+    fn malformed_lines_are_refused() {
         let bad = |word: &str| TsvFault::NotHexadecimal(word.to_owned());
         let table: &[(&str, &[u8], usize, TsvFault)] = &[
             ("empty line", b"\n", 1, TsvFault::NoSource),

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn order_of_merges() {
+    fn merges_are_ordered_by_count_length_and_text() {
         let best_first = [
             candidate(9, "zzz", (0, 0)),
             candidate(8, "zz", (0, 0)),
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_come_by_their_counts_of_now() {
+    fn pairs_are_popped_by_their_current_counts() {
         let many = LOW_COUNTS as u64 * 3;
         let mut table = Table(vec![
             ("ab", 9),

@@ -15,7 +15,7 @@ fn lines_of(corpus: Corpus<'_>, line_limit: usize) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn lines_are_the_same_however_they_arrive() {
+fn lines_do_not_depend_on_the_sizes_of_reads() {
     /// Yields one byte a call.
     struct Dribble(Vec<u8>, usize);
     impl Read for Dribble {
@@ -59,7 +59,7 @@ fn batches_end_at_line_ends() {
 }
 
 #[test]
-fn endless_lines_are_not_kept() {
+fn lines_above_the_limit_are_not_buffered() {
     let text = [vec![b'x'; 5 * BATCH_BYTES], b"\nnext\n".to_vec()].concat();
     let lines = lines_of(Corpus::reader(&text[..]), 100);
     assert_eq!(lines.len(), 2);

@@ -62,13 +62,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lists_come_back(fields in proptest::collection::vec("[a\",]{0,4}", 0..5)) {
+        fn written_lists_are_read(fields in proptest::collection::vec("[a\",]{0,4}", 0..5)) {
             prop_assert_eq!(split_csv(&join_csv(&fields)), fields);
         }
     }
 
     #[test]
-    fn fields() {
+    fn fields_are_split_and_unquoted() {
         let cases: &[(&str, &[&str])] = &[
             ("", &[]),
             ("a", &["a"]),

@@ -49,7 +49,7 @@ fn charsmaps_equal_the_reference() {
 }
 
 #[test]
-fn other_names() {
+fn builtin_charsmaps_are_found_by_name() {
     assert_eq!(builtin_charsmap("identity"), Some(Ok(&[][..])));
     assert_eq!(builtin_charsmap("nfd"), None);
     assert_eq!(builtin_rules(""), None);
@@ -69,7 +69,7 @@ fn nothing_changes_beyond_the_last_changing_code_point() {
 }
 
 #[test]
-fn foldings() {
+fn characters_fold_as_in_the_reference() {
     let table = [
         ('A', 'a'),
         ('a', 'a'),
