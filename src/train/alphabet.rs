@@ -1,8 +1,10 @@
 //! Character counts -> the characters that become pieces.
 //!
+//! In: the distinct words with their counts. Out: the alphabet, by count. Cost: linear in the text of the distinct words.
+//!
 //! Required characters come first, then the others by count, descending, then by code point. Characters
 //! are taken until the share that those already taken have in the whole corpus, a 32-bit float, reaches
-//! `character_coverage`. That share counts boundaries too, which are never taken themselves.
+//! `character_coverage`. The total of that share includes boundary marks, which are never pieces themselves.
 //!
 //! Example with a coverage of 0.98 and the counts a 49, b 49, c 1, d 1: before `a` the share is 0, before `b` 0.49,
 //! before `c` 0.98, which is enough. The alphabet is `ab`; `c` and `d` become U+2585 and break pairs. With a coverage of
@@ -36,14 +38,9 @@ impl CharacterCounts {
             .map(|shards| shards.iter().fold(Vec::new(), count_shard))
             .reduce_with(add)
             .unwrap_or_default();
-        // A count that stuck at its maximum makes the total too large, too.
+        // A saturated count also makes the total too large.
         let total: u128 = by_code.iter().map(|count| u128::from(*count)).sum();
-        let total = u64::try_from(total)
-            .ok()
-            .filter(|total| i64::try_from(*total).is_ok());
-        let Some(total) = total else {
-            return Err(TrainError::TooLarge { what: "characters" });
-        };
+        let total = checked_total(total)?;
         let counted = (0..).zip(by_code).filter(|(_, count)| *count > 0);
         let counts = counted
             .filter_map(|(code, count)| Some((char::from_u32(code)?, count)))
@@ -56,7 +53,15 @@ impl CharacterCounts {
     }
 }
 
-/// Adds the characters of a shard to counts by code point, which reach as far as there are characters.
+/// The total, if it is below 2^63.
+fn checked_total(total: u128) -> Result<u64, TrainError> {
+    match i64::try_from(total) {
+        Ok(total) => Ok(total.unsigned_abs()),
+        Err(_) => Err(TrainError::TooLarge { what: "characters" }),
+    }
+}
+
+/// Adds the characters of a shard to counts by code point, up to the highest code point that occurs.
 fn count_shard(mut by_code: Vec<u64>, shard: &TextCounts) -> Vec<u64> {
     let counted: Result<(), Infallible> = shard.for_each(|text, count| {
         // Words are parts of valid text.
