@@ -28,7 +28,7 @@
 //! | 1 | one character | table: class -> symbol | nothing can merge | 2 loads |
 //! | 2 | up to 23 bytes, seen before | [chunk cache](crate::encode::chunk_cache) | equal chunks have equal ids | 1 tag, 1 cache line |
 //! | 3 | up to 32 characters | [`short_merge`](strategies::short_merge): all candidates are compared for each merge | it is the definition, carried out in arrays | n²/4 without branches |
-//! | 4 | longer, up to 256 bytes, merged by row 6 before | [`strategies`]`::long_chunks`: a cache of whole texts | the ids of a chunk depend on its text alone | one hash, one comparison |
+//! | 4 | longer, up to 1,024 bytes, merged by row 6 before | [`strategies`]`::long_chunks`: a cache of whole texts | the ids of a chunk depend on its text alone | one hash, one comparison |
 //! | 5 | longer | [`windowed`](strategies::windowed): windows of 23 bytes, of which the safe part is committed | every adjacent pair of the result is proved valid ([`token_pairs`](strategies::token_pairs)) | linear |
 //! | 6 | longer, and the windows do not fit together | [`heap_merge`](strategies::heap_merge) | it is the definition, carried out with a priority queue | n log n |
 //!

@@ -237,11 +237,11 @@ fn windows_that_do_not_fit_together_are_merged_by_the_heap() {
     }
     let model = model.build();
     let mut fixture = Fixture::new(&model);
-    check_strategy(&mut fixture, &"a".repeat(300), Strategy::Heap);
-    // Up to 256 bytes the result is cached.
+    check_strategy(&mut fixture, &"a".repeat(1100), Strategy::Heap);
+    // Up to 1,024 bytes the result is cached.
     check_strategy(&mut fixture, &"a".repeat(200), Strategy::Heap);
     check_strategy(&mut fixture, &"a".repeat(200), Strategy::Cached);
-    check_strategy(&mut fixture, &"a".repeat(300), Strategy::Heap);
+    check_strategy(&mut fixture, &"a".repeat(1100), Strategy::Heap);
 }
 
 #[test]

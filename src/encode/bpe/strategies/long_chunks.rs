@@ -19,9 +19,9 @@ use foldhash::fast::RandomState;
 use crate::piece::PieceId;
 
 /// Entries of the table, a power of two.
-const ENTRIES: usize = 128;
+const ENTRIES: usize = 64;
 /// Longer chunks are not cached.
-const MAX_BYTES: usize = 256;
+const MAX_BYTES: usize = 1024;
 
 /// A chunk and its ids.
 #[derive(Debug, Clone, Default)]
@@ -95,7 +95,7 @@ mod tests {
     fn cached_ids_are_those_of_the_same_text() {
         let mut cache = LongChunkCache::default();
         let ids = |length: usize| vec![PieceId::new(7); length];
-        for length in 24..300 {
+        for length in (24..1100).step_by(7) {
             let chunk = vec![b'-'; length];
             let mut found = Vec::new();
             assert!(!cache.get(&chunk, &mut found), "{length}");
