@@ -48,6 +48,7 @@ mod packed;
 mod trie;
 mod text;
 mod rng;
+mod join;
 // Streamed output files serve the program only.
 #[cfg(feature = "train")]
 #[cfg_attr(not(feature = "cli"), allow(dead_code))]

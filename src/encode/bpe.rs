@@ -63,6 +63,7 @@ use self::strategies::last_merge_table::LastMergeTable;
 use self::strategies::merge_context::MergeTables;
 use crate::encode::chunk_cache::{ChunkCache, KeyedText};
 use crate::encode::vocabulary::Vocabulary;
+use crate::join::join;
 use crate::piece::{PieceId, PieceKind, PieceTable};
 use crate::text::WHITESPACE_MARK_STR;
 use crate::trie::prefix::PrefixTrie;
@@ -144,7 +145,7 @@ impl BpeEncoder {
             (bigrams.build(), chars, texts)
         };
         let (mut symbols, (bigrams, mut chars, texts)) =
-            rayon::join(|| SymbolTable::new(vocabulary, &mergeable), read_chars);
+            join(|| SymbolTable::new(vocabulary, &mergeable), read_chars);
         chars.add_symbols(&texts, &mut symbols, vocabulary.table());
         let accepts_raw_text =
             unused.is_empty() && vocabulary.symbols().all(|(text, _)| is_same_when_raw(text));
