@@ -59,7 +59,12 @@ pub(crate) fn assemble(
     let mut texts: HashSet<&str> = HashSet::new();
     let mut learned = learned.iter().enumerate();
     for id in 0..vocab_size {
-        let piece = meta_piece(meta, id).or_else(|| learned.next().map(learned_piece));
+        let next_learned = || {
+            learned
+                .next()
+                .map(|(index, text)| learned_piece(index, text))
+        };
+        let piece = meta_piece(meta, id).or_else(next_learned);
         let Some(NewPiece { text, score, kind }) = piece else {
             // No piece is available for this id, so that no higher id can be reached.
             check_reachable(meta, id, pieces.len())?;
@@ -96,7 +101,7 @@ fn meta_piece(meta: &MetaPieces, id: usize) -> Option<NewPiece<'_>> {
 }
 
 /// The learned piece number `index`.
-fn learned_piece((index, text): (usize, &Box<str>)) -> NewPiece<'_> {
+fn learned_piece(index: usize, text: &str) -> NewPiece<'_> {
     NewPiece {
         text,
         score: score(index),

@@ -182,7 +182,7 @@ impl<'o> Reporter<'o> {
         };
         let done = merges.len();
         let wanted = self.merges_wanted;
-        if done % MERGES_PER_EVENT != 0 && done != wanted {
+        if !done.is_multiple_of(MERGES_PER_EVENT) && done != wanted {
             return Ok(());
         }
         self.report(Event::Merged {
