@@ -40,7 +40,7 @@ pub fn models_from_elsewhere() -> Vec<PathBuf> {
 }
 
 /// Asserts that `run` gives the same result on 1, 2, 7 and 64 threads. `what` names the case in a failure.
-#[cfg(feature = "train")]
+#[cfg(feature = "cli")]
 pub fn assert_equal_on_any_number_of_threads<T: PartialEq>(what: &str, run: impl Fn(u16) -> T) {
     let expected = run(1);
     for threads in [2, 7, 64] {
