@@ -264,8 +264,13 @@ impl Normalizer {
                 true => self.length_without_symbols(&input[at..no_rules]),
                 false => 0,
             };
-            let (consumed, ends_in_space) =
-                self.advance(&input[at..], plain, at, after_space, sink);
+            if plain > 0 {
+                sink.copy(&input[at..at + plain], at);
+                at += plain;
+                after_space = false;
+                continue;
+            }
+            let (consumed, ends_in_space) = self.advance(&input[at..], at, after_space, sink);
             at += consumed;
             after_space = remove_extra_whitespaces && ends_in_space;
         }
@@ -278,21 +283,16 @@ impl Normalizer {
         sink.finish(at);
     }
 
-    /// Normalizes the start of `rest`, which begins at `at` in the input and whose first `plain` bytes are copied. Returns
+    /// Normalizes one symbol, rule source or character at the start of `rest`, which begins at `at` in the input. Returns
     /// the number of bytes consumed and whether the output ends in a space.
     #[inline]
     fn advance(
         &self,
         rest: &[u8],
-        plain: usize,
         at: usize,
         after_space: bool,
         sink: &mut impl Sink,
     ) -> (usize, bool) {
-        if plain > 0 {
-            sink.copy(&rest[..plain], at);
-            return (plain, false);
-        }
         let (mut piece, consumed) = self.next(rest);
         while after_space && let Some(rest) = piece.strip_prefix(b" ") {
             piece = rest;
