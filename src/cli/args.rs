@@ -1,8 +1,18 @@
-//! Flags as people type them for `spm_train`.
+//! The flags of the command line, in all forms that `spm_train` accepts.
+//!
+//! Input: the arguments of the process. Output: arguments in the one form that `clap` is configured for, and functions
+//! that read the parsed values. Cost: one pass over the arguments.
 //!
 //! `--vocab_size=8000`, `--vocab_size 8000`, `--vocab-size=8000` and `-vocab_size=8000` are one flag;
-//! `--byte_fallback`, `--byte_fallback=true` and `--nobyte_fallback` are all understood; a flag that is
+//! `--byte_fallback`, `--byte_fallback=true` and `--nobyte_fallback` are all accepted; a flag that is
 //! given twice has its last value.
+//!
+//! ```text
+//! --vocab-size=8000   ->  --vocab_size=8000
+//! -vocab_size 8000    ->  --vocab_size 8000
+//! --nobyte_fallback   ->  --byte_fallback=false
+//! -q                  ->  -q                      (one letter: not changed)
+//! ```
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -16,17 +26,12 @@ use super::progress::Messages;
 use crate::text::flag::parse_flag;
 
 /// The arguments with the names of flags in one form: two hyphens in front, underscores inside, and
-/// `--name=false` for the `--noname` of a switch of `command`. What follows `--` stays as it is.
+/// `--name=false` for the `--noname` of a switch of `command`. Arguments after `--` are not changed.
 pub(crate) fn with_canonical_names(
     command: &Command,
     arguments: impl Iterator<Item = OsString>,
 ) -> Vec<OsString> {
-    let switches: HashSet<String> = command
-        .get_subcommands()
-        .flat_map(Command::get_arguments)
-        .filter(|flag| flag.is_require_equals_set())
-        .map(|flag| flag.get_id().to_string())
-        .collect();
+    let switches = switch_names(command);
     let mut only_values = false;
     arguments
         .map(|argument| {
@@ -41,18 +46,27 @@ pub(crate) fn with_canonical_names(
         .collect()
 }
 
-/// The canonical form of a flag of more than one letter.
+/// The names of all switches. Only switches require an equals sign before their value; see [`switch`].
+fn switch_names(command: &Command) -> HashSet<String> {
+    let subcommands = command.get_subcommands();
+    let flags = subcommands.flat_map(Command::get_arguments);
+    flags
+        .filter(|flag| flag.is_require_equals_set())
+        .map(|flag| flag.get_id().to_string())
+        .collect()
+}
+
+/// The canonical form of a flag of more than one letter; `None` for any other argument.
 fn canonical_name(argument: &str, switches: &HashSet<String>) -> Option<String> {
     let body = argument
         .strip_prefix("--")
         .or_else(|| argument.strip_prefix('-'))?;
-    let (name, value) = body.split_at(body.find('=').unwrap_or(body.len()));
-    let is_name = name.len() > 1
-        && name.starts_with(|c: char| c.is_ascii_alphabetic())
-        && name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
-    let name = is_name.then(|| name.replace('-', "_"))?;
+    let name_length = body.find('=').unwrap_or(body.len());
+    let (name, value) = body.split_at(name_length);
+    if !is_flag_name(name) {
+        return None;
+    }
+    let name = name.replace('-', "_");
     match name.strip_prefix("no") {
         Some(switch) if value.is_empty() && switches.contains(switch) => {
             Some(format!("--{switch}=false"))
@@ -61,7 +75,16 @@ fn canonical_name(argument: &str, switches: &HashSet<String>) -> Option<String> 
     }
 }
 
-/// A flag with a value of its own.
+/// Whether `name` can be the name of a flag: at least two characters, a letter first. So `-5` and `-` stay values.
+fn is_flag_name(name: &str) -> bool {
+    name.len() > 1
+        && name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
+}
+
+/// A flag with a value, which may start with a hyphen. The last value counts.
 pub(crate) fn value(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name)
         .long(name)
@@ -81,7 +104,7 @@ pub(crate) fn switch(name: &'static str, help: &'static str) -> Arg {
         .value_name("true|false")
 }
 
-/// What the command line says about the flag `name`.
+/// The value of the flag `name` on the command line, or its default; `None` if it has neither.
 pub(crate) fn given<'m>(matches: &'m ArgMatches, name: &str) -> Option<&'m str> {
     matches.get_one::<String>(name).map(String::as_str)
 }
@@ -103,12 +126,11 @@ pub(crate) fn is_on(matches: &ArgMatches, name: &str) -> Result<bool, CliError> 
         .ok_or_else(|| CliError::Usage(format!("--{name}: {text:?} is not true or false")))
 }
 
-/// What the command line wants to hear.
+/// The messages that `--quiet` and `--minloglevel` leave. Any level but 0 leaves errors only.
 pub(crate) fn messages(matches: &ArgMatches) -> Messages {
-    Messages::new(
-        matches.get_flag("quiet")
-            || given(matches, "minloglevel").is_some_and(|level| level != "0"),
-    )
+    let is_quiet = matches.get_flag("quiet");
+    let has_level = given(matches, "minloglevel").is_some_and(|level| level != "0");
+    Messages::new(is_quiet || has_level)
 }
 
 /// Adds the flags that all subcommands share.

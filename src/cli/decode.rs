@@ -1,4 +1,14 @@
 //! `spiece decode`: pieces or ids -> text, with the flags of `spm_decode`.
+//!
+//! Input: a model, and lines of pieces or ids with one space between them. Output: one line of text for each input
+//! line. Cost: one lookup for each piece or id; the lines are decoded by all threads.
+//!
+//! ```text
+//! $ echo '608 462 1929 1925' | spiece decode --model=testdata/golden/llama2.model --input_format=id
+//! Hello
+//! ```
+//!
+//! An id that the model lacks is an error that names the line; the output before that line is written.
 
 use crate::{ExtraOption, PieceId, Tokenizer};
 use clap::{ArgMatches, Command};
@@ -8,39 +18,31 @@ use super::encode::open_model;
 use super::io::CliError;
 use super::stream::{Stream, with_stream_flags};
 
+/// The command line: formats, changes before decoding, and the flags of all subcommands that read lines.
 pub(crate) fn command() -> Command {
     let command = Command::new("decode")
         .about("Joins lines of pieces or ids to text")
         .long_about(
-            "Joins lines of pieces or ids, separated by single blanks, to text, as spm_decode 0.2.3 does.\n\n\
+            "Joins lines of pieces or ids, separated by single spaces, to text, as spm_decode 0.2.3 does.\n\n\
              Example:\n  spiece decode --model=my.model --input_format=id < ids.txt",
         )
-        .arg(args::value("input_format", "Format of the input: piece or id; words that are not numbers are skipped in ids").default_value("piece"))
+        .arg(args::value("input_format", "Format of the input: piece or id; id skips words that are not numbers").default_value("piece"))
         .arg(args::value("output_format", "Format of the output: string").default_value("string"))
         .arg(args::value("extra_options", "Changes before decoding: bos, eos, reverse, unk; several are separated by colons: reverse:bos"));
     with_stream_flags(command)
 }
 
+/// Appends the text of one line of pieces or ids. The error lacks the number of the line.
+type LineDecoder = fn(&Tokenizer, &[ExtraOption], &[u8], &mut Vec<u8>) -> Result<(), String>;
+
+/// Decodes each line of the input. Checks all flags before the first line is read.
 pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
     let stream = Stream::new(matches)?;
-    let given = |name| args::given(matches, name).unwrap_or_default();
-    if given("output_format") != "string" {
-        return Err(CliError::Usage(format!(
-            "--output_format: {:?} is not supported; the only format is string",
-            given("output_format")
-        )));
-    }
-    let decode = match given("input_format") {
-        "piece" => decode_pieces,
-        "id" => decode_ids,
-        other => {
-            return Err(CliError::Usage(format!(
-                "--input_format: {other:?} is not piece or id"
-            )));
-        }
-    };
+    check_output_format(matches)?;
+    let decode = line_decoder(matches)?;
     let tokenizer = open_model(matches)?;
-    let extra = ExtraOption::parse_list(given("extra_options"))?;
+    let names = args::given(matches, "extra_options").unwrap_or_default();
+    let extra = ExtraOption::parse_list(names)?;
     // An error of the options concerns every line, so it is reported before the first.
     tokenizer.apply_extra(&extra, &mut Vec::new())?;
     stream.run(
@@ -54,30 +56,59 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
     )
 }
 
+/// Checks `--output_format`, which has one value only; the flag exists because `spm_decode` has it.
+fn check_output_format(matches: &ArgMatches) -> Result<(), CliError> {
+    let format = args::given(matches, "output_format").unwrap_or_default();
+    if format == "string" {
+        return Ok(());
+    }
+    Err(CliError::Usage(format!(
+        "--output_format: {format:?} is not supported; the only format is string"
+    )))
+}
+
+/// The function for the value of `--input_format`.
+fn line_decoder(matches: &ArgMatches) -> Result<LineDecoder, CliError> {
+    match args::given(matches, "input_format").unwrap_or_default() {
+        "piece" => Ok(decode_pieces),
+        "id" => Ok(decode_ids),
+        other => Err(CliError::Usage(format!(
+            "--input_format: {other:?} is not piece or id"
+        ))),
+    }
+}
+
+/// Joins ids. A word that is not a number of 32 bits is skipped, as in `spm_decode`.
 fn decode_ids(
     tokenizer: &Tokenizer,
     extra: &[ExtraOption],
     line: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<(), String> {
-    let mut ids = Vec::new();
-    for word in line.split(|byte| *byte == b' ') {
-        // A word that is no number of 32 bits is skipped, as in spm_decode.
-        let number = std::str::from_utf8(word)
-            .ok()
-            .and_then(|word| word.trim_ascii().parse::<i32>().ok());
-        if let Some(number) = number {
-            let id = u32::try_from(number)
-                .map_err(|_| format!("there is no piece with the id {number}"))?;
-            ids.push(PieceId::new(id));
-        }
-    }
+    let mut ids = parse_ids(line)?;
     tokenizer
         .apply_extra(extra, &mut ids)
         .map_err(|error| error.to_string())?;
     tokenizer
         .decode_into(&ids, out)
         .map_err(|error| error.to_string())
+}
+
+/// The ids of a line. A negative number is an error: no model has such an id.
+fn parse_ids(line: &[u8]) -> Result<Vec<PieceId>, String> {
+    let numbers = line.split(|byte| *byte == b' ').filter_map(parse_number);
+    let ids = numbers.map(|number| {
+        u32::try_from(number)
+            .map(PieceId::new)
+            .map_err(|_| format!("there is no piece with the id {number}"))
+    });
+    ids.collect()
+}
+
+/// The number that a word consists of, without the whitespace around it.
+fn parse_number(word: &[u8]) -> Option<i32> {
+    let word = std::str::from_utf8(word).ok()?;
+    word.trim_ascii().parse().ok()
 }
 
 /// Joins pieces. The options `bos` and `eos` add pieces without text, so that only `reverse` has an effect.
@@ -88,13 +119,11 @@ fn decode_pieces(
     out: &mut Vec<u8>,
 ) -> Result<(), String> {
     let mut pieces: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
-    if extra
+    let reversals = extra
         .iter()
         .filter(|option| **option == ExtraOption::Reverse)
-        .count()
-        % 2
-        == 1
-    {
+        .count();
+    if reversals % 2 == 1 {
         pieces.reverse();
     }
     out.extend_from_slice(&tokenizer.decode_pieces_to_bytes(&pieces));
