@@ -8,7 +8,8 @@
 //! Hello
 //! ```
 //!
-//! An id that the model lacks is an error that names the line; the output before that line is written.
+//! An id that the model lacks is an error that names the line. Blocks of lines before the block of that line are
+//! written to standard output; a file named by `--output` is not changed.
 
 use crate::{ExtraOption, PieceId, Tokenizer};
 use clap::{ArgMatches, Command};

@@ -1,4 +1,19 @@
 //! `spiece encode`: text -> pieces or ids, with the flags of `spm_encode`.
+//!
+//! Input: a model and lines of text. Output: one line for each input line (several for n-best lists), in the order of
+//! the input, or the counts of the pieces with `--generate_vocabulary`. Cost: one encoding of the text; the lines are
+//! encoded by all threads. The best ids and pieces are written from tables (module `format`); other outputs need the spans
+//! of the tokens and are slower.
+//!
+//! ```text
+//! $ echo 'Hello, world!' | spiece encode --model=testdata/golden/llama2.model
+//! ▁H el l o , ▁w or l d <0x21>
+//! $ echo 'Hello, world!' | spiece encode --model=testdata/golden/llama2.model --output_format=id
+//! 608 462 1929 1925 1934 281 439 1929 1933 36
+//! ```
+//!
+//! Samples do not depend on the number of threads: each line has a random number generator of its own, seeded with
+//! `--random_seed` and the number of the line.
 
 mod format;
 mod vocabulary;
@@ -14,37 +29,59 @@ use super::io::CliError;
 use super::stream::{Stream, with_stream_flags};
 use crate::text::num::mix_high;
 
-/// What is written for each line.
+/// What is written for each token of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
+    /// The text of the piece.
     Piece,
+    /// The number of the piece.
     Id,
+    /// Id, piece, surface and span.
     Json,
 }
 
 /// Which segmentation of a line is written.
 #[derive(Debug, Clone, Copy)]
 enum Selection {
+    /// The best one.
     Best,
+    /// At most this many of the best ones, each as a line.
     Nbest(usize),
+    /// A random one.
     Sample(Sampling),
 }
 
 /// The flags of sampling. What the first two mean depends on the type of the model.
 #[derive(Debug, Clone, Copy)]
 struct Sampling {
+    /// Unigram: the size of the n-best list to draw from; a negative number draws from all segmentations.
     nbest_size: i32,
+    /// Unigram: the exponent of the probabilities. BPE: the probability that a merge is omitted.
     alpha: f32,
+    /// The seed of the run; each line derives its own seed from it.
     seed: u64,
 }
 
 impl Sampling {
+    /// Reads the flags of sampling; `nbest_size` has been read already.
+    fn new(matches: &ArgMatches, nbest_size: i32) -> Result<Sampling, CliError> {
+        let alpha = args::number(matches, "alpha")?;
+        let seed = args::number(matches, "random_seed")?;
+        Ok(Sampling {
+            nbest_size,
+            alpha,
+            seed,
+        })
+    }
+
+    /// The options of the library for the type of the model.
     fn options(&self, encoder: &Encoder<'_>) -> Result<SampleOptions, EncodeError> {
         let model_type = encoder.tokenizer().model().model_type();
         SampleOptions::from_reference(model_type, self.nbest_size, self.alpha)
     }
 }
 
+/// The command line: output format, selection, and the flags of all subcommands that read lines.
 pub(crate) fn command() -> Command {
     let command = Command::new("encode")
         .about("Splits lines of text into pieces or ids")
@@ -59,64 +96,94 @@ pub(crate) fn command() -> Command {
                  random segmentation or the best ones",
             )
             .default_value("piece"),
-            args::value("extra_options", "What to do with the result: bos, eos, reverse, unk; several as bos:eos"),
+            args::value("extra_options", "Changes of the result: bos, eos, reverse, unk; several are separated by colons: bos:eos"),
             args::value("nbest_size", "How many best segmentations to write, or to draw from; -1 is all")
                 .default_value("10"),
             args::value("alpha", "Smoothing of sampling (unigram), or how often a merge is dropped (BPE)")
                 .default_value("0.5"),
             args::value("random_seed", "Seed of sampling").default_value("4294967295"),
-            args::switch("generate_vocabulary", "Write the pieces that the text has, and how often"),
+            args::switch("generate_vocabulary", "Write the pieces that occur in the text and their counts"),
             args::value("vocabulary", "Retired; has no effect").hide(true),
             args::value("vocabulary_threshold", "Retired; has no effect").hide(true),
         ]);
     with_stream_flags(command)
 }
 
+/// Encodes each line of the input. Checks all flags before the first line is read.
 pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
     let stream = Stream::new(matches)?;
-    let (format, selection) = output(matches)?;
+    let output = OutputChoice::new(matches)?;
     let tokenizer = open_model(matches)?;
-    let mut options = EncodeOptions::default();
-    options.extra =
-        ExtraOption::parse_list(args::given(matches, "extra_options").unwrap_or_default())?;
+    let options = encode_options(matches)?;
     // Invalid options are an error even if the input is empty.
-    check(&mut tokenizer.encoder_with(&options)?, selection)?;
+    check(&mut tokenizer.encoder_with(&options)?, output.selection)?;
     let worker = || Ok(tokenizer.encoder_with(&options)?);
     if args::is_on(matches, "generate_vocabulary")? {
         return vocabulary::write(&stream, &tokenizer, worker);
     }
-    match (selection, format) {
-        (Selection::Best, Format::Id) => {
-            let texts = IdTexts::new(tokenizer.model());
-            stream.run(worker, |encoder, _, line, out| {
-                texts.write_line(encoder.encode(line), out);
-                Ok(())
-            })
-        }
-        (Selection::Best, Format::Piece) => {
-            let texts = PieceTexts::new(tokenizer.model());
-            stream.run(worker, |encoder, _, line, out| {
-                format::write_best_pieces(encoder, &texts, line, out);
-                Ok(())
-            })
-        }
-        _ => stream.run(worker, |encoder, number, line, out| {
-            // The options are valid, so the line is at fault.
-            write_selection(encoder, selection, format, (number, line), out)
-                .map_err(|problem| CliError::Error(format!("line {number}: {problem}")))
-        }),
+    match (output.selection, output.format) {
+        (Selection::Best, Format::Id) => write_ids(&stream, &tokenizer, worker),
+        (Selection::Best, Format::Piece) => write_pieces(&stream, &tokenizer, worker),
+        _ => write_tokens(&stream, output, worker),
     }
+}
+
+/// The options of the encoders, from `--extra_options`.
+fn encode_options(matches: &ArgMatches) -> Result<EncodeOptions, CliError> {
+    let names = args::given(matches, "extra_options").unwrap_or_default();
+    let mut options = EncodeOptions::default();
+    options.extra = ExtraOption::parse_list(names)?;
+    Ok(options)
+}
+
+/// Writes the ids of the best segmentation of each line.
+fn write_ids<'t>(
+    stream: &Stream,
+    tokenizer: &'t Tokenizer,
+    worker: impl Fn() -> Result<Encoder<'t>, CliError> + Sync,
+) -> Result<(), CliError> {
+    let texts = IdTexts::new(tokenizer.model());
+    stream.run(worker, |encoder, _, line, out| {
+        texts.write_line(encoder.encode(line), out);
+        Ok(())
+    })
+}
+
+/// Writes the pieces of the best segmentation of each line.
+fn write_pieces<'t>(
+    stream: &Stream,
+    tokenizer: &'t Tokenizer,
+    worker: impl Fn() -> Result<Encoder<'t>, CliError> + Sync,
+) -> Result<(), CliError> {
+    let texts = PieceTexts::new(tokenizer.model());
+    stream.run(worker, |encoder, _, line, out| {
+        format::write_best_pieces(encoder, &texts, line, out);
+        Ok(())
+    })
+}
+
+/// Writes any selection in any format; slower than the two functions above.
+fn write_tokens<'t>(
+    stream: &Stream,
+    output: OutputChoice,
+    worker: impl Fn() -> Result<Encoder<'t>, CliError> + Sync,
+) -> Result<(), CliError> {
+    stream.run(worker, |encoder, number, line, out| {
+        // The options are valid, so that an error concerns this line.
+        write_selection(encoder, output, (number, line), out)
+            .map_err(|problem| CliError::Error(format!("line {number}: {problem}")))
+    })
 }
 
 /// Writes the selected segmentations of a line, given with its number, as tokens with spans.
 fn write_selection(
     encoder: &mut Encoder<'_>,
-    selection: Selection,
-    format: Format,
+    output: OutputChoice,
     (number, line): (u64, &[u8]),
     out: &mut Vec<u8>,
 ) -> Result<(), EncodeError> {
-    match selection {
+    let format = output.format;
+    match output.selection {
         Selection::Best => write(format, &encoder.tokens(line), out),
         Selection::Nbest(size) => {
             encoder.for_each_nbest(line, size, |_, tokens| write(format, &tokens, out))?;
@@ -130,36 +197,49 @@ fn write_selection(
     Ok(())
 }
 
-/// What the flags say about the output.
-fn output(matches: &ArgMatches) -> Result<(Format, Selection), CliError> {
-    let name = args::given(matches, "output_format").unwrap_or_default();
-    let nbest_size: i32 = args::number(matches, "nbest_size")?;
-    let (selection, format) = match name.split_once('_') {
-        None => (Selection::Best, name),
-        Some(("nbest", format)) => (Selection::Nbest(nbest_count(nbest_size)), format),
-        Some(("sample", format)) => {
-            let sampling = Sampling {
-                nbest_size,
-                alpha: args::number(matches, "alpha")?,
-                seed: args::number(matches, "random_seed")?,
-            };
-            (Selection::Sample(sampling), format)
+/// The value of `--output_format` together with the flags that it refers to.
+#[derive(Debug, Clone, Copy)]
+struct OutputChoice {
+    selection: Selection,
+    format: Format,
+}
+
+impl OutputChoice {
+    /// Parses `id`, `nbest_id`, `sample_id` and so on. `--nbest_size` is parsed in any case, so that an invalid number
+    /// is always an error; `--alpha` and `--random_seed` are parsed for samples only.
+    fn new(matches: &ArgMatches) -> Result<OutputChoice, CliError> {
+        let name = args::given(matches, "output_format").unwrap_or_default();
+        let nbest_size: i32 = args::number(matches, "nbest_size")?;
+        let (selection, format) = match name.split_once('_') {
+            None => (Selection::Best, name),
+            Some(("nbest", format)) => (Selection::Nbest(nbest_count(nbest_size)), format),
+            Some(("sample", format)) => {
+                let sampling = Sampling::new(matches, nbest_size)?;
+                (Selection::Sample(sampling), format)
+            }
+            Some(_) => return Err(unknown_format(name)),
+        };
+        let format = Format::parse(format).ok_or_else(|| unknown_format(name))?;
+        Ok(OutputChoice { selection, format })
+    }
+}
+
+impl Format {
+    /// The format with this name.
+    fn parse(name: &str) -> Option<Format> {
+        match name {
+            "piece" => Some(Format::Piece),
+            "id" => Some(Format::Id),
+            "json" => Some(Format::Json),
+            _ => None,
         }
-        Some(_) => (Selection::Best, ""),
-    };
-    let format = match format {
-        "piece" => Format::Piece,
-        "id" => Format::Id,
-        "json" => Format::Json,
-        _ => {
-            let problem =
-                "is not piece, id or json, nor one of them with sample_ or nbest_ before it";
-            return Err(CliError::Usage(format!(
-                "--output_format: {name:?} {problem}"
-            )));
-        }
-    };
-    Ok((format, selection))
+    }
+}
+
+/// The error for a value of `--output_format` that does not exist.
+fn unknown_format(name: &str) -> CliError {
+    let problem = "is not piece, id or json, nor one of them with sample_ or nbest_ before it";
+    CliError::Usage(format!("--output_format: {name:?} {problem}"))
 }
 
 /// The size of an n-best list; numbers below 0 count as 0, as in the reference.
@@ -167,7 +247,8 @@ fn nbest_count(nbest_size: i32) -> usize {
     nbest_size.max(0).unsigned_abs() as usize
 }
 
-/// Whether the model can do what is asked for.
+/// Fails if the model does not support the selection: n-best lists need a unigram model, for example. Encodes an empty
+/// text, because only the encoder knows what it supports.
 fn check(encoder: &mut Encoder<'_>, selection: Selection) -> Result<(), EncodeError> {
     match selection {
         Selection::Best => Ok(()),
@@ -180,7 +261,7 @@ fn check(encoder: &mut Encoder<'_>, selection: Selection) -> Result<(), EncodeEr
     }
 }
 
-/// The model that the command line names.
+/// Opens the model of `--model`. All subcommands but `train` use this function or its message.
 pub(crate) fn open_model(matches: &ArgMatches) -> Result<Tokenizer, CliError> {
     match args::given(matches, "model").filter(|path| !path.is_empty()) {
         Some(path) => Ok(Tokenizer::open(path)?),
@@ -190,6 +271,7 @@ pub(crate) fn open_model(matches: &ArgMatches) -> Result<Tokenizer, CliError> {
     }
 }
 
+/// Appends one segmentation as a line.
 fn write(format: Format, tokens: &Tokens<'_>, out: &mut Vec<u8>) {
     match format {
         Format::Piece => format::write_pieces(tokens, out),

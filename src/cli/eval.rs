@@ -1,6 +1,6 @@
 //! `spiece eval`: compression and likelihood of a text under a model; the report of `spm_eval`.
 //!
-//! Input: a model and lines of text. Output: a report of 22 lines, 23 for a unigram model. Method: blocks of lines are
+//! Input: a model and lines of text. Output: a report of 24 lines, 25 for a unigram model. Method: blocks of lines are
 //! encoded by all threads; the counts are added in the order of the lines, so that sums of floating-point scores do not
 //! depend on the number of threads. Cost: one encoding of the text, and one search in a B-tree for each token.
 //!

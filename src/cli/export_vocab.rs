@@ -1,4 +1,14 @@
 //! `spiece export-vocab`: the pieces of a model as text, with the flags of `spm_export_vocab`.
+//!
+//! Input: a model. Output: one line for each piece, in the order of the ids: the piece, a tab, and its score (`vocab`) or
+//! its id (`syms`). Cost: one pass over the pieces; the output is built in memory, so that the file is written whole.
+//!
+//! ```text
+//! $ spiece export-vocab --model=testdata/golden/llama2.model --output_format=syms | head -n 3
+//! <unk>	0
+//! <s>	1
+//! </s>	2
+//! ```
 
 use std::io::Write;
 
@@ -8,6 +18,7 @@ use clap::{ArgMatches, Command};
 use super::args;
 use super::io::{self, CliError};
 
+/// The command line: model, output file and format.
 pub(crate) fn command() -> Command {
     let command = Command::new("export-vocab")
         .visible_alias("export_vocab")
@@ -18,13 +29,14 @@ pub(crate) fn command() -> Command {
         )
         .args([
             args::value("model", "The .model file").value_name("FILE"),
-            args::value("output", "Write to this file, which changes at the end, whole").value_name("FILE"),
+            args::value("output", "Write to this file, which is replaced when the run has succeeded").value_name("FILE"),
             args::value("output_format", "vocab (pieces and scores) or syms (pieces and ids)").default_value("vocab"),
             args::value("minloglevel", "Messages to leave out: 0 none, 1 or more all but errors").hide(true),
         ]);
     args::with_common_flags(command)
 }
 
+/// Writes the pieces of the model in the format of `--output_format`.
 pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
     let given = |name| args::given(matches, name).filter(|value| !value.is_empty());
     let format = given("output_format").unwrap_or_default();
@@ -50,7 +62,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
     }
 }
 
-/// Pieces with their ids behind a tab.
+/// The lines of the format `syms`.
 fn symbols(model: &Model) -> Vec<u8> {
     let mut lines = Vec::new();
     for piece in model.pieces() {

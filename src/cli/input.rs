@@ -2,6 +2,9 @@
 //!
 //! Input: files, or standard input. Output: blocks of about 128 kB that end with a line. A line ends with a line feed or
 //! with its file. Cost: each byte is copied once and searched for line feeds twice (count, split).
+//!
+//! Example: the files `"a\n\nb"` and `"c"` are two blocks. The first block has the lines 1 (`a`), 2 (empty) and 3 (`b`);
+//! the second block has the line 4 (`c`). A carriage return is part of its line.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -22,6 +25,7 @@ pub(crate) struct Block {
     index: u64,
     /// The number of the first line, from 1.
     first_line: u64,
+    /// The number of lines, counted when the block was read.
     line_count: u64,
 }
 
@@ -31,6 +35,7 @@ impl Block {
         self.index
     }
 
+    /// The number of lines; at least 1 if a block was read.
     pub(crate) fn line_count(&self) -> u64 {
         self.line_count
     }
@@ -54,17 +59,33 @@ impl Block {
 pub(crate) struct Input<'f> {
     /// Files that are not open yet.
     files: std::slice::Iter<'f, PathBuf>,
+    /// There are no files, and standard input has not been opened.
     reads_standard_input: bool,
+    /// The file that is being read.
     open: Option<OpenFile>,
     /// The start of a line whose end has not been read.
     partial_line: Vec<u8>,
+    /// The index of the next block.
     next_index: u64,
+    /// The number of the next line; lines are numbered through all files.
     next_line: u64,
 }
 
+/// A file that is being read, with its name for messages.
 struct OpenFile {
+    /// The content that has not been read.
     reader: Box<dyn Read + Send>,
+    /// The name on the command line; `-` is standard input.
     path: PathBuf,
+}
+
+impl OpenFile {
+    /// Appends up to `wanted` bytes to `text`. Returns the number of bytes, which is lower only at the end of the file.
+    fn append_to(&mut self, text: &mut Vec<u8>, wanted: usize) -> Result<usize, CliError> {
+        let mut part = self.reader.by_ref().take(wanted as u64);
+        part.read_to_end(text)
+            .map_err(|error| CliError::read(&self.path, &error))
+    }
 }
 
 impl<'f> Input<'f> {
@@ -126,17 +147,11 @@ impl<'f> Input<'f> {
             return Ok(());
         };
         loop {
-            // At least one byte more than is there: a line may be longer than a block.
-            let wanted = BLOCK_BYTES
-                .saturating_sub(block.text.len())
-                .max(BLOCK_BYTES / 2);
             let old_length = block.text.len();
-            let read = file
-                .reader
-                .by_ref()
-                .take(wanted as u64)
-                .read_to_end(&mut block.text)
-                .map_err(|error| CliError::read(&file.path, &error))?;
+            // A line may be longer than a block, so at least half a block is read even if the block is full.
+            let missing = BLOCK_BYTES.saturating_sub(old_length);
+            let wanted = missing.max(BLOCK_BYTES / 2);
+            let read = file.append_to(&mut block.text, wanted)?;
             if read < wanted {
                 self.open = None;
                 return Ok(());

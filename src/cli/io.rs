@@ -1,4 +1,15 @@
 //! Errors of the program, and the streams that its subcommands read and write.
+//!
+//! Each error becomes one line on standard error and an exit status: 1 if an operation failed, 2 if the command line is
+//! wrong. An error of [`EncodeError`] is caused by an option that the model does not support, so its status is 2. A pipe
+//! whose reader has closed it, as `head` does, ends the program without a message and with status 0.
+//!
+//! ```text
+//! $ spiece encode
+//! spiece: --model is missing; it names the .model file
+//! $ echo $?
+//! 2
+//! ```
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
@@ -50,6 +61,7 @@ impl CliError {
     }
 }
 
+/// A wrong value of an option is a usage error; all other errors are failures of the operation.
 impl From<TrainError> for CliError {
     fn from(error: TrainError) -> CliError {
         match error {
@@ -59,18 +71,21 @@ impl From<TrainError> for CliError {
     }
 }
 
+/// A model that cannot be read is a failure of the operation.
 impl From<ModelError> for CliError {
     fn from(error: ModelError) -> CliError {
         CliError::Error(error.to_string())
     }
 }
 
+/// Options that the model does not support are a usage error.
 impl From<EncodeError> for CliError {
     fn from(error: EncodeError) -> CliError {
         CliError::Usage(error.to_string())
     }
 }
 
+/// A file that cannot be written is a failure; a closed pipe is none.
 impl From<WriteError> for CliError {
     fn from(error: WriteError) -> CliError {
         if error.source.kind() == io::ErrorKind::BrokenPipe {
@@ -86,7 +101,7 @@ pub(crate) fn is_standard_output(name: &str) -> bool {
     matches!(name, "-" | "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1")
 }
 
-/// Standard output, buffered.
+/// Standard output with a buffer of 64 kB. The caller flushes it, because a failure while dropping it would be lost.
 pub(crate) fn standard_output() -> BufWriter<io::Stdout> {
     BufWriter::with_capacity(1 << 16, io::stdout())
 }

@@ -1,4 +1,11 @@
-//! Strings in JSON.
+//! Strings in JSON (RFC 8259, section 7), for `--output_format=json`.
+//!
+//! Input: bytes. Output: a quoted string. The quotation mark, the backslash and control characters are escaped; all other
+//! characters are written as UTF-8. Cost: one pass over the text.
+//!
+//! ```text
+//! say "hi"<tab>  ->  "say \"hi\"\u0009"
+//! ```
 
 use std::io::Write;
 

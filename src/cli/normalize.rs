@@ -3,6 +3,16 @@
 //! With a model, the default is the whole normalization of the model, including the dummy prefix, whitespace marks and
 //! user-defined symbols; with `--nouse_internal_normalization` only the rules are applied, which is the default of
 //! `spm_normalize`.
+//!
+//! Input: lines of text, and a model, a file of rules or the name of built-in rules. Output: the normalized lines, or the
+//! rules of the model with `--decompile`. Cost: one normalization of each line, by all threads.
+//!
+//! ```text
+//! $ echo 'Ｈｅｌｌｏ  ①' | spiece normalize --normalization_rule_name=nfkc
+//! Hello 1
+//! $ echo 'Hello world' | spiece normalize --model=testdata/golden/llama2.model
+//! ▁Hello▁world
+//! ```
 
 use crate::output::OutputFile;
 use crate::{Model, TextNormalizer};
@@ -13,6 +23,8 @@ use super::encode::open_model;
 use super::io::{self, CliError};
 use super::stream::{Stream, with_stream_flags};
 
+/// The command line: the source of the rules, the extent of the normalization, and the flags of all subcommands that
+/// read lines.
 pub(crate) fn command() -> Command {
     let command = Command::new("normalize")
         .about("Normalizes lines of text as a model does before it splits them")
@@ -35,35 +47,47 @@ pub(crate) fn command() -> Command {
     with_stream_flags(command)
 }
 
+/// The value of the flag `name`; an empty value means that the flag is not given.
+fn given<'m>(matches: &'m ArgMatches, name: &str) -> Option<&'m str> {
+    args::given(matches, name).filter(|value| !value.is_empty())
+}
+
+/// Normalizes each line of the input, or writes the rules of the model.
 pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
-    let given = |name| args::given(matches, name).filter(|value| !value.is_empty());
     if args::is_on(matches, "decompile")? {
         return decompile(matches);
     }
     let stream = Stream::new(matches)?;
-    let is_internal = match given("use_internal_normalization") {
-        None => given("model").is_some(),
+    let has_model = given(matches, "model").is_some();
+    let is_internal = match given(matches, "use_internal_normalization") {
+        None => has_model,
         Some(_) => args::is_on(matches, "use_internal_normalization")?,
     };
-    if given("model").is_some() && is_internal {
-        let tokenizer = open_model(matches)?;
-        return stream.run(
-            || Ok(tokenizer.encoder()),
-            |encoder, _, line, out| {
-                out.extend_from_slice(encoder.normalize(line));
-                out.push(b'\n');
-                Ok(())
-            },
-        );
+    if has_model && is_internal {
+        return normalize_as_model(&stream, matches);
     }
     let mut normalizer = normalizer(matches)?;
     if !is_internal {
-        normalizer.set_add_dummy_prefix(false);
-        normalizer.set_escape_whitespaces(false);
-        let removes = given("remove_extra_whitespaces").is_none()
-            || args::is_on(matches, "remove_extra_whitespaces")?;
-        normalizer.set_remove_extra_whitespaces(removes);
+        apply_rules_only(&mut normalizer, matches)?;
     }
+    normalize_by_rules(&stream, &normalizer)
+}
+
+/// Writes each line as the encoder of the model normalizes it, with user-defined symbols.
+fn normalize_as_model(stream: &Stream, matches: &ArgMatches) -> Result<(), CliError> {
+    let tokenizer = open_model(matches)?;
+    stream.run(
+        || Ok(tokenizer.encoder()),
+        |encoder, _, line, out| {
+            out.extend_from_slice(encoder.normalize(line));
+            out.push(b'\n');
+            Ok(())
+        },
+    )
+}
+
+/// Writes each line as `normalizer` normalizes it.
+fn normalize_by_rules(stream: &Stream, normalizer: &TextNormalizer) -> Result<(), CliError> {
     stream.run(
         || Ok(()),
         |(), _, line, out| {
@@ -74,17 +98,27 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
     )
 }
 
+/// Switches off what is not a rule: the dummy prefix, whitespace marks, and, if the flags say so, the removal of
+/// whitespace.
+fn apply_rules_only(normalizer: &mut TextNormalizer, matches: &ArgMatches) -> Result<(), CliError> {
+    normalizer.set_add_dummy_prefix(false);
+    normalizer.set_escape_whitespaces(false);
+    let is_default = given(matches, "remove_extra_whitespaces").is_none();
+    let removes = is_default || args::is_on(matches, "remove_extra_whitespaces")?;
+    normalizer.set_remove_extra_whitespaces(removes);
+    Ok(())
+}
+
 /// The normalizer that the flags select.
 fn normalizer(matches: &ArgMatches) -> Result<TextNormalizer, CliError> {
-    let given = |name| args::given(matches, name).filter(|value| !value.is_empty());
-    if let Some(path) = given("model") {
+    if let Some(path) = given(matches, "model") {
         return Ok(TextNormalizer::of_model(&Model::open(path)?));
     }
-    if let Some(path) = given("normalization_rule_tsv") {
+    if let Some(path) = given(matches, "normalization_rule_tsv") {
         let file = std::fs::read(path).map_err(|error| CliError::read(path.as_ref(), &error))?;
         return Ok(TextNormalizer::from_tsv(&file)?);
     }
-    match given("normalization_rule_name") {
+    match given(matches, "normalization_rule_name") {
         Some(name) => Ok(TextNormalizer::named(name)?),
         None => {
             let message = "--model is missing; give it, --normalization_rule_tsv or --normalization_rule_name";
@@ -95,23 +129,17 @@ fn normalizer(matches: &ArgMatches) -> Result<TextNormalizer, CliError> {
 
 /// Writes the rules of a model, one a line, in the format in which they are read.
 fn decompile(matches: &ArgMatches) -> Result<(), CliError> {
-    let given = |name| args::given(matches, name).filter(|value| !value.is_empty());
-    let Some(path) = given("model") else {
+    let Some(path) = given(matches, "model") else {
         return Err(CliError::Usage(
             "--model is missing; it names the .model file".to_owned(),
         ));
     };
     let mut lines = String::new();
     for (source, target) in Model::open(path)?.normalization_rules()? {
-        let line = format!(
-            "{}\t{}\t# {source} => {target}",
-            points(&source),
-            points(&target)
-        );
-        lines.push_str(&line.replace(['\u{8}', '\u{b}', '\u{c}', '\n', '\r'], " "));
+        lines.push_str(&rule_line(&source, &target));
         lines.push('\n');
     }
-    match given("output").filter(|path| !io::is_standard_output(path)) {
+    match given(matches, "output").filter(|path| !io::is_standard_output(path)) {
         Some(path) => {
             let mut file = OutputFile::create(path)?;
             let written = std::io::Write::write_all(&mut file, lines.as_bytes());
@@ -120,6 +148,15 @@ fn decompile(matches: &ArgMatches) -> Result<(), CliError> {
         }
         None => io::write_to_standard_output(lines.as_bytes()),
     }
+}
+
+/// A rule: code points of the source, code points of the target, and both as text in a comment. Backspace, vertical
+/// tab, form feed, line feed and carriage return become spaces.
+fn rule_line(source: &str, target: &str) -> String {
+    let source_points = points(source);
+    let target_points = points(target);
+    let line = format!("{source_points}\t{target_points}\t# {source} => {target}");
+    line.replace(['\u{8}', '\u{b}', '\u{c}', '\n', '\r'], " ")
 }
 
 /// The code points of `text` in hexadecimal.

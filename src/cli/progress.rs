@@ -1,4 +1,22 @@
 //! Messages of long runs on standard error: a progress bar on a terminal, lines otherwise, nothing with `--quiet`.
+//!
+//! Input: the events of a training run, or counts of lines. Output: messages for people; programs must not parse them.
+//! Cost: a bar is drawn at most 10 times a second and a line is written at most every 5 seconds; an event that writes
+//! nothing costs one look at the clock.
+//!
+//! ```text
+//! $ spiece train --input=text.txt --model_prefix=my --vocab_size=20
+//! [0.2 s] reading and counting words
+//! [0.2 s] choosing characters
+//! [0.2 s] merging pairs
+//! [0.2 s] assembling the model
+//! sentences: 2 (skipped: none)
+//! distinct words: 6
+//! alphabet: 9 characters, 100.0000 % of the text
+//! pieces: 20 (8 merges)
+//! time: 0.2 s, 29.45 MiB of memory at most
+//! written: my.model, my.vocab
+//! ```
 
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
@@ -16,14 +34,17 @@ const LINE_INTERVAL: Duration = Duration::from_secs(5);
 /// Writes messages to standard error unless `--quiet` is given.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Messages {
+    /// Write nothing.
     quiet: bool,
 }
 
 impl Messages {
+    /// Messages that are all left out if `quiet` is true.
     pub(crate) fn new(quiet: bool) -> Messages {
         Messages { quiet }
     }
 
+    /// Writes a line.
     pub(crate) fn say(&self, message: &str) {
         if !self.quiet {
             // A failure to write to standard error cannot be reported.
@@ -31,23 +52,29 @@ impl Messages {
         }
     }
 
+    /// Writes a line that begins with `warning:`.
     pub(crate) fn warn(&self, message: &str) {
         self.say(&format!("warning: {message}"));
     }
 }
 
-/// Shows how far a training run is.
+/// Reports the progress of a training run, and stops the run after a signal.
 pub(crate) struct Progress {
     messages: Messages,
+    /// Set by the signal handler; read at every event.
     stop: Arc<AtomicBool>,
+    /// The bar, if standard error is a terminal; lines are written otherwise.
     bar: Option<ProgressBar>,
-    stage: Option<Stage>,
+    /// The start of the run.
     started: Instant,
+    /// The start of the current stage, from which the remaining time is estimated.
     stage_started: Instant,
+    /// The time of the last line, or of the start of the stage.
     last_line: Instant,
 }
 
 impl Progress {
+    /// Starts the clock. The run stops at the next event after `stop` is set.
     pub(crate) fn new(messages: &Messages, stop: Arc<AtomicBool>) -> Progress {
         let has_bar = !messages.quiet && std::io::stderr().is_terminal();
         let bar = has_bar
@@ -57,72 +84,64 @@ impl Progress {
             messages: *messages,
             stop,
             bar,
-            stage: None,
             started: now,
             stage_started: now,
             last_line: now,
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar. Call before other messages are written.
     pub(crate) fn finish(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
     }
 
-    /// The last lines: what was read, what was made, what it took.
+    /// Writes the last lines: sentences, words, pieces, time, memory, and the names of the files.
     pub(crate) fn summarize(&self, summary: &Summary, written: &[PathBuf; 2]) {
-        let sentences = &summary.sentences;
-        let skipped = [
-            (sentences.empty, "empty"),
-            (sentences.too_long, "too long"),
-            (sentences.reserved, "with U+2585"),
-        ];
-        let skipped: Vec<String> = skipped
-            .into_iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, why)| format!("{} {why}", HumanCount(count)))
-            .collect();
-        let skipped = if skipped.is_empty() {
-            "none".to_owned()
-        } else {
-            skipped.join(", ")
-        };
-        self.messages.say(&format!(
-            "sentences: {} (skipped: {skipped})",
-            HumanCount(sentences.used)
-        ));
-        self.messages.say(&format!(
-            "distinct words: {}",
-            HumanCount(summary.distinct_words as u64)
-        ));
-        self.messages.say(&format!(
-            "alphabet: {} characters, {:.4} % of the text",
-            HumanCount(summary.characters as u64),
-            100.0 * summary.coverage
-        ));
-        self.messages.say(&format!(
-            "pieces: {} ({} merges)",
-            HumanCount(summary.pieces as u64),
-            HumanCount(summary.merges as u64)
-        ));
+        self.summarize_input(summary);
+        self.summarize_model(summary);
+        let seconds = self.started.elapsed().as_secs_f64();
         let memory = peak_memory().map_or(String::new(), |bytes| {
             format!(", {} of memory at most", HumanBytes(bytes))
         });
-        self.messages.say(&format!(
-            "time: {:.1} s{memory}",
-            self.started.elapsed().as_secs_f64()
-        ));
-        self.messages.say(&format!(
-            "written: {}, {}",
-            written[0].display(),
-            written[1].display()
-        ));
+        self.messages.say(&format!("time: {seconds:.1} s{memory}"));
+        let [model_path, vocab_path] = written.each_ref().map(|path| path.display());
+        self.messages
+            .say(&format!("written: {model_path}, {vocab_path}"));
     }
 
+    /// Writes the counts of sentences and words.
+    fn summarize_input(&self, summary: &Summary) {
+        let used = HumanCount(summary.sentences.used);
+        let skipped = skipped_sentences(summary);
+        let words = HumanCount(summary.distinct_words as u64);
+        self.messages
+            .say(&format!("sentences: {used} (skipped: {skipped})"));
+        self.messages.say(&format!("distinct words: {words}"));
+    }
+
+    /// Writes the counts of characters, pieces and merges.
+    fn summarize_model(&self, summary: &Summary) {
+        let characters = HumanCount(summary.characters as u64);
+        let percent = 100.0 * summary.coverage;
+        let pieces = HumanCount(summary.pieces as u64);
+        let merges = HumanCount(summary.merges as u64);
+        self.messages.say(&format!(
+            "alphabet: {characters} characters, {percent:.4} % of the text"
+        ));
+        self.messages
+            .say(&format!("pieces: {pieces} ({merges} merges)"));
+    }
+
+    /// Writes a line with the time since the start of the run.
+    fn say_timed(&self, message: &str) {
+        let seconds = self.started.elapsed().as_secs_f64();
+        self.messages.say(&format!("[{seconds:.1} s] {message}"));
+    }
+
+    /// Reports the start of a stage.
     fn start(&mut self, stage: Stage) {
-        self.stage = Some(stage);
         self.stage_started = Instant::now();
         self.last_line = self.stage_started;
         match &self.bar {
@@ -131,14 +150,12 @@ impl Progress {
                 bar.set_message(name(stage));
                 bar.tick();
             }
-            None => self.messages.say(&format!(
-                "[{:.1} s] {}",
-                self.started.elapsed().as_secs_f64(),
-                name(stage)
-            )),
+            None => self.say_timed(name(stage)),
         }
     }
 
+    /// Reports that `done` of `total` units of the stage are done: moves the bar, or writes `line` (which gets the
+    /// seconds since the start of the stage) if the last line is old enough.
     fn advance(
         &mut self,
         done: u64,
@@ -147,25 +164,45 @@ impl Progress {
         line: impl Fn(f64) -> String,
     ) {
         if let Some(bar) = &self.bar {
-            if bar.length() != total
-                && let Ok(style) = ProgressStyle::with_template(template)
-            {
-                bar.set_style(style);
-            }
-            if let Some(total) = total {
-                bar.set_length(total);
-            }
-            bar.set_position(done);
+            move_bar(bar, done, total, template);
         } else if self.last_line.elapsed() >= LINE_INTERVAL {
             self.last_line = Instant::now();
             let elapsed = self.stage_started.elapsed().as_secs_f64();
-            self.messages.say(&format!(
-                "[{:.1} s] {}",
-                self.started.elapsed().as_secs_f64(),
-                line(elapsed)
-            ));
+            self.say_timed(&line(elapsed));
         }
     }
+}
+
+/// Moves the bar to `done`. The style depends on the stage, and the total changes with the stage.
+fn move_bar(bar: &ProgressBar, done: u64, total: Option<u64>, template: &str) {
+    if bar.length() != total
+        && let Ok(style) = ProgressStyle::with_template(template)
+    {
+        bar.set_style(style);
+    }
+    if let Some(total) = total {
+        bar.set_length(total);
+    }
+    bar.set_position(done);
+}
+
+/// The counts of skipped sentences with their reasons: `3 empty, 1 too long`, or `none`.
+fn skipped_sentences(summary: &Summary) -> String {
+    let sentences = &summary.sentences;
+    let counts = [
+        (sentences.empty, "empty"),
+        (sentences.too_long, "too long"),
+        (sentences.reserved, "with U+2585"),
+    ];
+    let reasons: Vec<String> = counts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, reason)| format!("{} {reason}", HumanCount(count)))
+        .collect();
+    if reasons.is_empty() {
+        return "none".to_owned();
+    }
+    reasons.join(", ")
 }
 
 impl Observer for Progress {
@@ -203,15 +240,19 @@ impl Observer for Progress {
     }
 }
 
-/// Says how many lines are done, now and then.
+/// Reports the number of processed lines every 5 seconds.
 pub(crate) struct LineCount {
     messages: Messages,
+    /// Lines processed so far.
     lines: u64,
+    /// The start of the run, from which the speed is computed.
     started: Instant,
+    /// The time of the last message.
     last_line: Instant,
 }
 
 impl LineCount {
+    /// Starts the clock.
     pub(crate) fn new(messages: &Messages) -> LineCount {
         let now = Instant::now();
         LineCount {
@@ -222,6 +263,7 @@ impl LineCount {
         }
     }
 
+    /// Adds processed lines. Called once for each block, so the clock is read rarely.
     pub(crate) fn advance(&mut self, lines: u64) {
         self.lines += lines;
         if self.last_line.elapsed() >= LINE_INTERVAL {
@@ -236,6 +278,7 @@ impl LineCount {
     }
 }
 
+/// The message while the corpus is read; the total is unknown for standard input.
 fn reading_line(bytes: u64, total: Option<u64>, elapsed: f64) -> String {
     let speed = bytes as f64 / elapsed.max(1e-3) / 1e6;
     match total {
@@ -249,7 +292,7 @@ fn reading_line(bytes: u64, total: Option<u64>, elapsed: f64) -> String {
     }
 }
 
-/// The time left if the rest goes as fast as the beginning.
+/// An estimate of the remaining time, for the average speed so far.
 fn left(done: f64, total: f64, elapsed: f64) -> String {
     format!(
         "{:.0} s left",
@@ -257,6 +300,7 @@ fn left(done: f64, total: f64, elapsed: f64) -> String {
     )
 }
 
+/// The name of a stage in messages.
 fn name(stage: Stage) -> &'static str {
     match stage {
         Stage::Sampling => "drawing a sample",
@@ -267,7 +311,7 @@ fn name(stage: Stage) -> &'static str {
     }
 }
 
-/// The most memory that this process has had, in bytes, where the system tells.
+/// The largest resident memory of this process so far, in bytes. Only Linux has the file.
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status

@@ -12,6 +12,12 @@
 //!
 //! Example with two threads and three blocks: thread A reads block 0, thread B reads block 1 and finishes first; its
 //! result waits. A finishes block 0, writes results 0 and 1 and reads block 3; B has meanwhile read block 2.
+//!
+//! ```text
+//! $ printf '608 462\n281 439\n' | spiece decode --model=testdata/golden/llama2.model --input_format=id --num_threads=2
+//! Hel
+//! wor
+//! ```
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -32,33 +38,19 @@ const MAX_THREADS: usize = 1024;
 
 /// Adds the flags that all subcommands on lines share: model, input, output, threads.
 pub(crate) fn with_stream_flags(command: Command) -> Command {
-    let command = command
-        .arg(args::value("model", "The .model file").value_name("FILE"))
-        .arg(args::value("input", "Read this file; - is standard input").value_name("FILE"))
-        .arg(
-            args::value(
-                "output",
-                "Write to this file, which is replaced when the run has succeeded",
-            )
-            .value_name("FILE"),
-        )
-        .arg(
-            args::value("num_threads", "Number of threads; 0 is one for each core")
-                .default_value("0"),
-        )
-        .arg(
-            Arg::new("files")
-                .help("Files to read, unless --input is given; none is standard input")
-                .action(ArgAction::Append)
-                .value_parser(clap::value_parser!(PathBuf)),
-        )
-        .arg(
-            args::value(
-                "minloglevel",
-                "Messages to leave out: 0 none, 1 or more all but errors",
-            )
-            .hide(true),
-        );
+    let model = args::value("model", "The .model file").value_name("FILE");
+    let input = args::value("input", "Read this file; - is standard input").value_name("FILE");
+    let output_help = "Write to this file, which is replaced when the run has succeeded";
+    let output = args::value("output", output_help).value_name("FILE");
+    let threads_help = "Number of threads; 0 is one for each core";
+    let threads = args::value("num_threads", threads_help).default_value("0");
+    let level_help = "Messages to leave out: 0 none, 1 or more all but errors";
+    let level = args::value("minloglevel", level_help).hide(true);
+    let files = Arg::new("files")
+        .help("Files to read, unless --input is given; none is standard input")
+        .action(ArgAction::Append)
+        .value_parser(clap::value_parser!(PathBuf));
+    let command = command.args([model, input, output, threads, files, level]);
     args::with_common_flags(command)
 }
 
@@ -78,10 +70,11 @@ pub(crate) type Output<'o> = dyn Write + Send + 'o;
 
 /// How the blocks of the input become output.
 ///
-/// `W` is the worker of a thread, `R` the result of a block. A result is reused for another block, so
-/// [`convert`](Self::convert) replaces its former content.
+/// A result is reused for another block, so [`convert`](Self::convert) replaces its former content.
 pub(crate) trait Conversion: Sync {
+    /// The state of one thread: an encoder, for example. Created by the thread that uses it.
     type Worker;
+    /// What a block is converted to. `Default` is the result before its first use.
     type Result: Default + Send;
 
     /// A worker for one thread.
@@ -98,25 +91,29 @@ pub(crate) trait Conversion: Sync {
 
 /// The input, output and number of threads that the command line asks for.
 pub(crate) struct Stream {
+    /// The input files; none is standard input.
     files: Vec<PathBuf>,
+    /// The output file; `None` is standard output.
     output: Option<PathBuf>,
+    /// The number of threads, at least 1.
     threads: usize,
+    /// Whether progress is reported.
     messages: Messages,
 }
 
 impl Stream {
+    /// Reads the flags of [`with_stream_flags`]. An empty value means that the flag is not given, as in the reference.
     pub(crate) fn new(matches: &ArgMatches) -> Result<Stream, CliError> {
         let given = |name| args::given(matches, name).filter(|value| !value.is_empty());
-        let files = matches
-            .get_many::<PathBuf>("files")
-            .map(|files| files.cloned().collect())
-            .unwrap_or_default();
         let threads = number_of_threads(args::number(matches, "num_threads")?)?;
+        let files = match given("input") {
+            Some(file) => vec![PathBuf::from(file)],
+            None => positional_files(matches),
+        };
+        let output = given("output").filter(|name| !io::is_standard_output(name));
         Ok(Stream {
-            files: given("input").map_or(files, |file| vec![PathBuf::from(file)]),
-            output: given("output")
-                .filter(|name| !io::is_standard_output(name))
-                .map(PathBuf::from),
+            files,
+            output: output.map(PathBuf::from),
             threads,
             messages: args::messages(matches),
         })
@@ -203,9 +200,17 @@ impl Stream {
     }
 }
 
+/// The files that are given without a flag.
+fn positional_files(matches: &ArgMatches) -> Vec<PathBuf> {
+    let files = matches.get_many::<PathBuf>("files");
+    files.map_or(Vec::new(), |files| files.cloned().collect())
+}
+
 /// A conversion of lines that do not depend on each other.
 struct LineByLine<F, G> {
+    /// Creates the worker of a thread.
     worker: F,
+    /// Appends the output of one line.
     line: G,
 }
 

@@ -1,4 +1,20 @@
 //! `spiece train`: `spm_train`'s flags, made from the table of options.
+//!
+//! Input: text files. Output: PREFIX.model and PREFIX.vocab, which are written at the end, both or neither. The flags
+//! are generated from [`TrainFlags::DESCRIPTORS`], so that a new option of the library needs no change here. Before
+//! training starts, the program checks that the output files can be written. Cost: that of [`crate::Trainer`].
+//!
+//! ```text
+//! $ printf 'low lower lowest\nnew newer newest\n' > text.txt
+//! $ spiece train --quiet --input=text.txt --model_prefix=my --vocab_size=20
+//! $ head -n 6 my.vocab
+//! <unk>	0
+//! <s>	0
+//! </s>	0
+//! we	-0
+//! lo	-1
+//! ne	-2
+//! ```
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -15,6 +31,7 @@ use super::progress::{Messages, Progress};
 /// Options that can also be given as the lines of a file.
 const LISTS_FROM_FILES: &[&str] = &["control_symbols", "user_defined_symbols"];
 
+/// The command line: a flag for each option, the files of lists, and retired flags, which have no effect.
 pub(crate) fn command() -> Command {
     let command = Command::new("train")
         .about("Trains a BPE model: PREFIX.model and PREFIX.vocab, the bytes that spm_train writes")
@@ -34,7 +51,7 @@ pub(crate) fn command() -> Command {
     args::with_common_flags(command)
 }
 
-/// The flag of an option.
+/// The flag of an option. A default that is not blank is part of the help.
 fn flag(option: &OptionDescriptor) -> Arg {
     let default = TrainFlags::default()
         .get(option.name)
@@ -63,6 +80,7 @@ fn retired(name: &'static str) -> Arg {
     make(name, "Retired; has no effect").hide(true)
 }
 
+/// Trains a model, writes both files, and reports a summary.
 pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
     let messages = args::messages(matches);
     let flags = flags(matches, &messages)?;
@@ -80,23 +98,44 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The flags that the command line gives.
+/// The flags of the command line. The given flags are recorded in the model, as by `spm_train`.
 fn flags(matches: &ArgMatches, messages: &Messages) -> Result<TrainFlags, CliError> {
     let mut flags = TrainFlags::default();
     flags.recording = SpecRecording::All;
+    set_options(matches, &mut flags)?;
+    warn_of_retired(matches, messages);
+    add_lists_from_files(matches, &mut flags)?;
+    check_present("input", flags.input.is_empty())?;
+    check_present("model_prefix", flags.model_prefix.is_empty())?;
+    Ok(flags)
+}
+
+/// Sets each option that the command line gives.
+fn set_options(matches: &ArgMatches, flags: &mut TrainFlags) -> Result<(), CliError> {
     for option in TrainFlags::DESCRIPTORS {
-        if let Some(value) = args::given(matches, option.name) {
-            flags
-                .set(option.name, value)
-                .map_err(|error| CliError::Usage(format!("--{error}")))?;
-        }
+        let Some(value) = args::given(matches, option.name) else {
+            continue;
+        };
+        flags
+            .set(option.name, value)
+            .map_err(|error| CliError::Usage(format!("--{error}")))?;
     }
-    for name in RETIRED_OPTIONS
+    Ok(())
+}
+
+/// Writes a warning for each retired flag on the command line.
+fn warn_of_retired(matches: &ArgMatches, messages: &Messages) {
+    let given = RETIRED_OPTIONS
         .iter()
-        .filter(|name| args::given(matches, name).is_some())
-    {
+        .filter(|name| args::given(matches, name).is_some());
+    for name in given {
         messages.warn(&format!("--{name} is retired and has no effect"));
     }
+}
+
+/// Reads the files of symbols and of required characters. Symbols are added to the symbols of the flags; required
+/// characters replace the flag.
+fn add_lists_from_files(matches: &ArgMatches, flags: &mut TrainFlags) -> Result<(), CliError> {
     for name in LISTS_FROM_FILES {
         let symbols = lines_of_flag(matches, name)?.unwrap_or_default();
         match *name {
@@ -107,20 +146,20 @@ fn flags(matches: &ArgMatches, messages: &Messages) -> Result<TrainFlags, CliErr
     if let Some(lines) = lines_of_flag(matches, "required_chars")? {
         flags.required_chars = lines.concat();
     }
-    for (name, is_missing) in [
-        ("input", flags.input.is_empty()),
-        ("model_prefix", flags.model_prefix.is_empty()),
-    ] {
-        if is_missing {
-            return Err(CliError::Usage(format!(
-                "--{name} is missing; spiece train --help lists the flags"
-            )));
-        }
-    }
-    Ok(flags)
+    Ok(())
 }
 
-/// The lines of the file that `--NAME_file` names.
+/// An error if the required flag `name` has no value.
+fn check_present(name: &str, is_missing: bool) -> Result<(), CliError> {
+    if is_missing {
+        return Err(CliError::Usage(format!(
+            "--{name} is missing; spiece train --help lists the flags"
+        )));
+    }
+    Ok(())
+}
+
+/// The lines of the file that `--NAME_file` names; `None` without that flag. The last line may lack its line feed.
 fn lines_of_flag(matches: &ArgMatches, name: &str) -> Result<Option<Vec<String>>, CliError> {
     let Some(path) = args::given(matches, &format!("{name}_file")).filter(|path| !path.is_empty())
     else {
@@ -155,7 +194,7 @@ fn output_paths(prefix: &str) -> [PathBuf; 2] {
 fn stop_on_signal() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let raised = Arc::clone(&stop);
-    // Without a handler the signal simply ends the program.
+    // If no handler can be installed, a signal ends the program at once.
     let _ = ctrlc::set_handler(move || {
         if raised.swap(true, Ordering::Relaxed) {
             std::process::exit(130);

@@ -20,7 +20,9 @@ type Entry<const N: usize> = [u8; N];
 
 /// The texts of all ids, ready to be written.
 pub(super) struct TokenTexts<'m, const N: usize> {
+    /// The entry of each id.
     entries: Vec<Entry<N>>,
+    /// The model, for texts that do not fit.
     model: &'m Model,
     /// Writes a text that does not fit an entry, without a space.
     write_long: fn(&Model, PieceId, &mut Vec<u8>),
@@ -32,18 +34,21 @@ pub(super) type IdTexts<'m> = TokenTexts<'m, 8>;
 pub(super) type PieceTexts<'m> = TokenTexts<'m, 16>;
 
 impl<'m> IdTexts<'m> {
+    /// The table of the ids in decimal. Cost: 8 bytes and one formatted number for each piece.
     pub(super) fn new(model: &'m Model) -> Self {
         TokenTexts::with_writer(model, write_id)
     }
 }
 
 impl<'m> PieceTexts<'m> {
+    /// The table of the pieces' texts. Cost: 16 bytes and one copy for each piece.
     pub(super) fn new(model: &'m Model) -> Self {
         TokenTexts::with_writer(model, write_piece)
     }
 }
 
 impl<'m, const N: usize> TokenTexts<'m, N> {
+    /// The table of the texts that `write` appends.
     fn with_writer(model: &'m Model, write: fn(&Model, PieceId, &mut Vec<u8>)) -> Self {
         let mut text = Vec::new();
         let entries = model.pieces().map(|piece| {
@@ -98,11 +103,13 @@ fn entry<const N: usize>(text: &[u8]) -> Entry<N> {
     entry
 }
 
+/// Appends an id in decimal.
 fn write_id(_: &Model, id: PieceId, out: &mut Vec<u8>) {
     // Writing to memory does not fail.
     let _ = write!(out, "{id}");
 }
 
+/// Appends the text of a piece; nothing if the model lacks the id.
 fn write_piece(model: &Model, id: PieceId, out: &mut Vec<u8>) {
     out.extend_from_slice(model.piece(id).map_or(&[], |piece| piece.text));
 }
