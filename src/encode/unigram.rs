@@ -1,27 +1,37 @@
-//! Unigram: the segmentation with the highest sum of scores.
+//! Unigram models: the segmentation with the highest sum of scores.
 //!
-//! In: a normalized line. Out: the ids of its pieces, unknown characters one by one.
+//! Job: encode normalized text with a unigram model (Kudo, "Subword regularization", ACL 2018,
+//! <https://doi.org/10.18653/v1/P18-1007>). Input: a normalized line. Output: the ids of its pieces. A character that no
+//! piece covers alone is a candidate with the unknown id; see [`tables`] for its score and for user-defined symbols.
 //!
-//! A character that is no piece of its own is unknown, with the lowest score of a normal piece less 10. A
-//! user-defined symbol of n bytes has the score (n - 1) / 10, above all scores of log probabilities. Among equal
-//! sums, and among sums that 32-bit floats cannot tell apart, the reference's order decides (see [`viterbi`]).
+//! Method:
 //!
-//! A line is cut into *chunks*, where no piece reaches across (see [`chunks`]). All that a chunk needs to know of what
-//! is before it is the sum of scores, because of the roundings that depend on it. In most chunks one segmentation is
-//! so much better than the others that no rounding can matter, whatever the sum, up to a limit (see
-//! [`margin`]): then its ids are remembered together with the limit, and where the chunk comes again the sum is
-//! compared with it and the scores are added, in the reference's order. A chunk beyond its limit, or too long to
-//! be remembered, is searched from the sum on. A model with pieces that end inside of characters has no chunks.
+//! 1. The line is cut into *chunks* at positions that no piece spans (see [`chunks`]). What precedes a chunk influences
+//!    its ids only through the sum of the scores, because roundings depend on that sum.
+//! 2. A chunk of one character has one path. Its id is looked up.
+//! 3. Another chunk of at most 23 bytes is searched once, with the [margin] by which the best path beats all others. From
+//!    the margin follows a *limit*: for all sums up to it the reference finds the same path. Ids and limit are cached.
+//!    While the sum is within the limit, the cached ids are used, and their scores are added in the reference's order.
+//! 4. A chunk whose limit is exceeded, or that is too long for the cache, is searched in full from the sum on (see
+//!    [`viterbi`]).
 //!
-//! Cost: for a chunk that is remembered, some loads for each character and each id; for others one step of the
-//! trie for each byte of each piece that begins at a character of the chunk. Memory: 12 bytes for each byte of the
-//! longest chunk, and 9 MB of remembered chunks at most.
+//! A model with pieces that end inside of characters has no chunks: the whole line is searched. N-best search ([`nbest`])
+//! and sampling ([`sample`]) need all segmentations, so they use a [`lattice`] of the whole line.
+//!
+//! Example: with the pieces `▁le`, `▁les`, `s` and `▁de`, the line `▁les▁de▁les` has the chunks `▁les`, `▁de` and `▁les`,
+//! because no piece contains `s▁` or `e▁`. The first two are searched and cached. The third is a hit. If the sum after
+//! two chunks is within its limit, its ids are copied.
+//!
+//! Cost: for a cached chunk, some loads for each character and for each id; for others one step of the trie for each
+//! byte of each piece that starts at a character of the chunk. Memory: 12 bytes for each byte of the longest chunk, and
+//! the chunk cache.
 
 mod chunks;
 mod lattice;
-mod nbest;
 mod margin;
+mod nbest;
 pub(crate) mod sample;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod trie;
@@ -31,8 +41,8 @@ use std::ops::Range;
 
 use self::chunks::{Chunk, ChunkFinder};
 use self::lattice::Lattice;
-use self::trie::Trie;
-use self::viterbi::Best;
+use self::tables::UnigramTables;
+use self::viterbi::{BestPath, MAX_SUM};
 use crate::encode::chunk_cache::{ChunkCache, ChunkKey, KeyedText};
 use crate::encode::vocabulary::Vocabulary;
 use crate::error::EncodeError;
@@ -42,110 +52,82 @@ use crate::text::char_length;
 use crate::text::num::{low_u16, low_u32};
 use crate::trie::BuildError;
 
-/// How much less an unknown character scores than the worst piece.
-const UNKNOWN_PENALTY: f32 = 10.0;
-/// Sums of scores beyond this are brought back to 0.
-const SCORE_LIMIT: f32 = 100_000.0;
-
-/// A unigram model, ready to segment.
+/// An encoder for a unigram model. It is immutable and shared by all workers.
 #[derive(Debug)]
 pub(crate) struct UnigramEncoder {
-    /// The pieces that text yields.
-    pieces: Trie,
+    tables: UnigramTables,
     chunk_finder: ChunkFinder,
-    /// The score of each piece; that of unknown characters for the unknown one.
-    scores: Vec<f32>,
-    /// Which pieces are user-defined symbols; empty if none is.
-    is_symbol: Vec<bool>,
-    /// The id of each ASCII character by itself.
+    /// The id of each ASCII character as a chunk of its own.
     ascii: Box<[PieceId; 128]>,
-    unknown: PieceId,
-    unknown_score: f32,
-    /// Whether a piece ends inside of a character, as none does in a model that was trained.
+    /// Whether a piece ends inside of a character. Trained models have no such pieces.
     has_half_chars: bool,
 }
 
-/// The caches and buffers of one worker, reused from text to text.
+/// The cache and the buffer of one worker, reused from text to text.
 #[derive(Debug, Default)]
 pub(crate) struct UnigramCache {
-    best: Vec<Best>,
-    /// The ids of short chunks. The note is the upper half of the bits of the limit, see [`margin`].
+    /// The buffer of the full search.
+    best: Vec<BestPath>,
+    /// The ids of chunks. The note of a chunk is the upper half of the bits of its limit, see [`margin`].
     chunks: ChunkCache,
+    /// Which paths of the code were used.
+    #[cfg(test)]
+    counts: tests::PathCounts,
 }
 
 impl UnigramCache {
-    /// An empty cache. The chunk cache needs at most `max_bytes`; the buffers need 12 bytes for each byte of the
-    /// longest chunk.
+    /// An empty cache. The chunk cache needs at most `max_bytes`; the buffer needs 12 bytes for each byte of the longest
+    /// chunk.
     pub(crate) fn with_max_bytes(max_bytes: usize) -> UnigramCache {
         UnigramCache {
-            best: Vec::new(),
             chunks: ChunkCache::with_max_bytes(max_bytes),
+            ..UnigramCache::default()
         }
     }
 
     /// The memory in use, in bytes.
     pub(crate) fn size_bytes(&self) -> usize {
-        self.best.capacity() * size_of::<Best>() + self.chunks.size_bytes()
+        self.best.capacity() * size_of::<BestPath>() + self.chunks.size_bytes()
     }
 }
 
+/// A chunk in its line.
+struct LocatedChunk<'t> {
+    line: &'t KeyedText<'t>,
+    /// The bytes of the chunk in the line.
+    span: Range<usize>,
+    /// The sum of the scores before the chunk.
+    sum: f32,
+}
+
 impl UnigramEncoder {
+    /// An encoder for the pieces of `vocabulary`.
+    ///
     /// # Errors
-    /// The pieces do not fit a double array.
+    /// The pieces do not fit in a double array.
     pub(crate) fn new(vocabulary: &Vocabulary<'_>) -> Result<UnigramEncoder, BuildError> {
-        let ids = 0..vocabulary.len();
-        let is_wanted =
-            |id: &usize| vocabulary.is_from_text(*id) && vocabulary.kind(*id) != PieceKind::Unused;
-        let key = |id| (vocabulary.text(id), low_u32(id as u64));
-        let mut keys: Vec<(&[u8], u32)> = ids.clone().filter(is_wanted).map(key).collect();
-        keys.sort_unstable();
-        let normal = ids
-            .clone()
-            .filter(|id| vocabulary.kind(*id) == PieceKind::Normal);
-        let lowest = normal
-            .map(|id| vocabulary.score(id))
-            .fold(f32::MAX, f32::min);
-        let unknown_score = lowest - UNKNOWN_PENALTY;
-        let score = |id| match vocabulary.kind(id) {
-            PieceKind::UserDefined => symbol_score(vocabulary.text(id).len()),
-            PieceKind::Unknown => unknown_score,
-            _ => vocabulary.score(id),
-        };
-        let is_symbol: Vec<bool> = ids
-            .clone()
-            .map(|id| vocabulary.kind(id) == PieceKind::UserDefined)
-            .collect();
-        let scores: Vec<f32> = ids.map(score).collect();
-        let mut unigram = UnigramEncoder {
-            ascii: Box::new([PieceId::new(0); 128]),
+        let keys = text_pieces(vocabulary);
+        let tables = UnigramTables::new(vocabulary, &keys)?;
+        let mut ascii = Box::new([tables.unknown; 128]);
+        for (byte, id) in (0..).zip(ascii.iter_mut()) {
+            *id = tables.char_id(&[byte]);
+        }
+        Ok(UnigramEncoder {
+            tables,
             chunk_finder: ChunkFinder::new(keys.iter().map(|(text, _)| *text)),
-            pieces: Trie::new(&keys, &scores)?,
-            scores,
-            is_symbol: if is_symbol.contains(&true) {
-                is_symbol
-            } else {
-                Vec::new()
-            },
-            unknown: vocabulary.unknown(),
-            unknown_score,
+            ascii,
             has_half_chars: keys
                 .iter()
                 .any(|(text, _)| std::str::from_utf8(text).is_err()),
-        };
-        let mut ascii = Box::new([unigram.unknown; 128]);
-        for (byte, id) in (0..).zip(ascii.iter_mut()) {
-            *id = unigram.char_id(&[byte]);
-        }
-        unigram.ascii = ascii;
-        Ok(unigram)
+        })
     }
 
-    /// Whether a piece ends inside a character.
+    /// Whether a piece ends inside of a character.
     pub(crate) fn has_half_chars(&self) -> bool {
         self.has_half_chars
     }
 
-    /// How much of `rest` a piece of `length` bytes at its start stands for: whole characters.
+    /// The length of the part of `rest` that a piece of `length` bytes at its start covers: whole characters.
     #[inline]
     pub(crate) fn whole_length(&self, length: usize, rest: &[u8]) -> usize {
         if !self.has_half_chars {
@@ -158,82 +140,76 @@ impl UnigramEncoder {
         whole
     }
 
-    /// The score of a piece, or of an unknown character.
-    #[inline]
-    fn score(&self, id: PieceId) -> f32 {
-        self.scores
-            .get(id.index())
-            .copied()
-            .unwrap_or(self.unknown_score)
-    }
-
     /// Appends the ids of `text`.
     pub(crate) fn encode(&self, text: &[u8], cache: &mut UnigramCache, out: &mut Vec<PieceId>) {
         if self.has_half_chars {
-            self.search(text, 0.0, &mut cache.best, out);
+            viterbi::search(&self.tables, text, 0.0, &mut cache.best, out);
             return;
         }
-        let keyed = KeyedText::new(text);
-        let (mut at, mut sum) = (0, 0.0);
+        let line = &KeyedText::new(text);
+        let mut at = 0;
+        let mut sum = 0.0;
         while at < text.len() {
             let rest = &text[at..];
-            (at, sum) = match self.chunk_finder.first(rest) {
-                Chunk::Char(length) => (at + length, self.segment_char(&rest[..length], sum, out)),
-                Chunk::Long(length) => (
-                    at + length,
-                    self.segment_chunk(&keyed, at..at + length, sum, cache, out),
-                ),
-            };
+            match self.chunk_finder.first(rest) {
+                Chunk::Char(length) => {
+                    sum = self.segment_char(&rest[..length], sum, out);
+                    at += length;
+                }
+                Chunk::Several(length) => {
+                    let span = at..at + length;
+                    sum = self.segment_chunk(LocatedChunk { line, span, sum }, cache, out);
+                    at += length;
+                }
+            }
         }
     }
 
-    /// Appends the id of a chunk that is one character.
+    /// Appends the id of a chunk of one character. Returns the sum after the chunk.
     #[inline]
     fn segment_char(&self, char: &[u8], sum: f32, out: &mut Vec<PieceId>) -> f32 {
         let id = match char {
             [byte @ ..0x80] => self.ascii[usize::from(*byte)],
-            _ => self.char_id(char),
+            _ => self.tables.char_id(char),
         };
         out.push(id);
-        // Brought back, as any sum.
-        (if sum.abs() > SCORE_LIMIT { 0.0 } else { sum }) + self.score(id)
+        // Rebased as in the search; here it is the only open sum.
+        let rebased = if sum.abs() > MAX_SUM { 0.0 } else { sum };
+        rebased + self.tables.score(id)
     }
 
-    /// The id of a character by itself.
-    fn char_id(&self, char: &[u8]) -> PieceId {
-        let found = self
-            .pieces
-            .prefixes(char)
-            .find(|found| found.length == char.len());
-        found.map_or(self.unknown, |found| self.pieces.id(found.cell))
-    }
-
-    /// Appends the ids of a chunk, before which the scores add up to `sum`; gives their sum behind it.
+    /// Appends the ids of a chunk. Returns the sum after the chunk.
     #[inline]
     fn segment_chunk(
         &self,
-        text: &KeyedText<'_>,
-        chunk: Range<usize>,
-        sum: f32,
+        chunk: LocatedChunk<'_>,
         cache: &mut UnigramCache,
         out: &mut Vec<PieceId>,
     ) -> f32 {
+        let LocatedChunk { line, span, sum } = chunk;
         let start = out.len();
-        let (key, chunk) = (text.key(chunk.start, chunk.len()), &text.text()[chunk]);
+        let key = line.key(span.start, span.len());
+        let text = &line.text()[span];
         if let Some(key) = key {
-            let limit = cache.chunks.get_with_note(&key, out);
-            let limit = limit.unwrap_or_else(|| self.find_chunk(chunk, &key, cache, out));
+            let cached = cache.chunks.get_with_note(&key, out);
+            let limit = cached.unwrap_or_else(|| self.find_chunk(text, &key, cache, out));
             if sum.abs() <= f32::from_bits(u32::from(limit) << 16) {
+                #[cfg(test)]
+                cache.counts.count_within_limit(cached.is_some());
                 return out[start..]
                     .iter()
-                    .fold(sum, |sum, id| sum + self.score(*id));
+                    .fold(sum, |sum, id| sum + self.tables.score(*id));
             }
             out.truncate(start);
+            #[cfg(test)]
+            cache.counts.count_limit_exceeded();
         }
-        self.search(chunk, sum, &mut cache.best, out)
+        #[cfg(test)]
+        cache.counts.count_full_search();
+        viterbi::search(&self.tables, text, sum, &mut cache.best, out)
     }
 
-    /// Appends the ids of a chunk that is not known and remembers them; gives the upper half of the bits of the limit.
+    /// Appends the ids of a chunk that is not cached, and caches them. Returns the upper half of the bits of the limit.
     #[cold]
     fn find_chunk(
         &self,
@@ -243,14 +219,15 @@ impl UnigramEncoder {
         out: &mut Vec<PieceId>,
     ) -> u16 {
         let start = out.len();
-        // Without its last bits a limit is lower, by less than 1 %, or still below 0.
-        let margin = self.search_with_margin(chunk, out);
-        let limit = low_u16(u64::from(margin.to_bits() >> 16));
-        cache.chunks.insert_with_note(key, &out[start..], limit);
-        limit
+        let limit = margin::search_with_margin(&self.tables, chunk, out);
+        // Without the lower half of its bits a positive limit is less than 1 % lower, and a negative one remains negative.
+        let note = low_u16(u64::from(limit.to_bits() >> 16));
+        cache.chunks.insert_with_note(key, &out[start..], note);
+        note
     }
 
-    /// The `size` best segmentations of `text` and their scores, best first.
+    /// The `size` best segmentations of `text` and their scores, best first. If `size` is 1 or 0, or if the text is
+    /// empty, the score is 0, as in the reference.
     ///
     /// # Errors
     /// The text has too many candidate pieces.
@@ -261,15 +238,14 @@ impl UnigramEncoder {
         cache: &mut UnigramCache,
     ) -> Result<Vec<(Vec<PieceId>, f32)>, EncodeError> {
         if size <= 1 || text.is_empty() {
-            // The reference gives no score here.
             let mut ids = Vec::new();
             self.encode(text, cache, &mut ids);
             return Ok(vec![(ids, 0.0)]);
         }
-        nbest::best(&Lattice::new(self, text)?, size)
+        nbest::best(&Lattice::new(&self.tables, text)?, size)
     }
 
-    /// Appends the ids of a segmentation of `text`, drawn with weights to the power of `alpha`.
+    /// Appends the ids of a random segmentation of `text`. Its probability is proportional to exp(alpha · score).
     ///
     /// # Errors
     /// The text has too many candidate pieces.
@@ -281,14 +257,23 @@ impl UnigramEncoder {
         out: &mut Vec<PieceId>,
     ) -> Result<(), EncodeError> {
         if !text.is_empty() {
-            out.extend(sample::sample(&Lattice::new(self, text)?, alpha, rng));
+            out.extend(sample::sample(
+                &Lattice::new(&self.tables, text)?,
+                alpha,
+                rng,
+            ));
         }
         Ok(())
     }
 }
 
-/// The score of a user-defined symbol of this length.
-#[allow(clippy::cast_possible_truncation)] // The reference narrows a double here.
-fn symbol_score(length: usize) -> f32 {
-    (0.1 * (length as f64 - 1.0)) as f32
+/// The texts and ids of the pieces that can occur in text, sorted by text. Unused pieces are not among them.
+fn text_pieces<'v>(vocabulary: &'v Vocabulary<'_>) -> Vec<(&'v [u8], u32)> {
+    let mut keys: Vec<(&[u8], u32)> = (0..vocabulary.len())
+        .filter(|id| vocabulary.is_from_text(*id))
+        .filter(|id| vocabulary.kind(*id) != PieceKind::Unused)
+        .map(|id| (vocabulary.text(id), low_u32(id as u64)))
+        .collect();
+    keys.sort_unstable();
+    keys
 }

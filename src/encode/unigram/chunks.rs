@@ -19,7 +19,7 @@ pub(super) enum Chunk {
     /// The chunk is a single character.
     Char(usize),
     /// The chunk has several characters.
-    Long(usize),
+    Several(usize),
 }
 
 /// Finds the chunks of texts.
@@ -68,7 +68,7 @@ impl ChunkFinder {
         if at == first {
             Chunk::Char(at)
         } else {
-            Chunk::Long(at)
+            Chunk::Several(at)
         }
     }
 }

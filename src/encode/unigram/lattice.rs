@@ -1,81 +1,103 @@
-//! All segmentations of a line at once: a node for each piece at each place where it stands.
+//! All segmentations of a text as a graph: a node for each occurrence of a piece.
 //!
-//! In: a unigram model and a normalized line. Out: a [`Lattice`], on which n-best search and sampling work.
-//! Places are characters, not bytes. The order of nodes decides between equal sums, so it is the reference's:
-//! by the place where they begin, then by length, the unknown character last.
+//! Job: the data structure of n-best search and sampling. Input: the tables of a model and a normalized text. Output: a
+//! [`Lattice`].
 //!
-//! Here a user-defined symbol scores by its characters, where the search for the single best segmentation
-//! counts bytes: the reference differs from itself in this, and so do we.
+//! Positions are counted in characters, not in bytes. The order of the nodes decides between equal sums, so it is that of
+//! the reference: by position, then by length, the unknown character last.
 //!
-//! A text has as many nodes as pieces stand in it, wherever they overlap: about four a character in the models
-//! that people use, thousands in one that is made to have them. So both the nodes and the steps of the n-best
-//! search's first pass have a limit, and a text beyond it is refused. A node takes 44 bytes in all.
+//! A user-defined symbol has a score by its length in characters here, but in bytes in the search for the best path. The
+//! reference has the same difference.
+//!
+//! Method: nodes are added in their order, so that the nodes that begin at a position are a range. The nodes that end at
+//! a position are found by a counting sort.
+//!
+//! Example: the text `les` with the pieces `l` (-3), `e` (-3), `s` (-3), `le` (-4) and `les` (-5). Nodes 0 and 1 are
+//! [`START`] and [`END`]:
+//!
+//! | position | nodes that begin there | nodes that end there |
+//! |---|---|---|
+//! | 0 | 2 `l`, 3 `le`, 4 `les` | 0 (start) |
+//! | 1 | 5 `e` | 2 `l` |
+//! | 2 | 6 `s` | 3 `le`, 5 `e` |
+//! | 3 | 1 (end) | 4 `les`, 6 `s` |
+//!
+//! Cost: time and memory are linear in the number of nodes, 44 bytes each. Ordinary models have about four nodes for each
+//! character, but a model can have thousands. Therefore the number of nodes is limited, and also the number of steps of
+//! [`Lattice::viterbi_forward`]. A text that exceeds a limit is an error.
 
-use super::{UnigramEncoder, symbol_score};
+use super::tables::{UnigramTables, symbol_score};
 use crate::error::EncodeError;
 use crate::piece::PieceId;
 use crate::text::char_length;
 
-/// The node before the line and the one behind it.
+/// The node before the text. It has no piece.
 pub(super) const START: usize = 0;
-/// See [`START`].
+/// The node after the text. It has no piece.
 pub(super) const END: usize = 1;
 
-/// The most nodes: 370 MB of them, or about two million characters of ordinary text.
-pub(super) const MOST_NODES: usize = 1 << 23;
-/// The most pairs of a node and one that ends where it begins: some tenths of a second.
-const MOST_PAIRS: usize = 1 << 28;
+/// The limit for the number of nodes: 370 MB, or about two million characters of ordinary text.
+pub(super) const MAX_NODES: usize = 1 << 23;
+/// The limit for the number of pairs of adjacent nodes: some tenths of a second.
+const MAX_NODE_PAIRS: usize = 1 << 28;
 
-/// A piece at a place.
+/// A piece at a position.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LatticeNode {
     pub(super) id: PieceId,
     pub(super) score: f32,
-    /// The places of its first character and behind its last one.
+    /// The position of the first character.
     pub(super) begin: usize,
+    /// The position after the last character.
     end: usize,
 }
 
-/// Nodes by the places where they begin and end.
+impl LatticeNode {
+    /// [`START`] or [`END`], at `position`.
+    fn without_piece(position: usize) -> LatticeNode {
+        LatticeNode {
+            id: PieceId::new(0),
+            score: 0.0,
+            begin: position,
+            end: position,
+        }
+    }
+}
+
+/// Nodes by the positions at which they begin and end.
 #[derive(Debug)]
 pub(super) struct Lattice {
     pub(super) nodes: Vec<LatticeNode>,
-    /// Where in `nodes` those that begin at each place begin; [`START`] and [`END`] are not among them.
+    /// For each position, the first node that begins there; then the number of nodes.
     begins: Vec<usize>,
-    /// Nodes by the places where they end, and where those of each place begin.
+    /// The nodes sorted by their ends, except [`END`].
     by_end: Vec<usize>,
+    /// For each position, the index in `by_end` of the first node that ends there; then the length of `by_end`.
     ends: Vec<usize>,
 }
 
 impl Lattice {
+    /// The lattice of `text`.
+    ///
     /// # Errors
-    /// There are too many nodes.
-    pub(super) fn new(unigram: &UnigramEncoder, text: &[u8]) -> Result<Lattice, EncodeError> {
-        let mut places = vec![0];
-        while let Some(rest) = text
-            .get(places[places.len() - 1]..)
-            .filter(|rest| !rest.is_empty())
-        {
-            places.push(text.len() - rest.len() + char_length(rest));
-        }
-        let length = places.len() - 1;
-        let outside = |place| LatticeNode {
-            id: PieceId::new(0),
-            score: 0.0,
-            begin: place,
-            end: place,
-        };
+    /// The lattice has more than [`MAX_NODES`] nodes.
+    pub(super) fn new(tables: &UnigramTables, text: &[u8]) -> Result<Lattice, EncodeError> {
+        let offsets = char_offsets(text);
+        let length = offsets.len() - 1;
         let mut lattice = Lattice {
-            nodes: vec![outside(0), outside(length)],
+            nodes: vec![
+                LatticeNode::without_piece(0),
+                LatticeNode::without_piece(length),
+            ],
             begins: Vec::with_capacity(length + 1),
             by_end: Vec::new(),
             ends: vec![0; length + 2],
         };
         for begin in 0..length {
             lattice.begins.push(lattice.nodes.len());
-            lattice.add_nodes(unigram, text, &places, begin);
-            if lattice.nodes.len() > MOST_NODES {
-                return Err(EncodeError::TooManyCandidates { limit: MOST_NODES });
+            lattice.add_nodes(tables, text, &offsets, begin);
+            if lattice.nodes.len() > MAX_NODES {
+                return Err(EncodeError::TooManyCandidates { limit: MAX_NODES });
             }
         }
         lattice.begins.push(lattice.nodes.len());
@@ -83,17 +105,16 @@ impl Lattice {
         Ok(lattice)
     }
 
-    /// Adds the nodes that begin at character `begin`.
-    fn add_nodes(&mut self, unigram: &UnigramEncoder, text: &[u8], places: &[usize], begin: usize) {
+    /// Adds the nodes that begin at position `begin`.
+    fn add_nodes(&mut self, tables: &UnigramTables, text: &[u8], offsets: &[usize], begin: usize) {
+        let offset = offsets[begin];
         let mut has_char = false;
-        for found in unigram.pieces.prefixes(&text[places[begin]..]) {
-            // A piece that ends inside of a character, in a strange model, takes all of it.
-            let end = begin
-                + places[begin..].partition_point(|place| *place < places[begin] + found.length);
-            let id = unigram.pieces.id(found.cell);
-            let is_symbol = unigram.is_symbol.get(id.index()).copied().unwrap_or(false);
-            let score = if is_symbol {
-                symbol_score(end - begin)
+        for found in tables.pieces.prefixes(&text[offset..]) {
+            // In a model that was not trained, a piece can end inside of a character. It covers the whole character.
+            let chars = offsets[begin..].partition_point(|next| *next < offset + found.length);
+            let id = tables.pieces.id(found.cell);
+            let score = if tables.is_symbol(id) {
+                symbol_score(chars)
             } else {
                 found.score
             };
@@ -101,27 +122,28 @@ impl Lattice {
                 id,
                 score,
                 begin,
-                end,
+                end: begin + chars,
             });
-            has_char |= end == begin + 1;
+            has_char |= chars == 1;
         }
         if !has_char {
             self.nodes.push(LatticeNode {
-                id: unigram.unknown,
-                score: unigram.unknown_score,
+                id: tables.unknown,
+                score: tables.unknown_score,
                 begin,
                 end: begin + 1,
             });
         }
     }
 
+    /// Fills `by_end` and `ends` by a counting sort, which keeps the order of the nodes that end at the same position.
     fn sort_by_end(&mut self) {
         let inner = || std::iter::once(START).chain(END + 1..self.nodes.len());
         for node in inner() {
             self.ends[self.nodes[node].end + 1] += 1;
         }
-        for place in 1..self.ends.len() {
-            self.ends[place] += self.ends[place - 1];
+        for position in 1..self.ends.len() {
+            self.ends[position] += self.ends[position - 1];
         }
         let mut next = self.ends.clone();
         self.by_end = vec![START; self.nodes.len() - 1];
@@ -137,63 +159,88 @@ impl Lattice {
         self.begins.len() - 1
     }
 
-    /// The nodes that begin at a place.
-    pub(super) fn beginning_at(&self, place: usize) -> std::ops::Range<usize> {
-        if place == self.length() {
+    /// The nodes that begin at a position.
+    pub(super) fn beginning_at(&self, position: usize) -> std::ops::Range<usize> {
+        if position == self.length() {
             END..END + 1
         } else {
-            self.begins[place]..self.begins[place + 1]
+            self.begins[position]..self.begins[position + 1]
         }
     }
 
-    /// The nodes that end at a place.
-    pub(super) fn ending_at(&self, place: usize) -> &[usize] {
-        &self.by_end[self.ends[place]..self.ends[place + 1]]
+    /// The nodes that end at a position.
+    pub(super) fn ending_at(&self, position: usize) -> &[usize] {
+        &self.by_end[self.ends[position]..self.ends[position + 1]]
     }
 
-    /// Whether the places have so many nodes on both sides that [`viterbi_forward`](Lattice::viterbi_forward) would take long.
+    /// Checks that [`viterbi_forward`](Lattice::viterbi_forward) is not too slow.
     ///
     /// # Errors
-    /// They have.
+    /// The lattice has more than [`MAX_NODE_PAIRS`] pairs of adjacent nodes.
     pub(super) fn check_pairs(&self) -> Result<(), EncodeError> {
-        let pairs_at = |place| self.beginning_at(place).len() * self.ending_at(place).len();
+        let pairs_at = |position| {
+            let beginning = self.beginning_at(position).len();
+            let ending = self.ending_at(position).len();
+            beginning * ending
+        };
         let pairs = (0..=self.length())
             .map(pairs_at)
             .fold(0, usize::saturating_add);
-        if pairs > MOST_PAIRS {
-            Err(EncodeError::TooManyCandidates { limit: MOST_PAIRS })
+        if pairs > MAX_NODE_PAIRS {
+            Err(EncodeError::TooManyCandidates {
+                limit: MAX_NODE_PAIRS,
+            })
         } else {
             Ok(())
         }
     }
 
-    /// For each node the best sum of scores up to its end, and the node before it on the way there.
+    /// For each node, the best sum of scores of the paths from [`START`] to the end of the node, and the node before it on
+    /// that path.
+    ///
+    /// Cost: one step for each pair of adjacent nodes, see [`check_pairs`](Lattice::check_pairs).
     pub(super) fn viterbi_forward(&self) -> (Vec<f32>, Vec<usize>) {
-        let (mut sums, mut before) = (vec![0.0; self.nodes.len()], vec![START; self.nodes.len()]);
-        for place in 0..=self.length() {
-            for right in self.beginning_at(place) {
+        let mut sums = vec![0.0; self.nodes.len()];
+        let mut previous = vec![START; self.nodes.len()];
+        for position in 0..=self.length() {
+            for right in self.beginning_at(position) {
                 let mut best: Option<(f32, usize)> = None;
-                for left in self.ending_at(place) {
+                for left in self.ending_at(position) {
                     let sum = sums[*left] + self.nodes[right].score;
                     if best.is_none_or(|(best, _)| sum > best) {
                         best = Some((sum, *left));
                     }
                 }
-                (sums[right], before[right]) = best.unwrap_or((0.0, START));
+                if let Some((sum, left)) = best {
+                    sums[right] = sum;
+                    previous[right] = left;
+                }
             }
         }
-        (sums, before)
+        (sums, previous)
     }
 
     /// The best segmentation and its score.
     pub(super) fn best(&self) -> (Vec<PieceId>, f32) {
-        let (sums, before) = self.viterbi_forward();
-        let (mut ids, mut node) = (Vec::new(), before[END]);
+        let (sums, previous) = self.viterbi_forward();
+        let mut ids = Vec::new();
+        let mut node = previous[END];
         while node != START {
             ids.push(self.nodes[node].id);
-            node = before[node];
+            node = previous[node];
         }
         ids.reverse();
         (ids, sums[END])
     }
+}
+
+/// The byte offset of each character of `text`, and the length of `text`.
+fn char_offsets(text: &[u8]) -> Vec<usize> {
+    let mut offsets = vec![0];
+    let mut offset = 0;
+    while offset < text.len() {
+        offset += char_length(&text[offset..]);
+        offsets.push(offset);
+    }
+    offsets
 }

@@ -1,59 +1,68 @@
-//! The best segmentation of a short chunk, and up to which sum before the chunk it is what the reference finds.
+//! The best path of a chunk, and a condition under which the reference finds the same path.
 //!
-//! Input: a chunk. Output: its ids and a *limit*. For each sum of scores S before the chunk with |S| <= limit, the full
-//! search ([`UnigramEncoder::search`]) gives these ids.
+//! Job: make the result of a chunk cacheable, although roundings depend on the sum of the scores before the chunk.
+//!
+//! Input: a chunk of at most 23 bytes. Output: its ids and a *limit*. For each sum of scores S before the chunk with
+//! |S| <= limit, the [full search](super::viterbi) finds these ids.
+//!
+//! Method: Viterbi search in 64-bit floats that also keeps the second best sum of each position. The difference of the
+//! two sums at the end is the margin, from which the lemma derives the limit.
 //!
 //! **Lemma.** Let B be the path through the chunk with the highest exact sum of scores, G > 0 the margin by which it beats
 //! every other path, n the number of characters of the chunk, b the number of pieces of B, and R the sum of the absolute
 //! scores of all pieces that occur anywhere in the chunk. Let h = 2^-24 (|S| + R)(1 + 2^-24)^n. If (n + b) h < G and
 //! (|S| + R)(1 + 2^-24)^n <= 100,000, the search in 32-bit floats from S on finds B.
 //!
-//! *Proof.* A path has at most n additions. Each of them, in 32-bit floats from S on, gives at most
+//! *Proof.* A path has at most n additions. The sum after each of them, in 32-bit floats from S on, is at most
 //! (|S| + R)(1 + 2^-24)^n in absolute value, and its error is at most half a unit in the last place of that, which is h.
 //! Take a position on B and another path to it. That path is worse than B there by at least G in exact arithmetic, since
 //! with the rest of B it is a path through the chunk. Rounding changes the sum of the other path by at most n h and that
 //! of B by at most b h, less than G together; so it is worse in the arithmetic of the reference too, whatever the order
-//! in which both are offered. From position to position, B is what remains. By the second condition no sum is
+//! in which both are offered. The search therefore keeps B at each position of B. By the second condition no sum is
 //! rebased. []
 //!
-//! Here sums are 64-bit floats, whose errors are 2^-29 of those, and the limit leaves room for them. The two best sums are
-//! kept for each position: since addition is monotonic, these are the sums of two different paths.
+//! Here sums are 64-bit floats. Their errors are smaller by a factor of 2^29, and the limit is reduced to allow for them.
+//! The two best sums are kept for each position: since addition is monotonic, these are the sums of two different paths.
 //!
 //! Example: `aba` with the scores a -1, b -2, ab -1.5, ba -1.501. The paths are `a|b|a` (-4), `ab|a` (-2.5) and `a|ba`
 //! (-2.501), so B = `ab|a` and G = 0.001. There are n + b = 3 + 2 = 5 additions, R = 1 + 1.5 + 2 + 1.501 + 1, and the limit
-//! is about 0.001 / 5 / 2^-24 - R, some 3,300. Of equal paths the limit is -1: such chunks are always searched.
+//! is about 0.001 / 5 / 2^-24 - R, about 3,350. If the two best paths have equal sums, the limit is -1, and the chunk is
+//! searched at each occurrence.
 //!
-//! Cost: as the full search, once for each chunk that is not cached.
+//! Cost: as the full search, once for each chunk that is not cached. Memory: 24 positions on the stack.
 
-use super::viterbi::{Last, UNREACHED};
-use super::{SCORE_LIMIT, UnigramEncoder};
+use super::tables::{LastPiece, UnigramTables};
+use super::viterbi::{MAX_SUM, append_path};
 use crate::piece::PieceId;
 use crate::text::char_length;
 
-/// A chunk has fewer bytes.
-const LONGEST: usize = 24;
-/// A limit that no sum is below.
-const NEVER: f32 = -1.0;
+/// The number of positions, so one more than the bytes of the longest chunk that can be cached.
+const MAX_POSITIONS: usize = 24;
+/// A limit that is below the magnitude of every sum.
+const NO_SUM: f32 = -1.0;
 
-/// The best way to get to a place, and the next best sum.
+/// The two best sums of the paths to a position, and the last piece of the best path.
 #[derive(Debug, Clone, Copy)]
-struct Margin {
+struct TwoBestSums {
     best: f64,
     second: f64,
-    last: Last,
+    last: LastPiece,
 }
 
-const NONE: Margin = Margin {
-    best: f64::NEG_INFINITY,
-    second: f64::NEG_INFINITY,
-    last: UNREACHED,
-};
+impl TwoBestSums {
+    const UNREACHED: TwoBestSums = TwoBestSums {
+        best: f64::NEG_INFINITY,
+        second: f64::NEG_INFINITY,
+        last: LastPiece::UNREACHED,
+    };
 
-impl Margin {
-    fn offer(&mut self, from: &Margin, last: Last, score: f64) {
-        let (best, second) = (from.best + score, from.second + score);
+    /// Adds the two best paths to `from`, each extended by `last`, to the candidates for the two best sums.
+    fn offer(&mut self, from: &TwoBestSums, last: LastPiece, score: f64) {
+        let best = from.best + score;
+        let second = from.second + score;
         if best > self.best {
-            *self = Margin {
+            // The previous best path may be better than the second path of the same piece.
+            *self = TwoBestSums {
                 best,
                 second: self.best.max(second),
                 last,
@@ -64,46 +73,54 @@ impl Margin {
     }
 }
 
-impl UnigramEncoder {
-    /// Appends the ids of `chunk`; gives the largest sum before it, without its sign, for which they are right,
-    /// and -1 if there is none.
-    pub(super) fn search_with_margin(&self, chunk: &[u8], out: &mut Vec<PieceId>) -> f32 {
-        let mut margins = [NONE; LONGEST];
-        let Some(margins) = margins.get_mut(..=chunk.len()) else {
-            return NEVER;
-        };
-        margins[0].best = 0.0;
-        let (mut start, mut chars, mut reach) = (0, 0, 0.0);
-        while start < chunk.len() {
-            let from = margins[start];
-            self.for_each_piece(&chunk[start..], |last, score| {
-                reach += f64::from(score.abs());
-                margins[start + last.length as usize].offer(&from, last, f64::from(score));
-            });
-            chars += 1;
-            start += char_length(&chunk[start..]);
-        }
-        let first = out.len();
-        self.trace(chunk.len(), |place| margins[place].last, out);
-        let last = margins[chunk.len()];
-        limit(last.best - last.second, reach, chars + (out.len() - first))
+/// Appends the ids of `chunk`. Returns the limit: the greatest magnitude of the sum before the chunk for which the ids
+/// are correct, or a negative number if no such sum is known. For a chunk that is too long no ids are appended.
+pub(super) fn search_with_margin(
+    tables: &UnigramTables,
+    chunk: &[u8],
+    out: &mut Vec<PieceId>,
+) -> f32 {
+    let mut positions = [TwoBestSums::UNREACHED; MAX_POSITIONS];
+    let Some(positions) = positions.get_mut(..=chunk.len()) else {
+        return NO_SUM;
+    };
+    positions[0].best = 0.0;
+    let mut start = 0;
+    let mut chars = 0;
+    let mut total_magnitude = 0.0;
+    while start < chunk.len() {
+        let from = positions[start];
+        tables.for_each_piece(&chunk[start..], |last, score| {
+            total_magnitude += f64::from(score.abs());
+            positions[start + last.length as usize].offer(&from, last, f64::from(score));
+        });
+        chars += 1;
+        start += char_length(&chunk[start..]);
     }
+    let first = out.len();
+    append_path(tables, chunk.len(), |at| positions[at].last, out);
+    let end = positions[chunk.len()];
+    let additions = chars + (out.len() - first);
+    limit(end.best - end.second, total_magnitude, additions)
 }
 
-/// The limit for a gap between ways of so many additions together, which reach so far.
-#[allow(clippy::cast_possible_truncation)] // Rounds; there is room for that.
-fn limit(gap: f64, reach: f64, additions: usize) -> f32 {
-    /// Half of the last place of a float, for one of 1.
-    const HALF_PLACE: f64 = 1.0 / (1u64 << 24) as f64;
-    /// Room for the errors of all additions here, by their reach.
-    const GAP_ERROR: f64 = 1.0 / (1u64 << 40) as f64;
-    /// Room for the growth of `reach` by roundings, and for this function's own.
-    const ROOM: f64 = 1.0 - 1.0 / (1u64 << 16) as f64;
-    let gap = gap - reach * GAP_ERROR;
-    // Not if one of them is not a number, or infinite.
-    if gap.is_nan() || gap <= 0.0 {
-        return NEVER;
+/// The limit for a margin G, the total magnitude R of the scores, and n + b additions.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the limit is reduced by more than the rounding to 32 bits"
+)]
+fn limit(margin: f64, total_magnitude: f64, additions: usize) -> f32 {
+    /// The greatest relative error of one addition of 32-bit floats: half a unit in the last place.
+    const ROUNDING_ERROR: f64 = 1.0 / (1u64 << 24) as f64;
+    /// A bound for the errors of all additions of 64-bit floats in this module, relative to R.
+    const MARGIN_ERROR: f64 = 1.0 / (1u64 << 40) as f64;
+    /// A bound for the factor (1 + 2^-24)^n and for the roundings in this function.
+    const REDUCTION: f64 = 1.0 - 1.0 / (1u64 << 16) as f64;
+    let margin = margin - total_magnitude * MARGIN_ERROR;
+    // The margin is not a number if both sums are infinite.
+    if margin.is_nan() || margin <= 0.0 {
+        return NO_SUM;
     }
-    let most = (gap / additions as f64 / HALF_PLACE).min(f64::from(SCORE_LIMIT)) * ROOM;
-    (most - reach) as f32
+    let max_magnitude = (margin / additions as f64 / ROUNDING_ERROR).min(f64::from(MAX_SUM));
+    (max_magnitude * REDUCTION - total_magnitude) as f32
 }

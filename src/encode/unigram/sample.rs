@@ -1,19 +1,31 @@
-//! One segmentation at random, each as probable as its score says.
+//! Sampling: one random segmentation, drawn with a probability that depends on its score.
 //!
-//! In: a lattice, and the smoothing exponent alpha. Out: a segmentation whose probability is proportional to
-//! exp(alpha · score). Method: forward filtering, backward sampling. A pass from left to right sums the weight
-//! of all ways to each node; a walk from right to left then draws, at each place, the node before by its share
-//! of that weight. See Kudo, "Subword regularization", ACL 2018, <https://doi.org/10.18653/v1/P18-1007>.
+//! Job: subword regularization (Kudo, "Subword regularization", ACL 2018, <https://doi.org/10.18653/v1/P18-1007>).
+//! Input: a lattice, the smoothing exponent alpha, and a random generator. Output: the ids of a segmentation, whose
+//! probability is proportional to exp(alpha · score).
+//!
+//! Method: forward filtering, backward sampling. A pass from left to right computes for each node the total weight of all
+//! paths from the start to the node. A pass from right to left then draws, at each node, the node before it in proportion
+//! to these weights.
+//!
+//! Example: the lattice of `les` with the pieces `l`, `e`, `s` (-3 each), `le` (-4) and `les` (-5), alpha 1. The weights
+//! (as logarithms) are 0 before `l`, `le` and `les`, -3 before `e`, log(e^-4 + e^-6) = -3.87 before `s`, and -4.86 at the
+//! end. So the last piece is `les` with the probability e^(-5 + 4.86) = 0.87 and `s` with e^(-6.87 + 4.86) = 0.13.
+//!
+//! Cost: one step for each node, and one exponential for each node that ends at a position of the drawn path.
 
 use super::lattice::{END, Lattice, START};
 use crate::piece::PieceId;
 use crate::rng::SplitMix64;
 
-/// Beyond this difference of logarithms the smaller number does not count.
+/// If two logarithms differ by more than this, the smaller number is ignored in their sum, as in the reference.
 const NEGLIGIBLE: f32 = 50.0;
 
 /// log(exp(a) + exp(b)).
-#[allow(clippy::cast_possible_truncation)] // The reference works in doubles here and narrows the result.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the reference narrows the double result here"
+)]
 fn log_sum(a: f32, b: f32) -> f32 {
     let (low, high) = if a < b { (a, b) } else { (b, a) };
     if high > low + NEGLIGIBLE {
@@ -22,16 +34,16 @@ fn log_sum(a: f32, b: f32) -> f32 {
     (f64::from(high) + f64::from(low - high).exp().ln_1p()) as f32
 }
 
-/// For each node the logarithm of the weight of all ways to its begin.
+/// For each node, the logarithm of the total weight of all paths from the start to the beginning of the node.
 pub(super) fn forward(lattice: &Lattice, alpha: f32) -> Vec<f32> {
     let mut weights = vec![0.0; lattice.nodes.len()];
-    for place in 0..=lattice.length() {
+    for position in 0..=lattice.length() {
         let arriving = lattice
-            .ending_at(place)
+            .ending_at(position)
             .iter()
             .map(|left| alpha * lattice.nodes[*left].score + weights[*left]);
         let weight = arriving.reduce(log_sum).unwrap_or(0.0);
-        for right in lattice.beginning_at(place) {
+        for right in lattice.beginning_at(position) {
             weights[right] = weight;
         }
     }
@@ -41,14 +53,15 @@ pub(super) fn forward(lattice: &Lattice, alpha: f32) -> Vec<f32> {
 /// Draws a segmentation.
 pub(super) fn sample(lattice: &Lattice, alpha: f32, rng: &mut SplitMix64) -> Vec<PieceId> {
     let weights = forward(lattice, alpha);
-    let (mut ids, mut node) = (Vec::new(), END);
+    let mut ids = Vec::new();
+    let mut node = END;
     loop {
-        let before = lattice.ending_at(lattice.nodes[node].begin);
-        let share = |left: &usize| {
+        let previous = lattice.ending_at(lattice.nodes[node].begin);
+        let probability = |left: &usize| {
             f64::from(weights[*left] + alpha * lattice.nodes[*left].score - weights[node]).exp()
         };
-        let shares: Vec<f64> = before.iter().map(share).collect();
-        node = before[draw(&shares, rng)];
+        let probabilities: Vec<f64> = previous.iter().map(probability).collect();
+        node = previous[draw(&probabilities, rng)];
         if node == START {
             break;
         }
@@ -58,22 +71,24 @@ pub(super) fn sample(lattice: &Lattice, alpha: f32, rng: &mut SplitMix64) -> Vec
     ids
 }
 
-/// An index, drawn by these weights; the first if there is none above 0.
+/// Draws an index in proportion to `weights`. Weights that are not finite or not above 0 are never drawn; if there are
+/// no others, the result is 0.
 pub(crate) fn draw(weights: &[f64], rng: &mut SplitMix64) -> usize {
     let is_usable = |weight: &&f64| weight.is_finite() && **weight > 0.0;
     let total: f64 = weights.iter().filter(is_usable).sum();
-    let mut left = rng.unit() * total;
+    let mut remaining = rng.unit() * total;
+    // The last usable index, if rounding makes `remaining` exceed the sum of the weights.
     let mut drawn = 0;
-    for (at, weight) in weights
+    for (index, weight) in weights
         .iter()
         .enumerate()
         .filter(|(_, weight)| is_usable(weight))
     {
-        drawn = at;
-        if left < *weight {
+        drawn = index;
+        if remaining < *weight {
             break;
         }
-        left -= weight;
+        remaining -= weight;
     }
     drawn
 }

@@ -6,7 +6,9 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::chunks::Chunk;
-use super::lattice::{Lattice, MOST_NODES};
+use super::lattice::{Lattice, MAX_NODES};
+use super::margin::search_with_margin;
+use super::viterbi::search;
 use super::{UnigramCache, UnigramEncoder, sample};
 use crate::encode::vocabulary::Vocabulary;
 use crate::error::EncodeError;
@@ -70,9 +72,9 @@ fn all(
 fn score_of(vocabulary: &Vocabulary<'_>, unigram: &UnigramEncoder, ids: &[PieceId]) -> f64 {
     let score = |id: &PieceId| {
         if *id == vocabulary.unknown() {
-            return f64::from(unigram.unknown_score);
+            return f64::from(unigram.tables.unknown_score);
         }
-        f64::from(unigram.score(*id))
+        f64::from(unigram.tables.score(*id))
     };
     ids.iter().map(score).sum()
 }
@@ -90,7 +92,7 @@ fn viterbi_equals_an_exhaustive_search() {
         proptest!(ProptestConfig::with_cases(150), |(text in "[\u{2581}abclesdroit\u{e9}\u{436}\u{4e00}]{0,9}")| {
             let mut ids = Vec::new();
             unigram.encode(text.as_bytes(), &mut UnigramCache::default(), &mut ids);
-            let ways = all(&vocabulary, unigram.unknown_score, false, &text);
+            let ways = all(&vocabulary, unigram.tables.unknown_score, false, &text);
             let best = ways.iter().map(|(_, score)| *score).fold(f64::NEG_INFINITY, f64::max);
             prop_assert!((score_of(&vocabulary, &unigram, &ids) - best).abs() < 1e-3);
             prop_assert!(ways.iter().any(|(way, _)| *way == ids));
@@ -104,7 +106,7 @@ fn nbest_lists_are_complete_and_in_order() {
     let vocabulary = Vocabulary::new(&model, true);
     let unigram = UnigramEncoder::new(&vocabulary).unwrap();
     for text in ["\u{2581}les", "abcla", "\u{4e00}\u{2581}de", "l"] {
-        let mut ways = all(&vocabulary, unigram.unknown_score, true, text);
+        let mut ways = all(&vocabulary, unigram.tables.unknown_score, true, text);
         ways.sort_by(|a, b| b.1.total_cmp(&a.1));
         let best = unigram
             .best(text.as_bytes(), 500, &mut UnigramCache::default())
@@ -128,10 +130,11 @@ fn samples_have_the_distribution_of_the_lattice() {
         ("\u{2581}de\u{4e00}", 1.0),
         ("abc", 0.0),
     ] {
-        let weights: Vec<(Vec<PieceId>, f64)> = all(&vocabulary, unigram.unknown_score, true, text)
-            .into_iter()
-            .map(|(ids, score)| (ids, (f64::from(alpha) * score).exp()))
-            .collect();
+        let weights: Vec<(Vec<PieceId>, f64)> =
+            all(&vocabulary, unigram.tables.unknown_score, true, text)
+                .into_iter()
+                .map(|(ids, score)| (ids, (f64::from(alpha) * score).exp()))
+                .collect();
         let total: f64 = weights.iter().map(|(_, weight)| weight).sum();
         let mut counts: HashMap<Vec<PieceId>, u32> = HashMap::new();
         let runs = 40_000;
@@ -166,9 +169,9 @@ fn weights_of_paths_add_up() {
     let vocabulary = Vocabulary::new(&model, true);
     let unigram = UnigramEncoder::new(&vocabulary).unwrap();
     let text = "\u{2581}les";
-    let lattice = Lattice::new(&unigram, text.as_bytes()).unwrap();
+    let lattice = Lattice::new(&unigram.tables, text.as_bytes()).unwrap();
     let weights = sample::forward(&lattice, 0.7);
-    let ways = all(&vocabulary, unigram.unknown_score, true, text);
+    let ways = all(&vocabulary, unigram.tables.unknown_score, true, text);
     let total: f64 = ways.iter().map(|(_, score)| (0.7 * score).exp()).sum();
     assert!((f64::from(weights[super::lattice::END]) - total.ln()).abs() < 1e-4);
 }
@@ -204,8 +207,8 @@ fn texts_that_are_too_long_are_refused() {
     let model = model("unigram_bytes.model");
     let vocabulary = Vocabulary::new(&model, true);
     let unigram = UnigramEncoder::new(&vocabulary).unwrap();
-    let text = "a".repeat(MOST_NODES + 1);
-    let too_long = Err(EncodeError::TooManyCandidates { limit: MOST_NODES });
+    let text = "a".repeat(MAX_NODES + 1);
+    let too_long = Err(EncodeError::TooManyCandidates { limit: MAX_NODES });
     assert_eq!(
         unigram.best(text.as_bytes(), 2, &mut UnigramCache::default()),
         too_long
@@ -223,6 +226,178 @@ fn texts_that_are_too_long_are_refused() {
             .is_ok(),
         "the one best needs no lattice"
     );
+}
+
+/// How often [`UnigramEncoder::encode`] used each path of the code, for chunks of several characters.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PathCounts {
+    /// The sum was within the limit of a cached chunk.
+    cached: usize,
+    /// The sum was within the limit of a chunk that was not cached.
+    found: usize,
+    /// The limit of the chunk was exceeded.
+    limit_exceeded: usize,
+    /// The full search ran: the limit was exceeded, or the chunk was too long for the cache.
+    full_searches: usize,
+}
+
+impl PathCounts {
+    pub(super) fn count_within_limit(&mut self, is_cached: bool) {
+        self.cached += usize::from(is_cached);
+        self.found += usize::from(!is_cached);
+    }
+
+    pub(super) fn count_limit_exceeded(&mut self) {
+        self.limit_exceeded += 1;
+    }
+
+    pub(super) fn count_full_search(&mut self) {
+        self.full_searches += 1;
+    }
+}
+
+/// Viterbi search of a whole line without chunks, cache and trie: all pieces are compared at all positions. Sums are
+/// 32-bit floats, rebased as in the reference.
+fn naive_viterbi(model: &Model, text: &str) -> Vec<PieceId> {
+    let vocabulary = Vocabulary::new(model, true);
+    let normal = (0..vocabulary.len()).filter(|id| vocabulary.kind(*id) == PieceKind::Normal);
+    let lowest = normal
+        .map(|id| vocabulary.score(id))
+        .fold(f32::MAX, f32::min);
+    // For each position: the sum, the last piece, and the position before it.
+    let mut best: Vec<Option<(f32, PieceId, usize)>> = vec![None; text.len() + 1];
+    best[0] = Some((0.0, PieceId::new(0), 0));
+    for (start, c) in text.char_indices() {
+        let base = best[start].map_or(0.0, |(sum, ..)| sum);
+        if base.abs() > 100_000.0 {
+            for (sum, ..) in best[start..].iter_mut().flatten() {
+                *sum -= base;
+            }
+        }
+        let base = best[start].map_or(0.0, |(sum, ..)| sum);
+        let mut candidates: Vec<(usize, PieceId, f32)> = (1..vocabulary.len())
+            .filter(|id| text.as_bytes()[start..].starts_with(vocabulary.text(*id)))
+            .map(|id| {
+                (
+                    vocabulary.text(id).len(),
+                    PieceId::from_index(id),
+                    vocabulary.score(id),
+                )
+            })
+            .collect();
+        if candidates
+            .iter()
+            .all(|(length, ..)| *length != c.len_utf8())
+        {
+            candidates.push((c.len_utf8(), vocabulary.unknown(), lowest - 10.0));
+        }
+        for (length, id, score) in candidates {
+            let sum = base + score;
+            let end = &mut best[start + length];
+            if end.is_none_or(|(best, ..)| sum > best) {
+                *end = Some((sum, id, start));
+            }
+        }
+    }
+    let mut ids = Vec::new();
+    let mut position = text.len();
+    while let Some((_, id, previous)) = best[position].filter(|_| position > 0) {
+        ids.push(id);
+        position = previous;
+    }
+    ids.reverse();
+    ids
+}
+
+/// A model with these normal pieces.
+fn model_of(list: &[(&str, f32)]) -> Model {
+    let mut pieces = PieceTable::default();
+    pieces.push(b"<unk>", 0.0, PieceKind::Unknown);
+    for (text, score) in list {
+        pieces.push(text.as_bytes(), *score, PieceKind::Normal);
+    }
+    Model::from_parts(pieces, Specs::default()).unwrap()
+}
+
+/// `aba` has the best path `ab|a`, the margin 0.001 and a limit of about 3,350. `c` is unknown and a chunk of its own.
+const SMALL_MARGIN: [(&str, f32); 4] = [("a", -1.0), ("b", -2.0), ("ab", -1.5), ("ba", -1.501)];
+/// As [`SMALL_MARGIN`], but `ab|a` and `a|ba` have equal sums.
+const NO_MARGIN: [(&str, f32); 4] = [("a", -1.0), ("b", -2.0), ("ab", -1.5), ("ba", -1.5)];
+
+/// Encodes `text` with an empty cache, compares the ids with the naive search, and returns the counts.
+fn counts_of(list: &[(&str, f32)], text: &str) -> PathCounts {
+    let model = model_of(list);
+    let unigram = UnigramEncoder::new(&Vocabulary::new(&model, true)).unwrap();
+    let mut cache = UnigramCache::default();
+    let mut ids = Vec::new();
+    unigram.encode(text.as_bytes(), &mut cache, &mut ids);
+    assert_eq!(ids, naive_viterbi(&model, text));
+    cache.counts
+}
+
+#[test]
+fn a_chunk_within_its_limit_is_searched_once_and_then_cached() {
+    let expected = PathCounts {
+        cached: 49,
+        found: 1,
+        ..PathCounts::default()
+    };
+    assert_eq!(counts_of(&SMALL_MARGIN, &"abac".repeat(50)), expected);
+}
+
+#[test]
+fn a_new_chunk_whose_limit_is_exceeded_is_searched_in_full() {
+    // 400 unknown characters have the sum -4,800.
+    let expected = PathCounts {
+        limit_exceeded: 1,
+        full_searches: 1,
+        ..PathCounts::default()
+    };
+    let text = "c".repeat(400) + "aba";
+    assert_eq!(counts_of(&SMALL_MARGIN, &text), expected);
+}
+
+#[test]
+fn a_cached_chunk_is_searched_in_full_from_the_sum_that_exceeds_its_limit() {
+    let counts = counts_of(&SMALL_MARGIN, &"abac".repeat(400));
+    assert_eq!(counts.found, 1);
+    // Each repetition adds -14.5, and the limit is between 3,300 and 3,350.
+    assert!((227..=232).contains(&counts.cached), "{counts:?}");
+    assert_eq!(counts.found + counts.cached + counts.limit_exceeded, 400);
+    assert_eq!(counts.full_searches, counts.limit_exceeded);
+}
+
+#[test]
+fn a_cached_chunk_is_used_again_after_sums_are_rebased() {
+    // 10,000 repetitions have the sum -145,000, so sums exceed -100,000 once.
+    let counts = counts_of(&SMALL_MARGIN, &"abac".repeat(10_000));
+    assert!(counts.cached > 300, "{counts:?}");
+    assert!(counts.limit_exceeded > 6_000, "{counts:?}");
+}
+
+#[test]
+fn a_chunk_without_margin_is_always_searched_in_full() {
+    let expected = PathCounts {
+        limit_exceeded: 50,
+        full_searches: 50,
+        ..PathCounts::default()
+    };
+    assert_eq!(counts_of(&NO_MARGIN, &"abac".repeat(50)), expected);
+}
+
+#[test]
+fn a_chunk_too_long_for_the_cache_is_searched_in_full() {
+    let expected = PathCounts {
+        full_searches: 1,
+        ..PathCounts::default()
+    };
+    assert_eq!(counts_of(&SMALL_MARGIN, &"ab".repeat(12)), expected);
+    let expected = PathCounts {
+        found: 1,
+        ..PathCounts::default()
+    };
+    let longest = "ab".repeat(11) + "a";
+    assert_eq!(counts_of(&SMALL_MARGIN, &longest), expected);
 }
 
 /// Scores in steps of a tenth, of which many sums are equal but for roundings, and more extreme ones.
@@ -259,7 +434,7 @@ fn small_model() -> impl Strategy<Value = Model> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// The second and third time chunks are remembered, at other sums.
+    /// In repeated text chunks are cached, and occur after different sums.
     #[test]
     fn encoding_by_chunks_equals_encoding_the_text(
         model in small_model(),
@@ -271,7 +446,7 @@ proptest! {
             let line = text.repeat(count);
             let (mut found, mut expected) = (Vec::new(), Vec::new());
             unigram.encode(line.as_bytes(), &mut scratch, &mut found);
-            unigram.search(line.as_bytes(), 0.0, &mut Vec::new(), &mut expected);
+            search(&unigram.tables, line.as_bytes(), 0.0, &mut Vec::new(), &mut expected);
             prop_assert!(found == expected, "{count} times {text}");
         }
     }
@@ -284,12 +459,12 @@ proptest! {
     ) {
         let unigram = UnigramEncoder::new(&Vocabulary::new(&model, true)).unwrap();
         let mut ids = Vec::new();
-        let limit = unigram.search_with_margin(chunk.as_bytes(), &mut ids);
+        let limit = search_with_margin(&unigram.tables, chunk.as_bytes(), &mut ids);
         for part in parts.into_iter().chain([-1.0, 1.0]).filter(|_| limit >= 0.0) {
             let (mut expected, sum) = (Vec::new(), part * limit);
-            let behind = unigram.search(chunk.as_bytes(), sum, &mut Vec::new(), &mut expected);
+            let behind = search(&unigram.tables, chunk.as_bytes(), sum, &mut Vec::new(), &mut expected);
             prop_assert_eq!(&ids, &expected);
-            prop_assert_eq!(ids.iter().fold(sum, |sum, id| sum + unigram.score(*id)), behind);
+            prop_assert_eq!(ids.iter().fold(sum, |sum, id| sum + unigram.tables.score(*id)), behind);
         }
     }
 
@@ -300,7 +475,7 @@ proptest! {
         let (mut at, text) = (0, text.as_bytes());
         while at < text.len() {
             at += match unigram.chunk_finder.first(&text[at..]) {
-                Chunk::Char(length) | Chunk::Long(length) => length,
+                Chunk::Char(length) | Chunk::Several(length) => length,
             };
             for begin in 0..at {
                 let mut pieces = (1..vocabulary.len()).map(|id| vocabulary.text(id));
@@ -314,7 +489,7 @@ proptest! {
 fn chunks(unigram: &UnigramEncoder, text: &str) -> Vec<String> {
     let (mut chunks, mut rest) = (Vec::new(), text);
     while !rest.is_empty() {
-        let (Chunk::Char(length) | Chunk::Long(length)) =
+        let (Chunk::Char(length) | Chunk::Several(length)) =
             unigram.chunk_finder.first(rest.as_bytes());
         chunks.push(rest[..length].to_owned());
         rest = &rest[length..];
@@ -332,7 +507,7 @@ fn words_are_chunks_and_are_cached() {
             word.starts_with(chunk.as_str()) && chunk.len() > 3,
             "{chunk}"
         );
-        let limit = unigram.search_with_margin(chunk.as_bytes(), &mut Vec::new());
+        let limit = search_with_margin(&unigram.tables, chunk.as_bytes(), &mut Vec::new());
         assert!(limit > 1000.0, "{chunk}: {limit}");
     }
     assert_eq!(
@@ -351,19 +526,18 @@ fn equal_paths_have_no_limit() {
             pieces.push(text.as_bytes(), score, PieceKind::Normal);
         }
         let model = Model::from_parts(pieces, Specs::default()).unwrap();
-        UnigramEncoder::new(&Vocabulary::new(&model, true))
-            .unwrap()
-            .search_with_margin(b"aba", &mut Vec::new())
+        let unigram = UnigramEncoder::new(&Vocabulary::new(&model, true)).unwrap();
+        search_with_margin(&unigram.tables, b"aba", &mut Vec::new())
     };
     assert!(limit([-1.0, -2.0, -1.5, -1.5]) < 0.0);
     assert!(limit([0.0; 4]) < 0.0);
     assert!(limit([-1.0, -2.0, -1.5, -1.6]) > 0.0);
-    // A tenth is 0.1 / 2^-24 half places of 1, to be shared by six additions.
+    // The margin 0.001 allows 0.001 / 2^-24 = 16,777 rounding errors of sums of magnitude 1 in five additions.
     let found = limit([-1.0, -2.0, -1.5, -1.501]);
     assert!((2000.0..3500.0).contains(&found), "{found}");
     assert!(
         limit([-1e30, -2e30, -1.5e30, -1.6e30]) < 0.0,
-        "sums would be brought back"
+        "sums could be rebased"
     );
     assert!((99_000.0..100_000.0).contains(&limit([-10.0, -20.0, -1.0, -9.0])));
 }

@@ -1,58 +1,66 @@
-//! The pieces as a trie that contains the scores.
+//! The pieces as a trie whose cells contain the scores.
 //!
-//! Input: texts, ids and scores of pieces. Output: the pieces that a text begins with. Method: a double array (see
-//! [`trie`](crate::trie)) keeps the value of a key in a cell of its own, so that the score would need a third load. Here
-//! each cell also has the score of the piece that ends there, and a step of the search is a single load. Ids, which are
-//! needed for the best pieces only, are in a second array.
+//! Job: find the pieces that a text starts with. Input: texts, ids and scores of pieces. Output: a [`PieceTrie`], whose
+//! [`prefixes`](PieceTrie::prefixes) are the lengths, scores and cells of these pieces.
 //!
-//! Example: with the pieces `l`, `le` and `les`, the text `lest` takes four steps; the first three cells have scores, the
-//! fourth byte has no cell.
+//! Method: a double array (see [`trie`](crate::trie)) keeps the value of a key in a cell of its own, so that the score
+//! would need a third load. Here each cell also contains the score of the piece that ends there, and a step of the search
+//! is a single load. Ids, which are needed for the pieces of the best path only, are in a second array.
 //!
-//! Cost: one load per byte. Memory: 12 bytes per cell.
+//! Example: with the pieces `l` (-3), `le` (-4) and `les` (-5), the text `lest` takes four steps:
+//!
+//! | step | byte | result |
+//! |---|---|---|
+//! | 1 | `l` | a cell with the score -3: the piece `l` |
+//! | 2 | `e` | a cell with the score -4: the piece `le` |
+//! | 3 | `s` | a cell with the score -5: the piece `les` |
+//! | 4 | `t` | no cell: the search ends |
+//!
+//! Cost: one load for each byte of the longest match, and one for the byte that fails. Memory: 12 bytes for each cell.
 
 use crate::piece::PieceId;
 use crate::trie::{BuildError, DoubleArray, Unit};
 
-/// A cell of the double array, with the score of the piece that ends there; infinite if none does.
+/// A unit of the double array, and the score of the piece that ends there; [`NO_PIECE`] if no piece does.
 #[derive(Debug, Clone, Copy)]
-struct Cell {
+struct ScoredUnit {
     unit: Unit,
     score: f32,
 }
 
-/// No piece has this score.
+/// The score of a cell at which no piece ends. Scores of pieces are finite.
 const NO_PIECE: f32 = f32::INFINITY;
 
 /// Pieces by their texts.
 #[derive(Debug, Default)]
-pub(super) struct Trie {
+pub(super) struct PieceTrie {
     root: usize,
-    cells: Vec<Cell>,
-    /// The piece that ends at each cell.
+    cells: Vec<ScoredUnit>,
+    /// The id of the piece that ends at each cell; 0 if no piece does.
     ids: Vec<PieceId>,
 }
 
 /// A piece at the start of a text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Found {
-    /// Its length in bytes.
+pub(super) struct PiecePrefix {
+    /// The length of the piece in bytes.
     pub(super) length: usize,
     pub(super) score: f32,
-    /// To ask [`Trie::id`] with.
+    /// The cell at which the piece ends, for [`PieceTrie::id`].
     pub(super) cell: usize,
 }
 
-impl Trie {
-    /// Pieces with their ids, sorted by their texts, and the finite score of each id.
+impl PieceTrie {
+    /// Builds the trie of `pieces` (text and id, sorted by text). `scores` has the finite score of each id.
     ///
     /// # Errors
     /// The pieces need more than 2^29 cells.
-    pub(super) fn new(pieces: &[(&[u8], u32)], scores: &[f32]) -> Result<Trie, BuildError> {
+    pub(super) fn new(pieces: &[(&[u8], u32)], scores: &[f32]) -> Result<PieceTrie, BuildError> {
         if pieces.is_empty() {
-            return Ok(Trie::default());
+            return Ok(PieceTrie::default());
         }
         let array = DoubleArray::build(pieces)?;
-        let mut trie = Trie {
+        let mut trie = PieceTrie {
             root: array.root(),
             cells: Vec::new(),
             ids: Vec::new(),
@@ -64,33 +72,33 @@ impl Trie {
                 .and_then(|value| scores.get(value))
                 .copied()
                 .unwrap_or(NO_PIECE);
-            trie.cells.push(Cell { unit, score });
+            trie.cells.push(ScoredUnit { unit, score });
             trie.ids.push(PieceId::from_index(value.unwrap_or(0)));
         }
         Ok(trie)
     }
 
-    /// The pieces that `text` begins with, shortest first.
+    /// The pieces that `text` starts with, shortest first.
     #[inline]
-    pub(super) fn prefixes<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = Found> + 't {
-        let path = text.iter().scan(self.root, |base, byte| {
+    pub(super) fn prefixes<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = PiecePrefix> + 't {
+        let steps = text.iter().scan(self.root, |base, byte| {
             let cell = *base ^ usize::from(*byte);
-            let Cell { unit, score } = *self
+            let ScoredUnit { unit, score } = *self
                 .cells
                 .get(cell)
                 .filter(|cell| cell.unit.is_reached_by(*byte))?;
             *base = cell ^ unit.offset();
             Some((cell, score))
         });
-        let found = path.zip(1..).filter(|((_, score), _)| *score < NO_PIECE);
-        found.map(|((cell, score), length)| Found {
+        let ends = steps.zip(1..).filter(|((_, score), _)| *score < NO_PIECE);
+        ends.map(|((cell, score), length)| PiecePrefix {
             length,
             score,
             cell,
         })
     }
 
-    /// The id of a piece that was found.
+    /// The id of the piece that ends at `cell`.
     #[inline]
     pub(super) fn id(&self, cell: usize) -> PieceId {
         self.ids[cell]

@@ -1,142 +1,124 @@
-//! The best segmentation of a chunk, in the reference's own arithmetic.
+//! The best path through a chunk, in the arithmetic of the reference.
 //!
-//! In: a chunk, and the sum of scores before it. Out: the ids of its pieces, and the sum behind it. Each
-//! character boundary, from left to right, takes all pieces that begin there, from a trie, and offers each end of
-//! one the sum of scores up to there; the first of equal offers stays. Sums are 32-bit floats, added in the
-//! reference's order; where they leave ±100,000, all sums that are still open are brought back by the same
-//! amount, as the reference does.
+//! Job: find the segmentation with the highest sum of scores. Input: a chunk, and the sum of the scores before it. Output:
+//! the ids of the best path, and the sum after the chunk.
 //!
-//! A chunk may begin wherever no piece reaches across: there is one sum only at such a place, which all ways go on
-//! from.
+//! Method: Viterbi search (Viterbi, "Error bounds for convolutional codes", 1967,
+//! <https://doi.org/10.1109/TIT.1967.1054010>) over the positions of the chunk in bytes. Each position stores the best
+//! sum of all paths to it, and the last piece of that path. The search visits the character boundaries from left to
+//! right. At each of them it looks up all pieces that start there, and offers to the end of each piece the sum of the
+//! position plus the score of the piece. An offer replaces the stored sum only if it is higher, so the first of equal
+//! offers is kept. At the end the last pieces are followed from the end of the chunk to its start.
+//!
+//! Sums are 32-bit floats, added in the reference's order, because rounding decides between paths that are almost equal.
+//! If the sum of the current position exceeds 100,000 in magnitude, it is subtracted from all open sums: they are
+//! *rebased*, as in the reference.
+//!
+//! A chunk starts at a position that no piece spans. All paths of the text go through that position, so a single sum
+//! describes everything before the chunk.
+//!
+//! Example: the pieces `l`, `e`, `s`, `t` have the score -3, `le` has -4, `st` has -3.5 and `les` has -5. The search of
+//! `lest` from the sum 0 stores:
+//!
+//! | visited position | offers (end: sum) | stored after the visit |
+//! |---|---|---|
+//! | 0, sum 0 | `l` 1: -3, `le` 2: -4, `les` 3: -5 | all three |
+//! | 1, sum -3 | `e` 2: -6 | nothing, because -4 is better |
+//! | 2, sum -4 | `s` 3: -7, `st` 4: -7.5 | 4: -7.5 by `st` |
+//! | 3, sum -5 | `t` 4: -8 | nothing, because -7.5 is better |
+//!
+//! The last piece of position 4 is `st`, and that of position 2 is `le`: the result is `le|st` with the sum -7.5.
+//!
+//! Cost: one step of the trie for each byte of each piece that starts at a character of the chunk. Memory: 12 bytes for
+//! each byte of the chunk.
 
-use super::{SCORE_LIMIT, UnigramEncoder};
+use super::tables::{LastPiece, UnigramTables};
 use crate::piece::PieceId;
 use crate::text::char_length;
-use crate::text::num::low_u32;
 
-/// The best way to get to a place.
+/// Sums of greater magnitude are rebased to 0.
+pub(super) const MAX_SUM: f32 = 100_000.0;
+
+/// The best path to a position: its sum of scores, and its last piece.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Best {
-    score: f32,
-    last: Last,
+pub(super) struct BestPath {
+    sum: f32,
+    last: LastPiece,
 }
 
-/// The last piece on the way to a place.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Last {
-    /// Its cell, [`UNKNOWN`] for an unknown character.
-    cell: u32,
-    /// Its length; 0 if there is no way yet.
-    pub(super) length: u32,
-}
+impl BestPath {
+    const UNREACHED: BestPath = BestPath {
+        sum: 0.0,
+        last: LastPiece::UNREACHED,
+    };
 
-/// The cell of an unknown character.
-const UNKNOWN: u32 = u32::MAX;
-/// There is no way to a place yet.
-pub(super) const UNREACHED: Last = Last {
-    cell: UNKNOWN,
-    length: 0,
-};
-
-impl Last {
-    fn new(cell: usize, length: usize) -> Last {
-        // The units of a double array and the bytes of all pieces (MAX_TEXT_BYTES) are fewer than 2^31.
-        Last {
-            cell: low_u32(cell as u64),
-            length: low_u32(length as u64),
-        }
-    }
-}
-
-impl UnigramEncoder {
-    /// Appends the ids of `chunk`, before which the scores add up to `sum`; gives the sum behind it.
-    pub(super) fn search(
-        &self,
-        chunk: &[u8],
-        sum: f32,
-        best: &mut Vec<Best>,
-        out: &mut Vec<PieceId>,
-    ) -> f32 {
-        best.clear();
-        best.resize(
-            chunk.len() + 1,
-            Best {
-                score: 0.0,
-                last: UNREACHED,
-            },
-        );
-        best[0].score = sum;
-        let (mut start, mut frontier) = (0, 0);
-        while start < chunk.len() {
-            let so_far = score_from(best, start, frontier);
-            self.for_each_piece(&chunk[start..], |last, score| {
-                let end = start + last.length as usize;
-                offer(&mut best[end], last, score + so_far);
-                frontier = frontier.max(end);
-            });
-            start += char_length(&chunk[start..]);
-        }
-        self.trace(chunk.len(), |place| best[place].last, out);
-        best[chunk.len()].score
-    }
-
-    /// Calls `visit` with each piece that `text` begins with, shortest first, and if none of them is the first
-    /// character, with that as an unknown one; and its score.
+    /// Replaces the path by one that ends with `last`, if this is the first path or a better one.
     #[inline]
-    pub(super) fn for_each_piece(&self, text: &[u8], mut visit: impl FnMut(Last, f32)) {
-        let width = char_length(text);
-        let mut has_char = false;
-        for found in self.pieces.prefixes(text) {
-            visit(Last::new(found.cell, found.length), found.score);
-            has_char |= found.length == width;
+    fn offer(&mut self, last: LastPiece, sum: f32) {
+        if self.last.length == 0 || sum > self.sum {
+            *self = BestPath { sum, last };
         }
-        if !has_char {
-            visit(
-                Last {
-                    cell: UNKNOWN,
-                    ..Last::new(0, width)
-                },
-                self.unknown_score,
-            );
-        }
-    }
-
-    /// Appends the pieces on the way to `end`, whose places have these last pieces.
-    pub(super) fn trace(&self, end: usize, last: impl Fn(usize) -> Last, out: &mut Vec<PieceId>) {
-        let (first, mut at) = (out.len(), end);
-        while at > 0 {
-            let Last { cell, length } = last(at);
-            out.push(if cell == UNKNOWN {
-                self.unknown
-            } else {
-                self.pieces.id(cell as usize)
-            });
-            // Every place on the way was reached, so no step is 0 long.
-            at = at.saturating_sub((length as usize).max(1));
-        }
-        out[first..].reverse();
     }
 }
 
-/// The sum of scores up to `start`; brings it and all sums beyond back if it has grown too large.
-fn score_from(best: &mut [Best], start: usize, frontier: usize) -> f32 {
-    let score = best[start].score;
-    if score.abs() <= SCORE_LIMIT || score.is_nan() {
-        return score;
+/// Appends the ids of `chunk`. The scores before the chunk add up to `sum`. Returns the sum after the chunk.
+///
+/// `best` is a buffer; its content is overwritten.
+pub(super) fn search(
+    tables: &UnigramTables,
+    chunk: &[u8],
+    sum: f32,
+    best: &mut Vec<BestPath>,
+    out: &mut Vec<PieceId>,
+) -> f32 {
+    best.clear();
+    best.resize(chunk.len() + 1, BestPath::UNREACHED);
+    best[0].sum = sum;
+    let mut start = 0;
+    // The last position that a path has reached.
+    let mut frontier = 0;
+    while start < chunk.len() {
+        let sum_before = rebased_sum(best, start, frontier);
+        tables.for_each_piece(&chunk[start..], |last, score| {
+            let end = start + last.length as usize;
+            best[end].offer(last, score + sum_before);
+            frontier = frontier.max(end);
+        });
+        start += char_length(&chunk[start..]);
     }
-    best[start].score -= score;
-    for place in best[start + 1..=frontier.max(start)]
-        .iter_mut()
-        .filter(|place| place.last.length > 0)
-    {
-        place.score -= score;
+    append_path(tables, chunk.len(), |position| best[position].last, out);
+    best[chunk.len()].sum
+}
+
+/// Appends the ids of the path to `end`, given the last piece of the best path to each position.
+pub(super) fn append_path(
+    tables: &UnigramTables,
+    end: usize,
+    last_at: impl Fn(usize) -> LastPiece,
+    out: &mut Vec<PieceId>,
+) {
+    let first = out.len();
+    let mut position = end;
+    while position > 0 {
+        let last = last_at(position);
+        out.push(tables.id(last));
+        // All positions of the path were reached, so no length is 0. The minimum makes the loop finite in any case.
+        position = position.saturating_sub((last.length as usize).max(1));
+    }
+    out[first..].reverse();
+}
+
+/// The sum of the scores up to `start`. If its magnitude is too great, it is subtracted from the sums of `start` and of
+/// all reached positions up to `frontier`, and 0 is returned.
+fn rebased_sum(best: &mut [BestPath], start: usize, frontier: usize) -> f32 {
+    let sum = best[start].sum;
+    if sum.abs() <= MAX_SUM || sum.is_nan() {
+        return sum;
+    }
+    best[start].sum -= sum;
+    let open = &mut best[start + 1..=frontier.max(start)];
+    for path in open.iter_mut().filter(|path| path.last.length > 0) {
+        path.sum -= sum;
     }
     0.0
-}
-
-/// Takes a piece as the last one on the way to its end, if that is better than what is there.
-fn offer(place: &mut Best, last: Last, score: f32) {
-    if place.last.length == 0 || score > place.score {
-        *place = Best { score, last };
-    }
 }

@@ -1,0 +1,182 @@
+//! The tables that all searches of a unigram model read: pieces, scores, and the unknown id.
+//!
+//! Job: keep in one value what the [best path](super::viterbi), its [margin](super::margin) and the
+//! [lattice](super::lattice) need to know about a model, so that these depend on this module and not on the encoder.
+//!
+//! Input: the vocabulary. Output: [`UnigramTables`], which is immutable and shared by all workers.
+//!
+//! Scores: a normal piece has the score of the model file. An unknown character has the lowest score of a normal piece
+//! minus 10. A user-defined symbol of n bytes has the score (n - 1) / 10, which is above all log probabilities, so that
+//! a symbol is preferred to other pieces.
+//!
+//! Example: a model has the pieces `a` (-1), `b` (-2) and the user-defined symbol `<s1>`. Then an unknown character has
+//! the score -12, and the symbol has the score 0.3. The text `aé<s1>` starts with one piece, `a`; its suffix `é<s1>`
+//! starts with no piece, so that [`UnigramTables::for_each_piece`] reports `é` as unknown.
+//!
+//! Cost: 4 bytes for each piece, in addition to the [trie](super::trie), and 1 byte if the model has user-defined
+//! symbols.
+
+use super::trie::PieceTrie;
+use crate::encode::vocabulary::Vocabulary;
+use crate::piece::{PieceId, PieceKind};
+use crate::text::char_length;
+use crate::text::num::low_u32;
+use crate::trie::BuildError;
+
+/// The difference between the score of an unknown character and the lowest score of a normal piece.
+const UNKNOWN_PENALTY: f32 = 10.0;
+
+/// The cell of an unknown character, which is in no trie.
+const UNKNOWN_CELL: u32 = u32::MAX;
+
+/// The pieces of a model with their scores.
+#[derive(Debug)]
+pub(super) struct UnigramTables {
+    /// The pieces that can occur in text.
+    pub(super) pieces: PieceTrie,
+    /// The score by id; for the unknown id, the score of an unknown character.
+    scores: Vec<f32>,
+    /// Whether a piece is a user-defined symbol, by id. Empty if the model has none.
+    is_symbol: Vec<bool>,
+    /// The id of unknown characters.
+    pub(super) unknown: PieceId,
+    /// The score of an unknown character.
+    pub(super) unknown_score: f32,
+}
+
+/// The last piece of a path. 8 bytes, because a search keeps one for each byte of a chunk.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LastPiece {
+    /// The cell of the piece in the trie; [`UNKNOWN_CELL`] for an unknown character.
+    cell: u32,
+    /// The length of the piece in bytes; 0 if no path has been found yet.
+    pub(super) length: u32,
+}
+
+impl LastPiece {
+    /// The value of a position that no path has reached.
+    pub(super) const UNREACHED: LastPiece = LastPiece {
+        cell: UNKNOWN_CELL,
+        length: 0,
+    };
+
+    /// A piece of the trie. The cells of a double array and the bytes of all pieces (`MAX_TEXT_BYTES`) are fewer than
+    /// 2^31, so the conversions lose nothing.
+    #[inline]
+    fn of_cell(cell: usize, length: usize) -> LastPiece {
+        LastPiece {
+            cell: low_u32(cell as u64),
+            length: low_u32(length as u64),
+        }
+    }
+
+    /// An unknown character of `length` bytes.
+    #[inline]
+    fn unknown(length: usize) -> LastPiece {
+        LastPiece {
+            cell: UNKNOWN_CELL,
+            length: low_u32(length as u64),
+        }
+    }
+}
+
+impl UnigramTables {
+    /// The tables of `vocabulary`, whose text pieces and ids are `keys`, sorted by text.
+    ///
+    /// # Errors
+    /// The pieces do not fit in a double array.
+    pub(super) fn new(
+        vocabulary: &Vocabulary<'_>,
+        keys: &[(&[u8], u32)],
+    ) -> Result<UnigramTables, BuildError> {
+        let ids = 0..vocabulary.len();
+        let lowest = ids
+            .clone()
+            .filter(|id| vocabulary.kind(*id) == PieceKind::Normal)
+            .map(|id| vocabulary.score(id))
+            .fold(f32::MAX, f32::min);
+        let unknown_score = lowest - UNKNOWN_PENALTY;
+        let score = |id| match vocabulary.kind(id) {
+            PieceKind::UserDefined => symbol_score(vocabulary.text(id).len()),
+            PieceKind::Unknown => unknown_score,
+            _ => vocabulary.score(id),
+        };
+        let scores: Vec<f32> = ids.map(score).collect();
+        Ok(UnigramTables {
+            pieces: PieceTrie::new(keys, &scores)?,
+            scores,
+            is_symbol: symbol_flags(vocabulary),
+            unknown: vocabulary.unknown(),
+            unknown_score,
+        })
+    }
+
+    /// The score of a piece, or of an unknown character.
+    #[inline]
+    pub(super) fn score(&self, id: PieceId) -> f32 {
+        self.scores
+            .get(id.index())
+            .copied()
+            .unwrap_or(self.unknown_score)
+    }
+
+    /// Whether a piece is a user-defined symbol.
+    pub(super) fn is_symbol(&self, id: PieceId) -> bool {
+        self.is_symbol.get(id.index()).copied().unwrap_or(false)
+    }
+
+    /// The id of the last piece of a path.
+    #[inline]
+    pub(super) fn id(&self, last: LastPiece) -> PieceId {
+        if last.cell == UNKNOWN_CELL {
+            self.unknown
+        } else {
+            self.pieces.id(last.cell as usize)
+        }
+    }
+
+    /// The id of a single character; the unknown id if the character is no piece.
+    pub(super) fn char_id(&self, char: &[u8]) -> PieceId {
+        let whole = self
+            .pieces
+            .prefixes(char)
+            .find(|found| found.length == char.len());
+        whole.map_or(self.unknown, |found| self.pieces.id(found.cell))
+    }
+
+    /// Calls `visit` with each piece that `text` starts with and its score, shortest piece first. If the first character
+    /// is no piece, `visit` is called last with the character as an unknown one.
+    #[inline]
+    pub(super) fn for_each_piece(&self, text: &[u8], mut visit: impl FnMut(LastPiece, f32)) {
+        let width = char_length(text);
+        let mut has_char = false;
+        for found in self.pieces.prefixes(text) {
+            visit(LastPiece::of_cell(found.cell, found.length), found.score);
+            has_char |= found.length == width;
+        }
+        if !has_char {
+            visit(LastPiece::unknown(width), self.unknown_score);
+        }
+    }
+}
+
+/// For each id, whether it is a user-defined symbol. Empty if the model has none, as most models have.
+fn symbol_flags(vocabulary: &Vocabulary<'_>) -> Vec<bool> {
+    let flags: Vec<bool> = (0..vocabulary.len())
+        .map(|id| vocabulary.kind(id) == PieceKind::UserDefined)
+        .collect();
+    if flags.contains(&true) {
+        flags
+    } else {
+        Vec::new()
+    }
+}
+
+/// The score of a user-defined symbol of `length` bytes (of `length` characters in a lattice).
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the reference narrows a double here"
+)]
+pub(super) fn symbol_score(length: usize) -> f32 {
+    (0.1 * (length as f64 - 1.0)) as f32
+}
