@@ -5,9 +5,9 @@
 //!
 //! ```text
 //! $ spiece export-vocab --model=testdata/golden/llama2.model --output_format=syms | head -n 3
-//! <unk>	0
-//! <s>	1
-//! </s>	2
+//! <unk>    0
+//! <s>    1
+//! </s>    2
 //! ```
 
 use std::io::Write;

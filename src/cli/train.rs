@@ -8,12 +8,12 @@
 //! $ printf 'low lower lowest\nnew newer newest\n' > text.txt
 //! $ spiece train --quiet --input=text.txt --model_prefix=my --vocab_size=20
 //! $ head -n 6 my.vocab
-//! <unk>	0
-//! <s>	0
-//! </s>	0
-//! we	-0
-//! lo	-1
-//! ne	-2
+//! <unk>    0
+//! <s>    0
+//! </s>    0
+//! we    -0
+//! lo    -1
+//! ne    -2
 //! ```
 
 use std::ffi::OsString;

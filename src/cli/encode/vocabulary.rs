@@ -5,8 +5,8 @@
 //!
 //! ```text
 //! $ echo 'a b a' | spiece encode --model=testdata/golden/llama2.model --generate_vocabulary
-//! ▁a	2
-//! ▁b	1
+//! ▁a    2
+//! ▁b    1
 //! ```
 
 use std::collections::HashMap;
