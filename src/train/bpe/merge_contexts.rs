@@ -26,7 +26,7 @@
 //! are the sums of one pass. Positions of the first half precede those of the second: appending
 //! them in this order keeps every list of positions ascending.
 
-use crate::train::bpe::pairs::PairEntry;
+use crate::train::bpe::pairs::IndexedPair;
 use crate::train::bpe::symbols::Symbol;
 use crate::train::bpe::word_buffer::Occurrence;
 
@@ -99,7 +99,7 @@ impl ContextCounts {
         &self,
         found: &ContextCounts,
         first: usize,
-        pairs: &mut [PairEntry],
+        pairs: &mut [IndexedPair],
     ) {
         for &(symbol, position) in &found.positions {
             let pair = self.neighbours[symbol.index()].pair;

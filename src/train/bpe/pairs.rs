@@ -21,7 +21,7 @@ use crate::train::split::SplitRules;
 
 /// One pair.
 #[derive(Debug)]
-pub(crate) struct PairEntry {
+pub(crate) struct IndexedPair {
     /// Occurrences, overlapping ones included.
     pub(crate) count: u64,
     /// Where it occurs or once occurred, ascending.
@@ -33,7 +33,7 @@ pub(crate) struct PairEntry {
 #[derive(Debug)]
 pub(crate) struct PairIndex {
     min_count: u64,
-    pairs: Vec<PairEntry>,
+    pairs: Vec<IndexedPair>,
     index: PairMap<u32>,
 }
 
@@ -215,7 +215,7 @@ impl PairIndex {
         let Some(pair) = pair else {
             return Err(TrainError::TooLarge { what: "pairs" });
         };
-        self.pairs.push(PairEntry {
+        self.pairs.push(IndexedPair {
             count,
             positions: Vec::with_capacity(positions),
             symbols: (left, right),
@@ -239,7 +239,7 @@ impl PairIndex {
     }
 
     /// The pairs from number `first` on.
-    pub(crate) fn since(&mut self, first: usize) -> &mut [PairEntry] {
+    pub(crate) fn since(&mut self, first: usize) -> &mut [IndexedPair] {
         &mut self.pairs[first..]
     }
 
@@ -278,7 +278,7 @@ impl PairSource for PairView<'_> {
     }
 
     fn candidate(&self, pair: u32) -> Candidate {
-        let PairEntry {
+        let IndexedPair {
             count,
             symbols: (left, right),
             ..
