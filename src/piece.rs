@@ -128,6 +128,14 @@ impl PieceKind {
             PieceKind::Byte => "byte",
         }
     }
+
+    /// Whether segmentation can give a piece of this kind. The other kinds are meta pieces that have no surface.
+    pub(crate) const fn is_from_text(self) -> bool {
+        matches!(
+            self,
+            PieceKind::Normal | PieceKind::UserDefined | PieceKind::Unused
+        )
+    }
 }
 
 impl fmt::Display for PieceKind {

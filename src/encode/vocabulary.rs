@@ -4,7 +4,6 @@
 //! that is a lone NUL is never one of them: the reference leaves it out of its tables.
 
 use crate::model::Model;
-use crate::model::validate::is_from_text;
 use crate::piece::{PieceId, PieceKind, PieceTable};
 use crate::text::num::low_u32;
 
@@ -66,7 +65,7 @@ impl<'m> Vocabulary<'m> {
     pub(crate) fn is_from_text(&self, id: usize) -> bool {
         let kind = self.kind(id);
         let is_nul = || matches!(self.text(id), [0]);
-        is_from_text(kind) && (self.has_symbols || kind != PieceKind::UserDefined) && !is_nul()
+        kind.is_from_text() && (self.has_symbols || kind != PieceKind::UserDefined) && !is_nul()
     }
 
     /// The ids of the pieces that an encoder can give. Unused pieces are never given, but BPE merges them.

@@ -13,7 +13,6 @@
 //!
 //! Memory: 4 bytes and a hash tag for each piece; texts stay in the [`PieceTable`] that every call is given.
 
-use crate::model::validate::is_from_text;
 use crate::piece::{PieceId, PieceIndex, PieceTable};
 
 /// Finds pieces by their texts.
@@ -47,7 +46,7 @@ impl PieceLookup {
 
     /// Adds piece `id`. False, and nothing changes, if its table has a piece with the same text already.
     pub(super) fn insert(&mut self, pieces: &PieceTable, id: usize) -> bool {
-        let is_second = !self.is_bpe && is_from_text(pieces.kind(id));
+        let is_second = !self.is_bpe && pieces.kind(id).is_from_text();
         let index = if is_second {
             &mut self.second
         } else {

@@ -51,14 +51,6 @@ pub(crate) fn byte_of_piece(text: &[u8]) -> Option<u8> {
     u8::from_str_radix(digits, 16).ok()
 }
 
-/// Whether segmentation can give a piece of this kind. The other kinds are meta pieces that have no surface.
-pub(crate) fn is_from_text(kind: PieceKind) -> bool {
-    matches!(
-        kind,
-        PieceKind::Normal | PieceKind::UserDefined | PieceKind::Unused
-    )
-}
-
 /// Checks pieces. Returns their lookup by text.
 ///
 /// # Errors
@@ -199,7 +191,7 @@ fn check_unigram(pieces: &PieceTable) -> Result<(), ModelError> {
     if let Some(id) = (0..pieces.len()).find(|id| !pieces.score(*id).is_finite()) {
         return Err(refuse(pieces, id, PieceProblem::Score));
     }
-    let is_usable = |id| is_from_text(pieces.kind(id)) && pieces.text(id) != b"\0";
+    let is_usable = |id| pieces.kind(id).is_from_text() && pieces.text(id) != b"\0";
     if (0..pieces.len()).any(is_usable) {
         Ok(())
     } else {
