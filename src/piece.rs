@@ -7,6 +7,8 @@ use std::str::FromStr;
 use foldhash::fast::RandomState;
 use hashbrown::hash_table::{Entry, HashTable};
 
+use crate::text::TextArena;
+
 /// The largest number of pieces of a model; files with more are refused. Ids of 27 bits leave five bits for
 /// the position of a merge in one word of 32 bits (see `encode/bpe`). No known model has more than 2^19 pieces.
 pub(crate) const MAX_PIECES: usize = 1 << 27;
@@ -180,8 +182,7 @@ impl std::error::Error for ParsePieceKindError {}
 /// Texts, scores and kinds of all pieces, by id. The texts are in one arena.
 #[derive(Clone, Default)]
 pub(crate) struct PieceTable {
-    texts: Vec<u8>,
-    ends: Vec<usize>,
+    texts: TextArena,
     scores: Vec<f32>,
     kinds: Vec<PieceKind>,
 }
@@ -190,16 +191,14 @@ impl PieceTable {
     /// An empty table with room for so many pieces, and so many bytes of text.
     pub(crate) fn with_capacity(pieces: usize, bytes: usize) -> PieceTable {
         PieceTable {
-            texts: Vec::with_capacity(bytes),
-            ends: Vec::with_capacity(pieces),
+            texts: TextArena::with_capacity(pieces, bytes),
             scores: Vec::with_capacity(pieces),
             kinds: Vec::with_capacity(pieces),
         }
     }
 
     pub(crate) fn push(&mut self, text: &[u8], score: f32, kind: PieceKind) {
-        self.texts.extend_from_slice(text);
-        self.ends.push(self.texts.len());
+        self.texts.push(text);
         self.scores.push(score);
         self.kinds.push(kind);
     }
@@ -207,7 +206,7 @@ impl PieceTable {
     /// Makes every piece with this text an unused one.
     pub(crate) fn retire_text(&mut self, text: &[u8]) {
         // Most models have none, and one search through everything shows it soonest.
-        if memchr::memmem::find(&self.texts, text).is_none() {
+        if memchr::memmem::find(self.texts.items(), text).is_none() {
             return;
         }
         for index in 0..self.len() {
@@ -218,18 +217,23 @@ impl PieceTable {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.ends.len()
+        self.texts.len()
     }
 
     /// The text of piece `index`, which need not be UTF-8.
+    #[inline]
     pub(crate) fn text(&self, index: usize) -> &[u8] {
-        let start = if index == 0 { 0 } else { self.ends[index - 1] };
-        &self.texts[start..self.ends[index]]
+        self.texts.get(index)
+    }
+
+    /// The texts of all pieces.
+    pub(crate) fn texts(&self) -> &TextArena {
+        &self.texts
     }
 
     /// The texts of all pieces, one behind the other.
     pub(crate) fn all_texts(&self) -> &[u8] {
-        &self.texts
+        self.texts.items()
     }
 
     pub(crate) fn score(&self, index: usize) -> f32 {

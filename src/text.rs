@@ -7,7 +7,9 @@
 //! | [`offsets`] | byte offsets -> character and UTF-16 offsets |
 //! | [`num`] | conversions that cannot fail, hash mixing |
 //! | [`flag`] | the texts that mean true and false |
+//! | [`arena`] | many texts in one allocation |
 
+pub(crate) mod arena;
 pub(crate) mod flag;
 pub(crate) mod num;
 pub(crate) mod offsets;
@@ -15,6 +17,7 @@ pub(crate) mod offsets;
 pub(crate) mod script;
 pub(crate) mod utf8;
 
+pub(crate) use arena::{Arena, TextArena};
 pub(crate) use utf8::{
     char_length, char_width, decode_char, is_char_start, lossy_string, plainly_normalized_char,
 };

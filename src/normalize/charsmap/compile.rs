@@ -8,6 +8,7 @@
 
 use super::limits::{MAX_MATCHES, MAX_SOURCE_BYTES};
 use crate::normalize::rules::{Rules, encode_point};
+use crate::text::TextArena;
 use crate::trie::{BuildError, DoubleArray};
 
 /// Why rules cannot become a charsmap.
@@ -61,21 +62,25 @@ impl From<BuildError> for CompileError {
 pub(crate) fn compile(rules: &Rules) -> Result<Vec<u8>, CompileError> {
     check(rules)?;
     let (pool, positions) = pool_targets(rules)?;
-    let keys = CharsmapKeys::collect(rules, &positions)?;
-    let pairs = keys.sorted_pairs();
-    if let Some((source, _)) = pairs
-        .iter()
-        .find(|(source, _)| source.len() > MAX_SOURCE_BYTES)
-    {
-        return Err(CompileError::SourceTooLong(source.len()));
+    let sources = encode_sources(rules)?;
+    let keys = sorted_keys(&sources, rules, &positions);
+    check_keys(&keys)?;
+    let trie = DoubleArray::build(&keys)?.to_le_bytes();
+    let size = u32::try_from(trie.len()).map_err(|_| CompileError::TooLarge)?;
+    Ok([&size.to_le_bytes(), trie.as_slice(), &pool].concat())
+}
+
+/// Checks the limits that hold for encoded sources.
+fn check_keys(keys: &[(&[u8], u32)]) -> Result<(), CompileError> {
+    let lengths = keys.iter().map(|(key, _)| key.len());
+    if let Some(bytes) = lengths.into_iter().find(|bytes| *bytes > MAX_SOURCE_BYTES) {
+        return Err(CompileError::SourceTooLong(bytes));
     }
-    let depth = longest_prefix_chain(&pairs);
+    let depth = longest_prefix_chain(keys);
     if depth >= MAX_MATCHES {
         return Err(CompileError::TooManyPrefixes(depth));
     }
-    let trie = DoubleArray::build(&pairs)?.to_le_bytes();
-    let size = u32::try_from(trie.len()).map_err(|_| CompileError::TooLarge)?;
-    Ok([&size.to_le_bytes(), trie.as_slice(), &pool].concat())
+    Ok(())
 }
 
 fn check(rules: &Rules) -> Result<(), CompileError> {
@@ -129,45 +134,39 @@ fn encode(points: &[u32], out: &mut Vec<u8>) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// Sources in UTF-8, in one arena.
-struct CharsmapKeys {
-    bytes: Vec<u8>,
-    /// End of each key, and its value.
-    ends: Vec<(usize, u32)>,
+/// The sources of all rules in UTF-8.
+fn encode_sources(rules: &Rules) -> Result<TextArena, CompileError> {
+    let mut sources = TextArena::with_capacity(rules.len(), rules.len() * 8);
+    let mut source = Vec::new();
+    for (points, _) in rules.iter() {
+        source.clear();
+        encode(points, &mut source)?;
+        sources.push(&source);
+    }
+    Ok(sources)
 }
 
-impl CharsmapKeys {
-    fn collect(rules: &Rules, positions: &[u32]) -> Result<Self, CompileError> {
-        let mut keys = Self {
-            bytes: Vec::with_capacity(rules.len() * 8),
-            ends: Vec::with_capacity(rules.len()),
-        };
-        for (source, number) in rules.iter_numbered() {
-            encode(source, &mut keys.bytes)?;
-            keys.ends.push((keys.bytes.len(), positions[number]));
-        }
-        Ok(keys)
+/// The keys of the trie in byte order, each cut at its first NUL, with the positions of their targets.
+fn sorted_keys<'s>(
+    sources: &'s TextArena,
+    rules: &Rules,
+    positions: &[u32],
+) -> Vec<(&'s [u8], u32)> {
+    let values = rules.iter_numbered().map(|(_, number)| positions[number]);
+    let mut keys: Vec<(&[u8], u32)> = sources.iter().zip(values).collect();
+    keys.sort();
+    for (key, _) in &mut keys {
+        *key = before_nul(key);
     }
-
-    /// CharsmapKeys and values in byte order, each key cut at its first NUL.
-    fn sorted_pairs(&self) -> Vec<(&[u8], u32)> {
-        let mut start = 0;
-        let mut pairs: Vec<(&[u8], u32)> = Vec::with_capacity(self.ends.len());
-        for &(end, value) in &self.ends {
-            pairs.push((&self.bytes[start..end], value));
-            start = end;
-        }
-        pairs.sort();
-        for (key, _) in &mut pairs {
-            if let Some(end) = key.iter().position(|&byte| byte == 0) {
-                *key = &key[..end];
-            }
-        }
-        pairs
-    }
+    keys
 }
 
-/// The most keys of which each begins with the one before. CharsmapKeys are sorted, so
+fn before_nul(key: &[u8]) -> &[u8] {
+    let end = memchr::memchr(0, key);
+    &key[..end.unwrap_or(key.len())]
+}
+
+/// The most keys of which each begins with the one before. Keys are sorted, so
 /// those that a key begins with are all still on the chain when it comes.
 fn longest_prefix_chain(pairs: &[(&[u8], u32)]) -> usize {
     let mut chain: Vec<&[u8]> = Vec::new();

@@ -5,39 +5,17 @@
 
 use std::collections::BTreeMap;
 
-/// CodePointSequences of code points, one after another.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct CodePointSequences {
-    pub(super) points: Vec<u32>,
-    ends: Vec<usize>,
-}
-
-impl CodePointSequences {
-    pub(super) fn push(&mut self, sequence: &[u32]) -> usize {
-        self.points.extend_from_slice(sequence);
-        self.ends.push(self.points.len());
-        self.ends.len() - 1
-    }
-
-    pub(super) fn get(&self, number: usize) -> &[u32] {
-        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.points[start..self.ends[number]]
-    }
-
-    fn len(&self) -> usize {
-        self.ends.len()
-    }
-}
+use crate::text::Arena;
 
 /// An ordered map from sequences of code points to their replacements.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Rules {
     /// Ascending, distinct.
-    sources: CodePointSequences,
+    sources: Arena<u32>,
     /// Of each source, the number of its target.
     target_numbers: Vec<usize>,
     /// In no order, perhaps not distinct.
-    pub(super) targets: CodePointSequences,
+    pub(super) targets: Arena<u32>,
 }
 
 impl Rules {
@@ -57,8 +35,8 @@ impl Rules {
 
     /// Sources and target numbers, ascending by source.
     pub(crate) fn iter_numbered(&self) -> impl Iterator<Item = (&[u32], usize)> {
-        let sources = (0..self.len()).map(|number| self.sources.get(number));
-        sources.zip(self.target_numbers.iter().copied())
+        let numbers = self.target_numbers.iter().copied();
+        self.sources.iter().zip(numbers)
     }
 
     /// How many target numbers there are.
@@ -81,12 +59,11 @@ impl Rules {
 impl FromIterator<(Vec<u32>, Vec<u32>)> for Rules {
     fn from_iter<I: IntoIterator<Item = (Vec<u32>, Vec<u32>)>>(pairs: I) -> Self {
         let sorted: BTreeMap<_, _> = pairs.into_iter().collect();
-        let mut rules = Self::default();
-        for (source, target) in &sorted {
-            let number = rules.targets.push(target);
-            rules.push(source, number);
+        Self {
+            sources: sorted.keys().map(Vec::as_slice).collect(),
+            target_numbers: (0..sorted.len()).collect(),
+            targets: sorted.values().map(Vec::as_slice).collect(),
         }
-        rules
     }
 }
 

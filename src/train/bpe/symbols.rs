@@ -1,6 +1,7 @@
 //! The symbols that words consist of: first the characters, then one more for each merge.
 
 use crate::error::TrainError;
+use crate::text::Arena;
 use crate::train::alphabet::Alphabet;
 use crate::train::split::{Shape, SplitRules};
 
@@ -17,11 +18,10 @@ impl Symbol {
     }
 }
 
-/// Texts and shapes of all symbols, the texts in one arena.
+/// Texts and shapes of all symbols.
 #[derive(Debug, Clone)]
 pub(crate) struct SymbolArena {
-    texts: String,
-    ends: Vec<usize>,
+    texts: Arena<char>,
     shapes: Vec<Shape>,
     /// SymbolArena that are single characters; they come first.
     characters: usize,
@@ -31,24 +31,18 @@ impl SymbolArena {
     /// One symbol for each character of `alphabet`, in its order.
     pub(crate) fn new(alphabet: &Alphabet, rules: &SplitRules) -> SymbolArena {
         let mut symbols = SymbolArena {
-            texts: String::new(),
-            ends: Vec::new(),
+            texts: Arena::default(),
             shapes: Vec::new(),
             characters: 0,
         };
         for &(c, _) in &alphabet.characters {
             if let Some(shape) = rules.shape_of(c) {
-                symbols.texts.push(c);
-                symbols.push(shape);
+                symbols.texts.push(&[c]);
+                symbols.shapes.push(shape);
             }
         }
         symbols.characters = symbols.shapes.len();
         symbols
-    }
-
-    fn push(&mut self, shape: Shape) {
-        self.ends.push(self.texts.len());
-        self.shapes.push(shape);
     }
 
     /// Makes the symbol of `left` and `right` together, which has the shape `shape`.
@@ -64,41 +58,31 @@ impl SymbolArena {
         let Some(symbol) = symbol else {
             return Err(TrainError::TooLarge { what: "symbols" });
         };
-        for part in [left, right] {
-            self.texts.extend_from_within(self.range(part));
-        }
-        self.push(shape);
+        self.texts.push_joined(left.index(), right.index());
+        self.shapes.push(shape);
         Ok(Symbol(symbol))
     }
 
     /// Forgets the merged symbols.
     pub(crate) fn keep_characters(&mut self) {
-        self.ends.truncate(self.characters);
+        self.texts.truncate(self.characters);
         self.shapes.truncate(self.characters);
-        self.texts.truncate(self.ends.last().copied().unwrap_or(0));
     }
 
     pub(crate) fn len(&self) -> usize {
         self.shapes.len()
     }
 
-    fn range(&self, symbol: Symbol) -> std::ops::Range<usize> {
-        let index = symbol.index();
-        let start = if index == 0 { 0 } else { self.ends[index - 1] };
-        start..self.ends[index]
-    }
-
-    pub(crate) fn text(&self, symbol: Symbol) -> &str {
-        &self.texts[self.range(symbol)]
+    pub(crate) fn text(&self, symbol: Symbol) -> &[char] {
+        self.texts.get(symbol.index())
     }
 
     /// The text of two symbols together.
     pub(crate) fn joined_text(&self, left: Symbol, right: Symbol) -> Box<str> {
-        let left = self.text(left);
-        let right = self.text(right);
-        let mut text = String::with_capacity(left.len() + right.len());
-        text.push_str(left);
-        text.push_str(right);
+        let chars = self.text(left).iter().chain(self.text(right));
+        let bytes = chars.clone().map(|c| c.len_utf8()).sum();
+        let mut text = String::with_capacity(bytes);
+        text.extend(chars);
         text.into_boxed_str()
     }
 
@@ -113,7 +97,7 @@ impl SymbolArena {
 
     /// The single characters with their symbols.
     pub(crate) fn characters(&self) -> impl Iterator<Item = (char, Symbol)> {
-        let chars = self.texts.chars().take(self.characters);
-        chars.zip(0..).map(|(c, index)| (c, Symbol(index)))
+        let chars = &self.texts.items()[..self.characters];
+        chars.iter().copied().zip((0..).map(Symbol))
     }
 }

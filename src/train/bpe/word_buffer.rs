@@ -128,8 +128,8 @@ impl WordBuffer {
             if slot & INSIDE != 0 {
                 continue;
             }
-            for (offset, c) in symbols.text(Symbol(slot)).chars().enumerate() {
-                self.slots[at + offset] = symbol_of.get(&c).map_or(slot, |symbol| symbol.0);
+            for (offset, c) in symbols.text(Symbol(slot)).iter().enumerate() {
+                self.slots[at + offset] = symbol_of.get(c).map_or(slot, |symbol| symbol.0);
             }
         }
     }

@@ -13,7 +13,8 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::normalize::rules::rule_set::{CodePointSequences, Rules};
+use crate::normalize::rules::rule_set::Rules;
+use crate::text::Arena;
 
 /// Longest source that can be kept. The sets of Unicode 17 keep none of more than
 /// four code points; longer ones are all implied.
@@ -46,18 +47,20 @@ impl PackedSource {
 pub(super) struct RuleSetBuilder {
     /// Sources of one, two, ... code points, with target numbers.
     by_length: [FxHashMap<PackedSource, usize>; CAPACITY],
-    targets: CodePointSequences,
+    targets: Arena<u32>,
 }
 
 impl RuleSetBuilder {
     /// Stores a target and gives its number.
     pub(super) fn add_target(&mut self, target: &[u32]) -> usize {
-        self.targets.push(target)
+        let number = self.targets.len();
+        self.targets.push(target);
+        number
     }
 
     /// Replaces every code point of every target.
     pub(super) fn map_targets(&mut self, change: impl Fn(u32) -> u32) {
-        for point in &mut self.targets.points {
+        for point in self.targets.items_mut() {
             *point = change(*point);
         }
     }
