@@ -60,10 +60,10 @@ pub(super) fn byte_ids(model: &Model) -> Option<Box<[PieceId; 256]>> {
         return None;
     }
     let mut ids = Box::new([NO_UNKNOWN; 256]);
-    for piece in model.pieces() {
-        let byte = byte_of_piece(piece.text);
-        if let (PieceKind::Byte, Some(byte)) = (piece.kind, byte) {
-            ids[usize::from(byte)] = piece.id;
+    let pieces = model.table();
+    for id in (0..pieces.len()).filter(|id| pieces.kind(*id) == PieceKind::Byte) {
+        if let Some(byte) = byte_of_piece(pieces.text(id)) {
+            ids[usize::from(byte)] = PieceId::from_index(id);
         }
     }
     Some(ids)
