@@ -23,7 +23,7 @@ use crate::{
 };
 use clap::{ArgMatches, Command};
 
-use self::format::{IdTexts, PieceTexts};
+use self::format::{BestWriter, IdWriter, PieceWriter};
 use super::args;
 use super::io::CliError;
 use super::stream::{Stream, with_stream_flags};
@@ -121,9 +121,10 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
     if args::is_on(matches, "generate_vocabulary")? {
         return vocabulary::write(&stream, &tokenizer, worker);
     }
+    let model = tokenizer.model();
     match (output.selection, output.format) {
-        (Selection::Best, Format::Id) => write_ids(&stream, &tokenizer, worker),
-        (Selection::Best, Format::Piece) => write_pieces(&stream, &tokenizer, worker),
+        (Selection::Best, Format::Id) => write_best(&stream, &IdWriter::new(model), worker),
+        (Selection::Best, Format::Piece) => write_best(&stream, &PieceWriter::new(model), worker),
         _ => write_tokens(&stream, output, worker),
     }
 }
@@ -136,33 +137,19 @@ fn encode_options(matches: &ArgMatches) -> Result<EncodeOptions, CliError> {
     Ok(options)
 }
 
-/// Writes the ids of the best segmentation of each line.
-fn write_ids<'t>(
+/// Writes the best segmentation of each line as ids or pieces.
+fn write_best<'t>(
     stream: &Stream,
-    tokenizer: &'t Tokenizer,
+    writer: &impl BestWriter,
     worker: impl Fn() -> Result<Encoder<'t>, CliError> + Sync,
 ) -> Result<(), CliError> {
-    let texts = IdTexts::new(tokenizer.model());
     stream.run(worker, |encoder, _, line, out| {
-        texts.write_line(encoder.encode(line), out);
+        writer.write_best(encoder, line, out);
         Ok(())
     })
 }
 
-/// Writes the pieces of the best segmentation of each line.
-fn write_pieces<'t>(
-    stream: &Stream,
-    tokenizer: &'t Tokenizer,
-    worker: impl Fn() -> Result<Encoder<'t>, CliError> + Sync,
-) -> Result<(), CliError> {
-    let texts = PieceTexts::new(tokenizer.model());
-    stream.run(worker, |encoder, _, line, out| {
-        format::write_best_pieces(encoder, &texts, line, out);
-        Ok(())
-    })
-}
-
-/// Writes any selection in any format; slower than the two functions above.
+/// Writes any selection in any format; slower than [`write_best`].
 fn write_tokens<'t>(
     stream: &Stream,
     output: OutputChoice,

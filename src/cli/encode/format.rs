@@ -18,89 +18,161 @@ use crate::{Encoder, Model, PieceId, PieceKind, Tokens};
 /// The bytes of a token and a space, padded with zeros; the last byte is their number.
 type Entry<const N: usize> = [u8; N];
 
+/// Appends the text of a token, without a space.
+type TextWriter = fn(&Model, PieceId, &mut Vec<u8>);
+
 /// The texts of all ids, ready to be written.
-pub(super) struct TokenTexts<'m, const N: usize> {
-    /// The entry of each id.
+struct TokenTexts<'m, const N: usize> {
+    /// The entry of each id; the length 0 marks a text that does not fit.
     entries: Vec<Entry<N>>,
     /// The model, for texts that do not fit.
     model: &'m Model,
-    /// Writes a text that does not fit an entry, without a space.
-    write_long: fn(&Model, PieceId, &mut Vec<u8>),
-}
-
-/// The table for `--output_format=id`.
-pub(super) type IdTexts<'m> = TokenTexts<'m, 8>;
-/// The table for `--output_format=piece`.
-pub(super) type PieceTexts<'m> = TokenTexts<'m, 16>;
-
-impl<'m> IdTexts<'m> {
-    /// The table of the ids in decimal. Cost: 8 bytes and one formatted number for each piece.
-    pub(super) fn new(model: &'m Model) -> Self {
-        TokenTexts::with_writer(model, write_id)
-    }
-}
-
-impl<'m> PieceTexts<'m> {
-    /// The table of the pieces' texts. Cost: 16 bytes and one copy for each piece.
-    pub(super) fn new(model: &'m Model) -> Self {
-        TokenTexts::with_writer(model, write_piece)
-    }
+    /// Writes a text that does not fit.
+    write_text: TextWriter,
 }
 
 impl<'m, const N: usize> TokenTexts<'m, N> {
-    /// The table of the texts that `write` appends.
-    fn with_writer(model: &'m Model, write: fn(&Model, PieceId, &mut Vec<u8>)) -> Self {
+    /// The table of the texts that `write_text` appends. Cost: N bytes and one call for each piece.
+    fn new(model: &'m Model, write_text: TextWriter) -> Self {
         let mut text = Vec::new();
         let entries = model.pieces().map(|piece| {
             text.clear();
-            write(model, piece.id, &mut text);
+            write_text(model, piece.id, &mut text);
             text.push(b' ');
             entry(&text)
         });
         TokenTexts {
             entries: entries.collect(),
             model,
-            write_long: write,
+            write_text,
         }
     }
 
     /// Appends the texts of `ids` with spaces between them, and a line feed.
-    pub(super) fn write_line(&self, ids: &[PieceId], out: &mut Vec<u8>) {
+    #[inline]
+    fn write_line(&self, mut ids: &[PieceId], out: &mut Vec<u8>) {
         let line_start = out.len();
-        let mut end = line_start;
-        // Entries are stored whole; the padding after the last text is truncated below.
-        out.resize(line_start + ids.len() * N + 1, 0);
-        for (number, id) in ids.iter().enumerate() {
-            let entry = self.entries.get(id.index()).unwrap_or(&[0; N]);
-            let length = usize::from(entry[N - 1]);
-            if length > 0 {
-                out[end..end + N].copy_from_slice(entry);
-                end += length;
-                continue;
-            }
-            out.truncate(end);
-            (self.write_long)(self.model, *id, out);
+        loop {
+            ids = self.write_entries(ids, out);
+            let Some((id, rest)) = ids.split_first() else {
+                break;
+            };
+            (self.write_text)(self.model, *id, out);
             out.push(b' ');
-            end = out.len();
-            out.resize(end + (ids.len() - number) * N + 1, 0);
+            ids = rest;
         }
-        // The last space becomes the line feed; a line without tokens is a line feed alone.
-        let line_feed = if end > line_start { end - 1 } else { end };
-        out[line_feed] = b'\n';
-        out.truncate(line_feed + 1);
+        end_line(line_start, out);
+    }
+
+    /// Appends the texts of the first ids that have entries, each with a space. Returns the other ids.
+    #[inline]
+    fn write_entries<'i>(&self, ids: &'i [PieceId], out: &mut Vec<u8>) -> &'i [PieceId] {
+        let start = out.len();
+        // Each entry is stored whole, so that the last one needs N bytes; the padding is truncated below.
+        out.resize(start + ids.len() * N, 0);
+        let buffer = &mut out[start..];
+        let mut end = 0;
+        let mut count = 0;
+        while let Some(id) = ids.get(count)
+            && let Some((entry, length)) = self.entry(*id)
+        {
+            buffer[end..end + N].copy_from_slice(entry);
+            end += length;
+            count += 1;
+        }
+        out.truncate(start + end);
+        &ids[count..]
+    }
+
+    /// The entry of an id and its length; `None` if its text does not fit.
+    #[inline]
+    fn entry(&self, id: PieceId) -> Option<(&Entry<N>, usize)> {
+        let entry = self.entries.get(id.index())?;
+        let length = usize::from(entry[N - 1]);
+        (length > 0).then_some((entry, length))
+    }
+}
+
+/// Replaces the space after the last token by the line feed; a line without tokens is a line feed alone.
+#[inline]
+fn end_line(line_start: usize, out: &mut Vec<u8>) {
+    match out[line_start..].last_mut() {
+        Some(space) => *space = b'\n',
+        None => out.push(b'\n'),
     }
 }
 
 /// The entry for a text with its space, or an entry of length 0 if it is too long.
 fn entry<const N: usize>(text: &[u8]) -> Entry<N> {
     let mut entry = [0; N];
-    if let (Ok(length), Some(start)) = (u8::try_from(text.len()), entry.get_mut(..text.len()))
-        && text.len() < N
-    {
-        start.copy_from_slice(text);
-        entry[N - 1] = length;
+    if text.len() < N {
+        entry[..text.len()].copy_from_slice(text);
+        entry[N - 1] = u8::try_from(text.len()).unwrap_or(0);
     }
     entry
+}
+
+/// Writes the best segmentation of a line from a table.
+pub(super) trait BestWriter: Sync {
+    /// Appends the best segmentation of `line`, and a line feed.
+    fn write_best(&self, encoder: &mut Encoder<'_>, line: &[u8], out: &mut Vec<u8>);
+}
+
+/// Writes lines of ids.
+pub(super) struct IdWriter<'m>(TokenTexts<'m, 8>);
+
+impl<'m> IdWriter<'m> {
+    /// Builds the table of the ids in decimal.
+    pub(super) fn new(model: &'m Model) -> Self {
+        IdWriter(TokenTexts::new(model, write_id))
+    }
+}
+
+impl BestWriter for IdWriter<'_> {
+    fn write_best(&self, encoder: &mut Encoder<'_>, line: &[u8], out: &mut Vec<u8>) {
+        self.0.write_line(encoder.encode(line), out);
+    }
+}
+
+/// Writes lines of pieces.
+pub(super) struct PieceWriter<'m> {
+    /// The table of the pieces' texts.
+    texts: TokenTexts<'m, 16>,
+    /// The unknown piece; a model has one at most.
+    unknown: Option<PieceId>,
+}
+
+impl<'m> PieceWriter<'m> {
+    /// Builds the table of the pieces' texts.
+    pub(super) fn new(model: &'m Model) -> Self {
+        let unknown = model
+            .pieces()
+            .find(|piece| piece.kind == PieceKind::Unknown);
+        PieceWriter {
+            texts: TokenTexts::new(model, write_piece),
+            unknown: unknown.map(|piece| piece.id),
+        }
+    }
+
+    /// Whether the unknown piece is among `ids`. Compares all ids, because the loop without an early end is vectorized.
+    #[inline]
+    fn has_unknown(&self, ids: &[PieceId]) -> bool {
+        self.unknown
+            .is_some_and(|unknown| ids.iter().fold(false, |found, id| found | (*id == unknown)))
+    }
+}
+
+impl BestWriter for PieceWriter<'_> {
+    /// Only an unknown token is written as the text of its span; without unknown tokens the ids are sufficient, and no
+    /// spans are computed.
+    fn write_best(&self, encoder: &mut Encoder<'_>, line: &[u8], out: &mut Vec<u8>) {
+        let ids = encoder.encode(line);
+        if self.has_unknown(ids) {
+            write_pieces(&encoder.tokens(line), out);
+        } else {
+            self.texts.write_line(ids, out);
+        }
+    }
 }
 
 /// Appends an id in decimal.
@@ -112,28 +184,6 @@ fn write_id(_: &Model, id: PieceId, out: &mut Vec<u8>) {
 /// Appends the text of a piece; nothing if the model lacks the id.
 fn write_piece(model: &Model, id: PieceId, out: &mut Vec<u8>) {
     out.extend_from_slice(model.piece(id).map_or(&[], |piece| piece.text));
-}
-
-/// Appends the pieces of the best segmentation of `line`. Only an unknown token is written as the text of its
-/// span; without unknown tokens the ids are sufficient, and no spans are computed.
-pub(super) fn write_best_pieces(
-    encoder: &mut Encoder<'_>,
-    texts: &PieceTexts<'_>,
-    line: &[u8],
-    out: &mut Vec<u8>,
-) {
-    let ids = encoder.encode(line);
-    let is_unknown = |id: &PieceId| {
-        texts
-            .model
-            .piece(*id)
-            .is_some_and(|piece| piece.kind == PieceKind::Unknown)
-    };
-    if ids.iter().any(is_unknown) {
-        write_pieces(&encoder.tokens(line), out);
-    } else {
-        texts.write_line(ids, out);
-    }
 }
 
 /// Appends the ids with spaces between them, and a line feed.
@@ -190,8 +240,8 @@ mod tests {
     #[test]
     fn tables_write_what_the_slow_functions_write() {
         let tokenizer = tokenizer();
-        let ids = IdTexts::new(tokenizer.model());
-        let pieces = PieceTexts::new(tokenizer.model());
+        let ids = IdWriter::new(tokenizer.model());
+        let pieces = PieceWriter::new(tokenizer.model());
         let mut encoder = tokenizer.encoder();
         let long_piece = format!("{0}{0}", "\u{2581}".repeat(16));
         for line in [
@@ -211,10 +261,10 @@ mod tests {
             );
             write_pieces(&tokens, &mut expected_pieces);
             let mut out = Vec::new();
-            ids.write_line(encoder.encode(line), &mut out);
+            ids.write_best(&mut encoder, line.as_bytes(), &mut out);
             assert_eq!(out, expected_ids, "{line:?}");
             out.clear();
-            write_best_pieces(&mut encoder, &pieces, line.as_bytes(), &mut out);
+            pieces.write_best(&mut encoder, line.as_bytes(), &mut out);
             assert_eq!(out, expected_pieces, "{line:?}");
         }
     }
@@ -224,7 +274,8 @@ mod tests {
         let tokenizer = tokenizer();
         let mut out = Vec::new();
         let ids = [PieceId::new(1), PieceId::new(7_654_321), PieceId::new(20)];
-        IdTexts::new(tokenizer.model()).write_line(&ids, &mut out);
+        let writer = IdWriter::new(tokenizer.model());
+        writer.0.write_line(&ids, &mut out);
         assert_eq!(out, b"1 7654321 20\n");
     }
 }
