@@ -49,6 +49,7 @@ pub use self::spec::{BytesList, NormalizerSpec, TrainerSpec};
 use crate::error::ModelError;
 #[cfg(feature = "train")]
 use crate::error::WriteError;
+use crate::join::join;
 use crate::normalize::charsmap::Charsmap;
 #[cfg(feature = "train")]
 use crate::output::write_files;
@@ -107,11 +108,19 @@ impl Model {
     /// [`Model::from_bytes`].
     pub fn open(path: impl AsRef<Path>) -> Result<Model, ModelError> {
         let path = path.as_ref();
-        let file = std::fs::read(path).map_err(|source| ModelError::Read {
+        let file = Model::read_file(path)?;
+        Model::from_file(file).map_err(|error| error.in_file(path))
+    }
+
+    /// The bytes of a file, for [`Model::from_file`].
+    ///
+    /// # Errors
+    /// [`ModelError::Read`]
+    pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, ModelError> {
+        std::fs::read(path).map_err(|source| ModelError::Read {
             path: path.to_owned(),
             source,
-        })?;
-        Model::from_file(file).map_err(|error| error.in_file(path))
+        })
     }
 
     /// Reads and checks the bytes of a `.model` file, which are copied. Cost: linear.
@@ -146,18 +155,43 @@ impl Model {
 
     /// Reads and checks a file.
     fn from_file(file: Vec<u8>) -> Result<Model, ModelError> {
+        let mut model = Model::without_lookup(file)?;
+        model.lookup = model.make_lookup()?;
+        Ok(model)
+    }
+
+    /// Like [`Model::from_file`], and makes tables of the model while the lookup of pieces by text is made, which takes
+    /// a sixth of the time to load a model. `make_tables` gets a model that finds no pieces by text. The model obeys all
+    /// rules but one: two pieces may have the same text. It is then refused, and its tables are dropped.
+    pub(crate) fn from_file_with<T: Send>(
+        file: Vec<u8>,
+        make_tables: impl Fn(&Model) -> T + Sync,
+    ) -> Result<(Model, T), ModelError> {
+        let mut model = Model::without_lookup(file)?;
+        let (lookup, tables) = join(|| model.make_lookup(), || make_tables(&model));
+        model.lookup = lookup?;
+        Ok((model, tables))
+    }
+
+    /// Reads a file and checks everything but that texts of pieces are different.
+    fn without_lookup(file: Vec<u8>) -> Result<Model, ModelError> {
         let (mut pieces, specs) = file::read(&file)?;
         let trainer_spec = specs.trainer.unwrap_or_default();
         if trainer_spec.byte_fallback() {
             // The reference ignores such a piece in models with byte fallback.
             pieces.retire_text(b"\0");
         }
-        let lookup = validate::validate(&pieces, &trainer_spec)?;
+        validate::validate(&pieces, &trainer_spec)?;
         let specs = Specs {
             trainer: Some(trainer_spec),
             ..specs
         };
-        Model::assemble(file, pieces, lookup, specs)
+        Model::assemble(file, pieces, specs)
+    }
+
+    fn make_lookup(&self) -> Result<PieceLookup, ModelError> {
+        let is_bpe = self.model_type() == ModelType::Bpe;
+        validate::unique_texts(&self.pieces, is_bpe)
     }
 
     /// A model of pieces and specs that a trainer made. The rules for pieces are not checked: a trainer keeps them,
@@ -170,18 +204,14 @@ impl Model {
         let trainer_spec = specs.trainer.as_ref();
         let model_type = trainer_spec.map_or(ModelType::Unigram, TrainerSpec::model_type);
         validate::check_tries(&pieces, model_type)?;
-        let lookup = PieceLookup::new(model_type == ModelType::Bpe, &pieces);
         let file = file::write(&pieces, &specs);
-        Model::assemble(file, pieces, lookup, specs)
+        let mut model = Model::assemble(file, pieces, specs)?;
+        model.lookup = model.make_lookup()?;
+        Ok(model)
     }
 
-    /// Parses the charsmaps and puts everything together.
-    fn assemble(
-        file: Vec<u8>,
-        pieces: PieceTable,
-        lookup: PieceLookup,
-        specs: Specs,
-    ) -> Result<Model, ModelError> {
+    /// Parses the charsmaps and puts everything together, with an empty lookup.
+    fn assemble(file: Vec<u8>, pieces: PieceTable, specs: Specs) -> Result<Model, ModelError> {
         let normalizer_spec = specs.normalizer.unwrap_or_default();
         let denormalizer_spec = specs.denormalizer;
         let charsmap = parse_charsmap(Some(&normalizer_spec), "normalizer_spec")?;
@@ -190,7 +220,7 @@ impl Model {
         Ok(Model {
             file: Arc::new(file),
             pieces,
-            lookup,
+            lookup: PieceLookup::default(),
             trainer_spec: specs.trainer.unwrap_or_default(),
             normalizer_spec,
             denormalizer_spec,

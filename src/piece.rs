@@ -1,7 +1,7 @@
 //! Pieces: their ids, kinds and scores, and the table that holds their texts in one arena.
 
 use std::fmt;
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher as _, Hasher as _};
 use std::str::FromStr;
 
 use foldhash::fast::RandomState;
@@ -282,9 +282,8 @@ impl PieceIndex {
         let text = pieces.text(id);
         let number = PieceId::from_index(id).get();
         let is_same = |other: &u32| pieces.text(*other as usize) == text;
-        match ids.entry(hasher.hash_one(text), is_same, |id| {
-            hasher.hash_one(pieces.text(*id as usize))
-        }) {
+        let rehash = |id: &u32| hash(hasher, pieces.text(*id as usize));
+        match ids.entry(hash(hasher, text), is_same, rehash) {
             Entry::Occupied(_) => false,
             Entry::Vacant(entry) => {
                 entry.insert(number);
@@ -295,12 +294,18 @@ impl PieceIndex {
 
     /// The piece with this text.
     pub(crate) fn get(&self, pieces: &PieceTable, text: &[u8]) -> Option<u32> {
-        self.ids
-            .find(self.hasher.hash_one(text), |id| {
-                pieces.text(*id as usize) == text
-            })
-            .copied()
+        let is_same = |id: &u32| pieces.text(*id as usize) == text;
+        let id = self.ids.find(hash(&self.hasher, text), is_same);
+        id.copied()
     }
+}
+
+/// The hash of a text. The hasher is not given the length, as `hash_one` would: a text is all of its input.
+#[inline]
+fn hash(hasher: &RandomState, text: &[u8]) -> u64 {
+    let mut hasher = hasher.build_hasher();
+    hasher.write(text);
+    hasher.finish()
 }
 
 impl fmt::Debug for PieceIndex {

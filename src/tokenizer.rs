@@ -91,6 +91,25 @@ impl<'t> Prepared<'t> {
     }
 }
 
+/// The tables that are made without a lookup of pieces by text; see [`Model::from_file_with`].
+struct Tables {
+    pipeline: Pipeline,
+    decoder: Decoder,
+}
+
+impl Tables {
+    fn new(model: &Model, config: TokenizerConfig) -> Tables {
+        // The tries of pieces are the only tables that can be too large. A model whose tries would be is refused when it
+        // is made: see `check_tries` in model/validate.rs.
+        let pipeline = Pipeline::new(model, model.normalizer(), true, config)
+            .expect("tries of pieces were checked when the model was made");
+        Tables {
+            pipeline,
+            decoder: Decoder::new(model),
+        }
+    }
+}
+
 /// Construction.
 impl Tokenizer {
     /// Makes the tables of a model. Cost: linear in the model, some milliseconds for 32,000 pieces.
@@ -108,15 +127,16 @@ impl Tokenizer {
 
     /// Like [`new`](Tokenizer::new), with limits on memory; see [`TokenizerConfig`] for an example.
     pub fn with_config(model: Model, config: TokenizerConfig) -> Tokenizer {
-        // The tries of pieces are the only tables that can be too large. A model whose tries would be is refused when it
-        // is made: see `check_tries` in model/validate.rs.
-        let pipeline = Pipeline::new(&model, model.normalizer(), true, config)
-            .expect("tries of pieces were checked when the model was made");
+        let tables = Tables::new(&model, config);
+        Tokenizer::from_tables(model, tables, config)
+    }
+
+    fn from_tables(model: Model, tables: Tables, config: TokenizerConfig) -> Tokenizer {
         Tokenizer {
             config,
-            pipeline,
+            pipeline: tables.pipeline,
             without_symbols: OnceLock::new(),
-            decoder: Arc::new(Decoder::new(&model)),
+            decoder: Arc::new(tables.decoder),
             byte_ids: byte_ids(&model),
             unknown: Vocabulary::new(&model, true).unknown(),
             special: SpecialIds::new(&model),
@@ -129,7 +149,9 @@ impl Tokenizer {
     /// # Errors
     /// The file cannot be read, is not a model, or is one that the reference refuses; see [`ModelError`].
     pub fn open(path: impl AsRef<Path>) -> Result<Tokenizer, ModelError> {
-        Ok(Tokenizer::new(Model::open(path)?))
+        let path = path.as_ref();
+        let file = Model::read_file(path)?;
+        Tokenizer::from_file(file).map_err(|error| error.in_file(path))
     }
 
     /// Like [`open`](Tokenizer::open), for the bytes of a `.model` file, which are copied.
@@ -144,7 +166,13 @@ impl Tokenizer {
     /// # Errors
     /// The bytes are not a model, or one that the reference refuses.
     pub fn from_bytes(bytes: &[u8]) -> Result<Tokenizer, ModelError> {
-        Ok(Tokenizer::new(Model::from_bytes(bytes)?))
+        Tokenizer::from_file(bytes.to_vec())
+    }
+
+    fn from_file(file: Vec<u8>) -> Result<Tokenizer, ModelError> {
+        let config = TokenizerConfig::default();
+        let (model, tables) = Model::from_file_with(file, |model| Tables::new(model, config))?;
+        Ok(Tokenizer::from_tables(model, tables, config))
     }
 
     /// The model.

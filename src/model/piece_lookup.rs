@@ -16,7 +16,7 @@
 use crate::piece::{PieceId, PieceIndex, PieceTable};
 
 /// Finds pieces by their texts.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct PieceLookup {
     first: PieceIndex,
     second: PieceIndex,
@@ -33,15 +33,6 @@ impl PieceLookup {
             second: PieceIndex::with_capacity(in_second),
             is_bpe,
         }
-    }
-
-    /// The lookup of all pieces but those that are a single NUL. Of equal texts the first one counts.
-    pub(super) fn new(is_bpe: bool, pieces: &PieceTable) -> PieceLookup {
-        let mut lookup = PieceLookup::with_capacity(is_bpe, pieces.len());
-        for id in (0..pieces.len()).filter(|id| pieces.text(*id) != b"\0") {
-            lookup.insert(pieces, id);
-        }
-        lookup
     }
 
     /// Adds piece `id`. False, and nothing changes, if its table has a piece with the same text already.
@@ -74,7 +65,8 @@ mod tests {
         pieces.push(b"a", 0.0, PieceKind::Normal);
         pieces.push(b"a", 0.0, PieceKind::Control);
         pieces.push(b"b", 0.0, PieceKind::Normal);
-        let lookup = PieceLookup::new(false, &pieces);
+        let mut lookup = PieceLookup::with_capacity(false, pieces.len());
+        assert!((0..pieces.len()).all(|id| lookup.insert(&pieces, id)));
         assert_eq!(lookup.get(&pieces, b"a"), Some(PieceId::new(1)));
         assert_eq!(lookup.get(&pieces, b"b"), Some(PieceId::new(2)));
         assert_eq!(lookup.get(&pieces, b"c"), None);

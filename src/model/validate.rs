@@ -1,7 +1,7 @@
 //! The checks that a model passes before it is used: those of the reference.
 //!
-//! Input: the pieces and specs of a file. Output: the lookup of pieces by text, which the check for duplicates
-//! builds anyway, or the first rule that is broken. One function for each rule:
+//! Input: the pieces and specs of a file. Output: the first rule that is broken, if any, and from [`unique_texts`] the
+//! lookup of pieces by text, which the check for duplicates builds anyway. One function for each rule:
 //!
 //! | rule | error |
 //! |---|---|
@@ -51,24 +51,21 @@ pub(crate) fn byte_of_piece(text: &[u8]) -> Option<u8> {
     u8::from_str_radix(digits, 16).ok()
 }
 
-/// Checks pieces. Returns their lookup by text.
+/// Checks pieces, except that their texts are different; see [`unique_texts`].
 ///
 /// # Errors
 /// The first rule that is broken.
-pub(super) fn validate(
-    pieces: &PieceTable,
-    trainer_spec: &TrainerSpec,
-) -> Result<PieceLookup, ModelError> {
+pub(super) fn validate(pieces: &PieceTable, trainer_spec: &TrainerSpec) -> Result<(), ModelError> {
     check_count(pieces.len())?;
     check_text_bytes(pieces.all_texts().len())?;
     let model_type = trainer_spec.model_type();
-    let lookup = check_texts(pieces, model_type)?;
+    check_lengths(pieces)?;
+    check_nul(pieces)?;
     check_kinds(pieces, trainer_spec.byte_fallback())?;
     if model_type == ModelType::Unigram {
         check_unigram(pieces)?;
     }
-    check_tries(pieces, model_type)?;
-    Ok(lookup)
+    check_tries(pieces, model_type)
 }
 
 /// Checks that the tries which a tokenizer makes can be made: one of the user-defined symbols, and in a unigram model one
@@ -130,25 +127,45 @@ fn check_text_bytes(bytes: usize) -> Result<(), ModelError> {
     })
 }
 
-/// Checks the lengths, the bytes and the uniqueness of all texts.
-fn check_texts(pieces: &PieceTable, model_type: ModelType) -> Result<PieceLookup, ModelError> {
-    let mut lookup = PieceLookup::with_capacity(model_type == ModelType::Bpe, pieces.len());
+/// Checks the lengths of all texts.
+fn check_lengths(pieces: &PieceTable) -> Result<(), ModelError> {
+    let too_long = (0..pieces.len()).find(|id| pieces.text(*id).len() >= MAX_PIECE_BYTES);
+    let Some(id) = too_long else {
+        return Ok(());
+    };
+    let problem = PieceProblem::TooLong {
+        bytes: pieces.text(id).len(),
+        limit: MAX_PIECE_BYTES,
+    };
+    Err(refuse(pieces, id, problem))
+}
+
+/// Checks that no text contains a NUL.
+fn check_nul(pieces: &PieceTable) -> Result<(), ModelError> {
     // Few models contain a NUL. One search through all texts is faster than one search for each piece.
-    let any_nul = memchr::memchr(0, pieces.all_texts()).is_some();
+    if memchr::memchr(0, pieces.all_texts()).is_none() {
+        return Ok(());
+    }
+    let is_broken = |id: &usize| {
+        let text = pieces.text(*id);
+        let is_accepted = text == b"\0" && pieces.kind(*id) == PieceKind::Unused;
+        text.contains(&0) && !is_accepted
+    };
+    match (0..pieces.len()).find(is_broken) {
+        Some(id) => Err(refuse(pieces, id, PieceProblem::Nul)),
+        None => Ok(()),
+    }
+}
+
+/// Checks that texts are different, except those that are a single NUL, which are never found. Returns the lookup of
+/// pieces by text, which the check needs anyway.
+///
+/// # Errors
+/// [`PieceProblem::Duplicate`]
+pub(super) fn unique_texts(pieces: &PieceTable, is_bpe: bool) -> Result<PieceLookup, ModelError> {
+    let mut lookup = PieceLookup::with_capacity(is_bpe, pieces.len());
     for id in 0..pieces.len() {
-        let text = pieces.text(id);
-        if text.len() >= MAX_PIECE_BYTES {
-            let limit = MAX_PIECE_BYTES;
-            let bytes = text.len();
-            return Err(refuse(pieces, id, PieceProblem::TooLong { bytes, limit }));
-        }
-        if any_nul && text == b"\0" && pieces.kind(id) == PieceKind::Unused {
-            continue;
-        }
-        if any_nul && text.contains(&0) {
-            return Err(refuse(pieces, id, PieceProblem::Nul));
-        }
-        if !lookup.insert(pieces, id) {
+        if pieces.text(id) != b"\0" && !lookup.insert(pieces, id) {
             return Err(refuse(pieces, id, PieceProblem::Duplicate));
         }
     }
