@@ -1,7 +1,9 @@
-//! spiece trains, loads and runs SentencePiece models. What it makes equals, to the byte and to the id, what
-//! Google's SentencePiece 0.2.3 makes.
+//! Trains, loads and runs [SentencePiece](https://github.com/google/sentencepiece) models.
 //!
-//! Load a Llama 2 model and encode:
+//! For the same corpus and options, the trained model has the same bytes as the model of SentencePiece 0.2.3. For the
+//! same model and text, the ids, spans and decoded texts are the same.
+//!
+//! # Encode and decode
 //!
 //! ```
 //! # let path = "testdata/golden/llama2.model";
@@ -12,28 +14,73 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A [`Tokenizer`] is shared by reference among threads; an [`Encoder`] is one thread's worker, with options,
-//! spans, n-best lists and sampling; an [`IncrementalDecoder`] gives text while ids come in. A [`Trainer`]
-//! makes a [`Model`] from text. Text flows one way:
+//! # Train
+//!
+#![cfg_attr(feature = "train", doc = "```")]
+#![cfg_attr(not(feature = "train"), doc = "```ignore")]
+//! use spiece::{Corpus, TrainOptions, Trainer};
+//!
+//! let mut options = TrainOptions::default();
+//! options.vocab_size = 40;
+//! options.hard_vocab_limit = false;
+//! let model = Trainer::new(options)?.train(Corpus::texts(["a pen", "a pineapple", "an apple"]))?;
+//! let tokenizer = spiece::Tokenizer::new(model);
+//! assert_eq!(tokenizer.decode(&tokenizer.encode("an apple pen"))?, "an apple pen");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Types to start with
+//!
+//! | task | type |
+//! |---|---|
+//! | encode and decode texts, from any number of threads | [`Tokenizer`] |
+//! | encode with options, spans, n-best lists or sampling, on one thread | [`Encoder`], from [`Tokenizer::encoder`] |
+//! | decode ids while they arrive | [`IncrementalDecoder`] |
+//! | normalize text without a vocabulary | [`TextNormalizer`] |
+//! | read a model file: pieces, scores, specs | [`Model`] |
+//! | make a model from pieces | [`ModelBuilder`] |
+//! | change a model and preserve everything else in its file | [`ModelEditor`], from [`Model::edit`] |
+#![cfg_attr(
+    feature = "train",
+    doc = "| train a model with typed options | [`Trainer`], [`TrainOptions`], [`Corpus`] |"
+)]
+#![cfg_attr(
+    feature = "train",
+    doc = "| train a model with the flags of `spm_train` by name | [`TrainFlags`] |"
+)]
+//!
+//! # Flow of data
 //!
 //! ```text
-//! train:  corpus -> normalize -> split -> count words -> choose characters -> merge -> assemble -> Model
-//! run:    Model  -> normalize -> encode -> ids            ids -> decode -> text
+//! train:  corpus -> normalize -> split -> count words -> choose characters -> merge pairs -> assemble -> Model
+//! run:    Model  -> Tokenizer:   text -> normalize -> encode -> ids
+//!                                ids  -> decode -> denormalize -> text
 //! ```
+//!
+//! The modules of the crate have these names and this order; each module page describes input, output, method and cost.
+//!
+//! # Guarantees
+//!
+//! * Results depend on the model, the text and the options only: not on the number of threads, on the sizes of caches
+//!   or on hash seeds. Sampling also depends on the seed of [`Rng`].
+//! * A model is validated when it is loaded. Malformed files are typed errors; after loading, encoding cannot fail.
+//! * Encoding takes linear time for most text and O(n log n) for all text, including text written to be slow.
+//! * Public types are `Send` and `Sync`. The crate has no unsafe code.
+//! * The library does not print, does not read the environment and does not exit.
 //!
 //! # Features
 //!
-//! All are on by default.
+//! `train` and `cli` are on by default.
 //!
-//! * `train`: training, normalization rules by name or from files, and atomic output files. Without it the crate
-//!   loads and runs models, with few dependencies.
-//! * `compressed`: training on `.gz` and `.zst` files. Implies `train`.
-//! * `cli`: the program `spiece`. Implies `compressed`.
+//! | feature | content |
+//! |---|---|
+//! | `train` | training, normalization rules by name or from files, atomic output files |
+//! | `compressed` | training on `.gz` and `.zst` files; implies `train` |
+//! | `cli` | the program `spiece`; implies `compressed` |
+//! | `serde` | `Serialize` and `Deserialize` for plain data: ids, kinds, tokens, options of encoding |
+//! | `proto` | the messages of model files as types of `prost` |
 //!
-//! The library alone never prints, reads the environment or exits.
-
-// Some helpers of shared modules serve training only.
-#![cfg_attr(not(feature = "train"), allow(dead_code))]
+//! Without default features the crate loads and runs models, with few dependencies.
 
 // In the order of the flow: training, the model between, running, and what all of them use.
 #[cfg(feature = "train")]
@@ -44,14 +91,13 @@ mod encode;
 mod decode;
 mod tokenizer;
 mod piece;
+#[cfg(feature = "train")]
 mod packed;
 mod trie;
 mod text;
 mod rng;
 mod join;
-// Streamed output files serve the program only.
 #[cfg(feature = "train")]
-#[cfg_attr(not(feature = "cli"), allow(dead_code))]
 mod output;
 #[cfg(feature = "cli")]
 #[doc(hidden)]

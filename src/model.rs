@@ -199,6 +199,7 @@ impl Model {
     ///
     /// # Errors
     /// A charsmap is broken, or there are too many pieces, or too long ones.
+    #[cfg(any(feature = "train", test))]
     pub(crate) fn from_parts(pieces: PieceTable, specs: Specs) -> Result<Model, ModelError> {
         validate::check_count(pieces.len())?;
         let trainer_spec = specs.trainer.as_ref();

@@ -94,6 +94,7 @@ impl Normalizer {
         Self { symbols, ..self }
     }
 
+    #[cfg(feature = "train")]
     pub(crate) fn set_add_dummy_prefix(&mut self, add: bool) {
         self.options.add_dummy_prefix = add;
     }
@@ -125,6 +126,7 @@ impl Normalizer {
         self.charsmap.is_none() && !remove_extra_whitespaces && escape_whitespaces && !has_suffix
     }
 
+    #[cfg(feature = "train")]
     pub(crate) fn charsmap(&self) -> Option<&Charsmap> {
         self.charsmap.as_deref()
     }
@@ -191,6 +193,7 @@ impl Normalizer {
     ///
     /// Example with rules that delete U+0001 and replace a tab by a space: true for `"a \u{1} b"` (the run between `a`
     /// and `b` has two raw spaces) and for `"a\t b"`, false for `"a \tb"` (the raw space is the first of its run).
+    #[cfg(feature = "train")]
     pub(crate) fn extends_run_by_raw_space(&self, input: &[u8]) -> bool {
         let Some(charsmap) = &self.charsmap else {
             return false;

@@ -33,7 +33,9 @@ mod temporary;
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+#[cfg(any(feature = "cli", test))]
+use std::path::PathBuf;
 
 use self::target::Target;
 use self::temporary::Temporary;
@@ -74,6 +76,7 @@ pub(crate) fn write_files(files: &[(&Path, &[u8])]) -> Result<(), WriteError> {
 ///
 /// # Errors
 /// The error that writing would give, except for a disk that becomes full in the meantime.
+#[cfg(any(feature = "cli", test))]
 pub(crate) fn check_writable(paths: &[&Path]) -> Result<(), WriteError> {
     for (path, target) in paths.iter().zip(targets(paths.iter().copied())?) {
         if let Target::File(target) = target {
@@ -122,6 +125,7 @@ fn failed(path: &Path, source: io::Error) -> WriteError {
 
 /// A file that is written incrementally and replaces its target at [`commit`](Self::commit). Without a commit the target
 /// is unchanged and the temporary file is removed. A pipe or a device receives the bytes at once.
+#[cfg(any(feature = "cli", test))]
 #[derive(Debug)]
 pub(crate) struct OutputFile {
     destination: Destination,
@@ -129,12 +133,14 @@ pub(crate) struct OutputFile {
     path: PathBuf,
 }
 
+#[cfg(any(feature = "cli", test))]
 #[derive(Debug)]
 enum Destination {
     File(Temporary),
     Stream(File),
 }
 
+#[cfg(any(feature = "cli", test))]
 impl OutputFile {
     /// Creates the temporary file for `path`.
     ///
@@ -176,6 +182,7 @@ impl OutputFile {
     }
 }
 
+#[cfg(any(feature = "cli", test))]
 impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file().write(bytes)

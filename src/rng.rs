@@ -32,6 +32,7 @@ impl SplitMix64 {
     }
 
     /// A number below `bound`, each equally likely; 0 for a bound of 0.
+    #[cfg(any(feature = "train", test))]
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         if bound == 0 {
             return 0;

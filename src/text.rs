@@ -10,6 +10,7 @@
 //! | [`arena`] | many texts in one allocation |
 
 pub(crate) mod arena;
+#[cfg(feature = "train")]
 pub(crate) mod flag;
 pub(crate) mod num;
 pub(crate) mod offsets;
@@ -17,7 +18,9 @@ pub(crate) mod offsets;
 pub(crate) mod script;
 pub(crate) mod utf8;
 
-pub(crate) use arena::{Arena, TextArena};
+#[cfg(feature = "train")]
+pub(crate) use arena::Arena;
+pub(crate) use arena::TextArena;
 pub(crate) use utf8::{
     char_length, char_width, decode_char, is_char_start, lossy_string, plainly_normalized_char,
 };
@@ -27,11 +30,13 @@ pub(crate) const WHITESPACE_MARK: char = '\u{2581}';
 /// [`WHITESPACE_MARK`] as text; `.as_bytes()` gives its three bytes.
 pub(crate) const WHITESPACE_MARK_STR: &str = "\u{2581}";
 /// The unknown mark: stands for a character outside the alphabet during training.
+#[cfg(any(feature = "train", test))]
 pub(crate) const UNKNOWN_MARK: char = '\u{2585}';
 /// [`UNKNOWN_MARK`] as text.
 #[cfg(test)]
 pub(crate) const UNKNOWN_MARK_STR: &str = "\u{2585}";
 /// The boundary mark: during training, no piece crosses it.
+#[cfg(feature = "train")]
 pub(crate) const BOUNDARY_MARK: char = '\u{1f}';
 
 #[cfg(test)]

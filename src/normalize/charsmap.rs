@@ -36,7 +36,9 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use self::limits::{MAX_MATCHES, MAX_SOURCE_BYTES};
-use crate::text::{char_length, decode_char};
+use crate::text::char_length;
+#[cfg(feature = "train")]
+use crate::text::decode_char;
 use crate::trie::{DoubleArray, WalkLimits};
 
 /// The limits after which the rules of a file count as cyclic. The largest
@@ -139,6 +141,7 @@ impl Leads {
     }
 
     /// Whether `text` is ASCII in which no rule matches: false is not certain. Cost: one load for each byte.
+    #[cfg(feature = "train")]
     pub(crate) fn match_nothing_in(&self, text: &[u8]) -> bool {
         text.iter()
             .all(|&byte| byte.is_ascii() && self.0[usize::from(byte)] != Lead::Any)
@@ -146,6 +149,7 @@ impl Leads {
 
     /// The length of the well-formed characters at the start of `text` that are no spaces and at which no rule matches.
     /// The result may be too small, never too large.
+    #[cfg(feature = "train")]
     #[inline]
     pub(crate) fn plain_length(&self, text: &[u8]) -> usize {
         let mut length = 0;
@@ -266,13 +270,35 @@ impl Charsmap {
     }
 
     /// Whether some rule's source contains the byte.
+    #[cfg(feature = "train")]
     pub(crate) fn any_key_contains(&self, byte: u8) -> bool {
         self.trie.any_key_contains(byte)
     }
 
+    /// For each byte, whether it ends the source of a rule that deletes its source or whose target ends in a space.
+    #[cfg(feature = "train")]
+    pub(crate) fn ends_of_space_rules(&self) -> [bool; 256] {
+        let mut ends = [false; 256];
+        self.trie.for_each_step(|byte, value| {
+            let is_space_rule =
+                value.is_some_and(|value| matches!(self.target(value).last(), None | Some(b' ')));
+            ends[usize::from(byte)] |= is_space_rule;
+        });
+        ends
+    }
+
+    /// The target at this position of the pool.
+    #[cfg(feature = "train")]
+    fn target(&self, start: usize) -> &[u8] {
+        let rest = self.pool.get(start..).unwrap_or_default();
+        let length = memchr::memchr(0, rest).unwrap_or(rest.len());
+        &rest[..length]
+    }
+
     /// Whether some rule's target contains `bytes` (which have no NUL).
+    #[cfg(feature = "train")]
     pub(crate) fn replacements_contain(&self, bytes: &[u8]) -> bool {
-        bytes.is_empty() || self.pool.windows(bytes.len()).any(|window| window == bytes)
+        memchr::memmem::find(&self.pool, bytes).is_some()
     }
 }
 

@@ -13,6 +13,7 @@ use super::NormalizerOptions;
 use super::charsmap::{Charsmap, builtin_charsmap, compile};
 #[cfg(feature = "train")]
 use super::rules::{BUILTIN_NAMES, parse_tsv};
+#[cfg(feature = "train")]
 use crate::error::ModelError;
 use crate::text::lossy_string;
 
@@ -109,6 +110,7 @@ impl TextNormalizer {
     }
 }
 
+#[cfg(feature = "train")]
 fn refuse(problem: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> ModelError {
     ModelError::Charsmap {
         field: "normalization rules",

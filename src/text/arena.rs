@@ -54,6 +54,7 @@ impl<T: Copy> Arena<T> {
     }
 
     /// Appends the concatenation of two slices of the arena.
+    #[cfg(any(feature = "train", test))]
     pub(crate) fn push_joined(&mut self, left: usize, right: usize) {
         self.items.extend_from_within(self.range(left));
         self.items.extend_from_within(self.range(right));
@@ -61,6 +62,7 @@ impl<T: Copy> Arena<T> {
     }
 
     /// Removes all slices from index `len` on.
+    #[cfg(any(feature = "train", test))]
     pub(crate) fn truncate(&mut self, len: usize) {
         self.starts.truncate(len + 1);
         self.items.truncate(self.end());
@@ -73,6 +75,7 @@ impl<T: Copy> Arena<T> {
     }
 
     /// All slices, by index.
+    #[cfg(any(feature = "train", test))]
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[T]> {
         (0..self.len()).map(|index| self.get(index))
     }
@@ -90,6 +93,7 @@ impl<T: Copy> Arena<T> {
     }
 
     /// Like [`Arena::items`]; the slices keep their lengths.
+    #[cfg(feature = "train")]
     pub(crate) fn items_mut(&mut self) -> &mut [T] {
         &mut self.items
     }
@@ -100,6 +104,7 @@ impl<T: Copy> Arena<T> {
     }
 
     /// The number of items.
+    #[cfg(any(feature = "train", test))]
     fn end(&self) -> usize {
         self.starts.last().copied().unwrap_or_default()
     }

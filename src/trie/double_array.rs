@@ -43,6 +43,7 @@ impl DoubleArray {
         }
     }
 
+    #[cfg(any(feature = "train", test))]
     pub(crate) fn to_le_bytes(&self) -> Vec<u8> {
         self.units
             .iter()
@@ -152,7 +153,18 @@ impl DoubleArray {
 
     /// Whether a path from the root has `byte` on it. Every path of a built array
     /// leads to a key; in a strange file some may lead nowhere, and they count.
+    #[cfg(any(feature = "train", test))]
     pub(crate) fn any_key_contains(&self, byte: u8) -> bool {
+        let mut found = false;
+        self.for_each_step(|label, _| found |= label == byte);
+        found
+    }
+
+    /// Calls `visit` with the byte and the value of every step of every path from the root, in no particular order. A step
+    /// that several paths share is visited once. Cost: linear in the units.
+    #[cfg(any(feature = "train", test))]
+    pub(crate) fn for_each_step(&self, mut visit: impl FnMut(u8, Option<usize>)) {
+        let children = ChildCells::of(&self.units);
         let mut seen = vec![false; self.units.len()];
         let mut waiting = vec![self.root()];
         while let Some(base) = waiting.pop() {
@@ -160,12 +172,14 @@ impl DoubleArray {
                 Some(seen) if !*seen => *seen = true,
                 _ => continue,
             }
-            if self.step(base, byte).is_some() {
-                return true;
+            for cell in children.of_base(base) {
+                let label = Unit::from_bits(self.units[cell]).label();
+                if let Some((next, value)) = self.step(base, label) {
+                    visit(label, value);
+                    waiting.push(next);
+                }
             }
-            waiting.extend(self.children(base).map(|(_, next, _)| next));
         }
-        false
     }
 
     /// The steps that exist from `base`: (byte, next base, value).
@@ -206,5 +220,37 @@ impl DoubleArray {
             open.push(self.children(next));
         }
         Ok(())
+    }
+}
+
+/// The cells by the base that they are reached from, as linked lists: trying all 256 bytes from every base takes
+/// a hundred times as long.
+#[cfg(any(feature = "train", test))]
+struct ChildCells {
+    /// By base: the first cell. 0 ends a list; the root in cell 0 is no child.
+    first: Vec<usize>,
+    /// By cell: the next cell of the same base.
+    next: Vec<usize>,
+}
+
+#[cfg(any(feature = "train", test))]
+impl ChildCells {
+    fn of(units: &[u32]) -> Self {
+        let mut first = vec![0; units.len()];
+        let mut next = vec![0; units.len()];
+        for (cell, bits) in units.iter().enumerate().skip(1) {
+            let base = cell ^ usize::from(Unit::from_bits(*bits).label());
+            if let Some(first) = first.get_mut(base) {
+                next[cell] = std::mem::replace(first, cell);
+            }
+        }
+        Self { first, next }
+    }
+
+    /// The cells that may be reached from `base` by their labels.
+    fn of_base(&self, base: usize) -> impl Iterator<Item = usize> + '_ {
+        let existing = |cell: usize| (cell != 0).then_some(cell);
+        let first = self.first.get(base).copied().and_then(existing);
+        std::iter::successors(first, move |cell| existing(self.next[*cell]))
     }
 }

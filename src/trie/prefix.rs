@@ -38,6 +38,7 @@ impl PrefixTrie {
     ///
     /// # Errors
     /// [`BuildError::TooLarge`]: the keys need more than 2^29 units.
+    #[cfg(any(feature = "train", test))]
     pub(crate) fn new<'s>(
         keys: impl IntoIterator<Item = &'s [u8]>,
     ) -> Result<PrefixTrie, BuildError> {
@@ -84,7 +85,7 @@ impl PrefixTrie {
 
     /// A set that answers every question about a first byte with yes and matches nothing that the tests use:
     /// callers must then examine every position.
-    #[cfg(test)]
+    #[cfg(all(test, feature = "train"))]
     pub(crate) fn without_shortcuts() -> PrefixTrie {
         let key = [1; 100];
         let mut trie = PrefixTrie::new([&key[..]]).expect("one short key");
@@ -121,6 +122,7 @@ impl PrefixTrie {
     }
 
     /// The first position in `text` at which a key begins, and the length of the longest key there.
+    #[cfg(any(feature = "train", test))]
     pub(crate) fn find(&self, text: &[u8]) -> Option<(usize, usize)> {
         self.keys.as_ref()?;
         (0..text.len()).find_map(|at| self.longest(&text[at..]).map(|length| (at, length)))

@@ -8,6 +8,9 @@
 //! | 8 | a key ends here; its value is in cell `base ^ 0` | |
 //! | 7-0 | the byte by which the cell is reached | |
 
+#[cfg(any(feature = "train", test))]
+use crate::text::num::low_u8;
+
 /// The cell holds a value.
 pub(super) const VALUE_FLAG: u32 = 1 << 31;
 /// A key ends in the state; its value is in the cell with label 0 below.
@@ -38,6 +41,12 @@ impl Unit {
 
     pub(super) fn has_leaf(self) -> bool {
         self.0 & LEAF_FLAG != 0
+    }
+
+    /// The byte by which the cell is reached, if it is no value.
+    #[cfg(any(feature = "train", test))]
+    pub(super) fn label(self) -> u8 {
+        low_u8(u64::from(self.0))
     }
 
     /// Whether the cell is the child by `label`.

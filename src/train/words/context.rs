@@ -3,6 +3,7 @@
 use memchr::memmem;
 
 use super::chunk_rule::{ChunkRule, PlainBytes};
+use crate::normalize::charsmap::Charsmap;
 use crate::text::WHITESPACE_MARK_STR;
 use crate::train::execution::ExecutionConfig;
 use crate::train::meta::MetaPieces;
@@ -21,6 +22,8 @@ pub(super) struct CountContext<'a> {
     pub(super) rules: SplitRules,
     pub(super) work: &'a ExecutionConfig,
     whitespace_mark: memmem::Finder<'static>,
+    /// Of the normalizer's rules, if runs of whitespace may be pieces.
+    space_rules: Option<SpaceRuleEnds>,
 }
 
 impl<'a> CountContext<'a> {
@@ -36,6 +39,10 @@ impl<'a> CountContext<'a> {
             ChunkRule::SpacedWords { .. } => preparation.without_dummy_prefix(),
             _ => preparation.clone(),
         };
+        let may_extend_runs = options.allow_whitespace_only_pieces
+            && matches!(chunk_rule, ChunkRule::SpacedWords { .. });
+        let charsmap = preparation.normalizer.charsmap();
+        let space_rules = charsmap.filter(|_| may_extend_runs).map(SpaceRuleEnds::of);
         CountContext {
             plain: PlainBytes::of(&preparation, meta),
             options,
@@ -45,6 +52,7 @@ impl<'a> CountContext<'a> {
             rules: SplitRules::new(options),
             work,
             whitespace_mark: memmem::Finder::new(WHITESPACE_MARK_STR).into_owned(),
+            space_rules,
         }
     }
 
@@ -71,11 +79,88 @@ impl<'a> CountContext<'a> {
 
     /// Whether a run of whitespace that may be a piece lies in two chunks of the sentence.
     fn extends_run(&self, sentence: &[u8]) -> bool {
-        self.options.allow_whitespace_only_pieces
-            && matches!(self.chunk_rule, ChunkRule::SpacedWords { .. })
+        let is_candidate = |ends: &SpaceRuleEnds| ends.precede_space_in(sentence);
+        self.space_rules.as_ref().is_some_and(is_candidate)
             && self
                 .preparation
                 .normalizer
                 .extends_run_by_raw_space(sentence)
+    }
+}
+
+/// The last bytes of the sources of rules that delete their source or replace it by text that ends in a space. A raw
+/// space extends a run of whitespace only directly after such a source. Most sentences have no such position, so
+/// that the exact test ([`extends_run_by_raw_space`](crate::normalize::Normalizer::extends_run_by_raw_space)) is rarely
+/// needed.
+struct SpaceRuleEnds {
+    ends: [bool; 256],
+    has_graphic: bool,
+}
+
+impl SpaceRuleEnds {
+    fn of(charsmap: &Charsmap) -> SpaceRuleEnds {
+        let ends = charsmap.ends_of_space_rules();
+        let has_graphic = (0..=u8::MAX)
+            .zip(ends)
+            .any(|(byte, ends)| ends && is_graphic(byte));
+        SpaceRuleEnds { ends, has_graphic }
+    }
+
+    /// Whether a space follows one of these bytes in `sentence`. Cost: less than one instruction for each byte of most
+    /// sentences.
+    fn precede_space_in(&self, sentence: &[u8]) -> bool {
+        (self.has_graphic || has_space_after_other(sentence))
+            && adjacent_bytes(sentence)
+                .any(|(left, right)| right == b' ' && self.ends[usize::from(left)])
+    }
+}
+
+/// Whether a space follows a byte that is neither a space nor a graphic ASCII character. All bytes are visited without a
+/// branch, so that the compiler uses vector instructions.
+fn has_space_after_other(text: &[u8]) -> bool {
+    adjacent_bytes(text).fold(false, |found, (left, right)| {
+        found | ((right == b' ') & (left != b' ') & !is_graphic(left))
+    })
+}
+
+fn adjacent_bytes(text: &[u8]) -> impl Iterator<Item = (u8, u8)> + '_ {
+    let behind = text.get(1..).unwrap_or_default();
+    text.iter().copied().zip(behind.iter().copied())
+}
+
+/// Whether a byte is an ASCII character that is visible.
+fn is_graphic(byte: u8) -> bool {
+    byte.wrapping_sub(0x21) < 0x5e
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::normalize::charsmap::compile;
+    use crate::normalize::rules::parse_tsv;
+
+    #[test]
+    fn sentences_without_a_space_after_a_space_rule_are_no_candidates() {
+        let rules = parse_tsv(b"1\t\n9\t20\n78 79\t20\n71\t72\n").unwrap();
+        let charsmap = Charsmap::from_bytes(&compile(&rules).unwrap()).unwrap();
+        let ends = SpaceRuleEnds::of(&charsmap);
+        for (sentence, is_candidate) in [
+            ("a\u{1} b", true),
+            ("a\t b", true),
+            ("xy b", true),
+            ("y b", true),
+            ("a \tb", false),
+            ("xz q b", false),
+            ("", false),
+            (" ", false),
+            ("  a  ", false),
+            ("caf\u{e9} b", false),
+        ] {
+            assert_eq!(
+                ends.precede_space_in(sentence.as_bytes()),
+                is_candidate,
+                "{sentence:?}"
+            );
+        }
     }
 }
