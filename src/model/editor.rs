@@ -64,7 +64,7 @@ use std::sync::Arc;
 use self::assemble::{Other, Patches};
 pub use self::item::PieceEntry;
 use self::item::{Item, PieceChange};
-use self::specs::{EditedSpec, keep_or_set};
+use self::specs::EditedSpec;
 use super::Model;
 use super::file::field;
 use super::spec::{NormalizerSpec, TrainerSpec};
@@ -107,20 +107,11 @@ impl ModelEditor {
         let file = Arc::clone(&model.file);
         let mut pieces = Vec::with_capacity(model.len());
         let mut others = Vec::new();
-        let mut reader = Reader::new(&file);
-        // The model was read from these bytes, so that reading them again cannot fail.
-        while let Ok(Some(Field { number, value, raw })) = reader.field() {
-            let end = file.len() - reader.rest.len();
-            let offset = end - raw.len();
-            let is_message = matches!(value, Value::Bytes(_));
-            if number == field::PIECE && is_message {
-                pieces.push(Item::in_file(offset, raw.len()));
+        for (offset, field) in fields_of(&file) {
+            if is_piece(&field) {
+                pieces.push(Item::in_file(offset, field.raw.len()));
             } else {
-                others.push(Other {
-                    number,
-                    is_message,
-                    range: offset..end,
-                });
+                others.push(Other::new(offset, &field));
             }
         }
         ModelEditor {
@@ -219,32 +210,36 @@ impl ModelEditor {
 
     /// Sets whether one space is added before (or after) the text.
     pub fn set_add_dummy_prefix(&mut self, add: bool) -> &mut Self {
-        let EditedSpec {
-            original, current, ..
-        } = &mut self.normalizer_spec;
-        let was = original.add_dummy_prefix();
-        current.add_dummy_prefix = keep_or_set(original.add_dummy_prefix, was, add);
-        self
+        let flag = NormalizerSpec::add_dummy_prefix;
+        self.set_flag(flag, |spec| &mut spec.add_dummy_prefix, add)
     }
 
     /// Sets whether spaces at both ends and repeated spaces are removed.
     pub fn set_remove_extra_whitespaces(&mut self, remove: bool) -> &mut Self {
-        let EditedSpec {
-            original, current, ..
-        } = &mut self.normalizer_spec;
-        let was = original.remove_extra_whitespaces();
-        current.remove_extra_whitespaces =
-            keep_or_set(original.remove_extra_whitespaces, was, remove);
-        self
+        let flag = NormalizerSpec::remove_extra_whitespaces;
+        self.set_flag(flag, |spec| &mut spec.remove_extra_whitespaces, remove)
     }
 
     /// Sets whether spaces become U+2581.
     pub fn set_escape_whitespaces(&mut self, escape: bool) -> &mut Self {
+        let flag = NormalizerSpec::escape_whitespaces;
+        self.set_flag(flag, |spec| &mut spec.escape_whitespaces, escape)
+    }
+
+    /// Sets a flag of the normalizer spec. If the original means `value`, the flag stays as in the original, present or
+    /// absent. `flag` gives the value or the default, `field` the field.
+    fn set_flag(
+        &mut self,
+        flag: fn(&NormalizerSpec) -> bool,
+        field: fn(&mut NormalizerSpec) -> &mut Option<bool>,
+        value: bool,
+    ) -> &mut Self {
         let EditedSpec {
             original, current, ..
         } = &mut self.normalizer_spec;
-        let was = original.escape_whitespaces();
-        current.escape_whitespaces = keep_or_set(original.escape_whitespaces, was, escape);
+        let is_same = flag(original) == value;
+        let kept = *field(original);
+        *field(current) = if is_same { kept } else { Some(value) };
         self
     }
 
@@ -295,6 +290,21 @@ impl fmt::Debug for ModelEditor {
             .field("original_pieces", &self.original_pieces)
             .finish_non_exhaustive()
     }
+}
+
+/// The top-level fields of a file that was read before, so that reading it cannot fail, with their offsets.
+fn fields_of(file: &[u8]) -> impl Iterator<Item = (usize, Field<'_>)> {
+    let mut reader = Reader::new(file);
+    std::iter::from_fn(move || {
+        let offset = file.len() - reader.rest.len();
+        let field = reader.field().ok().flatten()?;
+        Some((offset, field))
+    })
+}
+
+/// Whether a top-level field holds a piece.
+fn is_piece(field: &Field<'_>) -> bool {
+    field.number == field::PIECE && field.is_message()
 }
 
 /// The value of a field that holds a message, and was found to hold one when the file was read; else nothing.

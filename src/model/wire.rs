@@ -57,6 +57,13 @@ pub(super) struct Field<'b> {
     pub(super) raw: &'b [u8],
 }
 
+impl Field<'_> {
+    /// Whether the value is length-delimited, as that of a message is.
+    pub(super) fn is_message(&self) -> bool {
+        matches!(self.value, Value::Bytes(_))
+    }
+}
+
 /// What is wrong with a field.
 pub(super) type Problem = &'static str;
 
@@ -126,19 +133,34 @@ impl<'b> Reader<'b> {
         if number == 0 {
             return Err("a field has the number 0");
         }
-        let value = match tag & 7 {
-            0 => Value::Varint(self.varint()?),
-            1 => self.take(8).map(|_| Value::Fixed64)?,
-            2 => {
-                let length = self.length()?;
-                Value::Bytes(self.take(length)?)
-            }
-            3 => self.group(number)?,
-            5 => Value::Fixed32(self.take(4)?.try_into().map_err(|_| CUT_SHORT)?),
-            _ => return Err("unknown wire type"),
-        };
+        let value = self.value(tag)?;
         let raw = &start[..start.len() - self.rest.len()];
         Ok(Some(Field { number, value, raw }))
+    }
+
+    /// The value of the field with this tag.
+    #[inline]
+    fn value(&mut self, tag: u32) -> Result<Value<'b>, Problem> {
+        match tag & 7 {
+            0 => self.varint().map(Value::Varint),
+            1 => self.take(8).map(|_| Value::Fixed64),
+            2 => self.length_delimited().map(Value::Bytes),
+            3 => self.group(tag >> 3),
+            5 => self.fixed32().map(Value::Fixed32),
+            _ => Err("unknown wire type"),
+        }
+    }
+
+    #[inline]
+    fn length_delimited(&mut self) -> Result<&'b [u8], Problem> {
+        let length = self.length()?;
+        self.take(length)
+    }
+
+    #[inline]
+    fn fixed32(&mut self) -> Result<[u8; 4], Problem> {
+        let bytes = self.take(4)?;
+        bytes.try_into().map_err(|_| CUT_SHORT)
     }
 
     /// Skips a group up to its end tag.

@@ -39,6 +39,17 @@ pub(super) struct Other {
     pub(super) range: Range<usize>,
 }
 
+impl Other {
+    /// A field that begins at `offset` of the original file.
+    pub(super) fn new(offset: usize, field: &Field<'_>) -> Other {
+        Other {
+            number: field.number,
+            is_message: field.is_message(),
+            range: offset..offset + field.raw.len(),
+        }
+    }
+}
+
 /// The changes of the specs.
 #[derive(Debug, Default)]
 pub(super) struct Patches {
@@ -46,6 +57,15 @@ pub(super) struct Patches {
     replaced: Vec<(usize, Vec<u8>)>,
     /// Fields of specs that the file did not have, by number.
     added: Vec<(u32, Vec<u8>)>,
+}
+
+impl Patches {
+    /// Adds a spec that the file did not have.
+    fn add(&mut self, number: u32, spec: &impl Spec) {
+        let mut field = Vec::new();
+        write_bytes_field(number, &spec.encode(), &mut field);
+        self.added.push((number, field));
+    }
 }
 
 impl ModelEditor {
@@ -56,18 +76,18 @@ impl ModelEditor {
         if changes.is_empty() {
             return;
         }
-        let parts: Vec<&Other> = self
-            .others
-            .iter()
-            .filter(|other| other.number == spec.number && other.is_message)
-            .collect();
+        let parts = self.parts_of(spec.number);
         if parts.is_empty() {
-            let mut field = Vec::new();
-            write_bytes_field(spec.number, &spec.current.encode(), &mut field);
-            patches.added.push((spec.number, field));
+            patches.add(spec.number, &spec.current);
         } else {
             self.replace_parts::<S>(&parts, &changes, patches);
         }
+    }
+
+    /// The fields that hold the spec with this number.
+    fn parts_of(&self, number: u32) -> Vec<&Other> {
+        let is_part = |other: &&Other| other.number == number && other.is_message;
+        self.others.iter().filter(is_part).collect()
     }
 
     /// Applies `changes` to a spec that is in the file in these parts.
@@ -92,24 +112,38 @@ impl ModelEditor {
         /// Room for new pieces and longer specs, so that the file rarely has to be moved while it grows.
         const EXTRA_BYTES: usize = 1024;
         let mut file = Vec::with_capacity(self.file.len() + EXTRA_BYTES);
-        let mut others = self.others.iter().peekable();
+        let others = self.write_pieces(patches, &mut file);
+        self.write_specs(others, patches, &mut file);
+        file
+    }
+
+    /// Appends the pieces, and the other fields between them. Returns the fields that are not written yet.
+    fn write_pieces(&self, patches: &Patches, file: &mut Vec<u8>) -> &[Other] {
+        let mut others = self.others.as_slice();
         for item in &self.pieces {
-            while let Some(other) = others.next_if(|other| item.is_behind(other.range.start)) {
-                self.write_other(other, patches, &mut file);
+            while let Some((other, behind)) = others.split_first()
+                && item.is_behind(other.range.start)
+            {
+                self.write_other(other, patches, file);
+                others = behind;
             }
-            item.write(&self.file, &mut file);
+            item.write(&self.file, file);
         }
+        others
+    }
+
+    /// Appends the fields behind the pieces and the added specs, in the order of their numbers.
+    fn write_specs(&self, others: &[Other], patches: &Patches, file: &mut Vec<u8>) {
         let mut added = patches.added.iter().peekable();
         for other in others {
             while let Some((_, field)) = added.next_if(|(number, _)| *number < other.number) {
                 file.extend_from_slice(field);
             }
-            self.write_other(other, patches, &mut file);
+            self.write_other(other, patches, file);
         }
         for (_, field) in added {
             file.extend_from_slice(field);
         }
-        file
     }
 
     fn write_other(&self, other: &Other, patches: &Patches, file: &mut Vec<u8>) {

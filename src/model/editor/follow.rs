@@ -7,10 +7,10 @@
 
 use super::item::Item;
 use super::specs::EditedSpec;
-use super::{ModelEditor, message_of};
-use crate::model::file::{field, read_piece};
+use super::{ModelEditor, fields_of, is_piece, message_of};
+use crate::model::file::read_piece;
 use crate::model::spec::TrainerSpec;
-use crate::model::wire::{Reader, Value};
+use crate::model::wire::Field;
 
 /// The fields of a special piece.
 struct Special {
@@ -47,69 +47,84 @@ const SPECIALS: [Special; 4] = [
     },
 ];
 
+impl Special {
+    /// Whether the edit itself changed the fields.
+    fn is_edited(&self, spec: &mut EditedSpec<TrainerSpec>) -> bool {
+        let EditedSpec {
+            original, current, ..
+        } = spec;
+        (self.id)(current) != (self.id)(original) || (self.text)(current) != (self.text)(original)
+    }
+
+    /// Writes the id of a piece that has this index now, or was removed, if the id is another one.
+    fn set_index(&self, index: Option<usize>, spec: &mut EditedSpec<TrainerSpec>) {
+        let id = index.map_or(Some(-1), |index| i32::try_from(index).ok());
+        if id != Some((self.id_or_default)(&spec.original)) {
+            *(self.id)(&mut spec.current) = id;
+        }
+    }
+
+    /// Writes the text of a piece, if it is another one.
+    fn set_text(&self, text: &[u8], spec: &mut EditedSpec<TrainerSpec>) {
+        if text != (self.text_or_default)(&spec.original) {
+            *(self.text)(&mut spec.current) = Some(text.to_vec());
+        }
+    }
+}
+
 impl ModelEditor {
     /// Sets the fields that follow the pieces.
     pub(super) fn follow_pieces(&self, spec: &mut EditedSpec<TrainerSpec>) {
-        let original_size = i32::try_from(self.original_pieces).ok();
-        let is_untouched = spec.current.vocab_size == spec.original.vocab_size;
-        if is_untouched && spec.original.vocab_size == original_size {
-            spec.current.vocab_size = i32::try_from(self.len()).ok();
-        }
+        self.follow_count(spec);
         for special in &SPECIALS {
             self.follow_special(special, spec);
         }
     }
 
-    /// The position in the file of the piece that has this id and this text in the original.
-    fn offset_of_original(&self, id: i32, text: &[u8]) -> Option<usize> {
-        let id = usize::try_from(id).ok()?;
-        let mut pieces = piece_fields(&self.file).skip(id);
-        let (offset, raw) = pieces.next()?;
-        let piece = read_piece(message_of(raw)).ok()?;
-        (piece.text == text).then_some(offset)
+    /// Sets `vocab_size`, if it was the number of pieces.
+    fn follow_count(&self, spec: &mut EditedSpec<TrainerSpec>) {
+        let old_size = spec.original.vocab_size;
+        let old_count = i32::try_from(self.original_pieces).ok();
+        if spec.current.vocab_size == old_size && old_size == old_count {
+            spec.current.vocab_size = i32::try_from(self.len()).ok();
+        }
     }
 
     fn follow_special(&self, special: &Special, spec: &mut EditedSpec<TrainerSpec>) {
-        let EditedSpec {
-            original, current, ..
-        } = spec;
-        let is_untouched = (special.id)(current) == (special.id)(original)
-            && (special.text)(current) == (special.text)(original);
-        let old_id = (special.id_or_default)(original);
-        let old_text = (special.text_or_default)(original);
-        let Some(offset) = self
-            .offset_of_original(old_id, old_text)
-            .filter(|_| is_untouched)
-        else {
+        if special.is_edited(spec) {
+            return;
+        }
+        let Some(offset) = self.original_offset(special, &spec.original) else {
             return;
         };
+        let index = self.index_of_original(offset);
+        special.set_index(index, spec);
+        let change = index.and_then(|index| self.pieces[index].change.as_ref());
+        if let Some(text) = change.and_then(|change| change.text.as_ref()) {
+            special.set_text(text, spec);
+        }
+    }
+
+    /// The position in the file of a special piece; `None` if the piece with its id does not have its text.
+    fn original_offset(&self, special: &Special, spec: &TrainerSpec) -> Option<usize> {
+        let id = usize::try_from((special.id_or_default)(spec)).ok()?;
+        let mut pieces = piece_fields(&self.file).skip(id);
+        let (offset, field) = pieces.next()?;
+        let piece = read_piece(message_of(field.raw)).ok()?;
+        (piece.text == (special.text_or_default)(spec)).then_some(offset)
+    }
+
+    /// The index of the piece that the original file has at `offset`; `None` if it was removed.
+    fn index_of_original(&self, offset: usize) -> Option<usize> {
+        let bytes = &self.file[offset..];
         // A piece that came from another model can have the same offset, but not the same bytes there.
-        let is_same = |item: &Item| {
-            item.offset == offset && self.file[offset..].starts_with(item.raw(&self.file))
-        };
-        let new_index = self.pieces.iter().position(is_same);
-        let new_id = new_index.map_or(Some(-1), |index| i32::try_from(index).ok());
-        if new_id != Some(old_id) {
-            *(special.id)(current) = new_id;
-        }
-        let change = new_index.and_then(|index| self.pieces[index].change.as_ref());
-        let new_text = change.and_then(|change| change.text.clone());
-        if let Some(text) = new_text.filter(|text| text != (special.text_or_default)(original)) {
-            *(special.text)(current) = Some(text);
-        }
+        let is_same =
+            |item: &Item| item.offset == offset && bytes.starts_with(item.raw(&self.file));
+        self.pieces.iter().position(is_same)
     }
 }
 
-/// Offsets and bytes of the fields of a file that are pieces.
-fn piece_fields(file: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
-    let mut reader = Reader::new(file);
-    let fields = std::iter::from_fn(move || {
-        let offset = file.len() - reader.rest.len();
-        let field = reader.field().ok().flatten()?;
-        Some((offset, field))
-    });
-    fields.filter_map(|(offset, field)| {
-        let is_piece = field.number == field::PIECE && matches!(field.value, Value::Bytes(_));
-        is_piece.then_some((offset, field.raw))
-    })
+/// The fields of a file that are pieces, with their offsets.
+fn piece_fields(file: &[u8]) -> impl Iterator<Item = (usize, Field<'_>)> {
+    fields_of(file).filter(|(_, field)| is_piece(field))
 }

@@ -110,23 +110,10 @@ impl Item {
         let is_other = |score: &f32| score.to_bits() != original.score.to_bits();
         let score = change.score.filter(is_other);
         let kind = change.kind.filter(|kind| *kind != original.kind);
-        let changes = [
-            text.map(|text| {
-                change_of(field::TEXT, |out| write_bytes_field(field::TEXT, text, out))
-            }),
-            score.map(|score| {
-                change_of(field::SCORE, |out| {
-                    write_float_field(field::SCORE, score, out)
-                })
-            }),
-            kind.map(|kind| {
-                let number = kind_number(kind);
-                change_of(field::KIND, |out| {
-                    write_varint_field(field::KIND, number, out)
-                })
-            }),
-        ];
-        changes.into_iter().flatten().collect()
+        let text = text.map(|text| text_change(text));
+        let score = score.map(score_change);
+        let kind = kind.map(kind_change);
+        [text, score, kind].into_iter().flatten().collect()
     }
 
     /// Appends the field of the piece.
@@ -201,9 +188,32 @@ fn is_piece_value(piece_field: &Field<'_>) -> bool {
     }
 }
 
-/// The change that sets field `number` to what `write` appends.
-fn change_of(number: u32, write: impl FnOnce(&mut Vec<u8>)) -> Change {
+/// The change that sets the text of a piece.
+fn text_change(text: &[u8]) -> Change {
     let mut encoding = Vec::new();
-    write(&mut encoding);
-    Change { number, encoding }
+    write_bytes_field(field::TEXT, text, &mut encoding);
+    Change {
+        number: field::TEXT,
+        encoding,
+    }
+}
+
+/// The change that sets the score of a piece.
+fn score_change(score: f32) -> Change {
+    let mut encoding = Vec::new();
+    write_float_field(field::SCORE, score, &mut encoding);
+    Change {
+        number: field::SCORE,
+        encoding,
+    }
+}
+
+/// The change that sets the kind of a piece.
+fn kind_change(kind: PieceKind) -> Change {
+    let mut encoding = Vec::new();
+    write_varint_field(field::KIND, kind_number(kind), &mut encoding);
+    Change {
+        number: field::KIND,
+        encoding,
+    }
 }

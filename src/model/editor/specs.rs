@@ -30,23 +30,19 @@ impl<S: Spec> EditedSpec<S> {
     /// The fields that differ, ascending by number. Encodings are compared rather than values, so that the presence of
     /// a field and the bits of a float (NaN, -0.0) count.
     pub(super) fn changes(&self) -> Vec<Change> {
-        let mut changes = Vec::new();
-        for number in S::NUMBERS {
-            let mut before = Vec::new();
-            self.original.write_field(*number, &mut before);
-            let mut encoding = Vec::new();
-            self.current.write_field(*number, &mut encoding);
-            if before != encoding {
-                let number = *number;
-                changes.push(Change { number, encoding });
-            }
-        }
-        changes
+        let change_of = |number: &u32| {
+            let encoding = encoding_of(&self.current, *number);
+            let is_changed = encoding != encoding_of(&self.original, *number);
+            let number = *number;
+            is_changed.then_some(Change { number, encoding })
+        };
+        S::NUMBERS.iter().filter_map(change_of).collect()
     }
 }
 
-/// The new value of a flag: as in the original, present or absent, if that means `value` already. `was` is what the
-/// original means, which is the default if the flag is absent.
-pub(super) fn keep_or_set(original: Option<bool>, was: bool, value: bool) -> Option<bool> {
-    if was == value { original } else { Some(value) }
+/// The encoding of one field of a spec; empty if the field is absent.
+fn encoding_of(spec: &impl Spec, number: u32) -> Vec<u8> {
+    let mut encoding = Vec::new();
+    spec.write_field(number, &mut encoding);
+    encoding
 }

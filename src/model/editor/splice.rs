@@ -35,68 +35,91 @@ pub(super) fn splice(
     changes: &[Change],
     is_value: &dyn Fn(&Field<'_>) -> bool,
 ) -> Vec<Vec<u8>> {
-    let positions: Vec<Position> = changes
+    let positions = changes
         .iter()
-        .map(|change| position(parts, change.number, is_value))
-        .collect();
-    let encodings_at = |position: Position, out: &mut Vec<u8>| {
-        for (change, _) in changes
-            .iter()
-            .zip(&positions)
-            .filter(|(_, at)| **at == position)
-        {
-            out.extend_from_slice(&change.encoding);
-        }
+        .map(|change| position(parts, change.number, is_value));
+    let splicer = Splicer {
+        changes,
+        positions: positions.collect(),
+        is_value,
     };
-    let is_replaced = |field: &Field<'_>| {
-        is_value(field) && changes.iter().any(|change| change.number == field.number)
-    };
-    let rewrite = |part: usize| {
-        let mut out = Vec::with_capacity(parts[part].len() + 16);
-        let mut fields_before = 0;
-        for field in fields(parts[part]) {
-            encodings_at(
-                Position {
-                    part,
-                    fields_before,
-                },
-                &mut out,
-            );
-            if !is_replaced(&field) {
+    (0..parts.len())
+        .map(|part| splicer.rewrite(part, parts[part]))
+        .collect()
+}
+
+/// Changes with their positions in a message.
+struct Splicer<'c> {
+    changes: &'c [Change],
+    /// Where the new encoding of each change goes.
+    positions: Vec<Position>,
+    is_value: &'c dyn Fn(&Field<'_>) -> bool,
+}
+
+impl Splicer<'_> {
+    /// The part with this index, whose bytes are `message`, with its changes.
+    fn rewrite(&self, part: usize, message: &[u8]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(message.len() + 16);
+        let mut position = Position {
+            part,
+            fields_before: 0,
+        };
+        for field in fields(message) {
+            self.write_encodings(position, &mut out);
+            if !self.is_replaced(&field) {
                 out.extend_from_slice(field.raw);
             }
-            fields_before += 1;
+            position.fields_before += 1;
         }
-        encodings_at(
-            Position {
-                part,
-                fields_before,
-            },
-            &mut out,
-        );
+        self.write_encodings(position, &mut out);
         out
-    };
-    (0..parts.len()).map(rewrite).collect()
+    }
+
+    /// Appends the new encodings that go to `position`.
+    fn write_encodings(&self, position: Position, out: &mut Vec<u8>) {
+        for (change, at) in self.changes.iter().zip(&self.positions) {
+            if *at == position {
+                out.extend_from_slice(&change.encoding);
+            }
+        }
+    }
+
+    /// Whether a change has a new encoding for the field.
+    fn is_replaced(&self, field: &Field<'_>) -> bool {
+        let mut changes = self.changes.iter();
+        (self.is_value)(field) && changes.any(|change| change.number == field.number)
+    }
 }
 
 /// Where the new encoding of a field goes.
 fn position(parts: &[&[u8]], number: u32, is_value: &dyn Fn(&Field<'_>) -> bool) -> Position {
-    for (part, message) in parts.iter().enumerate().rev() {
-        let is_same = |(_, field): &(usize, Field<'_>)| field.number == number && is_value(field);
-        if let Some((fields_before, _)) = fields(message).enumerate().filter(is_same).last() {
-            return Position {
-                part,
-                fields_before,
-            };
-        }
-    }
-    let part = parts.len().saturating_sub(1);
+    last_value(parts, number, is_value).unwrap_or_else(|| absent_position(parts, number))
+}
+
+/// The position of the last value of a field; `None` if the field is absent.
+fn last_value(
+    parts: &[&[u8]],
+    number: u32,
+    is_value: &dyn Fn(&Field<'_>) -> bool,
+) -> Option<Position> {
+    let is_same = |(_, field): &(usize, Field<'_>)| field.number == number && is_value(field);
+    (0..parts.len()).rev().find_map(|part| {
+        let values = fields(parts[part]).enumerate().filter(is_same);
+        let (fields_before, _) = values.last()?;
+        Some(Position {
+            part,
+            fields_before,
+        })
+    })
+}
+
+/// The position of a field that is absent: in the last part, before the first field with a higher number.
+fn absent_position(parts: &[&[u8]], number: u32) -> Position {
     let message = parts.last().copied().unwrap_or_default();
-    let higher = fields(message).position(|field| field.number > number);
-    let fields_before = higher.unwrap_or_else(|| fields(message).count());
+    let lower = fields(message).take_while(|field| field.number <= number);
     Position {
-        part,
-        fields_before,
+        part: parts.len().saturating_sub(1),
+        fields_before: lower.count(),
     }
 }
 
