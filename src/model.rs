@@ -190,8 +190,7 @@ impl Model {
     }
 
     fn make_lookup(&self) -> Result<PieceLookup, ModelError> {
-        let is_bpe = self.model_type() == ModelType::Bpe;
-        validate::unique_texts(&self.pieces, is_bpe)
+        validate::unique_texts(&self.pieces, self.model_type())
     }
 
     /// A model of pieces and specs that a trainer made. The rules for pieces are not checked: a trainer keeps them,

@@ -240,6 +240,11 @@ impl PieceTable {
         self.scores[index]
     }
 
+    /// The ids of the pieces of a kind, ascending.
+    pub(crate) fn ids_of(&self, kind: PieceKind) -> impl Iterator<Item = usize> {
+        (0..self.len()).filter(move |id| self.kinds[*id] == kind)
+    }
+
     pub(crate) fn kind(&self, index: usize) -> PieceKind {
         self.kinds[index]
     }

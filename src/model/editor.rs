@@ -167,11 +167,8 @@ impl ModelEditor {
 
     /// Gives a piece another id; the pieces between the two ids move by one. False if there is no such piece.
     pub fn move_piece(&mut self, from: PieceId, to: PieceId) -> bool {
-        let Some(piece) = self.remove_piece(from) else {
-            return false;
-        };
-        self.insert_piece(to, piece);
-        true
+        let piece = self.remove_piece(from);
+        piece.map(|piece| self.insert_piece(to, piece)).is_some()
     }
 
     /// Removes all pieces for which `keep` is false. Its arguments are the id before the call, and the piece. Cost: one
@@ -210,36 +207,30 @@ impl ModelEditor {
 
     /// Sets whether one space is added before (or after) the text.
     pub fn set_add_dummy_prefix(&mut self, add: bool) -> &mut Self {
-        let flag = NormalizerSpec::add_dummy_prefix;
-        self.set_flag(flag, |spec| &mut spec.add_dummy_prefix, add)
+        self.set_flag(|spec| &mut spec.add_dummy_prefix, add)
     }
 
     /// Sets whether spaces at both ends and repeated spaces are removed.
     pub fn set_remove_extra_whitespaces(&mut self, remove: bool) -> &mut Self {
-        let flag = NormalizerSpec::remove_extra_whitespaces;
-        self.set_flag(flag, |spec| &mut spec.remove_extra_whitespaces, remove)
+        self.set_flag(|spec| &mut spec.remove_extra_whitespaces, remove)
     }
 
     /// Sets whether spaces become U+2581.
     pub fn set_escape_whitespaces(&mut self, escape: bool) -> &mut Self {
-        let flag = NormalizerSpec::escape_whitespaces;
-        self.set_flag(flag, |spec| &mut spec.escape_whitespaces, escape)
+        self.set_flag(|spec| &mut spec.escape_whitespaces, escape)
     }
 
-    /// Sets a flag of the normalizer spec. If the original means `value`, the flag stays as in the original, present or
-    /// absent. `flag` gives the value or the default, `field` the field.
+    /// Sets a flag of the normalizer spec. An absent flag means true. If the original means `value`, the flag stays as in
+    /// the original, present or absent.
     fn set_flag(
         &mut self,
-        flag: fn(&NormalizerSpec) -> bool,
-        field: fn(&mut NormalizerSpec) -> &mut Option<bool>,
+        flag: fn(&mut NormalizerSpec) -> &mut Option<bool>,
         value: bool,
     ) -> &mut Self {
-        let EditedSpec {
-            original, current, ..
-        } = &mut self.normalizer_spec;
-        let is_same = flag(original) == value;
-        let kept = *field(original);
-        *field(current) = if is_same { kept } else { Some(value) };
+        let original = *flag(&mut self.normalizer_spec.original);
+        let is_same = original.unwrap_or(true) == value;
+        let set = if is_same { original } else { Some(value) };
+        *flag(&mut self.normalizer_spec.current) = set;
         self
     }
 

@@ -60,8 +60,9 @@ impl ModelType {
 
     /// The type with this number in the file format.
     pub(super) fn from_number(number: i32) -> Option<ModelType> {
-        let mut all = ModelType::ALL.into_iter();
-        all.find(|model_type| i32::from(model_type.number()) == number)
+        ModelType::ALL
+            .into_iter()
+            .find(|model_type| i32::from(model_type.number()) == number)
     }
 }
 

@@ -151,10 +151,8 @@ fn check_nul(pieces: &PieceTable) -> Result<(), ModelError> {
         let is_accepted = text == b"\0" && pieces.kind(*id) == PieceKind::Unused;
         text.contains(&0) && !is_accepted
     };
-    match (0..pieces.len()).find(is_broken) {
-        Some(id) => Err(refuse(pieces, id, PieceProblem::Nul)),
-        None => Ok(()),
-    }
+    let broken = (0..pieces.len()).find(is_broken);
+    refuse_any(pieces, broken, PieceProblem::Nul)
 }
 
 /// Checks that texts are different, except those that are a single NUL, which are never found. Returns the lookup of
@@ -162,8 +160,11 @@ fn check_nul(pieces: &PieceTable) -> Result<(), ModelError> {
 ///
 /// # Errors
 /// [`PieceProblem::Duplicate`]
-pub(super) fn unique_texts(pieces: &PieceTable, is_bpe: bool) -> Result<PieceLookup, ModelError> {
-    let mut lookup = PieceLookup::with_capacity(is_bpe, pieces.len());
+pub(super) fn unique_texts(
+    pieces: &PieceTable,
+    model_type: ModelType,
+) -> Result<PieceLookup, ModelError> {
+    let mut lookup = PieceLookup::with_capacity(model_type == ModelType::Bpe, pieces.len());
     for id in 0..pieces.len() {
         if pieces.text(id) != b"\0" && !lookup.insert(pieces, id) {
             return Err(refuse(pieces, id, PieceProblem::Duplicate));
@@ -174,46 +175,58 @@ pub(super) fn unique_texts(pieces: &PieceTable, is_bpe: bool) -> Result<PieceLoo
 
 /// Checks the unknown piece and the byte pieces.
 fn check_kinds(pieces: &PieceTable, byte_fallback: bool) -> Result<(), ModelError> {
-    let mut has_unknown = false;
-    let mut has_byte = [false; 256];
-    for id in 0..pieces.len() {
-        match pieces.kind(id) {
-            PieceKind::Unknown if has_unknown => {
-                return Err(refuse(pieces, id, PieceProblem::SecondUnknown));
-            }
-            PieceKind::Unknown => has_unknown = true,
-            PieceKind::Byte if !byte_fallback => {
-                return Err(refuse(pieces, id, PieceProblem::ByteWithoutFallback));
-            }
-            PieceKind::Byte => match byte_of_piece(pieces.text(id)) {
-                Some(byte) => has_byte[usize::from(byte)] = true,
-                None => return Err(refuse(pieces, id, PieceProblem::ByteText)),
-            },
-            _ => {}
+    let second_unknown = pieces.ids_of(PieceKind::Unknown).nth(1);
+    refuse_any(pieces, second_unknown, PieceProblem::SecondUnknown)?;
+    if byte_fallback {
+        return check_byte_pieces(pieces);
+    }
+    let byte_piece = pieces.ids_of(PieceKind::Byte).next();
+    refuse_any(pieces, byte_piece, PieceProblem::ByteWithoutFallback)?;
+    check_has_unknown(pieces)
+}
+
+/// Checks that there is an unknown piece.
+fn check_has_unknown(pieces: &PieceTable) -> Result<(), ModelError> {
+    match pieces.ids_of(PieceKind::Unknown).next() {
+        Some(_) => Ok(()),
+        None => Err(ModelError::NoUnknownPiece),
+    }
+}
+
+/// Checks that every byte has a byte piece, and that byte pieces have the texts of bytes.
+fn check_byte_pieces(pieces: &PieceTable) -> Result<(), ModelError> {
+    let mut is_missing = [true; 256];
+    for id in pieces.ids_of(PieceKind::Byte) {
+        match byte_of_piece(pieces.text(id)) {
+            Some(byte) => is_missing[usize::from(byte)] = false,
+            None => return Err(refuse(pieces, id, PieceProblem::ByteText)),
         }
     }
-    if byte_fallback {
-        let missing = (0..=u8::MAX).find(|byte| !has_byte[usize::from(*byte)]);
-        return missing.map_or(Ok(()), |byte| Err(ModelError::NoBytePiece { byte }));
-    }
-    if has_unknown {
-        Ok(())
-    } else {
-        Err(ModelError::NoUnknownPiece)
+    match (0..=u8::MAX).find(|byte| is_missing[usize::from(*byte)]) {
+        Some(byte) => Err(ModelError::NoBytePiece { byte }),
+        None => Ok(()),
     }
 }
 
 /// Checks the rules for unigram models.
 fn check_unigram(pieces: &PieceTable) -> Result<(), ModelError> {
-    if let Some(id) = (0..pieces.len()).find(|id| !pieces.score(*id).is_finite()) {
-        return Err(refuse(pieces, id, PieceProblem::Score));
-    }
+    let not_finite = (0..pieces.len()).find(|id| !pieces.score(*id).is_finite());
+    refuse_any(pieces, not_finite, PieceProblem::Score)?;
     let is_usable = |id| pieces.kind(id).is_from_text() && pieces.text(id) != b"\0";
     if (0..pieces.len()).any(is_usable) {
         Ok(())
     } else {
         Err(ModelError::NoTextPiece)
     }
+}
+
+/// The error for a piece, if there is one that breaks a rule.
+fn refuse_any(
+    pieces: &PieceTable,
+    id: Option<usize>,
+    problem: PieceProblem,
+) -> Result<(), ModelError> {
+    id.map_or(Ok(()), |id| Err(refuse(pieces, id, problem)))
 }
 
 /// The error for a piece.

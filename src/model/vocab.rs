@@ -6,6 +6,9 @@
 
 use crate::piece::PieceTable;
 
+/// Significant digits of a score.
+const DIGITS: i32 = 6;
+
 /// A line for each piece, with its score behind a tab if `with_scores`.
 pub(crate) fn vocab_lines(pieces: &PieceTable, with_scores: bool) -> Vec<u8> {
     let mut lines = Vec::new();
@@ -23,14 +26,8 @@ pub(crate) fn vocab_lines(pieces: &PieceTable, with_scores: bool) -> Vec<u8> {
 /// The number with six significant digits, as C's `%g` prints it: no trailing zeros, an exponent of at
 /// least two digits if it is below -4 or above 5.
 pub(crate) fn six_digits(value: f32) -> String {
-    const DIGITS: i32 = 6;
     if !value.is_finite() {
-        return match value {
-            f32::INFINITY => "inf",
-            f32::NEG_INFINITY => "-inf",
-            _ => "nan",
-        }
-        .to_owned();
+        return name_of(value).to_owned();
     }
     let scientific = format!("{:.5e}", f64::from(value));
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
@@ -42,6 +39,15 @@ pub(crate) fn six_digits(value: f32) -> String {
     }
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{}e{sign}{:02}", trim_zeros(mantissa), exponent.abs())
+}
+
+/// How C prints a number that is not finite.
+fn name_of(value: f32) -> &'static str {
+    match value {
+        f32::INFINITY => "inf",
+        f32::NEG_INFINITY => "-inf",
+        _ => "nan",
+    }
 }
 
 fn trim_zeros(number: &str) -> &str {

@@ -244,22 +244,27 @@ pub(super) fn write_varint(mut value: u64, out: &mut Vec<u8>) {
     out.push(low_u8(value));
 }
 
+/// Appends the tag of a field.
+fn write_tag(number: u32, wire_type: u32, out: &mut Vec<u8>) {
+    write_varint(u64::from(number << 3 | wire_type), out);
+}
+
 /// Appends a field with a number.
 pub(super) fn write_varint_field(number: u32, value: u64, out: &mut Vec<u8>) {
-    write_varint(u64::from(number << 3), out);
+    write_tag(number, 0, out);
     write_varint(value, out);
 }
 
 /// Appends a field with bytes.
 pub(super) fn write_bytes_field(number: u32, value: &[u8], out: &mut Vec<u8>) {
-    write_varint(u64::from(number << 3 | 2), out);
+    write_tag(number, 2, out);
     write_varint(value.len() as u64, out);
     out.extend_from_slice(value);
 }
 
 /// Appends a field with a 32-bit float.
 pub(super) fn write_float_field(number: u32, value: f32, out: &mut Vec<u8>) {
-    write_varint(u64::from(number << 3 | 5), out);
+    write_tag(number, 5, out);
     out.extend_from_slice(&value.to_le_bytes());
 }
 

@@ -61,7 +61,7 @@ pub(super) fn byte_ids(model: &Model) -> Option<Box<[PieceId; 256]>> {
     }
     let mut ids = Box::new([NO_UNKNOWN; 256]);
     let pieces = model.table();
-    for id in (0..pieces.len()).filter(|id| pieces.kind(*id) == PieceKind::Byte) {
+    for id in pieces.ids_of(PieceKind::Byte) {
         if let Some(byte) = byte_of_piece(pieces.text(id)) {
             ids[usize::from(byte)] = PieceId::from_index(id);
         }

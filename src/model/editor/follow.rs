@@ -47,9 +47,11 @@ const SPECIALS: [Special; 4] = [
     },
 ];
 
+type EditedTrainerSpec = EditedSpec<TrainerSpec>;
+
 impl Special {
     /// Whether the edit itself changed the fields.
-    fn is_edited(&self, spec: &mut EditedSpec<TrainerSpec>) -> bool {
+    fn is_edited(&self, spec: &mut EditedTrainerSpec) -> bool {
         let EditedSpec {
             original, current, ..
         } = spec;
@@ -57,7 +59,7 @@ impl Special {
     }
 
     /// Writes the id of a piece that has this index now, or was removed, if the id is another one.
-    fn set_index(&self, index: Option<usize>, spec: &mut EditedSpec<TrainerSpec>) {
+    fn set_index(&self, index: Option<usize>, spec: &mut EditedTrainerSpec) {
         let id = index.map_or(Some(-1), |index| i32::try_from(index).ok());
         if id != Some((self.id_or_default)(&spec.original)) {
             *(self.id)(&mut spec.current) = id;
@@ -65,7 +67,7 @@ impl Special {
     }
 
     /// Writes the text of a piece, if it is another one.
-    fn set_text(&self, text: &[u8], spec: &mut EditedSpec<TrainerSpec>) {
+    fn set_text(&self, text: &[u8], spec: &mut EditedTrainerSpec) {
         if text != (self.text_or_default)(&spec.original) {
             *(self.text)(&mut spec.current) = Some(text.to_vec());
         }
@@ -74,7 +76,7 @@ impl Special {
 
 impl ModelEditor {
     /// Sets the fields that follow the pieces.
-    pub(super) fn follow_pieces(&self, spec: &mut EditedSpec<TrainerSpec>) {
+    pub(super) fn follow_pieces(&self, spec: &mut EditedTrainerSpec) {
         self.follow_count(spec);
         for special in &SPECIALS {
             self.follow_special(special, spec);
@@ -82,7 +84,7 @@ impl ModelEditor {
     }
 
     /// Sets `vocab_size`, if it was the number of pieces.
-    fn follow_count(&self, spec: &mut EditedSpec<TrainerSpec>) {
+    fn follow_count(&self, spec: &mut EditedTrainerSpec) {
         let old_size = spec.original.vocab_size;
         let old_count = i32::try_from(self.original_pieces).ok();
         if spec.current.vocab_size == old_size && old_size == old_count {
@@ -90,7 +92,7 @@ impl ModelEditor {
         }
     }
 
-    fn follow_special(&self, special: &Special, spec: &mut EditedSpec<TrainerSpec>) {
+    fn follow_special(&self, special: &Special, spec: &mut EditedTrainerSpec) {
         if special.is_edited(spec) {
             return;
         }

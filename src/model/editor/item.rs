@@ -188,32 +188,26 @@ fn is_piece_value(piece_field: &Field<'_>) -> bool {
     }
 }
 
-/// The change that sets the text of a piece.
 fn text_change(text: &[u8]) -> Change {
-    let mut encoding = Vec::new();
-    write_bytes_field(field::TEXT, text, &mut encoding);
-    Change {
-        number: field::TEXT,
-        encoding,
-    }
+    change_of(field::TEXT, |out| write_bytes_field(field::TEXT, text, out))
 }
 
-/// The change that sets the score of a piece.
 fn score_change(score: f32) -> Change {
-    let mut encoding = Vec::new();
-    write_float_field(field::SCORE, score, &mut encoding);
-    Change {
-        number: field::SCORE,
-        encoding,
-    }
+    change_of(field::SCORE, |out| {
+        write_float_field(field::SCORE, score, out)
+    })
 }
 
-/// The change that sets the kind of a piece.
 fn kind_change(kind: PieceKind) -> Change {
+    let number = kind_number(kind);
+    change_of(field::KIND, |out| {
+        write_varint_field(field::KIND, number, out)
+    })
+}
+
+/// The change that sets field `number` to what `write` appends.
+fn change_of(number: u32, write: impl FnOnce(&mut Vec<u8>)) -> Change {
     let mut encoding = Vec::new();
-    write_varint_field(field::KIND, kind_number(kind), &mut encoding);
-    Change {
-        number: field::KIND,
-        encoding,
-    }
+    write(&mut encoding);
+    Change { number, encoding }
 }

@@ -21,6 +21,9 @@ pub(super) struct Change {
     pub(super) encoding: Vec<u8>,
 }
 
+/// Tells the fields that count from unknown fields with the same number.
+type IsValue<'f> = &'f dyn Fn(&Field<'_>) -> bool;
+
 /// A position between fields: the part of the message, and the number of fields of that part before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Position {
@@ -28,13 +31,8 @@ struct Position {
     fields_before: usize,
 }
 
-/// Applies changes, ascending by number, to the parts of a message. `is_value` tells the fields that count from unknown
-/// fields with the same number.
-pub(super) fn splice(
-    parts: &[&[u8]],
-    changes: &[Change],
-    is_value: &dyn Fn(&Field<'_>) -> bool,
-) -> Vec<Vec<u8>> {
+/// Applies changes, ascending by number, to the parts of a message.
+pub(super) fn splice(parts: &[&[u8]], changes: &[Change], is_value: IsValue<'_>) -> Vec<Vec<u8>> {
     let positions = changes
         .iter()
         .map(|change| position(parts, change.number, is_value));
@@ -53,7 +51,7 @@ struct Splicer<'c> {
     changes: &'c [Change],
     /// Where the new encoding of each change goes.
     positions: Vec<Position>,
-    is_value: &'c dyn Fn(&Field<'_>) -> bool,
+    is_value: IsValue<'c>,
 }
 
 impl Splicer<'_> {
@@ -92,16 +90,12 @@ impl Splicer<'_> {
 }
 
 /// Where the new encoding of a field goes.
-fn position(parts: &[&[u8]], number: u32, is_value: &dyn Fn(&Field<'_>) -> bool) -> Position {
+fn position(parts: &[&[u8]], number: u32, is_value: IsValue<'_>) -> Position {
     last_value(parts, number, is_value).unwrap_or_else(|| absent_position(parts, number))
 }
 
 /// The position of the last value of a field; `None` if the field is absent.
-fn last_value(
-    parts: &[&[u8]],
-    number: u32,
-    is_value: &dyn Fn(&Field<'_>) -> bool,
-) -> Option<Position> {
+fn last_value(parts: &[&[u8]], number: u32, is_value: IsValue<'_>) -> Option<Position> {
     let is_same = |(_, field): &(usize, Field<'_>)| field.number == number && is_value(field);
     (0..parts.len()).rev().find_map(|part| {
         let values = fields(parts[part]).enumerate().filter(is_same);
