@@ -17,23 +17,26 @@
 //! user-defined symbol may begin. [`find_boundaries`] is a fourth, for long texts that several threads
 //! encode.
 //!
+//! Module [`raw_chunk`] encodes chunks of raw text that are not cached.
+//!
 //! Cost: about four instructions per ASCII byte, two or three loads for other characters, and per chunk one tag and one
 //! cache line.
 //!
 //! Tried and rejected: a cache of whole words before the chunks, which need not look at each character. It was slower:
 //! more words than chunks are seen for the first time, and those cost most.
 
+mod raw_chunk;
+
 use std::sync::Arc;
 
+use self::raw_chunk::push_bytes;
 use super::classes::ascii::AsciiBigrams;
 use super::classes::char_table::CharTable;
 use super::classes::class_bigrams::ClassBigrams;
-use super::lookup::pair_cache::PairLookup;
 use super::strategies::chunk_context::{ChunkContext, Strategy};
 use super::strategies::merge_context::MergeTables;
 use crate::encode::chunk_cache::{ChunkCache, ChunkKey, KeyedText};
 use crate::piece::PieceId;
-use crate::text::{WHITESPACE_MARK_STR, char_length, plainly_normalized_char};
 use crate::trie::prefix::PrefixTrie;
 
 /// A chunk whose end was not found yet.
@@ -209,11 +212,8 @@ impl ChunkScanner<'_> {
         out: &mut Vec<PieceId>,
     ) {
         self.finish_chunk::<RAW>(*chunk, at, out);
-        let class = self
-            .tables
-            .merge
-            .chars
-            .ascii_class::<RAW>(self.text.text()[at]);
+        let byte = self.text.text()[at];
+        let class = self.tables.merge.chars.ascii_class::<RAW>(byte);
         *chunk = PendingChunk::new(at, 1, class);
     }
 
@@ -229,12 +229,12 @@ impl ChunkScanner<'_> {
             return self.encode_long::<RAW>(chunk, end, out);
         }
         let tables = &self.tables.merge;
-        let symbol = tables.chars.symbol(chunk.first_class);
-        if (symbol as usize) < tables.piece_count {
-            out.push(PieceId::new(symbol));
-            self.context.state.count(Strategy::SingleChar);
-        } else {
-            self.encode_unknown::<RAW>(chunk, end, out);
+        match tables.piece_of(tables.chars.symbol(chunk.first_class)) {
+            Some(id) => {
+                out.push(id);
+                self.context.state.count(Strategy::SingleChar);
+            }
+            None => self.encode_unknown::<RAW>(chunk, end, out),
         }
     }
 
@@ -251,7 +251,7 @@ impl ChunkScanner<'_> {
         let is_same_when_raw = (text.len() > 1 || text.is_ascii()) && text != b" ";
         match self.byte_ids {
             Some(byte_ids) if RAW && !chunk.has_prefix && is_same_when_raw => {
-                out.extend(text.iter().map(|byte| byte_ids[usize::from(*byte)]));
+                push_bytes(text, byte_ids, out);
             }
             _ if text.is_empty() && !chunk.has_prefix => {}
             _ => self.encode_long::<RAW>(chunk, end, out),
@@ -310,82 +310,6 @@ impl ChunkScanner<'_> {
             self.text.key(chunk.start, length)
         }
     }
-
-    /// Appends the ids of a chunk of raw text that is not cached.
-    fn encode_raw_chunk(&mut self, chunk: &[u8], has_prefix: bool, out: &mut Vec<PieceId>) {
-        let start = out.len();
-        let short = self.encode_short_raw(chunk, has_prefix, out);
-        let is_finished = match short {
-            Some(has_unknown) => !has_unknown || self.byte_ids.is_none(),
-            None => false,
-        };
-        if is_finished {
-            return;
-        }
-        let mut normalized = std::mem::take(self.normalized);
-        normalize(chunk, has_prefix, &mut normalized);
-        if short.is_none() {
-            self.context.encode_chunk(&normalized, out);
-        }
-        self.spell_unknown(&normalized, start, out);
-        *self.normalized = normalized;
-    }
-
-    /// Appends the ids of a short chunk of raw text. Returns whether a character is unknown; `None`, and appends nothing,
-    /// if the chunk is too long.
-    fn encode_short_raw(
-        &mut self,
-        chunk: &[u8],
-        has_prefix: bool,
-        out: &mut Vec<PieceId>,
-    ) -> Option<bool> {
-        let tables = self.context.tables;
-        let prefix: &[u8] = if has_prefix { b" " } else { b"" };
-        let short = &mut self.context.state.short;
-        short.clear();
-        short.push_text::<true>(prefix, &tables.chars, &tables.symbols);
-        if !short.push_text::<true>(chunk, &tables.chars, &tables.symbols) {
-            return None;
-        }
-        let mut pairs = PairLookup {
-            symbols: &tables.symbols,
-            pieces: self.context.pieces,
-            cache: &mut self.context.state.pairs,
-        };
-        short.merge(&mut pairs);
-        let mut highest = 0;
-        out.extend(short.symbols().map(|symbol| {
-            highest = highest.max(symbol);
-            tables.id_of(symbol)
-        }));
-        self.context.state.count(Strategy::Short);
-        Some((highest as usize) >= tables.piece_count)
-    }
-
-    /// Replaces unknown ids by the pieces of their bytes, if the model has them. The ids from `start` on are those of
-    /// `normalized`.
-    fn spell_unknown(&self, normalized: &[u8], start: usize, out: &mut Vec<PieceId>) {
-        let unknown = self.context.tables.unknown;
-        let Some(byte_ids) = self.byte_ids.filter(|_| out[start..].contains(&unknown)) else {
-            return;
-        };
-        let ids: Vec<PieceId> = out.drain(start..).collect();
-        let mut rest = normalized;
-        for id in ids {
-            let length = if id == unknown {
-                char_length(rest)
-            } else {
-                self.context.pieces.text(id.index()).len()
-            };
-            let (text, after) = rest.split_at(length);
-            if id == unknown {
-                out.extend(text.iter().map(|byte| byte_ids[usize::from(*byte)]));
-            } else {
-                out.push(id);
-            }
-            rest = after;
-        }
-    }
 }
 
 /// Bigram boundaries of `text`, at least `distance` bytes from each other.
@@ -428,26 +352,5 @@ fn can_be_adjacent(bigrams: &ClassBigrams, last: u32, byte: u8, class: u32) -> b
     match byte {
         ..0x80 => bigrams.can_precede_ascii(last, byte),
         _ => bigrams.can_be_adjacent(last, class),
-    }
-}
-
-/// Writes a chunk of raw text to `normalized`, in normalized form.
-fn normalize(text: &[u8], has_prefix: bool, normalized: &mut Vec<u8>) {
-    normalized.clear();
-    let mut begins_with_mark = has_prefix;
-    for part in text.split(|byte| *byte == b' ') {
-        if std::mem::replace(&mut begins_with_mark, true) {
-            normalized.extend_from_slice(WHITESPACE_MARK_STR.as_bytes());
-        }
-        if std::str::from_utf8(part).is_ok() {
-            normalized.extend_from_slice(part);
-            continue;
-        }
-        let mut rest = part;
-        while !rest.is_empty() {
-            let (char, width) = plainly_normalized_char(rest);
-            normalized.extend_from_slice(char);
-            rest = &rest[width..];
-        }
     }
 }

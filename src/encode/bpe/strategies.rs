@@ -27,8 +27,7 @@ pub(super) mod chunk_context;
 mod windowed;
 pub(super) mod full_merge;
 
-use self::chunk_context::{ChunkContext, Strategy};
-use super::lookup::pair_cache::PairLookup;
+use self::chunk_context::{ChunkContext, MergeState, Strategy};
 use crate::piece::PieceId;
 
 impl ChunkContext<'_> {
@@ -36,7 +35,8 @@ impl ChunkContext<'_> {
     pub(super) fn encode_chunk(&mut self, chunk: &[u8], out: &mut Vec<PieceId>) {
         if self.encode_short(chunk, out) {
             self.state.count(Strategy::Short);
-        } else if self.state.long_chunks.get(chunk, out) {
+        } else if let Some(ids) = self.state.long_chunks.get(chunk) {
+            out.extend_from_slice(ids);
             self.state.count(Strategy::Cached);
         } else if self.encode_windowed(chunk, out) {
             self.state.count(Strategy::Windowed);
@@ -51,34 +51,30 @@ impl ChunkContext<'_> {
     /// Appends the ids of a chunk of at most [`short_merge::MAX_CHARS`] characters. Returns false, and appends nothing,
     /// for a longer chunk.
     pub(super) fn encode_short(&mut self, chunk: &[u8], out: &mut Vec<PieceId>) -> bool {
-        let tables = self.tables;
-        let short = &mut self.state.short;
-        short.clear();
-        if !short.push_text::<false>(chunk, &tables.chars, &tables.symbols) {
-            return false;
+        self.state.short.clear();
+        let is_short = self.state.short.push_text::<false>(chunk, self.tables);
+        if is_short {
+            let tables = self.tables;
+            out.extend(self.merge_short().map(|symbol| tables.id_of(symbol)));
         }
-        let mut pairs = PairLookup {
-            symbols: &tables.symbols,
-            pieces: self.pieces,
-            cache: &mut self.state.pairs,
-        };
-        short.merge(&mut pairs);
-        out.extend(short.symbols().map(|symbol| tables.id_of(symbol)));
-        true
+        is_short
+    }
+
+    /// Merges the characters in the buffer for short chunks. Returns the symbols that remain.
+    #[inline]
+    pub(super) fn merge_short(&mut self) -> impl Iterator<Item = u32> {
+        let MergeState { short, pairs, .. } = &mut *self.state;
+        short.merge(&mut self.tables.pair_lookup(self.pieces, pairs));
+        short.symbols()
     }
 
     /// Appends the ids of a chunk of any length.
     fn encode_by_heap(&mut self, chunk: &[u8], out: &mut Vec<PieceId>) {
         let tables = self.tables;
-        let heap = &mut self.state.heap;
+        let MergeState { heap, pairs, .. } = &mut *self.state;
         heap.symbols.clear();
         heap.symbols.extend(tables.chars.symbols_of(chunk));
-        let mut pairs = PairLookup {
-            symbols: &tables.symbols,
-            pieces: self.pieces,
-            cache: &mut self.state.pairs,
-        };
-        heap.merge(&mut pairs, &mut ());
+        heap.merge(&mut tables.pair_lookup(self.pieces, pairs), &mut ());
         out.extend(heap.symbols.iter().map(|symbol| tables.id_of(*symbol)));
     }
 }

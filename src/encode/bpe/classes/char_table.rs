@@ -23,41 +23,23 @@ use crate::encode::bpe::lookup::symbol_table::{NO_SYMBOL, SymbolTable};
 use crate::encode::vocabulary::Vocabulary;
 use crate::piece::PieceTable;
 use crate::text::num::{low_u8, low_u32};
-use crate::text::utf8::is_continuation;
-use crate::text::{WHITESPACE_MARK_STR, char_length, char_width};
+use crate::text::{WHITESPACE_MARK_STR, char_length, char_width, decode_char};
 
 /// The code point of a well-formed character, given its bytes.
 fn code_point(char: &[u8]) -> Option<u32> {
-    let continuation = |byte: u8| is_continuation(byte).then_some(u32::from(byte & 0x3F));
-    match *char {
-        [a @ ..0x80] => Some(u32::from(a)),
-        [a @ 0xC2..=0xDF, b] => Some(u32::from(a & 0x1F) << 6 | continuation(b)?),
-        [a @ 0xE0..=0xEF, b, c] => {
-            let point = u32::from(a & 0x0F) << 12 | continuation(b)? << 6 | continuation(c)?;
-            (point >= 0x800 && !(0xD800..0xE000).contains(&point)).then_some(point)
-        }
-        [a @ 0xF0..=0xF4, b, c, d] => {
-            let point = u32::from(a & 0x07) << 18
-                | continuation(b)? << 12
-                | continuation(c)? << 6
-                | continuation(d)?;
-            (0x10000..0x11_0000).contains(&point).then_some(point)
-        }
-        _ => None,
-    }
+    let (decoded, width) = decode_char(char);
+    decoded.filter(|_| width == char.len()).map(u32::from)
 }
 
-/// A text of two or three bytes as a word of four, with zeros after its end.
+/// A text of at most three bytes as a word of four, with zeros after its end.
 #[cold]
-fn last_word(text: &[u8]) -> Option<u32> {
-    match *text {
-        [a, b, c] => Some(u32::from_le_bytes([a, b, c, 0])),
-        [a, b] => Some(u32::from_le_bytes([a, b, 0, 0])),
-        _ => None,
-    }
+fn last_word(text: &[u8]) -> u32 {
+    let mut bytes = [0; 4];
+    bytes[..text.len()].copy_from_slice(text);
+    u32::from_le_bytes(bytes)
 }
 
-/// AsciiCode points of a page of a [`CharTable`].
+/// Code points of a page of a [`CharTable`].
 const PAGE: usize = 64;
 /// Pages of characters of two bytes. They are followed by the pages of all other characters, from code point 0 on.
 const TWO_BYTES: usize = 0x800 / PAGE;
@@ -287,7 +269,8 @@ impl CharTable {
     fn two_or_three_bytes(&self, text: &[u8]) -> Option<(u32, usize)> {
         let word = match text.first_chunk() {
             Some(four) => u32::from_le_bytes(*four),
-            None => last_word(text)?,
+            // Zeros are no continuation bytes, so a cut character is not taken for a whole one.
+            None => last_word(text),
         };
         let bits = |shift: u32| (word >> shift & 0x3F) as usize;
         if word & 0x00C0_C0F0 == 0x0080_80E0 {

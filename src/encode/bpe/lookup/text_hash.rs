@@ -59,20 +59,26 @@ impl TextHasher {
     }
 
     pub(super) fn hash(&self, text: &[u8]) -> TextHash {
-        let base = self.powers[1];
-        let add_byte =
-            |hash: u64, byte: &u8| hash.wrapping_mul(base).wrapping_add(u64::from(*byte) + 1);
-        // Reading the power from the table, where possible, halves the work.
-        let power = match self.powers.get(text.len()) {
-            Some(power) => *power,
-            None => text
-                .iter()
-                .fold(1, |power: u64, _| power.wrapping_mul(base)),
-        };
+        let sum = text.iter().fold(0, |sum, byte| self.add_byte(sum, *byte));
         TextHash {
-            hash: mix_high(text.iter().fold(0, add_byte)),
-            power,
+            hash: mix_high(sum),
+            power: self.power(text.len()),
         }
+    }
+
+    /// One step of Horner's method: the sum of a text, extended by a byte.
+    #[inline]
+    fn add_byte(&self, sum: u64, byte: u8) -> u64 {
+        let base = self.powers[1];
+        sum.wrapping_mul(base).wrapping_add(u64::from(byte) + 1)
+    }
+
+    /// The base to the power of `exponent`: from the table where possible, which halves the work of a hash.
+    #[inline]
+    fn power(&self, exponent: usize) -> u64 {
+        let multiply = |power: u64, _| power.wrapping_mul(self.powers[1]);
+        let entry = self.powers.get(exponent).copied();
+        entry.unwrap_or_else(|| (0..exponent).fold(1, multiply))
     }
 
     /// Extends prefix sums by a character with the hash `char` that ends at byte `end`. Returns the sum, and the power
@@ -86,11 +92,12 @@ impl TextHasher {
 }
 
 fn powers_of(base: u64) -> Powers {
-    let mut powers = [1; 256];
-    for exponent in 1..powers.len() {
-        powers[exponent] = base.wrapping_mul(powers[exponent - 1]);
-    }
-    powers
+    let mut next = 1;
+    std::array::from_fn(|_| {
+        let power = next;
+        next = base.wrapping_mul(power);
+        power
+    })
 }
 
 /// The inverse of an odd number modulo 2^64, by Newton's method: the number is its own inverse modulo 8, and each step

@@ -22,8 +22,8 @@ use rustc_hash::FxBuildHasher;
 
 use super::heap_merge::{HeapMerge, MergeObserver};
 use super::merge_context::MergeTables;
-use crate::encode::bpe::lookup::pair_cache::{PairCache, PairLookup};
-use crate::encode::bpe::lookup::symbol_table::{NO_SYMBOL, SymbolMerge};
+use crate::encode::bpe::lookup::pair_cache::PairCache;
+use crate::encode::bpe::lookup::symbol_table::NO_SYMBOL;
 use crate::piece::{PieceId, PieceTable};
 use crate::trie::prefix::PrefixTrie;
 
@@ -74,9 +74,9 @@ impl<F: FnMut() -> bool> MergeObserver for FullMergeObserver<'_, F> {
         (self.skips_merge)()
     }
 
-    fn on_candidate(&mut self, merge: SymbolMerge, left: u32, right: u32) {
-        if is_unused(self.unused, merge.symbol()) {
-            self.parts.insert(merge.symbol(), (left, right));
+    fn on_candidate(&mut self, symbol: u32, left: u32, right: u32) {
+        if is_unused(self.unused, symbol) {
+            self.parts.insert(symbol, (left, right));
         }
     }
 }
@@ -92,17 +92,18 @@ impl FullMerge<'_> {
     ) {
         self.read_symbols(text, state);
         state.parts.clear();
-        let mut pairs = PairLookup {
-            symbols: &self.tables.symbols,
-            pieces: self.pieces,
-            cache: &mut state.pairs,
-        };
+        let mut pairs = self.tables.pair_lookup(self.pieces, &mut state.pairs);
         let mut observer = FullMergeObserver {
             unused: self.unused,
             parts: &mut state.parts,
             skips_merge,
         };
         state.heap.merge(&mut pairs, &mut observer);
+        self.append_ids(state, out);
+    }
+
+    /// Appends the ids of the symbols that remain.
+    fn append_ids(&self, state: &FullMergeState, out: &mut Vec<PieceId>) {
         let mut user_defined = state.user_defined.iter();
         for symbol in &state.heap.symbols {
             match *symbol {

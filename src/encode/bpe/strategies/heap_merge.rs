@@ -28,8 +28,8 @@ pub(super) trait MergeObserver {
         false
     }
 
-    /// A pair became a candidate, in the reference's order.
-    fn on_candidate(&mut self, _merge: SymbolMerge, _left: u32, _right: u32) {}
+    /// A pair that merges to `symbol` became a candidate, in the reference's order.
+    fn on_candidate(&mut self, _symbol: u32, _left: u32, _right: u32) {}
 }
 
 /// Skips nothing.
@@ -71,11 +71,10 @@ impl HeapMerge {
             self.add_candidate(left, pairs, observer);
         }
         while let Some(Reverse(candidate)) = self.candidates.pop() {
-            let MergeCandidate { rank, left, symbol } = candidate;
-            let is_current = self.nodes[left].merge == SymbolMerge::new(rank, symbol);
-            if !is_current || observer.skips_merge() {
+            if !self.is_current(candidate) || observer.skips_merge() {
                 continue;
             }
+            let MergeCandidate { left, symbol, .. } = candidate;
             self.join_with_next(left, symbol);
             let previous = self.nodes[left].previous;
             if previous != NO_NODE {
@@ -84,6 +83,12 @@ impl HeapMerge {
             self.add_candidate(left, pairs, observer);
         }
         self.collect_symbols();
+    }
+
+    /// Whether no merge of one of the two symbols has overtaken a candidate.
+    fn is_current(&self, candidate: MergeCandidate) -> bool {
+        let MergeCandidate { rank, left, symbol } = candidate;
+        self.nodes[left].merge == SymbolMerge::new(rank, symbol)
     }
 
     /// Makes a node of each symbol.
@@ -120,7 +125,7 @@ impl HeapMerge {
         let merge = pairs.get(symbol, right);
         self.nodes[left].merge = merge;
         if merge != SymbolMerge::NONE {
-            observer.on_candidate(merge, symbol, right);
+            observer.on_candidate(merge.symbol(), symbol, right);
             self.candidates.push(Reverse(MergeCandidate {
                 rank: merge.rank(),
                 left,

@@ -37,7 +37,7 @@ fn compute_last_merge(symbol: u32, context: &mut MergeContext<'_>) -> LastMerge 
         return LastMerge::Char;
     }
     let mut short = ShortMerge::default();
-    if !short.push_text::<false>(text, &tables.chars, &tables.symbols) {
+    if !short.push_text::<false>(text, tables) {
         return LastMerge::TooLong;
     }
     let last = short.merge_with_last::<true>(&mut context.pairs);

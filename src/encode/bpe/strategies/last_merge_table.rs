@@ -3,6 +3,7 @@
 //! Input: the [`LastMerge`] of a symbol, from [`last_merge`](super::last_merge). Output: the same, for all threads. Cost: one
 //! load; 8 bytes per piece, allocated at the first use.
 
+use std::iter::repeat_with;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -71,17 +72,19 @@ impl LastMergeTable {
     /// The cell of a piece; `None` for symbols that are no pieces.
     #[inline]
     pub(super) fn cell(&self, symbol: u32) -> Option<&LastMergeCell> {
-        let cells = self.cells.get_or_init(|| {
-            (0..self.piece_count)
-                .map(|_| LastMergeCell(AtomicU64::new(NOT_COMPUTED)))
-                .collect()
-        });
-        cells.get(symbol as usize)
+        self.cells().get(symbol as usize)
+    }
+
+    /// All cells, which are allocated when they are asked for first.
+    #[inline]
+    fn cells(&self) -> &[LastMergeCell] {
+        let new_cells = || repeat_with(LastMergeCell::default).take(self.piece_count);
+        self.cells.get_or_init(|| new_cells().collect())
     }
 }
 
-/// The last merge of one piece, once it was computed.
-#[derive(Debug)]
+/// The last merge of one piece, once it was computed. The default value is [`NOT_COMPUTED`].
+#[derive(Debug, Default)]
 pub(super) struct LastMergeCell(AtomicU64);
 
 impl LastMergeCell {

@@ -17,6 +17,7 @@ use std::hash::BuildHasher;
 use foldhash::fast::RandomState;
 
 use crate::piece::PieceId;
+use crate::text::num::masked_index;
 
 /// Entries of the table, a power of two.
 const ENTRIES: usize = 64;
@@ -40,50 +41,45 @@ pub(super) struct LongChunkCache {
 }
 
 impl LongChunkCache {
-    /// Appends the ids of `chunk`, if they are cached.
-    pub(super) fn get(&self, chunk: &[u8], out: &mut Vec<PieceId>) -> bool {
-        if chunk.len() > MAX_BYTES || self.entries.is_empty() {
-            return false;
-        }
-        let entry = &self.entries[self.index(chunk)];
-        let is_hit = entry.text == chunk;
-        if is_hit {
-            out.extend_from_slice(&entry.ids);
-        }
-        is_hit
+    /// The ids of `chunk`, if they are cached.
+    pub(super) fn get(&self, chunk: &[u8]) -> Option<&[PieceId]> {
+        let entry = self.entries.get(self.index(chunk)?)?;
+        (entry.text == chunk).then_some(&entry.ids[..])
     }
 
     /// Caches the ids of `chunk`, unless it is too long. The buffers of the replaced entry are used again.
     pub(super) fn insert(&mut self, chunk: &[u8], ids: &[PieceId]) {
-        if chunk.len() > MAX_BYTES {
+        let Some(index) = self.index(chunk) else {
             return;
-        }
+        };
         if self.entries.is_empty() {
             self.entries.resize(ENTRIES, LongChunkEntry::default());
         }
-        let index = self.index(chunk);
-        let entry = &mut self.entries[index];
-        entry.text.clear();
-        entry.text.extend_from_slice(chunk);
-        entry.ids.clear();
-        entry.ids.extend_from_slice(ids);
+        self.entries[index].replace(chunk, ids);
     }
 
     /// The memory of the table in bytes.
     pub(super) fn size_bytes(&self) -> usize {
-        let contents: usize = self.entries.iter().map(LongChunkEntry::size_bytes).sum();
-        contents + size_of_val(&self.entries[..])
+        self.entries.iter().map(LongChunkEntry::size_bytes).sum()
     }
 
-    fn index(&self, chunk: &[u8]) -> usize {
-        let mask = ENTRIES as u64 - 1;
-        crate::text::num::low_usize(self.hasher.hash_one(chunk) & mask)
+    /// The entry of a chunk, unless the chunk is too long.
+    fn index(&self, chunk: &[u8]) -> Option<usize> {
+        let is_cached = chunk.len() <= MAX_BYTES;
+        is_cached.then(|| masked_index(self.hasher.hash_one(chunk), ENTRIES - 1))
     }
 }
 
 impl LongChunkEntry {
+    /// Copies a chunk and its ids into the buffers of this entry.
+    fn replace(&mut self, text: &[u8], ids: &[PieceId]) {
+        text.clone_into(&mut self.text);
+        ids.clone_into(&mut self.ids);
+    }
+
+    /// The memory of the entry in bytes.
     fn size_bytes(&self) -> usize {
-        self.text.capacity() + self.ids.capacity() * size_of::<PieceId>()
+        size_of_val(self) + self.text.capacity() + self.ids.capacity() * size_of::<PieceId>()
     }
 }
 
@@ -97,15 +93,10 @@ mod tests {
         let ids = |length: usize| vec![PieceId::new(7); length];
         for length in (24..1100).step_by(7) {
             let chunk = vec![b'-'; length];
-            let mut found = Vec::new();
-            assert!(!cache.get(&chunk, &mut found), "{length}");
+            assert_eq!(cache.get(&chunk), None, "{length}");
             cache.insert(&chunk, &ids(length));
-            assert_eq!(
-                cache.get(&chunk, &mut found),
-                length <= MAX_BYTES,
-                "{length}"
-            );
-            assert_eq!(found, ids(if length <= MAX_BYTES { length } else { 0 }));
+            let expected = (length <= MAX_BYTES).then(|| ids(length));
+            assert_eq!(cache.get(&chunk), expected.as_deref(), "{length}");
         }
         assert!(cache.size_bytes() < ENTRIES * (MAX_BYTES * 10 + 100));
     }

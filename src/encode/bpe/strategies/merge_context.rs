@@ -6,9 +6,9 @@
 
 use super::last_merge_table::LastMergeTable;
 use crate::encode::bpe::classes::char_table::CharTable;
-use crate::encode::bpe::lookup::pair_cache::PairLookup;
+use crate::encode::bpe::lookup::pair_cache::{PairCache, PairLookup};
 use crate::encode::bpe::lookup::symbol_table::SymbolTable;
-use crate::piece::PieceId;
+use crate::piece::{PieceId, PieceTable};
 
 /// What all strategies know about a model.
 #[derive(Debug)]
@@ -25,10 +25,26 @@ impl MergeTables {
     /// The id of a symbol in the output.
     #[inline]
     pub(in crate::encode::bpe) fn id_of(&self, symbol: u32) -> PieceId {
-        if (symbol as usize) < self.piece_count {
-            PieceId::new(symbol)
-        } else {
-            self.unknown
+        self.piece_of(symbol).unwrap_or(self.unknown)
+    }
+
+    /// The id of a symbol that is a piece.
+    #[inline]
+    pub(in crate::encode::bpe) fn piece_of(&self, symbol: u32) -> Option<PieceId> {
+        ((symbol as usize) < self.piece_count).then(|| PieceId::new(symbol))
+    }
+
+    /// Looks pairs up with the cache of a worker.
+    #[inline]
+    pub(in crate::encode::bpe) fn pair_lookup<'p>(
+        &'p self,
+        pieces: &'p PieceTable,
+        cache: &'p mut PairCache,
+    ) -> PairLookup<'p> {
+        PairLookup {
+            symbols: &self.symbols,
+            pieces,
+            cache,
         }
     }
 }

@@ -22,10 +22,10 @@
 
 use std::hint::select_unpredictable;
 
-use crate::encode::bpe::classes::char_table::CharTable;
+use super::merge_context::MergeTables;
 use crate::encode::bpe::lookup::ascii_pairs::AsciiCode;
 use crate::encode::bpe::lookup::pair_cache::PairLookup;
-use crate::encode::bpe::lookup::symbol_table::{NO_SYMBOL, SymbolMerge, SymbolTable};
+use crate::encode::bpe::lookup::symbol_table::{NO_SYMBOL, SymbolMerge};
 use crate::piece::MAX_PIECES;
 use crate::text::num::{low_u32, masked_index};
 
@@ -81,21 +81,20 @@ impl ShortMerge {
     pub(in crate::encode::bpe) fn push_text<const RAW: bool>(
         &mut self,
         text: &[u8],
-        chars: &CharTable,
-        symbols: &SymbolTable,
+        tables: &MergeTables,
     ) -> bool {
         let mut count = self.count;
         let mut length = self.length;
         let mut sum = self.sums[count % POSITIONS];
         let mut rest = text;
         while !rest.is_empty() && count < MAX_CHARS {
-            let (char, width) = chars.char_at::<RAW>(rest);
+            let (char, width) = tables.chars.char_at::<RAW>(rest);
             rest = &rest[width..];
             self.symbols[count] = char.symbol;
             self.codes[count] = char.code;
             length += char.width;
             count += 1;
-            (sum, self.powers[count]) = symbols.prefix_sum(sum, char.hash, length);
+            (sum, self.powers[count]) = tables.symbols.prefix_sum(sum, char.hash, length);
             self.sums[count] = sum;
         }
         self.count = count;
@@ -142,20 +141,25 @@ impl ShortMerge {
             self.starts &= !(1 << right);
             self.candidates.0[right % MAX_CHARS] = NO_MERGE;
             self.candidates.0[at] = NO_MERGE;
-            let hash_after = self.hash(at, after_end);
-            if end < self.count && pairs.symbols.may_be_piece(hash_after) {
-                let merge = pairs.get_by_hash(symbol, self.symbols[end % POSITIONS], hash_after);
-                self.candidates.0[at] = merge_key(at, merge);
+            if end < self.count {
+                self.set_candidate([at, end, after_end], pairs);
             }
             if let Some(before) = self.previous(at) {
-                let hash_before = self.hash(before, end);
-                self.candidates.0[before] = NO_MERGE;
-                if pairs.symbols.may_be_piece(hash_before) {
-                    let merge = pairs.get_by_hash(self.symbols[before], symbol, hash_before);
-                    self.candidates.0[before] = merge_key(before, merge);
-                }
+                self.set_candidate([before, at, end], pairs);
             }
         }
+    }
+
+    /// Looks up what two symbols become, given the positions of both and of the end of the right one.
+    #[inline(always)]
+    fn set_candidate(&mut self, positions: [usize; 3], pairs: &mut PairLookup<'_>) -> SymbolMerge {
+        let [left, right, end] = positions;
+        let hash = self.hash(left, end);
+        let left_symbol = self.symbols[left % POSITIONS];
+        let right_symbol = self.symbols[right % POSITIONS];
+        let merge = pairs.get_by_hash(left_symbol, right_symbol, hash);
+        self.candidates.0[left % MAX_CHARS] = merge_key(left, merge);
+        merge
     }
 
     /// Looks up what each two adjacent characters become.
@@ -174,12 +178,7 @@ impl ShortMerge {
         while unseen != 0 {
             let at = unseen.trailing_zeros() as usize % MAX_CHARS;
             unseen &= unseen - 1;
-            let hash = self.hash(at, at + 2);
-            let merge = match pairs.symbols.may_be_piece(hash) {
-                true => pairs.get_by_hash(self.symbols[at], self.symbols[at + 1], hash),
-                false => SymbolMerge::NONE,
-            };
-            self.candidates.0[at] = merge_key(at, merge);
+            let merge = self.set_candidate([at, at + 1, at + 2], pairs);
             let codes = [self.codes[at], self.codes[at + 1]];
             pairs.ascii_mut().insert(codes[0], codes[1], merge);
         }

@@ -113,7 +113,7 @@ fn merge_both(left: u32, right: u32, context: &mut MergeContext<'_>) -> Option<b
     let mut short = ShortMerge::default();
     for symbol in [left, right] {
         let text = tables.symbols.text(context.pairs.pieces, symbol);
-        if !short.push_text::<false>(text, &tables.chars, &tables.symbols) {
+        if !short.push_text::<false>(text, tables) {
             return None;
         }
     }

@@ -25,7 +25,6 @@ use std::ops::Range;
 use super::chunk_context::ChunkContext;
 use super::merge_context::MergeContext;
 use super::token_pairs::is_valid_token_pair;
-use crate::encode::bpe::lookup::pair_cache::PairLookup;
 use crate::encode::chunk_cache::{KeyedText, MAX_KEY_BYTES};
 use crate::piece::PieceId;
 use crate::text::is_char_start;
@@ -102,11 +101,7 @@ impl ChunkContext<'_> {
         };
         let mut context = MergeContext {
             tables: self.tables,
-            pairs: PairLookup {
-                symbols: &self.tables.symbols,
-                pieces: self.pieces,
-                cache: &mut self.state.pairs,
-            },
+            pairs: self.tables.pair_lookup(self.pieces, &mut self.state.pairs),
         };
         let cache = &mut self.state.token_pairs;
         is_valid_token_pair(left.get(), right.get(), cache, &mut context) == Some(true)
