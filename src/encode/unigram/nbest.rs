@@ -1,13 +1,31 @@
-//! The n best segmentations, in the reference's order.
+//! The n best segmentations of a text, in the order of the reference.
 //!
-//! In: a lattice. Out: segmentations with their scores, best first. Method: A* from the end to the start, with
-//! the best sum from the start to each node, which is exact, as the estimate of what is still to come.
+//! Job: n-best lists for subword regularization. Input: a [`Lattice`] and n. Output: segmentations with their scores, best
+//! first.
 //!
-//! The order among equal scores is that of the reference's priority queue, the binary heap of the GNU C++
-//! library: [`Agenda`] makes the same moves. The limits on the search are the reference's too, and when it
-//! runs into one, the single best segmentation is all that is found; only its time-out is left out.
+//! Method: A* search from the end of the text to its start (Nagata, "A stochastic Japanese morphological analyzer using a
+//! forward-DP backward-A* N-best search algorithm", COLING 1994, <https://aclanthology.org/C94-1032/>). A *hypothesis* is
+//! a path from a node to the end of the text. Its priority is the sum of its scores plus the best sum of all paths from
+//! the start to its node, which [`Lattice::viterbi_forward`] computes. This estimate is exact, so hypotheses that reach
+//! the start are found in the order of their scores.
 //!
-//! Cost: the search grows with n and with the number of close segmentations, up to the limits.
+//! Equal scores have the order of the reference's priority queue, the binary heap of the GNU C++ library: [`Agenda`]
+//! moves its entries in the same way. The limits of the search are those of the reference. If the search exceeds one of
+//! them, the result is the single best segmentation. The reference's limit on time is not implemented.
+//!
+//! Example: the pieces `a`, `b` (-2 each) and `ab` (-3), the text `ab`, n = 2. Priorities are given in parentheses:
+//!
+//! | step | taken from the agenda | added to the agenda |
+//! |---|---|---|
+//! | 1 | end (-3) | `ab` (-3), `b` (-4) |
+//! | 2 | `ab` (-3) | start before `ab` (-3) |
+//! | 3 | start before `ab` (-3): result `ab` | |
+//! | 4 | `b` (-4) | `a b` (-4) |
+//! | 5 | `a b` (-4) | start before `a b` (-4) |
+//! | 6 | start before `a b` (-4): result `a b` | |
+//!
+//! Cost: logarithmic in the size of the agenda for each hypothesis. The number of hypotheses grows with n and with the
+//! number of segmentations of nearly equal scores, up to [`MAX_HYPOTHESES`].
 
 use std::collections::HashMap;
 
@@ -17,204 +35,265 @@ use super::lattice::{END, Lattice, START};
 use crate::error::EncodeError;
 use crate::piece::PieceId;
 
-/// The agenda is cut down when it holds this many entries.
-const AGENDA_LIMIT: usize = 10_000;
-/// So many entries stay then, or ten for each result that is wanted.
-const AGENDA_REST: usize = 512;
-/// It is also cut down after this many new hypotheses.
-const HYPOTHESIS_LIMIT: usize = 100_000;
-/// The search ends in failure after this many.
-const SEARCH_LIMIT: usize = 500_000;
-/// And after the agenda was cut down this often.
-const SHRINK_LIMIT: u32 = 10;
+/// The agenda is reduced when it has this many entries.
+const MAX_AGENDA: usize = 10_000;
+/// The number of entries of a reduced agenda, if that is not more than ten for each requested result.
+const REDUCED_AGENDA: usize = 512;
+/// The agenda is also reduced after this many new hypotheses.
+const MAX_NEW_HYPOTHESES: usize = 100_000;
+/// The search fails when this many hypotheses were added.
+const MAX_HYPOTHESES: usize = 500_000;
+/// The search fails if the agenda must be reduced more often than this.
+const MAX_REDUCTIONS: u32 = 10;
 
-/// The end of a segmentation: a node, and the hypothesis behind it.
+/// A segmentation and its score.
+type ScoredIds = (Vec<PieceId>, f32);
+
+/// A path from a node to the end of the text.
 #[derive(Debug, Clone, Copy)]
 struct Hypothesis {
     node: usize,
+    /// The hypothesis that begins after the node; `None` for the node [`END`].
     next: Option<usize>,
-    /// The sum of scores from the node to the end.
+    /// The sum of the scores of the path.
     sum: f32,
 }
 
-/// Hypotheses that wait, by the best score that they can still get.
+impl Hypothesis {
+    /// The empty path at the end of the text.
+    const EMPTY: Hypothesis = Hypothesis {
+        node: END,
+        next: None,
+        sum: 0.0,
+    };
+}
+
+/// An entry of the agenda: the priority and the index of a hypothesis.
+type AgendaEntry = (f32, usize);
+
+/// The hypotheses that are still to be extended: a binary heap with the highest priority first.
 #[derive(Debug, Default)]
 struct Agenda {
-    /// A heap, the greatest first: (score, hypothesis).
-    heap: Vec<(f32, usize)>,
+    heap: Vec<AgendaEntry>,
 }
 
 impl Agenda {
-    fn push(&mut self, score: f32, hypothesis: usize) {
-        self.heap.push((score, hypothesis));
-        self.rise(self.heap.len() - 1);
+    fn len(&self) -> usize {
+        self.heap.len()
     }
 
-    /// Moves an entry up, past those that are less.
-    fn rise(&mut self, mut at: usize) {
+    fn push(&mut self, entry: AgendaEntry) {
+        self.heap.push(entry);
+        self.sift_up(self.heap.len() - 1);
+    }
+
+    /// Moves an entry up while its parent is lower.
+    fn sift_up(&mut self, mut at: usize) {
         while at > 0 && self.heap[(at - 1) / 2].0 < self.heap[at].0 {
             self.heap.swap(at, (at - 1) / 2);
             at = (at - 1) / 2;
         }
     }
 
-    /// Takes the top. The hole that it leaves sinks to the bottom, past the greater child each time (the
-    /// right one of equals); there the last entry goes in, and rises to where it belongs.
-    fn pop(&mut self) -> Option<(f32, usize)> {
-        let last = self.heap.pop()?;
-        let Some(&top) = self.heap.first() else {
-            return Some(last);
-        };
-        let (mut hole, count) = (0, self.heap.len());
-        while 2 * hole + 1 < count {
-            let (left, right) = (2 * hole + 1, 2 * hole + 2);
-            let child = if right < count && self.heap[left].0 <= self.heap[right].0 {
-                right
-            } else {
-                left
-            };
-            self.heap[hole] = self.heap[child];
-            hole = child;
+    /// Removes the highest entry. The last entry replaces it: first it moves down to a leaf, without comparison with the
+    /// entries on the way, and then up.
+    fn pop(&mut self) -> Option<AgendaEntry> {
+        (!self.heap.is_empty()).then(|| {
+            let highest = self.heap.swap_remove(0);
+            let leaf = self.sift_down_to_leaf();
+            self.sift_up(leaf);
+            highest
+        })
+    }
+
+    /// Moves the first entry down to a leaf. At each level the higher child moves up. Returns the index of the leaf.
+    fn sift_down_to_leaf(&mut self) -> usize {
+        let mut at = 0;
+        while let Some(child) = self.higher_child(at) {
+            self.heap.swap(at, child);
+            at = child;
         }
-        self.heap[hole] = last;
-        self.rise(hole);
-        Some(top)
+        at
+    }
+
+    /// The child with the higher priority, the right one of equal children; `None` for a leaf.
+    fn higher_child(&self, at: usize) -> Option<usize> {
+        let left = 2 * at + 1;
+        let right = left + 1;
+        let is_right = right < self.len() && self.heap[left].0 <= self.heap[right].0;
+        (left < self.len()).then_some(if is_right { right } else { left })
     }
 }
 
-/// A search that is under way.
-#[derive(Debug, Default)]
-struct Search {
+/// The state of a search.
+#[derive(Debug)]
+struct Search<'l> {
+    lattice: &'l Lattice,
+    /// For each node, the best sum of the paths from the start to the end of the node.
+    best_sums: Vec<f32>,
     agenda: Agenda,
     hypotheses: Vec<Hypothesis>,
-    total: usize,
-    shrinks: u32,
-    hypothesis_limit: usize,
+    /// The number of hypotheses that were ever added.
+    added: usize,
+    /// The number of reductions of the agenda.
+    reductions: u32,
+    /// The agenda is reduced when there are this many hypotheses.
+    max_hypotheses: usize,
+    /// The number of entries of a reduced agenda.
+    reduced_agenda: usize,
 }
 
-impl Search {
-    fn add(&mut self, hypothesis: Hypothesis, score: f32) {
-        self.hypotheses.push(hypothesis);
-        self.total += 1;
-        self.agenda.push(score, self.hypotheses.len() - 1);
+/// The search exceeded a limit.
+struct LimitExceeded;
+
+impl<'l> Search<'l> {
+    /// A search for `size` results that has the empty hypothesis only.
+    fn new(lattice: &'l Lattice, size: usize) -> Search<'l> {
+        let (best_sums, _) = lattice.viterbi_forward();
+        let mut search = Search {
+            lattice,
+            best_sums,
+            agenda: Agenda::default(),
+            hypotheses: Vec::new(),
+            added: 0,
+            reductions: 0,
+            max_hypotheses: MAX_NEW_HYPOTHESES,
+            reduced_agenda: REDUCED_AGENDA.min(size * 10),
+        };
+        search.add(Hypothesis::EMPTY, search.best_sums[END]);
+        search
     }
 
-    /// Keeps the best entries of the agenda and what hangs on them; false if that was done too often.
-    fn shrink(&mut self, rest: usize) -> bool {
-        if self.shrinks >= SHRINK_LIMIT {
-            return false;
-        }
-        self.shrinks += 1;
-        let (mut agenda, mut kept) = (Agenda::default(), Vec::new());
-        let mut places: HashMap<usize, usize, FxBuildHasher> = HashMap::default();
-        for _ in 0..rest.min(self.agenda.heap.len()) {
-            let Some((score, hypothesis)) = self.agenda.pop() else {
-                break;
-            };
-            let place = self.keep(hypothesis, &mut kept, &mut places);
-            agenda.push(score, place);
-        }
-        (self.agenda, self.hypotheses) = (agenda, kept);
-        self.hypothesis_limit = self.hypotheses.len() + HYPOTHESIS_LIMIT;
-        true
-    }
-
-    /// Copies a hypothesis and those behind it, unless they are there already; gives its new place.
-    fn keep(
-        &self,
-        hypothesis: usize,
-        kept: &mut Vec<Hypothesis>,
-        places: &mut HashMap<usize, usize, FxBuildHasher>,
-    ) -> usize {
-        let (mut first, mut behind): (Option<usize>, Option<usize>) = (None, None);
-        let mut next = Some(hypothesis);
-        while let Some(old) = next {
-            let known = places.get(&old).copied();
-            let place = known.unwrap_or(kept.len());
-            first = first.or(Some(place));
-            if let Some(behind) = behind {
-                kept[behind].next = Some(place);
+    /// The `size` best segmentations, or fewer if there are no more.
+    fn run(mut self, size: usize) -> Result<Vec<ScoredIds>, LimitExceeded> {
+        let mut results = Vec::new();
+        while let Some((score, top)) = self.agenda.pop() {
+            if self.hypotheses[top].node != START {
+                self.extend(top);
+                self.check_limits()?;
+                continue;
             }
-            if known.is_some() {
-                break;
-            }
-            kept.push(self.hypotheses[old]);
-            places.insert(old, place);
-            behind = Some(place);
-            next = self.hypotheses[old].next;
-        }
-        first.unwrap_or(0)
-    }
-
-    /// The ids from a hypothesis at the start of the line to its end.
-    fn ids(&self, lattice: &Lattice, hypothesis: usize) -> Vec<PieceId> {
-        let mut ids = Vec::new();
-        let mut next = self.hypotheses[hypothesis].next;
-        while let Some(hypothesis) = next {
-            let Hypothesis {
-                node, next: behind, ..
-            } = self.hypotheses[hypothesis];
-            if node != END {
-                ids.push(lattice.nodes[node].id);
-            }
-            next = behind;
-        }
-        ids
-    }
-}
-
-/// The `size` best segmentations and their scores; fewer if there are no more.
-///
-/// # Errors
-/// There is too much to compare.
-pub(super) fn best(
-    lattice: &Lattice,
-    size: usize,
-) -> Result<Vec<(Vec<PieceId>, f32)>, EncodeError> {
-    lattice.check_pairs()?;
-    let (sums, _) = lattice.viterbi_forward();
-    let mut search = Search {
-        hypothesis_limit: HYPOTHESIS_LIMIT,
-        ..Search::default()
-    };
-    let mut results = Vec::new();
-    search.add(
-        Hypothesis {
-            node: END,
-            next: None,
-            sum: 0.0,
-        },
-        sums[END],
-    );
-    let rest = AGENDA_REST.min(size * 10);
-    while let Some((score, top)) = search.agenda.pop() {
-        let Hypothesis { node, sum, .. } = search.hypotheses[top];
-        if node == START {
-            results.push((search.ids(lattice, top), score));
+            results.push((self.ids(top), score));
             if results.len() == size {
                 break;
             }
-            continue;
         }
+        Ok(results)
+    }
+
+    fn add(&mut self, hypothesis: Hypothesis, priority: f32) {
+        self.agenda.push((priority, self.hypotheses.len()));
+        self.hypotheses.push(hypothesis);
+        self.added += 1;
+    }
+
+    /// Adds a hypothesis for each node that ends where the hypothesis `top` begins.
+    fn extend(&mut self, top: usize) {
+        let Hypothesis { node, sum, .. } = self.hypotheses[top];
+        let lattice = self.lattice;
         for left in lattice.ending_at(lattice.nodes[node].begin) {
             let hypothesis = Hypothesis {
                 node: *left,
                 next: Some(top),
                 sum: lattice.nodes[*left].score + sum,
             };
-            search.add(hypothesis, sums[*left] + sum);
-        }
-        if search.total >= SEARCH_LIMIT || search.hypotheses.len() >= SEARCH_LIMIT {
-            return Ok(vec![lattice.best()]);
-        }
-        let waiting = search.agenda.heap.len();
-        let is_large = waiting >= AGENDA_LIMIT
-            || (waiting > rest && search.hypotheses.len() >= search.hypothesis_limit);
-        if is_large && !search.shrink(rest) {
-            return Ok(vec![lattice.best()]);
+            self.add(hypothesis, self.best_sums[*left] + sum);
         }
     }
-    Ok(results)
+
+    /// Reduces the agenda if it is too large.
+    ///
+    /// # Errors
+    /// There are too many hypotheses, or too many reductions.
+    fn check_limits(&mut self) -> Result<(), LimitExceeded> {
+        if self.added >= MAX_HYPOTHESES {
+            return Err(LimitExceeded);
+        }
+        if self.is_agenda_too_large() {
+            self.reduce_agenda()?;
+        }
+        Ok(())
+    }
+
+    fn is_agenda_too_large(&self) -> bool {
+        let is_reducible = self.agenda.len() > self.reduced_agenda;
+        let has_many_hypotheses = self.hypotheses.len() >= self.max_hypotheses;
+        self.agenda.len() >= MAX_AGENDA || is_reducible && has_many_hypotheses
+    }
+
+    /// Keeps the best entries of the agenda, and the hypotheses that they consist of.
+    ///
+    /// # Errors
+    /// There were too many reductions.
+    fn reduce_agenda(&mut self) -> Result<(), LimitExceeded> {
+        if self.reductions >= MAX_REDUCTIONS {
+            return Err(LimitExceeded);
+        }
+        self.reductions += 1;
+        let mut kept = KeptHypotheses::default();
+        let mut agenda = Agenda::default();
+        for _ in 0..self.reduced_agenda {
+            let Some((priority, hypothesis)) = self.agenda.pop() else {
+                break;
+            };
+            agenda.push((priority, kept.keep(&self.hypotheses, hypothesis)));
+        }
+        self.agenda = agenda;
+        self.hypotheses = kept.hypotheses;
+        self.max_hypotheses = self.hypotheses.len() + MAX_NEW_HYPOTHESES;
+        Ok(())
+    }
+
+    /// The ids of a hypothesis that begins at [`START`].
+    fn ids(&self, hypothesis: usize) -> Vec<PieceId> {
+        let next = |at: &usize| self.hypotheses[*at].next;
+        let path = std::iter::successors(next(&hypothesis), next);
+        path.map(|at| self.hypotheses[at].node)
+            .filter(|node| *node != END)
+            .map(|node| self.lattice.nodes[node].id)
+            .collect()
+    }
+}
+
+/// The hypotheses that remain after a reduction of the agenda.
+#[derive(Debug, Default)]
+struct KeptHypotheses {
+    hypotheses: Vec<Hypothesis>,
+    /// Old index -> new index.
+    indexes: HashMap<usize, usize, FxBuildHasher>,
+}
+
+impl KeptHypotheses {
+    /// Copies the hypothesis with the index `first` in `old`, and the hypotheses that follow it, unless they were copied
+    /// before. Returns the new index.
+    fn keep(&mut self, old: &[Hypothesis], first: usize) -> usize {
+        let new_index = self.index_or_next(first);
+        let mut next = Some(first);
+        while let Some(at) = next.filter(|at| !self.indexes.contains_key(at)) {
+            let index = self.hypotheses.len();
+            self.indexes.insert(at, index);
+            self.hypotheses.push(old[at]);
+            next = old[at].next;
+            self.hypotheses[index].next = next.map(|next| self.index_or_next(next));
+        }
+        new_index
+    }
+
+    /// The new index of a hypothesis; the index of the next copy if it was not copied.
+    fn index_or_next(&self, old: usize) -> usize {
+        let index = self.indexes.get(&old).copied();
+        index.unwrap_or(self.hypotheses.len())
+    }
+}
+
+/// The `size` best segmentations and their scores; fewer if there are no more, and one if a limit is exceeded.
+///
+/// # Errors
+/// The lattice has too many pairs of adjacent nodes.
+pub(super) fn best(lattice: &Lattice, size: usize) -> Result<Vec<ScoredIds>, EncodeError> {
+    lattice.check_pairs()?;
+    let results = Search::new(lattice, size).run(size);
+    Ok(results.unwrap_or_else(|LimitExceeded| vec![lattice.best()]))
 }
 
 #[cfg(test)]
@@ -224,11 +303,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_agenda_pops_the_greatest_score(scores in proptest::collection::vec(0u8..9, 0..60)) {
+        fn the_agenda_pops_the_highest_priority(scores in proptest::collection::vec(0u8..9, 0..60)) {
             let mut agenda = Agenda::default();
             let mut sorted: Vec<f32> = scores.iter().map(|score| f32::from(*score)).collect();
             for (at, score) in sorted.iter().enumerate() {
-                agenda.push(*score, at);
+                agenda.push((*score, at));
             }
             sorted.sort_by(|a, b| b.total_cmp(a));
             let popped: Vec<f32> = std::iter::from_fn(|| agenda.pop()).map(|(score, _)| score).collect();
