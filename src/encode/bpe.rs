@@ -28,11 +28,12 @@
 //! | 1 | one character | table: class -> symbol | nothing can merge | 2 loads |
 //! | 2 | up to 23 bytes, seen before | [chunk cache](crate::encode::chunk_cache) | equal chunks have equal ids | 1 tag, 1 cache line |
 //! | 3 | up to 32 characters | [`short_merge`](strategies::short_merge): all candidates are compared for each merge | it is the definition, carried out in arrays | n²/4 without branches |
-//! | 4 | longer, up to 1,024 bytes, merged by row 6 before | [`strategies`]`::long_chunks`: a cache of whole texts | the ids of a chunk depend on its text alone | one hash, one comparison |
+//! | 4 | longer, up to 1,024 bytes, encoded by row 6 or 7 before | [`strategies`]`::long_chunks`: a cache of whole texts | the ids of a chunk depend on its text alone | one hash, one comparison |
 //! | 5 | longer | [`windowed`](strategies::windowed): windows of 23 bytes, of which the safe part is committed | every adjacent pair of the result is proved valid ([`token_pairs`](strategies::token_pairs)) | linear |
-//! | 6 | longer, and the windows do not fit together | [`heap_merge`](strategies::heap_merge) | it is the definition, carried out with a priority queue | n log n |
+//! | 6 | longer, and the windows do not fit together | [`windowed`](strategies::windowed) with windows of 32 characters, which are cached by their whole texts | as row 5 | linear |
+//! | 7 | longer, and no windows fit together | [`heap_merge`](strategies::heap_merge) | it is the definition, carried out with a priority queue | n log n |
 //!
-//! Row 0 is [`BpeEncoder::encode`] and [`BpeEncoder::sample`]; rows 1 and 2 are in [`scan`], where chunks end; rows 3 to 6
+//! Row 0 is [`BpeEncoder::encode`] and [`BpeEncoder::sample`]; rows 1 and 2 are in [`scan`], where chunks end; rows 3 to 7
 //! are the branches of `ChunkContext::encode_chunk`.
 //!
 //! # Modules, in the order of the data flow
@@ -41,7 +42,7 @@
 //! from [`lookup`], and [`lookup`] from none of them.
 //!
 //! # Cost
-//! Linear in the text, except for rows 0 and 6. Memory of a worker: see [`BpeCache::with_max_bytes`].
+//! Linear in the text, except for rows 0 and 7. Memory of a worker: see [`BpeCache::with_max_bytes`].
 
 mod classes;
 mod lookup;

@@ -3,9 +3,9 @@
 //! | module | job |
 //! |---|---|
 //! | [`short_merge`] | merges chunks of at most 32 characters in arrays |
-//! | [`windowed`] | segments longer chunks window by window, with [`token_pairs`] as the proof that the parts fit |
+//! | [`windowed`] | segments longer chunks by small or large windows, with [`token_pairs`] as the proof that the parts fit |
 //! | [`heap_merge`] | merges chunks of any length with a priority queue |
-//! | [`long_chunks`] | remembers the results of `heap_merge` |
+//! | [`long_chunks`] | caches the ids of large windows, and of chunks for which small windows do not fit together |
 //! | [`full_merge`] | merges whole texts, for dropout and for models with unused pieces |
 //! | [`token_pairs`] | whether two symbols can be adjacent in a result |
 //! | [`last_merge`] | which two symbols a symbol is merged from; [`last_merge_table`] stores the answers |
@@ -28,22 +28,32 @@ mod windowed;
 pub(super) mod full_merge;
 
 use self::chunk_context::{ChunkContext, MergeState, Strategy};
+use self::windowed::WindowSize;
 use crate::piece::PieceId;
 
 impl ChunkContext<'_> {
-    /// Appends the ids of a chunk that is not cached: rows 3 to 6 of the strategy table.
+    /// Appends the ids of a chunk that is not cached: rows 3 to 7 of the strategy table.
     pub(super) fn encode_chunk(&mut self, chunk: &[u8], out: &mut Vec<PieceId>) {
         if self.encode_short(chunk, out) {
             self.state.count(Strategy::Short);
         } else if let Some(ids) = self.state.long_chunks.get(chunk) {
             out.extend_from_slice(ids);
             self.state.count(Strategy::Cached);
-        } else if self.encode_windowed(chunk, out) {
+        } else if self.encode_windowed(chunk, WindowSize::Small, out) {
             self.state.count(Strategy::Windowed);
         } else {
             let start = out.len();
-            self.encode_by_heap(chunk, out);
+            self.encode_repetitive(chunk, out);
             self.state.long_chunks.insert(chunk, &out[start..]);
+        }
+    }
+
+    /// Appends the ids of a chunk with pieces that are longer than small windows: rows 6 and 7 of the strategy table.
+    fn encode_repetitive(&mut self, chunk: &[u8], out: &mut Vec<PieceId>) {
+        if self.encode_windowed(chunk, WindowSize::Large, out) {
+            self.state.count(Strategy::LargeWindowed);
+        } else {
+            self.encode_by_heap(chunk, out);
             self.state.count(Strategy::Heap);
         }
     }

@@ -186,6 +186,7 @@ fn each_strategy_gives_the_ids_of_the_naive_encoder() {
         (Strategy::Cached, 100),
         (Strategy::Short, 50),
         (Strategy::Windowed, 20),
+        (Strategy::LargeWindowed, 20),
         (Strategy::Heap, 20),
         (Strategy::Full, 100),
     ] {
@@ -220,22 +221,34 @@ fn the_length_in_characters_chooses_the_strategy() {
     check_strategy(&mut fixture, &"国中的人".repeat(9), Strategy::Windowed);
 }
 
-#[test]
-fn windows_that_do_not_fit_together_are_merged_by_the_heap() {
-    // Two pieces of 16 bytes, which is what a window commits, merge to a piece of 32.
+/// A model with the pieces `unit`, twice `unit`, and so on up to 2^`doublings` times `unit`, which merge in this order.
+fn doublings_model(unit: &str, doublings: u16) -> Model {
     let mut model = ModelBytes::default();
     model.add("<unk>", 0.0, PieceKind::Unknown);
-    for (doublings, score) in [
-        (0, -6.0),
-        (1, -1.0),
-        (2, -2.0),
-        (3, -3.0),
-        (4, -4.0),
-        (5, -5.0),
-    ] {
-        model.add(&"a".repeat(1 << doublings), score, PieceKind::Normal);
+    for doubling in 0..=doublings {
+        let score = -f32::from(doubling);
+        model.add(&unit.repeat(1 << doubling), score, PieceKind::Normal);
     }
-    let model = model.build();
+    model.build()
+}
+
+#[test]
+fn runs_of_spaces_are_encoded_by_large_windows() {
+    // The longest piece has 16 whitespace marks of three bytes each.
+    let model = doublings_model(WHITESPACE_MARK_STR, 4);
+    let mut fixture = Fixture::new(&model);
+    for length in [33, 47, 64, 100, 400] {
+        let run = WHITESPACE_MARK_STR.repeat(length);
+        check_strategy(&mut fixture, &run, Strategy::LargeWindowed);
+        let repeated = [Strategy::Cached, Strategy::LargeWindowed][usize::from(run.len() > 1024)];
+        check_strategy(&mut fixture, &run, repeated);
+    }
+}
+
+#[test]
+fn windows_that_do_not_fit_together_are_merged_by_the_heap() {
+    // A piece is as long as a large window, which therefore commits nothing.
+    let model = doublings_model("a", 5);
     let mut fixture = Fixture::new(&model);
     check_strategy(&mut fixture, &"a".repeat(1100), Strategy::Heap);
     // Up to 1,024 bytes the result is cached.

@@ -175,28 +175,20 @@ impl PairLookup<'_> {
     #[inline]
     pub(in crate::encode::bpe) fn get(&mut self, left: u32, right: u32) -> SymbolMerge {
         match self.symbols.joined_hash(left, right) {
-            Some(hash) => self.get_by_hash(left, right, hash),
-            None => SymbolMerge::NONE,
+            Some(hash) if self.symbols.may_be_piece(hash) => self.get_by_hash(left, right, hash),
+            _ => SymbolMerge::NONE,
         }
     }
 
-    /// As [`get`](Self::get), if the hash of the joined text is known.
-    #[inline(always)]
+    /// As [`get`](Self::get), if the hash of the joined text is known and may be the hash of a piece.
+    #[inline]
     pub(in crate::encode::bpe) fn get_by_hash(
         &mut self,
         left: u32,
         right: u32,
         hash: u64,
     ) -> SymbolMerge {
-        match self.symbols.may_be_piece(hash) {
-            true => self.get_cached(SymbolPair { left, right }, hash),
-            false => SymbolMerge::NONE,
-        }
-    }
-
-    /// As [`get_by_hash`](Self::get_by_hash), if a piece may have the hash.
-    #[inline]
-    fn get_cached(&mut self, pair: SymbolPair, hash: u64) -> SymbolMerge {
+        let pair = SymbolPair { left, right };
         let found = match self.symbols.fits_16_bits() {
             true => self.cache.narrow.get(pair, hash),
             false => self.cache.wide.get(pair, hash),

@@ -28,7 +28,9 @@ pub(in crate::encode::bpe) struct MergeState {
     pub(in crate::encode::bpe) token_pairs: TokenPairCache,
     /// The ids of windows, which are normalized text.
     pub(in crate::encode::bpe) windows: ChunkCache,
-    /// The ids of chunks that were merged by the heap.
+    /// The ids of windows that are too long for `windows`.
+    pub(super) large_windows: LongChunkCache,
+    /// The ids of chunks for which small windows do not fit together.
     pub(super) long_chunks: LongChunkCache,
     #[cfg(test)]
     pub(in crate::encode::bpe) counts: StrategyCounts,
@@ -43,6 +45,7 @@ impl MergeState {
             pairs: PairCache::default(),
             token_pairs: TokenPairCache::default(),
             windows: ChunkCache::with_max_bytes(max_bytes),
+            large_windows: LongChunkCache::default(),
             long_chunks: LongChunkCache::default(),
             #[cfg(test)]
             counts: StrategyCounts::default(),
@@ -52,6 +55,7 @@ impl MergeState {
     /// The memory of the caches in bytes.
     pub(in crate::encode::bpe) fn size_bytes(&self) -> usize {
         self.windows.size_bytes()
+            + self.large_windows.size_bytes()
             + self.long_chunks.size_bytes()
             + self.pairs.size_bytes()
             + self.token_pairs.size_bytes()
@@ -75,6 +79,7 @@ pub(in crate::encode::bpe) enum Strategy {
     Cached,
     Short,
     Windowed,
+    LargeWindowed,
     Heap,
     Full,
 }

@@ -155,6 +155,10 @@ impl ShortMerge {
     fn set_candidate(&mut self, positions: [usize; 3], pairs: &mut PairLookup<'_>) -> SymbolMerge {
         let [left, right, end] = positions;
         let hash = self.hash(left, end);
+        if !pairs.symbols.may_be_piece(hash) {
+            self.candidates.0[left % MAX_CHARS] = NO_MERGE;
+            return SymbolMerge::NONE;
+        }
         let left_symbol = self.symbols[left % POSITIONS];
         let right_symbol = self.symbols[right % POSITIONS];
         let merge = pairs.get_by_hash(left_symbol, right_symbol, hash);

@@ -2,10 +2,16 @@
 //!
 //! Input: a chunk of more than 32 characters. Output: its ids, or the report that this strategy cannot find them.
 //!
-//! Method: the first [`MAX_KEY_BYTES`] bytes are a window, which is merged alone (or found in a cache). A symbol near the
-//! end of a window may be cut off, so only symbols that end within [`COMMIT_BYTES`] are committed; the next window begins
+//! Method: the first bytes of the chunk are a window, which is merged alone (or found in a cache). A symbol near the end of
+//! a window may be cut off, so only symbols that end within two thirds of the window are committed; the next window begins
 //! after them. If the first symbol of a window and the last committed symbol are no valid pair (see
-//! [`token_pairs`](super::token_pairs)), the strategy gives up and the heap merges the whole chunk.
+//! [`token_pairs`](super::token_pairs)), the strategy gives up.
+//!
+//! A chunk is first tried with windows of [`MAX_KEY_BYTES`] bytes, whose ids are in a chunk cache. If these windows do not
+//! fit together, it is tried with windows of [`MAX_CHARS`] characters: pieces of 16 spaces have 48 bytes in normalized
+//! text. The ids of large windows are cached by their whole texts, so a run of spaces costs two or three lookups for every
+//! 32 spaces, even if no other run has the same length. If large windows do not fit together either, the heap merges the
+//! whole chunk.
 //!
 //! **Lemma (window commit).** If the strategy does not give up, the committed symbols are the result of merging the whole
 //! chunk. Proof: all symbols of one window are adjacent in the result of merging the window, so each of them is what its
@@ -24,21 +30,69 @@ use std::ops::Range;
 
 use super::chunk_context::ChunkContext;
 use super::merge_context::MergeContext;
+use super::short_merge::MAX_CHARS;
 use super::token_pairs::is_valid_token_pair;
 use crate::encode::chunk_cache::{KeyedText, MAX_KEY_BYTES};
 use crate::piece::PieceId;
-use crate::text::is_char_start;
+use crate::text::{char_length, is_char_start};
 
-/// Symbols that end within so many bytes of a window are committed.
-const COMMIT_BYTES: usize = 16;
-/// The strategy gives up if fewer bytes of a window are committed.
-const MIN_COMMITTED_BYTES: usize = MAX_KEY_BYTES / 3;
+/// How long the windows are. The size also decides which cache has their ids.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum WindowSize {
+    /// At most [`MAX_KEY_BYTES`] bytes.
+    Small,
+    /// At most [`MAX_CHARS`] characters.
+    Large,
+}
+
+impl WindowSize {
+    /// The end of the window that begins at `at`: the start of a character, or the end of the chunk.
+    fn end(self, chunk: &[u8], at: usize) -> usize {
+        match self {
+            WindowSize::Small => small_window_end(chunk, at),
+            WindowSize::Large => large_window_end(chunk, at),
+        }
+    }
+
+    /// Symbols that end within so many bytes of a window of `length` bytes are committed.
+    fn commit_bytes(self, length: usize) -> usize {
+        match self {
+            WindowSize::Small => 16,
+            WindowSize::Large => length * 2 / 3,
+        }
+    }
+
+    /// The strategy gives up if fewer bytes of a window of `length` bytes are committed.
+    fn min_committed_bytes(self, length: usize) -> usize {
+        match self {
+            WindowSize::Small => MAX_KEY_BYTES / 3,
+            WindowSize::Large => length / 3,
+        }
+    }
+}
+
+fn small_window_end(chunk: &[u8], at: usize) -> usize {
+    let end = (at + MAX_KEY_BYTES).min(chunk.len());
+    (at + 1..=end)
+        .rev()
+        .find(|end| chunk.get(*end).is_none_or(|byte| is_char_start(*byte)))
+        .unwrap_or(end)
+}
+
+fn large_window_end(chunk: &[u8], at: usize) -> usize {
+    (0..MAX_CHARS).fold(at, |end, _| end + char_length(&chunk[end..]))
+}
 
 impl ChunkContext<'_> {
     /// Appends the ids of a chunk. Returns false, and appends nothing, if the windows do not fit together.
-    pub(super) fn encode_windowed(&mut self, chunk: &[u8], out: &mut Vec<PieceId>) -> bool {
+    pub(super) fn encode_windowed(
+        &mut self,
+        chunk: &[u8],
+        size: WindowSize,
+        out: &mut Vec<PieceId>,
+    ) -> bool {
         let start = out.len();
-        let is_encoded = self.encode_all_windows(chunk, out);
+        let is_encoded = self.encode_all_windows(chunk, size, out);
         if !is_encoded {
             out.truncate(start);
         }
@@ -46,22 +100,30 @@ impl ChunkContext<'_> {
     }
 
     /// As [`encode_windowed`](Self::encode_windowed), but leaves the ids of the first windows in `out` on failure.
-    fn encode_all_windows(&mut self, chunk: &[u8], out: &mut Vec<PieceId>) -> bool {
+    fn encode_all_windows(
+        &mut self,
+        chunk: &[u8],
+        size: WindowSize,
+        out: &mut Vec<PieceId>,
+    ) -> bool {
         let keyed = KeyedText::new(chunk);
         let mut committed: Option<PieceId> = None;
         let mut at = 0;
         while at < chunk.len() {
-            let end = window_end(chunk, at);
+            let window = at..size.end(chunk, at);
             let first = out.len();
-            self.encode_window(&keyed, at..end, out);
+            match size {
+                WindowSize::Small => self.encode_small_window(&keyed, window.clone(), out),
+                WindowSize::Large => self.encode_large_window(&chunk[window.clone()], out),
+            }
             if !self.joins_previous(committed, &out[first..]) {
                 return false;
             }
-            if end == chunk.len() {
+            if window.end == chunk.len() {
                 return true;
             }
-            let bytes = self.commit(first, out);
-            if bytes < MIN_COMMITTED_BYTES {
+            let bytes = self.commit(first, size.commit_bytes(window.len()), out);
+            if bytes < size.min_committed_bytes(window.len()) {
                 return false;
             }
             committed = out.last().copied();
@@ -71,7 +133,7 @@ impl ChunkContext<'_> {
     }
 
     /// Appends the ids of one window, which has at most [`MAX_KEY_BYTES`] bytes.
-    fn encode_window(
+    fn encode_small_window(
         &mut self,
         chunk: &KeyedText<'_>,
         window: Range<usize>,
@@ -91,6 +153,16 @@ impl ChunkContext<'_> {
         }
     }
 
+    /// Appends the ids of one window, which has at most [`MAX_CHARS`] characters.
+    fn encode_large_window(&mut self, window: &[u8], out: &mut Vec<PieceId>) {
+        if let Some(ids) = self.state.large_windows.get(window) {
+            return out.extend_from_slice(ids);
+        }
+        let start = out.len();
+        self.encode_short(window, out);
+        self.state.large_windows.insert(window, &out[start..]);
+    }
+
     /// Whether the ids of a window are known, and the first of them and the last committed id are a valid pair.
     fn joins_previous(&mut self, committed: Option<PieceId>, window: &[PieceId]) -> bool {
         if window.contains(&self.tables.unknown) {
@@ -107,13 +179,13 @@ impl ChunkContext<'_> {
         is_valid_token_pair(left.get(), right.get(), cache, &mut context) == Some(true)
     }
 
-    /// Removes the ids from `first` on that end behind [`COMMIT_BYTES`]. Returns the bytes of the others.
-    fn commit(&self, first: usize, out: &mut Vec<PieceId>) -> usize {
+    /// Removes the ids from `first` on whose texts end after `max_bytes`. Returns the bytes of the others.
+    fn commit(&self, first: usize, max_bytes: usize, out: &mut Vec<PieceId>) -> usize {
         let mut bytes = 0;
         let mut count = 0;
         for id in &out[first..] {
             let end = bytes + self.pieces.text(id.index()).len();
-            if end > COMMIT_BYTES {
+            if end > max_bytes {
                 break;
             }
             bytes = end;
@@ -122,13 +194,4 @@ impl ChunkContext<'_> {
         out.truncate(first + count);
         bytes
     }
-}
-
-/// The end of the window that begins at `at`: the start of a character, or the end of the chunk.
-fn window_end(chunk: &[u8], at: usize) -> usize {
-    let end = (at + MAX_KEY_BYTES).min(chunk.len());
-    (at + 1..=end)
-        .rev()
-        .find(|end| chunk.get(*end).is_none_or(|byte| is_char_start(*byte)))
-        .unwrap_or(end)
 }
