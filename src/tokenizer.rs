@@ -12,14 +12,15 @@
 //!      -> normalized text (or raw text)         normalize, context
 //!      -> ids, unknown ones unresolved          encode
 //!      -> ids | tokens with spans               spans, raw_spans, token
-//!      -> with extra pieces                     options
+//!      -> with extra pieces                     options, extra
 //! ```
 //!
 //! [`encoder`] and [`batch`] call these stages for one worker and for many, [`sampling`] for n-best lists and random
-//! segmentations.
+//! segmentations. [`decoding`] is the way back from ids to text.
 
 mod config;
 mod options;
+mod extra;
 mod special_ids;
 mod pipeline;
 mod cache;
@@ -31,6 +32,7 @@ mod token;
 mod encoder;
 mod sampling;
 mod batch;
+mod decoding;
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -44,9 +46,8 @@ use self::pipeline::Pipeline;
 use self::special_ids::{SpecialIds, byte_ids};
 pub use self::token::{Token, TokenRef, Tokens, TokensIter};
 use crate::decode::Decoder;
-use crate::decode::incremental::IncrementalDecoder;
 use crate::encode::vocabulary::Vocabulary;
-use crate::error::{DecodeError, EncodeError, ModelError};
+use crate::error::{EncodeError, ModelError};
 use crate::model::Model;
 use crate::normalize::standalone::Normalized;
 use crate::piece::PieceId;
@@ -350,144 +351,6 @@ impl Tokenizer {
         pipeline.as_ref().map_err(|_| EncodeError::TooLarge {
             what: "pieces in the model",
         })
-    }
-}
-
-/// Extra options.
-impl Tokenizer {
-    /// Applies extra options to ids, as the reference's decoder does before it decodes: only
-    /// [`Reverse`](ExtraOption::Reverse) changes the decoded text.
-    ///
-    /// ```
-    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
-    /// let mut ids = tokenizer.encode("one two");
-    /// tokenizer.apply_extra(&spiece::ExtraOption::parse_list("bos:eos")?, &mut ids)?;
-    /// assert_eq!(ids.first().copied(), tokenizer.bos_id());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// An option asks for a piece that the model does not have; the ids are then unchanged.
-    pub fn apply_extra(
-        &self,
-        extra: &[ExtraOption],
-        ids: &mut Vec<PieceId>,
-    ) -> Result<(), EncodeError> {
-        self.check_extra(extra)?;
-        self.add_extra(extra, ids, 0);
-        Ok(())
-    }
-
-    /// Applies extra options to the ids from `start` on.
-    fn add_extra(&self, extra: &[ExtraOption], ids: &mut Vec<PieceId>, start: usize) {
-        for option in extra {
-            match option {
-                ExtraOption::Bos => {
-                    if let Some(bos) = self.special.bos {
-                        ids.insert(start, bos);
-                    }
-                }
-                ExtraOption::Eos => ids.extend(self.special.eos),
-                ExtraOption::Reverse => ids[start..].reverse(),
-                ExtraOption::UnkPiece => {}
-            }
-        }
-    }
-
-    /// Whether the model has the pieces that the options ask for.
-    fn check_extra(&self, extra: &[ExtraOption]) -> Result<(), EncodeError> {
-        let trainer_spec = self.model.trainer_spec();
-        for option in extra {
-            let (id, option, piece) = match option {
-                ExtraOption::Bos => (self.special.bos, "bos", trainer_spec.bos_piece()),
-                ExtraOption::Eos => (self.special.eos, "eos", trainer_spec.eos_piece()),
-                _ => continue,
-            };
-            if id.is_none() {
-                return Err(EncodeError::NoSuchPiece {
-                    option,
-                    piece: lossy_string(piece),
-                });
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Decoding.
-impl Tokenizer {
-    /// The text of `ids`. Malformed parts, which only pieces that are not UTF-8 can give, become U+FFFD.
-    ///
-    /// ```
-    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
-    /// let ids = tokenizer.encode("the right");
-    /// assert_eq!(tokenizer.decode(&ids)?, "the right");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// An id is not in the model.
-    pub fn decode(&self, ids: &[PieceId]) -> Result<String, DecodeError> {
-        let bytes = self.decode_to_bytes(ids)?;
-        Ok(String::from_utf8(bytes).unwrap_or_else(|error| lossy_string(error.as_bytes())))
-    }
-
-    /// The text of `ids`, byte for byte, for models with pieces that are not UTF-8.
-    ///
-    /// # Errors
-    /// An id is not in the model.
-    pub fn decode_to_bytes(&self, ids: &[PieceId]) -> Result<Vec<u8>, DecodeError> {
-        /// More than the bytes of a usual piece, so that the text rarely grows twice.
-        const BYTES_PER_ID: usize = 5;
-        let mut text = Vec::with_capacity(ids.len() * BYTES_PER_ID);
-        self.decode_into(ids, &mut text)?;
-        Ok(text)
-    }
-
-    /// Appends the text of `ids` to `text`.
-    ///
-    /// ```
-    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
-    /// let mut text = b"> ".to_vec();
-    /// tokenizer.decode_into(&tokenizer.encode("quoted"), &mut text)?;
-    /// assert_eq!(text, b"> quoted");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// An id is not in the model; `text` is then unchanged.
-    pub fn decode_into(&self, ids: &[PieceId], text: &mut Vec<u8>) -> Result<(), DecodeError> {
-        self.decoder.decode(ids, text)
-    }
-
-    /// The text of pieces that are given by their texts. Text that is not a piece stands for itself.
-    ///
-    /// ```
-    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
-    /// assert_eq!(tokenizer.decode_pieces(&["\u{2581}the", "<0x21>"]), "the!");
-    /// # Ok::<(), spiece::ModelError>(())
-    /// ```
-    pub fn decode_pieces<P: AsRef<[u8]>>(&self, pieces: &[P]) -> String {
-        lossy_string(&self.decode_pieces_to_bytes(pieces))
-    }
-
-    /// The text of pieces that are given by their texts, byte for byte: pieces that are not UTF-8 are not changed.
-    ///
-    /// ```
-    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
-    /// assert_eq!(tokenizer.decode_pieces_to_bytes(&[b"\xFF"]), b"\xFF");
-    /// assert_eq!(tokenizer.decode_pieces(&[b"\xFF"]), "\u{FFFD}");
-    /// # Ok::<(), spiece::ModelError>(())
-    /// ```
-    pub fn decode_pieces_to_bytes<P: AsRef<[u8]>>(&self, pieces: &[P]) -> Vec<u8> {
-        let pieces = pieces.iter().map(AsRef::as_ref);
-        let found = pieces.map(|piece| (piece, self.model.piece_to_id(piece)));
-        self.decoder.decode_pieces(found)
-    }
-
-    /// A decoder that takes ids one by one; see [`IncrementalDecoder`] for an example.
-    pub fn incremental_decoder(&self) -> IncrementalDecoder {
-        IncrementalDecoder::new(Arc::clone(&self.decoder))
     }
 }
 

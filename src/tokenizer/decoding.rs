@@ -1,0 +1,94 @@
+//! Ids or pieces -> text.
+//!
+//! Input: ids, or the texts of pieces. Output: the text that they stand for. All methods call the
+//! [decoder](crate::decode) of the model.
+//!
+//! Example: the ids of the pieces `▁the` and `▁right` become the text `the right`: whitespace marks become spaces, and the
+//! dummy prefix is removed.
+//!
+//! Cost: linear in the ids; one allocation for the text. Pieces given by their texts need one hash lookup each.
+
+use std::sync::Arc;
+
+use super::Tokenizer;
+use crate::decode::incremental::IncrementalDecoder;
+use crate::error::DecodeError;
+use crate::piece::PieceId;
+use crate::text::lossy_string;
+
+/// Decoding.
+impl Tokenizer {
+    /// The text of `ids`. Malformed parts, which only pieces that are not UTF-8 can give, become U+FFFD.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let ids = tokenizer.encode("the right");
+    /// assert_eq!(tokenizer.decode(&ids)?, "the right");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An id is not in the model.
+    pub fn decode(&self, ids: &[PieceId]) -> Result<String, DecodeError> {
+        let bytes = self.decode_to_bytes(ids)?;
+        Ok(String::from_utf8(bytes).unwrap_or_else(|error| lossy_string(error.as_bytes())))
+    }
+
+    /// The text of `ids`, byte for byte, for models with pieces that are not UTF-8.
+    ///
+    /// # Errors
+    /// An id is not in the model.
+    pub fn decode_to_bytes(&self, ids: &[PieceId]) -> Result<Vec<u8>, DecodeError> {
+        /// More than the bytes of a usual piece, so that the text rarely grows twice.
+        const BYTES_PER_ID: usize = 5;
+        let mut text = Vec::with_capacity(ids.len() * BYTES_PER_ID);
+        self.decode_into(ids, &mut text)?;
+        Ok(text)
+    }
+
+    /// Appends the text of `ids` to `text`.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let mut text = b"> ".to_vec();
+    /// tokenizer.decode_into(&tokenizer.encode("quoted"), &mut text)?;
+    /// assert_eq!(text, b"> quoted");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An id is not in the model; `text` is then unchanged.
+    pub fn decode_into(&self, ids: &[PieceId], text: &mut Vec<u8>) -> Result<(), DecodeError> {
+        self.decoder.decode(ids, text)
+    }
+
+    /// The text of pieces that are given by their texts. Text that is not a piece stands for itself.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// assert_eq!(tokenizer.decode_pieces(&["\u{2581}the", "<0x21>"]), "the!");
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
+    pub fn decode_pieces<P: AsRef<[u8]>>(&self, pieces: &[P]) -> String {
+        lossy_string(&self.decode_pieces_to_bytes(pieces))
+    }
+
+    /// The text of pieces that are given by their texts, byte for byte: pieces that are not UTF-8 are not changed.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// assert_eq!(tokenizer.decode_pieces_to_bytes(&[b"\xFF"]), b"\xFF");
+    /// assert_eq!(tokenizer.decode_pieces(&[b"\xFF"]), "\u{FFFD}");
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
+    pub fn decode_pieces_to_bytes<P: AsRef<[u8]>>(&self, pieces: &[P]) -> Vec<u8> {
+        let pieces = pieces.iter().map(AsRef::as_ref);
+        let found = pieces.map(|piece| (piece, self.model.piece_to_id(piece)));
+        self.decoder.decode_pieces(found)
+    }
+
+    /// A decoder that takes ids one by one; see [`IncrementalDecoder`] for an example.
+    pub fn incremental_decoder(&self) -> IncrementalDecoder {
+        IncrementalDecoder::new(Arc::clone(&self.decoder))
+    }
+}

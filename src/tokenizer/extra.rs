@@ -1,0 +1,76 @@
+//! Extra options: pieces that mark the start and the end of a text, and the reverse order.
+//!
+//! Input: the ids of a text. Output: the same ids with changes that do not depend on the text.
+//!
+//! Method: options are applied in their order, each to the result of the previous one. They are checked against the model
+//! first, so that applying them cannot fail.
+//!
+//! Example: `bos:eos` makes of the ids `[10, 11]` the ids `[1, 10, 11, 2]`; `bos:eos:reverse` makes `[2, 11, 10, 1]`.
+//!
+//! Cost: linear in the number of ids.
+
+use super::{ExtraOption, Tokenizer};
+use crate::error::EncodeError;
+use crate::piece::PieceId;
+use crate::text::lossy_string;
+
+/// Extra options.
+impl Tokenizer {
+    /// Applies extra options to ids, as the reference's decoder does before it decodes: only
+    /// [`Reverse`](ExtraOption::Reverse) changes the decoded text.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let mut ids = tokenizer.encode("one two");
+    /// tokenizer.apply_extra(&spiece::ExtraOption::parse_list("bos:eos")?, &mut ids)?;
+    /// assert_eq!(ids.first().copied(), tokenizer.bos_id());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An option asks for a piece that the model does not have; the ids are then unchanged.
+    pub fn apply_extra(
+        &self,
+        extra: &[ExtraOption],
+        ids: &mut Vec<PieceId>,
+    ) -> Result<(), EncodeError> {
+        self.check_extra(extra)?;
+        self.add_extra(extra, ids, 0);
+        Ok(())
+    }
+
+    /// Applies extra options to the ids from `start` on.
+    pub(super) fn add_extra(&self, extra: &[ExtraOption], ids: &mut Vec<PieceId>, start: usize) {
+        for option in extra {
+            match option {
+                ExtraOption::Bos => {
+                    if let Some(bos) = self.special.bos {
+                        ids.insert(start, bos);
+                    }
+                }
+                ExtraOption::Eos => ids.extend(self.special.eos),
+                ExtraOption::Reverse => ids[start..].reverse(),
+                ExtraOption::UnkPiece => {}
+            }
+        }
+    }
+
+    /// Whether the model has the pieces that the options ask for.
+    pub(super) fn check_extra(&self, extra: &[ExtraOption]) -> Result<(), EncodeError> {
+        let trainer_spec = self.model.trainer_spec();
+        for option in extra {
+            let (id, option, piece) = match option {
+                ExtraOption::Bos => (self.special.bos, "bos", trainer_spec.bos_piece()),
+                ExtraOption::Eos => (self.special.eos, "eos", trainer_spec.eos_piece()),
+                _ => continue,
+            };
+            if id.is_none() {
+                return Err(EncodeError::NoSuchPiece {
+                    option,
+                    piece: lossy_string(piece),
+                });
+            }
+        }
+        Ok(())
+    }
+}
