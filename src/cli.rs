@@ -35,14 +35,14 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, Command};
 
-use self::io::CliError;
+use self::io::CliResult;
 
 /// One subcommand: its command line and its operation.
 struct Subcommand {
     /// Builds the command line: name, help and flags.
     command: fn() -> Command,
     /// Performs the operation for parsed flags.
-    run: fn(&ArgMatches) -> Result<(), CliError>,
+    run: fn(&ArgMatches) -> CliResult,
 }
 
 /// All subcommands, in the order of the help.
@@ -103,7 +103,7 @@ fn program() -> Command {
 }
 
 /// Runs the subcommand `name`, which `clap` has found; `clap` returns the name and not an alias.
-fn run_subcommand(name: &str, matches: &ArgMatches) -> Result<(), CliError> {
+fn run_subcommand(name: &str, matches: &ArgMatches) -> CliResult {
     let subcommand = SUBCOMMANDS
         .iter()
         .find(|known| (known.command)().get_name() == name);

@@ -21,9 +21,10 @@ use std::str::FromStr;
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::io::CliError;
+use super::io::{CliError, CliResult, is_standard_output};
 use super::progress::Messages;
 use crate::text::flag::parse_flag;
+use crate::{ExtraOption, Model};
 
 /// The arguments with the names of flags in one form: two hyphens in front, underscores inside, and
 /// `--name=false` for the `--noname` of a switch of `command`. Arguments after `--` are not changed.
@@ -58,11 +59,7 @@ fn switch_names(command: &Command) -> HashSet<String> {
 
 /// The canonical form of a flag of more than one letter; `None` for any other argument.
 fn canonical_name(argument: &str, switches: &HashSet<String>) -> Option<String> {
-    let body = argument
-        .strip_prefix("--")
-        .or_else(|| argument.strip_prefix('-'))?;
-    let name_length = body.find('=').unwrap_or(body.len());
-    let (name, value) = body.split_at(name_length);
+    let (name, value) = name_and_value(without_hyphens(argument)?);
     if !is_flag_name(name) {
         return None;
     }
@@ -75,13 +72,27 @@ fn canonical_name(argument: &str, switches: &HashSet<String>) -> Option<String> 
     }
 }
 
+/// The argument without the one or two hyphens before the name of a flag; `None` if it has none.
+fn without_hyphens(argument: &str) -> Option<&str> {
+    let after_two = argument.strip_prefix("--");
+    after_two.or_else(|| argument.strip_prefix('-'))
+}
+
+/// Splits `name=value` before the equals sign, which stays with the value; the value may be missing.
+fn name_and_value(body: &str) -> (&str, &str) {
+    body.split_at(body.find('=').unwrap_or(body.len()))
+}
+
 /// Whether `name` can be the name of a flag: at least two characters, a letter first. So `-5` and `-` stay values.
 fn is_flag_name(name: &str) -> bool {
     name.len() > 1
         && name.starts_with(|c: char| c.is_ascii_alphabetic())
-        && name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
+        && name.chars().all(is_flag_char)
+}
+
+/// Whether the name of a flag may contain `c`.
+fn is_flag_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_')
 }
 
 /// A flag with a value, which may start with a hyphen. The last value counts.
@@ -109,21 +120,57 @@ pub(crate) fn given<'m>(matches: &'m ArgMatches, name: &str) -> Option<&'m str> 
     matches.get_one::<String>(name).map(String::as_str)
 }
 
+/// The value of the flag `name`; an empty value means that the flag is not given, as in the reference.
+pub(crate) fn non_empty<'m>(matches: &'m ArgMatches, name: &str) -> Option<&'m str> {
+    given(matches, name).filter(|value| !value.is_empty())
+}
+
+/// The value of the flag `name`, which has a default; empty if it has no value.
+pub(crate) fn text<'m>(matches: &'m ArgMatches, name: &str) -> &'m str {
+    given(matches, name).unwrap_or_default()
+}
+
+/// The error for a value of the flag `name`; `expected` says what it is not.
+pub(crate) fn invalid(name: &str, value: &str, expected: &str) -> CliError {
+    CliError::Usage(format!("--{name}: {value:?} is not {expected}"))
+}
+
 /// The number that the command line gives for the flag `name`, which has a default.
-pub(crate) fn number<N: FromStr>(matches: &ArgMatches, name: &str) -> Result<N, CliError> {
-    let text = given(matches, name).unwrap_or_default();
-    text.trim_ascii()
-        .parse()
-        .map_err(|_| CliError::Usage(format!("--{name}: {text:?} is not a number that it takes")))
+pub(crate) fn number<N: FromStr>(matches: &ArgMatches, name: &str) -> CliResult<N> {
+    let text = text(matches, name);
+    let number = text.trim_ascii().parse();
+    number.map_err(|_| invalid(name, text, "a number that it takes"))
 }
 
 /// Whether the command line switches the flag `name` on.
-pub(crate) fn is_on(matches: &ArgMatches, name: &str) -> Result<bool, CliError> {
-    let Some(text) = given(matches, name) else {
-        return Ok(false);
-    };
-    parse_flag(text)
-        .ok_or_else(|| CliError::Usage(format!("--{name}: {text:?} is not true or false")))
+pub(crate) fn is_on(matches: &ArgMatches, name: &str) -> CliResult<bool> {
+    given(matches, name).map_or(Ok(false), |text| switch_value(name, text))
+}
+
+/// The value of the switch `name`.
+fn switch_value(name: &str, text: &str) -> CliResult<bool> {
+    parse_flag(text).ok_or_else(|| invalid(name, text, "true or false"))
+}
+
+/// The file that `--model` names.
+pub(crate) fn model_path(matches: &ArgMatches) -> CliResult<&str> {
+    let message = "--model is missing; it names the .model file";
+    non_empty(matches, "model").ok_or_else(|| CliError::Usage(message.to_owned()))
+}
+
+/// The model of `--model`, for subcommands that need no tokenizer.
+pub(crate) fn model(matches: &ArgMatches) -> CliResult<Model> {
+    Ok(Model::open(model_path(matches)?)?)
+}
+
+/// The options of `--extra_options`.
+pub(crate) fn extra_options(matches: &ArgMatches) -> CliResult<Vec<ExtraOption>> {
+    Ok(ExtraOption::parse_list(text(matches, "extra_options"))?)
+}
+
+/// The file of `--output`; `None` is standard output.
+pub(crate) fn output_file(matches: &ArgMatches) -> Option<&str> {
+    non_empty(matches, "output").filter(|name| !is_standard_output(name))
 }
 
 /// The messages that `--quiet` and `--minloglevel` leave. Any level but 0 leaves errors only.

@@ -16,7 +16,7 @@ use clap::{ArgMatches, Command};
 
 use super::args;
 use super::encode::open_model;
-use super::io::CliError;
+use super::io::{CliError, CliResult};
 use super::stream::{Stream, with_stream_flags};
 
 /// The command line: formats, changes before decoding, and the flags of all subcommands that read lines.
@@ -37,20 +37,19 @@ pub(crate) fn command() -> Command {
 type LineDecoder = fn(&Tokenizer, &[ExtraOption], &[u8], &mut Vec<u8>) -> Result<(), String>;
 
 /// Decodes each line of the input. Checks all flags before the first line is read.
-pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
+pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let stream = Stream::new(matches)?;
     check_output_format(matches)?;
     let decode = line_decoder(matches)?;
     let tokenizer = open_model(matches)?;
-    let names = args::given(matches, "extra_options").unwrap_or_default();
-    let extra = ExtraOption::parse_list(names)?;
+    let extra = args::extra_options(matches)?;
     // An error of the options concerns every line, so it is reported before the first.
     tokenizer.apply_extra(&extra, &mut Vec::new())?;
     stream.run(
         || Ok(()),
         |(), number, line, out| {
             decode(&tokenizer, &extra, line, out)
-                .map_err(|problem| CliError::Error(format!("line {number}: {problem}")))?;
+                .map_err(|problem| CliError::in_line(number, problem))?;
             out.push(b'\n');
             Ok(())
         },
@@ -58,24 +57,22 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
 }
 
 /// Checks `--output_format`, which has one value only; the flag exists because `spm_decode` has it.
-fn check_output_format(matches: &ArgMatches) -> Result<(), CliError> {
-    let format = args::given(matches, "output_format").unwrap_or_default();
-    if format == "string" {
-        return Ok(());
+fn check_output_format(matches: &ArgMatches) -> CliResult {
+    match args::text(matches, "output_format") {
+        "string" => Ok(()),
+        other => {
+            let expected = "supported; the only format is string";
+            Err(args::invalid("output_format", other, expected))
+        }
     }
-    Err(CliError::Usage(format!(
-        "--output_format: {format:?} is not supported; the only format is string"
-    )))
 }
 
 /// The function for the value of `--input_format`.
-fn line_decoder(matches: &ArgMatches) -> Result<LineDecoder, CliError> {
-    match args::given(matches, "input_format").unwrap_or_default() {
+fn line_decoder(matches: &ArgMatches) -> CliResult<LineDecoder> {
+    match args::text(matches, "input_format") {
         "piece" => Ok(decode_pieces),
         "id" => Ok(decode_ids),
-        other => Err(CliError::Usage(format!(
-            "--input_format: {other:?} is not piece or id"
-        ))),
+        other => Err(args::invalid("input_format", other, "piece or id")),
     }
 }
 
@@ -97,13 +94,14 @@ fn decode_ids(
 
 /// The ids of a line. A negative number is an error: no model has such an id.
 fn parse_ids(line: &[u8]) -> Result<Vec<PieceId>, String> {
-    let numbers = line.split(|byte| *byte == b' ').filter_map(parse_number);
-    let ids = numbers.map(|number| {
-        u32::try_from(number)
-            .map(PieceId::new)
-            .map_err(|_| format!("there is no piece with the id {number}"))
-    });
-    ids.collect()
+    let words = line.split(|byte| *byte == b' ');
+    words.filter_map(parse_number).map(id_of_number).collect()
+}
+
+/// The id with this number; an error that says so if there is none.
+fn id_of_number(number: i32) -> Result<PieceId, String> {
+    let id = u32::try_from(number).map(PieceId::new);
+    id.map_err(|_| format!("there is no piece with the id {number}"))
 }
 
 /// The number that a word consists of, without the whitespace around it.
@@ -120,13 +118,15 @@ fn decode_pieces(
     out: &mut Vec<u8>,
 ) -> Result<(), String> {
     let mut pieces: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
-    let reversals = extra
-        .iter()
-        .filter(|option| **option == ExtraOption::Reverse)
-        .count();
-    if reversals % 2 == 1 {
+    if reverses(extra) {
         pieces.reverse();
     }
     out.extend_from_slice(&tokenizer.decode_pieces_to_bytes(&pieces));
     Ok(())
+}
+
+/// Whether the options reverse the pieces: two reversals cancel each other.
+fn reverses(extra: &[ExtraOption]) -> bool {
+    let reversals = extra.iter().filter(|o| **o == ExtraOption::Reverse);
+    reversals.count() % 2 == 1
 }

@@ -18,14 +18,12 @@
 mod format;
 mod vocabulary;
 
-use crate::{
-    EncodeError, EncodeOptions, Encoder, ExtraOption, Rng, SampleOptions, Tokenizer, Tokens,
-};
+use crate::{EncodeError, EncodeOptions, Encoder, Rng, SampleOptions, Tokenizer, Tokens};
 use clap::{ArgMatches, Command};
 
 use self::format::{BestWriter, IdWriter, PieceWriter};
 use super::args;
-use super::io::CliError;
+use super::io::{CliError, CliResult};
 use super::stream::{Stream, with_stream_flags};
 use crate::text::num::mix_high;
 
@@ -64,14 +62,24 @@ struct Sampling {
 
 impl Sampling {
     /// Reads the flags of sampling; `nbest_size` has been read already.
-    fn new(matches: &ArgMatches, nbest_size: i32) -> Result<Sampling, CliError> {
-        let alpha = args::number(matches, "alpha")?;
-        let seed = args::number(matches, "random_seed")?;
-        Ok(Sampling {
+    fn new(matches: &ArgMatches, nbest_size: i32) -> CliResult<Self> {
+        Ok(Self {
             nbest_size,
-            alpha,
-            seed,
+            alpha: args::number(matches, "alpha")?,
+            seed: args::number(matches, "random_seed")?,
         })
+    }
+
+    /// A random segmentation of `line`. `line_seed` is the part of the seed that differs between lines.
+    fn draw<'e>(
+        &self,
+        encoder: &'e mut Encoder<'_>,
+        line: &'e [u8],
+        line_seed: u64,
+    ) -> Result<Tokens<'e>, EncodeError> {
+        let options = self.options(encoder)?;
+        let mut rng = Rng::with_seed(self.seed ^ line_seed);
+        encoder.sample(line, &options, &mut rng)
     }
 
     /// The options of the library for the type of the model.
@@ -110,7 +118,7 @@ pub(crate) fn command() -> Command {
 }
 
 /// Encodes each line of the input. Checks all flags before the first line is read.
-pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
+pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let stream = Stream::new(matches)?;
     let output = OutputChoice::new(matches)?;
     let tokenizer = open_model(matches)?;
@@ -130,10 +138,9 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
 }
 
 /// The options of the encoders, from `--extra_options`.
-fn encode_options(matches: &ArgMatches) -> Result<EncodeOptions, CliError> {
-    let names = args::given(matches, "extra_options").unwrap_or_default();
+fn encode_options(matches: &ArgMatches) -> CliResult<EncodeOptions> {
     let mut options = EncodeOptions::default();
-    options.extra = ExtraOption::parse_list(names)?;
+    options.extra = args::extra_options(matches)?;
     Ok(options)
 }
 
@@ -141,8 +148,8 @@ fn encode_options(matches: &ArgMatches) -> Result<EncodeOptions, CliError> {
 fn write_best<'t>(
     stream: &Stream,
     writer: &impl BestWriter,
-    worker: impl Fn() -> Result<Encoder<'t>, CliError> + Sync,
-) -> Result<(), CliError> {
+    worker: impl Fn() -> CliResult<Encoder<'t>> + Sync,
+) -> CliResult {
     stream.run(worker, |encoder, _, line, out| {
         writer.write_best(encoder, line, out);
         Ok(())
@@ -153,12 +160,12 @@ fn write_best<'t>(
 fn write_tokens<'t>(
     stream: &Stream,
     output: OutputChoice,
-    worker: impl Fn() -> Result<Encoder<'t>, CliError> + Sync,
-) -> Result<(), CliError> {
+    worker: impl Fn() -> CliResult<Encoder<'t>> + Sync,
+) -> CliResult {
     stream.run(worker, |encoder, number, line, out| {
         // The options are valid, so that an error concerns this line.
         write_selection(encoder, output, (number, line), out)
-            .map_err(|problem| CliError::Error(format!("line {number}: {problem}")))
+            .map_err(|problem| CliError::in_line(number, problem))
     })
 }
 
@@ -176,9 +183,8 @@ fn write_selection(
             encoder.for_each_nbest(line, size, |_, tokens| write(format, &tokens, out))?;
         }
         Selection::Sample(sampling) => {
-            let options = sampling.options(encoder)?;
-            let mut rng = Rng::with_seed(sampling.seed ^ mix_high(number));
-            write(format, &encoder.sample(line, &options, &mut rng)?, out);
+            let tokens = sampling.draw(encoder, line, mix_high(number))?;
+            write(format, &tokens, out);
         }
     }
     Ok(())
@@ -194,8 +200,8 @@ struct OutputChoice {
 impl OutputChoice {
     /// Parses `id`, `nbest_id`, `sample_id` and so on. `--nbest_size` is parsed in any case, so that an invalid number
     /// is always an error; `--alpha` and `--random_seed` are parsed for samples only.
-    fn new(matches: &ArgMatches) -> Result<OutputChoice, CliError> {
-        let name = args::given(matches, "output_format").unwrap_or_default();
+    fn new(matches: &ArgMatches) -> CliResult<OutputChoice> {
+        let name = args::text(matches, "output_format");
         let nbest_size: i32 = args::number(matches, "nbest_size")?;
         let (selection, format) = match name.split_once('_') {
             None => (Selection::Best, name),
@@ -225,8 +231,8 @@ impl Format {
 
 /// The error for a value of `--output_format` that does not exist.
 fn unknown_format(name: &str) -> CliError {
-    let problem = "is not piece, id or json, nor one of them with sample_ or nbest_ before it";
-    CliError::Usage(format!("--output_format: {name:?} {problem}"))
+    let formats = "piece, id or json, nor one of them with sample_ or nbest_ before it";
+    args::invalid("output_format", name, formats)
 }
 
 /// The size of an n-best list; numbers below 0 count as 0, as in the reference.
@@ -240,22 +246,13 @@ fn check(encoder: &mut Encoder<'_>, selection: Selection) -> Result<(), EncodeEr
     match selection {
         Selection::Best => Ok(()),
         Selection::Nbest(size) => encoder.for_each_nbest("", size, |_, _| ()),
-        Selection::Sample(sampling) => {
-            let options = sampling.options(encoder)?;
-            let mut rng = Rng::with_seed(sampling.seed);
-            encoder.sample("", &options, &mut rng).map(drop)
-        }
+        Selection::Sample(sampling) => sampling.draw(encoder, b"", 0).map(drop),
     }
 }
 
-/// Opens the model of `--model`. All subcommands but `train` use this function or its message.
-pub(crate) fn open_model(matches: &ArgMatches) -> Result<Tokenizer, CliError> {
-    match args::given(matches, "model").filter(|path| !path.is_empty()) {
-        Some(path) => Ok(Tokenizer::open(path)?),
-        None => Err(CliError::Usage(
-            "--model is missing; it names the .model file".to_owned(),
-        )),
-    }
+/// Opens the model of `--model`.
+pub(crate) fn open_model(matches: &ArgMatches) -> CliResult<Tokenizer> {
+    Ok(Tokenizer::open(args::model_path(matches)?)?)
 }
 
 /// Appends one segmentation as a line.

@@ -43,7 +43,7 @@ use clap::{ArgMatches, Command};
 
 use super::args;
 use super::encode::open_model;
-use super::io::CliError;
+use super::io::CliResult;
 use super::stream::{Block, Conversion, Stream, with_stream_flags};
 
 /// The command line: the flags of all subcommands that read lines.
@@ -71,7 +71,7 @@ struct Counts {
 }
 
 /// Encodes the input and writes the report.
-pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
+pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let stream = Stream::new(matches)?;
     let tokenizer = open_model(matches)?;
     let model_name = args::given(matches, "model").unwrap_or_default();
@@ -123,7 +123,7 @@ impl<'t> Conversion for BlockEncoding<'t> {
     type Worker = Encoder<'t>;
     type Result = EncodedBlock;
 
-    fn worker(&self) -> Result<Encoder<'t>, CliError> {
+    fn worker(&self) -> CliResult<Encoder<'t>> {
         Ok(self.0.encoder())
     }
 
@@ -132,7 +132,7 @@ impl<'t> Conversion for BlockEncoding<'t> {
         encoder: &mut Encoder<'t>,
         block: &Block,
         encoded: &mut EncodedBlock,
-    ) -> Result<(), CliError> {
+    ) -> CliResult {
         *encoded = EncodedBlock::default();
         for (_, line) in block.lines().filter(|(_, line)| !line.is_empty()) {
             encoded.sentences += 1;

@@ -16,7 +16,7 @@ use crate::Model;
 use clap::{ArgMatches, Command};
 
 use super::args;
-use super::io::{self, CliError};
+use super::io::{self, CliResult};
 
 /// The command line: model, output file and format.
 pub(crate) fn command() -> Command {
@@ -37,28 +37,18 @@ pub(crate) fn command() -> Command {
 }
 
 /// Writes the pieces of the model in the format of `--output_format`.
-pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
-    let given = |name| args::given(matches, name).filter(|value| !value.is_empty());
-    let format = given("output_format").unwrap_or_default();
-    if !matches!(format, "vocab" | "syms") {
-        return Err(CliError::Usage(format!(
-            "--output_format: {format:?} is not vocab or syms"
-        )));
-    }
-    let Some(path) = given("model") else {
-        return Err(CliError::Usage(
-            "--model is missing; it names the .model file".to_owned(),
-        ));
-    };
-    let model = Model::open(path)?;
-    let text = if format == "vocab" {
-        model.to_vocab(true)
-    } else {
-        symbols(&model)
-    };
-    match given("output").filter(|path| !io::is_standard_output(path)) {
-        Some(path) => Ok(crate::output::write_files(&[(path.as_ref(), &text)])?),
-        None => io::write_to_standard_output(&text),
+pub(crate) fn run(matches: &ArgMatches) -> CliResult {
+    let export = export_function(matches)?;
+    let text = export(&args::model(matches)?);
+    io::write_output(args::output_file(matches), &text)
+}
+
+/// The function for the value of `--output_format`.
+fn export_function(matches: &ArgMatches) -> CliResult<fn(&Model) -> Vec<u8>> {
+    match args::text(matches, "output_format") {
+        "vocab" => Ok(|model| model.to_vocab(true)),
+        "syms" => Ok(symbols),
+        other => Err(args::invalid("output_format", other, "vocab or syms")),
     }
 }
 

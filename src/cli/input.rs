@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use memchr::{memchr_iter, memrchr};
 
-use super::io::{self, CliError};
+use super::io::{self, CliError, CliResult};
 
 /// The size of a block, if no line is longer: small enough that block and result stay in the cache of a core.
 const BLOCK_BYTES: usize = 1 << 17;
@@ -42,20 +42,40 @@ impl Block {
 
     /// The lines without their line feeds, each with its number.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
-        let end = self.text.len();
-        let has_unterminated_line = self.text.last().is_some_and(|byte| *byte != b'\n');
-        let unterminated_end = has_unterminated_line.then_some(end);
-        let ends = memchr_iter(b'\n', &self.text).chain(unterminated_end);
-        let lines = ends.scan(0, |start, end| {
+        let lines = self.line_ends().scan(0, |start, end| {
             let line = &self.text[*start..end];
             *start = end + 1;
             Some(line)
         });
         (self.first_line..).zip(lines)
     }
+
+    /// The positions after the lines; at all but an unterminated line a line feed.
+    #[inline]
+    fn line_ends(&self) -> impl Iterator<Item = usize> {
+        memchr_iter(b'\n', &self.text).chain(self.unterminated_end())
+    }
+
+    /// The end of the text if its last line has no line feed.
+    fn unterminated_end(&self) -> Option<usize> {
+        (self.text.last()? != &b'\n').then_some(self.text.len())
+    }
+
+    /// Numbers the lines from `first_line` and counts them.
+    fn number_lines(&mut self, first_line: u64) {
+        self.first_line = first_line;
+        self.line_count = self.count_lines();
+    }
+
+    /// The number of lines in the text.
+    fn count_lines(&self) -> u64 {
+        let line_feeds = memchr_iter(b'\n', &self.text).count() as u64;
+        line_feeds + u64::from(self.unterminated_end().is_some())
+    }
 }
 
 /// Reads files one after the other.
+#[derive(Default)]
 pub(crate) struct Input<'f> {
     /// Files that are not open yet.
     files: std::slice::Iter<'f, PathBuf>,
@@ -80,8 +100,15 @@ struct OpenFile {
 }
 
 impl OpenFile {
+    /// Opens a file, or standard input for `-`.
+    fn open(path: &Path) -> CliResult<OpenFile> {
+        let path = path.to_owned();
+        let reader = io::open(&path).map_err(|error| CliError::read(&path, &error))?;
+        Ok(OpenFile { reader, path })
+    }
+
     /// Appends up to `wanted` bytes to `text`. Returns the number of bytes, which is lower only at the end of the file.
-    fn append_to(&mut self, text: &mut Vec<u8>, wanted: usize) -> Result<usize, CliError> {
+    fn append_to(&mut self, text: &mut Vec<u8>, wanted: usize) -> CliResult<usize> {
         let mut part = self.reader.by_ref().take(wanted as u64);
         part.read_to_end(text)
             .map_err(|error| CliError::read(&self.path, &error))
@@ -94,16 +121,14 @@ impl<'f> Input<'f> {
         Input {
             files: files.iter(),
             reads_standard_input: files.is_empty(),
-            open: None,
-            partial_line: Vec::new(),
-            next_index: 0,
             next_line: 1,
+            ..Input::default()
         }
     }
 
     /// Replaces `block` by the next block; false at the end of the input. The block of an error has an index, too, so
     /// that the error is reported in the order of the results.
-    pub(crate) fn read_block(&mut self, block: &mut Block) -> Result<bool, CliError> {
+    pub(crate) fn read_block(&mut self, block: &mut Block) -> CliResult<bool> {
         block.index = self.next_index;
         self.next_index += 1;
         block.text.clear();
@@ -114,34 +139,27 @@ impl<'f> Input<'f> {
             }
             self.fill(block)?;
         }
-        block.first_line = self.next_line;
-        let line_feeds = memchr_iter(b'\n', &block.text).count() as u64;
-        let is_unterminated = block.text.last() != Some(&b'\n');
-        block.line_count = line_feeds + u64::from(is_unterminated);
+        block.number_lines(self.next_line);
         self.next_line += block.line_count;
         Ok(true)
     }
 
     /// Opens the next file; false if there is none.
-    fn open_next_file(&mut self) -> Result<bool, CliError> {
-        let path = if std::mem::take(&mut self.reads_standard_input) {
-            Path::new("-")
-        } else {
-            match self.files.next() {
-                Some(path) => path,
-                None => return Ok(false),
-            }
-        };
-        let reader = io::open(path).map_err(|error| CliError::read(path, &error))?;
-        self.open = Some(OpenFile {
-            reader,
-            path: path.to_owned(),
-        });
-        Ok(true)
+    fn open_next_file(&mut self) -> CliResult<bool> {
+        self.open = self.next_path().map(OpenFile::open).transpose()?;
+        Ok(self.open.is_some())
+    }
+
+    /// The next file, or `-` for standard input.
+    fn next_path(&mut self) -> Option<&'f Path> {
+        if std::mem::take(&mut self.reads_standard_input) {
+            return Some(Path::new("-"));
+        }
+        self.files.next().map(PathBuf::as_path)
     }
 
     /// Reads whole lines from the open file; closes the file at its end.
-    fn fill(&mut self, block: &mut Block) -> Result<(), CliError> {
+    fn fill(&mut self, block: &mut Block) -> CliResult {
         block.text.append(&mut self.partial_line);
         let Some(file) = &mut self.open else {
             return Ok(());

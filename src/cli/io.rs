@@ -11,12 +11,17 @@
 //! 2
 //! ```
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use crate::output::write_files;
 use crate::{EncodeError, ModelError, TrainError, WriteError};
+
+/// The result of an operation of the program.
+pub(crate) type CliResult<T = ()> = Result<T, CliError>;
 
 /// Why a subcommand ends early.
 #[derive(Debug)]
@@ -32,14 +37,33 @@ pub(crate) enum CliError {
 impl CliError {
     /// Prints the message to standard error. Returns the exit status.
     pub(crate) fn report(&self) -> ExitCode {
-        let (message, status) = match self {
-            CliError::Error(message) => (message, 1),
-            CliError::Usage(message) => (message, 2),
-            CliError::ClosedPipe => return ExitCode::SUCCESS,
-        };
-        // A failure to print cannot be reported anywhere else.
-        let _ = writeln!(io::stderr(), "spiece: {message}");
-        ExitCode::from(status)
+        if let Some(message) = self.message() {
+            // A failure to print cannot be reported anywhere else.
+            let _ = writeln!(io::stderr(), "spiece: {message}");
+        }
+        ExitCode::from(self.status())
+    }
+
+    /// What is printed, if anything.
+    fn message(&self) -> Option<&str> {
+        match self {
+            CliError::Error(message) | CliError::Usage(message) => Some(message),
+            CliError::ClosedPipe => None,
+        }
+    }
+
+    /// The exit status.
+    fn status(&self) -> u8 {
+        match self {
+            CliError::ClosedPipe => 0,
+            CliError::Error(_) => 1,
+            CliError::Usage(_) => 2,
+        }
+    }
+
+    /// An error that concerns the line with this number, from 1.
+    pub(crate) fn in_line(number: u64, problem: impl Display) -> CliError {
+        CliError::Error(format!("line {number}: {problem}"))
     }
 
     /// An error for reading `path`.
@@ -52,21 +76,32 @@ impl CliError {
 
     /// An error for writing to `name`.
     pub(crate) fn write(name: &str, error: &io::Error) -> CliError {
-        if error.kind() == io::ErrorKind::BrokenPipe {
+        if is_closed_pipe(error) {
             return CliError::ClosedPipe;
         }
         CliError::Error(format!(
             "cannot write {name}: {error}; check the disk and the permissions"
         ))
     }
+
+    /// An error for writing to standard output.
+    pub(crate) fn standard_output(error: io::Error) -> CliError {
+        CliError::write("standard output", &error)
+    }
+}
+
+/// Whether the reader of a pipe has closed it.
+fn is_closed_pipe(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe
 }
 
 /// A wrong value of an option is a usage error; all other errors are failures of the operation.
 impl From<TrainError> for CliError {
-    fn from(error: TrainError) -> CliError {
+    fn from(error: TrainError) -> Self {
+        let message = error.to_string();
         match error {
-            TrainError::Option(error) => CliError::Usage(error.to_string()),
-            error => CliError::Error(error.to_string()),
+            TrainError::Option(_) => Self::Usage(message),
+            _ => Self::Error(message),
         }
     }
 }
@@ -88,7 +123,7 @@ impl From<EncodeError> for CliError {
 /// A file that cannot be written is a failure; a closed pipe is none.
 impl From<WriteError> for CliError {
     fn from(error: WriteError) -> CliError {
-        if error.source.kind() == io::ErrorKind::BrokenPipe {
+        if is_closed_pipe(&error.source) {
             return CliError::ClosedPipe;
         }
         CliError::Error(error.to_string())
@@ -106,11 +141,30 @@ pub(crate) fn standard_output() -> BufWriter<io::Stdout> {
     BufWriter::with_capacity(1 << 16, io::stdout())
 }
 
+/// The names of the files for a message.
+pub(crate) fn joined_names(paths: &[PathBuf]) -> String {
+    let names = paths.iter().map(|path| path.display().to_string());
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// Writes `bytes` to the file, which is replaced as a whole, or to standard output without a file.
+pub(crate) fn write_output(file: Option<&str>, bytes: &[u8]) -> CliResult {
+    match file {
+        Some(path) => Ok(write_files(&[(path.as_ref(), bytes)])?),
+        None => write_to_standard_output(bytes),
+    }
+}
+
 /// Writes all of `bytes` to standard output.
-pub(crate) fn write_to_standard_output(bytes: &[u8]) -> Result<(), CliError> {
+fn write_to_standard_output(bytes: &[u8]) -> CliResult {
     let mut output = standard_output();
     let written = output.write_all(bytes).and_then(|()| output.flush());
-    written.map_err(|error| CliError::write("standard output", &error))
+    written.map_err(CliError::standard_output)
+}
+
+/// The content of a file.
+pub(crate) fn read_file(path: &str) -> CliResult<Vec<u8>> {
+    std::fs::read(path).map_err(|error| CliError::read(path.as_ref(), &error))
 }
 
 /// Opens a file, or standard input for `-`.

@@ -14,13 +14,12 @@
 //! ▁Hello▁world
 //! ```
 
-use crate::output::OutputFile;
 use crate::{Model, TextNormalizer};
 use clap::{ArgMatches, Command};
 
-use super::args;
+use super::args::{self, non_empty};
 use super::encode::open_model;
-use super::io::{self, CliError};
+use super::io::{self, CliError, CliResult};
 use super::stream::{Stream, with_stream_flags};
 
 /// The command line: the source of the rules, the extent of the normalization, and the flags of all subcommands that
@@ -47,22 +46,14 @@ pub(crate) fn command() -> Command {
     with_stream_flags(command)
 }
 
-/// The value of the flag `name`; an empty value means that the flag is not given.
-fn given<'m>(matches: &'m ArgMatches, name: &str) -> Option<&'m str> {
-    args::given(matches, name).filter(|value| !value.is_empty())
-}
-
 /// Normalizes each line of the input, or writes the rules of the model.
-pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
+pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     if args::is_on(matches, "decompile")? {
         return decompile(matches);
     }
     let stream = Stream::new(matches)?;
-    let has_model = given(matches, "model").is_some();
-    let is_internal = match given(matches, "use_internal_normalization") {
-        None => has_model,
-        Some(_) => args::is_on(matches, "use_internal_normalization")?,
-    };
+    let has_model = non_empty(matches, "model").is_some();
+    let is_internal = is_on_or(matches, "use_internal_normalization", has_model)?;
     if has_model && is_internal {
         return normalize_as_model(&stream, matches);
     }
@@ -73,26 +64,35 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
     normalize_by_rules(&stream, &normalizer)
 }
 
+/// Whether the switch `name` is on; `default` if it is not given.
+fn is_on_or(matches: &ArgMatches, name: &str, default: bool) -> CliResult<bool> {
+    non_empty(matches, name).map_or(Ok(default), |_| args::is_on(matches, name))
+}
+
+/// Appends a line.
+fn push_line(text: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(text);
+    out.push(b'\n');
+}
+
 /// Writes each line as the encoder of the model normalizes it, with user-defined symbols.
-fn normalize_as_model(stream: &Stream, matches: &ArgMatches) -> Result<(), CliError> {
+fn normalize_as_model(stream: &Stream, matches: &ArgMatches) -> CliResult {
     let tokenizer = open_model(matches)?;
     stream.run(
         || Ok(tokenizer.encoder()),
         |encoder, _, line, out| {
-            out.extend_from_slice(encoder.normalize(line));
-            out.push(b'\n');
+            push_line(encoder.normalize(line), out);
             Ok(())
         },
     )
 }
 
 /// Writes each line as `normalizer` normalizes it.
-fn normalize_by_rules(stream: &Stream, normalizer: &TextNormalizer) -> Result<(), CliError> {
+fn normalize_by_rules(stream: &Stream, normalizer: &TextNormalizer) -> CliResult {
     stream.run(
         || Ok(()),
         |(), _, line, out| {
-            out.extend_from_slice(normalizer.normalize(line).as_bytes());
-            out.push(b'\n');
+            push_line(normalizer.normalize(line).as_bytes(), out);
             Ok(())
         },
     )
@@ -100,25 +100,23 @@ fn normalize_by_rules(stream: &Stream, normalizer: &TextNormalizer) -> Result<()
 
 /// Switches off what is not a rule: the dummy prefix, whitespace marks, and, if the flags say so, the removal of
 /// whitespace.
-fn apply_rules_only(normalizer: &mut TextNormalizer, matches: &ArgMatches) -> Result<(), CliError> {
+fn apply_rules_only(normalizer: &mut TextNormalizer, matches: &ArgMatches) -> CliResult {
     normalizer.set_add_dummy_prefix(false);
     normalizer.set_escape_whitespaces(false);
-    let is_default = given(matches, "remove_extra_whitespaces").is_none();
-    let removes = is_default || args::is_on(matches, "remove_extra_whitespaces")?;
+    let removes = is_on_or(matches, "remove_extra_whitespaces", true)?;
     normalizer.set_remove_extra_whitespaces(removes);
     Ok(())
 }
 
 /// The normalizer that the flags select.
-fn normalizer(matches: &ArgMatches) -> Result<TextNormalizer, CliError> {
-    if let Some(path) = given(matches, "model") {
+fn normalizer(matches: &ArgMatches) -> CliResult<TextNormalizer> {
+    if let Some(path) = non_empty(matches, "model") {
         return Ok(TextNormalizer::of_model(&Model::open(path)?));
     }
-    if let Some(path) = given(matches, "normalization_rule_tsv") {
-        let file = std::fs::read(path).map_err(|error| CliError::read(path.as_ref(), &error))?;
-        return Ok(TextNormalizer::from_tsv(&file)?);
+    if let Some(path) = non_empty(matches, "normalization_rule_tsv") {
+        return normalizer_of_file(path);
     }
-    match given(matches, "normalization_rule_name") {
+    match non_empty(matches, "normalization_rule_name") {
         Some(name) => Ok(TextNormalizer::named(name)?),
         None => {
             let message = "--model is missing; give it, --normalization_rule_tsv or --normalization_rule_name";
@@ -127,36 +125,31 @@ fn normalizer(matches: &ArgMatches) -> Result<TextNormalizer, CliError> {
     }
 }
 
+/// The normalizer for a file of rules.
+fn normalizer_of_file(path: &str) -> CliResult<TextNormalizer> {
+    Ok(TextNormalizer::from_tsv(&io::read_file(path)?)?)
+}
+
 /// Writes the rules of a model, one a line, in the format in which they are read.
-fn decompile(matches: &ArgMatches) -> Result<(), CliError> {
-    let Some(path) = given(matches, "model") else {
-        return Err(CliError::Usage(
-            "--model is missing; it names the .model file".to_owned(),
-        ));
-    };
-    let mut lines = String::new();
-    for (source, target) in Model::open(path)?.normalization_rules()? {
-        lines.push_str(&rule_line(&source, &target));
-        lines.push('\n');
+fn decompile(matches: &ArgMatches) -> CliResult {
+    let lines = rule_lines(&args::model(matches)?)?;
+    io::write_output(args::output_file(matches), &lines)
+}
+
+/// The lines of all rules of a model.
+fn rule_lines(model: &Model) -> CliResult<Vec<u8>> {
+    let mut lines = Vec::new();
+    for (source, target) in model.normalization_rules()? {
+        push_line(rule_line(&source, &target).as_bytes(), &mut lines);
     }
-    match given(matches, "output").filter(|path| !io::is_standard_output(path)) {
-        Some(path) => {
-            let mut file = OutputFile::create(path)?;
-            let written = std::io::Write::write_all(&mut file, lines.as_bytes());
-            written.map_err(|error| CliError::write(path, &error))?;
-            Ok(file.commit()?)
-        }
-        None => io::write_to_standard_output(lines.as_bytes()),
-    }
+    Ok(lines)
 }
 
 /// A rule: code points of the source, code points of the target, and both as text in a comment. Backspace, vertical
 /// tab, form feed, line feed and carriage return become spaces.
 fn rule_line(source: &str, target: &str) -> String {
-    let source_points = points(source);
-    let target_points = points(target);
-    let line = format!("{source_points}\t{target_points}\t# {source} => {target}");
-    line.replace(['\u{8}', '\u{b}', '\u{c}', '\n', '\r'], " ")
+    let codes = points(source) + "\t" + &points(target);
+    format!("{codes}\t# {source} => {target}").replace(['\u{8}', '\u{b}', '\u{c}', '\n', '\r'], " ")
 }
 
 /// The code points of `text` in hexadecimal.

@@ -12,14 +12,17 @@
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::io::CliError;
+use super::io::{CliError, CliResult};
 
 /// The number of results for each thread that may wait for an earlier one. It bounds the memory if one block is much
 /// slower than the others.
 const WAITING_PER_THREAD: usize = 4;
 
 /// Takes a result and its number of lines.
-pub(crate) type Sink<'s, R> = Box<dyn FnMut(&mut R, u64) -> Result<(), CliError> + Send + 's>;
+pub(crate) type Sink<'s, R> = Box<dyn FnMut(&mut R, u64) -> CliResult + Send + 's>;
+
+/// A result and its number of lines, or the error of its block.
+type Arrival<R> = CliResult<(R, u64)>;
 
 /// Passes results to a sink in order. Shared by all threads of a run.
 pub(crate) struct Ordered<'s, R> {
@@ -37,7 +40,7 @@ struct State<'s, R> {
     /// The number of the result that the sink gets next.
     next: u64,
     /// Results that arrived before an earlier one, with their numbers of lines.
-    waiting: BTreeMap<u64, Result<(R, u64), CliError>>,
+    waiting: BTreeMap<u64, Arrival<R>>,
     /// Results that the sink is done with, to be used again.
     free: Vec<R>,
     /// Why the run ends early.
@@ -46,46 +49,75 @@ struct State<'s, R> {
     has_panicked: bool,
 }
 
-impl<R> State<'_, R> {
-    /// Whether no further result is passed on.
-    fn is_stopped(&self) -> bool {
-        self.stopped.is_some() || self.has_panicked
-    }
-
-    /// Passes on all results that are next.
-    fn pass_on(&mut self) {
-        while !self.is_stopped()
-            && let Some(result) = self.waiting.remove(&self.next)
-        {
-            self.next += 1;
-            match self.call_sink(result) {
-                Ok(result) => self.free.push(result),
-                Err(error) => self.stopped = Some(error),
-            }
-        }
-    }
-
-    /// Calls the sink unless the result is an error. Returns the result for reuse.
-    fn call_sink(&mut self, result: Result<(R, u64), CliError>) -> Result<R, CliError> {
-        let (mut result, lines) = result?;
-        (self.sink)(&mut result, lines)?;
-        Ok(result)
-    }
-}
-
-impl<'s, R: Default> Ordered<'s, R> {
-    /// No results yet; the first result is number 0.
-    pub(crate) fn new(sink: Sink<'s, R>, threads: usize) -> Self {
-        let state = State {
+impl<'s, R> State<'s, R> {
+    /// No results yet.
+    fn new(sink: Sink<'s, R>) -> Self {
+        State {
             sink,
             next: 0,
             waiting: BTreeMap::new(),
             free: Vec::new(),
             stopped: None,
             has_panicked: false,
-        };
+        }
+    }
+
+    /// Whether no further result is passed on.
+    fn is_stopped(&self) -> bool {
+        self.stopped.is_some() || self.has_panicked
+    }
+
+    /// Whether a thread has to wait before it starts another block.
+    fn is_full(&self, max_waiting: usize) -> bool {
+        self.waiting.len() >= max_waiting && !self.is_stopped()
+    }
+
+    /// Stores a result and passes on all results that are next.
+    fn add(&mut self, number: u64, result: Arrival<R>) {
+        self.waiting.insert(number, result);
+        while let Some(result) = self.take_next() {
+            self.pass_on(result);
+        }
+    }
+
+    /// The result that the sink gets next, if it has arrived and the run is not stopped.
+    fn take_next(&mut self) -> Option<Arrival<R>> {
+        if self.is_stopped() {
+            return None;
+        }
+        self.waiting.remove(&self.next)
+    }
+
+    /// Passes on one result; an error stops the run.
+    fn pass_on(&mut self, result: Arrival<R>) {
+        self.next += 1;
+        if let Err(error) = self.call_sink(result) {
+            self.stopped = Some(error);
+        }
+    }
+
+    /// Calls the sink unless the result is an error, and keeps the result for reuse.
+    fn call_sink(&mut self, result: Arrival<R>) -> CliResult {
+        let (mut result, lines) = result?;
+        (self.sink)(&mut result, lines)?;
+        self.free.push(result);
+        Ok(())
+    }
+}
+
+impl<R: Default> State<'_, R> {
+    /// A result to be filled; `None` if the run was stopped.
+    fn take_free(&mut self) -> Option<R> {
+        let is_running = !self.is_stopped();
+        is_running.then(|| self.free.pop().unwrap_or_default())
+    }
+}
+
+impl<'s, R: Default> Ordered<'s, R> {
+    /// No results yet; the first result is number 0.
+    pub(crate) fn new(sink: Sink<'s, R>, threads: usize) -> Self {
         Ordered {
-            state: Mutex::new(state),
+            state: Mutex::new(State::new(sink)),
             progress: Condvar::new(),
             max_waiting: threads * WAITING_PER_THREAD,
         }
@@ -94,26 +126,21 @@ impl<'s, R: Default> Ordered<'s, R> {
     /// A result to be filled for the next block, with the content of an earlier one; `None` if the run was stopped.
     /// Waits while too many results wait, so call it before the number of the block is taken.
     pub(crate) fn next_buffer(&self) -> Option<R> {
-        let mut state = self.lock();
-        while state.waiting.len() >= self.max_waiting && !state.is_stopped() {
-            state = self
-                .progress
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
-        if state.is_stopped() {
-            return None;
-        }
-        Some(state.free.pop().unwrap_or_default())
+        self.wait_while_full().take_free()
+    }
+
+    /// Locks the state when few results wait or the run is stopped.
+    fn wait_while_full(&self) -> MutexGuard<'_, State<'s, R>> {
+        let waited = self
+            .progress
+            .wait_while(self.lock(), |state| state.is_full(self.max_waiting));
+        waited.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Hands over the result with this number. An error stops the run when its turn comes, so that the results before
     /// it are complete.
-    pub(crate) fn hand_over(&self, number: u64, result: Result<(R, u64), CliError>) {
-        let mut state = self.lock();
-        state.waiting.insert(number, result);
-        state.pass_on();
-        drop(state);
+    pub(crate) fn hand_over(&self, number: u64, result: Arrival<R>) {
+        self.lock().add(number, result);
         self.progress.notify_all();
     }
 
@@ -129,12 +156,10 @@ impl<'s, R: Default> Ordered<'s, R> {
     }
 
     /// The error that stopped the run, if any.
-    pub(crate) fn finish(self) -> Result<(), CliError> {
-        let state = self
-            .state
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
-        state.stopped.map_or(Ok(()), Err)
+    pub(crate) fn finish(self) -> CliResult {
+        let state = self.state.into_inner();
+        let stopped = state.unwrap_or_else(PoisonError::into_inner).stopped;
+        stopped.map_or(Ok(()), Err)
     }
 
     /// Locks the state. A lock that a panic has poisoned is usable: [`StopOnPanic`] stops the run.

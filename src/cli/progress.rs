@@ -25,6 +25,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::io::joined_names;
 use crate::{Event, Observer, Stage, Summary};
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -77,13 +78,11 @@ impl Progress {
     /// Starts the clock. The run stops at the next event after `stop` is set.
     pub(crate) fn new(messages: &Messages, stop: Arc<AtomicBool>) -> Progress {
         let has_bar = !messages.quiet && std::io::stderr().is_terminal();
-        let bar = has_bar
-            .then(|| ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10)));
         let now = Instant::now();
         Progress {
             messages: *messages,
             stop,
-            bar,
+            bar: has_bar.then(new_bar),
             started: now,
             stage_started: now,
             last_line: now,
@@ -102,13 +101,10 @@ impl Progress {
         self.summarize_input(summary);
         self.summarize_model(summary);
         let seconds = self.started.elapsed().as_secs_f64();
-        let memory = peak_memory().map_or(String::new(), |bytes| {
-            format!(", {} of memory at most", HumanBytes(bytes))
-        });
+        let memory = memory_note();
         self.messages.say(&format!("time: {seconds:.1} s{memory}"));
-        let [model_path, vocab_path] = written.each_ref().map(|path| path.display());
-        self.messages
-            .say(&format!("written: {model_path}, {vocab_path}"));
+        let written = joined_names(written);
+        self.messages.say(&format!("written: {written}"));
     }
 
     /// Writes the counts of sentences and words.
@@ -138,6 +134,14 @@ impl Progress {
     fn say_timed(&self, message: &str) {
         let seconds = self.started.elapsed().as_secs_f64();
         self.messages.say(&format!("[{seconds:.1} s] {message}"));
+    }
+
+    /// Whether the run continues.
+    fn flow(&self) -> ControlFlow<()> {
+        if self.stop.load(Ordering::Relaxed) {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
     }
 
     /// Reports the start of a stage.
@@ -171,6 +175,11 @@ impl Progress {
             self.say_timed(&line(elapsed));
         }
     }
+}
+
+/// A bar on standard error that is drawn at most 10 times a second.
+fn new_bar() -> ProgressBar {
+    ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10))
 }
 
 /// Moves the bar to `done`. The style depends on the stage, and the total changes with the stage.
@@ -225,18 +234,12 @@ impl Observer for Progress {
                 Some(wanted as u64),
                 "{msg} {bar:30} {pos}/{len} {per_sec} {eta} left",
                 |elapsed| {
-                    format!(
-                        "merged {done} of {wanted}, {}, the last pair {count} times",
-                        left(done as f64, wanted as f64, elapsed)
-                    )
+                    let remaining = left(done as f64, wanted as f64, elapsed);
+                    format!("merged {done} of {wanted}, {remaining}, the last pair {count} times")
                 },
             ),
         }
-        if self.stop.load(Ordering::Relaxed) {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
+        self.flow()
     }
 }
 
@@ -268,13 +271,16 @@ impl LineCount {
         self.lines += lines;
         if self.last_line.elapsed() >= LINE_INTERVAL {
             self.last_line = Instant::now();
-            let elapsed = self.started.elapsed().as_secs_f64();
-            let speed = self.lines as f64 / elapsed.max(1e-3);
-            self.messages.say(&format!(
-                "[{elapsed:.1} s] {} lines, {speed:.0} a second",
-                HumanCount(self.lines)
-            ));
+            self.messages.say(&self.line());
         }
+    }
+
+    /// The message for the lines so far.
+    fn line(&self) -> String {
+        let elapsed = self.started.elapsed().as_secs_f64();
+        let speed = self.lines as f64 / elapsed.max(1e-3);
+        let lines = HumanCount(self.lines);
+        format!("[{elapsed:.1} s] {lines} lines, {speed:.0} a second")
     }
 }
 
@@ -314,9 +320,19 @@ fn name(stage: Stage) -> &'static str {
 /// The largest resident memory of this process so far, in bytes. Only Linux has the file.
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    let mut lines = status.lines();
+    bytes_of_field(lines.find_map(|line| line.strip_prefix("VmHWM:"))?)
+}
+
+/// The bytes of a field of that file, for example `  3012 kB`.
+fn bytes_of_field(field: &str) -> Option<u64> {
+    let kilobytes: u64 = field.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kilobytes * 1024)
+}
+
+/// The end of the message on time: the largest memory, where it is known.
+fn memory_note() -> String {
+    peak_memory().map_or(String::new(), |bytes| {
+        format!(", {} of memory at most", HumanBytes(bytes))
+    })
 }

@@ -20,7 +20,7 @@
 //! ```
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -28,7 +28,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use super::args;
 pub(crate) use super::input::Block;
 use super::input::Input;
-use super::io::{self, CliError};
+use super::io::{self, CliError, CliResult};
 use super::ordered::{Ordered, Sink};
 use super::progress::{LineCount, Messages};
 use crate::output::OutputFile;
@@ -55,14 +55,24 @@ pub(crate) fn with_stream_flags(command: Command) -> Command {
 }
 
 /// The number of threads for the value of `--num_threads`; 0 is one for each core.
-fn number_of_threads(asked: usize) -> Result<usize, CliError> {
+fn thread_count(asked: usize) -> CliResult<usize> {
     match asked {
-        0 => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
+        0 => Ok(available_cores()),
         1..=MAX_THREADS => Ok(asked),
-        _ => Err(CliError::Usage(format!(
-            "--num_threads: {asked} is out of range; use 0 to {MAX_THREADS}"
-        ))),
+        _ => Err(out_of_range(asked)),
     }
+}
+
+/// The number of cores that this process may use.
+fn available_cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The error for more than [`MAX_THREADS`].
+fn out_of_range(asked: usize) -> CliError {
+    CliError::Usage(format!(
+        "--num_threads: {asked} is out of range; use 0 to {MAX_THREADS}"
+    ))
 }
 
 /// The output of a run.
@@ -78,7 +88,7 @@ pub(crate) trait Conversion: Sync {
     type Result: Default + Send;
 
     /// A worker for one thread.
-    fn worker(&self) -> Result<Self::Worker, CliError>;
+    fn worker(&self) -> CliResult<Self::Worker>;
 
     /// Converts one block. Called by all threads.
     fn convert(
@@ -86,7 +96,7 @@ pub(crate) trait Conversion: Sync {
         worker: &mut Self::Worker,
         block: &Block,
         result: &mut Self::Result,
-    ) -> Result<(), CliError>;
+    ) -> CliResult;
 }
 
 /// The input, output and number of threads that the command line asks for.
@@ -103,17 +113,11 @@ pub(crate) struct Stream {
 
 impl Stream {
     /// Reads the flags of [`with_stream_flags`]. An empty value means that the flag is not given, as in the reference.
-    pub(crate) fn new(matches: &ArgMatches) -> Result<Stream, CliError> {
-        let given = |name| args::given(matches, name).filter(|value| !value.is_empty());
-        let threads = number_of_threads(args::number(matches, "num_threads")?)?;
-        let files = match given("input") {
-            Some(file) => vec![PathBuf::from(file)],
-            None => positional_files(matches),
-        };
-        let output = given("output").filter(|name| !io::is_standard_output(name));
+    pub(crate) fn new(matches: &ArgMatches) -> CliResult<Stream> {
+        let threads = thread_count(args::number(matches, "num_threads")?)?;
         Ok(Stream {
-            files,
-            output: output.map(PathBuf::from),
+            files: input_files(matches),
+            output: args::output_file(matches).map(PathBuf::from),
             threads,
             messages: args::messages(matches),
         })
@@ -121,31 +125,23 @@ impl Stream {
 
     /// The name of the input in reports.
     pub(crate) fn input_name(&self) -> String {
-        let names: Vec<String> = self
-            .files
-            .iter()
-            .map(|file| file.display().to_string())
-            .collect();
-        if names.is_empty() {
-            "-".to_owned()
-        } else {
-            names.join(", ")
+        if self.files.is_empty() {
+            return "-".to_owned();
         }
+        io::joined_names(&self.files)
     }
 
     /// Writes what `line` appends to its buffer for each line; its arguments are the worker, the number of the line
     /// (from 1), the line without its newline, and the buffer.
     pub(crate) fn run<W>(
         &self,
-        worker: impl Fn() -> Result<W, CliError> + Sync,
-        line: impl Fn(&mut W, u64, &[u8], &mut Vec<u8>) -> Result<(), CliError> + Sync,
-    ) -> Result<(), CliError> {
+        worker: impl Fn() -> CliResult<W> + Sync,
+        line: impl Fn(&mut W, u64, &[u8], &mut Vec<u8>) -> CliResult + Sync,
+    ) -> CliResult {
         let conversion = LineByLine { worker, line };
         self.with_output(|output| {
             self.convert(&conversion, |text| {
-                output
-                    .write_all(text)
-                    .map_err(|error| CliError::write("the output", &error))
+                output.write_all(text).map_err(output_error)
             })
         })
     }
@@ -157,13 +153,13 @@ impl Stream {
         mut state: S,
         add: impl Fn(&mut S, &mut C::Result) + Sync,
         write: impl FnOnce(S, &mut dyn Write) -> std::io::Result<()>,
-    ) -> Result<(), CliError> {
+    ) -> CliResult {
         self.with_output(|output| {
             self.convert(conversion, |result| {
                 add(&mut state, result);
                 Ok(())
             })?;
-            write(state, output).map_err(|error| CliError::write("the output", &error))
+            write(state, output).map_err(output_error)
         })
     }
 
@@ -171,8 +167,8 @@ impl Stream {
     fn convert<C: Conversion>(
         &self,
         conversion: &C,
-        mut take: impl FnMut(&mut C::Result) -> Result<(), CliError> + Send,
-    ) -> Result<(), CliError> {
+        mut take: impl FnMut(&mut C::Result) -> CliResult + Send,
+    ) -> CliResult {
         let mut lines = LineCount::new(&self.messages);
         let sink = |result: &mut C::Result, block_lines: u64| {
             take(result)?;
@@ -183,27 +179,43 @@ impl Stream {
     }
 
     /// Calls `write` with the output and completes the output if that succeeds.
-    fn with_output(
-        &self,
-        write: impl FnOnce(&mut Output<'_>) -> Result<(), CliError>,
-    ) -> Result<(), CliError> {
-        let Some(path) = &self.output else {
-            let mut output = io::standard_output();
-            write(&mut output)?;
-            return output
-                .flush()
-                .map_err(|error| CliError::write("standard output", &error));
-        };
-        let mut output = OutputFile::create(path)?;
-        write(&mut output)?;
-        Ok(output.commit()?)
+    fn with_output(&self, write: impl FnOnce(&mut Output<'_>) -> CliResult) -> CliResult {
+        match &self.output {
+            Some(path) => write_file(path, write),
+            None => write_standard_output(write),
+        }
     }
+}
+
+/// Calls `write` with a new file, which replaces the file `path` if that succeeds.
+fn write_file(path: &Path, write: impl FnOnce(&mut Output<'_>) -> CliResult) -> CliResult {
+    let mut file = OutputFile::create(path)?;
+    write(&mut file)?;
+    Ok(file.commit()?)
+}
+
+/// Calls `write` with standard output and flushes its buffer.
+fn write_standard_output(write: impl FnOnce(&mut Output<'_>) -> CliResult) -> CliResult {
+    let mut output = io::standard_output();
+    write(&mut output)?;
+    output.flush().map_err(CliError::standard_output)
+}
+
+/// An error for writing results.
+fn output_error(error: std::io::Error) -> CliError {
+    CliError::write("the output", &error)
+}
+
+/// The file of `--input`, or the files that are given without a flag.
+fn input_files(matches: &ArgMatches) -> Vec<PathBuf> {
+    args::non_empty(matches, "input")
+        .map_or_else(|| positional_files(matches), |file| vec![file.into()])
 }
 
 /// The files that are given without a flag.
 fn positional_files(matches: &ArgMatches) -> Vec<PathBuf> {
-    let files = matches.get_many::<PathBuf>("files");
-    files.map_or(Vec::new(), |files| files.cloned().collect())
+    let files = matches.get_many("files").unwrap_or_default();
+    files.cloned().collect()
 }
 
 /// A conversion of lines that do not depend on each other.
@@ -216,17 +228,17 @@ struct LineByLine<F, G> {
 
 impl<W, F, G> Conversion for LineByLine<F, G>
 where
-    F: Fn() -> Result<W, CliError> + Sync,
-    G: Fn(&mut W, u64, &[u8], &mut Vec<u8>) -> Result<(), CliError> + Sync,
+    F: Fn() -> CliResult<W> + Sync,
+    G: Fn(&mut W, u64, &[u8], &mut Vec<u8>) -> CliResult + Sync,
 {
     type Worker = W;
     type Result = Vec<u8>;
 
-    fn worker(&self) -> Result<W, CliError> {
+    fn worker(&self) -> CliResult<W> {
         (self.worker)()
     }
 
-    fn convert(&self, worker: &mut W, block: &Block, out: &mut Vec<u8>) -> Result<(), CliError> {
+    fn convert(&self, worker: &mut W, block: &Block, out: &mut Vec<u8>) -> CliResult {
         out.clear();
         block
             .lines()
@@ -240,7 +252,7 @@ fn convert_in_order<C: Conversion>(
     threads: usize,
     conversion: &C,
     take: Sink<'_, C::Result>,
-) -> Result<(), CliError> {
+) -> CliResult {
     let input = Mutex::new(Input::new(files));
     let ordered = Ordered::new(take, threads);
     std::thread::scope(|scope| {
@@ -248,15 +260,20 @@ fn convert_in_order<C: Conversion>(
             let run = || convert_blocks(&input, &ordered, conversion);
             let started = std::thread::Builder::new().spawn_scoped(scope, run);
             if let Err(error) = started {
-                ordered.stop(CliError::Error(format!(
-                    "--num_threads: cannot start threads: {error}; use a lower number"
-                )));
+                ordered.stop(no_thread(&error));
                 break;
             }
         }
         convert_blocks(&input, &ordered, conversion);
     });
     ordered.finish()
+}
+
+/// The error if the operating system does not start a thread.
+fn no_thread(error: &std::io::Error) -> CliError {
+    CliError::Error(format!(
+        "--num_threads: cannot start threads: {error}; use a lower number"
+    ))
 }
 
 /// The work of one thread: reads, converts and hands over blocks until the input ends or the run is stopped.

@@ -25,11 +25,17 @@ use crate::{OptionDescriptor, OptionKind, RETIRED_OPTIONS, SpecRecording, TrainF
 use clap::{Arg, ArgMatches, Command};
 
 use super::args;
-use super::io::CliError;
+use super::io::{self, CliError, CliResult};
 use super::progress::{Messages, Progress};
 
 /// Options that can also be given as the lines of a file.
 const LISTS_FROM_FILES: &[&str] = &["control_symbols", "user_defined_symbols"];
+
+/// Retired options that are switches.
+const RETIRED_SWITCHES: &[&str] = &[
+    "train_extremely_large_corpus",
+    "enable_differential_privacy",
+];
 
 /// The command line: a flag for each option, the files of lists, and retired flags, which have no effect.
 pub(crate) fn command() -> Command {
@@ -53,35 +59,35 @@ pub(crate) fn command() -> Command {
 
 /// The flag of an option. A default that is not blank is part of the help.
 fn flag(option: &OptionDescriptor) -> Arg {
-    let default = TrainFlags::default()
-        .get(option.name)
-        .filter(|default| !default.trim().is_empty());
-    let default = default.map_or(String::new(), |default| format!(" [default: {default}]"));
-    let help = format!("{}{default}", option.help);
-    match option.kind {
-        OptionKind::Flag => args::switch(option.name, option.help).help(help),
-        OptionKind::List => args::value(option.name, option.help)
-            .help(help)
-            .value_name("A,B,..."),
-        _ => args::value(option.name, option.help)
-            .help(help)
-            .value_name("VALUE"),
+    let value = args::value(option.name, option.help);
+    let flag = match option.kind {
+        OptionKind::Flag => args::switch(option.name, option.help),
+        OptionKind::List => value.value_name("A,B,..."),
+        _ => value.value_name("VALUE"),
+    };
+    flag.help(format!("{}{}", option.help, default_note(option.name)))
+}
+
+/// The default of an option in the help; empty if the default is blank.
+fn default_note(name: &str) -> String {
+    match TrainFlags::default().get(name) {
+        Some(text) if !text.trim().is_empty() => format!(" [default: {text}]"),
+        _ => String::new(),
     }
 }
 
 /// A flag of older releases, without effect.
 fn retired(name: &'static str) -> Arg {
-    let is_switch = [
-        "train_extremely_large_corpus",
-        "enable_differential_privacy",
-    ]
-    .contains(&name);
-    let make = if is_switch { args::switch } else { args::value };
+    let make = if RETIRED_SWITCHES.contains(&name) {
+        args::switch
+    } else {
+        args::value
+    };
     make(name, "Retired; has no effect").hide(true)
 }
 
 /// Trains a model, writes both files, and reports a summary.
-pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
+pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let messages = args::messages(matches);
     let flags = flags(matches, &messages)?;
     let stop = stop_on_signal();
@@ -99,7 +105,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), CliError> {
 }
 
 /// The flags of the command line. The given flags are recorded in the model, as by `spm_train`.
-fn flags(matches: &ArgMatches, messages: &Messages) -> Result<TrainFlags, CliError> {
+fn flags(matches: &ArgMatches, messages: &Messages) -> CliResult<TrainFlags> {
     let mut flags = TrainFlags::default();
     flags.recording = SpecRecording::All;
     set_options(matches, &mut flags)?;
@@ -111,31 +117,34 @@ fn flags(matches: &ArgMatches, messages: &Messages) -> Result<TrainFlags, CliErr
 }
 
 /// Sets each option that the command line gives.
-fn set_options(matches: &ArgMatches, flags: &mut TrainFlags) -> Result<(), CliError> {
+fn set_options(matches: &ArgMatches, flags: &mut TrainFlags) -> CliResult {
     for option in TrainFlags::DESCRIPTORS {
-        let Some(value) = args::given(matches, option.name) else {
-            continue;
-        };
-        flags
-            .set(option.name, value)
-            .map_err(|error| CliError::Usage(format!("--{error}")))?;
+        if let Some(value) = args::given(matches, option.name) {
+            set_option(flags, option.name, value)?;
+        }
     }
     Ok(())
 }
 
+/// Sets one option.
+fn set_option(flags: &mut TrainFlags, name: &str, value: &str) -> CliResult {
+    flags
+        .set(name, value)
+        .map_err(|error| CliError::Usage(format!("--{error}")))
+}
+
 /// Writes a warning for each retired flag on the command line.
 fn warn_of_retired(matches: &ArgMatches, messages: &Messages) {
-    let given = RETIRED_OPTIONS
-        .iter()
-        .filter(|name| args::given(matches, name).is_some());
-    for name in given {
-        messages.warn(&format!("--{name} is retired and has no effect"));
+    for name in RETIRED_OPTIONS {
+        if args::given(matches, name).is_some() {
+            messages.warn(&format!("--{name} is retired and has no effect"));
+        }
     }
 }
 
 /// Reads the files of symbols and of required characters. Symbols are added to the symbols of the flags; required
 /// characters replace the flag.
-fn add_lists_from_files(matches: &ArgMatches, flags: &mut TrainFlags) -> Result<(), CliError> {
+fn add_lists_from_files(matches: &ArgMatches, flags: &mut TrainFlags) -> CliResult {
     for name in LISTS_FROM_FILES {
         let symbols = lines_of_flag(matches, name)?.unwrap_or_default();
         match *name {
@@ -150,7 +159,7 @@ fn add_lists_from_files(matches: &ArgMatches, flags: &mut TrainFlags) -> Result<
 }
 
 /// An error if the required flag `name` has no value.
-fn check_present(name: &str, is_missing: bool) -> Result<(), CliError> {
+fn check_present(name: &str, is_missing: bool) -> CliResult {
     if is_missing {
         return Err(CliError::Usage(format!(
             "--{name} is missing; spiece train --help lists the flags"
@@ -161,23 +170,27 @@ fn check_present(name: &str, is_missing: bool) -> Result<(), CliError> {
 
 /// The lines of the file that `--NAME_file` names; `None` without that flag. The last line may lack its line feed.
 fn lines_of_flag(matches: &ArgMatches, name: &str) -> Result<Option<Vec<String>>, CliError> {
-    let Some(path) = args::given(matches, &format!("{name}_file")).filter(|path| !path.is_empty())
-    else {
+    let Some(path) = args::non_empty(matches, &format!("{name}_file")) else {
         return Ok(None);
     };
-    let text = std::fs::read(path).map_err(|error| CliError::read(path.as_ref(), &error))?;
-    let text = String::from_utf8(text).map_err(|_| {
-        CliError::Error(format!(
-            "--{name}_file: {path} is not UTF-8; convert the file to UTF-8"
-        ))
-    })?;
-    let text = text.strip_suffix('\n').map_or(text.as_str(), |text| text);
-    let lines = if text.is_empty() {
-        Vec::new()
-    } else {
-        text.split('\n').map(str::to_owned).collect()
-    };
-    Ok(Some(lines))
+    let text = String::from_utf8(io::read_file(path)?).map_err(|_| not_utf8(name, path))?;
+    Ok(Some(lines_of(&text)))
+}
+
+/// The error for the file of `--NAME_file`.
+fn not_utf8(name: &str, path: &str) -> CliError {
+    CliError::Error(format!(
+        "--{name}_file: {path} is not UTF-8; convert the file to UTF-8"
+    ))
+}
+
+/// The lines of a text, whose last line may lack its line feed; an empty text has none.
+fn lines_of(text: &str) -> Vec<String> {
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    if text.is_empty() {
+        return Vec::new();
+    }
+    text.split('\n').map(str::to_owned).collect()
 }
 
 /// PREFIX.model and PREFIX.vocab.
@@ -192,13 +205,16 @@ fn output_paths(prefix: &str) -> [PathBuf; 2] {
 /// A flag that is set by SIGINT (Ctrl-C), SIGTERM and SIGHUP, so that training ends and removes its temporary files.
 /// A second signal ends the program at once.
 fn stop_on_signal() -> Arc<AtomicBool> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let raised = Arc::clone(&stop);
+    let stop = Arc::default();
+    let flag = Arc::clone(&stop);
     // If no handler can be installed, a signal ends the program at once.
-    let _ = ctrlc::set_handler(move || {
-        if raised.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    });
+    let _ = ctrlc::set_handler(move || stop_or_exit(&flag));
     stop
+}
+
+/// Sets the flag; ends the program if an earlier signal has set it.
+fn stop_or_exit(stop: &AtomicBool) {
+    if stop.swap(true, Ordering::Relaxed) {
+        std::process::exit(130);
+    }
 }

@@ -13,7 +13,8 @@
 use std::io::Write;
 
 use crate::cli::json;
-use crate::{Encoder, Model, PieceId, PieceKind, Tokens};
+use crate::text::num::low_u8;
+use crate::{Encoder, Model, PieceId, PieceKind, TokenRef, Tokens};
 
 /// The bytes of a token and a space, padded with zeros; the last byte is their number.
 type Entry<const N: usize> = [u8; N];
@@ -107,7 +108,7 @@ fn entry<const N: usize>(text: &[u8]) -> Entry<N> {
     let mut entry = [0; N];
     if text.len() < N {
         entry[..text.len()].copy_from_slice(text);
-        entry[N - 1] = u8::try_from(text.len()).unwrap_or(0);
+        entry[N - 1] = low_u8(text.len() as u64);
     }
     entry
 }
@@ -188,35 +189,48 @@ fn write_piece(model: &Model, id: PieceId, out: &mut Vec<u8>) {
 
 /// Appends the ids with spaces between them, and a line feed.
 pub(super) fn write_ids<'i>(ids: impl IntoIterator<Item = &'i PieceId>, out: &mut Vec<u8>) {
-    for (number, id) in ids.into_iter().enumerate() {
-        let space = if number > 0 { " " } else { "" };
-        let _ = write!(out, "{space}{id}");
-    }
-    out.push(b'\n');
+    write_joined(ids.into_iter(), out, |id, out| drop(write!(out, "{id}")));
 }
 
 /// Appends the pieces with spaces between them, and a line feed.
 pub(super) fn write_pieces(tokens: &Tokens<'_>, out: &mut Vec<u8>) {
-    for (number, token) in tokens.iter().enumerate() {
-        out.extend_from_slice(if number > 0 { b" " } else { b"" });
+    write_joined(tokens.iter(), out, |token, out| {
         out.extend_from_slice(token.piece());
+    });
+}
+
+/// Appends the texts that `write_text` appends for the items, with spaces between them, and a line feed.
+fn write_joined<T>(
+    items: impl Iterator<Item = T>,
+    out: &mut Vec<u8>,
+    write_text: impl Fn(T, &mut Vec<u8>),
+) {
+    let line_start = out.len();
+    for item in items {
+        write_text(item, out);
+        out.push(b' ');
     }
-    out.push(b'\n');
+    end_line(line_start, out);
 }
 
 /// Appends a JSON object: ids, pieces, surfaces and spans.
 pub(super) fn write_json(tokens: &Tokens<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"pieces\":[");
     for (number, token) in tokens.iter().enumerate() {
-        let span = token.span();
-        let comma = if number > 0 { "," } else { "" };
-        let _ = write!(out, "{comma}{{\"id\":{},\"piece\":", token.id());
-        json::write_string(token.piece(), out);
-        out.extend_from_slice(b",\"surface\":");
-        json::write_string(token.surface(), out);
-        let _ = write!(out, ",\"begin\":{},\"end\":{}}}", span.start, span.end);
+        out.extend_from_slice(if number > 0 { b"," } else { b"" });
+        write_json_token(&token, out);
     }
     out.extend_from_slice(b"]}\n");
+}
+
+/// Appends the JSON object of one token.
+fn write_json_token(token: &TokenRef<'_>, out: &mut Vec<u8>) {
+    let _ = write!(out, "{{\"id\":{},\"piece\":", token.id());
+    json::write_string(token.piece(), out);
+    out.extend_from_slice(b",\"surface\":");
+    json::write_string(token.surface(), out);
+    let span = token.span();
+    let _ = write!(out, ",\"begin\":{},\"end\":{}}}", span.start, span.end);
 }
 
 #[cfg(test)]

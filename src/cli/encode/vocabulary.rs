@@ -12,7 +12,7 @@
 use std::collections::HashMap;
 use std::io::Write;
 
-use crate::cli::io::CliError;
+use crate::cli::io::CliResult;
 use crate::cli::stream::{Block, Conversion, Stream};
 use crate::{Encoder, PieceKind, Tokenizer};
 
@@ -23,8 +23,8 @@ type PieceCounts = HashMap<u32, u64>;
 pub(super) fn write<'t>(
     stream: &Stream,
     tokenizer: &'t Tokenizer,
-    worker: impl Fn() -> Result<Encoder<'t>, CliError> + Sync,
-) -> Result<(), CliError> {
+    worker: impl Fn() -> CliResult<Encoder<'t>> + Sync,
+) -> CliResult {
     stream.run_blocks(
         &PieceCounting { worker },
         PieceCounts::new(),
@@ -43,11 +43,11 @@ struct PieceCounting<F> {
     worker: F,
 }
 
-impl<'t, F: Fn() -> Result<Encoder<'t>, CliError> + Sync> Conversion for PieceCounting<F> {
+impl<'t, F: Fn() -> CliResult<Encoder<'t>> + Sync> Conversion for PieceCounting<F> {
     type Worker = Encoder<'t>;
     type Result = PieceCounts;
 
-    fn worker(&self) -> Result<Encoder<'t>, CliError> {
+    fn worker(&self) -> CliResult<Encoder<'t>> {
         (self.worker)()
     }
 
@@ -56,7 +56,7 @@ impl<'t, F: Fn() -> Result<Encoder<'t>, CliError> + Sync> Conversion for PieceCo
         encoder: &mut Encoder<'t>,
         block: &Block,
         counts: &mut PieceCounts,
-    ) -> Result<(), CliError> {
+    ) -> CliResult {
         for (_, line) in block.lines() {
             for id in encoder.encode(line) {
                 *counts.entry(id.get()).or_default() += 1;
