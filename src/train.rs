@@ -105,17 +105,17 @@ impl Trainer {
     /// # Errors
     /// Everything that is wrong whatever the corpus: see [`TrainOptions::validate`]; besides, special
     /// pieces that collide, a vocabulary too small for them, normalization rules that cannot be read.
-    pub fn new(options: TrainOptions) -> Result<Trainer, TrainError> {
+    pub fn new(options: TrainOptions) -> Result<Self, TrainError> {
         options.validate()?;
         let record = TrainFlags::of_options(&options)?;
-        Trainer::with_record(options, record)
+        Self::with_record(options, record)
     }
 
     /// A trainer whose models record the options as `record` says.
     pub(crate) fn with_record(
         options: TrainOptions,
         record: TrainFlags,
-    ) -> Result<Trainer, TrainError> {
+    ) -> Result<Self, TrainError> {
         options.validate()?;
         let meta = MetaPieces::new(&options)?;
         let vocab_size = options.vocab_size as usize;
@@ -129,7 +129,7 @@ impl Trainer {
         }
         let specs = NormalizerSpecs::new(&options, &record)?;
         let work = ExecutionConfig::new(&options);
-        Ok(Trainer {
+        Ok(Self {
             options,
             record,
             meta,
@@ -163,7 +163,7 @@ impl Trainer {
     pub fn with_pretokenizer(
         mut self,
         pretokenizer: impl Fn(&str) -> Vec<String> + Send + Sync + 'static,
-    ) -> Result<Trainer, TrainError> {
+    ) -> Result<Self, TrainError> {
         if !self.options.pretokenization_delimiter.is_empty() {
             return Err(OptionError::Conflict {
                 option: "pretokenization_delimiter",
@@ -178,7 +178,7 @@ impl Trainer {
 
     /// Accepts chunks of a pre-tokenizer whose concatenation is not the sentence. Training uses the chunks.
     #[must_use]
-    pub fn allow_inconsistent_pretokenization(mut self, allow: bool) -> Trainer {
+    pub fn allow_inconsistent_pretokenization(mut self, allow: bool) -> Self {
         self.allow_inconsistent_pretokenization = allow;
         self
     }

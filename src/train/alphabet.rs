@@ -30,7 +30,7 @@ impl CharacterCounts {
     ///
     /// # Errors
     /// There are 2^63 or more of them: later sums could overflow.
-    pub(crate) fn of(words: &ShardedCounts) -> Result<CharacterCounts, TrainError> {
+    pub(crate) fn of(words: &ShardedCounts) -> Result<Self, TrainError> {
         let shards = words.shards();
         // A table for each thread is enough: making and adding one costs more than a small corpus.
         let by_code = shards
@@ -45,7 +45,7 @@ impl CharacterCounts {
         let counts = counted
             .filter_map(|(code, count)| Some((char::from_u32(code)?, count)))
             .collect();
-        Ok(CharacterCounts { counts, total })
+        Ok(Self { counts, total })
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (char, u64)> {
@@ -106,7 +106,7 @@ impl Alphabet {
     pub(crate) fn choose(
         counts: &CharacterCounts,
         options: &TrainOptions,
-    ) -> Result<Alphabet, TrainError> {
+    ) -> Result<Self, TrainError> {
         let nul = counts
             .iter()
             .find(|(c, _)| *c == '\0')
@@ -129,20 +129,20 @@ impl Alphabet {
             }
         }
         sort(&mut characters);
-        Ok(Alphabet {
+        Ok(Self {
             characters,
             coverage: ratio(taken, total),
         })
     }
 
     /// Every character that may be part of a piece, for the search that chooses later.
-    pub(crate) fn all(counts: &CharacterCounts) -> Alphabet {
+    pub(crate) fn all(counts: &CharacterCounts) -> Self {
         let mut characters: Vec<(char, u64)> = counts
             .iter()
             .filter(|(c, _)| !crate::train::split::is_breaking(*c))
             .collect();
         sort(&mut characters);
-        Alphabet {
+        Self {
             characters,
             coverage: 1.0,
         }

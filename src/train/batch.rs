@@ -59,16 +59,16 @@ impl InputLocation {
 }
 
 impl Batch {
-    pub(crate) fn lines(bytes: Vec<u8>, path: Option<PathBuf>, first_line: u64) -> Batch {
-        Batch {
+    pub(crate) fn lines(bytes: Vec<u8>, path: Option<PathBuf>, first_line: u64) -> Self {
+        Self {
             bytes,
             kind: BatchContent::Lines { path, first_line },
         }
     }
 
     /// A batch to [`Batch::push`] to.
-    pub(crate) fn texts() -> Batch {
-        Batch {
+    pub(crate) fn texts() -> Self {
+        Self {
             bytes: Vec::new(),
             kind: BatchContent::Texts(Vec::new()),
         }
@@ -146,7 +146,7 @@ pub struct SentenceCounts {
 }
 
 impl SentenceCounts {
-    pub(crate) fn add(&mut self, other: &SentenceCounts) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.used += other.used;
         self.empty += other.empty;
         self.too_long += other.too_long;
@@ -163,8 +163,8 @@ pub(crate) struct SentenceFilter {
 }
 
 impl SentenceFilter {
-    pub(crate) fn new(options: &TrainOptions) -> SentenceFilter {
-        SentenceFilter {
+    pub(crate) fn new(options: &TrainOptions) -> Self {
+        Self {
             max_length: options.max_sentence_length as usize,
             is_tsv: options.input_format == InputFormat::Tsv,
             reserved: memmem::Finder::new(UNKNOWN_MARK.encode_utf8(&mut [0; 4]).as_bytes())

@@ -21,11 +21,11 @@ pub(crate) enum Compression {
 }
 
 impl Compression {
-    pub(crate) fn of(path: &Path) -> Compression {
+    pub(crate) fn of(path: &Path) -> Self {
         match path.extension().and_then(|extension| extension.to_str()) {
-            Some("gz") => Compression::Gzip,
-            Some("zst") => Compression::Zstd,
-            _ => Compression::None,
+            Some("gz") => Self::Gzip,
+            Some("zst") => Self::Zstd,
+            _ => Self::None,
         }
     }
 }
@@ -69,8 +69,8 @@ mod zstd {
     }
 
     impl<R: BufRead> Frames<R> {
-        pub(super) fn new(source: R) -> Frames<R> {
-            Frames {
+        pub(super) fn new(source: R) -> Self {
+            Self {
                 source,
                 decoder: FrameDecoder::new(),
                 begun: false,

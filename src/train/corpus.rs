@@ -53,21 +53,21 @@ impl fmt::Debug for Corpus<'_> {
 
 impl<'a> Corpus<'a> {
     /// Files, in this order; `-` is standard input.
-    pub fn files<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> Corpus<'a> {
+    pub fn files<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> Self {
         Corpus {
             source: CorpusSource::Files(paths.into_iter().map(Into::into).collect()),
         }
     }
 
     /// Lines of bytes, in the format that `input_format` names.
-    pub fn reader(reader: impl Read + Send + 'a) -> Corpus<'a> {
+    pub fn reader(reader: impl Read + Send + 'a) -> Self {
         Corpus {
             source: CorpusSource::Reader(Box::new(reader)),
         }
     }
 
     /// Sentences, UTF-8 or not; a newline inside is text.
-    pub fn texts<T: AsRef<[u8]>, I: IntoIterator<Item = T>>(texts: I) -> Corpus<'a>
+    pub fn texts<T: AsRef<[u8]>, I: IntoIterator<Item = T>>(texts: I) -> Self
     where
         I::IntoIter: Send + 'a,
     {
@@ -75,7 +75,7 @@ impl<'a> Corpus<'a> {
     }
 
     /// Sentences with how often each occurs; a sentence with count 0 is an error in training.
-    pub fn counted_texts<T: AsRef<[u8]>, I: IntoIterator<Item = (T, u64)>>(texts: I) -> Corpus<'a>
+    pub fn counted_texts<T: AsRef<[u8]>, I: IntoIterator<Item = (T, u64)>>(texts: I) -> Self
     where
         I::IntoIter: Send + 'a,
     {
@@ -88,7 +88,7 @@ impl<'a> Corpus<'a> {
     }
 
     /// The same corpus once more, if it can be read twice.
-    pub(crate) fn reread(&self) -> Option<Corpus<'a>> {
+    pub(crate) fn reread(&self) -> Option<Self> {
         match &self.source {
             CorpusSource::Files(paths) if paths.iter().all(|path| path.is_file()) => {
                 Some(Corpus::files(paths))
@@ -167,7 +167,7 @@ pub(crate) struct Batches<'a> {
 impl<'a> Batches<'a> {
     /// Batches of about `batch_bytes`. Of a line, the bytes beyond `line_limit` are dropped while reading, so
     /// that one endless line does not fill the memory.
-    pub(crate) fn new(corpus: Corpus<'a>, line_limit: usize, batch_bytes: usize) -> Batches<'a> {
+    pub(crate) fn new(corpus: Corpus<'a>, line_limit: usize, batch_bytes: usize) -> Self {
         let source = corpus.source;
         Batches {
             source,
@@ -280,7 +280,7 @@ impl<'a> LineReader<'a> {
         path: Option<PathBuf>,
         line_limit: usize,
         batch_bytes: usize,
-    ) -> LineReader<'a> {
+    ) -> Self {
         LineReader {
             reader,
             path,

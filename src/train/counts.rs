@@ -55,9 +55,9 @@ struct PackedText([u64; 2]);
 
 impl PackedText {
     /// The key of a text with this hash, of `length` bytes, at `start` in the arena.
-    fn in_arena(start: usize, length: usize, hash: u64) -> Option<PackedText> {
+    fn in_arena(start: usize, length: usize, hash: u64) -> Option<Self> {
         let length = u32::try_from(length).ok()?;
-        Some(PackedText([
+        Some(Self([
             start as u64,
             u64::from(length) | hash & TAG | IN_ARENA,
         ]))
@@ -74,7 +74,7 @@ impl PackedText {
 
     /// The text, in the arena or written to `buffer`.
     fn text<'t>(&self, arena: &'t [u8], buffer: &'t mut [[u8; 8]; 2]) -> &'t [u8] {
-        let PackedText([low, high]) = *self;
+        let Self([low, high]) = *self;
         if high & IN_ARENA == IN_ARENA {
             // Both were `usize` when the key was made.
             let length = low_usize(high & !(IN_ARENA | TAG));
@@ -100,7 +100,7 @@ pub(crate) struct TextLookup<'t> {
 }
 
 impl<'t> TextLookup<'t> {
-    pub(crate) fn new(hasher: &SeedableRandomState, text: &'t [u8]) -> TextLookup<'t> {
+    pub(crate) fn new(hasher: &SeedableRandomState, text: &'t [u8]) -> Self {
         let short = pack(text).map(PackedText);
         let hash = short.map_or_else(|| hash_text(hasher, text), |key| hash_key(hasher, key));
         TextLookup { text, short, hash }
@@ -116,7 +116,7 @@ impl<'t> TextLookup<'t> {
     }
 
     /// A long text with a known hash.
-    fn of_long_text(text: &'t [u8], hash: u64) -> TextLookup<'t> {
+    fn of_long_text(text: &'t [u8], hash: u64) -> Self {
         let short = None;
         TextLookup { text, short, hash }
     }
@@ -306,8 +306,8 @@ pub(crate) struct SharedCounts {
 }
 
 impl SharedCounts {
-    pub(crate) fn new(hasher: SeedableRandomState) -> SharedCounts {
-        SharedCounts {
+    pub(crate) fn new(hasher: SeedableRandomState) -> Self {
+        Self {
             hasher,
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
         }

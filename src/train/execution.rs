@@ -27,10 +27,10 @@ pub(crate) struct ExecutionConfig {
 
 impl ExecutionConfig {
     /// As many threads as the options allow and this machine can use.
-    pub(crate) fn new(options: &TrainOptions) -> ExecutionConfig {
+    pub(crate) fn new(options: &TrainOptions) -> Self {
         let available = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = (options.num_threads as usize).clamp(1, available);
-        ExecutionConfig {
+        Self {
             threads,
             batch_bytes: BATCH_BYTES,
             hasher: SeedableRandomState::default(),

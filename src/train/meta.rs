@@ -80,8 +80,8 @@ fn piece_error(option: &'static str, piece: &str, problem: &'static str) -> Opti
 impl MetaPieces {
     /// # Errors
     /// An id that is too high or used twice, a text that is used twice, or no unknown piece without `byte_fallback`.
-    pub(crate) fn new(options: &TrainOptions) -> Result<MetaPieces, OptionError> {
-        let mut pieces = MetaPieces {
+    pub(crate) fn new(options: &TrainOptions) -> Result<Self, OptionError> {
+        let mut pieces = Self {
             by_id: BTreeMap::new(),
         };
         for special in special_pieces(options) {

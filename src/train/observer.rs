@@ -138,7 +138,7 @@ pub(crate) struct Reporter<'o> {
 }
 
 impl<'o> Reporter<'o> {
-    pub(crate) fn new(observer: &'o mut dyn Observer) -> Reporter<'o> {
+    pub(crate) fn new(observer: &'o mut dyn Observer) -> Self {
         Reporter {
             observer,
             bytes: 0,

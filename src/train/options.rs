@@ -52,9 +52,9 @@ pub struct SpecialPiece {
 
 impl SpecialPiece {
     /// A special piece with this text and this id.
-    pub fn new(text: impl Into<String>, id: Option<u32>) -> SpecialPiece {
+    pub fn new(text: impl Into<String>, id: Option<u32>) -> Self {
         let text = text.into();
-        SpecialPiece { text, id }
+        Self { text, id }
     }
 }
 
@@ -84,22 +84,22 @@ pub enum RuleSet {
 
 impl RuleSet {
     /// Every set.
-    pub const ALL: [RuleSet; 5] = [
-        RuleSet::Identity,
-        RuleSet::Nfkc,
-        RuleSet::NmtNfkc,
-        RuleSet::NfkcCf,
-        RuleSet::NmtNfkcCf,
+    pub const ALL: [Self; 5] = [
+        Self::Identity,
+        Self::Nfkc,
+        Self::NmtNfkc,
+        Self::NfkcCf,
+        Self::NmtNfkcCf,
     ];
 
     /// The name that SentencePiece gives the set.
     pub fn name(self) -> &'static str {
         match self {
-            RuleSet::Identity => "identity",
-            RuleSet::Nfkc => "nfkc",
-            RuleSet::NmtNfkc => "nmt_nfkc",
-            RuleSet::NfkcCf => "nfkc_cf",
-            RuleSet::NmtNfkcCf => "nmt_nfkc_cf",
+            Self::Identity => "identity",
+            Self::Nfkc => "nfkc",
+            Self::NmtNfkc => "nmt_nfkc",
+            Self::NfkcCf => "nfkc_cf",
+            Self::NmtNfkcCf => "nmt_nfkc_cf",
         }
     }
 }
@@ -113,8 +113,8 @@ impl fmt::Display for RuleSet {
 impl FromStr for RuleSet {
     type Err = OptionError;
 
-    fn from_str(name: &str) -> Result<RuleSet, OptionError> {
-        let set = RuleSet::ALL.into_iter().find(|set| set.name() == name);
+    fn from_str(name: &str) -> Result<Self, OptionError> {
+        let set = Self::ALL.into_iter().find(|set| set.name() == name);
         set.ok_or_else(|| OptionError::Value {
             option: "normalization_rule_name",
             value: name.to_owned(),
@@ -139,8 +139,8 @@ pub enum NormalizationRules {
 }
 
 impl Default for NormalizationRules {
-    fn default() -> NormalizationRules {
-        NormalizationRules::BuiltIn(RuleSet::default())
+    fn default() -> Self {
+        Self::BuiltIn(RuleSet::default())
     }
 }
 
@@ -225,8 +225,8 @@ pub struct TrainOptions {
 }
 
 impl Default for TrainOptions {
-    fn default() -> TrainOptions {
-        TrainOptions {
+    fn default() -> Self {
+        Self {
             model_type: ModelType::Bpe,
             vocab_size: 8000,
             hard_vocab_limit: true,

@@ -45,7 +45,7 @@ pub(crate) struct Preparation {
 
 impl Preparation {
     /// The same, but for text that contains its dummy prefix already.
-    pub(crate) fn without_dummy_prefix(&self) -> Preparation {
+    pub(crate) fn without_dummy_prefix(&self) -> Self {
         let mut other = self.clone();
         other.normalizer.set_add_dummy_prefix(false);
         other

@@ -36,16 +36,16 @@ const SETS: usize = 1 << 14;
 pub(crate) struct ShortText([u64; 2]);
 
 impl ShortText {
-    pub(crate) fn new(text: &[u8]) -> Option<ShortText> {
+    pub(crate) fn new(text: &[u8]) -> Option<Self> {
         pack(text).map(ShortText)
     }
 
     /// The first `length` (at most 15) of 16 bytes; the first byte is the lowest of `bytes`.
     #[inline]
     #[allow(clippy::cast_possible_truncation)]
-    pub(crate) fn of_block(bytes: u128, length: u32) -> ShortText {
+    pub(crate) fn of_block(bytes: u128, length: u32) -> Self {
         let kept = bytes & !(u128::MAX << (8 * length));
-        ShortText([kept as u64, (kept >> 64) as u64 | u64::from(length) << 56])
+        Self([kept as u64, (kept >> 64) as u64 | u64::from(length) << 56])
     }
 
     /// The text, written to `buffer`.
@@ -70,8 +70,8 @@ pub(crate) struct RawChunkCache {
 
 impl RawChunkCache {
     /// An empty cache with seeds from `hasher`.
-    pub(crate) fn new(hasher: &SeedableRandomState) -> RawChunkCache {
-        RawChunkCache {
+    pub(crate) fn new(hasher: &SeedableRandomState) -> Self {
+        Self {
             sets: vec![[CachedChunk::default(); 2]; SETS],
             seed: [0, 1].map(|number: u64| hasher.hash_one(number)),
         }

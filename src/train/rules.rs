@@ -37,10 +37,7 @@ impl NormalizerSpecs {
     ///
     /// # Errors
     /// A file that cannot be read, or rules that cannot be compiled.
-    pub(crate) fn new(
-        options: &TrainOptions,
-        record: &TrainFlags,
-    ) -> Result<NormalizerSpecs, TrainError> {
+    pub(crate) fn new(options: &TrainOptions, record: &TrainFlags) -> Result<Self, TrainError> {
         let rules = CompiledRules::new(&options.normalization, TSV_FLAG)?;
         let charsmap = rules.charsmap()?;
         let denormalizer = match &options.denormalization {
@@ -50,7 +47,7 @@ impl NormalizerSpecs {
             }
             None => None,
         };
-        Ok(NormalizerSpecs {
+        Ok(Self {
             normalizer: normalizer_spec(rules, record),
             denormalizer,
             charsmap,
@@ -83,14 +80,14 @@ struct CompiledRules {
 impl CompiledRules {
     fn new(rules: &NormalizationRules, tsv_flag: &'static str) -> Result<Self, TrainError> {
         match rules {
-            NormalizationRules::BuiltIn(set) => CompiledRules::built_in(*set),
-            NormalizationRules::Tsv(content) => CompiledRules::of_tsv(content, tsv_flag, None),
+            NormalizationRules::BuiltIn(set) => Self::built_in(*set),
+            NormalizationRules::Tsv(content) => Self::of_tsv(content, tsv_flag, None),
             NormalizationRules::TsvFile(path) => {
                 let content = std::fs::read(path).map_err(|source| TrainError::Read {
                     path: path.clone(),
                     source,
                 })?;
-                CompiledRules::of_tsv(&content, tsv_flag, Some(path.clone()))
+                Self::of_tsv(&content, tsv_flag, Some(path.clone()))
             }
         }
     }
@@ -105,7 +102,7 @@ impl CompiledRules {
                 return Err(rules_error(NAME_FLAG, None, problem));
             }
         };
-        Ok(CompiledRules {
+        Ok(Self {
             name,
             flag: NAME_FLAG,
             blob,
@@ -119,7 +116,7 @@ impl CompiledRules {
     ) -> Result<Self, TrainError> {
         let rules = parse_tsv(content).map_err(|error| rules_error(flag, path.clone(), error))?;
         let blob = compile(&rules).map_err(|error| rules_error(flag, path, error))?;
-        Ok(CompiledRules {
+        Ok(Self {
             name: CUSTOM_RULES,
             flag,
             blob,

@@ -39,8 +39,8 @@ pub(crate) struct Reservoir<T> {
 }
 
 impl<T> Reservoir<T> {
-    pub(crate) fn new(size: u64, seed: u64) -> Reservoir<T> {
-        Reservoir {
+    pub(crate) fn new(size: u64, seed: u64) -> Self {
+        Self {
             size,
             offered: 0,
             kept: Vec::new(),
@@ -84,13 +84,13 @@ pub(crate) enum SentenceCursor {
 }
 
 impl SentenceCursor {
-    pub(crate) fn first(wanted: u64) -> SentenceCursor {
-        SentenceCursor::First { wanted, taken: 0 }
+    pub(crate) fn first(wanted: u64) -> Self {
+        Self::First { wanted, taken: 0 }
     }
 
-    pub(crate) fn at(mut positions: Vec<u64>) -> SentenceCursor {
+    pub(crate) fn at(mut positions: Vec<u64>) -> Self {
         positions.sort_unstable();
-        SentenceCursor::At {
+        Self::At {
             positions,
             next: 0,
             position: 0,
@@ -100,8 +100,8 @@ impl SentenceCursor {
     /// Whether nothing more will be taken.
     pub(crate) fn is_complete(&self) -> bool {
         match self {
-            SentenceCursor::First { wanted, taken } => taken >= wanted,
-            SentenceCursor::At {
+            Self::First { wanted, taken } => taken >= wanted,
+            Self::At {
                 positions, next, ..
             } => *next >= positions.len(),
         }
@@ -113,7 +113,7 @@ impl SentenceCursor {
     /// The corpus is shorter than it was when they were chosen.
     pub(crate) fn check_found(&self) -> Result<(), TrainError> {
         match self {
-            SentenceCursor::At { .. } if !self.is_complete() => Err(TrainError::InputChanged),
+            Self::At { .. } if !self.is_complete() => Err(TrainError::InputChanged),
             _ => Ok(()),
         }
     }
@@ -143,11 +143,11 @@ impl SentenceCursor {
             return false;
         }
         match self {
-            SentenceCursor::First { taken, .. } => {
+            Self::First { taken, .. } => {
                 *taken += 1;
                 true
             }
-            SentenceCursor::At {
+            Self::At {
                 positions,
                 next,
                 position,

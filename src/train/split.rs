@@ -57,13 +57,13 @@ enum ScriptRun {
 }
 
 impl ScriptRun {
-    fn conflicts(self, right: ScriptRun) -> bool {
-        matches!((self, right), (ScriptRun::Of(a), ScriptRun::Of(b)) if a != b)
+    fn conflicts(self, right: Self) -> bool {
+        matches!((self, right), (Self::Of(a), Self::Of(b)) if a != b)
     }
 
     /// This, or `other` if this takes the script of its neighbour.
-    fn or(self, other: ScriptRun) -> ScriptRun {
-        if self == ScriptRun::Transparent {
+    fn or(self, other: Self) -> Self {
+        if self == Self::Transparent {
             other
         } else {
             self
@@ -83,8 +83,8 @@ struct Whitespace {
 
 impl Whitespace {
     /// The whitespace of one character.
-    fn of_character(is_mark: bool) -> Whitespace {
-        Whitespace {
+    fn of_character(is_mark: bool) -> Self {
+        Self {
             first: is_mark,
             last: is_mark,
             after_first: false,
@@ -93,8 +93,8 @@ impl Whitespace {
         }
     }
 
-    fn followed_by(self, right: Whitespace) -> Whitespace {
-        Whitespace {
+    fn followed_by(self, right: Self) -> Self {
+        Self {
             first: self.first,
             last: right.last,
             after_first: self.after_first || right.first || right.after_first,
@@ -121,8 +121,8 @@ impl Shape {
     }
 
     /// The shape of a text of this shape followed by a text of shape `right`.
-    pub(crate) fn followed_by(&self, right: &Shape) -> Shape {
-        Shape {
+    pub(crate) fn followed_by(&self, right: &Self) -> Self {
+        Self {
             length: self.length.saturating_add(right.length),
             lead: self.lead.or(right.lead),
             trail: right.trail.or(self.trail),
@@ -143,8 +143,8 @@ fn is_digit(c: char) -> bool {
 }
 
 impl SplitRules {
-    pub(crate) fn new(options: &TrainOptions) -> SplitRules {
-        SplitRules {
+    pub(crate) fn new(options: &TrainOptions) -> Self {
+        Self {
             max_length: options.max_sentencepiece_length,
             one_script: options.split_by_unicode_script,
             digits_have_script: options.split_by_number,
@@ -252,8 +252,8 @@ pub(crate) struct BoundarySplitter {
 const UNSEEN: u8 = u8::MAX;
 
 impl BoundarySplitter {
-    pub(crate) fn new(rules: SplitRules) -> BoundarySplitter {
-        BoundarySplitter {
+    pub(crate) fn new(rules: SplitRules) -> Self {
+        Self {
             rules,
             class_of: vec![UNSEEN; 0x11_0000],
             shapes: vec![None],

@@ -31,22 +31,22 @@ impl Block16 {
 
     /// The block of `text` that begins at `start`, which is before its end; spaces follow the text.
     #[inline]
-    pub(crate) fn at(text: &[u8], start: usize) -> Block16 {
+    pub(crate) fn at(text: &[u8], start: usize) -> Self {
         let rest = &text[start..];
         if let Some(bytes) = rest.first_chunk::<16>() {
-            return Block16(u128::from_le_bytes(*bytes));
+            return Self(u128::from_le_bytes(*bytes));
         }
         let spaces = all(b' ') << (8 * rest.len());
         match text.last_chunk::<16>() {
             Some(bytes) if !rest.is_empty() => {
-                Block16(u128::from_le_bytes(*bytes) >> (128 - 8 * rest.len()) | spaces)
+                Self(u128::from_le_bytes(*bytes) >> (128 - 8 * rest.len()) | spaces)
             }
             _ => {
                 let bytes = rest
                     .iter()
                     .rev()
                     .fold(0, |bytes, byte| bytes << 8 | u128::from(*byte));
-                Block16(bytes | spaces)
+                Self(bytes | spaces)
             }
         }
     }

@@ -57,7 +57,7 @@ impl<'a> WordCountJob<'a> {
         preparation: Preparation,
         meta: &MetaPieces,
         work: &'a ExecutionConfig,
-    ) -> WordCountJob<'a> {
+    ) -> Self {
         WordCountJob {
             context: CountContext::new(options, preparation, meta, work),
         }

@@ -38,8 +38,8 @@ struct Character {
 struct FenwickTree(Vec<u128>);
 
 impl FenwickTree {
-    fn new(size: usize) -> FenwickTree {
-        FenwickTree(vec![0; size + 1])
+    fn new(size: usize) -> Self {
+        Self(vec![0; size + 1])
     }
 
     /// Applies `change` to every partial sum that covers element `index`.
@@ -88,7 +88,7 @@ struct FreeCharacters {
 }
 
 impl FreeCharacters {
-    fn new(counts: &CharacterCounts) -> FreeCharacters {
+    fn new(counts: &CharacterCounts) -> Self {
         let ranked = ranked_by_gain(counts);
         let mut free = FenwickTree::new(ranked.len());
         let mut gains = FenwickTree::new(ranked.len());
@@ -101,7 +101,7 @@ impl FreeCharacters {
             .enumerate()
             .map(|(rank, character)| (character.c, rank))
             .collect();
-        FreeCharacters {
+        Self {
             remaining: ranked.len(),
             ranked,
             rank,

@@ -97,7 +97,7 @@ impl<'a> MergeTrainer<'a> {
         hasher: &'a SeedableRandomState,
         symbols: SymbolArena,
         words: WordBuffer,
-    ) -> MergeTrainer<'a> {
+    ) -> Self {
         MergeTrainer {
             rules,
             pool,

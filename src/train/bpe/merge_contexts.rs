@@ -42,8 +42,8 @@ struct ContextCount {
 const NO_PAIR: u32 = u32::MAX;
 
 impl Default for ContextCount {
-    fn default() -> ContextCount {
-        ContextCount {
+    fn default() -> Self {
+        Self {
             count: 0,
             positions: 0,
             pair: NO_PAIR,
@@ -95,12 +95,7 @@ impl ContextCounts {
 
     /// Notes the positions that `found` met in the pairs that were set here. The first of `pairs` has the
     /// number `first`.
-    pub(crate) fn record_positions(
-        &self,
-        found: &ContextCounts,
-        first: usize,
-        pairs: &mut [IndexedPair],
-    ) {
+    pub(crate) fn record_positions(&self, found: &Self, first: usize, pairs: &mut [IndexedPair]) {
         for &(symbol, position) in &found.positions {
             let pair = self.neighbours[symbol.index()].pair;
             if pair != NO_PAIR {
@@ -120,7 +115,7 @@ impl ContextCounts {
     }
 
     /// Adds the counts that `other` found.
-    fn add_counts(&mut self, other: &ContextCounts) {
+    fn add_counts(&mut self, other: &Self) {
         for &symbol in &other.symbols {
             let more = other.neighbours[symbol.index()];
             let neighbour = &mut self.neighbours[symbol.index()];
@@ -162,7 +157,7 @@ impl MergeContexts {
     }
 
     /// Adds the counts, but not the positions, that `other` found.
-    pub(crate) fn add_counts(&mut self, other: &MergeContexts) {
+    pub(crate) fn add_counts(&mut self, other: &Self) {
         self.left.add_counts(&other.left);
         self.right.add_counts(&other.right);
     }

@@ -33,9 +33,9 @@ fn symbols_of(key: u64) -> (Symbol, Symbol) {
 
 impl<T: Copy + PartialEq> PairMap<T> {
     /// A map for pairs of `symbols` symbols, or of more.
-    pub(crate) fn new(symbols: usize, empty: T, hasher: &SeedableRandomState) -> PairMap<T> {
+    pub(crate) fn new(symbols: usize, empty: T, hasher: &SeedableRandomState) -> Self {
         let side = symbols.min(SIDE);
-        PairMap {
+        Self {
             side,
             square: vec![empty; side * side],
             others: SeededMap::with_hasher(hasher.clone()),

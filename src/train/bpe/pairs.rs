@@ -58,11 +58,11 @@ impl PairCounts {
         words: &WordBuffer,
         symbols: &SymbolArena,
         hasher: &SeedableRandomState,
-    ) -> PairCounts {
+    ) -> Self {
         let middle = words.middle();
         let count = |slots| count_pairs(words, symbols, hasher, slots);
         let (first, second) = rayon::join(|| count(0..middle), || count(middle..words.len()));
-        PairCounts(merge(first, second))
+        Self(merge(first, second))
     }
 
     /// The largest count.
@@ -121,8 +121,8 @@ fn merge(mut first: PairMap<PairCount>, second: PairMap<PairCount>) -> PairMap<P
 }
 
 impl Default for PairIndex {
-    fn default() -> PairIndex {
-        PairIndex {
+    fn default() -> Self {
+        Self {
             min_count: 0,
             pairs: Vec::new(),
             index: PairMap::new(0, NO_PAIR, &SeedableRandomState::default()),
@@ -139,9 +139,9 @@ impl PairIndex {
         rules: &SplitRules,
         pair_counts: PairCounts,
         min_count: u64,
-    ) -> Result<PairIndex, TrainError> {
+    ) -> Result<Self, TrainError> {
         let index = PairMap::new(symbols.len(), NO_PAIR, pair_counts.0.hasher());
-        let mut built = PairIndex {
+        let mut built = Self {
             min_count,
             pairs: Vec::new(),
             index,

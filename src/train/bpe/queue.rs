@@ -43,8 +43,8 @@ pub(crate) struct Candidate {
 impl Ord for Candidate {
     /// The symbols come last only to make the order total: pairs of one text do not wait together (see
     /// [`crate::train::bpe::merge`]).
-    fn cmp(&self, other: &Candidate) -> Ordering {
-        let key = |candidate: &Candidate| (candidate.count, Reverse(candidate.shape.length()));
+    fn cmp(&self, other: &Self) -> Ordering {
+        let key = |candidate: &Self| (candidate.count, Reverse(candidate.shape.length()));
         key(self)
             .cmp(&key(other))
             .then_with(|| other.text.cmp(&self.text))
@@ -53,7 +53,7 @@ impl Ord for Candidate {
 }
 
 impl PartialOrd for Candidate {
-    fn partial_cmp(&self, other: &Candidate) -> Option<Ordering> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
@@ -82,11 +82,11 @@ pub(crate) trait PairSource {
 }
 
 impl Queue {
-    pub(crate) fn new() -> Queue {
-        Queue {
+    pub(crate) fn new() -> Self {
+        Self {
             low: vec![Vec::new(); LOW_COUNTS],
             count: u64::MAX,
-            ..Queue::default()
+            ..Self::default()
         }
     }
 

@@ -29,8 +29,8 @@ pub(crate) struct SymbolArena {
 
 impl SymbolArena {
     /// One symbol for each character of `alphabet`, in its order.
-    pub(crate) fn new(alphabet: &Alphabet, rules: &SplitRules) -> SymbolArena {
-        let mut symbols = SymbolArena {
+    pub(crate) fn new(alphabet: &Alphabet, rules: &SplitRules) -> Self {
+        let mut symbols = Self {
             texts: Arena::default(),
             shapes: Vec::new(),
             characters: 0,

@@ -103,7 +103,7 @@ impl WordBuffer {
         words: ShardedCounts,
         symbols: &SymbolArena,
         hasher: &SeedableRandomState,
-    ) -> Result<WordBuffer, TrainError> {
+    ) -> Result<Self, TrainError> {
         let groups = words.into_groups(rayon::current_num_threads());
         let needs: Vec<SeededMap<u64, usize>> = groups
             .par_iter()
@@ -117,7 +117,7 @@ impl WordBuffer {
             .into_par_iter()
             .zip(parts)
             .for_each(|(group, parts)| fill(group, &symbol_of, parts));
-        Ok(WordBuffer { slots, runs })
+        Ok(Self { slots, runs })
     }
 
     /// Puts every symbol back into its characters.

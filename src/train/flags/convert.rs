@@ -120,8 +120,8 @@ impl TrainFlags {
     ///
     /// # Errors
     /// A size or an id of 2^31 or more: the specs of a model hold 32-bit signed numbers.
-    pub(crate) fn of_options(options: &TrainOptions) -> Result<TrainFlags, OptionError> {
-        let mut flags = TrainFlags::default();
+    pub(crate) fn of_options(options: &TrainOptions) -> Result<Self, OptionError> {
+        let mut flags = Self::default();
         flags.recording = SpecRecording::Changed;
         flags.set_sizes(options)?;
         flags.set_special_pieces(options)?;

@@ -22,9 +22,9 @@ pub(super) trait FlagValue: Sized {
 impl FlagValue for bool {
     const KIND: OptionKind = OptionKind::Flag;
     const EXPECTED: &'static str = "true or false";
-    type Record = Option<bool>;
+    type Record = Option<Self>;
 
-    fn parse(text: &str) -> Option<bool> {
+    fn parse(text: &str) -> Option<Self> {
         parse_flag(text)
     }
 
@@ -32,7 +32,7 @@ impl FlagValue for bool {
         self.to_string()
     }
 
-    fn record(&self, present: bool) -> Option<bool> {
+    fn record(&self, present: bool) -> Option<Self> {
         present.then_some(*self)
     }
 }
@@ -66,22 +66,22 @@ integer_flag!(u64, "a whole number, 0 or more");
 impl FlagValue for f32 {
     const KIND: OptionKind = OptionKind::Value;
     const EXPECTED: &'static str = "a number";
-    type Record = Option<f32>;
+    type Record = Option<Self>;
 
     /// Reads a double and narrows it, as the reference does: the two roundings show in the model.
     #[allow(clippy::cast_possible_truncation)]
-    fn parse(text: &str) -> Option<f32> {
+    fn parse(text: &str) -> Option<Self> {
         text.trim_ascii()
             .parse::<f64>()
             .ok()
-            .map(|value| value as f32)
+            .map(|value| value as Self)
     }
 
     fn text(&self) -> String {
         self.to_string()
     }
 
-    fn record(&self, present: bool) -> Option<f32> {
+    fn record(&self, present: bool) -> Option<Self> {
         present.then_some(*self)
     }
 }
@@ -91,7 +91,7 @@ impl FlagValue for String {
     const EXPECTED: &'static str = "text";
     type Record = Option<Vec<u8>>;
 
-    fn parse(text: &str) -> Option<String> {
+    fn parse(text: &str) -> Option<Self> {
         Some(text.to_owned())
     }
 
@@ -109,7 +109,7 @@ impl FlagValue for Vec<String> {
     const EXPECTED: &'static str = "a comma separated list";
     type Record = BytesList;
 
-    fn parse(text: &str) -> Option<Vec<String>> {
+    fn parse(text: &str) -> Option<Self> {
         Some(split_csv(text))
     }
 
@@ -125,9 +125,9 @@ impl FlagValue for Vec<String> {
 impl FlagValue for ModelType {
     const KIND: OptionKind = OptionKind::Value;
     const EXPECTED: &'static str = "bpe (spiece trains no other), unigram, word or char";
-    type Record = Option<ModelType>;
+    type Record = Option<Self>;
 
-    fn parse(text: &str) -> Option<ModelType> {
+    fn parse(text: &str) -> Option<Self> {
         text.to_ascii_lowercase().parse().ok()
     }
 
@@ -135,7 +135,7 @@ impl FlagValue for ModelType {
         self.to_string()
     }
 
-    fn record(&self, _present: bool) -> Option<ModelType> {
+    fn record(&self, _present: bool) -> Option<Self> {
         Some(*self)
     }
 }

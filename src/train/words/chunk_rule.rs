@@ -35,21 +35,17 @@ impl ChunkRule {
     ///
     /// If runs of whitespace may be pieces, a sentence in which the rules extend a run across two chunks is prepared
     /// as a whole; see [`Normalizer::extends_run_by_raw_space`](crate::normalize::Normalizer).
-    pub(super) fn of(
-        options: &TrainOptions,
-        preparation: &Preparation,
-        meta: &MetaPieces,
-    ) -> ChunkRule {
+    pub(super) fn of(options: &TrainOptions, preparation: &Preparation, meta: &MetaPieces) -> Self {
         let are_local =
             pieces_are_local(options, preparation, meta) && rules_are_local(preparation);
         if !are_local {
-            return ChunkRule::Sentence;
+            return Self::Sentence;
         }
         let dummy_prefix = options.add_dummy_prefix;
         match (options.remove_extra_whitespaces, dummy_prefix) {
-            (true, true) => ChunkRule::Words,
-            (true, false) => ChunkRule::Sentence,
-            (false, _) => ChunkRule::SpacedWords { dummy_prefix },
+            (true, true) => Self::Words,
+            (true, false) => Self::Sentence,
+            (false, _) => Self::SpacedWords { dummy_prefix },
         }
     }
 }
@@ -77,12 +73,12 @@ fn rules_are_local(preparation: &Preparation) -> bool {
 pub(super) struct PlainBytes([bool; 256]);
 
 impl PlainBytes {
-    pub(super) fn of(preparation: &Preparation, meta: &MetaPieces) -> PlainBytes {
+    pub(super) fn of(preparation: &Preparation, meta: &MetaPieces) -> Self {
         let mut plain = [false; 256];
         for byte in (0..=0x7f).filter(|byte| *byte != b' ') {
             plain[usize::from(byte)] = is_plain(byte, preparation, meta);
         }
-        PlainBytes(plain)
+        Self(plain)
     }
 
     /// Whether all bytes of `text` are plain.

@@ -32,7 +32,7 @@ impl<'a> CountContext<'a> {
         preparation: Preparation,
         meta: &MetaPieces,
         work: &'a ExecutionConfig,
-    ) -> CountContext<'a> {
+    ) -> Self {
         let chunk_rule = ChunkRule::of(options, &preparation, meta);
         let chunk_preparation = match chunk_rule {
             // The first chunk contains the prefix already.
@@ -98,12 +98,12 @@ struct SpaceRuleEnds {
 }
 
 impl SpaceRuleEnds {
-    fn of(charsmap: &Charsmap) -> SpaceRuleEnds {
+    fn of(charsmap: &Charsmap) -> Self {
         let ends = charsmap.ends_of_space_rules();
         let has_graphic = (0..=u8::MAX)
             .zip(ends)
             .any(|(byte, ends)| ends && is_graphic(byte));
-        SpaceRuleEnds { ends, has_graphic }
+        Self { ends, has_graphic }
     }
 
     /// Whether a space follows one of these bytes in `sentence`. Cost: less than one instruction for each byte of most

@@ -60,7 +60,7 @@ struct PartCounter<'a> {
 }
 
 impl<'a> PartCounter<'a> {
-    fn new(context: &CountContext<'_>, counts: &'a SharedCounts) -> PartCounter<'a> {
+    fn new(context: &CountContext<'_>, counts: &'a SharedCounts) -> Self {
         PartCounter {
             splitter: BoundarySplitter::new(context.rules),
             counts: counts.adder(),
@@ -132,7 +132,7 @@ fn add_parts(
 }
 
 impl<'a> CountWorker<'a> {
-    pub(super) fn new(context: &'a CountContext<'a>, counts: &'a SharedCounts) -> CountWorker<'a> {
+    pub(super) fn new(context: &'a CountContext<'a>, counts: &'a SharedCounts) -> Self {
         CountWorker {
             context,
             filter: SentenceFilter::new(context.options),
