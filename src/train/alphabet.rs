@@ -55,10 +55,8 @@ impl CharacterCounts {
 
 /// The total, if it is below 2^63.
 fn checked_total(total: u128) -> Result<u64, TrainError> {
-    match i64::try_from(total) {
-        Ok(total) => Ok(total.unsigned_abs()),
-        Err(_) => Err(TrainError::TooLarge { what: "characters" }),
-    }
+    let total = i64::try_from(total).map(i64::unsigned_abs);
+    total.map_err(|_| TrainError::TooLarge { what: "characters" })
 }
 
 /// Adds the characters of a shard to counts by code point, up to the highest code point that occurs.

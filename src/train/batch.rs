@@ -103,31 +103,31 @@ impl Batch {
         &self,
         mut visit: impl FnMut(&dyn Fn() -> InputLocation, &[u8], Option<u64>) -> Result<(), E>,
     ) -> Result<(), E> {
+        let mut start = 0;
+        let mut visit = |number: usize, end, separator, count| {
+            let sentence = &self.bytes[start..end];
+            start = end + separator;
+            visit(&|| self.location(number), sentence, count)
+        };
         match &self.kind {
-            BatchContent::Lines { path, first_line } => {
-                let mut start = 0;
-                for (number, newline) in memchr::memchr_iter(b'\n', &self.bytes).enumerate() {
-                    let location = || InputLocation {
-                        path: path.clone(),
-                        line: first_line + number as u64,
-                    };
-                    visit(&location, &self.bytes[start..newline], None)?;
-                    start = newline + 1;
-                }
-            }
-            BatchContent::Texts(ends) => {
-                let mut start = 0;
-                for (number, &(end, count)) in ends.iter().enumerate() {
-                    let location = || InputLocation {
-                        path: None,
-                        line: number as u64 + 1,
-                    };
-                    visit(&location, &self.bytes[start..end], Some(count))?;
-                    start = end;
-                }
-            }
+            BatchContent::Lines { .. } => memchr::memchr_iter(b'\n', &self.bytes)
+                .enumerate()
+                .try_for_each(|(number, newline)| visit(number, newline, 1, None)),
+            BatchContent::Texts(ends) => ends
+                .iter()
+                .enumerate()
+                .try_for_each(|(number, (end, count))| visit(number, *end, 0, Some(*count))),
         }
-        Ok(())
+    }
+
+    /// The location of the sentence `number`, from 0.
+    fn location(&self, number: usize) -> InputLocation {
+        let (path, first) = match &self.kind {
+            BatchContent::Lines { path, first_line } => (path.clone(), *first_line),
+            BatchContent::Texts(_) => (None, 1),
+        };
+        let line = first + number as u64;
+        InputLocation { path, line }
     }
 }
 
@@ -183,18 +183,8 @@ impl SentenceFilter {
         // Seldom anywhere in a batch, so that lines need not be searched.
         let may_be_reserved = self.reserved.find(&batch.bytes).is_some();
         let result = batch.for_each(|location, line, count| {
-            let (sentence, count) = match count {
-                None if self.is_tsv => {
-                    parse_row(line).map_err(|problem| Some(location().error(problem)))?
-                }
-                None => (line, 1),
-                Some(0) => {
-                    return Err(Some(
-                        location().error("the count is 0; give a count of 1 or more"),
-                    ));
-                }
-                Some(count) => (line, count),
-            };
+            let counted = self.counted_sentence(line, count);
+            let (sentence, count) = counted.map_err(|problem| Some(location().error(problem)))?;
             if self.is_used(sentence, may_be_reserved)
                 && use_sentence(sentence, count).map_err(Some)?.is_break()
             {
@@ -203,6 +193,21 @@ impl SentenceFilter {
             Ok(())
         });
         result.or_else(|stopped: Option<TrainError>| stopped.map_or(Ok(()), Err))
+    }
+
+    /// The sentence of a line, or the sentence itself if it has a count, and its count.
+    #[inline]
+    fn counted_sentence<'l>(
+        &self,
+        line: &'l [u8],
+        count: Option<u64>,
+    ) -> Result<(&'l [u8], u64), &'static str> {
+        match count {
+            None if self.is_tsv => parse_row(line),
+            None => Ok((line, 1)),
+            Some(0) => Err("the count is 0; give a count of 1 or more"),
+            Some(count) => Ok((line, count)),
+        }
     }
 
     fn is_used(&mut self, sentence: &[u8], may_be_reserved: bool) -> bool {
@@ -236,10 +241,12 @@ fn parse_row(row: &[u8]) -> Result<(&[u8], u64), &'static str> {
     }
 }
 
+/// What C's `isspace` accepts around a number.
+const C_SPACES: [char; 6] = [' ', '\t', '\n', '\x0b', '\x0c', '\r'];
+
 fn parse_count(field: &[u8]) -> Option<i64> {
     let field = std::str::from_utf8(field).ok()?;
-    let digits = field.trim_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']);
-    digits.parse().ok()
+    field.trim_matches(C_SPACES).parse().ok()
 }
 
 #[cfg(test)]

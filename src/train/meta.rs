@@ -56,6 +56,42 @@ struct SymbolGroup<'o> {
     kind: PieceKind,
 }
 
+impl SymbolGroup<'_> {
+    /// Refuses a symbol that was named before (`is_new` is false) or that is the unknown piece.
+    fn check(&self, text: &str, is_new: bool, options: &TrainOptions) -> Result<(), OptionError> {
+        let problem = if !is_new {
+            "is named twice; name each symbol once"
+        } else if text == options.unk.text {
+            "is the text of the unknown piece; remove it from the list"
+        } else {
+            return Ok(());
+        };
+        Err(piece_error(self.option, text, problem))
+    }
+}
+
+/// The symbols in the order in which they get ids; `bytes` are the byte pieces.
+fn symbol_groups<'o>(options: &'o TrainOptions, bytes: &'o [String]) -> [SymbolGroup<'o>; 3] {
+    let groups = [
+        (
+            "control_symbols",
+            options.control_symbols.as_slice(),
+            PieceKind::Control,
+        ),
+        (
+            "user_defined_symbols",
+            &options.user_defined_symbols,
+            PieceKind::UserDefined,
+        ),
+        ("byte_fallback", bytes, PieceKind::Byte),
+    ];
+    groups.map(|(option, texts, kind)| SymbolGroup {
+        option,
+        texts,
+        kind,
+    })
+}
+
 /// The text of the piece for a byte.
 pub(crate) fn byte_piece(byte: u8) -> String {
     format!("<0x{byte:02X}>")
@@ -163,35 +199,12 @@ impl MetaPieces {
 
     fn add_symbols(&mut self, options: &TrainOptions) -> Result<(), OptionError> {
         let bytes = byte_pieces(options);
-        let groups = [
-            SymbolGroup {
-                option: "control_symbols",
-                texts: &options.control_symbols,
-                kind: PieceKind::Control,
-            },
-            SymbolGroup {
-                option: "user_defined_symbols",
-                texts: &options.user_defined_symbols,
-                kind: PieceKind::UserDefined,
-            },
-            SymbolGroup {
-                option: "byte_fallback",
-                texts: &bytes,
-                kind: PieceKind::Byte,
-            },
-        ];
         let mut symbols = HashSet::new();
         let mut next_id = 0;
-        for group in &groups {
+        for group in &symbol_groups(options, &bytes) {
             for text in group.texts {
-                if !symbols.insert(text.as_str()) {
-                    let problem = "is named twice; name each symbol once";
-                    return Err(piece_error(group.option, text, problem));
-                }
-                if *text == options.unk.text {
-                    let problem = "is the text of the unknown piece; remove it from the list";
-                    return Err(piece_error(group.option, text, problem));
-                }
+                let is_new = symbols.insert(text.as_str());
+                group.check(text, is_new, options)?;
                 self.add_symbol(options, text, group.kind, &mut next_id);
             }
         }

@@ -111,8 +111,6 @@ impl Preparation {
 }
 
 fn is_concatenation(chunks: &[String], text: &str) -> bool {
-    let rest = chunks
-        .iter()
-        .try_fold(text, |rest, chunk| rest.strip_prefix(chunk.as_str()));
-    rest == Some("")
+    let mut chunks = chunks.iter().map(String::as_str);
+    chunks.try_fold(text, str::strip_prefix) == Some("")
 }

@@ -73,7 +73,7 @@ impl RawChunkCache {
     pub(crate) fn new(hasher: &SeedableRandomState) -> Self {
         Self {
             sets: vec![[CachedChunk::default(); 2]; SETS],
-            seed: [0, 1].map(|number: u64| hasher.hash_one(number)),
+            seed: [0u64, 1].map(|salt| hasher.hash_one(salt)),
         }
     }
 
@@ -109,9 +109,9 @@ impl RawChunkCache {
         self.sets[self.set_of(text)][0].count
     }
 
-    /// All entries of the cache.
-    pub(crate) fn into_entries(self) -> impl Iterator<Item = CachedChunk> {
-        self.sets
+    /// All entries of the cache, which is not used any more.
+    pub(crate) fn take_entries(&mut self) -> impl Iterator<Item = CachedChunk> + use<> {
+        std::mem::take(&mut self.sets)
             .into_iter()
             .flatten()
             .filter(|entry| entry.count > 0)
@@ -143,7 +143,7 @@ mod tests {
                 .into_iter()
                 .for_each(&mut note);
         }
-        cache.into_entries().for_each(&mut note);
+        cache.take_entries().for_each(&mut note);
         assert_eq!(found, expected);
     }
 

@@ -115,6 +115,17 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
+    /// The shape of one character.
+    fn of_character(c: char, run: ScriptRun) -> Self {
+        Self {
+            length: 1,
+            lead: run,
+            trail: run,
+            whitespace: Whitespace::of_character(c == WHITESPACE_MARK),
+            is_digit: is_digit(c),
+        }
+    }
+
     /// Length in characters.
     pub(crate) fn length(&self) -> u16 {
         self.length
@@ -157,17 +168,7 @@ impl SplitRules {
 
     /// The shape of a single character that may be part of longer pieces, or `None`.
     pub(crate) fn shape_of(&self, c: char) -> Option<Shape> {
-        if is_breaking(c) {
-            return None;
-        }
-        let run = self.script_run(c);
-        Some(Shape {
-            length: 1,
-            lead: run,
-            trail: run,
-            whitespace: Whitespace::of_character(c == WHITESPACE_MARK),
-            is_digit: is_digit(c),
-        })
+        (!is_breaking(c)).then(|| Shape::of_character(c, self.script_run(c)))
     }
 
     fn script_run(&self, c: char) -> ScriptRun {
@@ -292,9 +293,7 @@ impl BoundarySplitter {
 
     #[cold]
     fn add_character(&mut self, c: char) -> u8 {
-        let shape = self.rules.shape_of(c);
-        let known = self.shapes.iter().position(|known| *known == shape);
-        let class = known.unwrap_or_else(|| self.add_class(shape));
+        let class = self.class_of_shape(self.rules.shape_of(c));
         // A shape of one character is a script or one of a few special kinds; Unicode 9 has 137 scripts.
         debug_assert!(class < usize::from(UNSEEN), "too many classes");
         let class = low_u8(class as u64);
@@ -302,22 +301,33 @@ impl BoundarySplitter {
         class
     }
 
+    fn class_of_shape(&mut self, shape: Option<Shape>) -> usize {
+        let known = self.shapes.iter().position(|known| *known == shape);
+        known.unwrap_or_else(|| self.add_class(shape))
+    }
+
     fn add_class(&mut self, shape: Option<Shape>) -> usize {
         self.shapes.push(shape);
-        let has_boundary = |left: &Option<Shape>, right: &Option<Shape>| match (left, right) {
+        self.boundaries = self.boundary_table();
+        self.shapes.len() - 1
+    }
+
+    /// Whether there is a boundary, for every left shape and then every right shape.
+    fn boundary_table(&self) -> Vec<bool> {
+        let mut table = Vec::with_capacity(self.shapes.len().pow(2));
+        for left in &self.shapes {
+            let row = self.shapes.iter().map(|right| self.separates(left, right));
+            table.extend(row);
+        }
+        table
+    }
+
+    /// Whether there is a boundary between two characters of these shapes.
+    fn separates(&self, left: &Option<Shape>, right: &Option<Shape>) -> bool {
+        match (left, right) {
             (Some(left), Some(right)) => self.rules.is_boundary_between(left, right),
             _ => true,
-        };
-        self.boundaries = self
-            .shapes
-            .iter()
-            .flat_map(|left| {
-                self.shapes
-                    .iter()
-                    .map(move |right| has_boundary(left, right))
-            })
-            .collect();
-        self.shapes.len() - 1
+        }
     }
 }
 

@@ -38,15 +38,20 @@ struct Character {
 struct FenwickTree(Vec<u128>);
 
 impl FenwickTree {
-    fn new(size: usize) -> Self {
-        Self(vec![0; size + 1])
+    /// The tree of these elements.
+    fn of(elements: impl ExactSizeIterator<Item = u128>) -> Self {
+        let mut tree = Self(vec![0; elements.len() + 1]);
+        for (index, element) in elements.enumerate() {
+            tree.update(index, |sum| *sum += element);
+        }
+        tree
     }
 
     /// Applies `change` to every partial sum that covers element `index`.
     fn update(&mut self, index: usize, change: impl Fn(&mut u128)) {
         let mut at = index + 1;
-        while at < self.0.len() {
-            change(&mut self.0[at]);
+        while let Some(sum) = self.0.get_mut(at) {
+            change(sum);
             at += at & at.wrapping_neg();
         }
     }
@@ -90,16 +95,12 @@ struct FreeCharacters {
 impl FreeCharacters {
     fn new(counts: &CharacterCounts) -> Self {
         let ranked = ranked_by_gain(counts);
-        let mut free = FenwickTree::new(ranked.len());
-        let mut gains = FenwickTree::new(ranked.len());
-        for (rank, character) in ranked.iter().enumerate() {
-            free.update(rank, |sum| *sum += 1);
-            gains.update(rank, |sum| *sum += character.gain);
-        }
+        let free = FenwickTree::of(ranked.iter().map(|_| 1));
+        let gains = FenwickTree::of(ranked.iter().map(|character| character.gain));
         let rank = ranked
             .iter()
-            .enumerate()
-            .map(|(rank, character)| (character.c, rank))
+            .map(|character| character.c)
+            .zip(0..)
             .collect();
         Self {
             remaining: ranked.len(),
@@ -165,54 +166,77 @@ pub(crate) fn divide(
 ) -> Vec<Box<str>> {
     let mut free = FreeCharacters::new(counts);
     let best = search(&merges, &mut free, size);
-    let required: BTreeSet<char> = merges[..best.merges]
-        .iter()
-        .flat_map(|merge| merge.text.chars())
-        .collect();
-    let single = free
-        .ranked
-        .iter()
-        .map(|character| character.c)
-        .filter(|c| !required.contains(c));
-    let characters = required
-        .iter()
-        .copied()
-        .chain(single.take(best.single_characters));
-    let characters: Vec<Box<str>> = characters.map(|c| c.to_string().into_boxed_str()).collect();
+    let characters = chosen_characters(&merges[..best.merges], &free, best.single_characters);
+    let merges = merges.into_iter().take(best.merges);
     merges
-        .into_iter()
-        .take(best.merges)
         .map(|merge| merge.text)
-        .chain(characters)
+        .chain(characters.into_iter().map(|c| c.to_string().into()))
         .collect()
 }
 
+/// The characters of `merges` and then the best `single_characters` others.
+fn chosen_characters(
+    merges: &[LearnedMerge],
+    free: &FreeCharacters,
+    single_characters: usize,
+) -> Vec<char> {
+    let required: BTreeSet<char> = merges.iter().flat_map(|merge| merge.text.chars()).collect();
+    let ranked = free.ranked.iter().map(|character| character.c);
+    let single = ranked.filter(|c| !required.contains(c));
+    let single: Vec<char> = single.take(single_characters).collect();
+    required.into_iter().chain(single).collect()
+}
+
+/// The division with the largest gain.
 fn search(merges: &[LearnedMerge], free: &mut FreeCharacters, size: usize) -> Division {
     let mut best = Division::default();
-    let mut required = BTreeSet::new();
-    let mut merge_gain = 0;
-    let mut required_gain = 0;
-    for taken in 0..=merges.len() {
-        if let Some(pieces) = size.checked_sub(taken + required.len()) {
-            let single_characters = pieces.min(free.remaining);
-            let gain = merge_gain + required_gain + free.best(single_characters);
-            if gain >= best.gain {
-                best = Division {
-                    merges: taken,
-                    single_characters,
-                    gain,
-                };
-            }
-        }
-        let Some(next) = merges.get(taken) else { break };
-        merge_gain += u128::from(next.count);
-        for c in next.text.chars() {
-            if required.insert(c) {
-                required_gain += free.take(c);
+    let mut taken = TakenMerges::default();
+    for next in merges {
+        best = taken.better_division(best, free, size);
+        taken.take(next, free);
+    }
+    taken.better_division(best, free, size)
+}
+
+/// The first merges, as many as the search has taken so far.
+#[derive(Default)]
+struct TakenMerges {
+    merges: usize,
+    /// The characters in them, which have to be pieces.
+    required: BTreeSet<char>,
+    /// The gain of the merges and of these characters.
+    gain: u128,
+}
+
+impl TakenMerges {
+    fn take(&mut self, merge: &LearnedMerge, free: &mut FreeCharacters) {
+        self.merges += 1;
+        self.gain += u128::from(merge.count);
+        for c in merge.text.chars() {
+            if self.required.insert(c) {
+                self.gain += free.take(c);
             }
         }
     }
-    best
+
+    /// `best`, or the division with these merges if its gain is not smaller.
+    fn better_division(&self, best: Division, free: &FreeCharacters, size: usize) -> Division {
+        match self.division(free, size) {
+            Some(division) if division.gain >= best.gain => division,
+            _ => best,
+        }
+    }
+
+    /// The best division of `size` pieces with these merges, if they fit.
+    fn division(&self, free: &FreeCharacters, size: usize) -> Option<Division> {
+        let pieces = size.checked_sub(self.merges + self.required.len())?;
+        let single_characters = pieces.min(free.remaining);
+        Some(Division {
+            merges: self.merges,
+            single_characters,
+            gain: self.gain + free.best(single_characters),
+        })
+    }
 }
 
 #[cfg(test)]

@@ -181,7 +181,7 @@ mod tests {
         }
     }
 
-    /// PairIndex with these texts and counts.
+    /// Pairs with these texts and counts.
     struct Table(Vec<(&'static str, u64)>);
 
     impl PairSource for Table {

@@ -10,7 +10,7 @@ use crate::train::split::{Shape, SplitRules};
 pub(crate) struct Symbol(pub(crate) u32);
 
 impl Symbol {
-    /// SymbolArena share a word of 32 bits with other marks; see [`crate::train::bpe::word_buffer`].
+    /// Symbols share a word of 32 bits with other marks; see [`crate::train::bpe::word_buffer`].
     pub(crate) const LIMIT: u32 = 1 << 31;
 
     pub(crate) fn index(self) -> usize {
@@ -23,7 +23,7 @@ impl Symbol {
 pub(crate) struct SymbolArena {
     texts: Arena<char>,
     shapes: Vec<Shape>,
-    /// SymbolArena that are single characters; they come first.
+    /// Number of symbols that are single characters; they come first.
     characters: usize,
 }
 

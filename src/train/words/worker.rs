@@ -178,13 +178,15 @@ impl<'a> CountWorker<'a> {
     fn finish(mut self) -> Result<SentenceCounts, TrainError> {
         self.flush_short_chunks()?;
         self.flush_held_chunks()?;
-        for CachedChunk { text, count } in self.cache.into_entries() {
-            let mut buffer = [[0; 8]; 2];
-            let chunk = text.text(&mut buffer);
-            self.parts.add_chunk(self.context, chunk, count)?;
-        }
+        self.flush_cache()?;
         self.parts.counts.flush()?;
         Ok(self.filter.counts)
+    }
+
+    /// Prepares and counts all entries of the cache.
+    fn flush_cache(&mut self) -> Result<(), TrainError> {
+        let mut entries = self.cache.take_entries();
+        entries.try_for_each(|entry| self.add_evicted(&entry))
     }
 
     fn add_sentence(
@@ -304,8 +306,8 @@ impl<'a> CountWorker<'a> {
     /// overlap, so that the additions that follow do not wait for one set after the other.
     #[inline]
     fn touch_sets(&self, chunks: &[CachedChunk]) {
-        let texts = chunks.iter().map(|chunk| chunk.text);
-        black_box(texts.fold(0, |read, text| read ^ self.cache.touch(text)));
+        let touch = |read, chunk: &CachedChunk| read ^ self.cache.touch(chunk.text);
+        black_box(chunks.iter().fold(0, touch));
     }
 
     #[inline]
