@@ -55,8 +55,9 @@ impl CharacterCounts {
 
 /// The total, if it is below 2^63.
 fn checked_total(total: u128) -> Result<u64, TrainError> {
-    let total = i64::try_from(total).map(i64::unsigned_abs);
-    total.map_err(|_| TrainError::TooLarge { what: "characters" })
+    i64::try_from(total)
+        .map(i64::unsigned_abs)
+        .map_err(|_| TrainError::TooLarge { what: "characters" })
 }
 
 /// Adds the characters of a shard to counts by code point, up to the highest code point that occurs.

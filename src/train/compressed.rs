@@ -8,6 +8,7 @@
 //! stream and a wrong checksum are errors, so that a damaged file is never silently a shorter corpus. Memory: the window
 //! of a .zst frame, 128 MiB at most, or 32 KiB for .gz.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -22,7 +23,7 @@ pub(crate) enum Compression {
 
 impl Compression {
     pub(crate) fn of(path: &Path) -> Self {
-        match path.extension().and_then(|extension| extension.to_str()) {
+        match path.extension().and_then(OsStr::to_str) {
             Some("gz") => Self::Gzip,
             Some("zst") => Self::Zstd,
             _ => Self::None,

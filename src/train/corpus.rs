@@ -89,51 +89,57 @@ impl<'a> Corpus<'a> {
 
     /// The same corpus once more, if it can be read twice.
     pub(crate) fn reread(&self) -> Option<Self> {
-        match &self.source {
-            CorpusSource::Files(paths) if paths.iter().all(|path| path.is_file()) => {
-                Some(Corpus::files(paths))
-            }
-            _ => None,
-        }
+        let paths = self.paths()?;
+        let are_files = paths.iter().all(|path| path.is_file());
+        are_files.then(|| Self::files(paths))
     }
 
     /// Bytes to read, if that is known before reading.
     pub(crate) fn total_bytes(&self) -> Option<u64> {
-        let CorpusSource::Files(paths) = &self.source else {
-            return None;
-        };
-        paths
-            .iter()
-            .map(|path| {
-                let metadata = path.metadata().ok()?;
-                (metadata.is_file() && Compression::of(path) == Compression::None)
-                    .then_some(metadata.len())
-            })
-            .sum()
+        self.paths()?.iter().map(known_size).sum()
+    }
+
+    /// The files, if the corpus consists of files.
+    fn paths(&self) -> Option<&[PathBuf]> {
+        match &self.source {
+            CorpusSource::Files(paths) => Some(paths),
+            _ => None,
+        }
     }
 
     /// Opens every regular file once, so that a missing one is an error before the long work. Pipes
     /// are left alone: opening them twice would break them.
     pub(crate) fn check_files(&self) -> Result<(), TrainError> {
-        let CorpusSource::Files(paths) = &self.source else {
+        let Some(paths) = self.paths() else {
             return Ok(());
         };
-        if paths.is_empty() {
-            return Err(TrainError::NoInput);
-        }
-        if let Some(index) = paths.iter().position(|path| path.as_os_str().is_empty()) {
-            return Err(TrainError::EmptyInputName {
-                position: index + 1,
-            });
-        }
+        check_names(paths)?;
         let mut files = paths.iter().filter(|path| path.as_os_str() != "-");
-        files.try_for_each(|path| {
-            check_file(path).map_err(|source| TrainError::Read {
-                path: path.clone(),
-                source,
-            })
-        })
+        files.try_for_each(|path| check_file(path).map_err(|source| read_error(path, source)))
     }
+}
+
+fn check_names(paths: &[PathBuf]) -> Result<(), TrainError> {
+    if paths.is_empty() {
+        return Err(TrainError::NoInput);
+    }
+    let is_empty = |path: &PathBuf| path.as_os_str().is_empty();
+    match (1..).zip(paths).find(|(_, path)| is_empty(path)) {
+        Some((position, _)) => Err(TrainError::EmptyInputName { position }),
+        None => Ok(()),
+    }
+}
+
+fn read_error(path: &Path, source: io::Error) -> TrainError {
+    let path = path.to_owned();
+    TrainError::Read { path, source }
+}
+
+/// The bytes of a file that is not compressed.
+fn known_size(path: &PathBuf) -> Option<u64> {
+    let metadata = path.metadata().ok()?;
+    let is_known = metadata.is_file() && Compression::of(path) == Compression::None;
+    is_known.then_some(metadata.len())
 }
 
 fn check_file(path: &Path) -> io::Result<()> {
@@ -223,10 +229,7 @@ impl<'a> Batches<'a> {
     }
 
     fn open_file(&mut self, path: &Path) -> Result<(), TrainError> {
-        let reader = open(path).map_err(|source| TrainError::Read {
-            path: path.to_owned(),
-            source,
-        })?;
+        let reader = open(path).map_err(|source| read_error(path, source))?;
         self.open = Some(LineReader::new(
             reader,
             Some(path.to_owned()),
@@ -303,23 +306,29 @@ impl<'a> LineReader<'a> {
         while !self.at_end {
             self.fill(&mut bytes)?;
             if let Some(newline) = memchr::memrchr(b'\n', &bytes) {
-                self.carry = bytes[newline + 1..].to_vec();
-                bytes.truncate(newline + 1);
-                return Ok(Some(self.batch(bytes)));
+                return Ok(Some(self.whole_lines(bytes, newline + 1)));
             }
             if bytes.len() > self.line_limit.saturating_add(self.batch_bytes) {
                 bytes.truncate(self.line_limit);
             }
         }
+        Ok(self.last_batch(bytes))
+    }
+
+    /// The batch of the lines that end at `end`; the bytes after it begin the next batch.
+    fn whole_lines(&mut self, mut bytes: Vec<u8>, end: usize) -> Batch {
+        self.carry = bytes.split_off(end);
+        self.batch(bytes)
+    }
+
+    /// The batch of the last line, if it ends without a newline.
+    fn last_batch(&mut self, mut bytes: Vec<u8>) -> Option<Batch> {
         if bytes.is_empty() {
-            return Ok(None);
+            return None;
         }
-        if bytes.last() != Some(&b'\n') {
-            let line = memchr::memrchr(b'\n', &bytes).map_or(0, |newline| newline + 1);
-            self.unended_line = bytes[line..].to_vec();
-            bytes.push(b'\n');
-        }
-        Ok(Some(self.batch(bytes)))
+        self.unended_line = bytes.clone();
+        bytes.push(b'\n');
+        Some(self.batch(bytes))
     }
 
     /// Appends up to a batch of bytes.
@@ -332,8 +341,8 @@ impl<'a> LineReader<'a> {
             .take(wanted)
             .read_to_end(bytes)
             .map_err(|source| {
-                let path = self.path.clone().unwrap_or_else(|| PathBuf::from("input"));
-                TrainError::Read { path, source }
+                let path = self.path.as_deref().unwrap_or(Path::new("input"));
+                read_error(path, source)
             })?;
         self.at_end = (read as u64) < wanted;
         self.bytes_read += read as u64;

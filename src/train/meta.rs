@@ -105,6 +105,15 @@ fn byte_pieces(options: &TrainOptions) -> Vec<String> {
     }
 }
 
+fn missing_unknown() -> OptionError {
+    let problem = "without an unknown piece, characters outside the vocabulary have no id";
+    OptionError::Conflict {
+        option: "unk_id",
+        problem: problem.to_owned(),
+        remedy: "give it an id, or add byte_fallback",
+    }
+}
+
 fn piece_error(option: &'static str, piece: &str, problem: &'static str) -> OptionError {
     OptionError::Piece {
         option,
@@ -136,14 +145,10 @@ impl MetaPieces {
 
     fn check_unknown(&self, options: &TrainOptions) -> Result<(), OptionError> {
         if self.has_unknown() || options.byte_fallback {
-            return Ok(());
+            Ok(())
+        } else {
+            Err(missing_unknown())
         }
-        Err(OptionError::Conflict {
-            option: "unk_id",
-            problem: "without an unknown piece, characters outside the vocabulary have no id"
-                .to_owned(),
-            remedy: "give it an id, or add byte_fallback",
-        })
     }
 
     fn add_special(

@@ -133,7 +133,7 @@ const MERGES_PER_EVENT: usize = 100;
 pub(crate) struct Reporter<'o> {
     observer: &'o mut dyn Observer,
     bytes: u64,
-    total_bytes: Option<u64>,
+    total: Option<u64>,
     merges_wanted: usize,
 }
 
@@ -142,7 +142,7 @@ impl<'o> Reporter<'o> {
         Reporter {
             observer,
             bytes: 0,
-            total_bytes: None,
+            total: None,
             merges_wanted: 0,
         }
     }
@@ -161,14 +161,14 @@ impl<'o> Reporter<'o> {
     /// Begins a pass over `total` bytes.
     pub(crate) fn expect_bytes(&mut self, total: Option<u64>) {
         self.bytes = 0;
-        self.total_bytes = total;
+        self.total = total;
     }
 
     pub(crate) fn read(&mut self, bytes: usize) -> Result<(), TrainError> {
         self.bytes += bytes as u64;
         self.report(Event::Read {
             bytes: self.bytes,
-            total: self.total_bytes,
+            total: self.total,
         })
     }
 

@@ -8,7 +8,9 @@
 
 mod validate;
 
-pub(crate) use validate::{NUM_THREADS, PIECE_LENGTH, SENTENCE_LENGTH, VOCAB_SIZE, check_range};
+pub(crate) use validate::{
+    NUM_THREADS, PIECE_LENGTH, SENTENCE_LENGTH, VOCAB_SIZE, check_range, out_of_range,
+};
 
 use std::fmt;
 use std::path::PathBuf;
@@ -115,11 +117,15 @@ impl FromStr for RuleSet {
 
     fn from_str(name: &str) -> Result<Self, OptionError> {
         let set = Self::ALL.into_iter().find(|set| set.name() == name);
-        set.ok_or_else(|| OptionError::Value {
-            option: "normalization_rule_name",
-            value: name.to_owned(),
-            expected: "nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf or identity",
-        })
+        set.ok_or_else(|| unknown_rule_set(name))
+    }
+}
+
+fn unknown_rule_set(name: &str) -> OptionError {
+    OptionError::Value {
+        option: "normalization_rule_name",
+        value: name.to_owned(),
+        expected: "nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf or identity",
     }
 }
 

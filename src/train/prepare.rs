@@ -111,6 +111,9 @@ impl Preparation {
 }
 
 fn is_concatenation(chunks: &[String], text: &str) -> bool {
-    let mut chunks = chunks.iter().map(String::as_str);
-    chunks.try_fold(text, str::strip_prefix) == Some("")
+    chunks
+        .iter()
+        .map(String::as_str)
+        .try_fold(text, str::strip_prefix)
+        == Some("")
 }

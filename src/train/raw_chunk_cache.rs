@@ -22,6 +22,7 @@
 //! Cost: constant, two entries in one cache line for each addition.
 
 use std::hash::BuildHasher;
+use std::mem;
 
 use foldhash::fast::SeedableRandomState;
 
@@ -94,12 +95,12 @@ impl RawChunkCache {
             first.count = first.count.saturating_add(count);
             return None;
         }
-        std::mem::swap(first, second);
+        mem::swap(first, second);
         if first.text == text {
             first.count = first.count.saturating_add(count);
             return None;
         }
-        let evicted = std::mem::replace(first, CachedChunk { text, count });
+        let evicted = mem::replace(first, CachedChunk { text, count });
         (evicted.count > 0).then_some(evicted)
     }
 
@@ -111,7 +112,7 @@ impl RawChunkCache {
 
     /// All entries of the cache, which is not used any more.
     pub(crate) fn take_entries(&mut self) -> impl Iterator<Item = CachedChunk> + use<> {
-        std::mem::take(&mut self.sets)
+        mem::take(&mut self.sets)
             .into_iter()
             .flatten()
             .filter(|entry| entry.count > 0)

@@ -72,7 +72,7 @@ impl ScriptRun {
 }
 
 /// Where a text has whitespace marks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Whitespace {
     first: bool,
     last: bool,
@@ -83,13 +83,13 @@ struct Whitespace {
 
 impl Whitespace {
     /// The whitespace of one character.
-    fn of_character(is_mark: bool) -> Self {
+    fn of_character(c: char) -> Self {
+        let is_mark = c == WHITESPACE_MARK;
         Self {
             first: is_mark,
             last: is_mark,
-            after_first: false,
-            before_last: false,
             everywhere: is_mark,
+            ..Self::default()
         }
     }
 
@@ -121,7 +121,7 @@ impl Shape {
             length: 1,
             lead: run,
             trail: run,
-            whitespace: Whitespace::of_character(c == WHITESPACE_MARK),
+            whitespace: Whitespace::of_character(c),
             is_digit: is_digit(c),
         }
     }
@@ -302,8 +302,8 @@ impl BoundarySplitter {
     }
 
     fn class_of_shape(&mut self, shape: Option<Shape>) -> usize {
-        let known = self.shapes.iter().position(|known| *known == shape);
-        known.unwrap_or_else(|| self.add_class(shape))
+        let class = self.shapes.iter().position(|known| *known == shape);
+        class.unwrap_or_else(|| self.add_class(shape))
     }
 
     fn add_class(&mut self, shape: Option<Shape>) -> usize {
@@ -314,20 +314,18 @@ impl BoundarySplitter {
 
     /// Whether there is a boundary, for every left shape and then every right shape.
     fn boundary_table(&self) -> Vec<bool> {
-        let mut table = Vec::with_capacity(self.shapes.len().pow(2));
-        for left in &self.shapes {
-            let row = self.shapes.iter().map(|right| self.separates(left, right));
-            table.extend(row);
-        }
-        table
+        let row = |left| {
+            self.shapes
+                .iter()
+                .map(move |right| self.separates(left, *right))
+        };
+        self.shapes.iter().copied().flat_map(row).collect()
     }
 
     /// Whether there is a boundary between two characters of these shapes.
-    fn separates(&self, left: &Option<Shape>, right: &Option<Shape>) -> bool {
-        match (left, right) {
-            (Some(left), Some(right)) => self.rules.is_boundary_between(left, right),
-            _ => true,
-        }
+    fn separates(&self, left: Option<Shape>, right: Option<Shape>) -> bool {
+        let shapes = left.zip(right);
+        shapes.is_none_or(|(left, right)| self.rules.is_boundary_between(&left, &right))
     }
 }
 

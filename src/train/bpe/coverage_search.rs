@@ -37,6 +37,10 @@ struct Character {
 /// Prefix sums over an array whose elements change.
 struct FenwickTree(Vec<u128>);
 
+fn lowest_bit(number: usize) -> usize {
+    number & number.wrapping_neg()
+}
+
 impl FenwickTree {
     /// The tree of these elements.
     fn of(elements: impl ExactSizeIterator<Item = u128>) -> Self {
@@ -52,7 +56,7 @@ impl FenwickTree {
         let mut at = index + 1;
         while let Some(sum) = self.0.get_mut(at) {
             change(sum);
-            at += at & at.wrapping_neg();
+            at += lowest_bit(at);
         }
     }
 

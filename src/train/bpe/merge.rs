@@ -322,7 +322,7 @@ impl<'a> MergeTrainer<'a> {
         positions: usize,
     ) -> Result<Option<u32>, TrainError> {
         let is_indexed = count >= self.pairs.min_count();
-        if !is_indexed && self.seen.is_none() || !self.may_merge(left, right) {
+        if !is_indexed && self.seen.is_none() || !self.symbols.may_merge(self.rules, left, right) {
             return Ok(None);
         }
         if let Some(seen) = &mut self.seen {
@@ -336,23 +336,17 @@ impl<'a> MergeTrainer<'a> {
         Ok(Some(pair))
     }
 
-    fn may_merge(&self, left: Symbol, right: Symbol) -> bool {
-        let left = self.symbols.shape(left);
-        let right = self.symbols.shape(right);
-        self.rules.join(left, right).is_some()
-    }
-
     /// Whether work on this many positions is divided between two threads.
     fn is_parallel(&self, positions: usize) -> bool {
         positions >= self.tuning.min_parallel_positions && self.pool.current_num_threads() >= 2
     }
 
     fn enqueue(&mut self, pair: u32) {
-        let described = PairView {
+        let view = PairView {
             pairs: &self.pairs,
             symbols: &self.symbols,
         };
-        self.queue.push(pair, self.pairs.count(pair), &described);
+        self.queue.push(pair, self.pairs.count(pair), &view);
     }
 
     /// Records the positions of the new pairs that are indexed: those with the new symbol on the right are
@@ -388,9 +382,7 @@ impl<'a> MergeTrainer<'a> {
     fn record_seen(&mut self, pair_counts: &PairCounts) {
         let Some(seen) = &mut self.seen else { return };
         for (left, right) in pair_counts.pairs() {
-            let left_shape = self.symbols.shape(left);
-            let right_shape = self.symbols.shape(right);
-            if self.rules.join(left_shape, right_shape).is_some() {
+            if self.symbols.may_merge(self.rules, left, right) {
                 seen.insert(self.symbols.joined_text(left, right));
             }
         }

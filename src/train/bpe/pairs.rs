@@ -148,11 +148,7 @@ impl PairIndex {
         };
         let mut first_half_positions = Vec::new();
         for ((left, right), entry) in pair_counts.0.iter() {
-            if entry.count >= min_count
-                && rules
-                    .join(symbols.shape(left), symbols.shape(right))
-                    .is_some()
-            {
+            if entry.count >= min_count && symbols.may_merge(rules, left, right) {
                 built.insert(left, right, entry.count, 0)?;
                 first_half_positions.push((
                     entry.first_half_positions as usize,

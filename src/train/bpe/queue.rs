@@ -108,21 +108,39 @@ impl Queue {
     /// The best pair, by the counts that `waiting` tells; pairs that it counts as 0 are dropped.
     pub(crate) fn pop(&mut self, waiting: &impl PairSource) -> Option<Candidate> {
         loop {
-            while let Some(candidate) = self.best.pop() {
-                match waiting.count(candidate.pair) {
-                    0 => {}
-                    count if count == candidate.count => return Some(candidate),
-                    count => self.push(candidate.pair, count, waiting),
-                }
+            if let Some(best) = self.pop_best(waiting) {
+                return Some(best);
             }
-            let (count, bucket) = self.next_bucket()?;
-            self.count = count;
-            for pair in bucket {
-                match waiting.count(pair) {
-                    0 => {}
-                    count => self.push(pair, count, waiting),
-                }
+            self.refill(waiting)?;
+        }
+    }
+
+    /// The best pair that still has the best count. Pairs with lower counts go back to their buckets.
+    fn pop_best(&mut self, waiting: &impl PairSource) -> Option<Candidate> {
+        while let Some(candidate) = self.best.pop() {
+            if waiting.count(candidate.pair) == self.count {
+                return Some(candidate);
             }
+            self.requeue(candidate.pair, waiting);
+        }
+        None
+    }
+
+    /// Sorts the pairs of the bucket with the highest count; `None` if all buckets are empty.
+    fn refill(&mut self, waiting: &impl PairSource) -> Option<()> {
+        let (count, bucket) = self.next_bucket()?;
+        self.count = count;
+        for pair in bucket {
+            self.requeue(pair, waiting);
+        }
+        Some(())
+    }
+
+    /// Adds a pair with its present count, unless that is 0.
+    fn requeue(&mut self, pair: u32, waiting: &impl PairSource) {
+        match waiting.count(pair) {
+            0 => {}
+            count => self.push(pair, count, waiting),
         }
     }
 

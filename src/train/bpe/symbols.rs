@@ -90,6 +90,11 @@ impl SymbolArena {
         &self.shapes[symbol.index()]
     }
 
+    /// Whether the text of two symbols together is a valid piece.
+    pub(crate) fn may_merge(&self, rules: &SplitRules, left: Symbol, right: Symbol) -> bool {
+        rules.join(self.shape(left), self.shape(right)).is_some()
+    }
+
     /// Length in characters.
     pub(crate) fn length(&self, symbol: Symbol) -> usize {
         usize::from(self.shape(symbol).length())

@@ -9,7 +9,7 @@ use super::{SpecRecording, TrainFlags};
 use crate::error::OptionError;
 use crate::train::options::{
     InputFormat, NUM_THREADS, NormalizationRules, PIECE_LENGTH, RuleSet, SENTENCE_LENGTH,
-    SentenceSelection, SpecialPiece, TrainOptions, VOCAB_SIZE, check_range,
+    SentenceSelection, SpecialPiece, TrainOptions, VOCAB_SIZE, check_range, out_of_range,
 };
 
 /// The value of `random_seed` for no seed.
@@ -23,75 +23,95 @@ impl TrainFlags {
     /// # Errors
     /// A value that the option does not have, or a flag that spiece cannot honour.
     pub fn options(&self) -> Result<TrainOptions, OptionError> {
-        self.check_unigram_flags()?;
-        Ok(TrainOptions {
-            model_type: self.model_type,
-            vocab_size: unsigned("vocab_size", self.vocab_size, &VOCAB_SIZE)?,
-            hard_vocab_limit: self.hard_vocab_limit,
-            input_format: input_format(&self.input_format)?,
-            sentences: self.sentence_selection(),
-            random_seed: (self.random_seed != NO_SEED).then(|| self.random_seed.into()),
-            max_sentence_length: unsigned(
-                "max_sentence_length",
-                self.max_sentence_length,
-                &SENTENCE_LENGTH,
-            )?,
-            max_sentencepiece_length: unsigned(
-                "max_sentencepiece_length",
-                self.max_sentencepiece_length,
-                &PIECE_LENGTH,
-            )?,
-            character_coverage: self.character_coverage,
-            auto_character_coverage: self.auto_character_coverage,
-            required_chars: self.required_chars.clone(),
-            byte_fallback: self.byte_fallback,
-            split_by_unicode_script: self.split_by_unicode_script,
-            split_by_number: self.split_by_number,
-            split_by_whitespace: self.split_by_whitespace,
-            split_digits: self.split_digits,
-            treat_whitespace_as_suffix: self.treat_whitespace_as_suffix,
-            allow_whitespace_only_pieces: self.allow_whitespace_only_pieces,
-            pretokenization_delimiter: self.pretokenization_delimiter.clone(),
-            normalization: self.normalization()?,
-            denormalization: tsv_file(&self.denormalization_rule_tsv),
-            add_dummy_prefix: self.add_dummy_prefix,
-            remove_extra_whitespaces: self.remove_extra_whitespaces,
-            control_symbols: self.control_symbols.clone(),
-            user_defined_symbols: self.user_defined_symbols.clone(),
-            unk: special_piece(&self.unk_piece, self.unk_id),
-            bos: special_piece(&self.bos_piece, self.bos_id),
-            eos: special_piece(&self.eos_piece, self.eos_id),
-            pad: special_piece(&self.pad_piece, self.pad_id),
-            unk_surface: self.unk_surface.clone(),
-            num_threads: unsigned("num_threads", self.num_threads, &NUM_THREADS)?,
-        })
+        self.check_unigram_ranges()?;
+        self.check_other_model_flags()?;
+        let mut options = TrainOptions::default();
+        self.size_options(&mut options)?;
+        self.special_piece_options(&mut options);
+        self.selection_options(&mut options)?;
+        self.normalization_options(&mut options)?;
+        self.splitting_options(&mut options);
+        self.symbol_options(&mut options);
+        options.model_type = self.model_type;
+        options.hard_vocab_limit = self.hard_vocab_limit;
+        options.character_coverage = self.character_coverage;
+        options.auto_character_coverage = self.auto_character_coverage;
+        Ok(options)
     }
 
-    /// Flags of other model types: some are ignored by the reference, some are refused, and all are checked.
-    fn check_unigram_flags(&self) -> Result<(), OptionError> {
-        check_range(
-            "num_sub_iterations",
-            f64::from(self.num_sub_iterations),
-            1.0,
-            10.0,
+    fn size_options(&self, options: &mut TrainOptions) -> Result<(), OptionError> {
+        options.vocab_size = unsigned("vocab_size", self.vocab_size, &VOCAB_SIZE)?;
+        options.num_threads = unsigned("num_threads", self.num_threads, &NUM_THREADS)?;
+        options.max_sentence_length = unsigned(
+            "max_sentence_length",
+            self.max_sentence_length,
+            &SENTENCE_LENGTH,
         )?;
-        check_range(
-            "shrinking_factor",
-            f64::from(self.shrinking_factor),
-            0.5,
-            0.95,
+        options.max_sentencepiece_length = unsigned(
+            "max_sentencepiece_length",
+            self.max_sentencepiece_length,
+            &PIECE_LENGTH,
         )?;
+        Ok(())
+    }
+
+    fn special_piece_options(&self, options: &mut TrainOptions) {
+        options.unk = special_piece(&self.unk_piece, self.unk_id);
+        options.bos = special_piece(&self.bos_piece, self.bos_id);
+        options.eos = special_piece(&self.eos_piece, self.eos_id);
+        options.pad = special_piece(&self.pad_piece, self.pad_id);
+        options.unk_surface = self.unk_surface.clone();
+    }
+
+    fn selection_options(&self, options: &mut TrainOptions) -> Result<(), OptionError> {
+        options.input_format = input_format(&self.input_format)?;
+        options.sentences = self.sentence_selection();
+        options.random_seed = (self.random_seed != NO_SEED).then(|| self.random_seed.into());
+        Ok(())
+    }
+
+    fn normalization_options(&self, options: &mut TrainOptions) -> Result<(), OptionError> {
+        options.normalization = self.normalization()?;
+        options.denormalization = tsv_file(&self.denormalization_rule_tsv);
+        options.add_dummy_prefix = self.add_dummy_prefix;
+        options.remove_extra_whitespaces = self.remove_extra_whitespaces;
+        Ok(())
+    }
+
+    fn splitting_options(&self, options: &mut TrainOptions) {
+        options.split_by_unicode_script = self.split_by_unicode_script;
+        options.split_by_number = self.split_by_number;
+        options.split_by_whitespace = self.split_by_whitespace;
+        options.split_digits = self.split_digits;
+        options.treat_whitespace_as_suffix = self.treat_whitespace_as_suffix;
+        options.allow_whitespace_only_pieces = self.allow_whitespace_only_pieces;
+        options.pretokenization_delimiter = self.pretokenization_delimiter.clone();
+    }
+
+    fn symbol_options(&self, options: &mut TrainOptions) {
+        options.required_chars = self.required_chars.clone();
+        options.byte_fallback = self.byte_fallback;
+        options.control_symbols = self.control_symbols.clone();
+        options.user_defined_symbols = self.user_defined_symbols.clone();
+    }
+
+    /// The ranges of flags that only unigram models use; the reference checks them for all model types.
+    fn check_unigram_ranges(&self) -> Result<(), OptionError> {
+        let iterations = f64::from(self.num_sub_iterations);
+        check_range("num_sub_iterations", iterations, 1.0, 10.0)?;
+        let factor = f64::from(self.shrinking_factor);
+        check_range("shrinking_factor", factor, 0.5, 0.95)
+    }
+
+    /// Refuses flags that change models of other types only.
+    fn check_other_model_flags(&self) -> Result<(), OptionError> {
         if self.use_all_vocab {
-            return Err(not_for_bpe(
-                "use_all_vocab",
-                "it is for word and char models",
-            ));
+            let problem = "it is for word and char models";
+            return Err(not_for_bpe("use_all_vocab", problem));
         }
         if !self.seed_sentencepieces_file.is_empty() {
-            return Err(not_for_bpe(
-                "seed_sentencepieces_file",
-                "it is for unigram models",
-            ));
+            let problem = "it is for unigram models";
+            return Err(not_for_bpe("seed_sentencepieces_file", problem));
         }
         Ok(())
     }
@@ -176,18 +196,12 @@ impl TrainFlags {
     }
 
     fn set_normalization(&mut self, options: &TrainOptions) {
-        match &options.normalization {
-            NormalizationRules::BuiltIn(set) => {
-                self.normalization_rule_name = set.name().to_owned();
-            }
-            NormalizationRules::TsvFile(path) => {
-                self.normalization_rule_tsv = path.to_string_lossy().into_owned();
-            }
-            NormalizationRules::Tsv(_) => {}
+        let rules = &options.normalization;
+        if let NormalizationRules::BuiltIn(set) = rules {
+            self.normalization_rule_name = set.name().to_owned();
         }
-        if let Some(NormalizationRules::TsvFile(path)) = &options.denormalization {
-            self.denormalization_rule_tsv = path.to_string_lossy().into_owned();
-        }
+        self.normalization_rule_tsv = tsv_path(Some(rules));
+        self.denormalization_rule_tsv = tsv_path(options.denormalization.as_ref());
         self.add_dummy_prefix = options.add_dummy_prefix;
         self.remove_extra_whitespaces = options.remove_extra_whitespaces;
     }
@@ -217,22 +231,15 @@ fn unsigned(
     value: i32,
     range: &RangeInclusive<u32>,
 ) -> Result<u32, OptionError> {
-    u32::try_from(value).map_err(|_| OptionError::Range {
-        option,
-        value: value.into(),
-        low: (*range.start()).into(),
-        high: (*range.end()).into(),
-    })
+    let low = f64::from(*range.start());
+    let high = f64::from(*range.end());
+    u32::try_from(value).map_err(|_| out_of_range(option, value.into(), low, high))
 }
 
 /// The value of an option as the flag and the model hold it.
 fn signed(option: &'static str, value: u32) -> Result<i32, OptionError> {
-    i32::try_from(value).map_err(|_| OptionError::Range {
-        option,
-        value: value.into(),
-        low: 0.0,
-        high: i32::MAX.into(),
-    })
+    let high = i32::MAX.into();
+    i32::try_from(value).map_err(|_| out_of_range(option, value.into(), 0.0, high))
 }
 
 fn id_flag(option: &'static str, piece: &SpecialPiece) -> Result<i32, OptionError> {
@@ -248,17 +255,29 @@ fn input_format(name: &str) -> Result<InputFormat, OptionError> {
     match name {
         "" | "text" => Ok(InputFormat::Text),
         "tsv" => Ok(InputFormat::Tsv),
-        _ => Err(OptionError::Value {
-            option: "input_format",
-            value: name.to_owned(),
-            expected: "text or tsv",
-        }),
+        _ => Err(unknown_format(name)),
+    }
+}
+
+fn unknown_format(name: &str) -> OptionError {
+    OptionError::Value {
+        option: "input_format",
+        value: name.to_owned(),
+        expected: "text or tsv",
     }
 }
 
 /// The file of rules that a flag names, if it names one.
 fn tsv_file(path: &str) -> Option<NormalizationRules> {
     (!path.is_empty()).then(|| NormalizationRules::TsvFile(path.into()))
+}
+
+/// The path of rules that are in a file; empty otherwise.
+fn tsv_path(rules: Option<&NormalizationRules>) -> String {
+    match rules {
+        Some(NormalizationRules::TsvFile(path)) => path.to_string_lossy().into_owned(),
+        _ => String::new(),
+    }
 }
 
 #[cfg(test)]

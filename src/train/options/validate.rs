@@ -70,15 +70,10 @@ impl TrainOptions {
     }
 
     fn validate_model_type(&self) -> Result<(), OptionError> {
-        if self.model_type == ModelType::Bpe {
-            return Ok(());
+        match self.model_type {
+            ModelType::Bpe => Ok(()),
+            other => Err(model_type_conflict(other)),
         }
-        let name = format!("{:?}", self.model_type).to_lowercase();
-        Err(OptionError::Conflict {
-            option: "model_type",
-            problem: format!("spiece trains bpe models, not {name} models"),
-            remedy: "use bpe, or train this model with spm_train (spiece runs what it makes)",
-        })
     }
 
     fn validate_texts(&self) -> Result<(), OptionError> {
@@ -120,6 +115,14 @@ impl TrainOptions {
     }
 }
 
+fn model_type_conflict(model_type: ModelType) -> OptionError {
+    OptionError::Conflict {
+        option: "model_type",
+        problem: format!("spiece trains bpe models, not {model_type} models"),
+        remedy: "use bpe, or train this model with spm_train (spiece runs what it makes)",
+    }
+}
+
 fn coverage_conflict(problem: &str, remedy: &'static str) -> OptionError {
     OptionError::Conflict {
         option: "auto_character_coverage",
@@ -146,14 +149,20 @@ pub(crate) fn check_range(
     high: f64,
 ) -> Result<(), OptionError> {
     if (low..=high).contains(&value) {
-        return Ok(());
+        Ok(())
+    } else {
+        Err(out_of_range(option, value, low, high))
     }
-    Err(OptionError::Range {
+}
+
+/// The error for a value outside `low..=high`.
+pub(crate) fn out_of_range(option: &'static str, value: f64, low: f64, high: f64) -> OptionError {
+    OptionError::Range {
         option,
         value,
         low,
         high,
-    })
+    }
 }
 
 #[cfg(test)]

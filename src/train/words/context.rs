@@ -94,43 +94,45 @@ impl<'a> CountContext<'a> {
 /// needed.
 struct SpaceRuleEnds {
     ends: [bool; 256],
-    has_graphic: bool,
+    has_printable: bool,
 }
 
 impl SpaceRuleEnds {
     fn of(charsmap: &Charsmap) -> Self {
         let ends = charsmap.ends_of_space_rules();
-        let has_graphic = (0..=u8::MAX)
+        let has_printable = (0..=u8::MAX)
             .zip(ends)
-            .any(|(byte, ends)| ends && is_graphic(byte));
-        Self { ends, has_graphic }
+            .any(|(byte, ends)| ends && is_printable(byte));
+        Self {
+            ends,
+            has_printable,
+        }
     }
 
     /// Whether a space follows one of these bytes in `sentence`. Cost: less than one instruction for each byte of most
     /// sentences.
     fn precede_space_in(&self, sentence: &[u8]) -> bool {
-        (self.has_graphic || has_space_after_other(sentence))
+        (self.has_printable || has_space_after_unprintable(sentence))
             && adjacent_bytes(sentence)
-                .any(|(left, right)| right == b' ' && self.ends[usize::from(left)])
+                .any(|(left, right)| *right == b' ' && self.ends[usize::from(*left)])
     }
 }
 
-/// Whether a space follows a byte that is neither a space nor a graphic ASCII character. All bytes are visited without a
+/// Whether a space follows a byte that is no printable ASCII character. All bytes are visited without a
 /// branch, so that the compiler uses vector instructions.
-fn has_space_after_other(text: &[u8]) -> bool {
-    adjacent_bytes(text).fold(false, |found, (left, right)| {
-        found | ((right == b' ') & (left != b' ') & !is_graphic(left))
+fn has_space_after_unprintable(text: &[u8]) -> bool {
+    adjacent_bytes(text).fold(false, |found, (&left, &right)| {
+        found | ((right == b' ') & !is_printable(left))
     })
 }
 
-fn adjacent_bytes(text: &[u8]) -> impl Iterator<Item = (u8, u8)> + '_ {
-    let behind = text.get(1..).unwrap_or_default();
-    text.iter().copied().zip(behind.iter().copied())
+fn adjacent_bytes(text: &[u8]) -> impl Iterator<Item = (&u8, &u8)> {
+    text.iter().zip(text.get(1..).unwrap_or_default())
 }
 
-/// Whether a byte is an ASCII character that is visible.
-fn is_graphic(byte: u8) -> bool {
-    byte.wrapping_sub(0x21) < 0x5e
+/// Whether a byte is a space or a visible ASCII character.
+fn is_printable(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~')
 }
 
 #[cfg(test)]

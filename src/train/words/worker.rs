@@ -185,8 +185,9 @@ impl<'a> CountWorker<'a> {
 
     /// Prepares and counts all entries of the cache.
     fn flush_cache(&mut self) -> Result<(), TrainError> {
-        let mut entries = self.cache.take_entries();
-        entries.try_for_each(|entry| self.add_evicted(&entry))
+        self.cache
+            .take_entries()
+            .try_for_each(|entry| self.add_evicted(&entry))
     }
 
     fn add_sentence(
@@ -306,8 +307,11 @@ impl<'a> CountWorker<'a> {
     /// overlap, so that the additions that follow do not wait for one set after the other.
     #[inline]
     fn touch_sets(&self, chunks: &[CachedChunk]) {
-        let touch = |read, chunk: &CachedChunk| read ^ self.cache.touch(chunk.text);
-        black_box(chunks.iter().fold(0, touch));
+        black_box(
+            chunks
+                .iter()
+                .fold(0, |read, chunk| read ^ self.cache.touch(chunk.text)),
+        );
     }
 
     #[inline]
