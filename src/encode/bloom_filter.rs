@@ -36,6 +36,13 @@ impl BloomFilter {
         }
     }
 
+    /// A filter of these hashes.
+    pub(super) fn of(hashes: &[u64]) -> BloomFilter {
+        let mut filter = BloomFilter::with_capacity(hashes.len());
+        hashes.iter().for_each(|hash| filter.insert(*hash));
+        filter
+    }
+
     pub(super) fn insert(&mut self, hash: u64) {
         let bit = hash >> self.shift;
         self.words[low_usize(bit / 64)] |= 1 << (bit % 64);

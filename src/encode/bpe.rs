@@ -65,8 +65,8 @@ use self::strategies::merge_context::MergeTables;
 use crate::encode::chunk_cache::{ChunkCache, KeyedText};
 use crate::encode::vocabulary::Vocabulary;
 use crate::join::join;
-use crate::piece::{PieceId, PieceKind, PieceTable};
-use crate::text::WHITESPACE_MARK_STR;
+use crate::piece::{PieceId, PieceTable};
+use crate::text::WHITESPACE_MARK;
 use crate::trie::prefix::PrefixTrie;
 
 /// A BPE model, ready to encode.
@@ -116,6 +116,9 @@ impl Default for BpeCache {
     }
 }
 
+/// The piece of each byte.
+pub(crate) type ByteIds = [PieceId; 256];
+
 /// A text that was not normalized.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RawText<'t> {
@@ -123,7 +126,7 @@ pub(crate) struct RawText<'t> {
     /// Whether a dummy prefix comes before the text, if that is not empty.
     pub(crate) adds_prefix: bool,
     /// The pieces of the bytes of unknown characters, if the model has them.
-    pub(crate) byte_ids: Option<&'t [PieceId; 256]>,
+    pub(crate) byte_ids: Option<&'t ByteIds>,
 }
 
 /// A normalized text for BPE-dropout.
@@ -136,10 +139,8 @@ pub(crate) struct DropoutText<'t, F> {
 
 impl BpeEncoder {
     pub(crate) fn new(vocabulary: &Vocabulary<'_>, user_defined: Arc<PrefixTrie>) -> BpeEncoder {
-        let unused = unused_pieces(vocabulary);
-        let mut mergeable = Vec::with_capacity(vocabulary.len());
-        mergeable
-            .extend((0..vocabulary.len_u32()).filter(|id| vocabulary.is_from_text(*id as usize)));
+        let unused = vocabulary.unused_flags();
+        let mergeable = vocabulary.mergeable();
         let read_chars = || {
             let mut bigrams = ClassBigramsBuilder::new();
             let (chars, texts) = CharTable::new(vocabulary, &mergeable, &mut bigrams);
@@ -247,7 +248,7 @@ impl BpeEncoder {
         &'s self,
         pieces: &'s PieceTable,
         text: &'s [u8],
-        byte_ids: Option<&'s [PieceId; 256]>,
+        byte_ids: Option<&'s ByteIds>,
         cache: &'s mut BpeCache,
     ) -> ChunkScanner<'s> {
         ChunkScanner {
@@ -265,20 +266,7 @@ impl BpeEncoder {
     }
 }
 
-/// For each piece whether it is unused and takes part in merges; empty if no piece is.
-fn unused_pieces(vocabulary: &Vocabulary<'_>) -> Vec<bool> {
-    let is_unused = |id| vocabulary.kind(id) == PieceKind::Unused && vocabulary.is_from_text(id);
-    let unused: Vec<bool> = (0..vocabulary.len()).map(is_unused).collect();
-    if unused.contains(&true) {
-        unused
-    } else {
-        Vec::new()
-    }
-}
-
 /// Whether a user-defined symbol with this text is found at the same positions in raw text as in normalized text.
 fn is_same_when_raw(text: &[u8]) -> bool {
-    let changed = [" ", WHITESPACE_MARK_STR, "\u{FFFD}"];
-    std::str::from_utf8(text)
-        .is_ok_and(|text| changed.iter().all(|changed| !text.contains(changed)))
+    std::str::from_utf8(text).is_ok_and(|text| !text.contains([' ', WHITESPACE_MARK, '\u{FFFD}']))
 }

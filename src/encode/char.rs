@@ -25,7 +25,7 @@ pub(crate) struct CharEncoder {
 impl CharEncoder {
     pub(crate) fn new(vocabulary: &Vocabulary<'_>, symbols: Arc<PrefixTrie>) -> CharEncoder {
         CharEncoder {
-            index: PieceIndex::new(vocabulary.table(), vocabulary.usable()),
+            index: vocabulary.index(),
             symbols,
             unknown: vocabulary.unknown(),
         }

@@ -26,7 +26,7 @@ mod table;
 
 pub(crate) use self::key::{ChunkKey, KeyedText, MAX_KEY_BYTES};
 use self::key::{KEY_WORDS, SMALL_KEY_WORDS};
-use self::table::{ChunkTable, Miss};
+use self::table::{ChunkEntry, ChunkTable, Miss};
 use crate::piece::PieceId;
 
 /// Ids of 16 bits that an entry of the table for small keys has room for; half as many of 32 bits. The entry then
@@ -34,6 +34,9 @@ use crate::piece::PieceId;
 const SMALL_ENTRY_IDS: usize = 6;
 /// As [`SMALL_ENTRY_IDS`], of the other table, whose entries fill a cache line.
 const LARGE_ENTRY_IDS: usize = 18;
+
+/// An entry of the table for small keys.
+type SmallEntry = ChunkEntry<SMALL_KEY_WORDS, SMALL_ENTRY_IDS>;
 
 /// Ids of chunks, each with a note of 16 bits; see the [module page](self).
 #[derive(Debug)]
@@ -50,8 +53,8 @@ impl ChunkCache {
 
     /// An empty cache that will need at most `max_bytes` of memory, half of it for each table. Tables have 16 KiB and
     /// tags at first and grow by factors of four; below 34 KiB nothing is cached.
-    pub(crate) fn with_max_bytes(max_bytes: usize) -> ChunkCache {
-        ChunkCache {
+    pub(crate) fn with_max_bytes(max_bytes: usize) -> Self {
+        Self {
             small: ChunkTable::with_max_bytes(max_bytes / 2),
             large: ChunkTable::with_max_bytes(max_bytes / 2),
         }
@@ -70,22 +73,20 @@ impl ChunkCache {
     /// As [`get`](Self::get), but only finds chunks in way 0 of the table for small keys. Most hits are there.
     #[inline(always)]
     pub(crate) fn get_first_way(&self, key: &ChunkKey, out: &mut Vec<PieceId>) -> bool {
-        let first = key
-            .small()
-            .and_then(|text| self.small.first_way(&text, key.hash));
-        if let Some(entry) = first {
-            entry.append_to(out);
-        }
-        first.is_some()
+        let first = self.first_entry(key);
+        first.inspect(|entry| entry.append_to(out)).is_some()
+    }
+
+    /// The entry of a chunk, if it is in way 0 of the table for small keys.
+    #[inline(always)]
+    fn first_entry(&self, key: &ChunkKey) -> Option<&SmallEntry> {
+        self.small.first_way(&key.small()?, key.hash)
     }
 
     /// As [`get`](Self::get). Returns the note of the chunk.
     #[inline]
     pub(crate) fn get_with_note(&mut self, key: &ChunkKey, out: &mut Vec<PieceId>) -> Option<u16> {
-        let first = key
-            .small()
-            .and_then(|text| self.small.first_way(&text, key.hash));
-        if let Some(entry) = first {
+        if let Some(entry) = self.first_entry(key) {
             entry.append_to(out);
             return Some(entry.note());
         }

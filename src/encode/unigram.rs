@@ -46,10 +46,10 @@ use self::viterbi::{BestPath, MAX_SUM};
 use crate::encode::chunk_cache::{ChunkCache, ChunkKey, KeyedText};
 use crate::encode::vocabulary::Vocabulary;
 use crate::error::EncodeError;
-use crate::piece::{PieceId, PieceKind};
+use crate::piece::PieceId;
 use crate::rng::SplitMix64;
 use crate::text::char_length;
-use crate::text::num::{low_u16, low_u32};
+use crate::text::num::low_u16;
 use crate::trie::BuildError;
 
 /// An encoder for a unigram model. It is immutable and shared by all workers.
@@ -269,11 +269,8 @@ impl UnigramEncoder {
 
 /// The texts and ids of the pieces that can occur in text, sorted by text. Unused pieces are not among them.
 fn text_pieces<'v>(vocabulary: &'v Vocabulary<'_>) -> Vec<(&'v [u8], u32)> {
-    let mut keys: Vec<(&[u8], u32)> = (0..vocabulary.len())
-        .filter(|id| vocabulary.is_from_text(*id))
-        .filter(|id| vocabulary.kind(*id) != PieceKind::Unused)
-        .map(|id| (vocabulary.text(id), low_u32(id as u64)))
-        .collect();
+    let ids = vocabulary.usable();
+    let mut keys: Vec<_> = ids.map(|id| vocabulary.entry(id)).collect();
     keys.sort_unstable();
     keys
 }

@@ -4,7 +4,7 @@
 //! that is a lone NUL is never one of them: the reference leaves it out of its tables.
 
 use crate::model::Model;
-use crate::piece::{PieceId, PieceKind, PieceTable};
+use crate::piece::{PieceId, PieceIndex, PieceKind, PieceTable};
 use crate::text::num::low_u32;
 
 /// Pieces by id, and which of them text yields.
@@ -63,9 +63,46 @@ impl<'m> Vocabulary<'m> {
     /// Whether text can yield this piece, unused pieces included.
     #[inline]
     pub(crate) fn is_from_text(&self, id: usize) -> bool {
-        let kind = self.kind(id);
-        let is_nul = || matches!(self.text(id), [0]);
-        kind.is_from_text() && (self.has_symbols || kind != PieceKind::UserDefined) && !is_nul()
+        let is_found = self.has_symbols || !self.is_symbol(id);
+        is_found && self.kind(id).is_from_text() && self.text(id) != [0]
+    }
+
+    /// Whether a piece is a user-defined symbol.
+    #[inline]
+    fn is_symbol(&self, id: usize) -> bool {
+        self.kind(id) == PieceKind::UserDefined
+    }
+
+    /// For each piece whether it is a user-defined symbol; empty if no piece is, as in most models.
+    pub(crate) fn symbol_flags(&self) -> Vec<bool> {
+        self.flags(|id| self.is_symbol(id))
+    }
+
+    /// For each piece whether it is unused and takes part in merges; empty if no piece is.
+    pub(crate) fn unused_flags(&self) -> Vec<bool> {
+        self.flags(|id| self.kind(id) == PieceKind::Unused && self.is_from_text(id))
+    }
+
+    fn flags(&self, is_flagged: impl Fn(usize) -> bool) -> Vec<bool> {
+        let flags: Vec<bool> = (0..self.len()).map(is_flagged).collect();
+        let has_any = flags.contains(&true);
+        if has_any { flags } else { Vec::new() }
+    }
+
+    /// The ids of the pieces that take part in merges, unused pieces included.
+    pub(crate) fn mergeable(&self) -> Vec<u32> {
+        let ids = 0..self.len_u32();
+        ids.filter(|id| self.is_from_text(*id as usize)).collect()
+    }
+
+    /// An index of the pieces that an encoder can give.
+    pub(crate) fn index(&self) -> PieceIndex {
+        PieceIndex::new(self.pieces, self.usable())
+    }
+
+    /// The text and the id of a piece.
+    pub(crate) fn entry(&self, id: usize) -> (&'m [u8], u32) {
+        (self.text(id), low_u32(id as u64))
     }
 
     /// The ids of the pieces that an encoder can give. Unused pieces are never given, but BPE merges them.
@@ -76,7 +113,7 @@ impl<'m> Vocabulary<'m> {
     /// Texts and ids of the user-defined symbols, if they are found in text.
     pub(crate) fn symbols(&self) -> impl Iterator<Item = (&'m [u8], u32)> {
         (0..self.len())
-            .filter(|id| self.has_symbols && self.kind(*id) == PieceKind::UserDefined)
-            .map(|id| (self.text(id), low_u32(id as u64)))
+            .filter(|id| self.has_symbols && self.is_symbol(*id))
+            .map(|id| self.entry(id))
     }
 }

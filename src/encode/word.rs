@@ -22,7 +22,7 @@ pub(crate) struct WordEncoder {
 impl WordEncoder {
     pub(crate) fn new(vocabulary: &Vocabulary<'_>) -> WordEncoder {
         WordEncoder {
-            index: PieceIndex::new(vocabulary.table(), vocabulary.usable()),
+            index: vocabulary.index(),
             unknown: vocabulary.unknown(),
         }
     }

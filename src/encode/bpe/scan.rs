@@ -30,6 +30,7 @@ mod raw_chunk;
 use std::sync::Arc;
 
 use self::raw_chunk::push_bytes;
+use super::ByteIds;
 use super::classes::ascii::AsciiBigrams;
 use super::classes::char_table::CharTable;
 use super::classes::class_bigrams::ClassBigrams;
@@ -53,8 +54,8 @@ struct PendingChunk {
 
 impl PendingChunk {
     /// A chunk that begins with this character.
-    fn new(start: usize, width: usize, class: u32) -> PendingChunk {
-        PendingChunk {
+    fn new(start: usize, width: usize, class: u32) -> Self {
+        Self {
             start,
             first_end: start + width,
             first_class: class,
@@ -63,8 +64,8 @@ impl PendingChunk {
     }
 
     /// A chunk without characters.
-    fn empty(start: usize) -> PendingChunk {
-        PendingChunk::new(start, 0, 0)
+    fn empty(start: usize) -> Self {
+        Self::new(start, 0, 0)
     }
 }
 
@@ -88,7 +89,7 @@ pub(super) struct ChunkScanner<'s> {
     /// The buffer for a chunk in normalized form.
     pub(super) normalized: &'s mut Vec<u8>,
     /// The byte pieces for unknown characters of raw text, if the model has them.
-    pub(super) byte_ids: Option<&'s [PieceId; 256]>,
+    pub(super) byte_ids: Option<&'s ByteIds>,
 }
 
 impl ChunkScanner<'_> {
@@ -168,7 +169,7 @@ impl ChunkScanner<'_> {
                 .get(at)
                 .is_some_and(|byte| byte.is_ascii() && tables.ascii.is_plain(*byte))
             {
-                return (at, tables.merge.chars.ascii_class::<RAW>(text[at - 1]));
+                return (at, self.ascii_class_at::<RAW>(at - 1));
             }
             self.start_ascii_chunk::<RAW>(chunk, at, out);
             at += 1;
@@ -212,9 +213,14 @@ impl ChunkScanner<'_> {
         out: &mut Vec<PieceId>,
     ) {
         self.finish_chunk::<RAW>(*chunk, at, out);
+        *chunk = PendingChunk::new(at, 1, self.ascii_class_at::<RAW>(at));
+    }
+
+    /// The class of the ASCII character at `at`.
+    #[inline(always)]
+    fn ascii_class_at<const RAW: bool>(&self, at: usize) -> u32 {
         let byte = self.text.text()[at];
-        let class = self.tables.merge.chars.ascii_class::<RAW>(byte);
-        *chunk = PendingChunk::new(at, 1, class);
+        self.tables.merge.chars.ascii_class::<RAW>(byte)
     }
 
     /// Appends the ids of a chunk that ends at `end`: row 1 of the strategy table, and then the others.

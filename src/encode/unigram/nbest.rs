@@ -155,7 +155,7 @@ impl<'l> Search<'l> {
             best_sums,
             agenda: Agenda::default(),
             hypotheses: Vec::new(),
-            added: 0,
+            added: 1,
             reductions: 0,
             max_hypotheses: MAX_NEW_HYPOTHESES,
             reduced_agenda: REDUCED_AGENDA.min(size * 10),
@@ -184,14 +184,15 @@ impl<'l> Search<'l> {
     fn add(&mut self, hypothesis: Hypothesis, priority: f32) {
         self.agenda.push((priority, self.hypotheses.len()));
         self.hypotheses.push(hypothesis);
-        self.added += 1;
     }
 
     /// Adds a hypothesis for each node that ends where the hypothesis `top` begins.
     fn extend(&mut self, top: usize) {
         let Hypothesis { node, sum, .. } = self.hypotheses[top];
         let lattice = self.lattice;
-        for left in lattice.ending_at(lattice.nodes[node].begin) {
+        let previous = lattice.ending_at(lattice.nodes[node].begin);
+        self.added += previous.len();
+        for left in previous {
             let hypothesis = Hypothesis {
                 node: *left,
                 next: Some(top),

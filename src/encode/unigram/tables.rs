@@ -105,7 +105,7 @@ impl UnigramTables {
         Ok(UnigramTables {
             pieces: PieceTrie::new(keys, &scores)?,
             scores,
-            is_symbol: symbol_flags(vocabulary),
+            is_symbol: vocabulary.symbol_flags(),
             unknown: vocabulary.unknown(),
             unknown_score,
         })
@@ -157,18 +157,6 @@ impl UnigramTables {
         if !has_char {
             visit(LastPiece::unknown(width), self.unknown_score);
         }
-    }
-}
-
-/// For each id, whether it is a user-defined symbol. Empty if the model has none, as most models have.
-fn symbol_flags(vocabulary: &Vocabulary<'_>) -> Vec<bool> {
-    let flags: Vec<bool> = (0..vocabulary.len())
-        .map(|id| vocabulary.kind(id) == PieceKind::UserDefined)
-        .collect();
-    if flags.contains(&true) {
-        flags
-    } else {
-        Vec::new()
     }
 }
 

@@ -52,10 +52,16 @@ impl BestPath {
         last: LastPiece::UNREACHED,
     };
 
+    /// Whether a path to the position was found.
+    #[inline]
+    fn is_reached(&self) -> bool {
+        self.last.length > 0
+    }
+
     /// Replaces the path by one that ends with `last`, if this is the first path or a better one.
     #[inline]
     fn offer(&mut self, last: LastPiece, sum: f32) {
-        if self.last.length == 0 || sum > self.sum {
+        if !self.is_reached() || sum > self.sum {
             *self = BestPath { sum, last };
         }
     }
@@ -116,9 +122,8 @@ fn rebased_sum(best: &mut [BestPath], start: usize, frontier: usize) -> f32 {
         return sum;
     }
     best[start].sum -= sum;
-    let open = &mut best[start + 1..=frontier.max(start)];
-    for path in open.iter_mut().filter(|path| path.last.length > 0) {
-        path.sum -= sum;
-    }
+    let open = best[start + 1..=frontier.max(start)].iter_mut();
+    open.filter(|path| path.is_reached())
+        .for_each(|path| path.sum -= sum);
     0.0
 }

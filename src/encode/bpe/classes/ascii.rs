@@ -43,10 +43,7 @@ impl AsciiBigrams {
         bigrams: &ClassBigrams,
         user_defined: &PrefixTrie,
     ) -> AsciiBigrams {
-        let mut plain = [0; 4];
-        for byte in (0..=u8::MAX).filter(|byte| !user_defined.may_begin_with(*byte)) {
-            plain[usize::from(byte / 64)] |= 1 << (byte % 64);
-        }
+        let plain = plain_bytes(user_defined);
         let mut ascii = AsciiBigrams {
             adjacent: Box::new([0; WORDS]),
             plain,
@@ -64,12 +61,17 @@ impl AsciiBigrams {
                         .iter()
                         .any(|class| bigrams.can_precede_ascii(*class, byte))
                 {
-                    let pair = u16::from_le_bytes([before, byte]);
-                    ascii.adjacent[usize::from(pair / 64)] |= 1 << (pair % 64);
+                    ascii.add([before, byte]);
                 }
             }
         }
         ascii
+    }
+
+    /// Adds two bytes that may be adjacent.
+    fn add(&mut self, pair: [u8; 2]) {
+        let bit = u16::from_le_bytes(pair);
+        self.adjacent[usize::from(bit / 64)] |= 1 << (bit % 64);
     }
 
     /// 1 if, of the last two bytes of `pair`, the upper one is plain ASCII and may follow the lower one; 0 otherwise.
@@ -131,10 +133,8 @@ impl AsciiBigrams {
     /// A bit for each of the first `count` bytes of a word that does not continue the chunk of the byte before it.
     #[inline(always)]
     fn starts_in_word(&self, word: u64, count: usize, before: u64) -> u64 {
-        let pairs = (0..7)
-            .map(|at| (word << 8 | before) >> (8 * at))
-            .chain([word >> 48]);
-        let continues = pairs.enumerate().fold(0, |bits, (at, pair)| {
+        let pairs = byte_pairs(word, before).enumerate();
+        let continues = pairs.fold(0, |bits, (at, pair)| {
             bits | self.can_be_adjacent(pair) << at
         });
         !continues & ((1 << count) - 1)
@@ -152,6 +152,23 @@ impl AsciiBigrams {
         }
         at
     }
+}
+
+/// The pairs of adjacent bytes of a word, the first with the byte `before`, each in the lowest two bytes.
+#[inline(always)]
+fn byte_pairs(word: u64, before: u64) -> impl Iterator<Item = u64> {
+    let first = word << 8 | before;
+    (0..7).map(move |at| first >> (8 * at)).chain([word >> 48])
+}
+
+/// A bit for each byte with which no user-defined symbol begins.
+fn plain_bytes(user_defined: &PrefixTrie) -> [u64; 4] {
+    let is_plain = |byte: &u8| !user_defined.may_begin_with(*byte);
+    let mut plain = [0; 4];
+    for byte in (0..=u8::MAX).filter(is_plain) {
+        plain[usize::from(byte / 64)] |= 1 << (byte % 64);
+    }
+    plain
 }
 
 /// The number of ASCII bytes of a word before the first other byte, from the lowest.

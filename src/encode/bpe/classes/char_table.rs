@@ -365,9 +365,7 @@ mod tests {
         let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/golden/llama2.model");
         let model = Model::open(model).unwrap();
         let vocabulary = Vocabulary::new(&model, true);
-        let ids: Vec<u32> = (0..vocabulary.len_u32())
-            .filter(|id| vocabulary.is_from_text(*id as usize))
-            .collect();
+        let ids = vocabulary.mergeable();
         let (table, _) = CharTable::new(&vocabulary, &ids, &mut ClassBigramsBuilder::new());
         let check = |text: &[u8]| {
             let is_common = matches!(char_width(text), Some(2 | 3));

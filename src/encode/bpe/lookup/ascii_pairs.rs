@@ -14,15 +14,15 @@ use crate::text::WHITESPACE_MARK_STR;
 pub(in crate::encode::bpe) struct AsciiCode(u8);
 
 impl AsciiCode {
-    const MARK: AsciiCode = AsciiCode(0x80);
+    const MARK: Self = Self(0x80);
     /// All other characters. Pairs with them are never stored.
-    pub(in crate::encode::bpe) const OTHER: AsciiCode = AsciiCode(0x81);
+    pub(in crate::encode::bpe) const OTHER: Self = Self(0x81);
 
-    pub(in crate::encode::bpe) fn of(char: &[u8]) -> AsciiCode {
+    pub(in crate::encode::bpe) fn of(char: &[u8]) -> Self {
         match *char {
-            [byte @ ..0x80] => AsciiCode(byte),
-            _ if char == WHITESPACE_MARK_STR.as_bytes() => AsciiCode::MARK,
-            _ => AsciiCode::OTHER,
+            [byte @ ..0x80] => Self(byte),
+            _ if char == WHITESPACE_MARK_STR.as_bytes() => Self::MARK,
+            _ => Self::OTHER,
         }
     }
 }
@@ -50,7 +50,7 @@ impl AsciiPairs {
     #[inline]
     pub(in crate::encode::bpe) fn get(&self, left: AsciiCode, right: AsciiCode) -> SymbolMerge {
         self.merges
-            .get(AsciiPairs::index(left, right))
+            .get(Self::index(left, right))
             .copied()
             .unwrap_or(SymbolMerge::UNSEEN)
     }
@@ -68,7 +68,7 @@ impl AsciiPairs {
         if self.merges.is_empty() {
             self.merges.resize(CODES * CODES, SymbolMerge::UNSEEN);
         }
-        self.merges[AsciiPairs::index(left, right)] = merge;
+        self.merges[Self::index(left, right)] = merge;
     }
 }
 

@@ -50,9 +50,9 @@ pub(super) struct TextHasher {
 
 impl TextHasher {
     /// A hasher with a random base.
-    pub(super) fn new() -> TextHasher {
+    pub(super) fn new() -> Self {
         let base = RandomState::new().hash_one(0) | 1;
-        TextHasher {
+        Self {
             powers: powers_of(base),
             inverse_powers: powers_of(inverse(base)),
         }

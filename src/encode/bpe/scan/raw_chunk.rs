@@ -13,6 +13,7 @@
 //! Cost: one pass over the chunk besides merging; one allocation for a chunk with unknown characters.
 
 use super::ChunkScanner;
+use crate::encode::bpe::ByteIds;
 use crate::encode::bpe::strategies::chunk_context::Strategy;
 use crate::piece::PieceId;
 use crate::text::{WHITESPACE_MARK_STR, char_length, plainly_normalized_char};
@@ -94,7 +95,7 @@ impl ChunkScanner<'_> {
 }
 
 /// Appends the pieces of the bytes of a character.
-pub(super) fn push_bytes(char: &[u8], byte_ids: &[PieceId; 256], out: &mut Vec<PieceId>) {
+pub(super) fn push_bytes(char: &[u8], byte_ids: &ByteIds, out: &mut Vec<PieceId>) {
     out.extend(char.iter().map(|byte| byte_ids[usize::from(*byte)]));
 }
 

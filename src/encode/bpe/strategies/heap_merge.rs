@@ -52,6 +52,20 @@ struct MergeCandidate {
     symbol: u32,
 }
 
+impl MergeCandidate {
+    fn new(left: usize, merge: SymbolMerge) -> MergeCandidate {
+        MergeCandidate {
+            rank: merge.rank(),
+            left,
+            symbol: merge.symbol(),
+        }
+    }
+
+    fn merge(self) -> SymbolMerge {
+        SymbolMerge::new(self.rank, self.symbol)
+    }
+}
+
 /// A symbol of the sequence.
 #[derive(Debug, Clone, Copy)]
 struct MergeNode {
@@ -87,8 +101,7 @@ impl HeapMerge {
 
     /// Whether no merge of one of the two symbols has overtaken a candidate.
     fn is_current(&self, candidate: MergeCandidate) -> bool {
-        let MergeCandidate { rank, left, symbol } = candidate;
-        self.nodes[left].merge == SymbolMerge::new(rank, symbol)
+        self.nodes[candidate.left].merge == candidate.merge()
     }
 
     /// Makes a node of each symbol.
@@ -126,25 +139,27 @@ impl HeapMerge {
         self.nodes[left].merge = merge;
         if merge != SymbolMerge::NONE {
             observer.on_candidate(merge.symbol(), symbol, right);
-            self.candidates.push(Reverse(MergeCandidate {
-                rank: merge.rank(),
-                left,
-                symbol: merge.symbol(),
-            }));
+            let candidate = MergeCandidate::new(left, merge);
+            self.candidates.push(Reverse(candidate));
         }
     }
 
     /// Joins a node and the next one to `symbol`.
     fn join_with_next(&mut self, left: usize, symbol: u32) {
-        let right = self.nodes[left].next;
-        let next = self.nodes[right].next;
-        self.nodes[right].symbol = NO_SYMBOL;
-        self.nodes[right].merge = SymbolMerge::NONE;
+        let next = self.clear_node(self.nodes[left].next);
         self.nodes[left].symbol = symbol;
         self.nodes[left].next = next;
         if next != NO_NODE {
             self.nodes[next].previous = left;
         }
+    }
+
+    /// Removes the symbol of a node that was joined to the one before. Returns the node after it.
+    fn clear_node(&mut self, at: usize) -> usize {
+        let node = &mut self.nodes[at];
+        node.symbol = NO_SYMBOL;
+        node.merge = SymbolMerge::NONE;
+        node.next
     }
 
     /// Writes the symbols that remain.

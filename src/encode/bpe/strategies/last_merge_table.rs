@@ -78,8 +78,11 @@ impl LastMergeTable {
     /// All cells, which are allocated when they are asked for first.
     #[inline]
     fn cells(&self) -> &[LastMergeCell] {
-        let new_cells = || repeat_with(LastMergeCell::default).take(self.piece_count);
-        self.cells.get_or_init(|| new_cells().collect())
+        self.cells.get_or_init(|| {
+            repeat_with(LastMergeCell::default)
+                .take(self.piece_count)
+                .collect()
+        })
     }
 }
 

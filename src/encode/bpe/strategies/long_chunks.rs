@@ -69,8 +69,7 @@ impl LongChunkCache {
 
     /// The entry of a chunk, unless the chunk is too long.
     fn index(&self, chunk: &[u8]) -> Option<usize> {
-        let is_cached = chunk.len() <= MAX_BYTES;
-        is_cached.then(|| masked_index(self.hasher.hash_one(chunk), ENTRIES - 1))
+        (chunk.len() <= MAX_BYTES).then(|| masked_index(self.hasher.hash_one(chunk), ENTRIES - 1))
     }
 }
 

@@ -59,7 +59,7 @@ impl TokenPairCache {
     }
 
     fn get(&self, pair: u64) -> Option<bool> {
-        let slot = *self.slots.get(TokenPairCache::slot(pair))?;
+        let slot = *self.slots.get(Self::slot(pair))?;
         (slot & !INVALID == pair).then_some(slot & INVALID == 0)
     }
 
@@ -67,7 +67,7 @@ impl TokenPairCache {
         if self.slots.is_empty() {
             self.slots.resize(1 << SLOT_BITS, FREE_SLOT);
         }
-        self.slots[TokenPairCache::slot(pair)] = if is_valid { pair } else { pair | INVALID };
+        self.slots[Self::slot(pair)] = if is_valid { pair } else { pair | INVALID };
     }
 
     fn slot(pair: u64) -> usize {

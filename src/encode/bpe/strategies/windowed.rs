@@ -34,7 +34,8 @@ use super::short_merge::MAX_CHARS;
 use super::token_pairs::is_valid_token_pair;
 use crate::encode::chunk_cache::{KeyedText, MAX_KEY_BYTES};
 use crate::piece::PieceId;
-use crate::text::{char_length, is_char_start};
+use crate::text::char_length;
+use crate::text::utf8::floor_char_boundary;
 
 /// How long the windows are. The size also decides which cache has their ids.
 #[derive(Debug, Clone, Copy)]
@@ -49,34 +50,35 @@ impl WindowSize {
     /// The end of the window that begins at `at`: the start of a character, or the end of the chunk.
     fn end(self, chunk: &[u8], at: usize) -> usize {
         match self {
-            WindowSize::Small => small_window_end(chunk, at),
-            WindowSize::Large => large_window_end(chunk, at),
+            Self::Small => small_window_end(chunk, at),
+            Self::Large => large_window_end(chunk, at),
         }
     }
 
     /// Symbols that end within so many bytes of a window of `length` bytes are committed.
     fn commit_bytes(self, length: usize) -> usize {
         match self {
-            WindowSize::Small => 16,
-            WindowSize::Large => length * 2 / 3,
+            Self::Small => 16,
+            Self::Large => length * 2 / 3,
         }
     }
 
     /// The strategy gives up if fewer bytes of a window of `length` bytes are committed.
     fn min_committed_bytes(self, length: usize) -> usize {
         match self {
-            WindowSize::Small => MAX_KEY_BYTES / 3,
-            WindowSize::Large => length / 3,
+            Self::Small => MAX_KEY_BYTES / 3,
+            Self::Large => length / 3,
         }
     }
 }
 
 fn small_window_end(chunk: &[u8], at: usize) -> usize {
     let end = (at + MAX_KEY_BYTES).min(chunk.len());
-    (at + 1..=end)
-        .rev()
-        .find(|end| chunk.get(*end).is_none_or(|byte| is_char_start(*byte)))
-        .unwrap_or(end)
+    match floor_char_boundary(chunk, end) {
+        // Malformed text: no character begins in the window.
+        boundary if boundary <= at => end,
+        boundary => boundary,
+    }
 }
 
 fn large_window_end(chunk: &[u8], at: usize) -> usize {
