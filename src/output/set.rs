@@ -102,40 +102,39 @@ impl Journal {
                 }
             }
         }
-        let problem = format!(
-            "another process has held the lock on {} for 20 seconds; wait for it or end it",
-            path.display()
-        );
-        Err(io::Error::new(io::ErrorKind::WouldBlock, problem))
+        Err(lock_timeout(&path))
     }
 
     /// Renames the files that the journal names. The first one is renamed last: if it is gone, all renames
     /// are done.
     fn finish_interrupted(&mut self, targets: &[impl AsRef<Path>]) -> io::Result<()> {
-        let mut text = String::new();
-        // A file that is not UTF-8 is not a journal.
-        let tokens = self
-            .file
-            .read_to_string(&mut text)
-            .ok()
-            .and_then(|_| tokens_of(&text, targets.len()));
-        let pairs = targets.iter().zip(tokens.unwrap_or_default());
-        let paths: io::Result<Vec<PathBuf>> = pairs
-            .map(|(target, token)| path_with(target.as_ref(), token))
-            .collect();
-        let (paths, is_file) = (paths?, |path: &PathBuf| {
-            fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
-        });
-        if paths.first().is_some_and(is_file) {
-            let left = paths
-                .iter()
-                .zip(targets)
-                .rev()
-                .filter(|(path, _)| is_file(path));
-            left.into_iter()
-                .try_for_each(|(path, target)| fs::rename(path, target))?;
+        let temporaries = self.temporaries(targets)?;
+        if !temporaries.first().is_some_and(|path| is_file(path)) {
+            return Ok(());
         }
-        Ok(())
+        let pairs = temporaries.iter().zip(targets).rev();
+        pairs
+            .filter(|(path, _)| is_file(path))
+            .try_for_each(|(path, target)| fs::rename(path, target))
+    }
+
+    /// The temporary files that the journal names; none if it is incomplete.
+    fn temporaries(&mut self, targets: &[impl AsRef<Path>]) -> io::Result<Vec<PathBuf>> {
+        let text = self.text();
+        let tokens = tokens_of(&text, targets.len()).unwrap_or_default();
+        let pairs = targets.iter().zip(tokens);
+        pairs
+            .map(|(target, token)| path_with(target.as_ref(), token))
+            .collect()
+    }
+
+    /// The content of the file; empty if it is not UTF-8, because such a file is not a journal.
+    fn text(&mut self) -> String {
+        let mut text = String::new();
+        match self.file.read_to_string(&mut text) {
+            Ok(_) => text,
+            Err(_) => String::new(),
+        }
     }
 
     /// Writes the renames that follow.
@@ -147,6 +146,20 @@ impl Journal {
             .write_all(format!("{}\n{END}\n", tokens.join("\n")).as_bytes())?;
         self.file.sync_all()
     }
+}
+
+/// The error if another process holds the lock for too long.
+fn lock_timeout(path: &Path) -> io::Error {
+    let path = path.display();
+    let problem = format!(
+        "another process has held the lock on {path} for 20 seconds; wait for it or end it"
+    );
+    io::Error::new(io::ErrorKind::WouldBlock, problem)
+}
+
+/// Whether `path` is a regular file.
+fn is_file(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
 }
 
 /// Opens a journal, or makes an empty one; `None` if it was there and is not any more.

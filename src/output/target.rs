@@ -31,12 +31,7 @@ impl Target {
             Ok(metadata) if metadata.is_file() => {
                 // This changes nothing in the file.
                 OpenOptions::new().write(true).open(path)?;
-                let is_link = fs::symlink_metadata(path)?.is_symlink();
-                Ok(Target::File(if is_link {
-                    fs::canonicalize(path)?
-                } else {
-                    path.to_owned()
-                }))
+                followed(path).map(Target::File)
             }
             Ok(_) => Ok(Target::Stream(path.to_owned())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -45,6 +40,14 @@ impl Target {
             Err(error) => Err(error),
         }
     }
+}
+
+/// The path of an existing file after following links. A path without a link at its end stays as it is.
+fn followed(path: &Path) -> io::Result<PathBuf> {
+    if fs::symlink_metadata(path)?.is_symlink() {
+        return fs::canonicalize(path);
+    }
+    Ok(path.to_owned())
 }
 
 /// The path at the end of a chain of links that leads to no file.

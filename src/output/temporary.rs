@@ -107,15 +107,16 @@ fn locked_file(target: &Path) -> io::Result<NamedTempFile> {
 
 /// The beginning of the names of a target's temporary files.
 fn prefix(target: &Path) -> io::Result<String> {
-    let name = target
-        .file_name()
-        .ok_or(io::ErrorKind::InvalidInput)?
-        .to_string_lossy();
-    let end = (0..=NAME_LIMIT.min(name.len()))
-        .rev()
-        .find(|end| name.is_char_boundary(*end))
-        .unwrap_or(0);
-    Ok(format!(".{}{MARK}", &name[..end]))
+    let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let name = name.to_string_lossy();
+    Ok(format!(".{}{MARK}", shortened(&name)))
+}
+
+/// The first [`NAME_LIMIT`] bytes of a name, without an incomplete character at the end.
+fn shortened(name: &str) -> &str {
+    let limit = NAME_LIMIT.min(name.len());
+    let end = (0..=limit).rev().find(|end| name.is_char_boundary(*end));
+    &name[..end.unwrap_or(0)]
 }
 
 /// The path of a file beside `target` that belongs to it and has `token` in its name.
@@ -133,19 +134,20 @@ fn remove_abandoned(target: &Path) {
     let (Ok(prefix), Ok(entries)) = (prefix(target), fs::read_dir(folder_of(target))) else {
         return;
     };
-    let is_ours = |name: &OsStr| {
-        let token = name
-            .to_str()
-            .and_then(|name| name.strip_prefix(prefix.as_str())?.strip_suffix(ENDING));
-        token.is_some_and(is_token)
-    };
-    for entry in entries
-        .flatten()
-        .filter(|entry| is_ours(&entry.file_name()))
-    {
-        // A file that cannot be removed does no harm.
-        let _ = remove_if_abandoned(&entry.path());
+    for entry in entries.flatten() {
+        if is_temporary(&entry.file_name(), &prefix) {
+            // A file that cannot be removed does no harm.
+            let _ = remove_if_abandoned(&entry.path());
+        }
     }
+}
+
+/// Whether a file with this name is a temporary file of the target with this prefix.
+fn is_temporary(name: &OsStr, prefix: &str) -> bool {
+    let token = name
+        .to_str()
+        .and_then(|name| name.strip_prefix(prefix)?.strip_suffix(ENDING));
+    token.is_some_and(is_token)
 }
 
 fn remove_if_abandoned(path: &Path) -> io::Result<()> {

@@ -20,31 +20,23 @@ struct Special {
     text_or_default: fn(&TrainerSpec) -> &[u8],
 }
 
+/// The accessors of the fields with these names.
+macro_rules! special {
+    ($id:ident, $text:ident) => {
+        Special {
+            id: |spec| &mut spec.$id,
+            text: |spec| &mut spec.$text,
+            id_or_default: TrainerSpec::$id,
+            text_or_default: TrainerSpec::$text,
+        }
+    };
+}
+
 const SPECIALS: [Special; 4] = [
-    Special {
-        id: |spec| &mut spec.unk_id,
-        text: |spec| &mut spec.unk_piece,
-        id_or_default: TrainerSpec::unk_id,
-        text_or_default: TrainerSpec::unk_piece,
-    },
-    Special {
-        id: |spec| &mut spec.bos_id,
-        text: |spec| &mut spec.bos_piece,
-        id_or_default: TrainerSpec::bos_id,
-        text_or_default: TrainerSpec::bos_piece,
-    },
-    Special {
-        id: |spec| &mut spec.eos_id,
-        text: |spec| &mut spec.eos_piece,
-        id_or_default: TrainerSpec::eos_id,
-        text_or_default: TrainerSpec::eos_piece,
-    },
-    Special {
-        id: |spec| &mut spec.pad_id,
-        text: |spec| &mut spec.pad_piece,
-        id_or_default: TrainerSpec::pad_id,
-        text_or_default: TrainerSpec::pad_piece,
-    },
+    special!(unk_id, unk_piece),
+    special!(bos_id, bos_piece),
+    special!(eos_id, eos_piece),
+    special!(pad_id, pad_piece),
 ];
 
 type EditedTrainerSpec = EditedSpec<TrainerSpec>;
