@@ -48,6 +48,13 @@ impl CharacterCounts {
         Ok(Self { counts, total })
     }
 
+    fn of_nul(&self) -> u64 {
+        let first = self.counts.first();
+        first
+            .filter(|(c, _)| *c == '\0')
+            .map_or(0, |(_, count)| *count)
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (char, u64)> {
         self.counts.iter().copied()
     }
@@ -106,11 +113,7 @@ impl Alphabet {
         counts: &CharacterCounts,
         options: &TrainOptions,
     ) -> Result<Self, TrainError> {
-        let nul = counts
-            .iter()
-            .find(|(c, _)| *c == '\0')
-            .map_or(0, |(_, count)| count);
-        let total = counts.total - nul;
+        let total = counts.total - counts.of_nul();
         if total == 0 {
             return Err(TrainError::NoText);
         }

@@ -90,8 +90,10 @@ impl<'a> Corpus<'a> {
     /// The same corpus once more, if it can be read twice.
     pub(crate) fn reread(&self) -> Option<Self> {
         let paths = self.paths()?;
-        let are_files = paths.iter().all(|path| path.is_file());
-        are_files.then(|| Self::files(paths))
+        paths
+            .iter()
+            .all(|path| path.is_file())
+            .then(|| Self::files(paths))
     }
 
     /// Bytes to read, if that is known before reading.

@@ -132,7 +132,7 @@ impl MetaPieces {
         for special in special_pieces(options) {
             pieces.add_special(options, special)?;
         }
-        pieces.check_unknown(options)?;
+        pieces.check_unknown(options.byte_fallback)?;
         pieces.add_symbols(options)?;
         pieces.check_texts()?;
         Ok(pieces)
@@ -143,8 +143,8 @@ impl MetaPieces {
         kinds.any(|kind| kind == PieceKind::Unknown)
     }
 
-    fn check_unknown(&self, options: &TrainOptions) -> Result<(), OptionError> {
-        if self.has_unknown() || options.byte_fallback {
+    fn check_unknown(&self, byte_fallback: bool) -> Result<(), OptionError> {
+        if self.has_unknown() || byte_fallback {
             Ok(())
         } else {
             Err(missing_unknown())

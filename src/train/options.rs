@@ -43,6 +43,16 @@ pub enum SentenceSelection {
     Sample(u64),
 }
 
+impl SentenceSelection {
+    /// The most sentences to use; `None` for all.
+    fn size(self) -> Option<u64> {
+        match self {
+            Self::All => None,
+            Self::First(size) | Self::Sample(size) => Some(size),
+        }
+    }
+}
+
 /// A piece with a special role, such as `<unk>`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SpecialPiece {
@@ -116,8 +126,10 @@ impl FromStr for RuleSet {
     type Err = OptionError;
 
     fn from_str(name: &str) -> Result<Self, OptionError> {
-        let set = Self::ALL.into_iter().find(|set| set.name() == name);
-        set.ok_or_else(|| unknown_rule_set(name))
+        Self::ALL
+            .into_iter()
+            .find(|set| set.name() == name)
+            .ok_or_else(|| unknown_rule_set(name))
     }
 }
 

@@ -51,11 +51,11 @@ impl FenwickTree {
         tree
     }
 
-    /// Applies `change` to every partial sum that covers element `index`.
-    fn update(&mut self, index: usize, change: impl Fn(&mut u128)) {
+    /// Applies `edit` to every partial sum that covers element `index`.
+    fn update(&mut self, index: usize, edit: impl Fn(&mut u128)) {
         let mut at = index + 1;
         while let Some(sum) = self.0.get_mut(at) {
-            change(sum);
+            edit(sum);
             at += lowest_bit(at);
         }
     }
@@ -196,10 +196,10 @@ fn search(merges: &[LearnedMerge], free: &mut FreeCharacters, size: usize) -> Di
     let mut best = Division::default();
     let mut taken = TakenMerges::default();
     for next in merges {
-        best = taken.better_division(best, free, size);
+        best = taken.better(best, free, size);
         taken.take(next, free);
     }
-    taken.better_division(best, free, size)
+    taken.better(best, free, size)
 }
 
 /// The first merges, as many as the search has taken so far.
@@ -224,11 +224,10 @@ impl TakenMerges {
     }
 
     /// `best`, or the division with these merges if its gain is not smaller.
-    fn better_division(&self, best: Division, free: &FreeCharacters, size: usize) -> Division {
-        match self.division(free, size) {
-            Some(division) if division.gain >= best.gain => division,
-            _ => best,
-        }
+    fn better(&self, best: Division, free: &FreeCharacters, size: usize) -> Division {
+        self.division(free, size)
+            .filter(|found| found.gain >= best.gain)
+            .unwrap_or(best)
     }
 
     /// The best division of `size` pieces with these merges, if they fit.

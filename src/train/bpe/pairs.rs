@@ -41,7 +41,7 @@ pub(crate) struct PairIndex {
 const NO_PAIR: u32 = u32::MAX;
 
 /// What counting finds of a pair.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct PairCount {
     count: u64,
     positions: u32,
@@ -91,15 +91,7 @@ fn count_pairs(
     hasher: &SeedableRandomState,
     slots: std::ops::Range<usize>,
 ) -> PairMap<PairCount> {
-    let mut pair_counts = PairMap::new(
-        symbols.len(),
-        PairCount {
-            count: 0,
-            positions: 0,
-            first_half_positions: 0,
-        },
-        hasher,
-    );
+    let mut pair_counts = PairMap::new(symbols.len(), PairCount::default(), hasher);
     words.for_each_pair(symbols, slots, |_, count, left, right| {
         let entry = pair_counts.value_mut(left, right);
         entry.count += count;

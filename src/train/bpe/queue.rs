@@ -91,9 +91,9 @@ impl Queue {
     }
 
     /// Adds a pair that occurs `count` times, which is no more than the pair popped last.
-    pub(crate) fn push(&mut self, pair: u32, count: u64, waiting: &impl PairSource) {
+    pub(crate) fn push(&mut self, pair: u32, count: u64, pairs: &impl PairSource) {
         if count == self.count {
-            self.best.push(waiting.candidate(pair));
+            self.best.push(pairs.candidate(pair));
             return;
         }
         match usize::try_from(count)
@@ -105,42 +105,42 @@ impl Queue {
         }
     }
 
-    /// The best pair, by the counts that `waiting` tells; pairs that it counts as 0 are dropped.
-    pub(crate) fn pop(&mut self, waiting: &impl PairSource) -> Option<Candidate> {
+    /// The best pair, by the counts of `pairs`; pairs of count 0 are dropped.
+    pub(crate) fn pop(&mut self, pairs: &impl PairSource) -> Option<Candidate> {
         loop {
-            if let Some(best) = self.pop_best(waiting) {
+            if let Some(best) = self.pop_best(pairs) {
                 return Some(best);
             }
-            self.refill(waiting)?;
+            self.refill(pairs)?;
         }
     }
 
     /// The best pair that still has the best count. Pairs with lower counts go back to their buckets.
-    fn pop_best(&mut self, waiting: &impl PairSource) -> Option<Candidate> {
+    fn pop_best(&mut self, pairs: &impl PairSource) -> Option<Candidate> {
         while let Some(candidate) = self.best.pop() {
-            if waiting.count(candidate.pair) == self.count {
+            if pairs.count(candidate.pair) == self.count {
                 return Some(candidate);
             }
-            self.requeue(candidate.pair, waiting);
+            self.requeue(candidate.pair, pairs);
         }
         None
     }
 
     /// Sorts the pairs of the bucket with the highest count; `None` if all buckets are empty.
-    fn refill(&mut self, waiting: &impl PairSource) -> Option<()> {
+    fn refill(&mut self, pairs: &impl PairSource) -> Option<()> {
         let (count, bucket) = self.next_bucket()?;
         self.count = count;
         for pair in bucket {
-            self.requeue(pair, waiting);
+            self.requeue(pair, pairs);
         }
         Some(())
     }
 
     /// Adds a pair with its present count, unless that is 0.
-    fn requeue(&mut self, pair: u32, waiting: &impl PairSource) {
-        match waiting.count(pair) {
+    fn requeue(&mut self, pair: u32, pairs: &impl PairSource) {
+        match pairs.count(pair) {
             0 => {}
-            count => self.push(pair, count, waiting),
+            count => self.push(pair, count, pairs),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::{SentenceSelection, TrainOptions};
+use super::TrainOptions;
 use crate::error::OptionError;
 use crate::model::ModelType;
 
@@ -16,7 +16,7 @@ pub(crate) const SENTENCE_LENGTH: RangeInclusive<u32> = 10..=1 << 30;
 pub(crate) const NUM_THREADS: RangeInclusive<u32> = 1..=1024;
 
 /// Samples of this many sentences or fewer are refused.
-const MAX_REFUSED_SENTENCES: u64 = 100;
+const MAX_TOO_FEW: u64 = 100;
 
 impl TrainOptions {
     /// Refuses what can be refused without looking at the input: values out of range and options that exclude each
@@ -55,18 +55,10 @@ impl TrainOptions {
     }
 
     fn validate_sentences(&self) -> Result<(), OptionError> {
-        let size = match self.sentences {
-            SentenceSelection::All => return Ok(()),
-            SentenceSelection::First(size) | SentenceSelection::Sample(size) => size,
-        };
-        if size > MAX_REFUSED_SENTENCES {
-            return Ok(());
+        match self.sentences.size() {
+            Some(size) if size <= MAX_TOO_FEW => Err(too_few(size)),
+            _ => Ok(()),
         }
-        Err(OptionError::Conflict {
-            option: "input_sentence_size",
-            problem: format!("{size} sentences are too few to train on"),
-            remedy: "use all sentences, or more than 100",
-        })
     }
 
     fn validate_model_type(&self) -> Result<(), OptionError> {
@@ -112,6 +104,14 @@ impl TrainOptions {
             ));
         }
         Ok(())
+    }
+}
+
+fn too_few(sentences: u64) -> OptionError {
+    OptionError::Conflict {
+        option: "input_sentence_size",
+        problem: format!("{sentences} sentences are too few to train on"),
+        remedy: "use all sentences, or more than 100",
     }
 }
 
@@ -168,6 +168,7 @@ pub(crate) fn out_of_range(option: &'static str, value: f64, low: f64, high: f64
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::train::options::SentenceSelection;
 
     /// A change that makes the default options invalid.
     type Change = fn(&mut TrainOptions);

@@ -112,7 +112,7 @@ impl SpaceRuleEnds {
     /// Whether a space follows one of these bytes in `sentence`. Cost: less than one instruction for each byte of most
     /// sentences.
     fn precede_space_in(&self, sentence: &[u8]) -> bool {
-        (self.has_printable || has_space_after_unprintable(sentence))
+        (self.has_printable || may_extend_run(sentence))
             && adjacent_bytes(sentence)
                 .any(|(left, right)| *right == b' ' && self.ends[usize::from(*left)])
     }
@@ -120,7 +120,7 @@ impl SpaceRuleEnds {
 
 /// Whether a space follows a byte that is no printable ASCII character. All bytes are visited without a
 /// branch, so that the compiler uses vector instructions.
-fn has_space_after_unprintable(text: &[u8]) -> bool {
+fn may_extend_run(text: &[u8]) -> bool {
     adjacent_bytes(text).fold(false, |found, (&left, &right)| {
         found | ((right == b' ') & !is_printable(left))
     })
