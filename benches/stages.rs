@@ -1,8 +1,8 @@
-//! The stages of training and of running, each by itself, on `testdata/` alone: `cargo bench`, or
-//! `cargo bench -- encode` for those whose names have `encode` in them.
+//! Benchmarks of the stages of training and encoding on `testdata/`: `cargo bench`, or `cargo bench -- encode` for the
+//! benchmarks whose names contain `encode`.
 //!
-//! They are for finding what became slower: `cargo bench -- --save-baseline before`, then, with the change,
-//! `cargo bench -- --baseline before`. Against other programs there is `benches/compare`.
+//! They locate the stage that a change made slower: run `cargo bench -- --save-baseline before`, then, with the change,
+//! `cargo bench -- --baseline before`. `benches/compare` compares spiece with other programs.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -45,7 +45,7 @@ fn normalize(criterion: &mut Criterion) {
     }
 }
 
-/// Counting words and merging pairs: what a training run tells about its stages.
+/// Counting words and merging pairs, timed by the events of a training run.
 fn train(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("train");
     group.sample_size(20).throughput(bytes(&corpus()));
@@ -67,7 +67,7 @@ fn trainer(rules: &str) -> Trainer {
     Trainer::new(options).expect("valid options")
 }
 
-/// How long a stage of a training run takes.
+/// The time of one stage of a training run.
 fn time_of(trainer: &Trainer, wanted: Stage) -> Duration {
     let (mut start, mut time) = (None::<Instant>, Duration::ZERO);
     let mut observer = |event: Event<'_>| {
@@ -134,7 +134,7 @@ fn decode(criterion: &mut Criterion) {
     });
 }
 
-/// Reading and checking a file, then making the tables for running it.
+/// Reading and validating a file, and building the tables of the tokenizer.
 fn load(criterion: &mut Criterion) {
     for (name, path) in [("bpe", BPE), ("unigram", UNIGRAM)] {
         let file = std::fs::read(path).expect("a model of testdata/");

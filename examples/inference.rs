@@ -1,14 +1,17 @@
-//! Serving with a tokenizer: encode a prompt, generate ids one by one, show text as soon as it is certain.
+//! A tokenizer in an inference server: encodes a prompt, generates ids one by one, and prints each part of the text as
+//! soon as later ids cannot change it.
 //!
-//!     cargo run --example inference -- testdata/golden/llama2.model "All human beings"
+//! ```text
+//! cargo run --example inference -- testdata/golden/llama2.model "All human beings"
+//! ```
 //!
-//! The language model here is a toy that walks through the vocabulary; put yours in its place.
+//! `next_id` is a placeholder for a language model; replace it by a call of your model.
 
 use std::io::Write;
 
 use spiece::{EncodeOptions, ExtraOption, PieceId, Tokenizer};
 
-/// Stands for a language model: the next id after those before.
+/// A placeholder for a language model: computes an id from the ids before it.
 fn next_id(before: &[PieceId], pieces: usize) -> PieceId {
     let sum: usize = before.iter().map(|id| id.get() as usize).sum();
     PieceId::new(u32::try_from((sum * 31 + before.len()) % pieces).unwrap_or(0))
@@ -23,17 +26,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .next()
         .unwrap_or_else(|| "All human beings".to_owned());
 
-    // Once for the whole server.
+    // Once per process; the tokenizer can be shared by all threads.
     let tokenizer = Tokenizer::open(path)?;
 
-    // Once for each thread: a worker whose buffers are used again for every prompt.
+    // Once per thread: the encoder reuses its buffers and its cache for all prompts.
     let mut options = EncodeOptions::default();
     options.extra = vec![ExtraOption::Bos];
-    // A stranger wrote the prompt: chat markers in it are text like any other.
+    // The prompt is untrusted, so user-defined symbols in it (chat markers) are encoded as ordinary text.
     options.user_defined_symbols = false;
     let mut encoder = tokenizer.encoder_with(&options)?;
 
-    // Once for each request. The decoder sees the prompt too, so that the answer's first space is right.
+    // Once per request. The decoder also gets the prompt, because the first space of a text is removed and that of the
+    // answer must not be.
     let mut ids = encoder.encode(&prompt).to_vec();
     let mut decoder = tokenizer.incremental_decoder();
     for id in &ids {

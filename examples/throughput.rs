@@ -1,9 +1,20 @@
-//! How fast a model does its work: `throughput WORK MODEL [TEXT [SECONDS]]`, on one thread unless said otherwise.
+//! Measures the speed of one operation: `throughput OPERATION MODEL [TEXT [SECONDS]]`.
 //!
-//! The works, each line of the text by itself: `encode` (ids), `spans` (ids with the parts of the text that
-//! they stand for), `call` (ids by single calls of the tokenizer, each with a result of its own), `batch` (ids,
-//! by as many threads as the variable RAYON_NUM_THREADS says), `decode` (the ids of the lines, into text), and
-//! `load` (the model alone). Prints one JSON object, which `benches/peers/measure.rs` explains.
+//! The operations; all but `batch` run on one thread, and each line is one text:
+//!
+//! - `encode`: ids, with one encoder whose buffers are reused
+//! - `spans`: tokens with spans, with one encoder
+//! - `call`: ids, by one call of `Tokenizer::encode` for each line, which returns a new vector
+//! - `batch`: ids of all lines by one call, on as many threads as the variable RAYON_NUM_THREADS says
+//! - `decode`: the ids of each line to text
+//! - `load`: loading the model; needs no TEXT
+//!
+//! Prints one JSON object; `benches/peers/measure.rs` defines its fields. Example:
+//!
+//! ```text
+//! $ cargo run --release --example throughput encode testdata/golden/llama2.model testdata/udhr.txt
+//! {"name": "spiece", "lines": 1962, "bytes": 412131, "rounds": 97, "wall": 7.371939e-3, ...}
+//! ```
 
 use std::hint::black_box;
 
@@ -48,7 +59,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Reads the model again for each round and makes its caches warm.
+/// Loads the model for each round and encodes the lines of the warm-up.
 fn measure_encoding(
     report: Report,
     lines: &Lines<'_>,

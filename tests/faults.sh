@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# What becomes of the user's files when things go wrong: kill -9 at any moment, full disks, missing permissions,
-# links, folders and pipes as targets, readers that leave, two runs at once, inputs that change while they are read.
+# Tests that faults leave output files complete: kill -9 at any time, full disks, missing permissions, links, folders
+# and pipes as targets, closed pipes, concurrent runs, inputs that change while they are read.
 #
-# After each fault the model that was there before has to be there still, to the byte and with the .vocab that
-# belongs to it (or the new pair, if the run had got so far), and after the next run no stray file may remain.
+# After each fault, the former .model and .vocab have to be unchanged, byte for byte, or both have to be the new ones.
+# After a kill between the two renames, the next run has to complete them. After the next run, no temporary file may
+# remain. See the module page of src/output.rs for the protocol.
 #
-# Usage: tests/faults.sh [PROGRAM [SEED]]; without PROGRAM it is built. Ends with the line "N passed, M failed".
-# Needs bash, coreutils and awk; parts that need root, namespaces or strace say so if they are skipped.
+# Usage: tests/faults.sh [PROGRAM [SEED]]; without PROGRAM it is built. The last line is "N passed, M failed"; the exit
+# status is 0 if M is 0. Requires bash, coreutils and awk; sections that require root, namespaces or strace print
+# "skipped" where these are not available.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 testdata=$PWD/testdata
@@ -36,7 +38,7 @@ fail() {
   : >"$work/stderr"
 }
 skip() { printf 'skipped: %s\n' "$*"; }
-# Sums up the section before and begins another one.
+# Prints the count of the previous section and starts the section with this name.
 section() {
   [ -n "${current:-}" ] && printf '   %s passed\n' $((passed - passed_before))
   passed_before=$passed current=$1
@@ -49,13 +51,13 @@ check() {
   if "$@"; then pass; else fail "$what"; fi
 }
 
-# --- models to lose ------------------------------------------------------------------------------------------------
+# --- models that the faults may damage ------------------------------------------------------------------------------------------------
 
-# The model records its prefix and input, so the runs that have to give the same bytes use the same names.
+# The model records its prefix and input, so runs whose results are compared use the same names.
 flags=(--input="$work/udhr_small.txt" --model_prefix=m --character_coverage=0.98 --quiet)
 train_old() { "$spiece" train "${flags[@]}" --vocab_size=400 "$@"; }
 train_new() { "$spiece" train "${flags[@]}" --vocab_size=600 "$@"; }
-# A run that gets as far as to look after its targets, and then fails.
+# A run that repairs its targets and then fails, because the vocabulary is too large for the input.
 train_in_vain() {
   ! "$spiece" train --input="$work/few_words.txt" --model_prefix=m --normalization_rule_name=identity \
     --vocab_size=9000 --quiet 2>"$work/stderr"
@@ -67,7 +69,7 @@ mkdir "$work/old" "$work/new" "$work/here"
 cd "$work/here" || exit 1
 restore() { rm -rf "$work"/here/* "$work"/here/.m.* && cp "$work"/old/m.* .; }
 
-# Which pair stands here: old, new, between (the new .vocab beside the old .model), or broken.
+# The state of the two files: old, new, between (the new .vocab and the old .model), or broken.
 state() {
   local state='' name
   for name in m.model m.vocab; do
@@ -81,7 +83,7 @@ is_state() { [ "$(state)" = "$1" ]; }
 strays() { find "${1:-.}" -name '.*spiece*' | wc -l; }
 no_strays() { [ "$(strays "$@")" -eq 0 ]; }
 
-# After a kill: the pair is whole, at the latest after the next run, which clears up.
+# After a kill: the pair is complete, at the latest after the next run, which also removes temporary files.
 check_after_kill() {
   local what=$1 before after
   before=$(state)
@@ -114,13 +116,13 @@ for _ in 1 2 3; do
 done
 restore
 stayed=0 finished=0 completed=0 with_strays=0
-# 25 over the whole run, 25 around its end, where files are written; in seconds.
+# 25 times within the whole run and 25 near its end, when files are written; in seconds.
 moments=$(awk -v seed="$seed" -v length_us=$length 'BEGIN {
   srand(seed)
   for (i = 0; i < 50; i++) printf "%.6f\n", (i % 2 ? rand() * 1.05 : 0.6 + rand() * 0.45) * length_us / 1e6
 }')
 for moment in $moments; do
-  # Not as a function: the signal has to reach the program, not a shell around it.
+  # Not in a function: the signal has to reach the program and not a subshell.
   "$spiece" train "${flags[@]}" --vocab_size=600 2>/dev/null &
   child=$!
   sleep "$moment"
@@ -137,7 +139,7 @@ if strace -o /dev/null true 2>/dev/null; then
     for nth in $(seq 1 20); do
       strace -f -qq -o /dev/null -e trace="/^$call" -e inject="/^$call:signal=SIGKILL:when=$nth" \
         "$spiece" train "${flags[@]}" --vocab_size=600 2>/dev/null &
-      # Successful if the run was through before this call.
+      # The run succeeds if it makes fewer such calls; then there is nothing more to interrupt.
       if wait $! 2>/dev/null; then restore; break; fi
       check_after_kill "killed at $call $nth"
     done
@@ -212,7 +214,7 @@ restore
 
 # --- targets that do not work --------------------------------------------------------------------------------------
 
-# refused WHAT MESSAGE COMMAND...: the command fails with this message, and nothing has changed.
+# refused WHAT MESSAGE COMMAND...: passes if the command fails with this message and the files are unchanged.
 refused() {
   local what=$1 message=$2 status
   shift 2
@@ -224,10 +226,10 @@ refused() {
   if ! no_strays; then fail "$what: a stray file"; return; fi
   pass
 }
-# quiet WHAT STATUS: a command that ended with this status went well and wrote nothing to standard error.
+# quiet WHAT STATUS: passes if STATUS, of the last command, is 0 and its standard error is empty.
 quiet() {
   if [ "$2" -ne 0 ]; then fail "$1: exit status $2"; return; fi
-  if [ -s "$work/stderr" ]; then fail "$1: it talks"; return; fi
+  if [ -s "$work/stderr" ]; then fail "$1: standard error is not empty"; return; fi
   pass
 }
 
@@ -248,7 +250,7 @@ full_disk() {
   cp "$work"/new/m.* "$work/old/" 2>/dev/null
   refused "a file system that is read-only" "Read-only" train_old
 }
-# Runs a function where mounting is permitted, and counts what it counted.
+# Runs a function in a mount namespace and adds its counts of passed and failed checks.
 with_mounts() {
   local counts
   export -f "$@" full_disk refused check pass fail skip is_state state strays no_strays train_old train_new

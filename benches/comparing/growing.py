@@ -1,7 +1,7 @@
-"""How cost grows: training with the corpus and the vocabulary, encoding with the length of a line.
+"""Growth of time and memory: training with the corpus and the vocabulary, encoding with the length of a line.
 
-Training should take memory by the distinct words, not by the bytes. Encoding should take the same time for each
-byte whatever the length of the line is, and whatever is in it.
+Expected results: the memory of training is proportional to the number of distinct words, not to the bytes of the
+corpus; the time of encoding per byte depends neither on the length nor on the content of a line.
 """
 
 import random
@@ -36,7 +36,7 @@ def grow_all(args):
 
 
 def trained(source, vocab_size, args, more=()):
-    """The cells of a run of training on what a command writes."""
+    """Trains on the output of a command. Returns wall seconds, user seconds, peak megabytes and distinct words."""
     options = options_for("-", "llama", vocab_size, args.num_threads)
     with subprocess.Popen([str(part) for part in source], stdout=subprocess.PIPE) as pipe:
         folder = args.work / "out/growth"
@@ -81,7 +81,7 @@ def grow_vocabulary(args):
 
 
 def model_with_symbols(args):
-    """A model that was trained with user-defined symbols."""
+    """Trains a model with user-defined symbols and returns its path."""
     size = min(args.text[0].stat().st_size, 10_000_000)
     symbols = f"--user_defined_symbols={','.join(SYMBOLS)}"
     trained(["head", "-c", size, args.text[0]], args.vocab_size, args, [symbols])
@@ -95,7 +95,7 @@ def repeat(text, size):
 
 
 def grow_line(model, kinds, args):
-    """Nanoseconds for each byte of a line of a kind, by its length."""
+    """Prints nanoseconds per byte for each kind of line and each length."""
     sides = {"spiece": [throughput(), "encode"]}
     if args.peers:
         sides[REFERENCE] = [install(args.work), PEERS / "run_sentencepiece.py", "encode"]
@@ -105,7 +105,7 @@ def grow_line(model, kinds, args):
         for side, command in sides.items():
             cells, wall = [], None
             for size in LINE_SIZES:
-                # Enough lines for a time that can be measured, and for one tenth to be seen before.
+                # Several lines, so that the time is measurable and one tenth of them can be the warm-up.
                 line = texts.valid_start(make(size).encode(), size) + b"\n"
                 text = texts.kept(args.work, "growth", line * max(1, 200_000 // size))
                 try:
@@ -119,14 +119,14 @@ def grow_line(model, kinds, args):
 
 
 def pieces_of(model):
-    """The texts of a model's pieces that have more than one character."""
+    """The pieces of a model with more than one character, without meta pieces."""
     exported = subprocess.run([spiece(), "export-vocab", f"--model={model}"], check=True, stdout=subprocess.PIPE)
     pieces = [line.split("\t")[0] for line in exported.stdout.decode(errors="ignore").split("\n")]
     return [piece for piece in pieces if len(piece) > 1 and not piece.startswith("<")]
 
 
 def made_lines(model, args):
-    """Makers of lines of a size, from easy to what someone would choose who means harm to this model."""
+    """For each kind of line a function of the size; the last kinds are adversarial for this model."""
     pieces = pieces_of(model)
     prose = texts.one_line(args.text[0], LINE_SIZES[-1]).decode().strip()
     no_spaces = "".join(prose.split())
@@ -147,20 +147,20 @@ def at_random(parts, count):
 
 
 def alternating(pieces):
-    """The characters of the longest piece in which two of them take turns: its merges are the deepest."""
+    """The two characters of the longest piece in which they alternate; its merges have the greatest depth."""
     turns = [piece for piece in pieces if piece[0] != piece[1] and piece == repeat(piece[:2], len(piece))]
     return max(turns, key=len, default="ab")[:2]
 
 
 def unfinished(pieces):
-    """The longest pieces without their last characters: what looks like a piece until its end comes, and must then
-    be taken apart again."""
+    """The longest pieces without their last characters. Each is a prefix of a piece but not a piece, so an encoder
+    that follows the longest piece has to backtrack."""
     return [piece[:-1] for piece in sorted(pieces, key=len, reverse=True)[:2_000] if "\u2581" not in piece] or ["ab"]
 
 
 def walk(pieces, size):
-    """Characters of which each two neighbours are neighbours in a piece, too: nowhere can the line be cut into parts
-    that have nothing to do with each other."""
+    """A line in which each two adjacent characters are adjacent in some piece, so that it has no bigram boundary and
+    is one chunk."""
     follows = {}
     for piece in pieces:
         for left, right in zip(piece, piece[1:]):

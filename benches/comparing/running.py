@@ -1,4 +1,4 @@
-"""Encoding, decoding and loading: spiece and each peer on the same lines, in turn."""
+"""Compares encoding, decoding and loading: spiece and each peer on the same lines, in turn."""
 
 from . import texts
 from .tables import head, median, ratios, row, seconds
@@ -11,7 +11,7 @@ COLUMNS = ["program", "wall", "user", "peak memory", "of it for the work", "thro
 
 
 def programs(work, args):
-    """The command lines that do a work, without model and text, and their environments."""
+    """For each program its command line for an operation, without model and text, and its environment variables."""
     python = install(args.work)
     peers = {REFERENCE: ([python, PEERS / "run_sentencepiece.py", work], {})}
     if not args.reference_alone:
@@ -20,8 +20,8 @@ def programs(work, args):
 
 
 def side_by_side(title, sides, job, args, must_agree):
-    """Runs the sides in turn and prints their table. The first one is what the others are compared with. False if
-    one that must agree with it does not."""
+    """Runs the sides in turn and prints their table. Ratios are relative to the first side. Returns False if the
+    first side has no result, or if the output of a side of `must_agree` differs from its output."""
     runs, missing = {side: [] for side in sides}, {}
     for number in range(args.pairs + 1):
         for side, (command, environment) in sides.items():
@@ -58,8 +58,8 @@ def side_by_side(title, sides, job, args, must_agree):
 
 
 def print_summary(args):
-    """How many times faster spiece is, work by work, than the reference and than the fastest of the others that
-    give the same."""
+    """Prints for each operation the speed of spiece relative to the reference and to the fastest program with the
+    same output."""
     works = [(title, sides) for title, sides in args.summary if SPIECE in sides]
     if not works:
         return
@@ -77,7 +77,7 @@ def encode_all(args):
 
 
 def encode_text(model, corpus, args):
-    """Encodes lines of a corpus with all programs, and with spiece in its other ways."""
+    """Encodes lines of a corpus with all programs, and with the other interfaces of spiece."""
     text = texts.kept(args.work, f"lines of {corpus.name}", texts.head_of(corpus, args.size))
     name = f"{text.stat().st_size / 1e6:.3g} MB of {corpus.name}, {model.name}"
     job = [model, text, args.seconds]
@@ -91,7 +91,7 @@ def encode_text(model, corpus, args):
 
 
 def encode_made(model, args):
-    """Encodes texts that have another form than most, made from the first corpus."""
+    """Encodes unusual texts made from the first corpus: one long line, one letter, short lines."""
     corpus = args.text[0]
     made = {
         f"one line of {corpus.name}": texts.one_line(corpus, min(args.size, 1_000_000)),

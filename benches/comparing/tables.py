@@ -8,13 +8,13 @@ def median(runs, key):
 
 
 def ratios(theirs, ours, key):
-    """Median, smallest and largest ratio of the runs that followed each other."""
+    """Median, minimum and maximum of the ratios of the runs of the same turn."""
     values = sorted(a[key] / b[key] for a, b in zip(theirs, ours))
     return f"{statistics.median(values):.2f} ({values[0]:.2f} to {values[-1]:.2f})"
 
 
 def seconds(value):
-    """A time with three digits or so."""
+    """A time with three significant digits and a unit."""
     for unit, scale in (("s", 1), ("ms", 1e3), ("µs", 1e6)):
         if value * scale >= 1:
             return f"{value * scale:.3g} {unit}"

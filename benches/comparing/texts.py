@@ -1,8 +1,8 @@
-"""The texts to encode: cut from corpora, or made up. They are kept in the work folder."""
+"""Input texts: parts of corpora and generated texts, written to the work folder."""
 
 
 def kept(work, name, make):
-    """A text in a file; a text of the same name may have been another one the last time."""
+    """Writes a text to the file `name`, which an earlier run may have written with other content; returns its path."""
     path = work / "texts" / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(make)
@@ -10,7 +10,7 @@ def kept(work, name, make):
 
 
 def head_of(corpus, size):
-    """Whole lines of a corpus, `size` bytes of them at most. Not all peers take text that is not UTF-8."""
+    """The first whole lines of a corpus, at most `size` bytes. Skips malformed UTF-8, which some peers refuse."""
     made = bytearray()
     with open(corpus, "rb") as file:
         for line in file:
@@ -26,12 +26,12 @@ def head_of(corpus, size):
 
 
 def valid_start(text, size):
-    """The first `size` bytes, without a broken character at the end."""
+    """The first `size` bytes, without an incomplete character at the end."""
     return text[:size].decode(errors="ignore").encode()
 
 
 def one_line(corpus, size):
-    """A single line of a corpus' text."""
+    """The beginning of a corpus as one line: line feeds become spaces."""
     return valid_start(head_of(corpus, 2 * size).replace(b"\n", b" "), size) + b"\n"
 
 

@@ -1,7 +1,7 @@
 """Builds spiece and installs the peers, and runs them.
 
-What is installed goes to the work folder: a Python environment with the peers from PyPI, and the target folder of
-the program benches/peers/rust, which has the peers from crates.io.
+Everything is installed into the work folder: a Python environment with the peers from PyPI, and the target folder of
+the program benches/peers/rust, which contains the peers from crates.io.
 """
 
 import functools
@@ -18,7 +18,7 @@ PEERS = ROOT / "benches/peers"
 REFERENCE = "sentencepiece"
 REFERENCE_PACKAGES = ["numpy", "protobuf", "sentencepiece==0.2.3"]
 
-# What a peer says that does not take a model.
+# The exit status of a peer that does not support a model.
 REFUSED = 3
 
 
@@ -28,7 +28,7 @@ def run(command, **options):
 
 @functools.cache
 def target():
-    """The folder of spiece's programs, which are built once."""
+    """The folder with the programs of spiece, which are built once."""
     run(["cargo", "build", "--release", "--quiet", "--bins", "--example", "throughput"], cwd=ROOT)
     command = ["cargo", "metadata", "--format-version", "1", "--no-deps"]
     return Path(json.loads(run(command, cwd=ROOT, capture_output=True).stdout)["target_directory"]) / "release"
@@ -44,7 +44,7 @@ def throughput():
 
 @functools.cache
 def rust_peers(work):
-    """The program with the peers that are crates."""
+    """The program that contains the peers from crates.io; built once."""
     print("building the peers from crates.io", file=sys.stderr)
     run(["cargo", "build", "--release", "--quiet", "--locked", "--manifest-path", PEERS / "rust/Cargo.toml",
          "--target-dir", work / "peers"])
@@ -52,8 +52,7 @@ def rust_peers(work):
 
 
 def install(work, packages=REFERENCE_PACKAGES, build_needs=()):
-    """A Python with these packages; each list of them is installed once. What a package needs to be built comes
-    first."""
+    """A Python interpreter with these packages; each list is installed once. `build_needs` are installed first."""
     python = work / "venv/bin/python"
     if not python.exists():
         run([sys.executable, "-m", "venv", work / "venv"])
@@ -69,7 +68,7 @@ def install(work, packages=REFERENCE_PACKAGES, build_needs=()):
 
 
 def measure(command, folder, stdin=None):
-    """Wall seconds, user seconds and peak megabytes of one run."""
+    """Runs a command. Returns wall seconds, user seconds and peak megabytes; exits if the command fails."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "log", "wb") as log:
         start = time.perf_counter()
@@ -83,7 +82,7 @@ def measure(command, folder, stdin=None):
 
 
 class NoResult(Exception):
-    """A program does not do a work; the text says why, in few words."""
+    """A program has no result for an operation; the message is the cell of the table."""
 
 
 def report(command, timeout, **environment):

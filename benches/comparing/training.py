@@ -1,11 +1,11 @@
-"""Training: spiece and each peer on the same corpus, in turn."""
+"""Compares training: spiece and each peer on the same corpus, in turn."""
 
 import json
 
 from .tables import head, median, ratios, row
 from .tools import PEERS, REFERENCE, install, measure, spiece
 
-# Each with what it needs to be built.
+# Peer -> (its packages, the packages that are required to build them).
 OTHERS = {
     "youtokentome": (["youtokentome==1.0.6"], ["cython", "setuptools", "wheel"]),
     "rustbpe": (["rustbpe==0.1.0"], []),

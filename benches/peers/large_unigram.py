@@ -1,8 +1,8 @@
 """Makes a unigram model with 250,000 pieces from a text: large_unigram.py TEXT MODEL.
 
-Trained ones of this size come from corpora that few have at hand. This one has the specifications that the
-reference writes, rules for normalization among them, and for pieces the characters, the words and the beginnings of
-words of the text, then words of letters in every order until there are enough, with scores that fall by rank.
+Training a model of this size requires a large corpus, so this model is generated. It has the specs that the
+reference writes, including normalization rules. Its pieces are the characters, words and prefixes of words of the
+text, then sequences of five letters up to the number; the scores decrease with the rank.
 """
 
 import io
@@ -19,7 +19,7 @@ SIZE = 250_000
 
 
 def texts(words):
-    """Different texts without end, the most frequent words first."""
+    """The texts of the pieces, without duplicates within a group; the most frequent words come first."""
     counts = Counter(words)
     yield from (character for character, _ in Counter("".join(words)).most_common())
     yield from ("\u2581" + word for word, _ in counts.most_common())

@@ -1,17 +1,18 @@
-//! How every program that `benches/compare` runs measures itself and says what it measured.
+//! The measurement that every program run by `benches/compare` performs and prints.
 //!
-//! Some programs keep what they found out about a text in a cache. To be timed with a warm cache, but on lines
-//! that it has not seen, a program begins each round with a model that it has just read, does the first tenth
-//! of the lines off the clock, and the others on the clock. After one round to warm up and one that makes the
-//! digest there are rounds until enough time has passed. Then it prints one JSON object:
+//! Some programs cache results. To measure them with a warm cache on lines that are not in the cache, each round loads
+//! the model and processes the first tenth of the lines outside the timed part, and then processes the other lines in
+//! the timed part. After one round as a warm-up and one round that computes the digest, rounds are repeated for the
+//! given time. Then one JSON object is printed:
 //!
-//! - `lines`, `bytes`: what was worked on, on the clock;
-//! - `wall`, `user`: seconds of a round, the median and the mean; what a round made is dropped off the clock;
-//! - `peak`: bytes that the process held at most; `grown`: how much more than before it read the model;
-//! - `digest`: SHA-256 of everything that was made, to be compared with another program's.
+//! - `lines`, `bytes`: the size of the text of the timed part;
+//! - `rounds`: the number of timed rounds;
+//! - `wall`, `user`: seconds of a round, median and mean; results are dropped outside the timed part;
+//! - `peak`: the peak memory of the process in bytes; `grown`: its growth since before the model was loaded;
+//! - `digest`: SHA-256 of all results, for the comparison with other programs.
 //!
-//! User time and memory are read from Linux' /proc, and are 0 elsewhere. `benches/peers/run_sentencepiece.py` is the
-//! same in Python.
+//! User time and memory are read from /proc of Linux and are 0 on other systems.
+//! `benches/peers/run_sentencepiece.py` is the same measurement in Python.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -21,10 +22,10 @@ use sha2::{Digest as _, Sha256};
 /// Ticks in which /proc counts user time, for every processor that Linux runs on.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// What a model that was just read encodes, to show that it is ready.
+/// The text that is encoded after loading, to verify that the model is usable.
 pub const GREETING: &str = "Hello world";
 
-/// Collects what a work makes.
+/// The digest of all results of an operation.
 #[derive(Default)]
 pub struct Digest(Sha256);
 
@@ -59,7 +60,7 @@ pub struct Lines<'t> {
 }
 
 impl<'t> Lines<'t> {
-    /// Cuts `text` at line feeds.
+    /// Splits `text` at line feeds.
     pub fn new(text: &'t str) -> Lines<'t> {
         let all: Vec<&str> = text
             .strip_suffix('\n')
@@ -72,7 +73,7 @@ impl<'t> Lines<'t> {
         }
     }
 
-    /// The lines that make caches warm.
+    /// The lines of the warm-up, outside the timed part.
     pub fn seen(&self) -> &[&'t str] {
         &self.all[..self.unseen]
     }
@@ -93,7 +94,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Begins: everything but the model is in memory. There will be rounds over the `unseen` lines for `seconds`.
+    /// Starts when everything but the model is in memory. The rounds over the `unseen` lines take `seconds` in all.
     pub fn new(name: &str, seconds: f64, lines: &Lines<'_>) -> Report {
         let bytes = lines.unseen().iter().map(|line| line.len() + 1).sum();
         Report {
@@ -105,8 +106,8 @@ impl Report {
         }
     }
 
-    /// Does the rounds, each with what `prepare` makes, and prints what was measured. One more round, off the
-    /// clock, is given a digest to fill.
+    /// Runs the rounds, each with a state made by `prepare`, and prints the measurement. One additional round outside
+    /// the timed part computes the digest.
     pub fn measure<S, T>(
         self,
         prepare: impl Fn() -> S,
@@ -145,7 +146,7 @@ impl Report {
     }
 }
 
-/// User time of the process until now.
+/// User time of the process so far, in seconds.
 fn user_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = stat.rsplit(')').next().unwrap_or_default();
@@ -156,7 +157,7 @@ fn user_seconds() -> f64 {
     ticks.unwrap_or(0.0) / TICKS_PER_SECOND
 }
 
-/// A figure of /proc/self/status, in bytes.
+/// A field of /proc/self/status in bytes.
 fn memory(field: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(field));

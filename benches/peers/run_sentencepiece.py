@@ -1,11 +1,10 @@
-"""The reference, on the same work as the other peers: run_sentencepiece.py WORK MODEL [TEXT [SECONDS [THREADS]]].
+"""Measures the reference: run_sentencepiece.py OPERATION MODEL [TEXT [SECONDS [THREADS]]].
 
-The works are encode, batch, decode and load; what is printed is explained in benches/peers/measure.rs. The
-library has no caches, so it need not be loaded again for each round.
+The operations are encode, batch, decode and load; benches/peers/measure.rs defines the JSON object that is printed.
+The library has no caches, so the model is not loaded again for each round.
 
-The C++ code is called in the way that costs least on top of it: one call for all lines on one thread, lines as
-bytes, ids either as buffers that numpy looks at or as lists of Python's, whichever was faster when this text
-was encoded to warm up.
+The C++ code is called with the lowest overhead: one call for all lines, lines as bytes, ids as numpy arrays or as
+Python lists, whichever was faster in the warm-up on the same text.
 """
 
 import hashlib
@@ -18,12 +17,12 @@ from pathlib import Path
 import numpy
 import sentencepiece
 
-# What a model that was just read encodes, to show that it is ready.
+# The text that is encoded after loading, to verify that the model is usable.
 GREETING = "Hello world"
 
 
 def memory(field):
-    """A figure of /proc/self/status, in bytes."""
+    """A field of /proc/self/status in bytes; 0 where the file does not exist."""
     try:
         status = Path("/proc/self/status").read_text()
     except OSError:
@@ -58,7 +57,7 @@ def load(path):
 
 
 def works(work, path, lines, threads):
-    """The ways to do a work, and what makes the digest of its result."""
+    """The alternative calls for an operation, and the function that computes the digest of a result."""
     model = load(path)
     if work == "load":
         return [lambda: load(path)], lambda made: digest_ids([made.encode(GREETING)])
@@ -67,7 +66,7 @@ def works(work, path, lines, threads):
         return [lambda kind=kind: model.encode(lines, out_type=kind, num_threads=threads) for kind in kinds], digest_ids
     if work == "decode":
         ids = model.encode(lines, out_type="numpy", num_threads=1)
-        # Empty lines tell the binding nothing about the type of ids; they are looked after here.
+        # The binding derives the type of the ids from the first id, so empty lines are handled here.
         full = [line for line in ids if len(line) > 0]
         empty = [len(line) == 0 for line in ids]
 

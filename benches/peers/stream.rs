@@ -1,10 +1,10 @@
-//! Text without end, to train on through a pipe: `stream BYTES WORDS`.
+//! Generates text of any length for training through a pipe: `stream BYTES WORDS`.
 //!
-//! Lines of twelve words out of a dictionary of `WORDS`, drawn by Zipf's law: the word of rank r comes up with a
-//! probability of about 1/r. So the distinct words grow fast at first, and no more once the dictionary is used
-//! up, however long the stream: memory that follows the distinct words comes to rest. A word is its rank,
-//! written in syllables, the frequent ones short. The same arguments give the same text, and fewer bytes the
-//! beginning of it. Needs no crate: `rustc -O stream.rs`.
+//! Output: lines of twelve words from a dictionary of `WORDS` words with a Zipf distribution (the probability of the
+//! word of rank r is proportional to 1/r). The number of distinct words grows at first and is constant after all words
+//! have occurred, so memory proportional to the distinct words becomes constant, too. A word is its rank written in
+//! syllables; frequent words are short. The text is deterministic; with fewer bytes it is a prefix of the longer text.
+//! No dependencies: `rustc -O stream.rs`.
 
 use std::io::{BufWriter, ErrorKind, Write};
 
@@ -16,7 +16,7 @@ fn main() -> std::io::Result<()> {
     let arguments: Vec<u64> = std::env::args().skip(1).filter_map(|argument| argument.parse().ok()).collect();
     let [bytes, words] = arguments[..] else { panic!("usage: stream BYTES WORDS") };
     match write(bytes, words as f64, &mut BufWriter::with_capacity(1 << 16, std::io::stdout().lock())) {
-        // Whoever listens may have enough.
+        // The reader may close the pipe early.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         result => result,
     }

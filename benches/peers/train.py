@@ -1,7 +1,7 @@
 """Trains a vocabulary with one of the peers: train.py PEER TEXT VOCAB_SIZE THREADS [OPTIONS as JSON].
 
-Each does what its documentation shows for such work, with the pattern of GPT-4 where it splits by a pattern.
-`sentencepiece` alone makes SentencePiece's vocabulary; it writes m.model and m.vocab into the current folder.
+Each peer is called as its documentation recommends, with the pattern of GPT-4 if it splits text by a pattern. Only
+`sentencepiece` trains the same vocabulary as spiece; it writes m.model and m.vocab into the current folder.
 """
 
 import json
@@ -10,7 +10,7 @@ import sys
 
 GPT4 = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
 
-# The flags that spm_train records whether they are given or not.
+# The flags that spm_train records even if they are not given.
 SPM_TRAIN = dict(
     input_format="", vocab_size=8000, character_coverage=0.9995, input_sentence_size=0, shuffle_input_sentence=True,
     seed_sentencepiece_size=1000000, seed_sentencepieces_file="", shrinking_factor=0.75, num_threads=16,
