@@ -51,7 +51,7 @@ check() {
   if "$@"; then pass; else fail "$what"; fi
 }
 
-# --- models that the faults may damage ------------------------------------------------------------------------------------------------
+# --- models that the faults may damage ----------------------------------------------------------------------------
 
 # The model records its prefix and input, so runs whose results are compared use the same names.
 flags=(--input="$work/udhr_small.txt" --model_prefix=m --character_coverage=0.98 --quiet)
