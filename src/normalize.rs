@@ -32,6 +32,7 @@
 //! Cost: linear. Runs of characters that begin no rule are copied whole; see [`Charsmap::plain_length`].
 
 pub(crate) mod charsmap;
+mod pass;
 #[cfg(feature = "train")]
 pub(crate) mod rules;
 mod sink;
@@ -40,6 +41,7 @@ pub(crate) mod standalone;
 use std::sync::Arc;
 
 use self::charsmap::Charsmap;
+use self::pass::Pass;
 use self::sink::{Sink, Text, TracedText};
 use crate::text::{WHITESPACE_MARK_STR, decode_char, is_char_start};
 use crate::trie::prefix::PrefixTrie;
@@ -117,13 +119,13 @@ impl Normalizer {
     /// Whether normalization of well-formed text only replaces spaces by marks and perhaps adds a dummy prefix. Then the
     /// encoder can read raw text.
     pub(crate) fn only_marks_spaces(&self) -> bool {
-        let NormalizerOptions {
-            remove_extra_whitespaces,
-            escape_whitespaces,
-            ..
-        } = self.options;
-        let has_suffix = self.options.add_dummy_prefix && self.options.treat_whitespace_as_suffix;
-        self.charsmap.is_none() && !remove_extra_whitespaces && escape_whitespaces && !has_suffix
+        let keeps_spaces = !self.options.remove_extra_whitespaces && !self.has_suffix();
+        self.charsmap.is_none() && keeps_spaces && self.options.escape_whitespaces
+    }
+
+    /// Whether the dummy prefix is put after the text.
+    fn has_suffix(&self) -> bool {
+        self.options.add_dummy_prefix && self.options.treat_whitespace_as_suffix
     }
 
     #[cfg(feature = "train")]
@@ -229,80 +231,26 @@ impl Normalizer {
     }
 
     fn run(&self, input: &[u8], sink: &mut impl Sink) {
-        let NormalizerOptions {
-            add_dummy_prefix,
-            remove_extra_whitespaces,
-            treat_whitespace_as_suffix,
-            ..
-        } = self.options;
-        let mut at = self.leading_spaces(input);
-        if at == input.len() {
+        let start = self.leading_spaces(input);
+        if start == input.len() {
             return;
         }
-        if add_dummy_prefix && !treat_whitespace_as_suffix {
-            sink.push(self.mark(), at);
+        if self.options.add_dummy_prefix && !self.has_suffix() {
+            sink.push(self.mark(), start);
         }
-        let mut after_space = remove_extra_whitespaces;
-        // The input is well-formed up to here. Computed again after each malformed byte: each byte is examined once.
-        let mut well_formed = 0;
-        // No space and no rule up to here. Computed again after it: each byte is examined once.
-        let mut no_rules = 0;
-        while at < input.len() {
-            if input[at] == b' ' && self.leaves_space(&input[at..]) {
-                if !after_space {
-                    sink.push(self.mark(), at);
-                }
-                after_space = remove_extra_whitespaces;
-                at += 1;
-                continue;
-            }
-            if at >= well_formed {
-                well_formed = at + well_formed_length(&input[at..]);
-            }
-            if at >= no_rules {
-                no_rules = at + self.length_without_rules(&input[at..], well_formed - at);
-            }
-            // A symbol that is not UTF-8 can end inside a well-formed character, whose rest is then malformed.
-            let plain = match is_char_start(input[at]) {
-                true => self.length_without_symbols(&input[at..no_rules]),
-                false => 0,
-            };
-            if plain > 0 {
-                sink.copy(&input[at..at + plain], at);
-                at += plain;
-                after_space = false;
-                continue;
-            }
-            let (consumed, ends_in_space) = self.advance(&input[at..], at, after_space, sink);
-            at += consumed;
-            after_space = remove_extra_whitespaces && ends_in_space;
-        }
-        if remove_extra_whitespaces {
-            at = self.trim_end(at, sink);
-        }
-        if add_dummy_prefix && treat_whitespace_as_suffix {
-            sink.push(self.mark(), at);
-        }
-        sink.finish(at);
+        let end = Pass::new(self, input, start).run(sink);
+        self.finish(end, sink);
     }
 
-    /// Normalizes one symbol, rule source or character at the start of `rest`, which begins at `at` in the input. Returns
-    /// the number of bytes consumed and whether the output ends in a space.
-    #[inline]
-    fn advance(
-        &self,
-        rest: &[u8],
-        at: usize,
-        after_space: bool,
-        sink: &mut impl Sink,
-    ) -> (usize, bool) {
-        let (mut piece, consumed) = self.next(rest);
-        while after_space && let Some(rest) = piece.strip_prefix(b" ") {
-            piece = rest;
+    /// Trims the text, whose input was consumed up to `end`, and adds the dummy prefix if that is a suffix.
+    fn finish(&self, mut end: usize, sink: &mut impl Sink) {
+        if self.options.remove_extra_whitespaces {
+            end = self.trim_end(end, sink);
         }
-        let ends_in_space = piece.last().map_or(after_space, |&byte| byte == b' ');
-        self.write(piece, at, sink);
-        (consumed, ends_in_space)
+        if self.has_suffix() {
+            sink.push(self.mark(), end);
+        }
+        sink.finish(end);
     }
 
     /// Writes one replacement with marks for its spaces.
@@ -362,14 +310,6 @@ impl Normalizer {
             end = sink.truncate(kept.len()).unwrap_or(end);
         }
         end
-    }
-}
-
-/// The length of the well-formed UTF-8 at the start of `text`.
-fn well_formed_length(text: &[u8]) -> usize {
-    match std::str::from_utf8(text) {
-        Ok(_) => text.len(),
-        Err(error) => error.valid_up_to(),
     }
 }
 

@@ -109,6 +109,18 @@ enum Lead {
     Any,
 }
 
+impl Lead {
+    /// What `byte` says about the rules of a trie.
+    fn of(trie: &DoubleArray, byte: u8) -> Lead {
+        let ascii_follows = |base| (0..0x80).any(|next| trie.step(base, next).is_some());
+        match trie.step(trie.root(), byte) {
+            None => Lead::None,
+            Some((base, None)) if !ascii_follows(base) => Lead::BeforeNonAscii,
+            Some(_) => Lead::Any,
+        }
+    }
+}
+
 /// For each first byte, what it says.
 #[derive(Clone, Debug)]
 pub(crate) struct Leads([Lead; 256]);
@@ -117,12 +129,7 @@ impl Leads {
     fn of(trie: &DoubleArray) -> Self {
         let mut leads = [Lead::None; 256];
         for (lead, byte) in leads.iter_mut().zip(0..=u8::MAX) {
-            let ascii_follows = |base| (0..0x80).any(|next| trie.step(base, next).is_some());
-            *lead = match trie.step(trie.root(), byte) {
-                None => Lead::None,
-                Some((base, None)) if !ascii_follows(base) => Lead::BeforeNonAscii,
-                Some(_) => Lead::Any,
-            };
+            *lead = Lead::of(trie, byte);
         }
         Self(leads)
     }
@@ -169,6 +176,24 @@ impl Leads {
     }
 }
 
+/// The trie and the pool of a charsmap, not checked yet.
+fn split_sections(bytes: &[u8]) -> Result<(&[u8], &[u8]), CharsmapError> {
+    let Some((size, body @ [_, ..])) = bytes.split_first_chunk::<4>() else {
+        return Err(CharsmapError::TooShort(bytes.len()));
+    };
+    let claimed = u32::from_le_bytes(*size) as usize;
+    let Some((trie, pool @ [_, ..])) = body.split_at_checked(claimed) else {
+        return Err(CharsmapError::TrieTooLong {
+            claimed,
+            available: body.len(),
+        });
+    };
+    if claimed == 0 || !claimed.is_multiple_of(TRIE_SIZE_MULTIPLE) {
+        return Err(CharsmapError::TrieSize(claimed));
+    }
+    Ok((trie, pool))
+}
+
 /// Rules of replacement, ready to be applied.
 #[derive(Clone, Debug)]
 pub(crate) struct Charsmap {
@@ -182,23 +207,7 @@ impl Charsmap {
     /// Reads and checks a charsmap. No bytes at all are no charsmap; callers read
     /// that as "no rules" before they come here.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, CharsmapError> {
-        let (size, body) = match bytes.split_first_chunk::<4>() {
-            Some((size, body)) if !body.is_empty() => (*size, body),
-            _ => return Err(CharsmapError::TooShort(bytes.len())),
-        };
-        let claimed = u32::from_le_bytes(size) as usize;
-        let (trie, pool) = match body.split_at_checked(claimed) {
-            Some((trie, pool)) if !pool.is_empty() => (trie, pool),
-            _ => {
-                return Err(CharsmapError::TrieTooLong {
-                    claimed,
-                    available: body.len(),
-                });
-            }
-        };
-        if claimed == 0 || !claimed.is_multiple_of(TRIE_SIZE_MULTIPLE) {
-            return Err(CharsmapError::TrieSize(claimed));
-        }
+        let (trie, pool) = split_sections(bytes)?;
         if pool.last() != Some(&0) {
             return Err(CharsmapError::Unterminated);
         }
@@ -219,12 +228,18 @@ impl Charsmap {
         if !self.leads.may_match(text) {
             return None;
         }
-        let (length, value) = self
-            .trie
-            .longest_prefix(&text[..text.len().min(MAX_SOURCE_BYTES)], MAX_MATCHES)?;
-        let target = self.pool.get(value..)?;
-        let end = target.iter().position(|&byte| byte == 0)?;
-        Some((length, &target[..end]))
+        let source = &text[..text.len().min(MAX_SOURCE_BYTES)];
+        let (length, value) = self.trie.longest_prefix(source, MAX_MATCHES)?;
+        Some((length, self.target(value)))
+    }
+
+    /// The target at this position in the pool.
+    #[inline]
+    fn target(&self, start: usize) -> &[u8] {
+        let rest = self.pool.get(start..).unwrap_or_default();
+        // Most targets have a few bytes, for which a loop is faster than a call of `memchr`.
+        let length = rest.iter().position(|&byte| byte == 0);
+        &rest[..length.unwrap_or(rest.len())]
     }
 
     /// How many bytes at the start of `text`, of which the first `well_formed` are so, are characters other than a
@@ -245,23 +260,18 @@ impl Charsmap {
     /// All rules, by their sources; `None` if the trie has a cycle or is a tangle of shared states, so that
     /// they have no end.
     pub(crate) fn rules(&self) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
-        let (mut rules, mut text) = (Vec::new(), 0);
+        let mut rules = Vec::new();
+        let mut text_bytes = 0;
         let walk = self.trie.for_each_key(WALK_LIMITS, |source, value| {
-            let target = self
-                .pool
-                .get(value..)
-                .unwrap_or_default()
-                .split(|byte| *byte == 0)
-                .next();
-            let target = target.unwrap_or_default();
-            text += source.len() + target.len();
-            if text > MAX_RULE_TEXT_BYTES {
+            let target = self.target(value);
+            text_bytes += source.len() + target.len();
+            if text_bytes > MAX_RULE_TEXT_BYTES {
                 return ControlFlow::Break(());
             }
             rules.push((source.to_vec(), target.to_vec()));
             ControlFlow::Continue(())
         });
-        (walk.is_ok() && text <= MAX_RULE_TEXT_BYTES).then_some(rules)
+        (walk.is_ok() && text_bytes <= MAX_RULE_TEXT_BYTES).then_some(rules)
     }
 
     /// The table of first bytes.
@@ -285,14 +295,6 @@ impl Charsmap {
             ends[usize::from(byte)] |= is_space_rule;
         });
         ends
-    }
-
-    /// The target at this position of the pool.
-    #[cfg(feature = "train")]
-    fn target(&self, start: usize) -> &[u8] {
-        let rest = self.pool.get(start..).unwrap_or_default();
-        let length = memchr::memchr(0, rest).unwrap_or(rest.len());
-        &rest[..length]
     }
 
     /// Whether some rule's target contains `bytes` (which have no NUL).

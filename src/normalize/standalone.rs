@@ -100,13 +100,14 @@ impl TextNormalizer {
 
     /// The normalized text with the offsets of its bytes in `text`.
     pub fn normalize_with_offsets(&self, text: impl AsRef<[u8]>) -> Normalized {
-        let (mut normalized, mut origins) = (Vec::new(), Vec::new());
+        let mut normalized = Normalized {
+            text: Vec::new(),
+            origins: Vec::new(),
+        };
+        let Normalized { text: out, origins } = &mut normalized;
         self.normalizer
-            .normalize_with_offsets(text.as_ref(), &mut normalized, &mut origins);
-        Normalized {
-            text: normalized,
-            origins,
-        }
+            .normalize_with_offsets(text.as_ref(), out, origins);
+        normalized
     }
 }
 
@@ -134,8 +135,8 @@ impl Normalized {
     /// The offset in the original text from which the normalized byte at `offset` comes; for the end of the normalized
     /// text, the end of the part of the original text that was consumed.
     pub fn to_original(&self, offset: usize) -> usize {
-        let last = self.origins.last().copied().unwrap_or(0);
-        self.origins.get(offset).copied().unwrap_or(last)
+        let origin = self.origins.get(offset).or(self.origins.last());
+        origin.copied().unwrap_or(0)
     }
 
     /// The offset of the first normalized byte that comes from the original byte at `offset` or from a later one.

@@ -87,33 +87,36 @@ fn check(rules: &Rules) -> Result<(), CompileError> {
     if rules.is_empty() {
         return Err(CompileError::NoRules);
     }
-    for (source, target) in rules.iter() {
-        if source.is_empty() {
-            return Err(CompileError::EmptySource);
-        }
-        if source == target {
-            let source_text: Vec<_> = source.iter().map(|p| format!("U+{p:04X}")).collect();
-            let source_text = source_text.join(" ");
-            return Err(CompileError::Identity { source_text });
-        }
+    rules
+        .iter()
+        .try_for_each(|(source, target)| check_rule(source, target))
+}
+
+fn check_rule(source: &[u32], target: &[u32]) -> Result<(), CompileError> {
+    if source.is_empty() {
+        return Err(CompileError::EmptySource);
+    }
+    if source == target {
+        let source_text = code_points(source);
+        return Err(CompileError::Identity { source_text });
     }
     Ok(())
+}
+
+/// Code points as `U+..`, with spaces between them.
+fn code_points(points: &[u32]) -> String {
+    let points: Vec<_> = points.iter().map(|p| format!("U+{p:04X}")).collect();
+    points.join(" ")
 }
 
 /// The pool, and where in it each target (by its number) lies. Targets that no
 /// rule refers to any more stay out.
 fn pool_targets(rules: &Rules) -> Result<(Vec<u8>, Vec<u32>), CompileError> {
-    let mut used = vec![false; rules.target_count()];
-    for (_, number) in rules.iter_numbered() {
-        used[number] = true;
-    }
-    let mut order: Vec<usize> = (0..used.len()).filter(|&number| used[number]).collect();
-    order.sort_unstable_by_key(|&number| rules.target(number));
     let mut pool = Vec::new();
-    let mut positions = vec![0; used.len()];
+    let mut positions = vec![0; rules.target_count()];
     let mut previous: Option<&[u32]> = None;
     let mut position = 0;
-    for number in order {
+    for number in used_targets(rules) {
         let target = rules.target(number);
         if previous != Some(target) {
             position = u32::try_from(pool.len()).map_err(|_| CompileError::TooLarge)?;
@@ -124,6 +127,17 @@ fn pool_targets(rules: &Rules) -> Result<(Vec<u8>, Vec<u32>), CompileError> {
         positions[number] = position;
     }
     Ok((pool, positions))
+}
+
+/// The numbers of the targets of rules, ascending by target.
+fn used_targets(rules: &Rules) -> Vec<usize> {
+    let mut is_used = vec![false; rules.target_count()];
+    for (_, number) in rules.iter_numbered() {
+        is_used[number] = true;
+    }
+    let mut used: Vec<usize> = (0..is_used.len()).filter(|&n| is_used[n]).collect();
+    used.sort_unstable_by_key(|&number| rules.target(number));
+    used
 }
 
 fn encode(points: &[u32], out: &mut Vec<u8>) -> Result<(), CompileError> {

@@ -72,16 +72,18 @@ pub(crate) fn builtin_rules(name: &str) -> Option<Rules> {
 
 /// What the reference's authors found useful for machine translation.
 fn apply_nmt(builder: &mut RuleSetBuilder) {
-    let space = builder.add_target(&[0x20]);
-    for point in NMT_SPACES {
-        builder.set_single(point, space);
-    }
-    let nothing = builder.add_target(&[]);
     let controls = (0x01..0x20).filter(|point| !NMT_SPACES.contains(point));
-    for point in controls.chain(NMT_DELETIONS) {
-        builder.set_single(point, nothing);
-    }
+    map_all(builder, NMT_SPACES, &[0x20]);
+    map_all(builder, controls.chain(NMT_DELETIONS), &[]);
     builder.remove_single(NMT_KEPT);
+}
+
+/// Maps each of `points` to `target`.
+fn map_all(builder: &mut RuleSetBuilder, points: impl IntoIterator<Item = u32>, target: &[u32]) {
+    let target = builder.add_target(target);
+    for point in points {
+        builder.set_single(point, target);
+    }
 }
 
 /// Folds what rules result in, and every character that no rule changes.
@@ -90,8 +92,7 @@ fn apply_case_folding(builder: &mut RuleSetBuilder) {
     for c in '\u{1}'..=LAST_CHANGING {
         let folded = simple_fold(c);
         if folded != u32::from(c) && !builder.has_single(c.into()) {
-            let target = builder.add_target(&[folded]);
-            builder.set_single(c.into(), target);
+            map_all(builder, [c.into()], &[folded]);
         }
     }
 }
@@ -99,13 +100,16 @@ fn apply_case_folding(builder: &mut RuleSetBuilder) {
 /// The simple (one-to-one, language-independent) case folding of Unicode 17.
 fn simple_fold(c: char) -> u32 {
     let point = u32::from(c);
-    let added = UNICODE_17_FOLDINGS
+    let known = || unicode_case_mapping::case_folded(c).map_or(point, u32::from);
+    added_folding(point).unwrap_or_else(known)
+}
+
+/// The folding of a code point whose folding Unicode 17 added.
+fn added_folding(point: u32) -> Option<u32> {
+    UNICODE_17_FOLDINGS
         .iter()
-        .find(|(first, last, _)| (*first..=*last).contains(&point));
-    match added {
-        Some((_, _, distance)) => point + distance,
-        None => unicode_case_mapping::case_folded(c).map_or(point, u32::from),
-    }
+        .find(|(first, last, _)| (*first..=*last).contains(&point))
+        .map(|(_, _, distance)| point + distance)
 }
 
 #[cfg(test)]

@@ -62,19 +62,23 @@ fn parse_points(field: &[u8]) -> Result<Vec<u32>, TsvFault> {
     field
         .split(|&byte| byte == b' ')
         .filter(|word| !word.is_empty())
-        .map(|word| {
-            parse_point(word.strip_prefix(b"U+").unwrap_or(word))
-                .ok_or_else(|| TsvFault::NotHexadecimal(String::from_utf8_lossy(word).into_owned()))
-        })
+        .map(parse_word)
         .collect()
+}
+
+/// A code point, with or without `U+`.
+fn parse_word(word: &[u8]) -> Result<u32, TsvFault> {
+    let number = word.strip_prefix(b"U+").unwrap_or(word);
+    parse_point(number).ok_or_else(|| TsvFault::NotHexadecimal(lossy_word(word)))
+}
+
+fn lossy_word(word: &[u8]) -> String {
+    String::from_utf8_lossy(word).into_owned()
 }
 
 /// A hexadecimal number as Abseil's `SimpleHexAtoi` reads it.
 fn parse_point(word: &[u8]) -> Option<u32> {
-    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
-    let start = word.iter().position(|byte| !is_space(byte))?;
-    let end = word.iter().rposition(|byte| !is_space(byte))?;
-    let number = word.get(start..=end)?;
+    let number = trim_spaces(word);
     let number = number.strip_prefix(b"+").unwrap_or(number);
     let digits = match number {
         [b'0', b'x' | b'X', digits @ ..] => digits,
@@ -83,10 +87,21 @@ fn parse_point(word: &[u8]) -> Option<u32> {
     if digits.is_empty() {
         return None;
     }
-    digits.iter().try_fold(0_u32, |value, &digit| {
-        let digit = char::from(digit).to_digit(16)?;
-        value.checked_mul(16)?.checked_add(digit)
-    })
+    digits.iter().try_fold(0, push_digit)
+}
+
+/// The number `value` with one more hexadecimal digit; `None` if it does not fit 32 bits, or for another character.
+fn push_digit(value: u32, digit: &u8) -> Option<u32> {
+    let digit = char::from(*digit).to_digit(16)?;
+    value.checked_mul(16)?.checked_add(digit)
+}
+
+/// Removes what C's `isspace` accepts at both ends; unlike `trim_ascii`, the vertical tab, too.
+fn trim_spaces(mut word: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t'..=b'\r', rest @ ..] | [rest @ .., b' ' | b'\t'..=b'\r'] = word {
+        word = rest;
+    }
+    word
 }
 
 #[cfg(test)]

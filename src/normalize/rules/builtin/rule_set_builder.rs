@@ -111,7 +111,8 @@ impl RuleSetBuilder {
 
     /// Whether rules shorter than `source` turn it into `target`.
     fn implies(&self, source: &[u32], target: &[u32]) -> bool {
-        let (mut source_rest, mut target_rest) = (source, target);
+        let mut source_rest = source;
+        let mut target_rest = target;
         while !source_rest.is_empty() {
             let limit = source_rest.len().min(source.len() - 1);
             let (consumed, result) = self
@@ -129,14 +130,16 @@ impl RuleSetBuilder {
     /// The longest rule that `points` begin with: its length and target.
     fn longest_rule(&self, points: &[u32]) -> Option<(usize, &[u32])> {
         let longest = points.len().min(CAPACITY);
-        (1..=longest).rev().find_map(|length| {
-            let rules = &self.by_length[length - 1];
-            if rules.is_empty() {
-                return None;
-            }
-            let target = rules.get(&PackedSource::pack(&points[..length]))?;
-            Some((length, self.targets.get(*target)))
-        })
+        (1..=longest)
+            .rev()
+            .find_map(|length| Some((length, self.target_of(&points[..length])?)))
+    }
+
+    /// The target of the rule with this source, if there is one.
+    fn target_of(&self, source: &[u32]) -> Option<&[u32]> {
+        let rules = &self.by_length[source.len() - 1];
+        let target = rules.get(&PackedSource::pack(source))?;
+        Some(self.targets.get(*target))
     }
 
     pub(super) fn into_rules(self) -> Rules {
