@@ -1,21 +1,26 @@
-//! Sorted keys -> a minimal acyclic automaton: states with equal futures are one.
+//! Sorted keys -> a minimal acyclic automaton: states with equal continuations are one.
 //!
-//! Input: keys in ascending byte order, without NUL, each with a value. Output: states,
-//! each a list of arcs ascending by label. A value is an arc too, with label 0
-//! (so it comes first), which is how two keys with the same rest but different
-//! values stay apart.
+//! Input: keys in ascending byte order, without NUL, each with a value. Output: states, each a list of arcs ascending by
+//! label. A value is an arc too, with label 0 (so it comes first), which keeps two keys with the same rest but different
+//! values apart.
 //!
-//! Method (Daciuk, Mihov, Watson and Watson, "Incremental construction of minimal
-//! acyclic finite-state automata", 2000, doi:10.1162/089120100561601): the states
-//! along the newest key are open; when the next key leaves that path, the states
-//! below the fork can get no more arcs and are closed from the bottom up, each
-//! looked up among the closed ones. Their open arcs lie on one stack. Cost: one
-//! hash lookup for each state of the plain trie.
+//! Method (Daciuk, Mihov, Watson and Watson, "Incremental construction of minimal acyclic finite-state automata", 2000,
+//! doi:10.1162/089120100561601): the states along the newest key are open; when the next key leaves that path, the states
+//! below the fork can get no more arcs and are closed from the bottom up, each looked up among the closed ones. Their open
+//! arcs lie on one stack. Cost: one hash lookup for each state of the plain trie.
 //!
-//! The numbers of the states depend on the hash table in no way, and the array
-//! laid out from them does not depend on the numbers. What it does depend on is
-//! [`Dawg::is_shared`]: whether a state was met again while *closing*, rather
-//! than how many arcs happen to be walked to it later.
+//! Example: the keys `tap` and `top`, both with the value 1.
+//!
+//! | event | closed states |
+//! |---|---|
+//! | `tap` is inserted | none; the path of `tap` is open |
+//! | `top` leaves the path after `t` | state 0 (after `tap`): value 1; state 1 (after `ta`): `p` to 0 |
+//! | end of the keys: after `top`, after `to` | the known states 0 and 1, which are now shared |
+//! | end of the keys: after `t`, then the start | state 2: `a` to 1, `o` to 1; state 3: `t` to 2 |
+//!
+//! The numbers of the states do not depend on the hash table, and the array laid out from them does not depend on the
+//! numbers. It does depend on [`Dawg::is_shared`]: whether a state was found again while *closing*, rather than how many
+//! arcs happen to be walked to it later.
 
 use std::hash::{BuildHasher as _, Hasher as _};
 

@@ -39,7 +39,7 @@ impl DoubleArray {
     pub(crate) fn from_le_bytes(bytes: &[u8]) -> Self {
         let (units, _) = bytes.as_chunks::<4>();
         Self {
-            units: units.iter().map(|unit| u32::from_le_bytes(*unit)).collect(),
+            units: units.iter().copied().map(u32::from_le_bytes).collect(),
         }
     }
 
@@ -102,13 +102,16 @@ impl DoubleArray {
         if !unit.is_reached_by(byte) {
             return None;
         }
-        let next = cell ^ unit.offset();
-        let value = if unit.has_leaf() {
-            self.unit(next).map(Unit::value)
-        } else {
-            None
-        };
-        Some((next, value))
+        Some((cell ^ unit.offset(), self.value_below(cell, unit)))
+    }
+
+    /// The value of the key that ends in `cell`, which holds the inner unit `unit`.
+    #[inline]
+    fn value_below(&self, cell: usize, unit: Unit) -> Option<usize> {
+        if !unit.has_leaf() {
+            return None;
+        }
+        self.unit(cell ^ unit.offset()).map(Unit::value)
     }
 
     /// All cells, each with the value of the key that ends there.
@@ -117,16 +120,9 @@ impl DoubleArray {
             .iter()
             .map(|unit| Unit::from_bits(*unit))
             .enumerate()
-            .map(|(cell, unit)| {
-                let is_end = !unit.is_value() && unit.has_leaf();
-                (
-                    unit,
-                    if is_end {
-                        self.unit(cell ^ unit.offset()).map(Unit::value)
-                    } else {
-                        None
-                    },
-                )
+            .map(|(cell, unit)| match unit.is_value() {
+                true => (unit, None),
+                false => (unit, self.value_below(cell, unit)),
             })
     }
 
@@ -199,7 +195,8 @@ impl DoubleArray {
         limits: WalkLimits,
         mut visit: impl FnMut(&[u8], usize) -> ControlFlow<()>,
     ) -> Result<(), WalkLimitExceeded> {
-        let (mut key, mut steps) = (Vec::new(), 0);
+        let mut key = Vec::new();
+        let mut steps = 0;
         let mut open = vec![self.children(self.root())];
         while let Some(children) = open.last_mut() {
             let Some((byte, next, value)) = children.next() else {

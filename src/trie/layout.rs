@@ -1,14 +1,15 @@
-//! The cells of a double array while it is being laid out: which are taken, and
-//! where the next state can go.
+//! The cells of a double array under construction: which are taken, and which base the next state gets.
 //!
-//! In: requests for a base whose cells under given labels are free. Out: the
-//! units. The array grows by blocks of 256 cells. Free cells of the newest 16
-//! blocks are on a ring in ascending order; a search starts at its head and takes
-//! the first cell that can hold the smallest label with room for the others. When
-//! a block drops out of the window its free cells get a label that nothing
-//! reaches, and are never used again. All of this is Darts-clone's policy: the
-//! bytes of a model depend on each detail of it, on the order of the ring after
-//! each removal too.
+//! Input: requests for a base whose cells under given labels are free. Output: the units. The array grows by blocks of
+//! 256 cells. Free cells of the newest 16 blocks are on a ring in ascending order; a search starts at its head and takes
+//! the first cell that can hold the smallest label with room for the others. When a block drops out of the window, its
+//! free cells get a label that nothing reaches, and are never used again. All of this is Darts-clone's policy: the
+//! bytes of a model depend on each detail of it, on the order of the ring after each removal too.
+//!
+//! Example: only cells 0 to 2 of the first block are taken, and a state has children by `b` (0x62) and `c` (0x63). The
+//! head of the ring is 3, so the first candidate is the base 3 ^ 0x62 = 0x61: `b` goes to cell 3, and `c` to cell
+//! 0x61 ^ 0x63 = 2, which is taken. The next free cell, 4, gives the base 0x66, with `c` in cell 5. Cells 4 and 5 are
+//! taken off the ring, and its head stays 3.
 //!
 //! Cost of a search: at most the free cells of 16 blocks.
 
@@ -111,9 +112,12 @@ impl Layout {
 
     fn find_base(&self, cell: u32, labels: &[u8]) -> u32 {
         let fresh = self.len | (cell & LABEL_MASK);
-        let (Some((&first, others)), true) = (labels.split_first(), self.head < self.len) else {
+        let Some((&first, others)) = labels.split_first() else {
             return fresh;
         };
+        if self.head >= self.len {
+            return fresh;
+        }
         let mut free = self.head;
         loop {
             let base = free ^ u32::from(first);
@@ -154,28 +158,33 @@ impl Layout {
 
     /// Adds a block, all free, at the end of the ring.
     fn grow(&mut self) -> Result<(), BuildError> {
-        let (first, end) = (self.len, self.len + BLOCK);
+        let first = self.len;
+        let end = first + BLOCK;
         if end > DISTANCE_LIMIT {
             return Err(BuildError::TooLarge);
         }
         if let Some(oldest) = end.checked_sub(WINDOW + BLOCK) {
             self.retire(oldest)?;
         }
-        let ring_is_empty = self.head == first;
-        let last = end - 1;
-        for cell in first..end {
+        self.make_ring(first, end - 1);
+        // The head of an empty ring is the end of the array, which is the first new cell.
+        if self.head != first {
+            self.splice(first, end - 1);
+        }
+        self.units.resize(end as usize, 0);
+        self.len = end;
+        Ok(())
+    }
+
+    /// Makes a ring of the cells from `first` to `last`, all free.
+    fn make_ring(&mut self, first: u32, last: u32) {
+        for cell in first..=last {
             *self.cell_state_mut(cell) = CellState {
                 previous: if cell == first { last } else { cell - 1 },
                 next: if cell == last { first } else { cell + 1 },
                 ..CellState::default()
             };
         }
-        if !ring_is_empty {
-            self.splice(first, last);
-        }
-        self.units.resize(end as usize, 0);
-        self.len = end;
-        Ok(())
     }
 
     /// Puts the chain from `first` to `last` before the head of the ring.

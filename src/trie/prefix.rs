@@ -125,7 +125,7 @@ impl PrefixTrie {
     #[cfg(any(feature = "train", test))]
     pub(crate) fn find(&self, text: &[u8]) -> Option<(usize, usize)> {
         self.keys.as_ref()?;
-        (0..text.len()).find_map(|at| self.longest(&text[at..]).map(|length| (at, length)))
+        (0..text.len()).find_map(|at| Some((at, self.longest(&text[at..])?)))
     }
 }
 

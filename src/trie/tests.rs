@@ -191,6 +191,17 @@ fn unusable_keys_are_refused() {
     }
 }
 
+/// The example of the pages of `builder` and `dawg`.
+#[test]
+fn a_shared_state_has_one_base() {
+    let array = DoubleArray::build(&[(&b"tap"[..], 1), (b"top", 1)]).unwrap();
+    assert_eq!(array.root(), 0x75);
+    assert_eq!(array.step(0x75, b't'), Some((0x63, None)));
+    assert_eq!(array.step(0x63, b'a'), Some((0x73, None)));
+    assert_eq!(array.step(0x63, b'o'), Some((0x73, None)));
+    assert_eq!(array.step(0x73, b'p'), Some((4, Some(1))));
+}
+
 #[test]
 fn of_equal_keys_the_first_counts() {
     let array = DoubleArray::build(&[(b"a", 3), (b"a", 1), (b"ab", 2), (b"ab", 4)]).unwrap();
