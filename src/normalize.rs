@@ -268,8 +268,7 @@ impl Normalizer {
     fn leaves_space(&self, text: &[u8]) -> bool {
         !self.symbols.may_begin_with(b' ')
             && self
-                .charsmap
-                .as_ref()
+                .charsmap()
                 .is_none_or(|charsmap| !charsmap.leads().may_match(text))
     }
 
@@ -304,8 +303,7 @@ impl Normalizer {
     }
 
     /// Removes marks at the end. Returns the position of the first one in the input, or `end` if there is none.
-    fn trim_end(&self, end: usize, sink: &mut impl Sink) -> usize {
-        let mut end = end;
+    fn trim_end(&self, mut end: usize, sink: &mut impl Sink) -> usize {
         while let Some(kept) = sink.text().strip_suffix(self.mark()) {
             end = sink.truncate(kept.len()).unwrap_or(end);
         }

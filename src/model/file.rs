@@ -26,8 +26,9 @@
 
 use crate::error::{ModelError, PieceProblem};
 use crate::piece::{PieceKind, PieceTable};
+use crate::text::num::low_u32;
 
-use super::spec::{NormalizerSpec, Spec, TrainerSpec, low_i32};
+use super::spec::{NormalizerSpec, Spec, TrainerSpec};
 use super::wire::{
     Problem, Reader, Value, write_bytes_field, write_float_field, write_varint_field,
 };
@@ -189,15 +190,10 @@ pub(super) fn kind_number(kind: PieceKind) -> u64 {
 
 /// The kind with this number in the file format.
 pub(super) fn kind_from_number(number: u64) -> Option<PieceKind> {
-    match low_i32(number) {
-        1 => Some(PieceKind::Normal),
-        2 => Some(PieceKind::Unknown),
-        3 => Some(PieceKind::Control),
-        4 => Some(PieceKind::UserDefined),
-        5 => Some(PieceKind::Unused),
-        6 => Some(PieceKind::Byte),
-        _ => None,
-    }
+    // The field is an int32.
+    let number = u64::from(low_u32(number));
+    let mut all = PieceKind::ALL.into_iter();
+    all.find(|kind| kind_number(*kind) == number)
 }
 
 #[cfg(test)]

@@ -57,12 +57,8 @@ pub(super) fn parse_charsmap(
     field: &'static str,
 ) -> Result<Option<Arc<Charsmap>>, ModelError> {
     let bytes = spec.map_or(&[][..], NormalizerSpec::precompiled_charsmap);
-    if bytes.is_empty() {
-        return Ok(None);
-    }
-    let charsmap = Charsmap::from_bytes(bytes).map_err(|error| ModelError::Charsmap {
+    Charsmap::shared(bytes).map_err(|error| ModelError::Charsmap {
         field,
         source: error.into(),
-    })?;
-    Ok(Some(Arc::new(charsmap)))
+    })
 }

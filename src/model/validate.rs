@@ -107,24 +107,20 @@ fn check_trie(
 
 /// Checks the number of pieces.
 pub(super) fn check_count(pieces: usize) -> Result<(), ModelError> {
-    if pieces <= MAX_PIECES {
+    let limit = MAX_PIECES;
+    if pieces <= limit {
         return Ok(());
     }
-    Err(ModelError::TooManyPieces {
-        pieces,
-        limit: MAX_PIECES,
-    })
+    Err(ModelError::TooManyPieces { pieces, limit })
 }
 
 /// Checks the length of all texts together.
 fn check_text_bytes(bytes: usize) -> Result<(), ModelError> {
-    if bytes <= MAX_TEXT_BYTES {
+    let limit = MAX_TEXT_BYTES;
+    if bytes <= limit {
         return Ok(());
     }
-    Err(ModelError::TooMuchText {
-        bytes,
-        limit: MAX_TEXT_BYTES,
-    })
+    Err(ModelError::TooMuchText { bytes, limit })
 }
 
 /// Checks the lengths of all texts.

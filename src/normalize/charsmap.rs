@@ -34,11 +34,13 @@ pub(crate) use compile::compile;
 
 use std::fmt;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use self::limits::{MAX_MATCHES, MAX_SOURCE_BYTES};
 use crate::text::char_length;
 #[cfg(feature = "train")]
 use crate::text::decode_char;
+use crate::text::num::low_u8;
 use crate::trie::{DoubleArray, WalkLimits};
 
 /// The limits after which the rules of a file count as cyclic. The largest
@@ -127,11 +129,9 @@ pub(crate) struct Leads([Lead; 256]);
 
 impl Leads {
     fn of(trie: &DoubleArray) -> Self {
-        let mut leads = [Lead::None; 256];
-        for (lead, byte) in leads.iter_mut().zip(0..=u8::MAX) {
-            *lead = Lead::of(trie, byte);
-        }
-        Self(leads)
+        Self(std::array::from_fn(|byte| {
+            Lead::of(trie, low_u8(byte as u64))
+        }))
     }
 
     /// Whether a rule may match at the start of `text`: false is certain.
@@ -204,8 +204,7 @@ pub(crate) struct Charsmap {
 }
 
 impl Charsmap {
-    /// Reads and checks a charsmap. No bytes at all are no charsmap; callers read
-    /// that as "no rules" before they come here.
+    /// Reads and checks a charsmap. No bytes at all are no charsmap; see [`Charsmap::shared`].
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, CharsmapError> {
         let (trie, pool) = split_sections(bytes)?;
         if pool.last() != Some(&0) {
@@ -220,6 +219,14 @@ impl Charsmap {
             trie,
             pool: pool.to_vec(),
         })
+    }
+
+    /// Like [`Charsmap::from_bytes`], to be shared; no bytes at all mean no rules.
+    pub(crate) fn shared(bytes: &[u8]) -> Result<Option<Arc<Self>>, CharsmapError> {
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        Self::from_bytes(bytes).map(Arc::new).map(Some)
     }
 
     /// The longest rule that `text` begins with: bytes consumed, replacement.

@@ -13,7 +13,8 @@
 //! | rule | `½` | `1⁄2` | false |
 //!
 //! Cost: linear. Two positions are computed ahead of the current one (`well_formed` and `no_rules`), and computed again
-//! only when the pass has reached them, so that each byte is examined once for each.
+//! only when the pass has reached them, so that each byte is examined once for each. The functions of a step are always
+//! inlined, so that the state is kept in registers.
 
 use super::Normalizer;
 use super::sink::Sink;
@@ -23,6 +24,8 @@ use crate::text::is_char_start;
 pub(super) struct Pass<'n> {
     normalizer: &'n Normalizer,
     input: &'n [u8],
+    /// Whether extra spaces are removed.
+    removes_spaces: bool,
     /// The length of the input that is consumed.
     at: usize,
     /// Whether spaces at the current position are removed.
@@ -35,20 +38,22 @@ pub(super) struct Pass<'n> {
 
 impl<'n> Pass<'n> {
     /// A pass that begins at `start`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn new(normalizer: &'n Normalizer, input: &'n [u8], start: usize) -> Pass<'n> {
+        let removes_spaces = normalizer.options.remove_extra_whitespaces;
         Pass {
             normalizer,
             input,
+            removes_spaces,
             at: start,
-            after_space: normalizer.options.remove_extra_whitespaces,
+            after_space: removes_spaces,
             well_formed: 0,
             no_rules: 0,
         }
     }
 
     /// Normalizes the rest of the input. Returns its end.
-    #[inline]
+    #[inline(always)]
     pub(super) fn run(mut self, sink: &mut impl Sink) -> usize {
         while self.at < self.input.len() {
             self.step(sink);
@@ -56,7 +61,7 @@ impl<'n> Pass<'n> {
         self.at
     }
 
-    #[inline]
+    #[inline(always)]
     fn step(&mut self, sink: &mut impl Sink) {
         let rest = &self.input[self.at..];
         if rest[0] == b' ' && self.normalizer.leaves_space(rest) {
@@ -70,17 +75,17 @@ impl<'n> Pass<'n> {
     }
 
     /// Consumes a space.
-    #[inline]
+    #[inline(always)]
     fn push_space(&mut self, sink: &mut impl Sink) {
         if !self.after_space {
             sink.push(self.normalizer.mark(), self.at);
         }
         self.at += 1;
-        self.after_space = self.normalizer.options.remove_extra_whitespaces;
+        self.after_space = self.removes_spaces;
     }
 
     /// Computes the positions ahead that the pass has reached.
-    #[inline]
+    #[inline(always)]
     fn look_ahead(&mut self, rest: &[u8]) {
         if self.at >= self.well_formed {
             self.well_formed = self.at + well_formed_length(rest);
@@ -92,7 +97,7 @@ impl<'n> Pass<'n> {
     }
 
     /// The length of the characters from here on that can be copied.
-    #[inline]
+    #[inline(always)]
     fn plain_length(&self) -> usize {
         let text = &self.input[self.at..self.no_rules];
         // A symbol that is not UTF-8 can end inside a well-formed character, whose rest is then malformed.
@@ -103,7 +108,7 @@ impl<'n> Pass<'n> {
     }
 
     /// Consumes characters that are not changed.
-    #[inline]
+    #[inline(always)]
     fn copy(&mut self, text: &[u8], sink: &mut impl Sink) {
         sink.copy(text, self.at);
         self.at += text.len();
@@ -111,7 +116,7 @@ impl<'n> Pass<'n> {
     }
 
     /// Consumes one symbol, rule source or character at the start of `rest`.
-    #[inline]
+    #[inline(always)]
     fn replace(&mut self, rest: &[u8], sink: &mut impl Sink) {
         let (mut piece, consumed) = self.normalizer.next(rest);
         while self.after_space
@@ -122,7 +127,7 @@ impl<'n> Pass<'n> {
         self.normalizer.write(piece, self.at, sink);
         self.at += consumed;
         let ends_in_space = piece.last().map_or(self.after_space, |&byte| byte == b' ');
-        self.after_space = self.normalizer.options.remove_extra_whitespaces && ends_in_space;
+        self.after_space = self.removes_spaces && ends_in_space;
     }
 }
 

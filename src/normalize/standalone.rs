@@ -3,9 +3,6 @@
 //! Input: text. Output: normalized text and, on request, offsets in both directions. User-defined symbols are not
 //! considered; [`Tokenizer::normalize`](crate::Tokenizer::normalize) is the normalization of encoding.
 
-#[cfg(feature = "train")]
-use std::sync::Arc;
-
 use super::Normalizer;
 #[cfg(feature = "train")]
 use super::NormalizerOptions;
@@ -65,15 +62,9 @@ impl TextNormalizer {
 
     #[cfg(feature = "train")]
     fn new(charsmap: &[u8]) -> Result<TextNormalizer, ModelError> {
-        let charsmap = (!charsmap.is_empty())
-            .then(|| Charsmap::from_bytes(charsmap))
-            .transpose();
-        let charsmap = charsmap.map_err(refuse)?;
-        let options = NormalizerOptions::default();
-        Ok(TextNormalizer::from_normalizer(Normalizer::new(
-            options,
-            charsmap.map(Arc::new),
-        )))
+        let charsmap = Charsmap::shared(charsmap).map_err(refuse)?;
+        let normalizer = Normalizer::new(NormalizerOptions::default(), charsmap);
+        Ok(TextNormalizer { normalizer })
     }
 
     /// Sets whether one space is added before the text (default: true).

@@ -1,11 +1,14 @@
-//! Places in a text: from bytes to characters and to UTF-16.
+//! Positions in a text: from bytes to characters and to UTF-16.
 //!
-//! In: a text and byte offsets, as [`Token`](crate::Token)s have them. Out: the same places counted in
+//! Input: a text and byte offsets, as [`Token`](crate::Token)s have them. Output: the same positions counted in
 //! characters (code points, as Python counts) or in UTF-16 units (as JavaScript and Java count). An offset
-//! inside of a character counts as its start.
+//! inside a character counts as its start.
+//!
+//! Example: in `aé😀b`, the `b` has the byte offset 1 + 2 + 4 = 7, the character offset 3, and the UTF-16 offset
+//! 1 + 1 + 2 = 4.
 //!
 //! Method: sums at every 256th byte, then a count of the bytes from there. Cost: one pass over the text to
-//! begin with, then constant for each place.
+//! begin with, then constant for each position.
 
 use super::utf8::{floor_char_boundary, is_char_start};
 
@@ -32,7 +35,8 @@ impl<'t> Offsets<'t> {
     pub fn new(text: &'t str) -> Offsets<'t> {
         let text = text.as_bytes();
         let mut sums = Vec::with_capacity(text.len() / STRIDE + 1);
-        let (mut chars, mut units) = (0, 0);
+        let mut chars = 0;
+        let mut units = 0;
         for block in text.chunks(STRIDE) {
             sums.push((chars, units));
             let (more_chars, more_units) = count(block);

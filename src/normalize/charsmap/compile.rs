@@ -87,12 +87,10 @@ fn check(rules: &Rules) -> Result<(), CompileError> {
     if rules.is_empty() {
         return Err(CompileError::NoRules);
     }
-    rules
-        .iter()
-        .try_for_each(|(source, target)| check_rule(source, target))
+    rules.iter().try_for_each(check_rule)
 }
 
-fn check_rule(source: &[u32], target: &[u32]) -> Result<(), CompileError> {
+fn check_rule((source, target): (&[u32], &[u32])) -> Result<(), CompileError> {
     if source.is_empty() {
         return Err(CompileError::EmptySource);
     }

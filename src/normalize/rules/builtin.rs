@@ -99,9 +99,9 @@ fn apply_case_folding(builder: &mut RuleSetBuilder) {
 
 /// The simple (one-to-one, language-independent) case folding of Unicode 17.
 fn simple_fold(c: char) -> u32 {
-    let point = u32::from(c);
-    let known = || unicode_case_mapping::case_folded(c).map_or(point, u32::from);
-    added_folding(point).unwrap_or_else(known)
+    let known = unicode_case_mapping::case_folded(c).map(u32::from);
+    let folded = added_folding(c.into()).or(known);
+    folded.unwrap_or(c.into())
 }
 
 /// The folding of a code point whose folding Unicode 17 added.

@@ -68,12 +68,12 @@ fn parse_points(field: &[u8]) -> Result<Vec<u32>, TsvFault> {
 
 /// A code point, with or without `U+`.
 fn parse_word(word: &[u8]) -> Result<u32, TsvFault> {
-    let number = word.strip_prefix(b"U+").unwrap_or(word);
-    parse_point(number).ok_or_else(|| TsvFault::NotHexadecimal(lossy_word(word)))
+    let point = parse_point(word.strip_prefix(b"U+").unwrap_or(word));
+    point.ok_or_else(|| not_hexadecimal(word))
 }
 
-fn lossy_word(word: &[u8]) -> String {
-    String::from_utf8_lossy(word).into_owned()
+fn not_hexadecimal(word: &[u8]) -> TsvFault {
+    TsvFault::NotHexadecimal(String::from_utf8_lossy(word).into_owned())
 }
 
 /// A hexadecimal number as Abseil's `SimpleHexAtoi` reads it.
