@@ -330,7 +330,8 @@ impl Normalizer {
     fn leaves_space(&self, text: &[u8]) -> bool {
         !self.symbols.may_begin_with(b' ')
             && self
-                .charsmap()
+                .charsmap
+                .as_deref()
                 .is_none_or(|charsmap| !charsmap.leads().may_match(text))
     }
 
