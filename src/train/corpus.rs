@@ -98,7 +98,7 @@ impl<'a> Corpus<'a> {
 
     /// Bytes to read, if that is known before reading.
     pub(crate) fn total_bytes(&self) -> Option<u64> {
-        self.paths()?.iter().map(known_size).sum()
+        self.paths()?.iter().map(|path| known_size(path)).sum()
     }
 
     /// The files, if the corpus consists of files.
@@ -138,7 +138,7 @@ fn read_error(path: &Path, source: io::Error) -> TrainError {
 }
 
 /// The bytes of a file that is not compressed.
-fn known_size(path: &PathBuf) -> Option<u64> {
+fn known_size(path: &Path) -> Option<u64> {
     let metadata = path.metadata().ok()?;
     let is_known = metadata.is_file() && Compression::of(path) == Compression::None;
     is_known.then_some(metadata.len())
