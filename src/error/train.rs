@@ -43,7 +43,7 @@ pub enum TrainError {
         source: io::Error,
     },
     /// A row of a tsv input is not a sentence, a tab and a count.
-    #[error("{}: {problem}; mend the row or use input_format=text", place(path.as_deref(), *line))]
+    #[error("{}: {problem}; correct the row, or use input_format=text", place(path.as_deref(), *line))]
     Row {
         /// The file, if the input was one.
         path: Option<PathBuf>,
@@ -52,9 +52,9 @@ pub enum TrainError {
         /// What is wrong.
         problem: &'static str,
     },
-    /// A pre-tokenizer returned chunks that do not add up to the sentence.
+    /// A pre-tokenizer returned chunks whose concatenation is not the sentence.
     #[error(
-        "the pre-tokenizer's chunks {chunks:?} do not add up to {sentence:?}; return every part of the sentence, or allow inconsistent pre-tokenization"
+        "the pre-tokenizer's chunks {chunks:?} are not the sentence {sentence:?} in parts; return chunks whose concatenation is the sentence, or allow inconsistent pre-tokenization"
     )]
     Pretokenizer {
         /// The normalized sentence.
@@ -64,11 +64,11 @@ pub enum TrainError {
     },
     /// The input has no character to learn from.
     #[error(
-        "the input has no text that training could use; every line is empty, too long, or has U+2585 in it"
+        "input: there is no sentence to train on; every line is empty, longer than max_sentence_length, or contains U+2585. Give other text"
     )]
     NoText,
-    /// A character that SentencePiece keeps for itself would become a piece.
-    #[error("the character U+{:04X} cannot be a piece; take it out of required_chars and of the normalization rules", u32::from(*character))]
+    /// A character that SentencePiece reserves would become a piece.
+    #[error("the character U+{:04X} cannot be a piece, because SentencePiece reserves it; remove it from required_chars and from the normalization rules", u32::from(*character))]
     ReservedCharacter {
         /// The character.
         character: char,
@@ -76,7 +76,7 @@ pub enum TrainError {
     /// The vocabulary has no room for the pieces that it must have.
     #[error(
         "vocab_size: {vocab_size} is too small; {meta_pieces} special and byte pieces and {characters} characters need {}. \
-         Raise vocab_size, lower character_coverage, or take symbols out",
+         Raise vocab_size, lower character_coverage, or remove symbols",
         meta_pieces + characters
     )]
     VocabularyTooSmall {
@@ -90,7 +90,7 @@ pub enum TrainError {
     /// The input does not support so many pieces.
     #[error(
         "vocab_size: {vocab_size} is too large; this input gives {largest} pieces at most. \
-         Lower vocab_size, give more text, or set hard_vocab_limit=false to take what there is"
+         Lower vocab_size, give more text, or set hard_vocab_limit=false to accept fewer pieces"
     )]
     VocabularyTooLarge {
         /// The size that was asked for.
@@ -112,7 +112,7 @@ pub enum TrainError {
     },
     /// Two pieces have the same text.
     #[error(
-        "the piece {piece:?} is there twice, as a symbol and as a part of the text; take it out of the symbols or of required_chars"
+        "the piece {piece:?} occurs twice: as a symbol and as a learned piece or required character; remove it from the symbols or from required_chars"
     )]
     DuplicatePiece {
         /// The text of both.

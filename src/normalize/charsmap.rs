@@ -264,8 +264,8 @@ impl Charsmap {
         length
     }
 
-    /// All rules, by their sources; `None` if the trie has a cycle or is a tangle of shared states, so that
-    /// they have no end.
+    /// All rules, by their sources; `None` if the trie has a cycle, or so many paths through shared states that the walk
+    /// exceeds its limits.
     pub(crate) fn rules(&self) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
         let mut rules = Vec::new();
         let mut text_bytes = 0;
