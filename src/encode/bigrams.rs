@@ -54,7 +54,7 @@ impl BigramSetBuilder {
     #[inline]
     pub(super) fn add(&mut self, before: u32, after: u32) {
         match dense_bit(before, after) {
-            Some(bit) => self.dense[bit / 64] |= 1 << (bit % 64),
+            Some((word, bit)) => self.dense[word] |= 1 << bit,
             None => self.sparse.push(bigram_hash(before, after)),
         }
     }
@@ -73,18 +73,21 @@ impl BigramSet {
     /// False only if the two characters are adjacent in no piece.
     #[inline]
     pub(super) fn can_be_adjacent(&self, before: u32, after: u32) -> bool {
-        if let Some(bit) = dense_bit(before, after) {
-            return self.dense[bit / 64] >> (bit % 64) & 1 != 0;
+        if let Some((word, bit)) = dense_bit(before, after) {
+            return self.dense[word] >> bit & 1 != 0;
         }
         before != 0 && after != 0 && self.sparse.may_contain(bigram_hash(before, after))
     }
 }
 
-/// The number of the bit of a bigram in the square, if both characters are frequent.
+/// The word and the bit of a bigram in the square, if both characters are frequent.
 #[inline(always)]
-fn dense_bit(before: u32, after: u32) -> Option<usize> {
-    let is_dense = (before | after) < MAX_DENSE_CODE;
-    is_dense.then(|| (before * MAX_DENSE_CODE + after) as usize)
+fn dense_bit(before: u32, after: u32) -> Option<(usize, u32)> {
+    if (before | after) >= MAX_DENSE_CODE {
+        return None;
+    }
+    let bit = before * MAX_DENSE_CODE + after;
+    Some((bit as usize / 64, bit % 64))
 }
 
 /// A hash with random upper bits.

@@ -37,8 +37,8 @@ impl BloomFilter {
     }
 
     /// A filter of these hashes.
-    pub(super) fn of(hashes: &[u64]) -> BloomFilter {
-        let mut filter = BloomFilter::with_capacity(hashes.len());
+    pub(super) fn of(hashes: &[u64]) -> Self {
+        let mut filter = Self::with_capacity(hashes.len());
         hashes.iter().for_each(|hash| filter.insert(*hash));
         filter
     }

@@ -231,7 +231,7 @@ impl BpeEncoder {
         text: &[u8],
         distance: usize,
     ) -> Vec<usize> {
-        if !self.unused.is_empty() || !self.tables.merge.chars.all_well_formed() {
+        if !self.has_boundaries() {
             return Vec::new();
         }
         scan::find_boundaries::<RAW>(
@@ -240,6 +240,11 @@ impl BpeEncoder {
             &self.tables.merge.chars,
             &self.tables.bigrams,
         )
+    }
+
+    /// Whether texts can be split at bigram boundaries, wherever a search for them begins.
+    fn has_boundaries(&self) -> bool {
+        self.unused.is_empty() && self.tables.merge.chars.all_well_formed()
     }
 
     /// What splits and encodes one text.

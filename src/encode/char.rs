@@ -23,8 +23,8 @@ pub(crate) struct CharEncoder {
 }
 
 impl CharEncoder {
-    pub(crate) fn new(vocabulary: &Vocabulary<'_>, symbols: Arc<PrefixTrie>) -> CharEncoder {
-        CharEncoder {
+    pub(crate) fn new(vocabulary: &Vocabulary<'_>, symbols: Arc<PrefixTrie>) -> Self {
+        Self {
             index: vocabulary.index(),
             symbols,
             unknown: vocabulary.unknown(),

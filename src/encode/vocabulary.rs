@@ -63,8 +63,9 @@ impl<'m> Vocabulary<'m> {
     /// Whether text can yield this piece, unused pieces included.
     #[inline]
     pub(crate) fn is_from_text(&self, id: usize) -> bool {
-        let is_found = self.has_symbols || !self.is_symbol(id);
-        is_found && self.kind(id).is_from_text() && self.text(id) != [0]
+        (self.has_symbols || !self.is_symbol(id))
+            && self.kind(id).is_from_text()
+            && self.text(id) != [0]
     }
 
     /// Whether a piece is a user-defined symbol.

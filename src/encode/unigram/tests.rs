@@ -1,4 +1,8 @@
-//! The fast search against a slow one, n-best lists, and the distribution of samples.
+//! Tests of the unigram encoder against naive searches.
+//!
+//! Encoding is compared with an exhaustive search and with a Viterbi search without chunks, cache and trie. N-best lists
+//! are compared with all segmentations, samples with the probabilities of all segmentations. Counters prove which path of
+//! the code ran.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -25,9 +29,9 @@ fn model(name: &str) -> Model {
     .unwrap()
 }
 
-/// Every segmentation of `text` with its score, from the pieces' texts alone. Symbols score by `symbol`, their
-/// length being counted in bytes or characters.
-fn all(
+/// All segmentations of `text` with their scores, computed from the texts of the pieces. The score of a user-defined
+/// symbol depends on its length, in characters if `by_chars` and in bytes otherwise.
+fn all_segmentations(
     vocabulary: &Vocabulary<'_>,
     unknown_score: f32,
     by_chars: bool,
@@ -38,8 +42,10 @@ fn all(
     };
     let mut found = Vec::new();
     let mut has_char = false;
-    let mut go_on = |id: PieceId, length: usize, score: f64| {
-        for (mut ids, sum) in all(vocabulary, unknown_score, by_chars, &text[length..]) {
+    let mut continue_after = |id: PieceId, length: usize, score: f64| {
+        for (mut ids, sum) in
+            all_segmentations(vocabulary, unknown_score, by_chars, &text[length..])
+        {
             ids.insert(0, id);
             found.push((ids, sum + score));
         }
@@ -60,11 +66,11 @@ fn all(
                 f64::from(vocabulary.score(id))
             };
             has_char |= piece.len() == c.len_utf8();
-            go_on(PieceId::from_index(id), piece.len(), score);
+            continue_after(PieceId::from_index(id), piece.len(), score);
         }
     }
     if !has_char {
-        go_on(vocabulary.unknown(), c.len_utf8(), f64::from(unknown_score));
+        continue_after(vocabulary.unknown(), c.len_utf8(), f64::from(unknown_score));
     }
     found
 }
@@ -92,10 +98,10 @@ fn viterbi_equals_an_exhaustive_search() {
         proptest!(ProptestConfig::with_cases(150), |(text in "[\u{2581}abclesdroit\u{e9}\u{436}\u{4e00}]{0,9}")| {
             let mut ids = Vec::new();
             unigram.encode(text.as_bytes(), &mut UnigramCache::default(), &mut ids);
-            let ways = all(&vocabulary, unigram.tables.unknown_score, false, &text);
-            let best = ways.iter().map(|(_, score)| *score).fold(f64::NEG_INFINITY, f64::max);
+            let all = all_segmentations(&vocabulary, unigram.tables.unknown_score, false, &text);
+            let best = all.iter().map(|(_, score)| *score).fold(f64::NEG_INFINITY, f64::max);
             prop_assert!((score_of(&vocabulary, &unigram, &ids) - best).abs() < 1e-3);
-            prop_assert!(ways.iter().any(|(way, _)| *way == ids));
+            prop_assert!(all.iter().any(|(segmentation, _)| *segmentation == ids));
         });
     }
 }
@@ -106,13 +112,13 @@ fn nbest_lists_are_complete_and_in_order() {
     let vocabulary = Vocabulary::new(&model, true);
     let unigram = UnigramEncoder::new(&vocabulary).unwrap();
     for text in ["\u{2581}les", "abcla", "\u{4e00}\u{2581}de", "l"] {
-        let mut ways = all(&vocabulary, unigram.tables.unknown_score, true, text);
-        ways.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let mut all = all_segmentations(&vocabulary, unigram.tables.unknown_score, true, text);
+        all.sort_by(|a, b| b.1.total_cmp(&a.1));
         let best = unigram
             .best(text.as_bytes(), 500, &mut UnigramCache::default())
             .unwrap();
-        assert_eq!(best.len(), ways.len().min(500));
-        for ((_, score), (_, expected)) in best.iter().zip(&ways) {
+        assert_eq!(best.len(), all.len().min(500));
+        for ((_, score), (_, expected)) in best.iter().zip(&all) {
             assert!((f64::from(*score) - expected).abs() < 1e-3, "{text}");
         }
     }
@@ -131,7 +137,7 @@ fn samples_have_the_distribution_of_the_lattice() {
         ("abc", 0.0),
     ] {
         let weights: Vec<(Vec<PieceId>, f64)> =
-            all(&vocabulary, unigram.tables.unknown_score, true, text)
+            all_segmentations(&vocabulary, unigram.tables.unknown_score, true, text)
                 .into_iter()
                 .map(|(ids, score)| (ids, (f64::from(alpha) * score).exp()))
                 .collect();
@@ -148,7 +154,7 @@ fn samples_have_the_distribution_of_the_lattice() {
         assert!(
             counts
                 .keys()
-                .all(|ids| weights.iter().any(|(way, _)| way == ids))
+                .all(|ids| weights.iter().any(|(segmentation, _)| segmentation == ids))
         );
         for (ids, weight) in weights {
             let share = weight / total;
@@ -164,15 +170,15 @@ fn samples_have_the_distribution_of_the_lattice() {
 }
 
 #[test]
-fn weights_of_paths_add_up() {
+fn the_weight_at_the_end_is_the_sum_over_all_segmentations() {
     let model = model("unigram_bytes.model");
     let vocabulary = Vocabulary::new(&model, true);
     let unigram = UnigramEncoder::new(&vocabulary).unwrap();
     let text = "\u{2581}les";
     let lattice = Lattice::new(&unigram.tables, text.as_bytes()).unwrap();
     let weights = sample::forward(&lattice, 0.7);
-    let ways = all(&vocabulary, unigram.tables.unknown_score, true, text);
-    let total: f64 = ways.iter().map(|(_, score)| (0.7 * score).exp()).sum();
+    let all = all_segmentations(&vocabulary, unigram.tables.unknown_score, true, text);
+    let total: f64 = all.iter().map(|(_, score)| (0.7 * score).exp()).sum();
     assert!((f64::from(weights[super::lattice::END]) - total.ln()).abs() < 1e-4);
 }
 
@@ -183,8 +189,9 @@ fn texts_with_too_many_candidates_are_refused() {
     (1..=2000).for_each(|length| pieces.push(&vec![b'a'; length], -1.0, PieceKind::Normal));
     let model = Model::from_parts(pieces, Specs::default()).unwrap();
     let unigram = UnigramEncoder::new(&Vocabulary::new(&model, true)).unwrap();
-    let (mut rng, mut ids) = (SplitMix64::new(1), Vec::new());
-    // As many nodes as fit, then more: on each place stand 2000 pieces.
+    let mut rng = SplitMix64::new(1);
+    let mut ids = Vec::new();
+    // At each position 2000 pieces begin. The limit is the number of pairs of nodes, then the number of nodes.
     for (length, is_few) in [(300, true), (1500, false), (5000, false)] {
         let listed = unigram.best(&vec![b'a'; length], 3, &mut UnigramCache::default());
         assert_eq!(listed.is_ok(), is_few, "{length}");
@@ -224,7 +231,7 @@ fn texts_that_are_too_long_are_refused() {
         unigram
             .best(text.as_bytes(), 1, &mut UnigramCache::default())
             .is_ok(),
-        "the one best needs no lattice"
+        "the single best segmentation needs no lattice"
     );
 }
 
@@ -400,7 +407,7 @@ fn a_chunk_too_long_for_the_cache_is_searched_in_full() {
     assert_eq!(counts_of(&SMALL_MARGIN, &longest), expected);
 }
 
-/// Scores in steps of a tenth, of which many sums are equal but for roundings, and more extreme ones.
+/// Scores in steps of 0.1, many sums of which differ only by rounding, and some extreme scores.
 fn coarse_score() -> impl Strategy<Value = f32> {
     let tenths = || (-40i16..3).prop_map(|tenths| f32::from(tenths) / 10.0);
     let scaled = (
@@ -410,7 +417,7 @@ fn coarse_score() -> impl Strategy<Value = f32> {
     prop_oneof![8 => tenths(), 1 => scaled.prop_map(|(score, scale)| score * scale)]
 }
 
-/// A model with pieces from few characters, so that a text has many segmentations.
+/// A model whose pieces consist of few characters, so that a text has many segmentations.
 fn small_model() -> impl Strategy<Value = Model> {
     let kind = prop_oneof![8 => Just(PieceKind::Normal), 1 => Just(PieceKind::UserDefined)];
     let piece = (
@@ -434,18 +441,19 @@ fn small_model() -> impl Strategy<Value = Model> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// In repeated text chunks are cached, and occur after different sums.
+    /// The chunks of a repeated text are cached, and each occurs after different sums.
     #[test]
     fn encoding_by_chunks_equals_encoding_the_text(
         model in small_model(),
         texts in proptest::collection::vec(("[\u{2581}abcd\u{e9}\u{4e00}\u{4e01}]{0,30}", 1usize..400), 1..6),
     ) {
         let unigram = UnigramEncoder::new(&Vocabulary::new(&model, true)).unwrap();
-        let mut scratch = UnigramCache::default();
+        let mut cache = UnigramCache::default();
         for (text, count) in texts {
             let line = text.repeat(count);
-            let (mut found, mut expected) = (Vec::new(), Vec::new());
-            unigram.encode(line.as_bytes(), &mut scratch, &mut found);
+            let mut found = Vec::new();
+            let mut expected = Vec::new();
+            unigram.encode(line.as_bytes(), &mut cache, &mut found);
             search(&unigram.tables, line.as_bytes(), 0.0, &mut Vec::new(), &mut expected);
             prop_assert!(found == expected, "{count} times {text}");
         }
@@ -461,10 +469,11 @@ proptest! {
         let mut ids = Vec::new();
         let limit = search_with_margin(&unigram.tables, chunk.as_bytes(), &mut ids);
         for part in parts.into_iter().chain([-1.0, 1.0]).filter(|_| limit >= 0.0) {
-            let (mut expected, sum) = (Vec::new(), part * limit);
-            let behind = search(&unigram.tables, chunk.as_bytes(), sum, &mut Vec::new(), &mut expected);
+            let mut expected = Vec::new();
+            let sum = part * limit;
+            let sum_after = search(&unigram.tables, chunk.as_bytes(), sum, &mut Vec::new(), &mut expected);
             prop_assert_eq!(&ids, &expected);
-            prop_assert_eq!(ids.iter().fold(sum, |sum, id| sum + unigram.tables.score(*id)), behind);
+            prop_assert_eq!(ids.iter().fold(sum, |sum, id| sum + unigram.tables.score(*id)), sum_after);
         }
     }
 
@@ -472,7 +481,8 @@ proptest! {
     fn no_piece_crosses_a_chunk_boundary(model in small_model(), text in "[\u{2581}abc\u{e9}\u{4e00}\u{4e01}]{0,30}") {
         let vocabulary = Vocabulary::new(&model, true);
         let unigram = UnigramEncoder::new(&vocabulary).unwrap();
-        let (mut at, text) = (0, text.as_bytes());
+        let text = text.as_bytes();
+        let mut at = 0;
         while at < text.len() {
             at += match unigram.chunk_finder.first(&text[at..]) {
                 Chunk::Char(length) | Chunk::Several(length) => length,
@@ -485,9 +495,10 @@ proptest! {
     }
 }
 
-/// Chunks by their lengths.
+/// The texts of the chunks of `text`.
 fn chunks(unigram: &UnigramEncoder, text: &str) -> Vec<String> {
-    let (mut chunks, mut rest) = (Vec::new(), text);
+    let mut chunks = Vec::new();
+    let mut rest = text;
     while !rest.is_empty() {
         let (Chunk::Char(length) | Chunk::Several(length)) =
             unigram.chunk_finder.first(rest.as_bytes());
@@ -498,7 +509,7 @@ fn chunks(unigram: &UnigramEncoder, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn words_are_chunks_and_are_cached() {
+fn words_are_chunks_with_high_limits() {
     let model = model("unigram.model");
     let unigram = UnigramEncoder::new(&Vocabulary::new(&model, true)).unwrap();
     let words = ["\u{2581}les", "\u{2581}droits", "\u{2581}de"];
@@ -513,7 +524,7 @@ fn words_are_chunks_and_are_cached() {
     assert_eq!(
         chunks(&unigram, "\u{4e00}\u{4e01}"),
         ["\u{4e00}", "\u{4e01}"],
-        "unknown characters touch nothing"
+        "an unknown character is a chunk of its own"
     );
 }
 

@@ -157,8 +157,9 @@ impl AsciiBigrams {
 /// The pairs of adjacent bytes of a word, the first with the byte `before`, each in the lowest two bytes.
 #[inline(always)]
 fn byte_pairs(word: u64, before: u64) -> impl Iterator<Item = u64> {
-    let first = word << 8 | before;
-    (0..7).map(move |at| first >> (8 * at)).chain([word >> 48])
+    (0..7)
+        .map(move |at| (word << 8 | before) >> (8 * at))
+        .chain([word >> 48])
 }
 
 /// A bit for each byte with which no user-defined symbol begins.

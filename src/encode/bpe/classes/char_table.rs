@@ -79,6 +79,18 @@ pub(in crate::encode::bpe) struct CharInfo {
     pub(in crate::encode::bpe) code: AsciiCode,
 }
 
+impl CharInfo {
+    fn new(char: &[u8], symbol: u32, hash: u64) -> CharInfo {
+        CharInfo {
+            hash,
+            symbol,
+            // At most four bytes.
+            width: low_u8(char.len() as u64),
+            code: AsciiCode::of(char),
+        }
+    }
+}
+
 /// A character that occurs in no piece. It never merges, so its hash and its length do not matter.
 const UNKNOWN_CHAR: CharInfo = CharInfo {
     hash: 0,
@@ -185,13 +197,8 @@ impl CharTable {
         for char in chars {
             let symbol = symbols.add_char(pieces, char);
             self.symbols.push(symbol);
-            self.chars.push(CharInfo {
-                hash: symbols.hash(symbol),
-                symbol,
-                // At most four bytes.
-                width: low_u8(char.len() as u64),
-                code: AsciiCode::of(char),
-            });
+            let hash = symbols.hash(symbol);
+            self.chars.push(CharInfo::new(char, symbol, hash));
         }
         self.ascii[1] = self.ascii[0];
         self.ascii[1][usize::from(b' ')] = self.whitespace_mark;

@@ -149,7 +149,7 @@ impl SymbolTable {
 
     /// The hash of the text of a symbol; 0 for [`NO_SYMBOL`].
     pub(in crate::encode::bpe) fn hash(&self, symbol: u32) -> u64 {
-        self.hashes.get(symbol as usize).map_or(0, |hash| hash.hash)
+        self.text_hash(symbol).map_or(0, |hash| hash.hash)
     }
 
     /// Extends prefix sums of a short text; see [`TextHasher::prefix_sum`].
@@ -161,9 +161,12 @@ impl SymbolTable {
     /// The hash of the joined text of two symbols; `None` if one of them is [`NO_SYMBOL`].
     #[inline]
     pub(in crate::encode::bpe) fn joined_hash(&self, left: u32, right: u32) -> Option<u64> {
-        let left = self.hashes.get(left as usize)?;
-        let right = self.hashes.get(right as usize)?;
-        Some(left.join(*right))
+        Some(self.text_hash(left)?.join(self.text_hash(right)?))
+    }
+
+    #[inline]
+    fn text_hash(&self, symbol: u32) -> Option<TextHash> {
+        self.hashes.get(symbol as usize).copied()
     }
 
     /// False only if no piece has this hash.

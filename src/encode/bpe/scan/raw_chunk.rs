@@ -89,7 +89,7 @@ impl ChunkScanner<'_> {
     fn length_of(&self, id: PieceId, rest: &[u8]) -> usize {
         match id == self.context.tables.unknown {
             true => char_length(rest),
-            false => self.context.pieces.text(id.index()).len(),
+            false => self.context.piece_length(id),
         }
     }
 }

@@ -10,13 +10,20 @@ use super::short_merge::ShortMerge;
 use super::token_pairs::TokenPairCache;
 use crate::encode::bpe::lookup::pair_cache::PairCache;
 use crate::encode::chunk_cache::ChunkCache;
-use crate::piece::PieceTable;
+use crate::piece::{PieceId, PieceTable};
 
 /// What the strategies need for the chunks of one text.
 pub(in crate::encode::bpe) struct ChunkContext<'c> {
     pub(in crate::encode::bpe) tables: &'c MergeTables,
     pub(in crate::encode::bpe) pieces: &'c PieceTable,
     pub(in crate::encode::bpe) state: &'c mut MergeState,
+}
+
+impl ChunkContext<'_> {
+    /// The length of the text of a piece in bytes.
+    pub(in crate::encode::bpe) fn piece_length(&self, id: PieceId) -> usize {
+        self.pieces.text(id.index()).len()
+    }
 }
 
 /// The buffers and caches of the strategies, owned by one worker.

@@ -186,7 +186,7 @@ impl ChunkContext<'_> {
         let mut bytes = 0;
         let mut count = 0;
         for id in &out[first..] {
-            let end = bytes + self.pieces.text(id.index()).len();
+            let end = bytes + self.piece_length(*id);
             if end > max_bytes {
                 break;
             }
