@@ -107,11 +107,13 @@ fn check_trie(
 
 /// Checks the number of pieces.
 pub(super) fn check_count(pieces: usize) -> Result<(), ModelError> {
-    let limit = MAX_PIECES;
-    if pieces <= limit {
-        return Ok(());
+    if pieces > MAX_PIECES {
+        return Err(ModelError::TooManyPieces {
+            pieces,
+            limit: MAX_PIECES,
+        });
     }
-    Err(ModelError::TooManyPieces { pieces, limit })
+    Ok(())
 }
 
 /// Checks the length of all texts together.
@@ -227,13 +229,13 @@ fn refuse_any(
 
 /// The error for a piece.
 fn refuse(pieces: &PieceTable, id: usize, problem: PieceProblem) -> ModelError {
-    let text = pieces.text(id);
-    let shown = &text[..text.len().min(MAX_SHOWN_BYTES)];
-    ModelError::Piece {
-        id,
-        text: lossy_string(shown),
-        problem,
-    }
+    let text = excerpt(pieces.text(id));
+    ModelError::Piece { id, text, problem }
+}
+
+/// The start of a text, for an error message.
+fn excerpt(text: &[u8]) -> String {
+    lossy_string(&text[..text.len().min(MAX_SHOWN_BYTES)])
 }
 
 #[cfg(test)]

@@ -258,6 +258,11 @@ pub(super) fn write_varint_field(number: u32, value: u64, out: &mut Vec<u8>) {
 /// Appends a field with bytes.
 pub(super) fn write_bytes_field(number: u32, value: &[u8], out: &mut Vec<u8>) {
     write_tag(number, 2, out);
+    write_bytes(value, out);
+}
+
+/// Appends a length-delimited value: its length, then its bytes.
+pub(super) fn write_bytes(value: &[u8], out: &mut Vec<u8>) {
     write_varint(value.len() as u64, out);
     out.extend_from_slice(value);
 }

@@ -121,6 +121,22 @@ impl Lead {
             Some(_) => Lead::Any,
         }
     }
+
+    /// Whether a rule may match if `rest` follows the first byte.
+    #[inline]
+    fn allows(self, rest: &[u8]) -> bool {
+        match self {
+            Lead::None => false,
+            Lead::BeforeNonAscii => begins_non_ascii(rest),
+            Lead::Any => true,
+        }
+    }
+}
+
+/// Whether the first byte of `text` is above 0x7F.
+#[inline]
+fn begins_non_ascii(text: &[u8]) -> bool {
+    text.first().is_some_and(|byte| !byte.is_ascii())
 }
 
 /// For each first byte, what it says.
@@ -140,11 +156,7 @@ impl Leads {
         let Some((&first, rest)) = text.split_first() else {
             return false;
         };
-        match self.0[usize::from(first)] {
-            Lead::None => false,
-            Lead::BeforeNonAscii => rest.first().is_some_and(|second| !second.is_ascii()),
-            Lead::Any => true,
-        }
+        self.0[usize::from(first)].allows(rest)
     }
 
     /// Whether `text` is ASCII in which no rule matches: false is not certain. Cost: one load for each byte.
@@ -232,12 +244,18 @@ impl Charsmap {
     /// The longest rule that `text` begins with: bytes consumed, replacement.
     #[inline]
     pub(crate) fn longest_match(&self, text: &[u8]) -> Option<(usize, &[u8])> {
+        let (length, position) = self.longest_source(text)?;
+        Some((length, self.target(position)))
+    }
+
+    /// The longest rule source that `text` begins with: its length, and the position of its target in the pool.
+    #[inline]
+    fn longest_source(&self, text: &[u8]) -> Option<(usize, usize)> {
         if !self.leads.may_match(text) {
             return None;
         }
         let source = &text[..text.len().min(MAX_SOURCE_BYTES)];
-        let (length, value) = self.trie.longest_prefix(source, MAX_MATCHES)?;
-        Some((length, self.target(value)))
+        self.trie.longest_prefix(source, MAX_MATCHES)
     }
 
     /// The target at this position in the pool.
@@ -256,7 +274,7 @@ impl Charsmap {
         let mut length = 0;
         while length < well_formed {
             let rest = &text[length..];
-            if rest[0] == b' ' || self.longest_match(rest).is_some() {
+            if rest[0] == b' ' || self.longest_source(rest).is_some() {
                 break;
             }
             length += char_length(rest);

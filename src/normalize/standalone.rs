@@ -3,6 +3,9 @@
 //! Input: text. Output: normalized text and, on request, offsets in both directions. User-defined symbols are not
 //! considered; [`Tokenizer::normalize`](crate::Tokenizer::normalize) is the normalization of encoding.
 
+#[cfg(feature = "train")]
+use std::sync::Arc;
+
 use super::Normalizer;
 #[cfg(feature = "train")]
 use super::NormalizerOptions;
@@ -40,14 +43,7 @@ impl TextNormalizer {
     /// There are no rules of this name.
     #[cfg(feature = "train")]
     pub fn named(name: &str) -> Result<TextNormalizer, ModelError> {
-        match builtin_charsmap(name) {
-            Some(Ok(charsmap)) => TextNormalizer::new(charsmap),
-            Some(Err(error)) => Err(refuse(error)),
-            None => Err(refuse(format!(
-                "there are no rules {name:?}; use {}",
-                BUILTIN_NAMES.join(", ")
-            ))),
-        }
+        TextNormalizer::new(named_charsmap(name)?)
     }
 
     /// The rules of a file: on each line code points in hexadecimal, a tab, and what replaces them.
@@ -62,9 +58,17 @@ impl TextNormalizer {
 
     #[cfg(feature = "train")]
     fn new(charsmap: &[u8]) -> Result<TextNormalizer, ModelError> {
-        let charsmap = Charsmap::shared(charsmap).map_err(refuse)?;
-        let normalizer = Normalizer::new(NormalizerOptions::default(), charsmap);
-        Ok(TextNormalizer { normalizer })
+        Charsmap::shared(charsmap)
+            .map(TextNormalizer::with_rules)
+            .map_err(refuse)
+    }
+
+    /// The normalizer with these rules and default options.
+    #[cfg(feature = "train")]
+    fn with_rules(rules: Option<Arc<Charsmap>>) -> TextNormalizer {
+        TextNormalizer {
+            normalizer: Normalizer::new(NormalizerOptions::default(), rules),
+        }
     }
 
     /// Sets whether one space is added before the text (default: true).
@@ -100,6 +104,23 @@ impl TextNormalizer {
             .normalize_with_offsets(text.as_ref(), out, origins);
         normalized
     }
+}
+
+/// The compiled built-in rules of this name.
+#[cfg(feature = "train")]
+fn named_charsmap(name: &str) -> Result<&'static [u8], ModelError> {
+    builtin_charsmap(name)
+        .ok_or_else(|| unknown_name(name))?
+        .map_err(refuse)
+}
+
+/// The error for a name that no built-in rules have.
+#[cfg(feature = "train")]
+fn unknown_name(name: &str) -> ModelError {
+    refuse(format!(
+        "there are no rules {name:?}; use {}",
+        BUILTIN_NAMES.join(", ")
+    ))
 }
 
 #[cfg(feature = "train")]

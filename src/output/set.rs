@@ -11,7 +11,7 @@
 //! On a file system without locks the files are renamed without a journal.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -139,12 +139,15 @@ impl Journal {
 
     /// Writes the renames that follow.
     fn write(&mut self, tokens: &[String]) -> io::Result<()> {
-        use std::io::Seek;
-        self.file.set_len(0)?;
-        self.file.rewind()?;
-        self.file
-            .write_all(format!("{}\n{END}\n", tokens.join("\n")).as_bytes())?;
+        self.clear()?;
+        self.file.write_all(journal_text(tokens).as_bytes())?;
         self.file.sync_all()
+    }
+
+    /// Removes the content of the file.
+    fn clear(&mut self) -> io::Result<()> {
+        self.file.set_len(0)?;
+        self.file.rewind()
     }
 }
 
@@ -184,12 +187,24 @@ fn open(path: &Path) -> io::Result<Option<File>> {
 
 /// The tokens in a journal of `count` files, if it is one and complete.
 fn tokens_of(text: &str, count: usize) -> Option<Vec<&str>> {
-    let tokens: Vec<&str> = text
-        .strip_suffix('\n')?
-        .strip_suffix(END)?
-        .lines()
-        .collect();
-    (tokens.len() == count && tokens.iter().all(|token| is_token(token))).then_some(tokens)
+    let tokens = lines_before_end(text)?;
+    are_tokens(&tokens, count).then_some(tokens)
+}
+
+/// The lines before the last one, if that is [`END`].
+fn lines_before_end(text: &str) -> Option<Vec<&str>> {
+    let body = text.strip_suffix('\n')?.strip_suffix(END)?;
+    Some(body.lines().collect())
+}
+
+/// Whether the lines are `count` tokens.
+fn are_tokens(lines: &[&str], count: usize) -> bool {
+    lines.len() == count && lines.iter().all(|line| is_token(line))
+}
+
+/// The content of the journal of files with these tokens.
+fn journal_text(tokens: &[String]) -> String {
+    format!("{}\n{END}\n", tokens.join("\n"))
 }
 
 #[cfg(test)]

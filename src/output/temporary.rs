@@ -13,6 +13,7 @@
 //! removes them. On a network file system whose locks other machines do not see, another machine may remove a file that
 //! is in use: its owner then fails with an error, and the target is unchanged.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -65,8 +66,7 @@ impl Temporary {
     /// The random part of the name.
     pub(super) fn token(&self) -> Option<String> {
         let name = self.file.path().file_name()?.to_str()?;
-        let token = name.strip_suffix(ENDING)?;
-        token.get(token.len() - TOKEN_LENGTH..).map(str::to_owned)
+        token_in(name).map(str::to_owned)
     }
 
     /// Renames the file to the target.
@@ -76,6 +76,12 @@ impl Temporary {
             .map(drop)
             .map_err(|error| error.error)
     }
+}
+
+/// The random part of a temporary file's name.
+fn token_in(name: &str) -> Option<&str> {
+    let name = name.strip_suffix(ENDING)?;
+    name.get(name.len() - TOKEN_LENGTH..)
 }
 
 /// Makes and locks a file.
@@ -107,9 +113,14 @@ fn locked_file(target: &Path) -> io::Result<NamedTempFile> {
 
 /// The beginning of the names of a target's temporary files.
 fn prefix(target: &Path) -> io::Result<String> {
-    let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-    let name = name.to_string_lossy();
+    let name = name_of(target)?;
     Ok(format!(".{}{MARK}", shortened(&name)))
+}
+
+/// The name of a file, without its folder.
+fn name_of(path: &Path) -> io::Result<Cow<'_, str>> {
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    Ok(name.to_string_lossy())
 }
 
 /// The first [`NAME_LIMIT`] bytes of a name, without an incomplete character at the end.
@@ -144,10 +155,13 @@ fn remove_abandoned(target: &Path) {
 
 /// Whether a file with this name is a temporary file of the target with this prefix.
 fn is_temporary(name: &OsStr, prefix: &str) -> bool {
-    let token = name
-        .to_str()
-        .and_then(|name| name.strip_prefix(prefix)?.strip_suffix(ENDING));
+    let token = name.to_str().and_then(|name| token_after(prefix, name));
     token.is_some_and(is_token)
+}
+
+/// The part of a name between `prefix` and [`ENDING`].
+fn token_after<'n>(prefix: &str, name: &'n str) -> Option<&'n str> {
+    name.strip_prefix(prefix)?.strip_suffix(ENDING)
 }
 
 fn remove_if_abandoned(path: &Path) -> io::Result<()> {

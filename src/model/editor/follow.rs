@@ -5,7 +5,6 @@
 //! is written as -1. Fields that the edit itself changed are left alone, and so are fields that did not name the piece
 //! with their id in the original.
 
-use super::item::Item;
 use super::specs::EditedSpec;
 use super::{ModelEditor, fields_of, is_piece, message_of};
 use crate::model::file::read_piece;
@@ -110,11 +109,8 @@ impl ModelEditor {
 
     /// The index of the piece that the original file has at `offset`; `None` if it was removed.
     fn index_of_original(&self, offset: usize) -> Option<usize> {
-        let bytes = &self.file[offset..];
-        // A piece that came from another model can have the same offset, but not the same bytes there.
-        let is_same =
-            |item: &Item| item.offset == offset && bytes.starts_with(item.raw(&self.file));
-        self.pieces.iter().position(is_same)
+        let mut pieces = self.pieces.iter();
+        pieces.position(|item| item.is_at(offset, &self.file))
     }
 }
 

@@ -69,6 +69,12 @@ impl Item {
         self.offset > offset
     }
 
+    /// Whether the item is the piece at `offset` of `file`. A piece that came from another model can have the same
+    /// offset, but not the same bytes there.
+    pub(super) fn is_at(&self, offset: usize, file: &[u8]) -> bool {
+        self.offset == offset && file[offset..].starts_with(self.raw(file))
+    }
+
     /// The bytes of the field before changes.
     pub(super) fn raw<'f>(&'f self, file: &'f [u8]) -> &'f [u8] {
         match &self.source {

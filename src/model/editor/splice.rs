@@ -12,7 +12,7 @@
 //!
 //! Cost: linear in the message for each changed field.
 
-use crate::model::wire::{Field, Reader, write_varint};
+use crate::model::wire::{Field, Reader, write_bytes};
 
 /// A field and its new encoding: tag and value, several of them for a list, nothing to remove the field.
 #[derive(Debug, Clone, PartialEq)]
@@ -125,11 +125,14 @@ fn fields(message: &[u8]) -> impl Iterator<Item = Field<'_>> {
 
 /// The field `raw` with another message as its value. Its tag stays as it is.
 pub(super) fn with_message(raw: &[u8], message: &[u8], out: &mut Vec<u8>) {
-    let tag_end = raw.iter().position(|byte| byte & 0x80 == 0);
-    let tag_length = tag_end.map_or(raw.len(), |end| end + 1);
-    out.extend_from_slice(&raw[..tag_length]);
-    write_varint(message.len() as u64, out);
-    out.extend_from_slice(message);
+    out.extend_from_slice(&raw[..tag_length(raw)]);
+    write_bytes(message, out);
+}
+
+/// The length of the tag at the start of a field.
+fn tag_length(raw: &[u8]) -> usize {
+    let end = raw.iter().position(|byte| byte & 0x80 == 0);
+    end.map_or(raw.len(), |end| end + 1)
 }
 
 #[cfg(test)]

@@ -140,10 +140,19 @@ fn used_targets(rules: &Rules) -> Vec<usize> {
 
 fn encode(points: &[u32], out: &mut Vec<u8>) -> Result<(), CompileError> {
     for &point in points {
-        let c = encode_point(point).ok_or(CompileError::Surrogate(point))?;
-        out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+        push_char(char_of(point)?, out);
     }
     Ok(())
+}
+
+/// The character of a code point.
+fn char_of(point: u32) -> Result<char, CompileError> {
+    encode_point(point).ok_or(CompileError::Surrogate(point))
+}
+
+/// Appends a character in UTF-8.
+fn push_char(c: char, out: &mut Vec<u8>) {
+    out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
 /// The sources of all rules in UTF-8.

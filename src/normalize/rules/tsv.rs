@@ -78,12 +78,25 @@ fn not_hexadecimal(word: &[u8]) -> TsvFault {
 
 /// A hexadecimal number as Abseil's `SimpleHexAtoi` reads it.
 fn parse_point(word: &[u8]) -> Option<u32> {
+    digits_value(without_hex_prefix(trim_sign(word)))
+}
+
+/// Removes the white space at both ends and a plus sign.
+fn trim_sign(word: &[u8]) -> &[u8] {
     let number = trim_spaces(word);
-    let number = number.strip_prefix(b"+").unwrap_or(number);
-    let digits = match number {
+    number.strip_prefix(b"+").unwrap_or(number)
+}
+
+/// Removes `0x`.
+fn without_hex_prefix(number: &[u8]) -> &[u8] {
+    match number {
         [b'0', b'x' | b'X', digits @ ..] => digits,
         digits => digits,
-    };
+    }
+}
+
+/// The number with these hexadecimal digits; `None` without digits.
+fn digits_value(digits: &[u8]) -> Option<u32> {
     if digits.is_empty() {
         return None;
     }
