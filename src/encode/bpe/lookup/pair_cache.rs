@@ -54,6 +54,12 @@ trait PairEntry: Copy + PartialEq {
     fn pair(self) -> SymbolPair;
     fn merge(self) -> SymbolMerge;
     fn is_of(self, pair: SymbolPair) -> bool;
+
+    /// What `pair` becomes, if this is its entry.
+    #[inline]
+    fn merge_of(self, pair: SymbolPair) -> Option<SymbolMerge> {
+        self.is_of(pair).then(|| self.merge())
+    }
 }
 
 /// An entry for any model.
@@ -98,18 +104,22 @@ impl NarrowEntry {
     fn key(pair: SymbolPair) -> u32 {
         pair.left << 16 | pair.right
     }
+
+    /// The bits of a merge: rank and symbol, or all bits if a pair does not merge.
+    fn merge_bits(merge: SymbolMerge) -> u32 {
+        match merge {
+            SymbolMerge::NONE => u32::MAX,
+            _ => merge.rank() << 16 | merge.symbol(),
+        }
+    }
 }
 
 impl PairEntry for NarrowEntry {
     const FREE: NarrowEntry = NarrowEntry(u64::MAX);
 
     fn new(pair: SymbolPair, merge: SymbolMerge) -> NarrowEntry {
-        let merge_bits = if merge == SymbolMerge::NONE {
-            u32::MAX
-        } else {
-            merge.rank() << 16 | merge.symbol()
-        };
-        NarrowEntry(u64::from(merge_bits) << 32 | u64::from(NarrowEntry::key(pair)))
+        let merge_bits = u64::from(NarrowEntry::merge_bits(merge));
+        NarrowEntry(merge_bits << 32 | u64::from(NarrowEntry::key(pair)))
     }
 
     fn pair(self) -> SymbolPair {
@@ -223,8 +233,7 @@ impl<E: PairEntry> PairTable<E> {
 
     #[inline]
     fn get(&self, pair: SymbolPair, hash: u64) -> Option<SymbolMerge> {
-        let entry = *self.slots.get(self.slot(pair, hash))?;
-        entry.is_of(pair).then(|| entry.merge())
+        self.slots.get(self.slot(pair, hash))?.merge_of(pair)
     }
 
     fn insert(&mut self, pair: SymbolPair, merge: SymbolMerge, hash: u64, symbols: &SymbolTable) {
@@ -259,8 +268,12 @@ impl<E: PairEntry> PairTable<E> {
 
     fn write(&mut self, entry: E, hash: u64) {
         let slot = self.slot(entry.pair(), hash);
-        self.used += usize::from(self.slots[slot] == E::FREE);
+        self.used += usize::from(self.is_free(slot));
         self.slots[slot] = entry;
+    }
+
+    fn is_free(&self, slot: usize) -> bool {
+        self.slots[slot] == E::FREE
     }
 }
 

@@ -59,11 +59,16 @@ impl TextHasher {
     }
 
     pub(super) fn hash(&self, text: &[u8]) -> TextHash {
-        let sum = text.iter().fold(0, |sum, byte| self.add_byte(sum, *byte));
         TextHash {
-            hash: mix_high(sum),
+            hash: mix_high(self.sum(text)),
             power: self.power(text.len()),
         }
+    }
+
+    /// The polynomial of the bytes of `text`, by Horner's method.
+    #[inline]
+    fn sum(&self, text: &[u8]) -> u64 {
+        text.iter().fold(0, |sum, byte| self.add_byte(sum, *byte))
     }
 
     /// One step of Horner's method: the sum of a text, extended by a byte.
@@ -76,9 +81,15 @@ impl TextHasher {
     /// The base to the power of `exponent`: from the table where possible, which halves the work of a hash.
     #[inline]
     fn power(&self, exponent: usize) -> u64 {
-        let multiply = |power: u64, _| power.wrapping_mul(self.powers[1]);
         let entry = self.powers.get(exponent).copied();
-        entry.unwrap_or_else(|| (0..exponent).fold(1, multiply))
+        entry.unwrap_or_else(|| self.compute_power(exponent))
+    }
+
+    /// As [`power`](Self::power), for exponents beyond the table.
+    #[inline]
+    fn compute_power(&self, exponent: usize) -> u64 {
+        let base = self.powers[1];
+        (0..exponent).fold(1, |power: u64, _| power.wrapping_mul(base))
     }
 
     /// Extends prefix sums by a character with the hash `char` that ends at byte `end`. Returns the sum, and the power

@@ -87,10 +87,15 @@ impl ChunkScanner<'_> {
 
     /// The length of the text of an id at the start of `rest`: a piece or an unknown character.
     fn length_of(&self, id: PieceId, rest: &[u8]) -> usize {
-        match id == self.context.tables.unknown {
-            true => char_length(rest),
-            false => self.context.piece_length(id),
+        if self.is_unknown(id) {
+            char_length(rest)
+        } else {
+            self.context.piece_length(id)
         }
+    }
+
+    fn is_unknown(&self, id: PieceId) -> bool {
+        id == self.context.tables.unknown
     }
 }
 

@@ -148,6 +148,12 @@ impl HeapMerge {
     fn join_with_next(&mut self, left: usize, symbol: u32) {
         let next = self.clear_node(self.nodes[left].next);
         self.nodes[left].symbol = symbol;
+        self.link(left, next);
+    }
+
+    /// Makes `next`, or [`NO_NODE`], the node after `left`.
+    #[inline]
+    fn link(&mut self, left: usize, next: usize) {
         self.nodes[left].next = next;
         if next != NO_NODE {
             self.nodes[next].previous = left;

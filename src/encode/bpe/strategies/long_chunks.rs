@@ -53,13 +53,17 @@ impl LongChunkCache {
 
     /// Caches the ids of `chunk`, unless it is too long. The buffers of the replaced entry are used again.
     pub(super) fn insert(&mut self, chunk: &[u8], ids: &[PieceId]) {
-        let Some(index) = self.index(chunk) else {
-            return;
-        };
+        if let Some(index) = self.index(chunk) {
+            self.allocate();
+            self.entries[index].replace(chunk, ids);
+        }
+    }
+
+    /// Allocates the table before its first entry.
+    fn allocate(&mut self) {
         if self.entries.is_empty() {
             self.entries.resize(ENTRIES, LongChunkEntry::default());
         }
-        self.entries[index].replace(chunk, ids);
     }
 
     /// The memory of the table in bytes.

@@ -64,10 +64,15 @@ impl TokenPairCache {
     }
 
     fn insert(&mut self, pair: u64, is_valid: bool) {
+        self.allocate();
+        self.slots[Self::slot(pair)] = if is_valid { pair } else { pair | INVALID };
+    }
+
+    /// Allocates the table before its first pair.
+    fn allocate(&mut self) {
         if self.slots.is_empty() {
             self.slots.resize(1 << SLOT_BITS, FREE_SLOT);
         }
-        self.slots[Self::slot(pair)] = if is_valid { pair } else { pair | INVALID };
     }
 
     fn slot(pair: u64) -> usize {
