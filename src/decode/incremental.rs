@@ -57,13 +57,10 @@ impl IncrementalDecoder {
     /// The id is not in the model. The decoder is then unchanged.
     pub fn push(&mut self, id: PieceId) -> Result<&str, DecodeError> {
         self.decoder.check_id(id)?;
-        let waits_for_end = self.decoder.has_denormalizer();
-        if !waits_for_end {
-            self.bytes.clear();
-        }
+        self.clear_returned();
         let index = id.index();
         self.decoder.push(index, &mut self.state, &mut self.bytes);
-        if waits_for_end {
+        if self.decoder.has_denormalizer() {
             return Ok("");
         }
         Ok(self.bytes_to_text())
@@ -71,14 +68,24 @@ impl IncrementalDecoder {
 
     /// Ends the text and returns what was held back. The decoder is then ready for another text.
     pub fn finish(&mut self) -> &str {
+        self.clear_returned();
+        self.end_text();
+        self.bytes_to_text();
+        self.bytes.clear();
+        &self.text
+    }
+
+    /// Drops the bytes that the last call returned as text; with a denormalizer there are none before the end.
+    fn clear_returned(&mut self) {
         if !self.decoder.has_denormalizer() {
             self.bytes.clear();
         }
+    }
+
+    /// Appends the bytes that the decoder holds back at the end of a text, and resets its state.
+    fn end_text(&mut self) {
         self.decoder.finish(&mut self.state, 0, &mut self.bytes);
-        self.bytes_to_text();
-        self.bytes.clear();
         self.state = DecodeState::default();
-        &self.text
     }
 
     /// The bytes as text, with U+FFFD for malformed ones.
