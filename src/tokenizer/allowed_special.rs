@@ -14,7 +14,7 @@
 use std::ops::Range;
 
 use crate::error::EncodeError;
-use crate::model::Model;
+use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
 use crate::text::lossy_string;
 use crate::trie::prefix::PrefixTrie;
@@ -90,8 +90,13 @@ impl AllowedSpecial {
 /// The control piece with this text. [`Model::piece_to_id`] prefers pieces that text yields, so that all pieces are examined.
 fn control_id(model: &Model, text: &[u8]) -> Option<PieceId> {
     let mut pieces = model.pieces();
-    let piece = pieces.find(|piece| piece.kind == PieceKind::Control && piece.text == text)?;
+    let piece = pieces.find(|piece| is_control(piece, text))?;
     Some(piece.id)
+}
+
+/// Whether `piece` is the control piece with this text.
+fn is_control(piece: &Piece<'_>, text: &[u8]) -> bool {
+    piece.kind == PieceKind::Control && piece.text == text
 }
 
 #[cfg(test)]

@@ -80,11 +80,10 @@ pub(super) struct TextBuffers {
 
 impl EncodeCache {
     fn new(owner: Owner, config: TokenizerConfig) -> EncodeCache {
-        let parts = Box::new(CacheParts {
-            state: EncodeState::with_max_bytes(config.max_cache_bytes),
-            buffers: TextBuffers::default(),
-        });
-        EncodeCache { owner, parts }
+        EncodeCache {
+            owner,
+            parts: Box::new(CacheParts::new(config)),
+        }
     }
 
     /// The bytes of memory in use by chunk caches and text buffers.
@@ -110,13 +109,33 @@ impl std::fmt::Debug for EncodeCache {
     }
 }
 
+impl CacheParts {
+    fn new(config: TokenizerConfig) -> CacheParts {
+        CacheParts {
+            state: EncodeState::with_max_bytes(config.max_cache_bytes),
+            buffers: TextBuffers::default(),
+        }
+    }
+
+    /// Frees the text buffers if they are too large for the pool.
+    fn free_large_buffers(&mut self) {
+        if self.buffers.memory_usage() > MAX_POOLED_BUFFER_BYTES {
+            self.buffers = TextBuffers::default();
+        }
+    }
+}
+
 impl TextBuffers {
     fn memory_usage(&self) -> usize {
-        let ids = self.unresolved.capacity() + self.ids.capacity();
         self.normalized.capacity()
             + self.origins.capacity() * size_of::<usize>()
-            + ids * size_of::<PieceId>()
+            + self.id_bytes()
             + self.tokens.memory_usage()
+    }
+
+    /// The memory of the two buffers of ids.
+    fn id_bytes(&self) -> usize {
+        (self.unresolved.capacity() + self.ids.capacity()) * size_of::<PieceId>()
     }
 }
 
@@ -150,9 +169,12 @@ impl CachePool {
 
     /// Takes a cache back, unless the pool is full.
     pub(super) fn give(&self, mut cache: EncodeCache) {
-        if cache.parts.buffers.memory_usage() > MAX_POOLED_BUFFER_BYTES {
-            cache.parts.buffers = TextBuffers::default();
-        }
+        cache.parts.free_large_buffers();
+        self.push(cache);
+    }
+
+    /// Stores a cache, unless the pool is full.
+    fn push(&self, cache: EncodeCache) {
         let mut caches = self.lock();
         if caches.len() < self.config.max_pooled_caches {
             caches.push(cache);
@@ -162,10 +184,16 @@ impl CachePool {
     /// The parts of a cache, for use with this pool's tables. A cache of other tables is emptied first.
     #[inline]
     pub(super) fn parts_of<'c>(&self, cache: &'c mut EncodeCache) -> &'c mut CacheParts {
-        if !Arc::ptr_eq(&cache.owner, &self.owner) {
+        if !self.owns(cache) {
             *cache = self.create();
         }
         &mut cache.parts
+    }
+
+    /// Whether the results in `cache` are those of this pool's tables.
+    #[inline]
+    fn owns(&self, cache: &EncodeCache) -> bool {
+        Arc::ptr_eq(&cache.owner, &self.owner)
     }
 
     /// The caches; a panic of another thread cannot leave them half changed.

@@ -99,21 +99,31 @@ impl<'t> EncodeContext<'t> {
         cache: &'c mut EncodeCache,
         text: &[u8],
     ) -> &'c [PieceId] {
-        let buffers = &mut self.pipeline.pool.parts_of(cache).buffers;
+        let buffers = self.buffers(cache);
         let mut ids = std::mem::take(&mut buffers.ids);
         ids.clear();
         self.encode(cache, text, &mut ids);
-        let buffers = &mut self.pipeline.pool.parts_of(cache).buffers;
+        let buffers = self.buffers(cache);
         buffers.ids = ids;
         &buffers.ids
     }
 
     /// The normalized text, in a buffer of the cache.
     pub(super) fn normalize<'c>(&self, cache: &'c mut EncodeCache, text: &[u8]) -> &'c [u8] {
-        let buffers = &mut self.pipeline.pool.parts_of(cache).buffers;
+        let buffers = self.buffers(cache);
+        self.normalize_into(buffers, text);
+        &buffers.normalized
+    }
+
+    /// Normalizes `text` into the buffers.
+    fn normalize_into(&self, buffers: &mut TextBuffers, text: &[u8]) {
         let normalizer = &self.pipeline.normalizer;
         normalizer.normalize(text, &mut buffers.normalized);
-        &buffers.normalized
+    }
+
+    /// The text buffers of a cache.
+    fn buffers<'c>(&self, cache: &'c mut EncodeCache) -> &'c mut TextBuffers {
+        &mut self.pipeline.pool.parts_of(cache).buffers
     }
 
     /// Appends the ids of text without special pieces.
@@ -129,8 +139,7 @@ impl<'t> EncodeContext<'t> {
             return self.join_unknowns(ids, start);
         }
         let CacheParts { state, buffers } = parts;
-        let normalizer = &self.pipeline.normalizer;
-        normalizer.normalize(text, &mut buffers.normalized);
+        self.normalize_into(buffers, text);
         let pieces = self.tokenizer.model.table();
         let encoder = &self.pipeline.encoder;
         encoder.encode(pieces, &buffers.normalized, state, ids);
@@ -165,9 +174,14 @@ impl<'t> EncodeContext<'t> {
 
     /// Replaces runs of unknown ids from `start` on by one. With byte fallback raw text has none.
     pub(super) fn join_unknowns(&self, ids: &mut Vec<PieceId>, start: usize) {
-        if self.tokenizer.byte_ids.is_none() {
+        if !self.has_byte_fallback() {
             join_unknowns(ids, start, self.tokenizer.unknown);
         }
+    }
+
+    #[inline]
+    fn has_byte_fallback(&self) -> bool {
+        self.tokenizer.byte_ids.is_some()
     }
 
     pub(super) fn resolver(&self) -> Resolver<'t> {

@@ -31,7 +31,7 @@ impl Tokenizer {
     /// An id is not in the model.
     pub fn decode(&self, ids: &[PieceId]) -> Result<String, DecodeError> {
         let bytes = self.decode_to_bytes(ids)?;
-        Ok(String::from_utf8(bytes).unwrap_or_else(|error| lossy_string(error.as_bytes())))
+        Ok(into_lossy_string(bytes))
     }
 
     /// The text of `ids`, byte for byte, for models with pieces that are not UTF-8.
@@ -39,9 +39,7 @@ impl Tokenizer {
     /// # Errors
     /// An id is not in the model.
     pub fn decode_to_bytes(&self, ids: &[PieceId]) -> Result<Vec<u8>, DecodeError> {
-        /// More than the bytes of a usual piece, so that the text rarely grows twice.
-        const BYTES_PER_ID: usize = 5;
-        let mut text = Vec::with_capacity(ids.len() * BYTES_PER_ID);
+        let mut text = buffer_for(ids);
         self.decode_into(ids, &mut text)?;
         Ok(text)
     }
@@ -70,7 +68,7 @@ impl Tokenizer {
     /// # Ok::<(), spiece::ModelError>(())
     /// ```
     pub fn decode_pieces<P: AsRef<[u8]>>(&self, pieces: &[P]) -> String {
-        lossy_string(&self.decode_pieces_to_bytes(pieces))
+        into_lossy_string(self.decode_pieces_to_bytes(pieces))
     }
 
     /// The text of pieces that are given by their texts, byte for byte: pieces that are not UTF-8 are not changed.
@@ -91,4 +89,16 @@ impl Tokenizer {
     pub fn incremental_decoder(&self) -> IncrementalDecoder {
         IncrementalDecoder::new(Arc::clone(&self.decoder))
     }
+}
+
+/// An empty buffer with room for the text of `ids`.
+fn buffer_for(ids: &[PieceId]) -> Vec<u8> {
+    /// More than the bytes of a usual piece, so that the text rarely grows twice.
+    const BYTES_PER_ID: usize = 5;
+    Vec::with_capacity(ids.len() * BYTES_PER_ID)
+}
+
+/// As [`lossy_string`], without a copy of text that is well-formed.
+fn into_lossy_string(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| lossy_string(error.as_bytes()))
 }

@@ -168,6 +168,12 @@ impl<'t> RawCursor<'t> {
         if std::mem::take(&mut self.expects_prefix) {
             return WHITESPACE_MARK_STR.as_bytes();
         }
+        self.next_text_char()
+    }
+
+    /// As [`next_char`](Self::next_char), after the dummy prefix.
+    #[inline]
+    fn next_text_char(&mut self) -> &'t [u8] {
         let (char, width) = plainly_normalized_char(&self.text[self.at..]);
         self.at += width;
         char

@@ -268,8 +268,14 @@ impl TokenBuffer {
         for id in ids {
             self.push(id, span.start..span.start);
         }
-        if let Some(last) = self.tokens.last_mut() {
-            last.end = span.end;
+        self.extend_last(span.end);
+    }
+
+    /// Makes the last token end at `end`.
+    #[inline]
+    fn extend_last(&mut self, end: usize) {
+        if let Some(token) = self.tokens.last_mut() {
+            token.end = end;
         }
     }
 
@@ -285,23 +291,35 @@ impl TokenBuffer {
     }
 
     fn push_with_text(&mut self, id: PieceId, span: Range<usize>, text: &[u8]) {
+        self.push_own_text(text);
+        self.push(id, span);
+    }
+
+    /// Stores the text of the next token.
+    fn push_own_text(&mut self, text: &[u8]) {
+        let token = self.tokens.len();
+        let range = self.append_text(text);
+        self.own_texts.push(OwnText { token, range });
+    }
+
+    /// Appends to the texts of tokens and returns the range.
+    fn append_text(&mut self, text: &[u8]) -> Range<usize> {
         let start = self.texts.len();
         self.texts.extend_from_slice(text);
-        self.own_texts.push(OwnText {
-            token: self.tokens.len(),
-            range: start..self.texts.len(),
-        });
-        self.push(id, span);
+        start..self.texts.len()
     }
 
     /// Extends the last token, which is unknown, by more text that ends at `end`.
     pub(super) fn extend_unknown(&mut self, end: usize, text: &[u8]) {
-        self.texts.extend_from_slice(text);
-        if let Some(unknown) = self.own_texts.last_mut() {
-            unknown.range.end = self.texts.len();
-        }
-        if let Some(token) = self.tokens.last_mut() {
-            token.end = end;
+        self.extend_last_text(text);
+        self.extend_last(end);
+    }
+
+    /// Appends to the text of the last token that has a text of its own.
+    fn extend_last_text(&mut self, text: &[u8]) {
+        let range = self.append_text(text);
+        if let Some(own) = self.own_texts.last_mut() {
+            own.range.end = range.end;
         }
     }
 
