@@ -137,7 +137,11 @@ pub(crate) fn invalid(name: &str, value: &str, expected: &str) -> CliError {
 
 /// The number that the command line gives for the flag `name`, which has a default.
 pub(crate) fn number<N: FromStr>(matches: &ArgMatches, name: &str) -> CliResult<N> {
-    let text = text(matches, name);
+    parse_number(name, text(matches, name))
+}
+
+/// The number in the text of a flag.
+fn parse_number<N: FromStr>(name: &str, text: &str) -> CliResult<N> {
     let number = text.trim_ascii().parse();
     number.map_err(|_| invalid(name, text, "a number that it takes"))
 }
@@ -176,8 +180,12 @@ pub(crate) fn output_file(matches: &ArgMatches) -> Option<&str> {
 /// The messages that `--quiet` and `--minloglevel` leave. Any level but 0 leaves errors only.
 pub(crate) fn messages(matches: &ArgMatches) -> Messages {
     let is_quiet = matches.get_flag("quiet");
-    let has_level = given(matches, "minloglevel").is_some_and(|level| level != "0");
-    Messages::new(is_quiet || has_level)
+    Messages::new(is_quiet || has_min_log_level(matches))
+}
+
+/// Whether `--minloglevel` suppresses messages.
+fn has_min_log_level(matches: &ArgMatches) -> bool {
+    given(matches, "minloglevel").is_some_and(|level| level != "0")
 }
 
 /// Adds the flags that all subcommands share.

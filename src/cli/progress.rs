@@ -109,25 +109,14 @@ impl Progress {
 
     /// Writes the counts of sentences and words.
     fn summarize_input(&self, summary: &Summary) {
-        let used = HumanCount(summary.sentences.used);
-        let skipped = skipped_sentences(summary);
-        let words = HumanCount(summary.distinct_words as u64);
-        self.messages
-            .say(&format!("sentences: {used} (skipped: {skipped})"));
-        self.messages.say(&format!("distinct words: {words}"));
+        self.messages.say(&sentences_line(summary));
+        self.messages.say(&words_line(summary));
     }
 
     /// Writes the counts of characters, pieces and merges.
     fn summarize_model(&self, summary: &Summary) {
-        let characters = HumanCount(summary.characters as u64);
-        let percent = 100.0 * summary.coverage;
-        let pieces = HumanCount(summary.pieces as u64);
-        let merges = HumanCount(summary.merges as u64);
-        self.messages.say(&format!(
-            "alphabet: {characters} characters, {percent:.4} % of the text"
-        ));
-        self.messages
-            .say(&format!("pieces: {pieces} ({merges} merges)"));
+        self.messages.say(&alphabet_line(summary));
+        self.messages.say(&pieces_line(summary));
     }
 
     /// Writes a line with the time since the start of the run.
@@ -148,13 +137,14 @@ impl Progress {
     fn start(&mut self, stage: Stage) {
         self.stage_started = Instant::now();
         self.last_line = self.stage_started;
+        self.show_stage(name(stage));
+    }
+
+    /// Restarts the bar with the name of a stage, or writes the name as a line if there is no bar.
+    fn show_stage(&self, name: &'static str) {
         match &self.bar {
-            Some(bar) => {
-                bar.reset();
-                bar.set_message(name(stage));
-                bar.tick();
-            }
-            None => self.say_timed(name(stage)),
+            Some(bar) => restart_bar(bar, name),
+            None => self.say_timed(name),
         }
     }
 
@@ -180,6 +170,13 @@ impl Progress {
 /// A bar on standard error that is drawn at most 10 times a second.
 fn new_bar() -> ProgressBar {
     ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10))
+}
+
+/// Moves the bar to its start and shows a message beside it.
+fn restart_bar(bar: &ProgressBar, message: &'static str) {
+    bar.reset();
+    bar.set_message(message);
+    bar.tick();
 }
 
 /// Moves the bar to `done`. The style depends on the stage, and the total changes with the stage.
@@ -212,6 +209,33 @@ fn skipped_sentences(summary: &Summary) -> String {
         return "none".to_owned();
     }
     reasons.join(", ")
+}
+
+/// The line of the summary about sentences.
+fn sentences_line(summary: &Summary) -> String {
+    let used = HumanCount(summary.sentences.used);
+    let skipped = skipped_sentences(summary);
+    format!("sentences: {used} (skipped: {skipped})")
+}
+
+/// The line of the summary about words.
+fn words_line(summary: &Summary) -> String {
+    let words = HumanCount(summary.distinct_words as u64);
+    format!("distinct words: {words}")
+}
+
+/// The line of the summary about the alphabet.
+fn alphabet_line(summary: &Summary) -> String {
+    let characters = HumanCount(summary.characters as u64);
+    let percent = 100.0 * summary.coverage;
+    format!("alphabet: {characters} characters, {percent:.4} % of the text")
+}
+
+/// The line of the summary about pieces.
+fn pieces_line(summary: &Summary) -> String {
+    let pieces = HumanCount(summary.pieces as u64);
+    let merges = HumanCount(summary.merges as u64);
+    format!("pieces: {pieces} ({merges} merges)")
 }
 
 impl Observer for Progress {
@@ -320,6 +344,11 @@ fn name(stage: Stage) -> &'static str {
 /// The largest resident memory of this process so far, in bytes. Only Linux has the file.
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    peak_memory_in(&status)
+}
+
+/// The peak of the memory in the text of `/proc/self/status`.
+fn peak_memory_in(status: &str) -> Option<u64> {
     let mut lines = status.lines();
     bytes_of_field(lines.find_map(|line| line.strip_prefix("VmHWM:"))?)
 }

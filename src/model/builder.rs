@@ -89,8 +89,7 @@ impl ModelBuilder {
 
     /// Sets the normalization rules: their name, which is only recorded, and their precompiled charsmap.
     pub fn normalization_rules(&mut self, name: &str, charsmap: &[u8]) -> &mut Self {
-        self.normalizer_spec.name = Some(name.into());
-        self.normalizer_spec.precompiled_charsmap = Some(charsmap.to_vec());
+        self.normalizer_spec.set_rules(name, charsmap);
         self
     }
 

@@ -237,9 +237,7 @@ impl ModelEditor {
     /// Sets the normalization rules: their name, which is only recorded, and their precompiled charsmap (empty for no
     /// rules).
     pub fn set_normalization_rules(&mut self, name: &str, charsmap: &[u8]) -> &mut Self {
-        let spec = &mut self.normalizer_spec.current;
-        spec.name = Some(name.into());
-        spec.precompiled_charsmap = Some(charsmap.to_vec());
+        self.normalizer_spec.current.set_rules(name, charsmap);
         self
     }
 

@@ -18,9 +18,15 @@ use crate::normalize::{Normalizer, NormalizerOptions};
 impl Model {
     /// The normalizer of text before it is encoded, without user-defined symbols.
     pub(crate) fn normalizer(&self) -> Normalizer {
-        let is_suffix = self.trainer_spec().treat_whitespace_as_suffix();
-        let options = options(self.normalizer_spec(), is_suffix);
-        Normalizer::new(options, self.charsmap.clone())
+        Normalizer::new(self.normalizer_options(), self.charsmap.clone())
+    }
+
+    /// What the specs say about spaces in text before it is encoded.
+    fn normalizer_options(&self) -> NormalizerOptions {
+        options(
+            self.normalizer_spec(),
+            self.trainer_spec().treat_whitespace_as_suffix(),
+        )
     }
 
     /// The normalizer of decoded text; `None` if decoded text is not changed.

@@ -13,7 +13,7 @@
 //!
 //! Memory: 4 bytes and a hash tag for each piece; texts stay in the [`PieceTable`] that every call is given.
 
-use crate::piece::{PieceId, PieceIndex, PieceTable};
+use crate::piece::{PieceId, PieceIndex, PieceKind, PieceTable};
 
 /// Finds pieces by their texts.
 #[derive(Debug, Clone, Default)]
@@ -37,13 +37,17 @@ impl PieceLookup {
 
     /// Adds piece `id`. False, and nothing changes, if its table has a piece with the same text already.
     pub(super) fn insert(&mut self, pieces: &PieceTable, id: usize) -> bool {
-        let is_second = !self.is_bpe && pieces.kind(id).is_from_text();
-        let index = if is_second {
+        self.index_of_kind(pieces.kind(id)).insert(pieces, id)
+    }
+
+    /// The index that pieces of this kind belong to.
+    #[inline]
+    fn index_of_kind(&mut self, kind: PieceKind) -> &mut PieceIndex {
+        if !self.is_bpe && kind.is_from_text() {
             &mut self.second
         } else {
             &mut self.first
-        };
-        index.insert(pieces, id)
+        }
     }
 
     /// The piece with this text.
@@ -57,7 +61,6 @@ impl PieceLookup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::piece::PieceKind;
 
     #[test]
     fn a_meta_piece_comes_before_a_piece_for_text() {

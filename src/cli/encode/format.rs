@@ -146,12 +146,9 @@ pub(super) struct PieceWriter<'m> {
 impl<'m> PieceWriter<'m> {
     /// Builds the table of the pieces' texts.
     pub(super) fn new(model: &'m Model) -> Self {
-        let unknown = model
-            .pieces()
-            .find(|piece| piece.kind == PieceKind::Unknown);
         PieceWriter {
             texts: TokenTexts::new(model, write_piece),
-            unknown: unknown.map(|piece| piece.id),
+            unknown: unknown_id(model),
         }
     }
 
@@ -161,6 +158,14 @@ impl<'m> PieceWriter<'m> {
         self.unknown
             .is_some_and(|unknown| ids.iter().fold(false, |found, id| found | (*id == unknown)))
     }
+}
+
+/// The id of the unknown piece.
+fn unknown_id(model: &Model) -> Option<PieceId> {
+    let mut pieces = model.pieces();
+    pieces
+        .find(|piece| piece.kind == PieceKind::Unknown)
+        .map(|piece| piece.id)
 }
 
 impl BestWriter for PieceWriter<'_> {

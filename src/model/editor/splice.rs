@@ -84,8 +84,12 @@ impl Splicer<'_> {
 
     /// Whether a change has a new encoding for the field.
     fn is_replaced(&self, field: &Field<'_>) -> bool {
-        let mut changes = self.changes.iter();
-        (self.is_value)(field) && changes.any(|change| change.number == field.number)
+        (self.is_value)(field) && self.has_change(field.number)
+    }
+
+    /// Whether there is a change of the field with this number.
+    fn has_change(&self, number: u32) -> bool {
+        self.changes.iter().any(|change| change.number == number)
     }
 }
 

@@ -26,3 +26,11 @@ spec! {
         8 decode_case: bool = false;
     }
 }
+
+impl NormalizerSpec {
+    /// Sets the rules: their name and their precompiled charsmap.
+    pub(in crate::model) fn set_rules(&mut self, name: &str, charsmap: &[u8]) {
+        self.name = Some(name.into());
+        self.precompiled_charsmap = Some(charsmap.to_vec());
+    }
+}
