@@ -10,6 +10,8 @@
 //! before `c` 0.98, which is enough. The alphabet is `ab`; `c` and `d` become U+2585 and break pairs. With a coverage of
 //! 0.981 `c` is taken, too.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use rayon::prelude::*;
@@ -18,6 +20,7 @@ use crate::error::TrainError;
 use crate::text::{BOUNDARY_MARK, UNKNOWN_MARK};
 use crate::train::counts::{ShardedCounts, TextCounts};
 use crate::train::options::TrainOptions;
+use crate::train::split::is_breaking;
 
 /// How often each character occurs, by code point ascending.
 pub(crate) struct CharacterCounts {
@@ -87,12 +90,21 @@ fn count_shard(mut by_code: Vec<u64>, shard: &TextCounts) -> Vec<u64> {
 }
 
 /// The sums of two lists of counts.
-fn add(a: Vec<u64>, b: Vec<u64>) -> Vec<u64> {
-    let (mut sums, counts) = if a.len() < b.len() { (b, a) } else { (a, b) };
+fn add(mut a: Vec<u64>, mut b: Vec<u64>) -> Vec<u64> {
+    if a.len() < b.len() {
+        add_to(&mut b, &a);
+        b
+    } else {
+        add_to(&mut a, &b);
+        a
+    }
+}
+
+/// Adds a list of counts to one that is not shorter.
+fn add_to(sums: &mut [u64], counts: &[u64]) {
     for (sum, count) in sums.iter_mut().zip(counts) {
         *sum = count.saturating_add(*sum);
     }
-    sums
 }
 
 /// The characters that become pieces, with their counts.
@@ -130,49 +142,48 @@ impl Alphabet {
                 _ => characters.push((c, count)),
             }
         }
-        sort(&mut characters);
         Ok(Self {
-            characters,
+            characters: sorted(characters.into_iter()),
             coverage: ratio(taken, total),
         })
     }
 
     /// Every character that may be part of a piece, for the search that chooses later.
     pub(crate) fn all(counts: &CharacterCounts) -> Self {
-        let mut characters: Vec<(char, u64)> = counts
-            .iter()
-            .filter(|(c, _)| !crate::train::split::is_breaking(*c))
-            .collect();
-        sort(&mut characters);
+        let characters = counts.iter().filter(|(c, _)| !is_breaking(*c));
         Self {
-            characters,
+            characters: sorted(characters),
             coverage: 1.0,
         }
     }
 }
 
-fn sort(characters: &mut [(char, u64)]) {
-    characters.sort_unstable_by_key(|&(c, count)| (std::cmp::Reverse(count), c));
+/// Characters by count, descending, then by code point.
+fn sorted(characters: impl Iterator<Item = (char, u64)>) -> Vec<(char, u64)> {
+    let mut sorted: Vec<_> = characters.collect();
+    sorted.sort_unstable_by_key(|&(c, count)| (Reverse(count), c));
+    sorted
 }
 
 /// All characters in the order in which they are taken.
 fn candidates(counts: &CharacterCounts, required_chars: &str) -> Vec<(char, u64)> {
-    let mut required: Vec<char> = required_chars.chars().filter(|c| *c != '\0').collect();
-    required.sort_unstable();
-    required.dedup();
-    let (mut first, mut others): (Vec<_>, Vec<_>) = counts
-        .iter()
-        .filter(|(c, _)| *c != '\0')
-        .partition(|(c, _)| required.binary_search(c).is_ok());
-    let unseen: Vec<char> = required
-        .into_iter()
-        .filter(|c| first.binary_search_by_key(c, |(found, _)| *found).is_err())
-        .collect();
-    first.extend(unseen.into_iter().map(|c| (c, 0)));
-    sort(&mut first);
-    sort(&mut others);
-    first.extend(others);
-    first
+    let mut required = required_counts(required_chars);
+    let mut others = Vec::new();
+    for (c, count) in counts.iter().filter(|(c, _)| *c != '\0') {
+        match required.get_mut(&c) {
+            Some(required) => *required = count,
+            None => others.push((c, count)),
+        }
+    }
+    let mut candidates = sorted(required.into_iter());
+    candidates.extend(sorted(others.into_iter()));
+    candidates
+}
+
+/// The required characters, which need not occur, with the count 0.
+fn required_counts(required_chars: &str) -> BTreeMap<char, u64> {
+    let required = required_chars.chars().filter(|c| *c != '\0');
+    required.map(|c| (c, 0)).collect()
 }
 
 #[allow(clippy::cast_precision_loss)]

@@ -41,6 +41,23 @@ enum BatchContent {
     Texts(Vec<(usize, u64)>),
 }
 
+impl BatchContent {
+    fn path(&self) -> Option<&PathBuf> {
+        match self {
+            Self::Lines { path, .. } => path.as_ref(),
+            Self::Texts(_) => None,
+        }
+    }
+
+    /// The number of the first sentence.
+    fn first_line(&self) -> u64 {
+        match self {
+            Self::Lines { first_line, .. } => *first_line,
+            Self::Texts(_) => 1,
+        }
+    }
+}
+
 /// A position in the input, for errors.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct InputLocation {
@@ -122,12 +139,10 @@ impl Batch {
 
     /// The location of the sentence `number`, from 0.
     fn location(&self, number: usize) -> InputLocation {
-        let (path, first) = match &self.kind {
-            BatchContent::Lines { path, first_line } => (path.clone(), *first_line),
-            BatchContent::Texts(_) => (None, 1),
-        };
-        let line = first + number as u64;
-        InputLocation { path, line }
+        InputLocation {
+            path: self.kind.path().cloned(),
+            line: self.kind.first_line() + number as u64,
+        }
     }
 }
 

@@ -116,7 +116,7 @@ impl<'a> Corpus<'a> {
             return Ok(());
         };
         check_names(paths)?;
-        let mut files = paths.iter().filter(|path| path.as_os_str() != "-");
+        let mut files = paths.iter().filter(|path| !is_standard_input(path));
         files.try_for_each(|path| check_file(path).map_err(|source| read_error(path, source)))
     }
 }
@@ -156,9 +156,18 @@ fn check_file(path: &Path) -> io::Result<()> {
 }
 
 fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
-    if path.as_os_str() == "-" {
-        return Ok(Box::new(io::stdin()));
+    if is_standard_input(path) {
+        Ok(Box::new(io::stdin()))
+    } else {
+        open_decompressed(path)
     }
+}
+
+fn is_standard_input(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+fn open_decompressed(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     decompressor(File::open(path)?, Compression::of(path))
 }
 
@@ -216,17 +225,22 @@ impl<'a> Batches<'a> {
             if let Some(finished) = finished.filter(|_| !was_empty) {
                 self.last_line = finished.unended_line;
             }
-            let CorpusSource::Files(paths) = &self.source else {
+            let Some(path) = self.next_path() else {
                 return Ok(None);
             };
-            let Some(path) = paths.get(self.next_file).cloned() else {
-                return Ok(None);
-            };
+            self.open_file(&path)?;
             if was_empty {
                 // See the module page: an empty file counts as a line.
-                return Ok(Some(self.repeat_last_line(&path)?));
+                return Ok(Some(self.repeat_last_line(path)));
             }
-            self.open_file(&path)?;
+        }
+    }
+
+    /// The file to open next.
+    fn next_path(&self) -> Option<PathBuf> {
+        match &self.source {
+            CorpusSource::Files(paths) => paths.get(self.next_file).cloned(),
+            _ => None,
         }
     }
 
@@ -242,11 +256,11 @@ impl<'a> Batches<'a> {
         Ok(())
     }
 
-    fn repeat_last_line(&mut self, next_path: &Path) -> Result<Batch, TrainError> {
+    /// The last line once more, as line 0 of the file at `path`.
+    fn repeat_last_line(&self, path: PathBuf) -> Batch {
         let mut bytes = self.last_line.clone();
         bytes.push(b'\n');
-        self.open_file(next_path)?;
-        Ok(Batch::lines(bytes, Some(next_path.to_owned()), 0))
+        Batch::lines(bytes, Some(path), 0)
     }
 }
 
@@ -324,13 +338,15 @@ impl<'a> LineReader<'a> {
     }
 
     /// The batch of the last line, if it ends without a newline.
-    fn last_batch(&mut self, mut bytes: Vec<u8>) -> Option<Batch> {
-        if bytes.is_empty() {
-            return None;
-        }
-        self.unended_line = bytes.clone();
-        bytes.push(b'\n');
-        Some(self.batch(bytes))
+    fn last_batch(&mut self, bytes: Vec<u8>) -> Option<Batch> {
+        (!bytes.is_empty()).then(|| self.end_line(bytes))
+    }
+
+    /// The batch of a line without its newline, which is added.
+    fn end_line(&mut self, mut line: Vec<u8>) -> Batch {
+        self.unended_line = line.clone();
+        line.push(b'\n');
+        self.batch(line)
     }
 
     /// Appends up to a batch of bytes.
@@ -352,9 +368,15 @@ impl<'a> LineReader<'a> {
     }
 
     fn batch(&mut self, bytes: Vec<u8>) -> Batch {
-        let first_line = self.lines_before + 1;
-        self.lines_before += memchr::memchr_iter(b'\n', &bytes).count() as u64;
+        let first_line = self.count_lines(&bytes);
         Batch::lines(bytes, self.path.clone(), first_line)
+    }
+
+    /// Counts the lines of a batch and returns the number of the first.
+    fn count_lines(&mut self, bytes: &[u8]) -> u64 {
+        let first = self.lines_before + 1;
+        self.lines_before += memchr::memchr_iter(b'\n', bytes).count() as u64;
+        first
     }
 }
 

@@ -29,7 +29,8 @@
 
 use std::hash::{BuildHasher, Hasher};
 use std::hint::black_box;
-use std::sync::{Mutex, PoisonError};
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::SeedableRandomState;
 
@@ -74,20 +75,32 @@ impl PackedText {
 
     /// The text, in the arena or written to `buffer`.
     fn text<'t>(&self, arena: &'t [u8], buffer: &'t mut [[u8; 8]; 2]) -> &'t [u8] {
-        let Self([low, high]) = *self;
-        if high & IN_ARENA == IN_ARENA {
-            // Both were `usize` when the key was made.
-            let length = low_usize(high & !(IN_ARENA | TAG));
-            let start = low_usize(low);
-            return &arena[start..start + length];
+        if self.is_in_arena() {
+            &arena[self.position()]
+        } else {
+            unpack(&self.0, buffer)
         }
-        unpack(&self.0, buffer)
+    }
+
+    #[inline]
+    fn is_in_arena(&self) -> bool {
+        self.0[1] & IN_ARENA == IN_ARENA
+    }
+
+    /// Where a text in the arena is.
+    #[inline]
+    fn position(&self) -> Range<usize> {
+        // Both were `usize` when the key was made.
+        let start = low_usize(self.0[0]);
+        let length = low_usize(self.0[1] & !(IN_ARENA | TAG));
+        start..start + length
     }
 
     fn hash(&self, hasher: &SeedableRandomState, arena: &[u8]) -> u64 {
-        match self.0[1] & IN_ARENA {
-            IN_ARENA => hash_text(hasher, self.text(arena, &mut [[0; 8]; 2])),
-            _ => hash_key(hasher, *self),
+        if self.is_in_arena() {
+            hash_text(hasher, &arena[self.position()])
+        } else {
+            hash_key(hasher, *self)
         }
     }
 }
@@ -200,7 +213,7 @@ impl TextCounts {
             if entry.key.is_free() {
                 break;
             }
-            at = (at + 1) & (self.entries.len() - 1);
+            at = self.next_index(at);
         }
         self.insert(hasher, lookup, count)
     }
@@ -209,6 +222,21 @@ impl TextCounts {
     fn first_index(&self, hash: u64) -> usize {
         let last = self.entries.len().saturating_sub(1);
         masked_index(hash, last)
+    }
+
+    /// The index that a search visits after `at`.
+    #[inline]
+    fn next_index(&self, at: usize) -> usize {
+        (at + 1) & (self.entries.len() - 1)
+    }
+
+    /// The first free index for this hash.
+    fn first_free_index(&self, hash: u64) -> usize {
+        let mut at = self.first_index(hash);
+        while !self.entries[at].key.is_free() {
+            at = self.next_index(at);
+        }
+        at
     }
 
     /// Reads the entry where the search for a text begins, to load it into the processor's cache.
@@ -246,10 +274,7 @@ impl TextCounts {
 
     /// Writes an entry to the first free index for this hash.
     fn put(&mut self, hash: u64, new: TextEntry) {
-        let mut at = self.first_index(hash);
-        while !self.entries[at].key.is_free() {
-            at = (at + 1) & (self.entries.len() - 1);
-        }
+        let at = self.first_free_index(hash);
         self.entries[at] = new;
     }
 
@@ -323,12 +348,22 @@ impl SharedCounts {
 
     /// The counts; every [`CountAdder`] has to be flushed before.
     pub(crate) fn into_counts(self) -> ShardedCounts {
-        let unlocked =
-            |shard: Mutex<TextCounts>| shard.into_inner().unwrap_or_else(PoisonError::into_inner);
         ShardedCounts {
             shards: self.shards.into_iter().map(unlocked).collect(),
         }
     }
+
+    /// A shard, locked for this thread.
+    fn lock(&self, shard: usize) -> MutexGuard<'_, TextCounts> {
+        self.shards[shard]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The counts of a shard that no other thread uses any more.
+fn unlocked(shard: Mutex<TextCounts>) -> TextCounts {
+    shard.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Adds to [`SharedCounts`], many texts at a time.
@@ -365,13 +400,15 @@ impl PendingAdditions {
     /// Reads the entries of all additions; the reads are independent, so that they overlap.
     #[inline]
     fn touch_entries(&self, table: &TextCounts) {
+        black_box(self.hashes().fold(0, |read, hash| read ^ table.touch(hash)));
+    }
+
+    /// The hashes of all additions.
+    #[inline]
+    fn hashes(&self) -> impl Iterator<Item = u64> {
         let short = self.short.iter().map(|added| added.1);
         let long = self.long.iter().map(|added| added.1);
-        black_box(
-            short
-                .chain(long)
-                .fold(0, |read, hash| read ^ table.touch(hash)),
-        );
+        short.chain(long)
     }
 
     fn add_to(
@@ -413,10 +450,7 @@ impl CountAdder<'_> {
 
     #[inline(never)]
     fn flush_shard(&mut self, shard: usize) -> Result<(), TrainError> {
-        let mut table = self.counts.shards[shard]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        self.pending[shard].add_to(&mut table, &self.counts.hasher)
+        self.pending[shard].add_to(&mut self.counts.lock(shard), &self.counts.hasher)
     }
 
     /// Makes all additions that are still buffered.

@@ -104,11 +104,16 @@ impl ContextCounts {
         }
     }
 
-    fn reset(&mut self, symbols: usize) {
+    /// Forgets the last merge.
+    fn clear(&mut self) {
         for symbol in self.symbols.drain(..) {
             self.neighbours[symbol.index()] = ContextCount::default();
         }
         self.positions.clear();
+    }
+
+    fn reset(&mut self, symbols: usize) {
+        self.clear();
         if self.neighbours.len() < symbols {
             self.neighbours.resize(symbols, ContextCount::default());
         }

@@ -40,15 +40,20 @@ pub(crate) struct Candidate {
     pub(crate) pair: u32,
 }
 
-impl Ord for Candidate {
+impl Candidate {
+    /// What candidates are ordered by: a high count, then few characters and a small text.
+    ///
     /// The symbols come last only to make the order total: pairs of one text do not wait together (see
     /// [`crate::train::bpe::merge`]).
+    fn key(&self) -> impl Ord {
+        let text = (self.shape.length(), &self.text, self.symbols);
+        (self.count, Reverse(text))
+    }
+}
+
+impl Ord for Candidate {
     fn cmp(&self, other: &Self) -> Ordering {
-        let key = |candidate: &Self| (candidate.count, Reverse(candidate.shape.length()));
-        key(self)
-            .cmp(&key(other))
-            .then_with(|| other.text.cmp(&self.text))
-            .then_with(|| other.symbols.cmp(&self.symbols))
+        self.key().cmp(&other.key())
     }
 }
 

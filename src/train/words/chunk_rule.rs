@@ -61,9 +61,11 @@ fn pieces_are_local(options: &TrainOptions, preparation: &Preparation, meta: &Me
 
 /// Whether no normalization rule crosses a space or makes a whitespace mark.
 fn rules_are_local(preparation: &Preparation) -> bool {
-    let Some(charsmap) = preparation.normalizer.charsmap() else {
-        return true;
-    };
+    preparation.normalizer.charsmap().is_none_or(maps_locally)
+}
+
+/// Whether no key of the charsmap has a space in it and no replacement has a whitespace mark in it.
+fn maps_locally(charsmap: &Charsmap) -> bool {
     !charsmap.any_key_contains(b' ')
         && !charsmap.replacements_contain(WHITESPACE_MARK_STR.as_bytes())
 }

@@ -79,12 +79,18 @@ impl<'a> CountContext<'a> {
 
     /// Whether a run of whitespace that may be a piece lies in two chunks of the sentence.
     fn extends_run(&self, sentence: &[u8]) -> bool {
-        let is_candidate = |ends: &SpaceRuleEnds| ends.precede_space_in(sentence);
-        self.space_rules.as_ref().is_some_and(is_candidate)
+        self.is_candidate(sentence)
             && self
                 .preparation
                 .normalizer
                 .extends_run_by_raw_space(sentence)
+    }
+
+    /// Whether the exact test for such a run is needed.
+    #[inline]
+    fn is_candidate(&self, sentence: &[u8]) -> bool {
+        let rules = self.space_rules.as_ref();
+        rules.is_some_and(|ends| ends.precede_space_in(sentence))
     }
 }
 
@@ -100,12 +106,9 @@ struct SpaceRuleEnds {
 impl SpaceRuleEnds {
     fn of(charsmap: &Charsmap) -> Self {
         let ends = charsmap.ends_of_space_rules();
-        let has_printable = (0..=u8::MAX)
-            .zip(ends)
-            .any(|(byte, ends)| ends && is_printable(byte));
         Self {
+            has_printable: has_printable(&ends),
             ends,
-            has_printable,
         }
     }
 
@@ -116,6 +119,13 @@ impl SpaceRuleEnds {
             && adjacent_bytes(sentence)
                 .any(|(left, right)| *right == b' ' && self.ends[usize::from(*left)])
     }
+}
+
+/// Whether one of the bytes that `ends` marks is printable ASCII.
+fn has_printable(ends: &[bool; 256]) -> bool {
+    (0..=u8::MAX)
+        .zip(ends)
+        .any(|(byte, is_end)| *is_end && is_printable(byte))
 }
 
 /// Whether a space follows a byte that is no printable ASCII character. All bytes are visited without a
