@@ -129,13 +129,18 @@ impl SentenceCursor {
             if self.takes_next() {
                 selected.push(sentence, count);
             }
-            Ok(if self.is_complete() {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            })
+            Ok(self.control_flow())
         })?;
         Ok(selected)
+    }
+
+    /// Whether to visit the next sentence.
+    fn control_flow(&self) -> ControlFlow<()> {
+        if self.is_complete() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 
     fn takes_next(&mut self) -> bool {

@@ -21,6 +21,7 @@
 //! Words with equal counts are adjacent and form a run, so that no word needs a count of its own:
 //! positions are visited in ascending order, and the counts change rarely. A slot takes 4 bytes.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::ops::Range;
 
@@ -49,33 +50,40 @@ pub(crate) struct WordBuffer {
 }
 
 /// Adjacent words with equal counts.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct CountRun {
-    /// The slot behind it.
+    /// The first slot.
+    start: usize,
+    /// The slot behind the last.
     end: usize,
     count: u64,
+}
+
+impl CountRun {
+    #[inline]
+    fn contains(&self, slot: usize) -> bool {
+        (self.start..self.end).contains(&slot)
+    }
 }
 
 /// Looks up the counts of the words at positions; fastest if the positions ascend.
 struct RunCounts<'s> {
     runs: &'s [CountRun],
-    current: Range<usize>,
-    count: u64,
+    /// The run of the last lookup.
+    current: CountRun,
 }
 
 impl RunCounts<'_> {
     fn at(&mut self, slot: usize) -> u64 {
-        if !self.current.contains(&slot) {
-            let index = self.runs.partition_point(|run| run.end <= slot);
-            let start = if index == 0 {
-                0
-            } else {
-                self.runs[index - 1].end
-            };
-            self.current = start..self.runs[index].end;
-            self.count = self.runs[index].count;
+        if !self.current.contains(slot) {
+            self.current = self.run_at(slot);
         }
-        self.count
+        self.current.count
+    }
+
+    fn run_at(&self, slot: usize) -> CountRun {
+        let index = self.runs.partition_point(|run| run.end <= slot);
+        self.runs[index]
     }
 }
 
@@ -213,11 +221,8 @@ fn total_slots(needs: &[SeededMap<u64, usize>]) -> Result<usize, TrainError> {
 }
 
 /// The counts that occur, ascending.
-fn distinct_counts(needs: &[SeededMap<u64, usize>]) -> Vec<u64> {
-    let mut counts: Vec<u64> = needs.iter().flat_map(SeededMap::keys).copied().collect();
-    counts.sort_unstable();
-    counts.dedup();
-    counts
+fn distinct_counts(needs: &[SeededMap<u64, usize>]) -> BTreeSet<u64> {
+    needs.iter().flat_map(SeededMap::keys).copied().collect()
 }
 
 /// The free slots of a group of words, by the count of the words.
@@ -241,6 +246,7 @@ fn divide_slots<'s>(
         .collect();
     let mut rest = slots;
     for count in distinct_counts(needs) {
+        let start = total - rest.len();
         for (need, parts) in needs.iter().zip(&mut parts) {
             let length = need.get(&count).copied().unwrap_or(0);
             let (free, behind) = rest.split_at_mut(length);
@@ -248,7 +254,7 @@ fn divide_slots<'s>(
             rest = behind;
         }
         let end = total - rest.len();
-        runs.push(CountRun { end, count });
+        runs.push(CountRun { start, end, count });
     }
     (runs, parts)
 }
@@ -262,8 +268,7 @@ fn position_of(slot: usize) -> u32 {
 fn counts(runs: &[CountRun]) -> RunCounts<'_> {
     RunCounts {
         runs,
-        current: 0..0,
-        count: 0,
+        current: CountRun::default(),
     }
 }
 

@@ -126,14 +126,17 @@ impl TrainFlags {
 
     /// A file of rules overrides named rules; an empty name is the default.
     fn normalization(&self) -> Result<NormalizationRules, OptionError> {
-        if let Some(file) = tsv_file(&self.normalization_rule_tsv) {
-            return Ok(file);
+        match tsv_file(&self.normalization_rule_tsv) {
+            Some(file) => Ok(file),
+            None => self.named_rules().map(NormalizationRules::BuiltIn),
         }
-        let set = match self.normalization_rule_name.as_str() {
-            "" => RuleSet::default(),
-            name => name.parse()?,
-        };
-        Ok(NormalizationRules::BuiltIn(set))
+    }
+
+    fn named_rules(&self) -> Result<RuleSet, OptionError> {
+        match self.normalization_rule_name.as_str() {
+            "" => Ok(RuleSet::default()),
+            name => name.parse(),
+        }
     }
 
     /// The flags that express `options`, for recording them. Rules in memory have no flag.

@@ -48,6 +48,14 @@ impl ChunkRule {
             (false, _) => Self::SpacedWords { dummy_prefix },
         }
     }
+
+    /// The whitespace marks before a word with this many spaces before it in its chunk.
+    pub(super) fn whitespace_marks(self, spaces: usize) -> usize {
+        match self {
+            Self::Words => 1,
+            _ => spaces,
+        }
+    }
 }
 
 /// Whether no piece and no boundary of the options depends on what is behind a space.

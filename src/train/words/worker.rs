@@ -92,11 +92,7 @@ impl<'a> PartCounter<'a> {
         if !context.plain.make_up(word) {
             return self.add(&context.chunk_preparation, chunk, count);
         }
-        let marks = match context.chunk_rule {
-            ChunkRule::Words => 1,
-            _ => spaces,
-        };
-        self.prepare_plain(marks, word);
+        self.prepare_plain(context.chunk_rule.whitespace_marks(spaces), word);
         add_parts(
             &mut self.splitter,
             &mut self.counts,
