@@ -150,9 +150,8 @@ impl Alphabet {
 
     /// Every character that may be part of a piece, for the search that chooses later.
     pub(crate) fn all(counts: &CharacterCounts) -> Self {
-        let characters = counts.iter().filter(|(c, _)| !is_breaking(*c));
         Self {
-            characters: sorted(characters),
+            characters: sorted(counts.iter().filter(|(c, _)| !is_breaking(*c))),
             coverage: 1.0,
         }
     }
@@ -182,8 +181,11 @@ fn candidates(counts: &CharacterCounts, required_chars: &str) -> Vec<(char, u64)
 
 /// The required characters, which need not occur, with the count 0.
 fn required_counts(required_chars: &str) -> BTreeMap<char, u64> {
-    let required = required_chars.chars().filter(|c| *c != '\0');
-    required.map(|c| (c, 0)).collect()
+    required_chars
+        .chars()
+        .filter(|c| *c != '\0')
+        .map(|c| (c, 0))
+        .collect()
 }
 
 #[allow(clippy::cast_precision_loss)]

@@ -128,11 +128,12 @@ impl TrainFlags {
     fn normalization(&self) -> Result<NormalizationRules, OptionError> {
         match tsv_file(&self.normalization_rule_tsv) {
             Some(file) => Ok(file),
-            None => self.named_rules().map(NormalizationRules::BuiltIn),
+            None => self.rule_set().map(NormalizationRules::BuiltIn),
         }
     }
 
-    fn named_rules(&self) -> Result<RuleSet, OptionError> {
+    /// The rules that the flag names.
+    fn rule_set(&self) -> Result<RuleSet, OptionError> {
         match self.normalization_rule_name.as_str() {
             "" => Ok(RuleSet::default()),
             name => name.parse(),
