@@ -163,12 +163,12 @@ impl Model {
     /// Like [`Model::from_file`], and makes tables of the model while the lookup of pieces by text is made, which takes
     /// a sixth of the time to load a model. `make_tables` gets a model that finds no pieces by text. The model obeys all
     /// rules but one: two pieces may have the same text. It is then refused, and its tables are dropped.
-    pub(crate) fn from_file_with<T: Send>(
+    pub(crate) fn from_file_with<T>(
         file: Vec<u8>,
-        make_tables: impl Fn(&Model) -> T + Sync,
+        make_tables: impl FnOnce(&Model) -> T,
     ) -> Result<(Model, T), ModelError> {
         let mut model = Model::without_lookup(file)?;
-        let (lookup, tables) = join(|| model.make_lookup(), || make_tables(&model));
+        let (tables, lookup) = join(|| make_tables(&model), || model.make_lookup());
         model.lookup = lookup?;
         Ok((model, tables))
     }
