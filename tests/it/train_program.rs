@@ -140,7 +140,11 @@ fn failures_name_the_cause_and_change_no_file() {
             1,
             &["too many characters"],
         ),
-        (&["--input=empty", "--model_prefix=m"], 1, &["no sentence to train on"]),
+        (
+            &["--input=empty", "--model_prefix=m"],
+            1,
+            &["no sentence to train on"],
+        ),
         (
             &["--input=in.txt", "--model_prefix=m", "--vocab_size=20"],
             1,
