@@ -19,7 +19,7 @@ use super::io::{CliError, CliResult};
 const WAITING_PER_THREAD: usize = 4;
 
 /// Takes a result and its number of lines.
-pub(crate) type Sink<'s, R> = Box<dyn FnMut(&mut R, u64) -> CliResult + Send + 's>;
+pub(crate) type ResultWriter<'s, R> = Box<dyn FnMut(&mut R, u64) -> CliResult + Send + 's>;
 
 /// A result and its number of lines, or the error of its block.
 type Arrival<R> = CliResult<(R, u64)>;
@@ -36,7 +36,7 @@ pub(crate) struct Ordered<'s, R> {
 /// The part of [`Ordered`] that its lock protects.
 struct State<'s, R> {
     /// Called under the lock, so that it never runs twice at the same time.
-    sink: Sink<'s, R>,
+    sink: ResultWriter<'s, R>,
     /// The number of the result that the sink gets next.
     next: u64,
     /// Results that arrived before an earlier one, with their numbers of lines.
@@ -51,7 +51,7 @@ struct State<'s, R> {
 
 impl<'s, R> State<'s, R> {
     /// No results yet.
-    fn new(sink: Sink<'s, R>) -> Self {
+    fn new(sink: ResultWriter<'s, R>) -> Self {
         State {
             sink,
             next: 0,
@@ -115,7 +115,7 @@ impl<R: Default> State<'_, R> {
 
 impl<'s, R: Default> Ordered<'s, R> {
     /// No results yet; the first result is number 0.
-    pub(crate) fn new(sink: Sink<'s, R>, threads: usize) -> Self {
+    pub(crate) fn new(sink: ResultWriter<'s, R>, threads: usize) -> Self {
         Ordered {
             state: Mutex::new(State::new(sink)),
             progress: Condvar::new(),

@@ -29,7 +29,7 @@ use super::args;
 pub(crate) use super::input::Block;
 use super::input::Input;
 use super::io::{self, CliError, CliResult};
-use super::ordered::{Ordered, Sink};
+use super::ordered::{Ordered, ResultWriter};
 use super::progress::{LineCount, Messages};
 use crate::output::OutputFile;
 
@@ -251,7 +251,7 @@ fn convert_in_order<C: Conversion>(
     files: &[PathBuf],
     threads: usize,
     conversion: &C,
-    take: Sink<'_, C::Result>,
+    take: ResultWriter<'_, C::Result>,
 ) -> CliResult {
     let input = Mutex::new(Input::new(files));
     let ordered = Ordered::new(take, threads);
