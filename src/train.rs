@@ -24,18 +24,24 @@ mod sample;
 mod prepare;
 mod split;
 mod words;
+mod sentence_list;
+mod reading;
+mod learning;
 mod swar;
 mod raw_chunk_cache;
 mod counts;
 mod alphabet;
 mod bpe;
+mod unigram;
+mod word_char;
+mod log_f32;
 mod assemble;
 mod observer;
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
-use std::ops::ControlFlow;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 pub use batch::SentenceCounts;
@@ -43,27 +49,18 @@ pub use corpus::Corpus;
 pub use flags::{OptionDescriptor, OptionKind, RETIRED_OPTIONS, SpecRecording, TrainFlags};
 pub use observer::{Event, Observer, Stage, Summary};
 pub use options::{
-    InputFormat, NormalizationRules, RuleSet, SentenceSelection, SpecialPiece, TrainOptions,
+    InputFormat, NormalizationRules, RuleSet, SeedSize, SentenceSelection, SpecialPiece,
+    TrainOptions, UnigramOptions,
 };
 
 use crate::error::{OptionError, TrainError};
-use crate::model::Model;
-use crate::normalize::{Normalizer, NormalizerOptions};
-use crate::trie::prefix::PrefixTrie;
-use alphabet::{Alphabet, CharacterCounts};
-use batch::SentenceFilter;
-use bpe::merge::{LearnedMerge, MergeTrainer};
-use bpe::symbols::SymbolArena;
-use bpe::word_buffer::WordBuffer;
-use corpus::Batches;
+use crate::model::{Model, ModelType};
+use assemble::VocabularyLimit;
 use execution::ExecutionConfig;
 use meta::MetaPieces;
-use observer::Reporter;
-use prepare::{Preparation, Pretokenizer};
+use observer::{Reporter, Run};
+use prepare::Pretokenizer;
 use rules::NormalizerSpecs;
-use sample::{DEFAULT_SEED, Reservoir, SentenceCursor};
-use split::SplitRules;
-use words::{WordCountJob, WordCounts};
 
 /// Trains models. Its options are checked and its normalization rules compiled when it is made.
 ///
@@ -164,6 +161,14 @@ impl Trainer {
         mut self,
         pretokenizer: impl Fn(&str) -> Vec<String> + Send + Sync + 'static,
     ) -> Result<Self, TrainError> {
+        if matches!(self.options.model_type, ModelType::Word | ModelType::Char) {
+            return Err(OptionError::Conflict {
+                option: "model_type",
+                problem: format!("a {} model has no pre-tokenizer", self.options.model_type),
+                remedy: "train a BPE or unigram model",
+            }
+            .into());
+        }
         if !self.options.pretokenization_delimiter.is_empty() {
             return Err(OptionError::Conflict {
                 option: "pretokenization_delimiter",
@@ -180,6 +185,37 @@ impl Trainer {
     #[must_use]
     pub fn allow_inconsistent_pretokenization(mut self, allow: bool) -> Self {
         self.allow_inconsistent_pretokenization = allow;
+        self
+    }
+
+    /// Sets the number of threads that run. The model does not depend on this number.
+    ///
+    /// Without this call, as many threads run as the machine has cores; for BPE, word and char models at most
+    /// [`TrainOptions::num_threads`]. For unigram models `num_threads` is the number of partial sums, which the model
+    /// depends on, and this method does not change it. More than 1024 threads count as 1024. Time and memory depend on
+    /// the number: each thread has buffers of its own.
+    ///
+    /// ```
+    /// use std::num::NonZeroUsize;
+    ///
+    /// use spiece::{Corpus, ModelType, TrainOptions, Trainer};
+    ///
+    /// let mut options = TrainOptions::default();
+    /// options.model_type = ModelType::Unigram;
+    /// options.vocab_size = 20;
+    /// options.hard_vocab_limit = false;
+    /// let train = |threads| {
+    ///     let trainer = Trainer::new(options.clone())?.with_threads(threads);
+    ///     trainer.train(Corpus::texts(["pen", "pineapple", "apple"]))
+    /// };
+    /// let one = train(NonZeroUsize::MIN)?;
+    /// let four = train(NonZeroUsize::new(4).unwrap())?;
+    /// assert_eq!(one.to_bytes(), four.to_bytes());
+    /// # Ok::<(), spiece::TrainError>(())
+    /// ```
+    #[must_use]
+    pub fn with_threads(mut self, threads: NonZeroUsize) -> Self {
+        self.work.set_threads(threads);
         self
     }
 
@@ -206,41 +242,47 @@ impl Trainer {
         corpus: Corpus<'_>,
         observer: &mut dyn Observer,
     ) -> Result<(Model, Summary), TrainError> {
-        let mut reporter = Reporter::new(observer);
-        let pool = self.thread_pool()?;
-        // 1. Read, normalize, split, count.
-        let counted = self.count_words(corpus, &mut reporter)?;
-        let mut summary = Summary {
-            sentences: counted.sentences,
-            ..Summary::default()
+        let mut run = Run {
+            reporter: Reporter::new(observer),
+            pool: self.thread_pool()?,
+            summary: Summary::default(),
         };
-        // 2. Choose the characters.
-        reporter.start(Stage::Characters)?;
-        let counts = pool.install(|| CharacterCounts::of(&counted.words))?;
-        let alphabet = self.choose_characters(&counts)?;
-        summary.note_words(&counted, &alphabet);
-        // 3. Merge pairs.
-        reporter.start(Stage::Merging)?;
-        let merges = self.merge(counted, &alphabet, &pool, &mut reporter)?;
-        summary.merges = merges.len();
-        // 4. Put the pieces in order.
-        reporter.start(Stage::Assembling)?;
-        let learned = if self.options.auto_character_coverage {
-            bpe::coverage_search::divide(merges, &counts, self.learned_size())
-        } else {
-            assemble::learned_texts(merges, &alphabet)
-        };
-        let pieces = assemble::assemble(&self.meta, &learned, &self.options)?;
-        summary.pieces = pieces.len();
-        let recorded_size = self.recorded_size(pieces.len())?;
+        let learned = match self.options.model_type {
+            ModelType::Bpe => self.learn_bpe(corpus, &mut run),
+            ModelType::Unigram => self.learn_unigram(corpus, &mut run),
+            ModelType::Word => self.learn_words(corpus, &mut run),
+            ModelType::Char => self.learn_characters(corpus, &mut run),
+        }?;
+        run.reporter.start(Stage::Assembling)?;
+        let limit = self.vocabulary_limit(learned.len());
+        let pieces = assemble::assemble(&self.meta, &learned, limit)?;
+        run.summary.pieces = pieces.len();
+        let recorded_size = self.recorded_size(limit, pieces.len())?;
         let specs = self.specs.specs(&self.record, recorded_size);
         let model = Model::from_parts(pieces, specs)?;
-        Ok((model, summary))
+        Ok((model, run.summary))
+    }
+
+    /// The size of the vocabulary for this many learned pieces. A char model may always be smaller than wanted.
+    fn vocabulary_limit(&self, learned: usize) -> VocabularyLimit {
+        let size = if self.options.use_all_vocab {
+            learned + self.meta.len()
+        } else {
+            self.options.vocab_size as usize
+        };
+        VocabularyLimit {
+            size,
+            is_hard: self.options.hard_vocab_limit && self.options.model_type != ModelType::Char,
+        }
     }
 
     /// The size of the vocabulary as the model records it, where that is not the option `vocab_size`.
-    fn recorded_size(&self, pieces: usize) -> Result<Option<i32>, TrainError> {
-        if self.options.hard_vocab_limit {
+    fn recorded_size(
+        &self,
+        limit: VocabularyLimit,
+        pieces: usize,
+    ) -> Result<Option<i32>, TrainError> {
+        if limit.is_hard && !self.options.use_all_vocab {
             return Ok(None);
         }
         match i32::try_from(pieces) {
@@ -261,174 +303,6 @@ impl Trainer {
             .map_err(|error| TrainError::Threads {
                 source: Box::new(error),
             })
-    }
-
-    fn preparation(&self) -> Result<Preparation, TrainError> {
-        let options = NormalizerOptions {
-            add_dummy_prefix: self.options.add_dummy_prefix,
-            remove_extra_whitespaces: self.options.remove_extra_whitespaces,
-            escape_whitespaces: true,
-            treat_whitespace_as_suffix: self.options.treat_whitespace_as_suffix,
-        };
-        let meta_pieces = PrefixTrie::new(self.meta.texts().map(str::as_bytes)).map_err(|_| {
-            OptionError::Conflict {
-                option: "user_defined_symbols",
-                problem: "the symbols are too large for one trie of 2^29 cells".to_owned(),
-                remedy: "name fewer or shorter symbols",
-            }
-        })?;
-        Ok(Preparation {
-            normalizer: Normalizer::new(options, self.specs.charsmap.clone()),
-            meta_pieces: Arc::new(meta_pieces),
-            delimiter: self.options.pretokenization_delimiter.clone(),
-            pretokenizer: self.pretokenizer.clone(),
-            allow_inconsistent_pretokenization: self.allow_inconsistent_pretokenization,
-        })
-    }
-
-    fn count_words(
-        &self,
-        corpus: Corpus<'_>,
-        reporter: &mut Reporter<'_>,
-    ) -> Result<WordCounts, TrainError> {
-        let takes_first = matches!(self.options.sentences, SentenceSelection::First(_));
-        // A run on the first sentences may not need the later files.
-        if !takes_first {
-            corpus.check_files()?;
-        }
-        let mut filter = SentenceFilter::new(&self.options);
-        let (corpus, mut selection) = self.select(corpus, &mut filter, reporter)?;
-        reporter.start(Stage::Reading)?;
-        reporter.expect_bytes(corpus.total_bytes());
-        let mut batches = self.batches(corpus);
-        let mut counted = self.counting()?.count(|send| {
-            while let Some(mut batch) = batches.next()? {
-                reporter.read(batch.bytes())?;
-                if let Some(selection) = &mut selection {
-                    batch = selection.select(&batch, &mut filter)?;
-                }
-                if !send(batch) || selection.as_ref().is_some_and(SentenceCursor::is_complete) {
-                    return Ok(());
-                }
-            }
-            selection
-                .as_ref()
-                .map_or(Ok(()), SentenceCursor::check_found)
-        })?;
-        counted.sentences.add(&SentenceCounts {
-            used: 0,
-            ..filter.counts
-        });
-        if counted.sentences.used == 0 {
-            return Err(TrainError::NoText);
-        }
-        Ok(counted)
-    }
-
-    fn counting(&self) -> Result<WordCountJob<'_>, TrainError> {
-        Ok(WordCountJob::new(
-            &self.options,
-            self.preparation()?,
-            &self.meta,
-            &self.work,
-        ))
-    }
-
-    fn batches<'c>(&self, corpus: Corpus<'c>) -> Batches<'c> {
-        // One byte more marks a line as too long; a row also has a count of some bytes.
-        let line_limit = self.options.max_sentence_length as usize + 100;
-        Batches::new(corpus, line_limit, self.work.batch_bytes)
-    }
-
-    /// The corpus to count and, if only a part of its sentences is wanted, which.
-    fn select<'c>(
-        &self,
-        corpus: Corpus<'c>,
-        filter: &mut SentenceFilter,
-        reporter: &mut Reporter<'_>,
-    ) -> Result<(Corpus<'c>, Option<SentenceCursor>), TrainError> {
-        let wanted = match self.options.sentences {
-            SentenceSelection::All => return Ok((corpus, None)),
-            SentenceSelection::First(size) => {
-                return Ok((corpus, Some(SentenceCursor::first(size))));
-            }
-            SentenceSelection::Sample(size) => size,
-        };
-        let seed = self.options.random_seed.unwrap_or(DEFAULT_SEED);
-        reporter.start(Stage::Sampling)?;
-        match corpus.reread() {
-            Some(again) => {
-                let mut reservoir = Reservoir::new(wanted, seed);
-                let mut first_pass = SentenceFilter::new(&self.options);
-                self.for_each_used(corpus, &mut first_pass, reporter, |_, _| {
-                    let position = reservoir.offered();
-                    reservoir.offer(|| position);
-                })?;
-                Ok((again, Some(SentenceCursor::at(reservoir.into_kept()))))
-            }
-            None => {
-                let mut reservoir = Reservoir::new(wanted, seed);
-                self.for_each_used(corpus, filter, reporter, |sentence, count| {
-                    reservoir.offer(|| (sentence.to_vec(), count));
-                })?;
-                Ok((Corpus::counted_texts(reservoir.into_kept()), None))
-            }
-        }
-    }
-
-    fn for_each_used(
-        &self,
-        corpus: Corpus<'_>,
-        filter: &mut SentenceFilter,
-        reporter: &mut Reporter<'_>,
-        mut use_sentence: impl FnMut(&[u8], u64),
-    ) -> Result<(), TrainError> {
-        reporter.expect_bytes(corpus.total_bytes());
-        let mut batches = self.batches(corpus);
-        while let Some(batch) = batches.next()? {
-            reporter.read(batch.bytes())?;
-            filter.for_each_used(&batch, |sentence, count| {
-                use_sentence(sentence, count);
-                Ok(ControlFlow::Continue(()))
-            })?;
-        }
-        Ok(())
-    }
-
-    fn choose_characters(&self, counts: &CharacterCounts) -> Result<Alphabet, TrainError> {
-        if self.options.auto_character_coverage {
-            return Ok(Alphabet::all(counts));
-        }
-        let alphabet = Alphabet::choose(counts, &self.options)?;
-        if alphabet.characters.len() > self.learned_size() {
-            return Err(TrainError::VocabularyTooSmall {
-                vocab_size: self.options.vocab_size as usize,
-                meta_pieces: self.meta.len(),
-                characters: alphabet.characters.len(),
-            });
-        }
-        Ok(alphabet)
-    }
-
-    fn merge(
-        &self,
-        counted: WordCounts,
-        alphabet: &Alphabet,
-        pool: &rayon::ThreadPool,
-        reporter: &mut Reporter<'_>,
-    ) -> Result<Vec<LearnedMerge>, TrainError> {
-        let characters = if self.options.auto_character_coverage {
-            0
-        } else {
-            alphabet.characters.len()
-        };
-        let wanted = self.learned_size() - characters;
-        let rules = SplitRules::new(&self.options);
-        let symbols = SymbolArena::new(alphabet, &rules);
-        let words = pool.install(|| WordBuffer::new(counted.words, &symbols, &self.work.hasher))?;
-        reporter.expect_merges(wanted);
-        let merger = MergeTrainer::new(&rules, pool, &self.work.hasher, symbols, words);
-        merger.run(wanted, &mut |merges| reporter.merged(merges))
     }
 }
 

@@ -5,7 +5,7 @@
 //! nothing costs one look at the clock.
 //!
 //! ```text
-//! $ spiece train --input=text.txt --model_prefix=my --vocab_size=20
+//! $ spiece train --model_type=bpe --input=text.txt --model_prefix=my --vocab_size=20
 //! [0.2 s] reading and counting words
 //! [0.2 s] choosing characters
 //! [0.2 s] merging pairs
@@ -148,6 +148,14 @@ impl Progress {
         }
     }
 
+    /// Reports an iteration of the estimation, which has no known end.
+    fn show_iteration(&mut self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.set_message(text.to_owned()),
+            None => self.say_timed(text),
+        }
+    }
+
     /// Reports that `done` of `total` units of the stage are done: moves the bar, or writes `line` (which gets the
     /// seconds since the start of the stage) if the last line is old enough.
     fn advance(
@@ -234,8 +242,10 @@ fn alphabet_line(summary: &Summary) -> String {
 /// The line of the summary about pieces.
 fn pieces_line(summary: &Summary) -> String {
     let pieces = HumanCount(summary.pieces as u64);
-    let merges = HumanCount(summary.merges as u64);
-    format!("pieces: {pieces} ({merges} merges)")
+    match summary.merges {
+        0 => format!("pieces: {pieces}"),
+        merges => format!("pieces: {pieces} ({} merges)", HumanCount(merges as u64)),
+    }
 }
 
 impl Observer for Progress {
@@ -262,6 +272,15 @@ impl Observer for Progress {
                     format!("merged {done} of {wanted}, {remaining}, the last pair {count} times")
                 },
             ),
+            Event::Estimated {
+                iteration,
+                pieces,
+                wanted,
+                log_likelihood,
+            } => self.show_iteration(&format!(
+                "iteration {iteration}: {pieces} pieces, {wanted} or fewer wanted, \
+                 mean log likelihood {log_likelihood:.4}"
+            )),
         }
         self.flow()
     }
@@ -337,6 +356,8 @@ fn name(stage: Stage) -> &'static str {
         Stage::Reading => "reading and counting words",
         Stage::Characters => "choosing characters",
         Stage::Merging => "merging pairs",
+        Stage::Seeding => "choosing seed pieces",
+        Stage::Estimating => "estimating scores and pruning pieces",
         Stage::Assembling => "assembling the model",
     }
 }

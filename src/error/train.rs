@@ -124,6 +124,19 @@ pub enum TrainError {
         /// What there are too many of.
         what: &'static str,
     },
+    /// Training of a unigram model ended with no pieces or with scores that are not finite.
+    #[error("the corpus is too small to estimate a unigram model; give more text")]
+    Diverged,
+    /// Pruning of a unigram model cannot drop enough pieces. The reference does not end in this case.
+    #[error(
+        "vocab_size: {vocab_size} is too small; {pieces} pieces remain, none of which can be dropped. Raise vocab_size"
+    )]
+    NoConvergence {
+        /// The size that was asked for.
+        vocab_size: usize,
+        /// The pieces that remain.
+        pieces: usize,
+    },
     /// The files have fewer sentences than when the sample was drawn from them.
     #[error(
         "input: a file has become shorter while it was read; train on a copy that nobody changes, or on standard input"

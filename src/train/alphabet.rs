@@ -117,7 +117,7 @@ pub(crate) struct Alphabet {
 }
 
 impl Alphabet {
-    /// Chooses by coverage.
+    /// Chooses by coverage; with `use_all_vocab`, all characters.
     ///
     /// # Errors
     /// A corpus without characters; a space or U+2585 among the chosen.
@@ -132,7 +132,7 @@ impl Alphabet {
         let mut characters = Vec::new();
         let mut taken = 0;
         for (c, count) in candidates(counts, &options.required_chars) {
-            if share(taken, total) >= options.character_coverage {
+            if !options.use_all_vocab && share(taken, total) >= options.character_coverage {
                 break;
             }
             taken += count;

@@ -1,9 +1,9 @@
 //! Merges and characters -> the pieces of the model, in the order of their ids.
 //!
-//! In: meta pieces with ids, and the texts of the learned pieces, best first. Out: the table of pieces.
+//! In: meta pieces with ids, and the learned pieces, best first. Out: the table of pieces.
 //!
-//! Meta pieces have their ids already; the learned pieces fill the ids between and after them. The scores of these are
-//! 0, -1, -2, ... in 32-bit floats; the first is a negated zero, as in the reference.
+//! Meta pieces have their ids already; the learned pieces fill the ids between and after them. The scores of the learned
+//! pieces of a BPE model are 0, -1, -2, ... in 32-bit floats; the first is a negated zero, as in the reference.
 //!
 //! For example, the meta pieces `<unk>` (id 0) and `<s>` (id 2) and the learned pieces `ab`, `a`, `b`:
 //!
@@ -17,13 +17,38 @@
 //! Cost: linear in the text of the pieces.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use crate::error::TrainError;
 use crate::piece::{PieceKind, PieceTable};
 use crate::train::alphabet::Alphabet;
 use crate::train::bpe::merge::LearnedMerge;
 use crate::train::meta::MetaPieces;
-use crate::train::options::TrainOptions;
+
+/// How many pieces the vocabulary has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct VocabularyLimit {
+    /// The number of pieces of all kinds.
+    pub(crate) size: usize,
+    /// Whether fewer pieces are an error.
+    pub(crate) is_hard: bool,
+}
+
+/// A learned piece of the model.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LearnedPiece {
+    pub(crate) text: Box<str>,
+    pub(crate) score: f32,
+}
+
+/// The pieces of a BPE model, best first.
+pub(crate) fn bpe_pieces(texts: Vec<Box<str>>) -> Vec<LearnedPiece> {
+    let piece = |(index, text)| LearnedPiece {
+        text,
+        score: score(index),
+    };
+    texts.into_iter().enumerate().map(piece).collect()
+}
 
 /// The texts that follow the meta pieces if coverage chose the characters: merges, then characters.
 pub(crate) fn learned_texts(merges: Vec<LearnedMerge>, alphabet: &Alphabet) -> Vec<Box<str>> {
@@ -47,27 +72,22 @@ fn score(index: usize) -> f32 {
 /// All pieces of the model.
 ///
 /// # Errors
-/// Fewer pieces than `vocab_size` with `hard_vocab_limit`, two pieces of one text, a meta piece with an id that the
+/// Fewer pieces than the size of the vocabulary if that is a hard limit, two pieces of one text, a meta piece with an id that the
 /// learned pieces do not reach.
 pub(crate) fn assemble(
     meta: &MetaPieces,
-    learned: &[Box<str>],
-    options: &TrainOptions,
+    learned: &[LearnedPiece],
+    limit: VocabularyLimit,
 ) -> Result<PieceTable, TrainError> {
-    let vocab_size = options.vocab_size as usize;
     let mut pieces = PieceTable::default();
     let mut texts: HashSet<&str> = HashSet::new();
-    let mut learned = learned.iter().enumerate();
-    for id in 0..vocab_size {
-        let next_learned = || {
-            learned
-                .next()
-                .map(|(index, text)| learned_piece(index, text))
-        };
+    let mut learned = learned.iter();
+    for id in 0..limit.size {
+        let next_learned = || learned.next().map(learned_piece);
         let piece = meta_piece(meta, id).or_else(next_learned);
         let Some(NewPiece { text, score, kind }) = piece else {
             // No piece is available for this id, so that no higher id can be reached.
-            check_reachable(meta, id, pieces.len())?;
+            check_reachable(meta, id..limit.size, pieces.len())?;
             break;
         };
         if !texts.insert(text) {
@@ -77,9 +97,9 @@ pub(crate) fn assemble(
         }
         pieces.push(text.as_bytes(), score, kind);
     }
-    if options.hard_vocab_limit && pieces.len() < vocab_size {
+    if limit.is_hard && pieces.len() < limit.size {
         return Err(TrainError::VocabularyTooLarge {
-            vocab_size,
+            vocab_size: limit.size,
             largest: pieces.len(),
         });
     }
@@ -100,18 +120,19 @@ fn meta_piece(meta: &MetaPieces, id: usize) -> Option<NewPiece<'_>> {
     Some(NewPiece { text, score, kind })
 }
 
-/// The learned piece number `index`.
-fn learned_piece(index: usize, text: &str) -> NewPiece<'_> {
+/// A learned piece as a piece to be added.
+fn learned_piece(learned: &LearnedPiece) -> NewPiece<'_> {
     NewPiece {
-        text,
-        score: score(index),
+        text: &learned.text,
+        score: learned.score,
         kind: PieceKind::Normal,
     }
 }
 
-/// Fails if a meta piece has an id of `end` or more.
-fn check_reachable(meta: &MetaPieces, end: usize, pieces: usize) -> Result<(), TrainError> {
-    match meta.next_from(end) {
+/// Fails if a meta piece has one of these ids.
+fn check_reachable(meta: &MetaPieces, ids: Range<usize>, pieces: usize) -> Result<(), TrainError> {
+    let next = meta.next_from(ids.start).filter(|(id, _)| ids.contains(id));
+    match next {
         None => Ok(()),
         Some((id, text)) => Err(TrainError::UnreachableId {
             piece: text.to_owned(),

@@ -2,14 +2,28 @@
 //!
 //! Tests vary these parameters and compare the models.
 //!
+//! The option `num_threads` is not one of these parameters for unigram models: there it is the number of partial sums,
+//! which the model depends on, and it does not bound the threads. For the other models it is the most threads to use.
+//!
+//! ```text
+//! 8 cores, num_threads = 16 (the default)   BPE: 8 threads   unigram: 8 threads, 16 partial sums
+//! 8 cores, num_threads = 2                  BPE: 2 threads   unigram: 8 threads, 2 partial sums
+//! ```
+//!
 //! Wherever the keys of a table come from the corpus (words, pairs of characters, counts of a tsv file), its
 //! hashes have a seed that is another in each run. So nobody can write a corpus whose keys all collide.
+
+use std::num::NonZeroUsize;
 
 use foldhash::fast::SeedableRandomState;
 use hashbrown::HashMap;
 
+use crate::model::ModelType;
 use crate::train::corpus::BATCH_BYTES;
 use crate::train::options::TrainOptions;
+
+/// The most threads of a run; each has buffers of its own.
+const MAX_THREADS: usize = 1024;
 
 /// A map whose keys come from the corpus.
 pub(crate) type SeededMap<K, V> = HashMap<K, V, SeedableRandomState>;
@@ -26,14 +40,65 @@ pub(crate) struct ExecutionConfig {
 }
 
 impl ExecutionConfig {
-    /// As many threads as the options allow and this machine can use.
+    /// As many threads as this machine can use and, except for unigram models, as the options allow.
     pub(crate) fn new(options: &TrainOptions) -> Self {
-        let available = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = (options.num_threads as usize).clamp(1, available);
+        let available = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         Self {
-            threads,
+            threads: default_threads(options, available),
             batch_bytes: BATCH_BYTES,
             hasher: SeedableRandomState::default(),
+        }
+    }
+
+    /// Sets the number of threads, whatever the options and the machine. More than [`MAX_THREADS`] count as that many.
+    pub(crate) fn set_threads(&mut self, threads: NonZeroUsize) {
+        self.threads = threads.get().min(MAX_THREADS);
+    }
+}
+
+/// The number of threads for a machine with `available` cores.
+fn default_threads(options: &TrainOptions, available: usize) -> usize {
+    let allowed = match options.model_type {
+        // `num_threads` is the number of partial sums.
+        ModelType::Unigram => MAX_THREADS,
+        _ => options.num_threads as usize,
+    };
+    allowed.clamp(1, available.clamp(1, MAX_THREADS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn num_threads_bounds_the_threads_of_all_but_unigram_models() {
+        let cases = [
+            (ModelType::Bpe, 16, 8, 8),
+            (ModelType::Bpe, 2, 8, 2),
+            (ModelType::Word, 2, 8, 2),
+            (ModelType::Char, 2, 1, 1),
+            (ModelType::Unigram, 2, 8, 8),
+            (ModelType::Unigram, 16, 1, 1),
+            (ModelType::Unigram, 16, 5000, MAX_THREADS),
+        ];
+        for (model_type, num_threads, available, expected) in cases {
+            let mut options = TrainOptions::default();
+            options.model_type = model_type;
+            options.num_threads = num_threads;
+            let threads = default_threads(&options, available);
+            assert_eq!(
+                threads, expected,
+                "{model_type}, num_threads {num_threads}, {available} cores"
+            );
+        }
+    }
+
+    #[test]
+    fn a_set_number_of_threads_is_kept_up_to_the_maximum() {
+        let mut work = ExecutionConfig::new(&TrainOptions::default());
+        for (threads, expected) in [(1, 1), (7, 7), (usize::MAX, MAX_THREADS)] {
+            work.set_threads(NonZeroUsize::new(threads).unwrap());
+            assert_eq!(work.threads, expected);
         }
     }
 }

@@ -180,7 +180,7 @@ train_flags! {
     input_format: String = String::new(), trainer_spec;
     /// Prefix of the output files: PREFIX.model and PREFIX.vocab.
     model_prefix: String = String::new(), trainer_spec;
-    /// Algorithm of the model; spiece trains bpe.
+    /// Algorithm of the model: bpe, unigram, word or char.
     model_type: ModelType = ModelType::Bpe, trainer_spec;
     /// Number of pieces, all kinds together.
     vocab_size: i32 = 8000, trainer_spec;
@@ -234,7 +234,7 @@ train_flags! {
     remove_extra_whitespaces: bool = true, elsewhere;
     /// Fail if the corpus does not support vocab_size pieces; if false, make fewer.
     hard_vocab_limit: bool = true, trainer_spec;
-    /// For word and char models only.
+    /// Word and char models: every word or character becomes a piece, whatever vocab_size.
     use_all_vocab: bool = false, trainer_spec;
     /// Id of the unknown piece; -1 for none (needs byte_fallback).
     unk_id: i32 = 0, trainer_spec;
@@ -254,15 +254,15 @@ train_flags! {
     pad_piece: String = "<pad>".to_owned(), trainer_spec;
     /// What the unknown piece decodes to.
     unk_surface: String = " \u{2047} ".to_owned(), trainer_spec;
-    /// Maximum number of threads, 1 to 1024; the result is the same for every number.
+    /// Maximum number of threads, 1 to 1024. For unigram models instead the number of partial sums, which changes scores.
     num_threads: i32 = 16, trainer_spec;
-    /// For unigram models; recorded only.
+    /// Unigram models: candidates to start with; 0 is 8 * vocab_size or 100000, a negative number all.
     seed_sentencepiece_size: i32 = 1_000_000, trainer_spec;
-    /// For unigram models only.
+    /// Unigram models: file of candidates (piece, tab, count), used instead of those of the corpus.
     seed_sentencepieces_file: String = String::new(), trainer_spec;
-    /// For unigram models; recorded only.
+    /// Unigram models: share of the pieces that a pruning step keeps, 0.5 to 0.95.
     shrinking_factor: f32 = 0.75, trainer_spec;
-    /// For unigram models; recorded only.
+    /// Unigram models: iterations of estimation before each pruning step, 1 to 10.
     num_sub_iterations: i32 = 2, trainer_spec;
 }
 

@@ -21,7 +21,9 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::error::OptionError;
+use crate::model::ModelType;
 use crate::piece::PieceKind;
+use crate::text::WHITESPACE_MARK;
 use crate::train::options::TrainOptions;
 
 /// Meta pieces by id.
@@ -70,19 +72,32 @@ impl SymbolGroup<'_> {
     }
 }
 
+/// The user-defined symbols. In a word model each is followed by itself with a whitespace mark before it, since its words
+/// begin with one.
+fn user_defined_symbols(options: &TrainOptions) -> Vec<String> {
+    let mut symbols = Vec::new();
+    for text in &options.user_defined_symbols {
+        symbols.push(text.clone());
+        if options.model_type == ModelType::Word && !text.starts_with(WHITESPACE_MARK) {
+            symbols.push(format!("{WHITESPACE_MARK}{text}"));
+        }
+    }
+    symbols
+}
+
 /// The symbols in the order in which they get ids; `bytes` are the byte pieces.
-fn symbol_groups<'o>(options: &'o TrainOptions, bytes: &'o [String]) -> [SymbolGroup<'o>; 3] {
+fn symbol_groups<'o>(
+    options: &'o TrainOptions,
+    user_defined: &'o [String],
+    bytes: &'o [String],
+) -> [SymbolGroup<'o>; 3] {
     let groups = [
         (
             "control_symbols",
             options.control_symbols.as_slice(),
             PieceKind::Control,
         ),
-        (
-            "user_defined_symbols",
-            &options.user_defined_symbols,
-            PieceKind::UserDefined,
-        ),
+        ("user_defined_symbols", user_defined, PieceKind::UserDefined),
         ("byte_fallback", bytes, PieceKind::Byte),
     ];
     groups.map(|(option, texts, kind)| SymbolGroup {
@@ -204,9 +219,10 @@ impl MetaPieces {
 
     fn add_symbols(&mut self, options: &TrainOptions) -> Result<(), OptionError> {
         let bytes = byte_pieces(options);
+        let user_defined = user_defined_symbols(options);
         let mut symbols = HashSet::new();
         let mut next_id = 0;
-        for group in &symbol_groups(options, &bytes) {
+        for group in &symbol_groups(options, &user_defined, &bytes) {
             for text in group.texts {
                 let is_new = symbols.insert(text.as_str());
                 group.check(text, is_new, options)?;

@@ -6,7 +6,6 @@ use crate::error::TrainError;
 use crate::train::alphabet::Alphabet;
 use crate::train::batch::SentenceCounts;
 use crate::train::bpe::merge::LearnedMerge;
-use crate::train::words::WordCounts;
 
 /// The stages of a training run, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,14 +17,18 @@ pub enum Stage {
     Reading,
     /// Choosing the characters.
     Characters,
-    /// Merging pairs.
+    /// Merging pairs (BPE models).
     Merging,
+    /// Searching candidates for pieces (unigram models).
+    Seeding,
+    /// Estimating the scores of pieces and dropping pieces (unigram models).
+    Estimating,
     /// Putting the pieces in order.
     Assembling,
 }
 
 /// Something that happened in a training run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Event<'a> {
     /// A stage begins.
@@ -37,7 +40,7 @@ pub enum Event<'a> {
         /// Bytes in all.
         total: Option<u64>,
     },
-    /// PairIndex were merged. Comes once for each hundred of them or so.
+    /// Pairs were merged. Comes once for each hundred of them or so.
     Merged {
         /// Merges so far.
         done: usize,
@@ -47,6 +50,17 @@ pub enum Event<'a> {
         piece: &'a str,
         /// How often its parts stood side by side.
         count: u64,
+    },
+    /// The scores of the pieces of a unigram model were estimated. Comes once for each iteration.
+    Estimated {
+        /// Iterations so far.
+        iteration: usize,
+        /// Pieces that remain.
+        pieces: usize,
+        /// Pieces at which the estimation ends.
+        wanted: usize,
+        /// The natural logarithm of the probability of a word of the corpus, on average, before this iteration.
+        log_likelihood: f64,
     },
 }
 
@@ -119,11 +133,18 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub(crate) fn note_words(&mut self, counted: &WordCounts, alphabet: &Alphabet) {
-        self.distinct_words = counted.words.len();
+    pub(crate) fn note_words(&mut self, distinct_words: usize, alphabet: &Alphabet) {
+        self.distinct_words = distinct_words;
         self.characters = alphabet.characters.len();
         self.coverage = alphabet.coverage;
     }
+}
+
+/// What the stages of a training run share.
+pub(crate) struct Run<'o> {
+    pub(crate) reporter: Reporter<'o>,
+    pub(crate) pool: rayon::ThreadPool,
+    pub(crate) summary: Summary,
 }
 
 /// Merges between two events.
@@ -170,6 +191,10 @@ impl<'o> Reporter<'o> {
             bytes: self.bytes,
             total: self.total,
         })
+    }
+
+    pub(crate) fn estimated(&mut self, event: Event<'_>) -> Result<(), TrainError> {
+        self.report(event)
     }
 
     pub(crate) fn expect_merges(&mut self, wanted: usize) {

@@ -9,7 +9,7 @@
 mod validate;
 
 pub(crate) use validate::{
-    NUM_THREADS, PIECE_LENGTH, SENTENCE_LENGTH, VOCAB_SIZE, check_range, out_of_range,
+    NUM_THREADS, PIECE_LENGTH, SENTENCE_LENGTH, SUB_ITERATIONS, VOCAB_SIZE, out_of_range,
 };
 
 use std::fmt;
@@ -162,6 +162,43 @@ impl Default for NormalizationRules {
     }
 }
 
+/// The number of candidates that unigram training starts with, besides single characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SeedSize {
+    /// The larger of 100,000 and 8 times the size of the vocabulary.
+    Automatic,
+    /// At most this many.
+    AtMost(u32),
+    /// All candidates.
+    Unlimited,
+}
+
+/// Options of unigram training.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct UnigramOptions {
+    /// The number of candidates.
+    pub seed_size: SeedSize,
+    /// A file of candidates, used instead of those of the corpus. A line is a piece, a tab and its count.
+    pub seed_file: Option<PathBuf>,
+    /// The share of the pieces that a pruning step keeps, 0.5 to 0.95.
+    pub shrinking_factor: f32,
+    /// Iterations of expectation maximization between two pruning steps, 1 to 10.
+    pub num_sub_iterations: u32,
+}
+
+impl Default for UnigramOptions {
+    fn default() -> UnigramOptions {
+        UnigramOptions {
+            seed_size: SeedSize::AtMost(1_000_000),
+            seed_file: None,
+            shrinking_factor: 0.75,
+            num_sub_iterations: 2,
+        }
+    }
+}
+
 /// What to train and how. The defaults are those of SentencePiece, except that the model type is BPE.
 ///
 /// ```
@@ -178,7 +215,7 @@ impl Default for NormalizationRules {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TrainOptions {
-    /// Algorithm of the model: BPE.
+    /// Algorithm of the model. The default is BPE.
     pub model_type: ModelType,
     /// Number of pieces of all kinds, 1 to 2^31 - 1.
     pub vocab_size: u32,
@@ -238,7 +275,13 @@ pub struct TrainOptions {
     pub pad: SpecialPiece,
     /// What the unknown piece decodes to.
     pub unk_surface: String,
-    /// Most threads to use, 1 to 1024. The model is the same for every number.
+    /// Options that only unigram models have.
+    pub unigram: UnigramOptions,
+    /// Word and char models: every word or character becomes a piece, whatever `vocab_size`.
+    pub use_all_vocab: bool,
+    /// 1 to 1024. BPE, word and char models: most threads to use; the model does not depend on it. Unigram models: the
+    /// number of partial sums of the estimation, which changes the last bits of scores, whatever the number of threads
+    /// that run; see [`Trainer::with_threads`](crate::Trainer::with_threads).
     pub num_threads: u32,
 }
 
@@ -275,6 +318,8 @@ impl Default for TrainOptions {
             eos: SpecialPiece::new("</s>", Some(2)),
             pad: SpecialPiece::new("<pad>", None),
             unk_surface: " \u{2047} ".to_owned(),
+            unigram: UnigramOptions::default(),
+            use_all_vocab: false,
             num_threads: 16,
         }
     }

@@ -29,6 +29,10 @@
 //! As in the reference, Hiragana, Katakana and U+30FC are Han; an inherited script and the whitespace mark
 //! take the script of the characters before them; and with `split_by_number=false` a digit may be next to any script.
 
+pub(crate) mod word_rules;
+
+use self::word_rules::WordRules;
+use crate::model::ModelType;
 use crate::text::num::low_u8;
 use crate::text::script::{Script, script_of};
 use crate::text::{BOUNDARY_MARK, UNKNOWN_MARK, WHITESPACE_MARK};
@@ -200,6 +204,26 @@ impl SplitRules {
         valid.then_some(joined)
     }
 
+    /// Whether a text may be a piece. Cost: linear.
+    pub(crate) fn allows(&self, text: &str) -> bool {
+        let mut characters = text.chars();
+        let Some(mut shape) = characters.next().and_then(|c| self.shape_of(c)) else {
+            return false;
+        };
+        for c in characters {
+            let Some(next) = self.shape_of(c) else {
+                return false;
+            };
+            if self.isolates_digit(&shape, &next) || shape.trail.conflicts(next.lead) {
+                return false;
+            }
+            shape = shape.followed_by(&next);
+        }
+        shape.length == 1
+            || (u32::from(shape.length) <= self.max_length
+                && self.allows_whitespace(&shape.whitespace))
+    }
+
     /// Whether one of the two is a digit and digits are pieces of their own.
     fn isolates_digit(&self, left: &Shape, right: &Shape) -> bool {
         self.lone_digits && (left.is_digit || right.is_digit)
@@ -233,6 +257,49 @@ impl SplitRules {
             (true, _) => !self.whitespace_runs,
             (false, true) => left,
             (false, false) => right,
+        }
+    }
+}
+
+/// How prepared text is divided into the parts that are counted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum PartRules {
+    /// At boundaries, which no piece crosses.
+    Boundaries(SplitRules),
+    /// Into words.
+    Words(WordRules),
+}
+
+impl PartRules {
+    /// The rules for the type of model.
+    pub(crate) fn new(options: &TrainOptions) -> Self {
+        match options.model_type {
+            ModelType::Word => Self::Words(WordRules::PREFIX),
+            _ => Self::Boundaries(SplitRules::new(options)),
+        }
+    }
+}
+
+/// Divides prepared text.
+pub(crate) enum PartSplitter {
+    Boundaries(BoundarySplitter),
+    Words(WordRules),
+}
+
+impl PartSplitter {
+    pub(crate) fn new(rules: PartRules) -> Self {
+        match rules {
+            PartRules::Boundaries(rules) => Self::Boundaries(BoundarySplitter::new(rules)),
+            PartRules::Words(rules) => Self::Words(rules),
+        }
+    }
+
+    /// Calls `emit` with the parts of `text`, in order; their concatenation is `text`. Cost: linear.
+    #[inline]
+    pub(crate) fn split<'t>(&mut self, text: &'t str, emit: impl FnMut(&'t str)) {
+        match self {
+            Self::Boundaries(splitter) => splitter.split(text, emit),
+            Self::Words(rules) => rules.split(text, emit),
         }
     }
 }

@@ -3,6 +3,8 @@
 use foldhash::SharedSeed;
 use foldhash::fast::SeedableRandomState;
 
+use std::ops::ControlFlow;
+
 use super::*;
 use crate::piece::PieceId;
 use crate::train::corpus::BATCH_BYTES;
@@ -54,6 +56,20 @@ const OPTIONS_AND_CORPORA: &[(&[(&str, &str)], &str)] = &[
         ],
         "udhr_small.txt",
     ),
+    (&[("model_type", "unigram")], "udhr_small.txt"),
+    (
+        &[
+            ("model_type", "unigram"),
+            ("vocab_size", "400"),
+            ("num_threads", "3"),
+            ("input_sentence_size", "150"),
+            ("shuffle_input_sentence", "0"),
+            ("split_by_whitespace", "0"),
+        ],
+        "udhr_small.txt",
+    ),
+    (&[("model_type", "word")], "mixed.txt"),
+    (&[("model_type", "char")], "hostile_text.txt"),
 ];
 
 #[test]
@@ -85,6 +101,39 @@ fn models_do_not_depend_on_threads_batches_or_hash_seeds() {
             assert!(
                 model == expected,
                 "{settings:?}, {threads} threads, {batch_bytes} bytes a batch, seed {seed}"
+            );
+        }
+    }
+}
+
+/// The option `num_threads` decides the scores of a unigram model; the threads that run do not.
+#[test]
+fn golden_models_do_not_depend_on_the_real_threads() {
+    for case in [
+        "unigram_3_threads",
+        "unigram_whole",
+        "unigram_seed_file",
+        "word",
+        "char",
+    ] {
+        let read = |end| std::fs::read(testdata(&format!("golden/{case}.{end}"))).unwrap();
+        let mut flags = TrainFlags::default();
+        flags.recording = SpecRecording::All;
+        for line in String::from_utf8(read("flags")).unwrap().lines() {
+            let (name, value) = line.split_once('=').unwrap();
+            flags.set(name, value).unwrap();
+        }
+        let mut trainer = flags.trainer().unwrap();
+        for threads in [1, 2, 7] {
+            trainer.work.threads = threads;
+            let model = trainer.train(flags.corpus()).unwrap();
+            assert!(
+                model.to_bytes() == read("model"),
+                "{case}, {threads} threads: .model"
+            );
+            assert!(
+                model.to_vocab(true) == read("vocab"),
+                "{case}, {threads} threads: .vocab"
             );
         }
     }

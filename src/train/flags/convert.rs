@@ -9,7 +9,8 @@ use super::{SpecRecording, TrainFlags};
 use crate::error::OptionError;
 use crate::train::options::{
     InputFormat, NUM_THREADS, NormalizationRules, PIECE_LENGTH, RuleSet, SENTENCE_LENGTH,
-    SentenceSelection, SpecialPiece, TrainOptions, VOCAB_SIZE, check_range, out_of_range,
+    SUB_ITERATIONS, SeedSize, SentenceSelection, SpecialPiece, TrainOptions, UnigramOptions,
+    VOCAB_SIZE, out_of_range,
 };
 
 /// The value of `random_seed` for no seed.
@@ -23,8 +24,6 @@ impl TrainFlags {
     /// # Errors
     /// A value that the option does not have, or a flag that spiece cannot honour.
     pub fn options(&self) -> Result<TrainOptions, OptionError> {
-        self.check_unigram_ranges()?;
-        self.check_other_model_flags()?;
         let mut options = TrainOptions::default();
         self.size_options(&mut options)?;
         self.special_piece_options(&mut options);
@@ -36,6 +35,8 @@ impl TrainFlags {
         options.hard_vocab_limit = self.hard_vocab_limit;
         options.character_coverage = self.character_coverage;
         options.auto_character_coverage = self.auto_character_coverage;
+        options.use_all_vocab = self.use_all_vocab;
+        options.unigram = self.unigram_options()?;
         Ok(options)
     }
 
@@ -53,6 +54,23 @@ impl TrainFlags {
             &PIECE_LENGTH,
         )?;
         Ok(())
+    }
+
+    fn unigram_options(&self) -> Result<UnigramOptions, OptionError> {
+        let mut options = UnigramOptions::default();
+        options.seed_size = match self.seed_sentencepiece_size {
+            0 => SeedSize::Automatic,
+            size => u32::try_from(size).map_or(SeedSize::Unlimited, SeedSize::AtMost),
+        };
+        options.seed_file = (!self.seed_sentencepieces_file.is_empty())
+            .then(|| self.seed_sentencepieces_file.clone().into());
+        options.shrinking_factor = self.shrinking_factor;
+        options.num_sub_iterations = unsigned(
+            "num_sub_iterations",
+            self.num_sub_iterations,
+            &SUB_ITERATIONS,
+        )?;
+        Ok(options)
     }
 
     fn special_piece_options(&self, options: &mut TrainOptions) {
@@ -95,27 +113,6 @@ impl TrainFlags {
         options.user_defined_symbols = self.user_defined_symbols.clone();
     }
 
-    /// The ranges of flags that only unigram models use; the reference checks them for all model types.
-    fn check_unigram_ranges(&self) -> Result<(), OptionError> {
-        let iterations = f64::from(self.num_sub_iterations);
-        check_range("num_sub_iterations", iterations, 1.0, 10.0)?;
-        let factor = f64::from(self.shrinking_factor);
-        check_range("shrinking_factor", factor, 0.5, 0.95)
-    }
-
-    /// Refuses flags that change models of other types only.
-    fn check_other_model_flags(&self) -> Result<(), OptionError> {
-        if self.use_all_vocab {
-            let problem = "it is for word and char models";
-            return Err(not_for_bpe("use_all_vocab", problem));
-        }
-        if !self.seed_sentencepieces_file.is_empty() {
-            let problem = "it is for unigram models";
-            return Err(not_for_bpe("seed_sentencepieces_file", problem));
-        }
-        Ok(())
-    }
-
     fn sentence_selection(&self) -> SentenceSelection {
         match (self.input_sentence_size, self.shuffle_input_sentence) {
             (0, _) => SentenceSelection::All,
@@ -153,6 +150,8 @@ impl TrainFlags {
         flags.set_normalization(options);
         flags.set_splitting(options);
         flags.model_type = options.model_type;
+        flags.use_all_vocab = options.use_all_vocab;
+        flags.set_unigram(&options.unigram)?;
         flags.hard_vocab_limit = options.hard_vocab_limit;
         flags.character_coverage = options.character_coverage;
         flags.auto_character_coverage = options.auto_character_coverage;
@@ -169,6 +168,20 @@ impl TrainFlags {
         self.max_sentencepiece_length =
             signed("max_sentencepiece_length", options.max_sentencepiece_length)?;
         self.num_threads = signed("num_threads", options.num_threads)?;
+        Ok(())
+    }
+
+    fn set_unigram(&mut self, options: &UnigramOptions) -> Result<(), OptionError> {
+        self.seed_sentencepiece_size = match options.seed_size {
+            SeedSize::Automatic => 0,
+            SeedSize::AtMost(size) => signed("seed_sentencepiece_size", size)?,
+            SeedSize::Unlimited => -1,
+        };
+        if let Some(path) = &options.seed_file {
+            self.seed_sentencepieces_file = path.to_string_lossy().into_owned();
+        }
+        self.shrinking_factor = options.shrinking_factor;
+        self.num_sub_iterations = signed("num_sub_iterations", options.num_sub_iterations)?;
         Ok(())
     }
 
@@ -218,14 +231,6 @@ impl TrainFlags {
         self.treat_whitespace_as_suffix = options.treat_whitespace_as_suffix;
         self.allow_whitespace_only_pieces = options.allow_whitespace_only_pieces;
         self.pretokenization_delimiter = options.pretokenization_delimiter.clone();
-    }
-}
-
-fn not_for_bpe(option: &'static str, problem: &str) -> OptionError {
-    OptionError::Conflict {
-        option,
-        problem: problem.to_owned(),
-        remedy: "leave it out",
     }
 }
 
@@ -304,6 +309,11 @@ mod tests {
             ("split_digits", "true"),
             ("control_symbols", "a,b"),
             ("remove_extra_whitespaces", "false"),
+            ("model_type", "unigram"),
+            ("seed_sentencepiece_size", "-1"),
+            ("seed_sentencepieces_file", "seeds.tsv"),
+            ("shrinking_factor", "0.5"),
+            ("num_sub_iterations", "3"),
         ];
         let mut flags = TrainFlags::default();
         for (name, value) in settings {
@@ -337,8 +347,7 @@ mod tests {
             ("vocab_size", "-1"),
             ("num_threads", "-1"),
             ("max_sentence_length", "-1"),
-            ("num_sub_iterations", "11"),
-            ("shrinking_factor", "nan"),
+            ("num_sub_iterations", "-1"),
         ];
         for (name, value) in cases {
             let mut flags = TrainFlags::default();
@@ -356,19 +365,6 @@ mod tests {
             let error = flags.options().unwrap_err();
             assert!(
                 matches!(&error, OptionError::Value { option, .. } if option == name),
-                "{error:?}"
-            );
-        }
-        let cases: &[(&str, &str)] = &[
-            ("use_all_vocab", "true"),
-            ("seed_sentencepieces_file", "seeds.tsv"),
-        ];
-        for (name, value) in cases {
-            let mut flags = TrainFlags::default();
-            flags.set(name, value).unwrap();
-            let error = flags.options().unwrap_err();
-            assert!(
-                matches!(&error, OptionError::Conflict { option, .. } if option == name),
                 "{error:?}"
             );
         }

@@ -15,6 +15,8 @@ pub(crate) const SENTENCE_LENGTH: RangeInclusive<u32> = 10..=1 << 30;
 /// Allowed values of `num_threads`.
 pub(crate) const NUM_THREADS: RangeInclusive<u32> = 1..=1024;
 
+/// Allowed values of `num_sub_iterations`.
+pub(crate) const SUB_ITERATIONS: RangeInclusive<u32> = 1..=10;
 /// Samples of this many sentences or fewer are refused.
 const MAX_TOO_FEW: u64 = 100;
 
@@ -45,6 +47,10 @@ impl TrainOptions {
             self.max_sentence_length,
             &SENTENCE_LENGTH,
         )?;
+        let iterations = self.unigram.num_sub_iterations;
+        check_length("num_sub_iterations", iterations, &SUB_ITERATIONS)?;
+        let factor = f64::from(self.unigram.shrinking_factor);
+        check_range("shrinking_factor", factor, 0.5, 0.95)?;
         // The bounds are doubles and the value a single float: 0.98f32 is a little more than 0.98.
         check_range(
             "character_coverage",
@@ -62,10 +68,21 @@ impl TrainOptions {
     }
 
     fn validate_model_type(&self) -> Result<(), OptionError> {
-        match self.model_type {
-            ModelType::Bpe => Ok(()),
-            other => Err(model_type_conflict(other)),
+        let is_unigram = self.model_type == ModelType::Unigram;
+        let learns_parts = is_unigram || self.model_type == ModelType::Bpe;
+        if self.use_all_vocab && learns_parts {
+            let problem = "it is for word and char models";
+            return Err(not_for_type("use_all_vocab", problem));
         }
+        if self.unigram.seed_file.is_some() && !is_unigram {
+            let problem = "it is for unigram models";
+            return Err(not_for_type("seed_sentencepieces_file", problem));
+        }
+        if !self.pretokenization_delimiter.is_empty() && !learns_parts {
+            let problem = "it is for BPE and unigram models";
+            return Err(not_for_type("pretokenization_delimiter", problem));
+        }
+        Ok(())
     }
 
     fn validate_texts(&self) -> Result<(), OptionError> {
@@ -91,6 +108,12 @@ impl TrainOptions {
         if !self.auto_character_coverage {
             return Ok(());
         }
+        if self.model_type != ModelType::Bpe {
+            return Err(coverage_conflict(
+                "it is for BPE models",
+                "leave it out, or train a BPE model",
+            ));
+        }
         if !self.byte_fallback {
             return Err(coverage_conflict(
                 "it needs byte_fallback",
@@ -115,11 +138,11 @@ fn too_few(sentences: u64) -> OptionError {
     }
 }
 
-fn model_type_conflict(model_type: ModelType) -> OptionError {
+fn not_for_type(option: &'static str, problem: &str) -> OptionError {
     OptionError::Conflict {
-        option: "model_type",
-        problem: format!("spiece trains bpe models, not {model_type} models"),
-        remedy: "use bpe, or train this model with spm_train (spiece runs what it makes)",
+        option,
+        problem: problem.to_owned(),
+        remedy: "leave it out, or choose another model_type",
     }
 }
 
@@ -214,7 +237,7 @@ mod tests {
             ("input_sentence_size", |options| {
                 options.sentences = SentenceSelection::Sample(0);
             }),
-            ("model_type", |o| o.model_type = ModelType::Unigram),
+            ("use_all_vocab", |options| options.use_all_vocab = true),
             ("bos_piece", |options| options.bos.text.clear()),
             ("auto_character_coverage", |o| {
                 o.auto_character_coverage = true

@@ -7,6 +7,7 @@
 //! `▁to`, `▁be`, `▁or` and `▁not`. With `split_by_whitespace=false` the piece `▁to▁be` is possible. The
 //! sentence is then prepared as a whole.
 
+use crate::model::ModelType;
 use crate::normalize::charsmap::Charsmap;
 use crate::text::{WHITESPACE_MARK, WHITESPACE_MARK_STR};
 use crate::train::meta::MetaPieces;
@@ -60,7 +61,7 @@ impl ChunkRule {
 
 /// Whether no piece and no boundary of the options depends on what is behind a space.
 fn pieces_are_local(options: &TrainOptions, preparation: &Preparation, meta: &MetaPieces) -> bool {
-    options.split_by_whitespace
+    (options.split_by_whitespace || options.model_type == ModelType::Word)
         && !options.treat_whitespace_as_suffix
         && preparation.pretokenizer.is_none()
         && !preparation.delimiter.contains(WHITESPACE_MARK)

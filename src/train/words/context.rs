@@ -9,7 +9,7 @@ use crate::train::execution::ExecutionConfig;
 use crate::train::meta::MetaPieces;
 use crate::train::options::TrainOptions;
 use crate::train::prepare::Preparation;
-use crate::train::split::SplitRules;
+use crate::train::split::PartRules;
 
 /// Everything that counting threads share.
 pub(super) struct CountContext<'a> {
@@ -19,7 +19,7 @@ pub(super) struct CountContext<'a> {
     pub(super) chunk_preparation: Preparation,
     pub(super) chunk_rule: ChunkRule,
     pub(super) plain: PlainBytes,
-    pub(super) rules: SplitRules,
+    pub(super) rules: PartRules,
     pub(super) work: &'a ExecutionConfig,
     whitespace_mark: memmem::Finder<'static>,
     /// Of the normalizer's rules, if runs of whitespace may be pieces.
@@ -49,7 +49,7 @@ impl<'a> CountContext<'a> {
             preparation,
             chunk_preparation,
             chunk_rule,
-            rules: SplitRules::new(options),
+            rules: PartRules::new(options),
             work,
             whitespace_mark: memmem::Finder::new(WHITESPACE_MARK_STR).into_owned(),
             space_rules,

@@ -25,7 +25,7 @@ use crate::train::batch::{Batch, SentenceCounts, SentenceFilter};
 use crate::train::counts::{CountAdder, SharedCounts, TextCounts, TextLookup};
 use crate::train::prepare::Preparation;
 use crate::train::raw_chunk_cache::{CachedChunk, RawChunkCache, ShortText};
-use crate::train::split::BoundarySplitter;
+use crate::train::split::PartSplitter;
 use crate::train::swar::Block16;
 
 /// Raw chunks too long for the [`RawChunkCache`] that a thread holds before it prepares them.
@@ -53,7 +53,7 @@ pub(super) struct CountWorker<'a> {
 
 /// The second half of a [`CountWorker`]: prepares text and counts its parts.
 struct PartCounter<'a> {
-    splitter: BoundarySplitter,
+    splitter: PartSplitter,
     counts: CountAdder<'a>,
     buffer: Vec<u8>,
     plain_text: String,
@@ -62,7 +62,7 @@ struct PartCounter<'a> {
 impl<'a> PartCounter<'a> {
     fn new(context: &CountContext<'_>, counts: &'a SharedCounts) -> Self {
         PartCounter {
-            splitter: BoundarySplitter::new(context.rules),
+            splitter: PartSplitter::new(context.rules),
             counts: counts.adder(),
             buffer: Vec::new(),
             plain_text: String::new(),
@@ -113,7 +113,7 @@ impl<'a> PartCounter<'a> {
 
 /// Splits prepared text at its boundaries and counts the parts.
 fn add_parts(
-    splitter: &mut BoundarySplitter,
+    splitter: &mut PartSplitter,
     counts: &mut CountAdder<'_>,
     text: &str,
     count: u64,

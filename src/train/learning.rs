@@ -1,0 +1,174 @@
+//! The stages between reading and assembling, for each type of model.
+//!
+//! Input: the corpus. Output: the learned pieces, best first.
+//!
+//! | model | stages |
+//! |---|---|
+//! | BPE | count words, choose characters, merge pairs |
+//! | unigram | read sentences, choose characters, choose seeds, estimate and prune |
+//! | word | count words, choose characters, take the most frequent words without others |
+//! | char | count words, choose characters |
+//!
+//! Example: from `to be or not to be` a word model learns `▁be`, `▁to`, `▁not`, `▁or`, and a char model `▁`, `o`, `t`, ...
+
+use super::Trainer;
+use super::alphabet::{Alphabet, CharacterCounts};
+use super::assemble::{self, LearnedPiece};
+use super::bpe::{
+    coverage_search,
+    merge::{LearnedMerge, MergeTrainer},
+    symbols::SymbolArena,
+    word_buffer::WordBuffer,
+};
+use super::corpus::Corpus;
+use super::observer::{Run, Stage};
+use super::options::SeedSize;
+use super::split::SplitRules;
+use super::split::word_rules::WordRules;
+use super::unigram::{self, UnigramConfig};
+use super::word_char;
+use super::words::WordCounts;
+use crate::error::TrainError;
+
+impl Trainer {
+    pub(super) fn learn_bpe(
+        &self,
+        corpus: Corpus<'_>,
+        run: &mut Run<'_>,
+    ) -> Result<Vec<LearnedPiece>, TrainError> {
+        let (counted, counts) = self.count_characters(corpus, run)?;
+        let alphabet = self.choose_characters(&counts)?;
+        run.summary.note_words(counted.words.len(), &alphabet);
+        run.reporter.start(Stage::Merging)?;
+        let merges = self.merge(counted, &alphabet, run)?;
+        run.summary.merges = merges.len();
+        let texts = if self.options.auto_character_coverage {
+            coverage_search::divide(merges, &counts, self.learned_size())
+        } else {
+            assemble::learned_texts(merges, &alphabet)
+        };
+        Ok(assemble::bpe_pieces(texts))
+    }
+
+    pub(super) fn learn_words(
+        &self,
+        corpus: Corpus<'_>,
+        run: &mut Run<'_>,
+    ) -> Result<Vec<LearnedPiece>, TrainError> {
+        let (counted, counts) = self.count_characters(corpus, run)?;
+        let alphabet = Alphabet::choose(&counts, &self.options)?;
+        run.summary.note_words(counted.words.len(), &alphabet);
+        let room = self.room_for_all();
+        run.pool
+            .install(|| word_char::word_pieces(&counted.words, &alphabet, room))
+    }
+
+    pub(super) fn learn_characters(
+        &self,
+        corpus: Corpus<'_>,
+        run: &mut Run<'_>,
+    ) -> Result<Vec<LearnedPiece>, TrainError> {
+        let (counted, counts) = self.count_characters(corpus, run)?;
+        let alphabet = Alphabet::choose(&counts, &self.options)?;
+        run.summary.note_words(counted.words.len(), &alphabet);
+        Ok(word_char::char_pieces(&alphabet, self.room_for_all()))
+    }
+
+    pub(super) fn learn_unigram(
+        &self,
+        corpus: Corpus<'_>,
+        run: &mut Run<'_>,
+    ) -> Result<Vec<LearnedPiece>, TrainError> {
+        let sentences = self.read_sentences(corpus, run)?;
+        run.reporter.start(Stage::Characters)?;
+        let counts = sentences.character_counts(&self.work.hasher)?;
+        let alphabet = self.choose_characters(&counts)?;
+        let sentences = run.pool.install(|| sentences.mark_unknown(&alphabet));
+        unigram::learn(sentences, &alphabet, &self.unigram_config(), run)
+    }
+
+    /// Counts the words and the characters of the corpus.
+    fn count_characters(
+        &self,
+        corpus: Corpus<'_>,
+        run: &mut Run<'_>,
+    ) -> Result<(WordCounts, CharacterCounts), TrainError> {
+        let counted = self.count_words(corpus, &mut run.reporter)?;
+        run.summary.sentences = counted.sentences;
+        run.reporter.start(Stage::Characters)?;
+        let counts = run.pool.install(|| CharacterCounts::of(&counted.words))?;
+        Ok((counted, counts))
+    }
+
+    /// The number of learned pieces of a word or char model.
+    fn room_for_all(&self) -> usize {
+        if self.options.use_all_vocab {
+            usize::MAX
+        } else {
+            self.learned_size()
+        }
+    }
+
+    fn unigram_config(&self) -> UnigramConfig {
+        let options = &self.options;
+        let vocab_size = options.vocab_size as usize;
+        UnigramConfig {
+            split: SplitRules::new(options),
+            words: options.split_by_whitespace.then(|| WordRules::new(options)),
+            max_piece_length: options.max_sentencepiece_length as usize,
+            seed_limit: match options.unigram.seed_size {
+                SeedSize::Automatic => (8 * vocab_size).max(100_000),
+                SeedSize::AtMost(size) => size as usize,
+                SeedSize::Unlimited => usize::MAX,
+            },
+            seed_file: options.unigram.seed_file.clone(),
+            seed_file_limit: match options.unigram.seed_size {
+                SeedSize::Automatic => 0,
+                SeedSize::AtMost(size) => size as usize,
+                SeedSize::Unlimited => usize::MAX,
+            },
+            vocab_size,
+            room: self.learned_size(),
+            sub_iterations: options.unigram.num_sub_iterations as usize,
+            shrinking_factor: options.unigram.shrinking_factor,
+            partials: options.num_threads as usize,
+        }
+    }
+
+    fn choose_characters(&self, counts: &CharacterCounts) -> Result<Alphabet, TrainError> {
+        if self.options.auto_character_coverage {
+            return Ok(Alphabet::all(counts));
+        }
+        let alphabet = Alphabet::choose(counts, &self.options)?;
+        if alphabet.characters.len() > self.learned_size() {
+            return Err(TrainError::VocabularyTooSmall {
+                vocab_size: self.options.vocab_size as usize,
+                meta_pieces: self.meta.len(),
+                characters: alphabet.characters.len(),
+            });
+        }
+        Ok(alphabet)
+    }
+
+    fn merge(
+        &self,
+        counted: WordCounts,
+        alphabet: &Alphabet,
+        run: &mut Run<'_>,
+    ) -> Result<Vec<LearnedMerge>, TrainError> {
+        let characters = if self.options.auto_character_coverage {
+            0
+        } else {
+            alphabet.characters.len()
+        };
+        let wanted = self.learned_size() - characters;
+        let rules = SplitRules::new(&self.options);
+        let symbols = SymbolArena::new(alphabet, &rules);
+        let words = run
+            .pool
+            .install(|| WordBuffer::new(counted.words, &symbols, &self.work.hasher))?;
+        run.reporter.expect_merges(wanted);
+        let merger = MergeTrainer::new(&rules, &run.pool, &self.work.hasher, symbols, words);
+        merger.run(wanted, &mut |merges| run.reporter.merged(merges))
+    }
+}

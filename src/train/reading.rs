@@ -1,0 +1,208 @@
+//! Reading the corpus: to counts of distinct words, or to the sentences in their order.
+//!
+//! Input: the corpus, and the options that select and prepare its sentences. Output: [`WordCounts`] for BPE, word and char
+//! models, whose memory grows with the distinct words; [`CountedTexts`] for unigram models, which need the order.
+//!
+//! Example: the lines `to be` and `or be` give the counts `▁to` 1, `▁be` 2, `▁or` 1, or the sentences `▁to▁be` and
+//! `▁or▁be`.
+//!
+//! A random sample of a corpus takes two passes if the corpus can be read again: one draws the positions, one reads the
+//! sentences there. A stream is sampled into memory.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::Trainer;
+use super::batch::{SentenceCounts, SentenceFilter};
+use super::corpus::{Batches, Corpus};
+use super::observer::{Reporter, Run, Stage};
+use super::options::SentenceSelection;
+use super::prepare::Preparation;
+use super::sample::{DEFAULT_SEED, Reservoir, SentenceCursor};
+use super::sentence_list::SentenceList;
+use super::unigram::sentences::CountedTexts;
+use super::words::{WordCountJob, WordCounts};
+use crate::error::{OptionError, TrainError};
+use crate::normalize::{Normalizer, NormalizerOptions};
+use crate::trie::prefix::PrefixTrie;
+
+/// Batches that are prepared at the same time.
+const GROUP_BATCHES: usize = 64;
+
+impl Trainer {
+    fn preparation(&self) -> Result<Preparation, TrainError> {
+        let options = NormalizerOptions {
+            add_dummy_prefix: self.options.add_dummy_prefix,
+            remove_extra_whitespaces: self.options.remove_extra_whitespaces,
+            escape_whitespaces: true,
+            treat_whitespace_as_suffix: self.options.treat_whitespace_as_suffix,
+        };
+        let meta_pieces = PrefixTrie::new(self.meta.texts().map(str::as_bytes)).map_err(|_| {
+            OptionError::Conflict {
+                option: "user_defined_symbols",
+                problem: "the symbols are too large for one trie of 2^29 cells".to_owned(),
+                remedy: "name fewer or shorter symbols",
+            }
+        })?;
+        Ok(Preparation {
+            normalizer: Normalizer::new(options, self.specs.charsmap.clone()),
+            meta_pieces: Arc::new(meta_pieces),
+            delimiter: self.options.pretokenization_delimiter.clone(),
+            pretokenizer: self.pretokenizer.clone(),
+            allow_inconsistent_pretokenization: self.allow_inconsistent_pretokenization,
+        })
+    }
+
+    pub(super) fn count_words(
+        &self,
+        corpus: Corpus<'_>,
+        reporter: &mut Reporter<'_>,
+    ) -> Result<WordCounts, TrainError> {
+        let takes_first = matches!(self.options.sentences, SentenceSelection::First(_));
+        // A run on the first sentences may not need the later files.
+        if !takes_first {
+            corpus.check_files()?;
+        }
+        let mut filter = SentenceFilter::new(&self.options);
+        let (corpus, mut selection) = self.select(corpus, &mut filter, reporter)?;
+        reporter.start(Stage::Reading)?;
+        reporter.expect_bytes(corpus.total_bytes());
+        let mut batches = self.batches(corpus);
+        let mut counted = self.counting()?.count(|send| {
+            while let Some(mut batch) = batches.next()? {
+                reporter.read(batch.bytes())?;
+                if let Some(selection) = &mut selection {
+                    batch = selection.select(&batch, &mut filter)?;
+                }
+                if !send(batch) || selection.as_ref().is_some_and(SentenceCursor::is_complete) {
+                    return Ok(());
+                }
+            }
+            selection
+                .as_ref()
+                .map_or(Ok(()), SentenceCursor::check_found)
+        })?;
+        counted.sentences.add(&SentenceCounts {
+            used: 0,
+            ..filter.counts
+        });
+        if counted.sentences.used == 0 {
+            return Err(TrainError::NoText);
+        }
+        Ok(counted)
+    }
+
+    /// The prepared sentences of the corpus in the order in which the reference has them.
+    pub(super) fn read_sentences(
+        &self,
+        corpus: Corpus<'_>,
+        run: &mut Run<'_>,
+    ) -> Result<CountedTexts, TrainError> {
+        let takes_first = matches!(self.options.sentences, SentenceSelection::First(_));
+        if !takes_first {
+            corpus.check_files()?;
+        }
+        let mut filter = SentenceFilter::new(&self.options);
+        let (corpus, mut selection) = self.select(corpus, &mut filter, &mut run.reporter)?;
+        run.reporter.start(Stage::Reading)?;
+        run.reporter.expect_bytes(corpus.total_bytes());
+        let mut sentences = SentenceList::new(&self.options, self.preparation()?);
+        let mut batches = self.batches(corpus);
+        let mut group = Vec::new();
+        while let Some(mut batch) = batches.next()? {
+            run.reporter.read(batch.bytes())?;
+            if let Some(selection) = &mut selection {
+                batch = selection.select(&batch, &mut filter)?;
+            }
+            group.push(batch);
+            if group.len() == GROUP_BATCHES {
+                run.pool.install(|| sentences.add(&group))?;
+                group.clear();
+            }
+            if selection.as_ref().is_some_and(SentenceCursor::is_complete) {
+                break;
+            }
+        }
+        run.pool.install(|| sentences.add(&group))?;
+        selection
+            .as_ref()
+            .map_or(Ok(()), SentenceCursor::check_found)?;
+        let (mut counts, texts) = sentences.finish()?;
+        counts.add(&SentenceCounts {
+            used: 0,
+            ..filter.counts
+        });
+        run.summary.sentences = counts;
+        Ok(texts)
+    }
+
+    fn counting(&self) -> Result<WordCountJob<'_>, TrainError> {
+        Ok(WordCountJob::new(
+            &self.options,
+            self.preparation()?,
+            &self.meta,
+            &self.work,
+        ))
+    }
+
+    fn batches<'c>(&self, corpus: Corpus<'c>) -> Batches<'c> {
+        // One byte more marks a line as too long; a row also has a count of some bytes.
+        let line_limit = self.options.max_sentence_length as usize + 100;
+        Batches::new(corpus, line_limit, self.work.batch_bytes)
+    }
+
+    /// The corpus to count and, if only a part of its sentences is wanted, which.
+    fn select<'c>(
+        &self,
+        corpus: Corpus<'c>,
+        filter: &mut SentenceFilter,
+        reporter: &mut Reporter<'_>,
+    ) -> Result<(Corpus<'c>, Option<SentenceCursor>), TrainError> {
+        let wanted = match self.options.sentences {
+            SentenceSelection::All => return Ok((corpus, None)),
+            SentenceSelection::First(size) => {
+                return Ok((corpus, Some(SentenceCursor::first(size))));
+            }
+            SentenceSelection::Sample(size) => size,
+        };
+        let seed = self.options.random_seed.unwrap_or(DEFAULT_SEED);
+        reporter.start(Stage::Sampling)?;
+        match corpus.reread() {
+            Some(again) => {
+                let mut reservoir = Reservoir::new(wanted, seed);
+                let mut first_pass = SentenceFilter::new(&self.options);
+                self.for_each_used(corpus, &mut first_pass, reporter, |_, _| {
+                    let position = reservoir.offered();
+                    reservoir.offer(|| position);
+                })?;
+                Ok((again, Some(SentenceCursor::at(reservoir.into_kept()))))
+            }
+            None => {
+                let mut reservoir = Reservoir::new(wanted, seed);
+                self.for_each_used(corpus, filter, reporter, |sentence, count| {
+                    reservoir.offer(|| (sentence.to_vec(), count));
+                })?;
+                Ok((Corpus::counted_texts(reservoir.into_kept()), None))
+            }
+        }
+    }
+
+    fn for_each_used(
+        &self,
+        corpus: Corpus<'_>,
+        filter: &mut SentenceFilter,
+        reporter: &mut Reporter<'_>,
+        mut use_sentence: impl FnMut(&[u8], u64),
+    ) -> Result<(), TrainError> {
+        reporter.expect_bytes(corpus.total_bytes());
+        let mut batches = self.batches(corpus);
+        while let Some(batch) = batches.next()? {
+            reporter.read(batch.bytes())?;
+            filter.for_each_used(&batch, |sentence, count| {
+                use_sentence(sentence, count);
+                Ok(ControlFlow::Continue(()))
+            })?;
+        }
+        Ok(())
+    }
+}

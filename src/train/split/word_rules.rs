@@ -1,0 +1,92 @@
+//! Words: the parts of prepared text between whitespace marks.
+//!
+//! Input: prepared text. Output: its words, whose concatenation is the text. Unigram models estimate scores on whole words,
+//! and word models consist of them; BPE training divides text further, see [`split`](super).
+//!
+//! Example: the text `x▁▁a▁b▁` with the four settings of the options:
+//!
+//! | whitespace is | runs may be pieces | words |
+//! |---|---|---|
+//! | a prefix | no | `x` `▁` `▁a` `▁b` `▁` |
+//! | a prefix | yes | `x` `▁▁a` `▁b` `▁` |
+//! | a suffix | no | `x▁` `▁` `a▁` `b▁` |
+//! | a suffix | yes | `x▁▁` `a▁` `b▁` |
+//!
+//! Cost: linear. Source: function `SplitIntoWords` of SentencePiece 0.2.3.
+
+use crate::text::WHITESPACE_MARK;
+use crate::train::options::TrainOptions;
+
+/// How words are divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct WordRules {
+    whitespace_is_suffix: bool,
+    whitespace_runs: bool,
+}
+
+impl WordRules {
+    /// The words of a word model: every whitespace mark begins a word.
+    pub(crate) const PREFIX: Self = Self {
+        whitespace_is_suffix: false,
+        whitespace_runs: false,
+    };
+
+    /// The words of a unigram model.
+    pub(crate) fn new(options: &TrainOptions) -> Self {
+        Self {
+            whitespace_is_suffix: options.treat_whitespace_as_suffix,
+            whitespace_runs: options.allow_whitespace_only_pieces,
+        }
+    }
+
+    /// Calls `emit` with the words of a text; their concatenation is the text.
+    pub(crate) fn split<'t>(self, text: &'t str, mut emit: impl FnMut(&'t str)) {
+        let mut start = 0;
+        let mut previous: Option<bool> = None;
+        for (at, c) in text.char_indices() {
+            let is_mark = c == WHITESPACE_MARK;
+            if previous.is_some_and(|previous| self.is_boundary(previous, is_mark)) {
+                emit(&text[start..at]);
+                start = at;
+            }
+            previous = Some(is_mark);
+        }
+        if start < text.len() {
+            emit(&text[start..]);
+        }
+    }
+
+    /// Whether a word begins between two characters of which each is a whitespace mark or not.
+    fn is_boundary(self, left: bool, right: bool) -> bool {
+        if self.whitespace_is_suffix {
+            left && !(self.whitespace_runs && right)
+        } else {
+            right && !(self.whitespace_runs && left)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str, whitespace_is_suffix: bool, whitespace_runs: bool) -> Vec<&str> {
+        let rules = WordRules {
+            whitespace_is_suffix,
+            whitespace_runs,
+        };
+        let mut words = Vec::new();
+        rules.split(text, |word| words.push(word));
+        words
+    }
+
+    #[test]
+    fn words_are_split_at_whitespace() {
+        let text = "x▁▁a▁b▁";
+        assert_eq!(words(text, false, false), ["x", "▁", "▁a", "▁b", "▁"]);
+        assert_eq!(words(text, false, true), ["x", "▁▁a", "▁b", "▁"]);
+        assert_eq!(words(text, true, false), ["x▁", "▁", "a▁", "b▁"]);
+        assert_eq!(words(text, true, true), ["x▁▁", "a▁", "b▁"]);
+        assert!(words("", false, false).is_empty());
+    }
+}

@@ -1,0 +1,301 @@
+//! Training of unigram models.
+//!
+//! Input: the sentences of the corpus with their counts, and the characters that must be pieces. Output: the learned
+//! pieces with their scores, best first.
+//!
+//! ```text
+//! sentences -> seeds -> lattices -> [ (E step, M step) x num_sub_iterations, prune ] until few enough
+//!           -> drop unreachable pieces -> add required characters, cut to vocab_size
+//! ```
+//!
+//! A unigram model gives each piece a probability, and a text the probability of its best (or of all) segmentations.
+//! Training begins with far more candidates than wanted ([`seeds`]), fits their probabilities by expectation
+//! maximization ([`em`]), and drops the candidates that the corpus loses least without ([`prune`]), over and over.
+//!
+//! The result depends on the order of floating-point sums, and so on the option `num_threads`, which is the number of
+//! partial sums (see [`em`]). It does not depend on the number of threads that run.
+//!
+//! Source: T. Kudo, "Subword Regularization", 2018, <https://arxiv.org/abs/1804.10959>; file
+//! `unigram_model_trainer.cc` of SentencePiece 0.2.3.
+
+mod em;
+mod entries;
+mod finalize;
+mod lattice;
+mod lattice_store;
+mod math;
+mod pieces;
+mod prune;
+mod seed_file;
+mod seeds;
+pub(crate) mod sentences;
+mod two_best;
+#[cfg(test)]
+mod testing;
+
+use std::path::PathBuf;
+
+use rayon::prelude::*;
+
+use self::lattice_store::{LatticeStore, MAX_SEEDS, PieceView};
+use self::pieces::{PieceList, Seeds};
+use self::prune::{OwnLattices, PruneTarget};
+use self::seeds::{ScoredSeeds, SeedRules};
+use self::sentences::CountedTexts;
+use crate::error::TrainError;
+use crate::text::num::low_u32;
+use crate::train::alphabet::Alphabet;
+use crate::train::assemble::LearnedPiece;
+use crate::train::observer::{Event, Run, Stage};
+use crate::train::split::SplitRules;
+use crate::train::split::word_rules::WordRules;
+use crate::trie::DoubleArray;
+
+/// Training is given up after so many pruning steps in a row that drop no piece. The reference would never end.
+const MAX_IDLE_STEPS: usize = 100;
+
+/// The options of unigram training, as the algorithm needs them.
+#[derive(Debug, Clone)]
+pub(crate) struct UnigramConfig {
+    pub(crate) split: SplitRules,
+    /// How sentences are divided into words; `None` if pieces may cross words.
+    pub(crate) words: Option<WordRules>,
+    pub(crate) max_piece_length: usize,
+    /// The number of seeds besides characters.
+    pub(crate) seed_limit: usize,
+    /// A file of seeds, used instead of those of the corpus, and the number of seeds at which reading it ends.
+    pub(crate) seed_file: Option<PathBuf>,
+    pub(crate) seed_file_limit: usize,
+    pub(crate) vocab_size: usize,
+    /// The number of learned pieces wanted.
+    pub(crate) room: usize,
+    pub(crate) sub_iterations: usize,
+    pub(crate) shrinking_factor: f32,
+    /// The number of partial sums.
+    pub(crate) partials: usize,
+}
+
+/// Learns the pieces of a unigram model from sentences without unknown characters.
+///
+/// # Errors
+/// The seed file cannot be read, the corpus is too large for 32-bit numbers of its parts, training does not reach the wanted
+/// size, or the observer asks to stop.
+pub(crate) fn learn(
+    sentences: CountedTexts,
+    alphabet: &Alphabet,
+    config: &UnigramConfig,
+    run: &mut Run<'_>,
+) -> Result<Vec<LearnedPiece>, TrainError> {
+    run.reporter.start(Stage::Seeding)?;
+    let ScoredSeeds { seeds, pieces } = run
+        .pool
+        .install(|| choose_seeds(&sentences, alphabet, config))?;
+    if seeds.len() >= MAX_SEEDS {
+        return Err(TrainError::TooLarge {
+            what: "seed pieces",
+        });
+    }
+    run.reporter.start(Stage::Estimating)?;
+    let pieces = PieceList::new(&seeds, pieces)?;
+    let estimation = run
+        .pool
+        .install(|| Estimation::new(sentences, seeds, pieces, config));
+    let mut estimation = estimation?;
+    run.summary.distinct_words = estimation.texts;
+    estimation.run(config, run)?;
+    run.pool.install(|| estimation.drop_unreachable())?;
+    Ok(finalize::finalize(
+        estimation.view(),
+        &alphabet.characters,
+        config.room,
+    ))
+}
+
+fn choose_seeds(
+    sentences: &CountedTexts,
+    alphabet: &Alphabet,
+    config: &UnigramConfig,
+) -> Result<ScoredSeeds, TrainError> {
+    let occurs = |(_, count): &&(char, u64)| *count > 0;
+    let characters: Vec<(char, u64)> = alphabet.characters.iter().filter(occurs).copied().collect();
+    let mut rules = SeedRules {
+        split: config.split,
+        max_length: config.max_piece_length,
+        limit: config.seed_limit,
+    };
+    match &config.seed_file {
+        None => {
+            let chunks = sentences.chunks();
+            let entries = chunks
+                .iter()
+                .map(|chunk| sentences.entries(chunk, config.words));
+            seeds::choose(&characters, entries, &rules)
+        }
+        Some(path) => {
+            let content = std::fs::read(path).map_err(|source| TrainError::Read {
+                path: path.clone(),
+                source,
+            })?;
+            rules.limit = config.seed_file_limit;
+            seed_file::choose(&characters, &content, path, &rules)
+        }
+    }
+}
+
+/// The state of expectation maximization.
+struct Estimation {
+    seeds: Seeds,
+    pieces: PieceList,
+    /// The number of texts.
+    texts: usize,
+    /// The sum of their frequencies.
+    total: f64,
+    /// The lattices of the texts, by partial sum.
+    corpus: Vec<LatticeStore>,
+    /// The lattices of the pieces.
+    own: OwnLattices,
+}
+
+impl Estimation {
+    fn new(
+        sentences: CountedTexts,
+        seeds: Seeds,
+        pieces: PieceList,
+        config: &UnigramConfig,
+    ) -> Result<Self, TrainError> {
+        let trie = seed_trie(&seeds)?;
+        let texts = match config.words {
+            Some(rules) => sentences.words(rules),
+            None => sentences,
+        };
+        let corpus = (0..config.partials)
+            .into_par_iter()
+            .map(|partial| corpus_lattices(&trie, &seeds, &texts, partial, config.partials))
+            .collect();
+        let own = OwnLattices::new(low_u32(seeds.len() as u64), |store, seed| {
+            let text = std::str::from_utf8(seeds.text(seed)).unwrap_or_default();
+            store.push(&trie, &seeds, text, 1.0);
+        });
+        Ok(Self {
+            seeds,
+            pieces,
+            texts: texts.len(),
+            total: texts.total(),
+            corpus,
+            own,
+        })
+    }
+
+    fn view(&self) -> PieceView<'_> {
+        PieceView {
+            seeds: &self.seeds,
+            pieces: &self.pieces,
+        }
+    }
+
+    /// Estimates and prunes until few enough pieces remain.
+    fn run(&mut self, config: &UnigramConfig, run: &mut Run<'_>) -> Result<(), TrainError> {
+        let target = PruneTarget {
+            wanted: wanted_pieces(config.vocab_size),
+            shrinking_factor: config.shrinking_factor,
+        };
+        let mut iteration = 0;
+        let mut idle_steps = 0;
+        loop {
+            let before = self.pieces.len();
+            for _ in 0..config.sub_iterations {
+                let log_likelihood = run.pool.install(|| self.estimate())?;
+                iteration += 1;
+                run.reporter.estimated(Event::Estimated {
+                    iteration,
+                    pieces: self.pieces.len(),
+                    wanted: target.wanted,
+                    log_likelihood: log_likelihood / self.total,
+                })?;
+            }
+            run.pool.install(|| self.prune(target))?;
+            let pieces = self.pieces.len();
+            if pieces <= target.wanted {
+                return Ok(());
+            }
+            idle_steps = if pieces < before { 0 } else { idle_steps + 1 };
+            if idle_steps == MAX_IDLE_STEPS {
+                return Err(TrainError::NoConvergence {
+                    vocab_size: config.vocab_size,
+                    pieces,
+                });
+            }
+        }
+    }
+
+    /// An E step and an M step. Returns the logarithm of the likelihood before them.
+    fn estimate(&mut self) -> Result<f64, TrainError> {
+        let view = PieceView {
+            seeds: &self.seeds,
+            pieces: &self.pieces,
+        };
+        let expected = em::expect(&mut self.corpus, view);
+        let estimated = em::maximize(&self.pieces, &expected.counts);
+        self.pieces.replace(estimated)?;
+        Ok(expected.log_likelihood)
+    }
+
+    fn prune(&mut self, target: PruneTarget) -> Result<(), TrainError> {
+        let view = PieceView {
+            seeds: &self.seeds,
+            pieces: &self.pieces,
+        };
+        let replacements = prune::replacements(&mut self.own, view);
+        let counts = prune::count_pieces(&mut self.corpus, view);
+        let kept = prune::prune(&self.pieces, &replacements, &counts, target);
+        self.pieces.replace(kept)
+    }
+
+    fn drop_unreachable(&mut self) -> Result<(), TrainError> {
+        let view = PieceView {
+            seeds: &self.seeds,
+            pieces: &self.pieces,
+        };
+        let reachable = prune::reachable(&mut self.own, view);
+        self.pieces.replace(reachable)
+    }
+}
+
+/// The number of pieces at which pruning ends: 1.1 times the size of the vocabulary.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "the reference multiplies in 64 bits and cuts the fraction off"
+)]
+fn wanted_pieces(vocab_size: usize) -> usize {
+    (vocab_size as f64 * 1.1) as usize
+}
+
+/// The seeds with their numbers.
+fn seed_trie(seeds: &Seeds) -> Result<DoubleArray, TrainError> {
+    let mut keys: Vec<(&[u8], u32)> = (0..low_u32(seeds.len() as u64))
+        .map(|seed| (seeds.text(seed), seed))
+        .collect();
+    keys.par_sort_unstable();
+    DoubleArray::build(&keys).map_err(|_| TrainError::TooLarge {
+        what: "seed pieces",
+    })
+}
+
+/// The lattices of the texts that belong to one partial sum.
+fn corpus_lattices(
+    trie: &DoubleArray,
+    seeds: &Seeds,
+    texts: &CountedTexts,
+    partial: usize,
+    partials: usize,
+) -> LatticeStore {
+    let mut store = LatticeStore::default();
+    for index in (partial..texts.len()).step_by(partials) {
+        let frequency = math::count_as_float(texts.counts[index]);
+        store.push(trie, seeds, texts.text(index), frequency);
+    }
+    store.shrink();
+    store
+}

@@ -1,0 +1,132 @@
+//! One step of expectation maximization: expected counts of the pieces, and new scores.
+//!
+//! Input: the lattices of the corpus and the pieces with their scores. Output: the pieces with new scores; pieces with an
+//! expected count below 0.5 are dropped.
+//!
+//! E step: the expected count of a piece is the sum, over all its places in all texts, of the probability that a
+//! segmentation drawn at random uses it there. The reference divides the texts among `num_threads` threads, of which each
+//! adds 32-bit floats, and adds the sums of the threads. So `num_threads` is part of the arithmetic: here too, text i
+//! belongs to the partial sum i mod `num_threads`, whatever the number of threads that run.
+//!
+//! M step: the score of a piece is digamma(expected count) - digamma(sum of all), which favours few pieces with high counts
+//! (a Dirichlet prior) over the plain logarithm of the relative frequency.
+//!
+//! Example with two partial sums: the texts `ab` (3 times), `b` (2 times) and `a` (once), the pieces `a`, `b`, `ab` with
+//! the probabilities 1/4, 1/4, 1/2:
+//!
+//! ```text
+//! ab: paths ab (1/2) and a b (1/16), so P(ab) = 8/9; expected counts a 1/3, b 1/3, ab 8/3
+//! partial sum 0 (texts 0, 2): a 1/3 + 1, b 1/3, ab 8/3     partial sum 1 (text 1): b 2
+//! total: a 1.33, b 2.33, ab 2.67
+//! ```
+//!
+//! Cost: linear in the edges of the lattices. Source: P. Liang and D. Klein, "Structured Bayesian Nonparametric Models
+//! with Variational Inference", tutorial at ACL 2007; functions `RunEStep` and `RunMStep` of SentencePiece 0.2.3.
+
+use rayon::prelude::*;
+
+use super::lattice::Lattice;
+use super::lattice_store::{LatticeStore, PieceView};
+use super::math::{FastMath, digamma, round};
+use super::pieces::{PieceList, ScoredSeed};
+
+/// Pieces with a lower expected count are dropped.
+const MIN_EXPECTED: f32 = 0.5;
+
+/// The result of an E step.
+#[derive(Debug)]
+pub(super) struct Expectation {
+    /// By seed: the expected count.
+    pub(super) counts: Vec<f32>,
+    /// The sum of frequency times logarithm of the probability over all texts.
+    pub(super) log_likelihood: f64,
+}
+
+/// The sums of one part of the texts.
+#[derive(Debug, Default)]
+pub(super) struct PartialSums {
+    pub(super) by_seed: Vec<f32>,
+    pub(super) log_likelihood: f64,
+}
+
+/// Computes the sums of each partial with `compute` and adds them in the order of the partials. Runs on the current
+/// pool, and holds the sums of as many partials as it has threads.
+pub(super) fn add_partials(
+    partials: &mut [LatticeStore],
+    seeds: usize,
+    compute: impl Fn(&mut LatticeStore, &mut PartialSums) + Sync,
+) -> PartialSums {
+    let mut total = PartialSums::default();
+    let wave = rayon::current_num_threads().max(1);
+    let mut buffers: Vec<PartialSums> = Vec::new();
+    buffers.resize_with(wave.min(partials.len()), PartialSums::default);
+    for stores in partials.chunks_mut(wave) {
+        stores
+            .par_iter_mut()
+            .zip(&mut buffers)
+            .for_each(|(store, sums)| {
+                sums.by_seed.clear();
+                sums.by_seed.resize(seeds, 0.0);
+                sums.log_likelihood = 0.0;
+                compute(store, sums);
+            });
+        for sums in &mut buffers[..stores.len()] {
+            total.add(sums);
+        }
+    }
+    total
+}
+
+impl PartialSums {
+    fn add(&mut self, other: &mut PartialSums) {
+        self.log_likelihood += other.log_likelihood;
+        if self.by_seed.is_empty() {
+            std::mem::swap(&mut self.by_seed, &mut other.by_seed);
+            return;
+        }
+        for (sum, part) in self.by_seed.iter_mut().zip(&other.by_seed) {
+            *sum += part;
+        }
+    }
+}
+
+/// The E step.
+pub(super) fn expect(partials: &mut [LatticeStore], view: PieceView<'_>) -> Expectation {
+    let math = FastMath::new();
+    let sums = add_partials(partials, view.pieces.seeds(), |store, sums| {
+        let mut lattice = Lattice::default();
+        store.for_each(view, &mut lattice, |lattice, frequency| {
+            let log_probability = lattice.expect(&math, frequency, &mut sums.by_seed);
+            sums.log_likelihood += f64::from(frequency) * f64::from(log_probability);
+        });
+    });
+    Expectation {
+        counts: sums.by_seed,
+        log_likelihood: sums.log_likelihood,
+    }
+}
+
+/// The M step: the pieces that remain, in the order of the list, with new scores.
+pub(super) fn maximize(pieces: &PieceList, expected: &[f32]) -> Vec<ScoredSeed> {
+    let count_of = |piece: ScoredSeed| ScoredSeed {
+        seed: piece.seed,
+        score: expected[piece.seed as usize],
+    };
+    let mut kept: Vec<ScoredSeed> = pieces
+        .iter()
+        .map(count_of)
+        .filter(|counted| counted.score >= MIN_EXPECTED)
+        .collect();
+    let mut sum = 0.0f32;
+    for counted in &kept {
+        sum += counted.score;
+    }
+    let log_sum = f64::from(round(digamma(f64::from(sum))));
+    for piece in &mut kept {
+        piece.score = round(digamma(f64::from(piece.score)) - log_sum);
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,200 @@
+//! The distinct texts of the corpus, each with what follows it, and their sorted suffixes.
+//!
+//! Input: texts that no piece crosses (words, or sentences), the one or two bytes that follow them in the corpus, and
+//! counts. Output: groups of sorted suffixes for the search of candidates.
+//!
+//! Example: the entry of the word `▁ab` at the end of a sentence, followed by a sentence that begins with `▁`, is the
+//! bytes `E2 96 81 61 62 | 00 E2`, where the bar is the end of the text. It has the suffixes `▁ab`, `ab` and `b`, each
+//! with the bytes `00 E2` after it. The end of the corpus is the end of the bytes, which sorts before every byte.
+//!
+//! All suffixes of a group begin with the same two bytes or with neighbouring pairs of bytes, and groups have about
+//! [`GROUP_SUFFIXES`] suffixes. Since candidates have two bytes or more, the suffixes of a candidate are in one group.
+
+use crate::text::num::low_u32;
+
+/// Suffixes of a group, unless two bytes begin more.
+const GROUP_SUFFIXES: usize = 1 << 20;
+/// The number of pairs of bytes.
+const PAIRS: usize = 1 << 16;
+
+/// A text of the corpus.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    /// Where the bytes start.
+    start: usize,
+    /// Bytes of the text.
+    text: u32,
+    /// Bytes that follow.
+    following: u8,
+    count: u64,
+}
+
+/// Texts with what follows them.
+#[derive(Debug, Default)]
+pub(super) struct Entries {
+    bytes: Vec<u8>,
+    entries: Vec<Entry>,
+}
+
+/// A suffix of an entry.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Suffix {
+    /// The first eight bytes, big-endian, with zeros after the end.
+    key: u64,
+    entry: u32,
+    /// Where it starts in the bytes of the entry.
+    offset: u32,
+}
+
+impl Entries {
+    /// Adds a text of less than 4 GiB and the bytes that follow it. False if there are 2^32 entries.
+    #[must_use]
+    pub(super) fn push(&mut self, text: &[u8], following: &[u8], count: u64) -> bool {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(text);
+        self.bytes.extend_from_slice(following);
+        self.entries.push(Entry {
+            start,
+            text: low_u32(text.len() as u64),
+            following: if following.len() > 1 {
+                2
+            } else {
+                u8::from(!following.is_empty())
+            },
+            count,
+        });
+        u32::try_from(self.entries.len()).is_ok()
+    }
+
+    /// The bytes of all entries.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    fn entry(&self, suffix: Suffix) -> &Entry {
+        &self.entries[suffix.entry as usize]
+    }
+
+    /// How often the entry of a suffix occurs.
+    pub(super) fn count(&self, suffix: Suffix) -> u64 {
+        self.entry(suffix).count
+    }
+
+    /// Where a suffix starts in [`Entries::bytes`].
+    pub(super) fn start(&self, suffix: Suffix) -> usize {
+        self.entry(suffix).start + suffix.offset as usize
+    }
+
+    /// Bytes of the suffix, without those that follow the entry.
+    pub(super) fn text_length(&self, suffix: Suffix) -> usize {
+        (self.entry(suffix).text - suffix.offset) as usize
+    }
+
+    /// The bytes of a suffix, with those that follow the entry.
+    #[inline]
+    pub(super) fn suffix_bytes(&self, suffix: Suffix) -> &[u8] {
+        let entry = self.entry(suffix);
+        let end = entry.start + entry.text as usize + usize::from(entry.following);
+        &self.bytes[entry.start + suffix.offset as usize..end]
+    }
+}
+
+impl Entry {
+    fn bytes<'e>(&self, entries: &'e Entries) -> &'e [u8] {
+        let end = self.start + self.text as usize + usize::from(self.following);
+        &entries.bytes[self.start..end]
+    }
+
+    /// Offsets at which characters begin.
+    fn offsets<'e>(&self, bytes: &'e [u8]) -> impl Iterator<Item = usize> + 'e {
+        let text = self.text as usize;
+        (0..text).filter(|offset| bytes[*offset] & 0xC0 != 0x80)
+    }
+}
+
+/// The first two bytes as a number; a missing one is 0.
+fn pair(bytes: &[u8]) -> usize {
+    let byte = |at: usize| bytes.get(at).copied().map_or(0, usize::from);
+    byte(0) << 8 | byte(1)
+}
+
+/// The first eight bytes as a number.
+fn key(bytes: &[u8]) -> u64 {
+    if let Some(first) = bytes.first_chunk::<8>() {
+        return u64::from_be_bytes(*first);
+    }
+    let mut first = [0; 8];
+    first[..bytes.len()].copy_from_slice(bytes);
+    u64::from_be_bytes(first)
+}
+
+/// Ranges of first bytes.
+pub(super) struct SuffixGroups {
+    /// The first pair of bytes of each group, and [`PAIRS`]; the numbers of suffixes.
+    starts: Vec<usize>,
+    sizes: Vec<usize>,
+}
+
+impl SuffixGroups {
+    pub(super) fn new(entries: &Entries) -> SuffixGroups {
+        let mut counts = vec![0usize; PAIRS];
+        for entry in &entries.entries {
+            let bytes = entry.bytes(entries);
+            for offset in entry.offsets(bytes) {
+                counts[pair(&bytes[offset..])] += 1;
+            }
+        }
+        let mut groups = SuffixGroups {
+            starts: vec![0],
+            sizes: Vec::new(),
+        };
+        let mut size = 0;
+        for (pair, count) in counts.into_iter().enumerate() {
+            if size > 0 && size + count > GROUP_SUFFIXES {
+                groups.starts.push(pair);
+                groups.sizes.push(size);
+                size = 0;
+            }
+            size += count;
+        }
+        groups.starts.push(PAIRS);
+        groups.sizes.push(size);
+        groups
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.sizes.len()
+    }
+
+    /// The suffixes of a group in order. Suffixes are compared up to one byte more than `max_length` characters.
+    pub(super) fn sorted_suffixes(
+        &self,
+        entries: &Entries,
+        group: usize,
+        max_length: usize,
+    ) -> Vec<Suffix> {
+        let range = self.starts[group]..self.starts[group + 1];
+        let mut suffixes = Vec::with_capacity(self.sizes[group]);
+        for (number, entry) in (0..).zip(&entries.entries) {
+            let bytes = entry.bytes(entries);
+            for offset in entry.offsets(bytes) {
+                let suffix = &bytes[offset..];
+                if range.contains(&pair(suffix)) {
+                    suffixes.push(Suffix {
+                        key: key(suffix),
+                        entry: number,
+                        offset: low_u32(offset as u64),
+                    });
+                }
+            }
+        }
+        // A character has at most four bytes; a NUL and another byte may follow.
+        let limit = 4 * max_length + 2;
+        let text = |suffix: &Suffix| {
+            let bytes = entries.suffix_bytes(*suffix);
+            &bytes[..bytes.len().min(limit)]
+        };
+        suffixes.sort_unstable_by(|a, b| a.key.cmp(&b.key).then_with(|| text(a).cmp(text(b))));
+        suffixes
+    }
+}

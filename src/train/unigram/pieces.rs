@@ -1,0 +1,147 @@
+//! The pieces of the model while it is trained.
+//!
+//! Every candidate ("seed") has a number that never changes, its index in [`Seeds`]. A [`PieceList`] says which of them
+//! are pieces now, their scores, and their order. The order decides the order of all floating-point sums, and which
+//! piece receives the counts of unknown characters: the first one, as in the reference.
+//!
+//! Example: the seeds are `a` (0), `b` (1) and `ab` (2). After `b` was dropped and `ab` moved to the front, the list is
+//! `[2, 0]`, the score of seed 1 is [`DROPPED`], and unknown characters count for `ab`.
+
+use crate::error::TrainError;
+
+/// The score of a seed that is no piece any more.
+pub(super) const DROPPED: f32 = f32::NEG_INFINITY;
+/// How much worse an unknown character is than the worst piece.
+const UNKNOWN_PENALTY: f32 = 10.0;
+
+/// The candidates, in the order in which the reference lists them.
+#[derive(Debug, Default)]
+pub(super) struct Seeds {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    /// Lengths in characters, at most 512.
+    lengths: Vec<u16>,
+}
+
+impl Seeds {
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Adds a text of `length` characters.
+    pub(super) fn push(&mut self, text: &[u8], length: u16) {
+        self.bytes.extend_from_slice(text);
+        self.ends.push(self.bytes.len());
+        self.lengths.push(length);
+    }
+
+    pub(super) fn text(&self, seed: u32) -> &[u8] {
+        let index = seed as usize;
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        &self.bytes[start..self.ends[index]]
+    }
+
+    /// The length of a seed in characters.
+    #[inline]
+    pub(super) fn length(&self, seed: u32) -> u32 {
+        u32::from(self.lengths[seed as usize])
+    }
+}
+
+/// A seed with its score.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct ScoredSeed {
+    pub(super) seed: u32,
+    pub(super) score: f32,
+}
+
+/// What a pass over lattices needs to know of a seed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SeedState {
+    /// The score, or [`DROPPED`].
+    pub(super) score: f32,
+    /// The length in characters.
+    pub(super) length: u32,
+}
+
+/// The pieces, in order, with their scores.
+#[derive(Debug)]
+pub(super) struct PieceList {
+    pieces: Vec<ScoredSeed>,
+    /// By seed.
+    states: Vec<SeedState>,
+    min_score: f32,
+}
+
+impl PieceList {
+    /// The list of `pieces`, out of `seeds`.
+    ///
+    /// # Errors
+    /// There are no pieces, or a score is not finite: no model can be trained on this corpus.
+    pub(super) fn new(seeds: &Seeds, pieces: Vec<ScoredSeed>) -> Result<PieceList, TrainError> {
+        let dropped = |length: &u16| SeedState {
+            score: DROPPED,
+            length: u32::from(*length),
+        };
+        let mut list = PieceList {
+            pieces: Vec::new(),
+            states: seeds.lengths.iter().map(dropped).collect(),
+            min_score: 0.0,
+        };
+        list.replace(pieces)?;
+        Ok(list)
+    }
+
+    /// Makes `pieces` the list.
+    ///
+    /// # Errors
+    /// As [`PieceList::new`].
+    pub(super) fn replace(&mut self, pieces: Vec<ScoredSeed>) -> Result<(), TrainError> {
+        let is_usable = |piece: &ScoredSeed| piece.score.is_finite();
+        if pieces.is_empty() || !pieces.iter().all(is_usable) {
+            return Err(TrainError::Diverged);
+        }
+        for piece in &self.pieces {
+            self.states[piece.seed as usize].score = DROPPED;
+        }
+        for piece in &pieces {
+            self.states[piece.seed as usize].score = piece.score;
+        }
+        let scores = pieces.iter().map(|piece| piece.score);
+        self.min_score = scores.fold(f32::MAX, f32::min);
+        self.pieces = pieces;
+        Ok(())
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.pieces.len()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = ScoredSeed> + '_ {
+        self.pieces.iter().copied()
+    }
+
+    /// The number of seeds.
+    pub(super) fn seeds(&self) -> usize {
+        self.states.len()
+    }
+
+    /// The score and the length of a seed; `None` for a number that no seed has.
+    #[inline]
+    pub(super) fn state(&self, seed: u32) -> Option<SeedState> {
+        self.states.get(seed as usize).copied()
+    }
+
+    /// The lowest score.
+    pub(super) fn min_score(&self) -> f32 {
+        self.min_score
+    }
+
+    /// Unknown characters: the seed that receives their counts, which is that of the first piece, and their score.
+    pub(super) fn unknown(&self) -> ScoredSeed {
+        ScoredSeed {
+            seed: self.pieces[0].seed,
+            score: self.min_score - UNKNOWN_PENALTY,
+        }
+    }
+}

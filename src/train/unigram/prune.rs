@@ -1,0 +1,257 @@
+//! Pruning: the pieces that the corpus loses least without are dropped.
+//!
+//! Input: the pieces with their scores, and the lattices of the corpus and of the pieces themselves. Output: the pieces
+//! that remain, in a new order.
+//!
+//! 1. Each piece is segmented by itself. If the best segmentation is not the piece, the piece is never used and dropped. If
+//!    there is no other segmentation, the piece is kept. Otherwise the second-best segmentation replaces it when it is
+//!    dropped.
+//! 2. The corpus is segmented, and pieces are counted. Pieces that do not occur are dropped.
+//! 3. The loss of a piece is the part of the likelihood of the corpus that is lost if its replacement stands in all its
+//!    places. The pieces with the highest loss are kept, a share of `shrinking_factor` of all, and no fewer than wanted.
+//!
+//! Example: `ab` occurs 10 times among 100 pieces, its replacement is `a b`, and `a` and `b` occur 20 times each:
+//!
+//! ```text
+//! with ab     ln(10/100) = -2.303
+//! without ab  110 pieces; ln(30/110) + ln(30/110) = -2.599
+//! loss        10/100 * (-2.303 + 2.599) = 0.030
+//! ```
+//!
+//! Cost: linear in the edges. Source: functions `PruneSentencePieces` and `PruneUnreachableSentencePieces` of
+//! SentencePiece 0.2.3.
+
+use rayon::prelude::*;
+
+use super::em::add_partials;
+use super::lattice::{Lattice, Viterbi};
+use super::lattice_store::{LatticeStore, PieceView};
+use super::math::{ln, round};
+use super::pieces::{PieceList, ScoredSeed};
+use super::two_best::TwoBest;
+
+/// What the segmentation of a piece by itself says about the piece.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Replacement {
+    /// There is no other segmentation: the piece is kept.
+    None,
+    /// The best segmentation is not the piece: the piece is dropped.
+    Better,
+    /// The seeds of the second-best segmentation.
+    Seeds(Vec<u32>),
+}
+
+/// How many pieces a pruning step keeps.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PruneTarget {
+    /// The number of pieces at which pruning ends.
+    pub(super) wanted: usize,
+    /// The share of the pieces that a step keeps.
+    pub(super) shrinking_factor: f32,
+}
+
+impl PruneTarget {
+    /// The number of pieces to keep of `pieces`.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "the reference multiplies in 32 bits and cuts the fraction off"
+    )]
+    fn size(self, pieces: usize) -> usize {
+        let share = (self.shrinking_factor * pieces as f32) as usize;
+        share.max(self.wanted)
+    }
+}
+
+/// The replacement of each piece, in the order of the list. `own_lattices` has the lattices of the pieces' texts by seed,
+/// in parts.
+pub(super) fn replacements(own: &mut OwnLattices, view: PieceView<'_>) -> Vec<Replacement> {
+    own.map(view, TwoBest::default, |search, lattice| {
+        let paths = search.search(lattice);
+        match paths.second {
+            None => Replacement::None,
+            Some(_) if paths.best.len() >= 2 => Replacement::Better,
+            Some(second) => {
+                let seed_of = |edge: u32| lattice.edges()[edge as usize].seed;
+                Replacement::Seeds(second.into_iter().map(seed_of).collect())
+            }
+        }
+    })
+}
+
+/// The lattices of the pieces' own texts.
+#[derive(Debug)]
+pub(super) struct OwnLattices {
+    /// Parts of the pieces in the order of `seeds`.
+    parts: Vec<OwnPart>,
+}
+
+/// The lattices of some pieces.
+#[derive(Debug)]
+struct OwnPart {
+    seeds: Vec<u32>,
+    store: LatticeStore,
+}
+
+/// Pieces in a part.
+const PART_PIECES: usize = 4096;
+
+impl OwnLattices {
+    /// The lattices of all seeds. `add` adds the text of a seed to a store.
+    pub(super) fn new(seeds: u32, add: impl Fn(&mut LatticeStore, u32) + Sync) -> OwnLattices {
+        let all: Vec<u32> = (0..seeds).collect();
+        let make = |numbers: &[u32]| {
+            let mut store = LatticeStore::default();
+            for seed in numbers {
+                add(&mut store, *seed);
+            }
+            store.shrink();
+            OwnPart {
+                seeds: numbers.to_vec(),
+                store,
+            }
+        };
+        OwnLattices {
+            parts: all.par_chunks(PART_PIECES).map(make).collect(),
+        }
+    }
+
+    /// Calls `visit` with the lattice of every piece, on the threads of the current pool. The results are in the order
+    /// of the list of pieces.
+    fn map<S, R: Send + Clone>(
+        &mut self,
+        view: PieceView<'_>,
+        state: impl Fn() -> S + Sync,
+        visit: impl Fn(&mut S, &Lattice) -> R + Sync,
+    ) -> Vec<R> {
+        let visit_part = |part: &mut OwnPart| {
+            let mut state = state();
+            let mut lattice = Lattice::default();
+            let mut results = Vec::new();
+            let mut seeds = part.seeds.iter();
+            part.store.for_each(view, &mut lattice, |lattice, _| {
+                let seed = seeds.next();
+                let is_piece = seed.is_some_and(|seed| view.is_piece(*seed));
+                results.push(is_piece.then(|| visit(&mut state, lattice)));
+            });
+            results
+        };
+        let by_seed: Vec<Vec<Option<R>>> = self.parts.par_iter_mut().map(visit_part).collect();
+        let by_seed: Vec<Option<R>> = by_seed.into_iter().flatten().collect();
+        let in_order = view.pieces.iter();
+        in_order
+            .filter_map(|piece| by_seed[piece.seed as usize].clone())
+            .collect()
+    }
+}
+
+/// How often each piece occurs in the best segmentations of the corpus, by seed.
+pub(super) fn count_pieces(partials: &mut [LatticeStore], view: PieceView<'_>) -> Vec<f32> {
+    let sums = add_partials(partials, view.pieces.seeds(), |store, sums| {
+        let mut lattice = Lattice::default();
+        let mut viterbi = Viterbi::default();
+        store.for_each(view, &mut lattice, |lattice, frequency| {
+            viterbi.search(lattice);
+            viterbi.trace(lattice, |edge| {
+                sums.by_seed[edge.seed as usize] += frequency;
+            });
+        });
+    });
+    sums.by_seed
+}
+
+/// The pieces that remain: those without a replacement in the order of the list, then the others by loss, descending.
+pub(super) fn prune(
+    pieces: &PieceList,
+    replacements: &[Replacement],
+    counts: &[f32],
+    target: PruneTarget,
+) -> Vec<ScoredSeed> {
+    let losses = LossFunction::new(pieces, counts);
+    let mut kept = Vec::new();
+    let mut candidates: Vec<(f32, ScoredSeed)> = Vec::new();
+    for (piece, replacement) in pieces.iter().zip(replacements) {
+        if counts[piece.seed as usize] == 0.0 {
+            continue;
+        }
+        match replacement {
+            Replacement::Better => {}
+            Replacement::None => kept.push(piece),
+            Replacement::Seeds(seeds) => candidates.push((losses.of(piece.seed, seeds), piece)),
+        }
+    }
+    // The sort is stable, so that equal losses stay in the order of the list.
+    candidates.sort_by(|a, b| b.0.partial_cmp(&a.0).unwrap_or(std::cmp::Ordering::Equal));
+    let size = target.size(pieces.len());
+    for (_, piece) in candidates {
+        // More pieces than wanted may be kept already; then all candidates stay, as in the reference.
+        if kept.len() == size {
+            break;
+        }
+        kept.push(piece);
+    }
+    kept
+}
+
+/// The loss of likelihood without a piece.
+struct LossFunction<'c> {
+    counts: &'c [f32],
+    sum: f32,
+    log_sum: f32,
+}
+
+impl<'c> LossFunction<'c> {
+    fn new(pieces: &PieceList, counts: &'c [f32]) -> LossFunction<'c> {
+        let mut sum = 0.0;
+        for piece in pieces.iter() {
+            sum += f64::from(counts[piece.seed as usize]);
+        }
+        let sum = round(sum);
+        LossFunction {
+            counts,
+            sum,
+            log_sum: round(ln(f64::from(sum))),
+        }
+    }
+
+    fn of(&self, seed: u32, replacement: &[u32]) -> f32 {
+        let count = self.counts[seed as usize];
+        let with = round(ln(f64::from(count)) - f64::from(self.log_sum));
+        let sum_without = self.sum + count * more_pieces(replacement);
+        let log_sum = f64::from(round(ln(f64::from(sum_without))));
+        let mut without = 0.0f32;
+        for other in replacement {
+            let count = f64::from(self.counts[*other as usize] + count);
+            without = round(f64::from(without) + (ln(count) - log_sum));
+        }
+        (count / self.sum) * (with - without)
+    }
+}
+
+/// By how many pieces a replacement is longer than the piece.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a piece has at most 512 characters"
+)]
+fn more_pieces(replacement: &[u32]) -> f32 {
+    (replacement.len() - 1) as f32
+}
+
+/// The pieces that a segmentation can use: those for which no segmentation into other pieces is better.
+pub(super) fn reachable(own: &mut OwnLattices, view: PieceView<'_>) -> Vec<ScoredSeed> {
+    let is_reachable = own.map(view, Viterbi::default, |viterbi, lattice| {
+        let Some(whole) = lattice.whole() else {
+            return false;
+        };
+        viterbi.search_without(lattice, Some(whole));
+        viterbi.score() <= lattice.edges()[whole].score
+    });
+    let pieces = view.pieces.iter().zip(is_reachable);
+    pieces
+        .filter_map(|(piece, is_reachable)| is_reachable.then_some(piece))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,225 @@
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::train::options::TrainOptions;
+use crate::train::split::word_rules::WordRules;
+use crate::train::unigram::sentences::CountedTexts;
+
+/// Options that decide which substrings are candidates.
+#[derive(Debug, Clone, Copy)]
+struct Rules {
+    max_length: u8,
+    splits_words: bool,
+    whitespace_is_suffix: bool,
+    whitespace_runs: bool,
+}
+
+impl Rules {
+    fn options(self) -> TrainOptions {
+        let mut options = TrainOptions::default();
+        options.max_sentencepiece_length = self.max_length.into();
+        options.split_by_whitespace = self.splits_words;
+        options.treat_whitespace_as_suffix = self.whitespace_is_suffix;
+        options.allow_whitespace_only_pieces = self.whitespace_runs;
+        options
+    }
+
+    fn seed_rules(self, limit: usize) -> SeedRules {
+        SeedRules {
+            split: SplitRules::new(&self.options()),
+            max_length: self.max_length.into(),
+            limit,
+        }
+    }
+
+    fn words(self) -> Option<WordRules> {
+        self.splits_words.then(|| WordRules::new(&self.options()))
+    }
+}
+
+fn sentences(counted: &[(String, u64)]) -> CountedTexts {
+    let mut texts = CountedTexts::default();
+    for (text, count) in counted {
+        texts.push(text, *count);
+    }
+    texts
+}
+
+/// Where each substring of two bytes or more occurs is found by looking at all of them.
+fn naive_candidates(counted: &[(String, u64)], rules: Rules) -> BTreeMap<String, u64> {
+    let mut corpus = Vec::new();
+    for (text, count) in counted {
+        for _ in 0..*count {
+            corpus.extend_from_slice(text.as_bytes());
+            corpus.push(0);
+        }
+    }
+    let longest = 4 * usize::from(rules.max_length) + 1;
+    let mut occurrences: BTreeMap<&[u8], Vec<Option<u8>>> = BTreeMap::new();
+    for start in 0..corpus.len() {
+        for end in start + 2..=corpus.len().min(start + longest) {
+            let next = corpus.get(end).copied();
+            occurrences
+                .entry(&corpus[start..end])
+                .or_default()
+                .push(next);
+        }
+    }
+    let split = SplitRules::new(&rules.options());
+    let mut candidates = BTreeMap::new();
+    for (bytes, next) in occurrences {
+        if next.iter().all(|byte| *byte == next[0]) {
+            continue;
+        }
+        let end = bytes
+            .iter()
+            .rposition(|byte| *byte != 0)
+            .map_or(0, |last| last + 1);
+        let Ok(text) = std::str::from_utf8(&bytes[..end]) else {
+            continue;
+        };
+        let characters = text.chars().count();
+        let fits = (2..=usize::from(rules.max_length)).contains(&characters);
+        if fits && !text.contains('\0') && split.allows(text) {
+            *candidates.entry(text.to_owned()).or_default() += next.len() as u64;
+        }
+    }
+    candidates
+}
+
+fn found_candidates(counted: &[(String, u64)], rules: Rules) -> BTreeMap<String, u64> {
+    let texts = sentences(counted);
+    let mut all = BTreeMap::new();
+    for chunk in texts.chunks() {
+        let entries = texts.entries(&chunk, rules.words()).unwrap();
+        for candidate in candidates(&entries, &rules.seed_rules(100)) {
+            let text = std::str::from_utf8(candidate.text(entries.bytes())).unwrap();
+            assert_eq!(usize::from(candidate.characters), text.chars().count());
+            // A substring may be found twice, as a node and as the node with a NUL more.
+            *all.entry(text.to_owned()).or_default() += candidate.count;
+        }
+    }
+    all
+}
+
+fn chosen(counted: &[(String, u64)], rules: Rules, limit: usize) -> Vec<String> {
+    let texts = sentences(counted);
+    let chunks = texts.chunks();
+    let entries = chunks
+        .iter()
+        .map(|chunk| texts.entries(chunk, rules.words()));
+    let chosen = choose(&[('a', 7)], entries, &rules.seed_rules(limit)).unwrap();
+    let text = |seed| String::from_utf8(chosen.seeds.text(seed).to_vec()).unwrap();
+    (0..u32::try_from(chosen.seeds.len()).unwrap())
+        .map(text)
+        .collect()
+}
+
+const DEFAULT: Rules = Rules {
+    max_length: 16,
+    splits_words: true,
+    whitespace_is_suffix: false,
+    whitespace_runs: false,
+};
+
+fn counted(texts: &[(&str, u64)]) -> Vec<(String, u64)> {
+    texts
+        .iter()
+        .map(|(text, count)| ((*text).to_owned(), *count))
+        .collect()
+}
+
+#[test]
+fn candidates_of_the_module_example() {
+    let corpus = counted(&[("▁ab▁ab", 1), ("▁abc", 1)]);
+    let found = found_candidates(&corpus, DEFAULT);
+    assert_eq!(found, naive_candidates(&corpus, DEFAULT));
+    assert_eq!(found.get("ab"), Some(&3));
+    assert_eq!(found.get("bc"), None);
+}
+
+/// `ab` is always followed by `▁` or `▅`, whose first byte is the same.
+#[test]
+fn a_substring_followed_by_one_byte_is_no_candidate() {
+    let corpus = counted(&[("▁ab▁ab▅", 5)]);
+    assert_eq!(found_candidates(&corpus, DEFAULT).get("ab"), None);
+}
+
+#[test]
+fn seeds_are_sorted_by_score_then_length_then_bytes() {
+    let corpus = counted(&[("▁xy", 3), ("▁xyz", 1), ("▁st", 3), ("▁stu", 1)]);
+    let all = chosen(&corpus, DEFAULT, 100);
+    assert_eq!(all[0], "a", "characters come first");
+    assert_eq!(all, with_scores(&corpus, DEFAULT));
+    assert_eq!(chosen(&corpus, DEFAULT, 2), all[..3]);
+    assert_eq!(chosen(&corpus, DEFAULT, 0), ["a"]);
+}
+
+/// The character and the candidates in the order of their scores.
+fn with_scores(corpus: &[(String, u64)], rules: Rules) -> Vec<String> {
+    let mut sorted: Vec<(String, u64)> = naive_candidates(corpus, rules).into_iter().collect();
+    let score = |(text, count): &(String, u64)| count * text.chars().count() as u64;
+    sorted.sort_by(|a, b| {
+        let by_score = score(b).cmp(&score(a));
+        by_score.then(b.0.len().cmp(&a.0.len())).then(a.0.cmp(&b.0))
+    });
+    let texts = sorted.into_iter().map(|(text, _)| text);
+    std::iter::once("a".to_owned()).chain(texts).collect()
+}
+
+#[test]
+fn counts_of_several_chunks_are_added_and_the_worst_candidates_dropped() {
+    let candidate = |text: &[u8], count| Candidate {
+        start: 0,
+        length: u32::try_from(text.len()).unwrap(),
+        characters: u16::try_from(text.len()).unwrap(),
+        count,
+    };
+    let mut merged = MergedCandidates::default();
+    merged.add(b"ab", &[candidate(b"ab", 5)]);
+    merged.add(b"abc", &[candidate(b"ab", 2), candidate(b"abc", 1)]);
+    let counts: Vec<u64> = merged.candidates.iter().map(|found| found.count).collect();
+    assert_eq!(counts, [7, 1]);
+    for letter in b'a'..=b'o' {
+        let text = [letter, b'!'];
+        merged.add(&text, &[candidate(&text, letter.into())]);
+    }
+    // 17 candidates are more than 16 times one: 8 remain.
+    merged.limit(1);
+    assert_eq!(merged.candidates.len(), 8);
+    assert_eq!(merged.index.len(), 8);
+    let lowest = merged.candidates.iter().map(|found| found.count).min();
+    assert_eq!(lowest, Some(u64::from(b'h')));
+    merged.limit(1);
+    assert_eq!(merged.candidates.len(), 8);
+}
+
+fn rules() -> impl Strategy<Value = Rules> {
+    let drawn = (2u8..8, any::<bool>(), any::<bool>(), any::<bool>());
+    drawn.prop_map(
+        |(max_length, splits_words, whitespace_is_suffix, whitespace_runs)| Rules {
+            max_length,
+            splits_words,
+            whitespace_is_suffix,
+            whitespace_runs,
+        },
+    )
+}
+
+fn corpora(pattern: &'static str) -> impl Strategy<Value = Vec<(String, u64)>> {
+    proptest::collection::vec((pattern, 1u64..4), 1..6)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #[test]
+    fn candidates_are_those_of_all_substrings(
+        corpus in prop_oneof![corpora("[ab▁]{1,14}"), corpora("▁[aéè▁▅𝒳]{1,8}"), corpora("(▁a{1,4}b?){1,3}")],
+        rules in rules(),
+    ) {
+        prop_assert_eq!(found_candidates(&corpus, rules), naive_candidates(&corpus, rules));
+        prop_assert_eq!(chosen(&corpus, rules, 1000), with_scores(&corpus, rules));
+    }
+}

@@ -1,0 +1,272 @@
+//! The sentences of the corpus in their order, as unigram training needs them.
+//!
+//! Input: prepared sentences with counts. Output: the texts of expectation maximization, and the entries in which seeds
+//! are searched.
+//!
+//! Characters without a piece are replaced by U+2585, and so are boundary marks. With `split_by_whitespace` the texts are
+//! the distinct words by count, descending; otherwise they are the sentences as they are.
+//!
+//! Example: `▁to▁be` (2 times) and `▁be` give the words `▁be` 3 and `▁to` 2, and the entries
+//!
+//! ```text
+//! ▁to | E2      2 times    the next word begins with E2
+//! ▁be | 00 E2   2 times    the end of a sentence; the next one begins with E2
+//! ▁be | 00      1 time     the end of the corpus
+//! ```
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::entries::Entries;
+use super::math::count_as_float;
+use crate::error::TrainError;
+use crate::text::UNKNOWN_MARK;
+use crate::text::arena::TextArena;
+use crate::train::alphabet::{Alphabet, CharacterCounts};
+use crate::train::counts::SharedCounts;
+use crate::train::split::word_rules::WordRules;
+
+/// Texts with their counts.
+#[derive(Debug, Default)]
+pub(crate) struct CountedTexts {
+    pub(crate) texts: TextArena,
+    pub(crate) counts: Vec<u64>,
+}
+
+impl CountedTexts {
+    pub(crate) fn push(&mut self, text: &str, count: u64) {
+        self.texts.push(text.as_bytes());
+        self.counts.push(count);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.counts.len()
+    }
+
+    pub(crate) fn text(&self, index: usize) -> &str {
+        // Only text is pushed.
+        std::str::from_utf8(self.texts.get(index)).unwrap_or_default()
+    }
+
+    /// Removes empty texts as the reference does: the last text takes the place of each.
+    pub(crate) fn remove_empty(&mut self) {
+        let mut order: Vec<usize> = (0..self.len()).collect();
+        let mut at = 0;
+        while at < order.len() {
+            if self.texts.get(order[at]).is_empty() {
+                order.swap_remove(at);
+            } else {
+                at += 1;
+            }
+        }
+        if order.len() == self.len() {
+            return;
+        }
+        let mut kept = CountedTexts::default();
+        for index in order {
+            kept.push(self.text(index), self.counts[index]);
+        }
+        *self = kept;
+    }
+
+    /// How often each character occurs.
+    pub(crate) fn character_counts(
+        &self,
+        hasher: &foldhash::fast::SeedableRandomState,
+    ) -> Result<CharacterCounts, TrainError> {
+        let counts = SharedCounts::new(hasher.clone());
+        let mut adder = counts.adder();
+        for (index, count) in self.counts.iter().enumerate() {
+            adder.add(self.texts.get(index), *count)?;
+        }
+        adder.flush()?;
+        CharacterCounts::of(&counts.into_counts())
+    }
+
+    /// The same texts with U+2585 for every character that is not in the alphabet.
+    pub(crate) fn mark_unknown(mut self, alphabet: &Alphabet) -> Self {
+        let mut known: Vec<char> = alphabet.characters.iter().map(|(c, _)| *c).collect();
+        known.sort_unstable();
+        let is_known = |c: char| c == UNKNOWN_MARK || known.binary_search(&c).is_ok();
+        let mut marked = TextArena::with_capacity(self.len(), self.texts.items().len());
+        let mut buffer = String::new();
+        for index in 0..self.len() {
+            let text = self.text(index);
+            if text.chars().all(is_known) {
+                marked.push(text.as_bytes());
+                continue;
+            }
+            let mark = |c: char| if is_known(c) { c } else { UNKNOWN_MARK };
+            buffer.clear();
+            buffer.extend(text.chars().map(mark));
+            marked.push(buffer.as_bytes());
+        }
+        self.texts = marked;
+        self
+    }
+
+    /// Appends other texts.
+    pub(crate) fn append(&mut self, other: &Self) {
+        for (index, count) in other.counts.iter().enumerate() {
+            self.texts.push(other.texts.get(index));
+            self.counts.push(*count);
+        }
+    }
+
+    /// The sum of the counts.
+    pub(crate) fn total(&self) -> f64 {
+        let counts = self.counts.iter();
+        counts.map(|count| f64::from(count_as_float(*count))).sum()
+    }
+
+    /// The distinct words by count, descending, and then by bytes.
+    pub(crate) fn words(&self, rules: WordRules) -> CountedTexts {
+        let mut counts: HashMap<&str, u64> = HashMap::new();
+        for (index, count) in self.counts.iter().enumerate() {
+            rules.split(self.text(index), |word| {
+                *counts.entry(word).or_default() += count
+            });
+        }
+        let mut sorted: Vec<(&str, u64)> = counts.into_iter().collect();
+        sorted.par_sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+        let mut words = CountedTexts::default();
+        for (word, count) in sorted {
+            words.push(word, count);
+        }
+        words
+    }
+
+    /// The chunks in which the reference searches seeds: at least [`CHUNK_BYTES`] bytes each, a NUL for each sentence
+    /// included, but for the last.
+    pub(super) fn chunks(&self) -> Vec<Chunk> {
+        let mut chunks = Vec::new();
+        let mut start = 0;
+        let mut bytes = 0u64;
+        for (index, count) in self.counts.iter().enumerate() {
+            let length = self.texts.get(index).len() as u64 + 1;
+            let repetitions = (CHUNK_BYTES - bytes).div_ceil(length).min(*count);
+            bytes += repetitions * length;
+            if bytes >= CHUNK_BYTES || index + 1 == self.len() {
+                chunks.push(Chunk {
+                    sentences: start..index + 1,
+                    last_count: repetitions,
+                });
+                start = index + 1;
+                bytes = 0;
+            }
+        }
+        chunks
+    }
+
+    /// The distinct words of a chunk, or its sentences if `rules` is `None`, with what follows them.
+    ///
+    /// # Errors
+    /// There are 2^32 of them.
+    pub(super) fn entries(
+        &self,
+        chunk: &Chunk,
+        rules: Option<WordRules>,
+    ) -> Result<Entries, TrainError> {
+        let mut counts: HashMap<(&str, Following), u64> = HashMap::new();
+        let last = chunk.sentences.end - 1;
+        for index in chunk.sentences.clone() {
+            let text = self.text(index);
+            let next = match index == last {
+                true => Following::End,
+                false => Following::Sentence(first_byte(self.text(index + 1))),
+            };
+            let count = match index == last {
+                true => chunk.last_count,
+                false => self.counts[index],
+            };
+            let sentence = Sentence { text, count, next };
+            sentence.for_each_part(rules, |part, following, count| {
+                *counts.entry((part, following)).or_default() += count;
+            });
+        }
+        let mut entries = Entries::default();
+        for ((text, following), count) in counts {
+            if !entries.push(text.as_bytes(), &following.bytes(), count) {
+                return Err(TrainError::TooLarge {
+                    what: "distinct words",
+                });
+            }
+        }
+        Ok(entries)
+    }
+}
+
+/// The size of a chunk, in bytes.
+const CHUNK_BYTES: u64 = 524_288_000;
+
+/// Sentences in which seeds are searched together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Chunk {
+    sentences: Range<usize>,
+    /// How often the last sentence occurs in the chunk. Its other repetitions are in no chunk.
+    last_count: u64,
+}
+
+/// A sentence of a chunk.
+struct Sentence<'t> {
+    text: &'t str,
+    count: u64,
+    /// What follows the last repetition.
+    next: Following,
+}
+
+impl<'t> Sentence<'t> {
+    /// Calls `add` with the words of the sentence, or with the sentence if `rules` is `None`, with what follows and how often.
+    fn for_each_part(
+        &self,
+        rules: Option<WordRules>,
+        mut add: impl FnMut(&'t str, Following, u64),
+    ) {
+        let mut previous = None;
+        let mut add_word = |word: &'t str| {
+            if let Some(previous) = previous.replace(word) {
+                add(previous, Following::Byte(first_byte(word)), self.count);
+            }
+        };
+        match rules {
+            Some(rules) => rules.split(self.text, add_word),
+            None => add_word(self.text),
+        }
+        let last = previous.unwrap_or(self.text);
+        if self.count > 1 {
+            let again = Following::Sentence(first_byte(self.text));
+            add(last, again, self.count - 1);
+        }
+        add(last, self.next, 1);
+    }
+}
+
+/// What follows a word in the corpus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Following {
+    /// Another word, which begins with this byte.
+    Byte(u8),
+    /// Another sentence.
+    Sentence(u8),
+    /// The end of the corpus.
+    End,
+}
+
+impl Following {
+    fn bytes(self) -> Vec<u8> {
+        match self {
+            Following::Byte(byte) => vec![byte],
+            Following::Sentence(byte) => vec![0, byte],
+            Following::End => vec![0],
+        }
+    }
+}
+
+fn first_byte(text: &str) -> u8 {
+    text.as_bytes().first().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests;

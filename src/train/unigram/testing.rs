@@ -1,0 +1,114 @@
+//! What several unit tests of this module need: pieces of given texts and scores, and lattices of random edges.
+
+use proptest::prelude::*;
+
+use super::lattice::{Edge, Lattice};
+use super::lattice_store::{LatticeStore, PieceView};
+use super::pieces::{PieceList, ScoredSeed, Seeds};
+
+/// Seeds and their list.
+pub(super) struct Pieces {
+    pub(super) seeds: Seeds,
+    pub(super) list: PieceList,
+}
+
+impl Pieces {
+    /// Pieces numbered from 0.
+    pub(super) fn new(pieces: &[(&str, f32)]) -> Pieces {
+        let mut seeds = Seeds::default();
+        let mut scored = Vec::new();
+        for (seed, (text, score)) in (0..).zip(pieces) {
+            let length = u16::try_from(text.chars().count()).unwrap();
+            seeds.push(text.as_bytes(), length);
+            scored.push(ScoredSeed {
+                seed,
+                score: *score,
+            });
+        }
+        let list = PieceList::new(&seeds, scored).unwrap();
+        Pieces { seeds, list }
+    }
+
+    pub(super) fn view(&self) -> PieceView<'_> {
+        PieceView {
+            seeds: &self.seeds,
+            pieces: &self.list,
+        }
+    }
+
+    /// A store of texts with their frequencies.
+    pub(super) fn store(&self, texts: &[(&str, f32)]) -> LatticeStore {
+        let trie = super::seed_trie(&self.seeds).unwrap();
+        let mut store = LatticeStore::default();
+        for (text, frequency) in texts {
+            store.push(&trie, &self.seeds, text, *frequency);
+        }
+        store
+    }
+}
+
+/// The edges of a lattice by position, each as length and score.
+pub(super) type EdgeLists = Vec<Vec<(u32, f32)>>;
+
+/// The lattice of these edges. The seed of an edge is its index.
+pub(super) fn lattice_of(positions: &EdgeLists) -> Lattice {
+    let mut lattice = Lattice::default();
+    let mut seed = 0;
+    for edges in positions {
+        lattice.start_position();
+        for (length, score) in edges {
+            lattice.add(seed, *length, *score);
+            seed += 1;
+        }
+    }
+    lattice.finish();
+    lattice
+}
+
+/// Lattices of up to eight characters: an edge of one character at each position, and longer ones at random. `score`
+/// draws the scores.
+pub(super) fn edge_lists(
+    score: impl Strategy<Value = f32> + Clone,
+) -> impl Strategy<Value = EdgeLists> {
+    let position = (
+        score.clone(),
+        proptest::collection::vec(proptest::option::of(score), 4),
+    );
+    proptest::collection::vec(position, 1..=8).prop_map(|drawn| {
+        let characters = drawn.len();
+        let mut positions = Vec::new();
+        for (at, (one, longer)) in drawn.into_iter().enumerate() {
+            let mut edges = vec![(1, one)];
+            let fitting = (2..).zip(longer).take(characters - at - 1);
+            edges.extend(fitting.filter_map(|(length, score)| Some((length, score?))));
+            positions.push(edges);
+        }
+        positions
+    })
+}
+
+/// All paths through a lattice, as indices of edges from left to right.
+pub(super) fn all_paths(edges: &[Edge], characters: usize) -> Vec<Vec<u32>> {
+    let mut complete = Vec::new();
+    let mut open = vec![(0, Vec::new())];
+    while let Some((position, path)) = open.pop() {
+        if position as usize == characters {
+            complete.push(path);
+            continue;
+        }
+        for (at, edge) in (0..).zip(edges) {
+            if edge.begin == position {
+                let longer = [&path[..], &[at]].concat();
+                open.push((edge.end, longer));
+            }
+        }
+    }
+    complete
+}
+
+/// The score of a path, computed in 64 bits.
+pub(super) fn path_score(edges: &[Edge], path: &[u32]) -> f64 {
+    path.iter()
+        .map(|at| f64::from(edges[*at as usize].score))
+        .sum()
+}

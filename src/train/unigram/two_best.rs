@@ -1,0 +1,299 @@
+//! The two best segmentations of a lattice.
+//!
+//! Input: a lattice. Output: the edges of the best and of the second-best path. Method: A* search from the end of the
+//! text. A hypothesis is a path from an edge to the end; its priority is its score plus the score of the best path from
+//! the start to it, which a Viterbi search gives exactly. The first two hypotheses that reach the start are the result.
+//!
+//! Example, with the pieces `a` (-2), `b` (-2) and `ab` (-3) and the text `ab`:
+//!
+//! ```text
+//! pop the end (-3)   push b (priority -2 - 2 = -4) and ab (-3)
+//! pop ab (-3)        push the start after ab (-3)
+//! pop the start: the best path is ab
+//! pop b (-4)         push a (-4);  pop a: push the start after a b (-4)
+//! pop the start: the second-best path is a b
+//! ```
+//!
+//! Priorities are 32-bit sums from the right, which differ from the sums of the Viterbi search in the last bits, and
+//! hypotheses of equal priority leave the queue in an order that depends on the heap. So the heap is that of the
+//! reference (libstdc++'s `priority_queue`), and so are the limits of the search.
+//!
+//! Cost: linear in the edges for texts without many paths of almost equal score; at most 500,000 hypotheses. Source:
+//! function `Lattice::NBest` of SentencePiece 0.2.3.
+
+use super::lattice::{Lattice, Viterbi};
+
+/// More hypotheses in the queue than this make it shrink.
+const MAX_QUEUE: usize = 10_000;
+/// The hypotheses that remain in a queue that has shrunk: ten for each path wanted.
+const SHRUNK_QUEUE: usize = 20;
+/// More hypotheses in memory, since the queue has shrunk last, make it shrink.
+const MAX_HYPOTHESES: usize = 100_000;
+/// The search ends without a result at so many hypotheses.
+const MAX_HYPOTHESES_IN_ALL: usize = 500_000;
+/// The search ends without a result when the queue would have to shrink more often.
+const MAX_SHRINKS: usize = 10;
+/// The edge of a hypothesis at the start or at the end of the text.
+const NO_EDGE: u32 = u32::MAX;
+/// The continuation of the hypothesis at the end of the text.
+const NO_HYPOTHESIS: u32 = u32::MAX;
+
+/// A path from an edge to the end of the text.
+#[derive(Debug, Clone, Copy)]
+struct Hypothesis {
+    /// [`NO_EDGE`] at the end of the text and before its start.
+    edge: u32,
+    /// Where the edge begins.
+    begin: u32,
+    is_complete: bool,
+    /// The hypothesis that this one extends.
+    next: u32,
+    /// The score from the edge to the end.
+    score: f32,
+    /// The score of the best complete path with this ending.
+    priority: f32,
+}
+
+/// A search. Its buffers are reused.
+#[derive(Debug, Default)]
+pub(super) struct TwoBest {
+    viterbi: Viterbi,
+    hypotheses: Vec<Hypothesis>,
+    queue: Vec<u32>,
+}
+
+/// The paths that a search found, as edges from left to right.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Paths {
+    pub(super) best: Vec<u32>,
+    /// Absent if there is only one path, or if the search met its limits.
+    pub(super) second: Option<Vec<u32>>,
+}
+
+impl TwoBest {
+    /// The two best paths of `lattice`, or one if there are no two.
+    pub(super) fn search(&mut self, lattice: &Lattice) -> Paths {
+        self.begin(lattice);
+        let mut found: Vec<Vec<u32>> = Vec::new();
+        let mut limits = Limits::default();
+        while let Some(top) = self.pop() {
+            if self.hypotheses[top as usize].is_complete {
+                found.push(self.path(top));
+                if found.len() == 2 {
+                    break;
+                }
+                continue;
+            }
+            limits.total += self.extend(lattice, top);
+            if limits.are_exceeded(self) {
+                found.truncate(0);
+                found.push(Vec::new());
+                break;
+            }
+        }
+        let mut found = found.into_iter();
+        Paths {
+            best: found.next().unwrap_or_default(),
+            second: found.next(),
+        }
+    }
+
+    fn begin(&mut self, lattice: &Lattice) {
+        self.viterbi.search(lattice);
+        self.viterbi.sort_by_end(lattice);
+        self.hypotheses.clear();
+        self.queue.clear();
+        let end = lattice.edges().last().map_or(0, |edge| edge.end);
+        self.push(Hypothesis {
+            edge: NO_EDGE,
+            begin: end,
+            is_complete: false,
+            next: NO_HYPOTHESIS,
+            score: 0.0,
+            priority: self.viterbi.score(),
+        });
+    }
+
+    /// Pushes every extension of a hypothesis to the left. Returns their number.
+    fn extend(&mut self, lattice: &Lattice, top: u32) -> usize {
+        let extended = self.hypotheses[top as usize];
+        if extended.begin == 0 {
+            self.push(Hypothesis {
+                edge: NO_EDGE,
+                is_complete: true,
+                next: top,
+                priority: extended.score,
+                ..extended
+            });
+            return 1;
+        }
+        let count = self.viterbi.edges_to(extended.begin as usize).len();
+        for at in 0..count {
+            let edge = self.viterbi.edges_to(extended.begin as usize)[at];
+            let found = lattice.edges()[edge as usize];
+            self.push(Hypothesis {
+                edge,
+                begin: found.begin,
+                is_complete: false,
+                next: top,
+                score: found.score + extended.score,
+                priority: self.viterbi.best(edge as usize) + extended.score,
+            });
+        }
+        count
+    }
+
+    /// The edges of a complete hypothesis.
+    fn path(&self, complete: u32) -> Vec<u32> {
+        let mut edges = Vec::new();
+        let mut at = self.hypotheses[complete as usize].next;
+        while at != NO_HYPOTHESIS {
+            let hypothesis = &self.hypotheses[at as usize];
+            if hypothesis.edge != NO_EDGE {
+                edges.push(hypothesis.edge);
+            }
+            at = hypothesis.next;
+        }
+        edges
+    }
+
+    #[inline]
+    fn priority(&self, at: usize) -> f32 {
+        self.hypotheses[self.queue[at] as usize].priority
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "there are at most 500,000 hypotheses and as many edges at one position"
+    )]
+    fn push(&mut self, hypothesis: Hypothesis) {
+        self.hypotheses.push(hypothesis);
+        self.enqueue(self.hypotheses.len() as u32 - 1);
+    }
+
+    /// Adds a hypothesis to the heap, as `std::push_heap` of libstdc++ does.
+    fn enqueue(&mut self, number: u32) {
+        self.queue.push(number);
+        self.sift_up(self.queue.len() - 1);
+    }
+
+    fn sift_up(&mut self, mut at: usize) {
+        let moved = self.queue[at];
+        let priority = self.hypotheses[moved as usize].priority;
+        while at > 0 {
+            let parent = (at - 1) / 2;
+            if self.priority(parent) >= priority {
+                break;
+            }
+            self.queue[at] = self.queue[parent];
+            at = parent;
+        }
+        self.queue[at] = moved;
+    }
+
+    /// Removes the first hypothesis of the heap, as `std::pop_heap` of libstdc++ does: the hole moves down to a leaf,
+    /// always to the child of higher priority, then the last entry moves up from there.
+    fn pop(&mut self) -> Option<u32> {
+        let last = self.queue.pop()?;
+        if self.queue.is_empty() {
+            return Some(last);
+        }
+        let first = self.queue[0];
+        let length = self.queue.len();
+        let mut hole = 0;
+        while 2 * hole + 2 < length {
+            let right = 2 * hole + 2;
+            let left = right - 1;
+            let child = if self.priority(right) < self.priority(left) {
+                left
+            } else {
+                right
+            };
+            self.queue[hole] = self.queue[child];
+            hole = child;
+        }
+        if 2 * hole + 1 < length {
+            let left = 2 * hole + 1;
+            self.queue[hole] = self.queue[left];
+            hole = left;
+        }
+        self.queue[hole] = last;
+        self.sift_up(hole);
+        Some(first)
+    }
+
+    /// Keeps the [`SHRUNK_QUEUE`] first hypotheses of the queue and what they extend.
+    fn shrink(&mut self) {
+        let mut kept = Vec::new();
+        while kept.len() < SHRUNK_QUEUE {
+            let Some(top) = self.pop() else { break };
+            kept.push(top);
+        }
+        self.queue.clear();
+        for number in kept {
+            self.enqueue(number);
+        }
+    }
+
+    /// The hypotheses that those in the queue need: themselves and what they extend.
+    fn reachable(&self) -> usize {
+        let mut seen = vec![false; self.hypotheses.len()];
+        let mut count = 0;
+        for number in &self.queue {
+            let mut at = *number;
+            while at != NO_HYPOTHESIS && !seen[at as usize] {
+                seen[at as usize] = true;
+                count += 1;
+                at = self.hypotheses[at as usize].next;
+            }
+        }
+        count
+    }
+}
+
+/// How far a search may go.
+struct Limits {
+    /// Hypotheses made.
+    total: usize,
+    /// Hypotheses that the reference would have freed when its queue shrank.
+    freed: usize,
+    held_limit: usize,
+    shrinks: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            total: 1,
+            freed: 0,
+            held_limit: MAX_HYPOTHESES,
+            shrinks: 0,
+        }
+    }
+}
+
+impl Limits {
+    /// Shrinks the queue if it is too large. True if the search has to end without a result.
+    fn are_exceeded(&mut self, search: &mut TwoBest) -> bool {
+        if self.total >= MAX_HYPOTHESES_IN_ALL {
+            return true;
+        }
+        let held = search.hypotheses.len() - self.freed;
+        let queued = search.queue.len();
+        if queued < MAX_QUEUE && (queued <= SHRUNK_QUEUE || held < self.held_limit) {
+            return false;
+        }
+        if self.shrinks >= MAX_SHRINKS {
+            return true;
+        }
+        search.shrink();
+        self.shrinks += 1;
+        let kept = search.reachable();
+        self.freed = search.hypotheses.len() - kept;
+        self.held_limit = kept + MAX_HYPOTHESES;
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests;
