@@ -5,6 +5,9 @@
 //! operation failed, and 2 if the command line is wrong. Only this module prints, exits and handles signals; only this
 //! module knows `clap`.
 //!
+//! Started under the name of a program of SentencePiece (`spm_train`, for example), the program is the subcommand that
+//! replaces that program, with the defaults of that program; see `reference`.
+//!
 //! ```text
 //! $ echo 'Hello, world!' | spiece encode --model=testdata/golden/llama2.model --output_format=id
 //! 608 462 1929 1925 1934 281 439 1929 1933 36
@@ -14,7 +17,7 @@
 //! 1
 //! ```
 //!
-//! The modules, in the order of the data flow: `args` (flags), `input` (blocks of lines), `stream` (the parallel
+//! The modules, in the order of the data flow: `reference` (names of the program), `args` (flags), `input` (blocks of lines), `stream` (the parallel
 //! loop over blocks), `ordered` (results in order), `io` (standard streams and errors), `progress` (messages).
 
 mod args;
@@ -23,19 +26,23 @@ mod encode;
 mod eval;
 mod export_vocab;
 mod input;
+mod install_links;
 mod io;
 mod json;
 mod normalize;
 mod ordered;
 mod progress;
+mod reference;
 mod stream;
 mod train;
 
+use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Command};
 
 use self::io::CliResult;
+use self::reference::ReferenceProgram;
 
 /// One subcommand: its command line and its operation.
 struct Subcommand {
@@ -43,6 +50,8 @@ struct Subcommand {
     command: fn() -> Command,
     /// Performs the operation for parsed flags.
     run: fn(&ArgMatches) -> CliResult,
+    /// The program of SentencePiece that the subcommand replaces.
+    replaces: Option<ReferenceProgram>,
 }
 
 /// All subcommands, in the order of the help.
@@ -50,45 +59,95 @@ const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand {
         command: train::command,
         run: train::run,
+        replaces: Some(ReferenceProgram {
+            name: "spm_train",
+            with_defaults: train::with_reference_defaults,
+        }),
     },
     Subcommand {
         command: encode::command,
         run: encode::run,
+        replaces: Some(ReferenceProgram::with_same_defaults("spm_encode")),
     },
     Subcommand {
         command: decode::command,
         run: decode::run,
+        replaces: Some(ReferenceProgram::with_same_defaults("spm_decode")),
     },
     Subcommand {
         command: normalize::command,
         run: normalize::run,
+        replaces: Some(ReferenceProgram {
+            name: "spm_normalize",
+            with_defaults: normalize::with_reference_defaults,
+        }),
     },
     Subcommand {
         command: export_vocab::command,
         run: export_vocab::run,
+        replaces: Some(ReferenceProgram::with_same_defaults("spm_export_vocab")),
     },
     Subcommand {
         command: eval::command,
         run: eval::run,
+        replaces: Some(ReferenceProgram::with_same_defaults("spm_eval")),
+    },
+    Subcommand {
+        command: install_links::command,
+        run: install_links::run,
+        replaces: None,
     },
 ];
 
 /// Runs the program with the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let command = program();
-    let arguments = args::with_canonical_names(&command, std::env::args_os());
-    let matches = match command.try_get_matches_from(arguments) {
-        Ok(matches) => matches,
-        Err(error) => return print_usage(&error),
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let link = arguments.first().and_then(|name| link_of_name(name));
+    let result = match link {
+        Some(link) => {
+            let command = link.program.command((link.subcommand.command)());
+            parse(command, arguments).map(|matches| (link.subcommand.run)(&matches))
+        }
+        None => parse(program(), arguments).map(|matches| run_subcommand(&matches)),
     };
-    let Some((name, matches)) = matches.subcommand() else {
-        return ExitCode::from(2);
-    };
-    match run_subcommand(name, matches) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => error.report(),
+    match result {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(error)) => error.report(),
+        Err(error) => print_usage(&error),
     }
+}
+
+/// A program of SentencePiece as which the process was started.
+struct Link {
+    program: &'static ReferenceProgram,
+    /// The subcommand that replaces the program.
+    subcommand: &'static Subcommand,
+}
+
+/// The program of SentencePiece that `name`, the first argument of the process, names.
+fn link_of_name(name: &OsStr) -> Option<Link> {
+    SUBCOMMANDS.iter().find_map(|subcommand| {
+        let program = subcommand.replaces.as_ref()?;
+        let is_named = program.is_name_of(name);
+        is_named.then_some(Link {
+            program,
+            subcommand,
+        })
+    })
+}
+
+/// The programs of SentencePiece that subcommands replace.
+fn reference_programs() -> impl Iterator<Item = &'static ReferenceProgram> {
+    SUBCOMMANDS
+        .iter()
+        .filter_map(|subcommand| subcommand.replaces.as_ref())
+}
+
+/// The flags and values of `arguments`, in all forms that `spm_train` accepts.
+fn parse(command: Command, arguments: Vec<OsString>) -> Result<ArgMatches, clap::Error> {
+    let arguments = args::with_canonical_names(&command, arguments.into_iter());
+    command.try_get_matches_from(arguments)
 }
 
 /// The command line of the program with all subcommands.
@@ -102,8 +161,11 @@ fn program() -> Command {
         .subcommands(subcommands)
 }
 
-/// Runs the subcommand `name`, which `clap` has found; `clap` returns the name and not an alias.
-fn run_subcommand(name: &str, matches: &ArgMatches) -> CliResult {
+/// Runs the subcommand that `clap` has found; `clap` returns its name and not an alias.
+fn run_subcommand(matches: &ArgMatches) -> CliResult {
+    let Some((name, matches)) = matches.subcommand() else {
+        return Ok(());
+    };
     let subcommand = SUBCOMMANDS
         .iter()
         .find(|known| (known.command)().get_name() == name);

@@ -19,7 +19,7 @@ use std::ffi::OsString;
 use std::str::FromStr;
 
 use clap::builder::ValueParser;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command};
 
 use super::io::{CliError, CliResult, is_standard_output};
 use super::progress::Messages;
@@ -47,10 +47,11 @@ pub(crate) fn with_canonical_names(
         .collect()
 }
 
-/// The names of all switches. Only switches require an equals sign before their value; see [`switch`].
+/// The names of all switches of a command and its subcommands. Only switches require an equals sign before their value;
+/// see [`switch`].
 fn switch_names(command: &Command) -> HashSet<String> {
-    let subcommands = command.get_subcommands();
-    let flags = subcommands.flat_map(Command::get_arguments);
+    let commands = std::iter::once(command).chain(command.get_subcommands());
+    let flags = commands.flat_map(Command::get_arguments);
     flags
         .filter(|flag| flag.is_require_equals_set())
         .map(|flag| flag.get_id().to_string())
@@ -178,9 +179,9 @@ pub(crate) fn output_file(matches: &ArgMatches) -> Option<&str> {
 }
 
 /// The messages that `--quiet` and `--minloglevel` leave. Any level but 0 leaves errors only.
-pub(crate) fn messages(matches: &ArgMatches) -> Messages {
-    let is_quiet = matches.get_flag("quiet");
-    Messages::new(is_quiet || has_min_log_level(matches))
+pub(crate) fn messages(matches: &ArgMatches) -> CliResult<Messages> {
+    let is_quiet = is_on(matches, "quiet")?;
+    Ok(Messages::new(is_quiet || has_min_log_level(matches)))
 }
 
 /// Whether `--minloglevel` suppresses messages.
@@ -190,13 +191,10 @@ fn has_min_log_level(matches: &ArgMatches) -> bool {
 
 /// Adds the flags that all subcommands share.
 pub(crate) fn with_common_flags(command: Command) -> Command {
-    command.arg(
-        Arg::new("quiet")
-            .long("quiet")
-            .short('q')
-            .help("Write nothing to standard error but errors")
-            .action(ArgAction::SetTrue),
-    )
+    let quiet = switch("quiet", "Write nothing to standard error but errors").short('q');
+    let level_help = "Messages to leave out: 0 none, 1 or more all but errors";
+    let level = value("minloglevel", level_help).hide(true);
+    command.args([quiet, level])
 }
 
 #[cfg(test)]

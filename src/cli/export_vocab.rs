@@ -31,7 +31,6 @@ pub(crate) fn command() -> Command {
             args::value("model", "The .model file").value_name("FILE"),
             args::value("output", "Write to this file, which is replaced when the run has succeeded").value_name("FILE"),
             args::value("output_format", "vocab (pieces and scores) or syms (pieces and ids)").default_value("vocab"),
-            args::value("minloglevel", "Messages to leave out: 0 none, 1 or more all but errors").hide(true),
         ]);
     args::with_common_flags(command)
 }

@@ -164,7 +164,12 @@ fn write_to_standard_output(bytes: &[u8]) -> CliResult {
 
 /// The content of a file.
 pub(crate) fn read_file(path: &str) -> CliResult<Vec<u8>> {
-    std::fs::read(path).map_err(|error| CliError::read(path.as_ref(), &error))
+    read_file_at(path.as_ref())
+}
+
+/// The content of the file at a path, which need not be UTF-8.
+pub(crate) fn read_file_at(path: &Path) -> CliResult<Vec<u8>> {
+    std::fs::read(path).map_err(|error| CliError::read(path, &error))
 }
 
 /// Opens a file, or standard input for `-`.

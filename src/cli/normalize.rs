@@ -46,6 +46,16 @@ pub(crate) fn command() -> Command {
     with_stream_flags(command)
 }
 
+/// The command line with the default of `spm_normalize`: the rules of a model alone.
+pub(crate) fn with_reference_defaults(command: Command) -> Command {
+    command.mut_arg("use_internal_normalization", |flag| {
+        flag.default_value("false").help(
+            "Apply the whole normalization of the model, including the dummy prefix and whitespace marks, instead of \
+             the rules alone",
+        )
+    })
+}
+
 /// Normalizes each line of the input, or writes the rules of the model.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     if args::is_on(matches, "decompile")? {

@@ -44,13 +44,11 @@ pub(crate) fn with_stream_flags(command: Command) -> Command {
     let output = args::value("output", output_help).value_name("FILE");
     let threads_help = "Number of threads; 0 is one for each core";
     let threads = args::value("num_threads", threads_help).default_value("0");
-    let level_help = "Messages to leave out: 0 none, 1 or more all but errors";
-    let level = args::value("minloglevel", level_help).hide(true);
     let files = Arg::new("files")
         .help("Files to read, unless --input is given; none is standard input")
         .action(ArgAction::Append)
         .value_parser(clap::value_parser!(PathBuf));
-    let command = command.args([model, input, output, threads, files, level]);
+    let command = command.args([model, input, output, threads, files]);
     args::with_common_flags(command)
 }
 
@@ -119,7 +117,7 @@ impl Stream {
             files: input_files(matches),
             output: args::output_file(matches).map(PathBuf::from),
             threads,
-            messages: args::messages(matches),
+            messages: args::messages(matches)?,
         })
     }
 

@@ -4,6 +4,11 @@
 //! are generated from [`TrainFlags::DESCRIPTORS`], so that a new option of the library needs no change here. Before
 //! training starts, the program checks that the output files can be written. Cost: that of [`crate::Trainer`].
 //!
+//! Without `--model_type` a BPE model is trained, and a note says so, because `spm_train` trains a unigram model then.
+//! Called as `spm_train`, the program trains a unigram model, too, and there is no note. `--jobs` is the number of
+//! threads that run; the model does not depend on it. `--num_threads` of unigram models is the number of partial sums,
+//! which the model depends on.
+//!
 //! ```text
 //! $ printf 'low lower lowest\nnew newer newest\n' > text.txt
 //! $ spiece train --quiet --input=text.txt --model_prefix=my --vocab_size=20
@@ -17,16 +22,28 @@
 //! ```
 
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::{OptionDescriptor, OptionKind, RETIRED_OPTIONS, SpecRecording, TrainFlags};
+use crate::{OptionDescriptor, OptionKind, RETIRED_OPTIONS, SpecRecording, TrainFlags, Trainer};
 use clap::{Arg, ArgMatches, Command};
 
 use super::args;
 use super::io::{self, CliError, CliResult};
 use super::progress::{Messages, Progress};
+
+/// The most threads, as for the other subcommands.
+const MAX_JOBS: usize = 1024;
+
+/// What is written if the command line does not choose a type of model.
+const DEFAULT_TYPE_NOTE: &str = "note: training a BPE model, the default of spiece train; the default of spm_train is \
+                                 unigram. Choose with --model_type=unigram or --model_type=bpe";
+
+/// The help of `--jobs`.
+const JOBS_HELP: &str = "Number of threads that run, 1 to 1024; the model does not depend on it [default: one for each \
+                         core; BPE, word and char models: at most num_threads]";
 
 /// Options that can also be given as the lines of a file.
 const LISTS_FROM_FILES: &[&str] = &["control_symbols", "user_defined_symbols"];
@@ -40,21 +57,32 @@ const RETIRED_SWITCHES: &[&str] = &[
 /// The command line: a flag for each option, the files of lists, and retired flags, which have no effect.
 pub(crate) fn command() -> Command {
     let command = Command::new("train")
-        .about("Trains a BPE model: PREFIX.model and PREFIX.vocab, the bytes that spm_train writes")
+        .about("Trains a model: PREFIX.model and PREFIX.vocab, the bytes that spm_train writes")
         .long_about(
-            "Trains a BPE model and writes PREFIX.model and PREFIX.vocab, the bytes that spm_train 0.2.3 writes for \
-             the same flags.\n\nExample:\n  spiece train --input=text.txt --model_prefix=my --vocab_size=32000 \
-             --byte_fallback --split_digits",
+            "Trains a BPE, unigram, word or char model and writes PREFIX.model and PREFIX.vocab, the bytes that \
+             spm_train 0.2.3 writes for the same flags.\n\nExample:\n  spiece train --model_type=bpe \
+             --input=text.txt --model_prefix=my --vocab_size=32000 --byte_fallback --split_digits",
         )
         .args(TrainFlags::DESCRIPTORS.iter().map(flag))
         .args([
             args::value("control_symbols_file", "File with more control symbols, one per line"),
             args::value("user_defined_symbols_file", "File with more user-defined symbols, one per line"),
             args::value("required_chars_file", "File with the required characters; replaces required_chars"),
+            args::value("jobs", JOBS_HELP).value_name("N"),
         ])
-        .args(RETIRED_OPTIONS.iter().map(|name| retired(name)))
-        .arg(args::value("minloglevel", "Messages to suppress: 0 none, 1 or more all except errors").hide(true));
+        .args(RETIRED_OPTIONS.iter().map(|name| retired(name)));
     args::with_common_flags(command)
+}
+
+/// The command line with the default of `spm_train`: unigram models.
+pub(crate) fn with_reference_defaults(command: Command) -> Command {
+    command.mut_arg("model_type", |flag| {
+        let help = flag.get_help().map(ToString::to_string);
+        let help = help.unwrap_or_default();
+        flag.default_value("unigram")
+            .hide_default_value(true)
+            .help(help.replace(&default_note("model_type"), " [default: unigram]"))
+    })
 }
 
 /// The flag of an option. A default that is not blank is part of the help.
@@ -88,13 +116,16 @@ fn retired(name: &'static str) -> Arg {
 
 /// Trains a model, writes both files, and reports a summary.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
-    let messages = args::messages(matches);
+    let messages = args::messages(matches)?;
     let flags = flags(matches, &messages)?;
     let stop = stop_on_signal();
     let mut progress = Progress::new(&messages, stop);
-    let trainer = flags.trainer()?;
+    let trainer = trainer(&flags, matches)?;
     let [model_path, vocab_path] = output_paths(&flags.model_prefix);
     crate::output::check_writable(&[&model_path, &vocab_path])?;
+    if args::given(matches, "model_type").is_none() {
+        messages.say(DEFAULT_TYPE_NOTE);
+    }
     let trained = trainer.train_observed(flags.corpus(), &mut progress);
     progress.finish();
     let (model, summary) = trained?;
@@ -102,6 +133,27 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     crate::output::write_files(&[(&model_path, &model.to_bytes()), (&vocab_path, &vocab)])?;
     progress.summarize(&summary, &[model_path, vocab_path]);
     Ok(())
+}
+
+/// The trainer for the flags, with as many threads as `--jobs` says.
+fn trainer(flags: &TrainFlags, matches: &ArgMatches) -> CliResult<Trainer> {
+    let jobs = jobs(matches)?;
+    let trainer = flags.trainer()?;
+    Ok(match jobs {
+        Some(jobs) => trainer.with_threads(jobs),
+        None => trainer,
+    })
+}
+
+/// The value of `--jobs`; `None` if it is not given.
+fn jobs(matches: &ArgMatches) -> CliResult<Option<NonZeroUsize>> {
+    let Some(text) = args::given(matches, "jobs") else {
+        return Ok(None);
+    };
+    let jobs: Option<NonZeroUsize> = text.trim_ascii().parse().ok();
+    let jobs = jobs.filter(|jobs| jobs.get() <= MAX_JOBS);
+    let error = || args::invalid("jobs", text, "a number from 1 to 1024");
+    jobs.map(Some).ok_or_else(error)
 }
 
 /// The flags of the command line. The given flags are recorded in the model, as by `spm_train`.
@@ -162,7 +214,7 @@ fn add_lists_from_files(matches: &ArgMatches, flags: &mut TrainFlags) -> CliResu
 fn check_present(name: &str, is_missing: bool) -> CliResult {
     if is_missing {
         return Err(CliError::Usage(format!(
-            "--{name} is missing; spiece train --help lists the flags"
+            "--{name} is missing; --help lists the flags"
         )));
     }
     Ok(())
