@@ -5,6 +5,8 @@
     python3 testdata/make_golden.py           # from the repository root: write inputs and golden files
     python3 testdata/make_golden.py --check   # train again, report every file that differs
 
+Names of cases as arguments train only these (and compute SHA256SUMS again).
+
 For each case it writes three files:
 
     <case>.flags   every flag of `spm_train`, one `name=value` a line; the value is
@@ -21,7 +23,7 @@ when they are empty, and so do the .flags files.
 
 `refused.tsv` lists inputs that the reference refuses: a reason, then the flags
 that differ from the program's defaults. The script fails if one is accepted.
-SHA256SUMS, for `sha256sum -c` in testdata/, covers every datum.
+SHA256SUMS, for `sha256sum -c` in testdata/, covers the inputs and the golden files.
 
 The inputs made here (hostile_text.txt, mixed.txt, repeats.txt, ...) are our own
 and depend on nothing random. Standard library only, but for the reference.
@@ -120,7 +122,27 @@ def words_tsv():
     return "".join(f"{word}\t{count}\n" for word, count in rows).encode()
 
 
+def seeds_tsv():
+    """Parts of words of a real text with counts: repeats, single characters, impossible pieces, a third column."""
+    rows = ["\u2581\t900", "de\t77\tmore", "a b\t50", "x" * 17 + "\t50", "1a\t60", "zz\u2581\t8", "\u2581que\t 40 "]
+    for number, word in enumerate((HERE / "comma,name.txt").read_text("utf-8").split()):
+        text = ("\u2581" + word) if number % 3 else word
+        start = number % 2
+        rows.append(f"{text[start : start + 2 + number % 7]}\t{1 + 7919 * number % 1000}")
+    return "\n".join(rows[:900]).encode()
+
+
+def small_counts_tsv():
+    """Words of a real text with counts up to 1000, for trainers that repeat each text so often: ties, repeats, several words."""
+    rows = [("de  la", 1000), ("un derecho de todos", 999), (" de ", 5), ("artículo", 7), ("artículo", 1000), ("", 3)]
+    for number, word in enumerate((HERE / "comma,name.txt").read_text("utf-8").split()[:600]):
+        rows.append((word, 1 + 104729 * number % (1 + number)))
+    return "".join(f"{word}\t{count}\n" for word, count in rows).encode()
+
+
 INPUTS = {
+    "seeds.tsv": seeds_tsv,
+    "small_counts.tsv": small_counts_tsv,
     "mixed.txt": mixed_text,
     "hostile_text.txt": hostile_text,
     "repeats.txt": repeats_text,
@@ -196,6 +218,9 @@ def flags(prefix, inputs, **given):
 
 ALL, SMALL, MIXED, SPANISH = "udhr.txt", "udhr_small.txt", "mixed.txt", "comma,name.txt"
 PLAIN = {"normalization_rule_name": "identity"}
+UNIGRAM = dict(PLAIN, model_type="unigram")
+WORD = dict(PLAIN, model_type="word")
+CHAR = dict(PLAIN, model_type="char")
 
 CASES = {
     # The two usual set-ups.
@@ -261,6 +286,37 @@ CASES = {
                                             max_sentencepiece_length=100)),
     "exhausted": (["few_words.txt"], dict(PLAIN, vocab_size=2000, hard_vocab_limit=False)),
     "no_scores": ([SPANISH], dict(PLAIN, vocab_size=300, vocabulary_output_piece_score=False)),
+    # Unigram models.
+    "unigram": ([SMALL], dict(UNIGRAM, vocab_size=1000)),
+    "unigram_3_threads": ([SMALL], dict(UNIGRAM, vocab_size=600, num_threads=3)),
+    "unigram_1_thread": ([MIXED], dict(UNIGRAM, vocab_size=330, num_threads=1, character_coverage=0.98)),
+    "unigram_whole": ([SPANISH], dict(UNIGRAM, vocab_size=500, split_by_whitespace=False)),
+    "unigram_whole_suffix": ([SMALL], dict(UNIGRAM, vocab_size=500, split_by_whitespace=False, treat_whitespace_as_suffix=True,
+                                           max_sentencepiece_length=6, num_threads=5)),
+    "unigram_suffix": ([SPANISH], dict(UNIGRAM, vocab_size=400, treat_whitespace_as_suffix=True)),
+    "unigram_symbols": ([MIXED, SPANISH], dict(
+        UNIGRAM, vocab_size=700, byte_fallback=True, split_digits=True, control_symbols="<cls>,of",
+        user_defined_symbols=csv("<sep>", "a,b", "\u2581", "日本", "dere", "<s>"), required_chars="€日")),
+    "unigram_seed_file": ([SPANISH], dict(UNIGRAM, vocab_size=300, seed_sentencepieces_file="testdata/seeds.tsv")),
+    "unigram_seed_size_0": ([SPANISH], dict(UNIGRAM, vocab_size=400, seed_sentencepiece_size=0)),
+    "unigram_few_seeds": ([SMALL], dict(UNIGRAM, vocab_size=350, seed_sentencepiece_size=400, shrinking_factor=0.6,
+                                        num_sub_iterations=1)),
+    "unigram_slow": (["few_words.txt", SPANISH], dict(UNIGRAM, vocab_size=150, shrinking_factor=0.95, num_sub_iterations=4)),
+    "unigram_tsv": (["small_counts.tsv"], dict(UNIGRAM, vocab_size=300, input_format="tsv", num_threads=2)),
+    "unigram_repeats": (["repeats.txt"], dict(UNIGRAM, vocab_size=100, split_by_unicode_script=False, hard_vocab_limit=False,
+                                              max_sentencepiece_length=100)),
+    "unigram_hostile": (["hostile_text.txt"], dict(UNIGRAM, vocab_size=300, hard_vocab_limit=False)),
+    "unigram_delimiter": ([SPANISH], dict(UNIGRAM, vocab_size=300, pretokenization_delimiter="re")),
+    # Word and char models.
+    "word": ([SPANISH], dict(WORD, vocab_size=400)),
+    "word_all": (["few_words.txt", MIXED], dict(WORD, vocab_size=20, use_all_vocab=True, character_coverage=0.99)),
+    "word_symbols": ([SPANISH, MIXED], dict(WORD, vocab_size=300, user_defined_symbols="que,\u2581de,<sep>,日本",
+                                            control_symbols="<cls>", treat_whitespace_as_suffix=True)),
+    "word_exhausted": (["few_words.txt"], dict(WORD, vocab_size=100, hard_vocab_limit=False)),
+    "word_tsv": (["words.tsv"], dict(WORD, vocab_size=150, input_format="tsv")),
+    "char": ([SMALL], dict(CHAR, vocab_size=150)),
+    "char_all": ([MIXED], dict(CHAR, vocab_size=30, use_all_vocab=True, character_coverage=1.0, required_chars="€")),
+    "char_small": ([SPANISH], dict(CHAR, vocab_size=1000, byte_fallback=True, user_defined_symbols="de,a")),
 }
 
 REFUSED = [
@@ -301,6 +357,21 @@ REFUSED = [
     ("an unknown normalization rule", [SPANISH], dict(vocab_size=300, normalization_rule_name="nfd")),
     ("a missing rule file", [SPANISH], dict(vocab_size=300, normalization_rule_tsv="testdata/missing.tsv")),
     ("a rule that is no code point", [SPANISH], dict(vocab_size=300, normalization_rule_tsv="testdata/bad_rules.tsv")),
+    ("automatic coverage with unigram", [SPANISH], dict(
+        model_type="unigram", vocab_size=600, byte_fallback=True, auto_character_coverage=True)),
+    ("automatic coverage with word", [SPANISH], dict(
+        model_type="word", vocab_size=600, byte_fallback=True, auto_character_coverage=True)),
+    ("use_all_vocab with unigram", [SPANISH], dict(model_type="unigram", vocab_size=300, use_all_vocab=True)),
+    ("a seed file with char", [SPANISH], dict(
+        model_type="char", vocab_size=300, seed_sentencepieces_file="testdata/seeds.tsv")),
+    ("a delimiter with word", [SPANISH], dict(model_type="word", vocab_size=300, pretokenization_delimiter="re")),
+    ("shrinking_factor below 0.5", [SPANISH], dict(model_type="unigram", vocab_size=300, shrinking_factor=0.25)),
+    ("no sub-iterations", [SPANISH], dict(model_type="unigram", vocab_size=300, num_sub_iterations=0)),
+    ("too few words, and the limit is hard", ["few_words.txt"], dict(model_type="word", vocab_size=100)),
+    ("too few unigram pieces, and the limit is hard", ["few_words.txt"], dict(model_type="unigram", vocab_size=500)),
+    ("a unigram vocabulary cannot hold the alphabet", [SMALL], dict(model_type="unigram", vocab_size=100)),
+    ("a seed file without counts", [SPANISH], dict(
+        model_type="unigram", vocab_size=300, seed_sentencepieces_file="testdata/few_words.txt")),
 ]
 
 # ---------------------------------------------------------------- the reference
@@ -361,7 +432,8 @@ def main():
     if sentencepiece.__version__ != RELEASE:
         sys.exit(f"need sentencepiece {RELEASE}, found {sentencepiece.__version__}")
     check = sys.argv[1:] == ["--check"]
-    if sys.argv[1:] and not check:
+    chosen = [] if check else sys.argv[1:]
+    if not set(chosen) <= set(CASES):
         sys.exit(__doc__)
 
     wrong = []
@@ -372,18 +444,21 @@ def main():
         elif not path.exists() or path.read_bytes() != data:
             wrong.append(path.name)
 
-    if not check:
+    if not check and not chosen:
         shutil.rmtree(GOLDEN, ignore_errors=True)
         GOLDEN.mkdir()
     for name, make in INPUTS.items():
         put(HERE / name, make())
-    for case in CASES:
+    for case in chosen or CASES:
         print(case, file=sys.stderr)
         for name, data in train(case).items():
             put(GOLDEN / name, data)
-    for name, data in refused().items():
-        put(GOLDEN / name, data)
-    data = sorted(p for p in HERE.rglob("*") if p.suffix in {".txt", ".tsv", ".flags", ".model", ".vocab", ".LICENSE"})
+    if not chosen:
+        for name, data in refused().items():
+            put(GOLDEN / name, data)
+    kinds = {".txt", ".tsv", ".flags", ".model", ".vocab", ".LICENSE"}
+    # The other folders have sums of their own.
+    data = sorted(p for folder in (HERE, GOLDEN) for p in folder.iterdir() if p.suffix in kinds)
     sums = [f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.relative_to(HERE).as_posix()}\n" for p in data]
     put(HERE / "SHA256SUMS", "".join(sums).encode())
     if wrong:

@@ -5,7 +5,7 @@
     python3 testdata/make_run_golden.py           # from the repository root: write models and expectations
     python3 testdata/make_run_golden.py --check   # compute the expectations again, report what differs
 
-Models: small ones of the types that spiece does not train, and models of testdata/golden/ changed in ways
+Models: small unigram, word and char models, and models of testdata/golden/ changed in ways
 that files in circulation have (unused pieces, equal, positive and NaN scores, no unknown piece).
 
 `expected.tsv` has a row for each text and model: the model, the text, its ids, the bytes of the text that each
@@ -64,7 +64,9 @@ def changed(name, source, change):
 
 
 def golden_names():
-    return {path.stem for path in GOLDEN.glob("*.model")}
+    """The golden BPE models. This script trains models of the other types itself."""
+    is_bpe = lambda path: "model_type=bpe\n" in path.with_suffix(".flags").read_text("utf-8")
+    return {path.stem for path in GOLDEN.glob("*.model") if is_bpe(path)}
 
 
 def unused(model):
