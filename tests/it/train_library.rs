@@ -1,10 +1,13 @@
 //! Training through library calls: callbacks, observers, hostile counts, and the promise that nothing but
 //! the corpus and the options shows in the model.
 
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
 use proptest::prelude::*;
 use spiece::{Corpus, Event, Model, Stage, TrainError, TrainFlags, Trainer};
+
+use crate::support::testdata;
 
 fn trainer(settings: &[(&str, &str)]) -> Result<Trainer, TrainError> {
     let mut flags = TrainFlags::default();
@@ -33,6 +36,32 @@ fn texts(model: &Model) -> Vec<String> {
 }
 
 const LINES: &[&str] = &["pen pineapple apple pen", "an apple a day", "apple-pen"];
+
+#[test]
+fn the_number_of_threads_does_not_change_a_model_of_any_type() {
+    for model_type in ["bpe", "unigram", "word", "char"] {
+        for num_threads in ["3", "16"] {
+            let settings = [
+                ("model_type", model_type),
+                ("num_threads", num_threads),
+                ("vocab_size", "2000"),
+            ];
+            let train = |threads| {
+                let threads = NonZeroUsize::new(threads).unwrap();
+                let trainer = trainer(&settings).unwrap().with_threads(threads);
+                let corpus = Corpus::files([testdata("udhr_small.txt")]);
+                trainer.train(corpus).unwrap().to_bytes()
+            };
+            let expected = train(1);
+            for threads in [2, 7] {
+                assert!(
+                    train(threads) == expected,
+                    "{settings:?}: {threads} threads give another model than one"
+                );
+            }
+        }
+    }
+}
 
 #[test]
 fn no_piece_crosses_a_boundary_of_the_pretokenizer() {

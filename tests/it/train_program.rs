@@ -110,6 +110,16 @@ fn the_summary_counts_sentences_pieces_and_characters() {
         &["--input=in.txt", "--model_prefix=m", "--quiet"],
     );
     assert!(output.status.success() && output.stderr.is_empty());
+    let output = train(
+        folder.path(),
+        &["--input=in.txt", "--model_prefix=m", "--quiet=true", "-q"],
+    );
+    assert!(output.status.success() && output.stderr.is_empty());
+    let output = train(
+        folder.path(),
+        &["--input=in.txt", "--model_prefix=m", "--quiet", "--noquiet"],
+    );
+    assert!(output.status.success() && !output.stderr.is_empty());
 }
 
 #[test]
@@ -196,9 +206,13 @@ fn failures_name_the_cause_and_change_no_file() {
             &["--vocab_size", "many"],
         ),
         (
-            &["--input=in.txt", "--model_prefix=m", "--model_type=unigram"],
+            &[
+                "--input=in.txt",
+                "--model_prefix=m",
+                "--model_type=wordpiece",
+            ],
             2,
-            &["bpe", "spm_train"],
+            &["model_type", "wordpiece"],
         ),
         (
             &[
@@ -259,6 +273,16 @@ fn failures_name_the_cause_and_change_no_file() {
             ],
             2,
             &["1000000", "1 to 1024"],
+        ),
+        (
+            &["--input=in.txt", "--model_prefix=m", "--jobs=0"],
+            2,
+            &["--jobs", "1 to 1024"],
+        ),
+        (
+            &["--input=in.txt", "--model_prefix=m", "--jobs=1025"],
+            2,
+            &["--jobs", "1 to 1024"],
         ),
         (
             &[
@@ -347,6 +371,30 @@ fn the_largest_values_of_options_train_a_model() {
             "{arguments:?}: {}",
             stderr(&output)
         );
+    }
+}
+
+#[test]
+fn jobs_do_not_change_a_model_of_any_type() {
+    let folder = folder_with(&[("in.txt", TEXT.repeat(50).as_bytes())]);
+    for model_type in ["bpe", "unigram", "word", "char"] {
+        let model = |jobs: &str| {
+            let arguments = [
+                "--input=in.txt",
+                "--model_prefix=m",
+                "--hard_vocab_limit=false",
+                "--num_threads=3",
+                &format!("--model_type={model_type}"),
+                &format!("--jobs={jobs}"),
+            ];
+            let output = train(folder.path(), &arguments);
+            assert!(output.status.success(), "{}", stderr(&output));
+            std::fs::read(folder.path().join("m.model")).unwrap()
+        };
+        let expected = model("1");
+        for jobs in ["2", "7"] {
+            assert!(model(jobs) == expected, "{model_type}, {jobs} jobs");
+        }
     }
 }
 

@@ -28,6 +28,7 @@ const FLAGS: &[&str] = &[
     "hard_vocab_limit",
     "vocabulary_output_piece_score",
     "shuffle_input_sentence",
+    "use_all_vocab",
 ];
 
 const TEXTS: &[&str] = &[
@@ -41,6 +42,8 @@ const TEXTS: &[&str] = &[
     "pad_piece",
     "unk_surface",
 ];
+
+const MODEL_TYPES: &[&str] = &["bpe", "unigram", "word", "char"];
 
 /// Numbers, with the values that are usual.
 const NUMBERS: &[(&str, i32, i32)] = &[
@@ -81,6 +84,12 @@ impl Case {
                 input.choose(&["0.98", "1", "nan", "0.999"])?.to_string(),
             ));
         }
+        // Drawn after all other options, so that inputs found earlier keep those.
+        let model_type = *input.choose(MODEL_TYPES)?;
+        settings.push(("model_type", model_type.to_owned()));
+        if model_type == "unigram" {
+            draw_unigram_settings(input, &mut settings)?;
+        }
         let mut corpus = input.bytes(input.len().min(2000))?.to_vec();
         if corpus.len() < 30 {
             // Little text in many lines, for what needs some hundred of them.
@@ -89,14 +98,40 @@ impl Case {
         Ok(Case { settings, corpus })
     }
 
+    fn is_unigram(&self) -> bool {
+        let is_type = |(name, value): &(&str, String)| *name == "model_type" && value == "unigram";
+        self.settings.iter().any(is_type)
+    }
+
+    /// `threads` is not set for unigram models, whose scores it would change.
     fn flags(&self, threads: &str) -> Option<TrainFlags> {
         let mut flags = TrainFlags::default();
         for (name, value) in &self.settings {
             flags.set(name, value).ok()?;
         }
-        flags.set("num_threads", threads).ok()?;
+        if !self.is_unigram() {
+            flags.set("num_threads", threads).ok()?;
+        }
         Some(flags)
     }
+}
+
+/// What the estimation of unigram models depends on. Few seeds, rounds and partial sums bound the work.
+fn draw_unigram_settings(
+    input: &mut Unstructured<'_>,
+    settings: &mut Vec<(&'static str, String)>,
+) -> Result<()> {
+    if !input.ratio(1, 2)? {
+        let seeds = input.choose(&["0", "1", "20", "300", "-1"])?;
+        settings.push(("seed_sentencepiece_size", seeds.to_string()));
+        let factor = input.choose(&["0.1", "0.5", "0.75", "0.9", "0", "1", "nan"])?;
+        settings.push(("shrinking_factor", factor.to_string()));
+        let rounds = input.int_in_range(0..=3)?;
+        settings.push(("num_sub_iterations", rounds.to_string()));
+    }
+    let partials = input.choose(&["1", "2", "3", "7", "16"])?;
+    settings.push(("num_threads", partials.to_string()));
+    Ok(())
 }
 
 fn any_text(input: &mut Unstructured<'_>) -> Result<String> {

@@ -103,7 +103,7 @@ pub fn text(data: &[u8]) {
     }
 }
 
-/// The bytes are options and a corpus.
+/// The bytes are options, among them the type of the model, and a corpus.
 pub fn train(data: &[u8]) {
     let mut input = Unstructured::new(data);
     if let Ok(case) = corpus::Case::new(&mut input) {
