@@ -174,13 +174,13 @@ def corpus(rng):
     return data if rng.random() < 0.2 else data + b"\n"
 
 
-def tsv_corpus(rng):
-    """A corpus of sentences with counts; seldom a row that must be refused."""
+def tsv_corpus(rng, highest=10**12):
+    """A corpus of sentences with counts up to `highest`; seldom a row that must be refused."""
     lexicon = Lexicon(rng)
     rows = []
     for _ in range(rng.choice([1, 5, 40, 150])):
         text = line_of_words(rng, lexicon, 3).replace("\t", " ")
-        count = rng.choice([1, 1, 2, 3, 10, rng.randint(1, 1000), 10**12])
+        count = rng.choice([1, 1, 2, 3, 10, rng.randint(1, 1000), highest])
         rows.append(f"{text}\t{count}".encode())
     if rng.random() < 0.15:
         bad = rng.choice([b"no count", b"a\t0", b"a\t-1", b"a\tx", b"a\t1\t1", b"", b"\t3", b"a\t", b"a\t 7 ", b"a\t+7"])

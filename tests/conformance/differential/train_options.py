@@ -20,11 +20,15 @@ SWITCHES = [
     "vocabulary_output_piece_score",
 ]
 
-# Flags without effect on BPE that are recorded in the model.
-RECORDED_ONLY = {
-    "seed_sentencepiece_size": ["1", "1000", "2147483647", "-5"],
+# Flags that are recorded in every model and that change unigram models.
+UNIGRAM = {
+    "seed_sentencepiece_size": ["0", "1", "10", "100", "1000", "2147483647", "-5"],
     "shrinking_factor": ["0.5", "0.95", "0.8000000001"],
-    "num_sub_iterations": ["1", "10"],
+    "num_sub_iterations": ["1", "3", "10"],
+}
+
+# Flags that are recorded in the model and change nothing else.
+RECORDED_ONLY = {
     "unk_surface": ["", "?", " \u2047", "\u2581", "<unk>"],
 }
 
@@ -157,6 +161,39 @@ def _sampling(rng, corpus, options):
         options["random_seed"] = str(rng.randrange(2**32))
 
 
+def _seed_file(rng, corpus):
+    """Candidates for pieces: words and parts of words of the corpus, some of them impossible pieces."""
+    words = corpus.decode("utf-8", "ignore").replace("\0", "").split() or ["a"]
+    lines = []
+    for _ in range(rng.choice([0, 3, 30, 300])):
+        word = rng.choice(["\u2581", ""]) + rng.choice(words)
+        start = rng.randrange(len(word))
+        lines.append(f"{word[start : start + rng.randint(1, 8)]}\t{rng.choice([1, 2, 7, 300, 10**9])}")
+        if rng.random() < 0.05:
+            lines[-1] += "\tmore"
+    if lines and rng.random() < 0.05:
+        lines.insert(rng.randrange(len(lines)), rng.choice(["no tab", "a\t0", "a\tx", "\t3", ""]))
+    return "\n".join(lines).encode() + rng.choice([b"", b"\n"])
+
+
+def _model_type(rng, corpus, options, files):
+    """The flags of one model type, which other types refuse or only record."""
+    share = 0.3 if options["model_type"] == "unigram" else 0.04
+    for name, values in UNIGRAM.items():
+        if rng.random() < share:
+            options[name] = rng.choice(values)
+    if options["model_type"] == "unigram" and rng.random() < 0.1:
+        files["seeds.tsv"] = _seed_file(rng, corpus)
+        options["seed_sentencepieces_file"] = "seeds.tsv"
+    if options["model_type"] in ("word", "char"):
+        if rng.random() < 0.2:
+            options["use_all_vocab"] = "true"
+        if rng.random() < 0.95:
+            options.pop("pretokenization_delimiter", None)
+    if options["model_type"] != "bpe" and rng.random() < 0.95:
+        options.pop("auto_character_coverage", None)
+
+
 def _own_names(rng, options):
     for name, choices in {
         "unk_piece": ["[UNK]", "?", "\u2047"], "bos_piece": ["[CLS]", "<bos>", "a"],
@@ -166,10 +203,12 @@ def _own_names(rng, options):
             options[name] = rng.choice(choices)
 
 
-def _corpus_files(rng):
+def _corpus_files(rng, model_type):
     """The corpus in one or several files, and the flags that name them."""
     if rng.random() < 0.15:
-        return {"corpus.tsv": texts.tsv_corpus(rng)}, {"input": "corpus.tsv", "input_format": "tsv"}
+        # Training a unigram model, the reference repeats each text as often as its count says, up to 500 MB.
+        highest = 1000 if model_type == "unigram" else 10**12
+        return {"corpus.tsv": texts.tsv_corpus(rng, highest)}, {"input": "corpus.tsv", "input_format": "tsv"}
     files = {"corpus.txt": texts.corpus(rng)}
     options = {"input": "corpus.txt"}
     if rng.random() < 0.1:
@@ -184,7 +223,7 @@ def _corpus_files(rng):
 
 def generate(rng, model_type="bpe", invalid_share=INVALID_SHARE):
     """Flags of one training run without `model_prefix`, and the files that the flags name."""
-    files, options = _corpus_files(rng)
+    files, options = _corpus_files(rng, model_type)
     corpus = b"\n".join(files.values())
     options["model_type"] = model_type
     _alphabet(rng, corpus, options, files)
@@ -204,10 +243,13 @@ def generate(rng, model_type="bpe", invalid_share=INVALID_SHARE):
     for name, values in RECORDED_ONLY.items():
         if rng.random() < 0.04:
             options[name] = rng.choice(values)
+    _model_type(rng, corpus, options, files)
     options["vocab_size"] = _vocab_size(rng, corpus, options)
     if rng.random() < 0.8:
         options["hard_vocab_limit"] = "false"
     for name, values in INVALID.items():
-        if rng.random() < invalid_share:
+        # The reference takes a missing file of seeds as an empty one.
+        is_missing_seeds = name == "seed_sentencepieces_file" and model_type == "unigram"
+        if rng.random() < invalid_share and not is_missing_seeds:
             options[name] = rng.choice(values)
     return options, files

@@ -16,10 +16,11 @@ PREFIX = "out"
 
 class Train(Kind):
     name = "train"
-    default_cases = 800
+    default_cases = 400
     fixed_options = frozenset(["input", "model_type"])
-    text_files = ("corpus.txt", "more,text.txt", "corpus.tsv", "rules.tsv", "denormalize.tsv")
-    model_types = ("bpe",)
+    text_files = ("corpus.txt", "more,text.txt", "corpus.tsv", "rules.tsv", "denormalize.tsv",
+                  "seeds.tsv")
+    model_types = ("bpe", "unigram", "word", "char")
 
     def generate(self, rng, pool, sides):
         options, files = train_options.generate(rng, rng.choice(self.model_types))
