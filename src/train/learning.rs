@@ -25,7 +25,7 @@ use super::observer::{Run, Stage};
 use super::options::SeedSize;
 use super::split::SplitRules;
 use super::split::word_rules::WordRules;
-use super::unigram::{self, UnigramConfig};
+use super::unigram::{self, SeedFile, UnigramConfig};
 use super::word_char;
 use super::words::WordCounts;
 use crate::error::TrainError;
@@ -79,12 +79,14 @@ impl Trainer {
         corpus: Corpus<'_>,
         run: &mut Run<'_>,
     ) -> Result<Vec<LearnedPiece>, TrainError> {
+        // First of all, so that a missing file is found before the corpus is read.
+        let seed_file = self.read_seed_file()?;
         let sentences = self.read_sentences(corpus, run)?;
         run.reporter.start(Stage::Characters)?;
         let counts = sentences.character_counts(&self.work.hasher)?;
         let alphabet = self.choose_characters(&counts)?;
         let sentences = run.pool.install(|| sentences.mark_unknown(&alphabet));
-        unigram::learn(sentences, &alphabet, &self.unigram_config(), run)
+        unigram::learn(sentences, &alphabet, &self.unigram_config(seed_file), run)
     }
 
     /// Counts the words and the characters of the corpus.
@@ -109,7 +111,27 @@ impl Trainer {
         }
     }
 
-    fn unigram_config(&self) -> UnigramConfig {
+    /// The file of seeds, if the options name one.
+    fn read_seed_file(&self) -> Result<Option<SeedFile>, TrainError> {
+        let Some(path) = &self.options.unigram.seed_file else {
+            return Ok(None);
+        };
+        let content = std::fs::read(path).map_err(|source| TrainError::Read {
+            path: path.clone(),
+            source,
+        })?;
+        Ok(Some(SeedFile {
+            path: path.clone(),
+            content,
+            limit: match self.options.unigram.seed_size {
+                SeedSize::Automatic => 0,
+                SeedSize::AtMost(size) => size as usize,
+                SeedSize::Unlimited => usize::MAX,
+            },
+        }))
+    }
+
+    fn unigram_config(&self, seed_file: Option<SeedFile>) -> UnigramConfig {
         let options = &self.options;
         let vocab_size = options.vocab_size as usize;
         UnigramConfig {
@@ -121,12 +143,7 @@ impl Trainer {
                 SeedSize::AtMost(size) => size as usize,
                 SeedSize::Unlimited => usize::MAX,
             },
-            seed_file: options.unigram.seed_file.clone(),
-            seed_file_limit: match options.unigram.seed_size {
-                SeedSize::Automatic => 0,
-                SeedSize::AtMost(size) => size as usize,
-                SeedSize::Unlimited => usize::MAX,
-            },
+            seed_file,
             vocab_size,
             room: self.learned_size(),
             sub_iterations: options.unigram.num_sub_iterations as usize,

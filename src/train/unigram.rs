@@ -54,6 +54,16 @@ use crate::trie::DoubleArray;
 /// Training is given up after so many pruning steps in a row that drop no piece. The reference would never end.
 const MAX_IDLE_STEPS: usize = 100;
 
+/// A file of seeds.
+#[derive(Debug, Clone)]
+pub(crate) struct SeedFile {
+    /// For error messages.
+    pub(crate) path: PathBuf,
+    pub(crate) content: Vec<u8>,
+    /// The number of seeds at which reading ends.
+    pub(crate) limit: usize,
+}
+
 /// The options of unigram training, as the algorithm needs them.
 #[derive(Debug, Clone)]
 pub(crate) struct UnigramConfig {
@@ -63,9 +73,8 @@ pub(crate) struct UnigramConfig {
     pub(crate) max_piece_length: usize,
     /// The number of seeds besides characters.
     pub(crate) seed_limit: usize,
-    /// A file of seeds, used instead of those of the corpus, and the number of seeds at which reading it ends.
-    pub(crate) seed_file: Option<PathBuf>,
-    pub(crate) seed_file_limit: usize,
+    /// Seeds that are used instead of those of the corpus.
+    pub(crate) seed_file: Option<SeedFile>,
     pub(crate) vocab_size: usize,
     /// The number of learned pieces wanted.
     pub(crate) room: usize,
@@ -131,13 +140,9 @@ fn choose_seeds(
                 .map(|chunk| sentences.entries(chunk, config.words));
             seeds::choose(&characters, entries, &rules)
         }
-        Some(path) => {
-            let content = std::fs::read(path).map_err(|source| TrainError::Read {
-                path: path.clone(),
-                source,
-            })?;
-            rules.limit = config.seed_file_limit;
-            seed_file::choose(&characters, &content, path, &rules)
+        Some(file) => {
+            rules.limit = file.limit;
+            seed_file::choose(&characters, &file.content, &file.path, &rules)
         }
     }
 }

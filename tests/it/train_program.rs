@@ -206,13 +206,29 @@ fn failures_name_the_cause_and_change_no_file() {
             &["--vocab_size", "many"],
         ),
         (
+            &["--input=in.txt", "--model_prefix=m", "--model_type=bigram"],
+            2,
+            &["bigram", "unigram", "word", "char"],
+        ),
+        (
             &[
                 "--input=in.txt",
                 "--model_prefix=m",
-                "--model_type=wordpiece",
+                "--model_type=unigram",
+                "--num_sub_iterations=11",
             ],
             2,
-            &["model_type", "wordpiece"],
+            &["num_sub_iterations", "1 to 10"],
+        ),
+        (
+            &[
+                "--input=in.txt",
+                "--model_prefix=m",
+                "--model_type=unigram",
+                "--use_all_vocab",
+            ],
+            2,
+            &["use_all_vocab", "word and char"],
         ),
         (
             &[

@@ -124,7 +124,7 @@ impl FlagValue for Vec<String> {
 
 impl FlagValue for ModelType {
     const KIND: OptionKind = OptionKind::Value;
-    const EXPECTED: &'static str = "bpe (spiece trains no other), unigram, word or char";
+    const EXPECTED: &'static str = "bpe, unigram, word or char";
     type Record = Option<Self>;
 
     fn parse(text: &str) -> Option<Self> {

@@ -70,8 +70,8 @@ fn character((c, count): &(char, u64)) -> SeedPiece {
 
 /// The lines of a file; the last one may lack its newline.
 fn lines(content: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let content = content.strip_suffix(b"\n").unwrap_or(content);
     let is_empty = content.is_empty();
+    let content = content.strip_suffix(b"\n").unwrap_or(content);
     content
         .split(|byte| *byte == b'\n')
         .filter(move |_| !is_empty)
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn malformed_lines_are_refused() {
-        for content in ["a 5\n", "ab\t0\n", "ab\tx\n", "ab\t-1\n", "\n\n"] {
+        for content in ["a 5\n", "ab\t0\n", "ab\tx\n", "ab\t-1\n", "\n", "\n\n"] {
             let error = texts(content, 100).unwrap_err();
             assert!(
                 matches!(error, TrainError::Row { line: 1, .. }),
