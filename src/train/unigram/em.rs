@@ -25,7 +25,7 @@
 
 use rayon::prelude::*;
 
-use super::lattice::Lattice;
+use super::lattice::TextLattice;
 use super::lattice_store::{LatticeStore, PieceView};
 use super::math::{FastMath, digamma, round};
 use super::pieces::{PieceList, ScoredSeed};
@@ -94,7 +94,7 @@ impl PartialSums {
 pub(super) fn expect(partials: &mut [LatticeStore], view: PieceView<'_>) -> Expectation {
     let math = FastMath::new();
     let sums = add_partials(partials, view.pieces.seeds(), |store, sums| {
-        let mut lattice = Lattice::default();
+        let mut lattice = TextLattice::default();
         store.for_each(view, &mut lattice, |lattice, frequency| {
             let log_probability = lattice.expect(&math, frequency, &mut sums.by_seed);
             sums.log_likelihood += f64::from(frequency) * f64::from(log_probability);

@@ -19,7 +19,7 @@ const PAIRS: usize = 1 << 16;
 
 /// A text of the corpus.
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct SeedEntry {
     /// Where the bytes start.
     start: usize,
     /// Bytes of the text.
@@ -33,7 +33,7 @@ struct Entry {
 #[derive(Debug, Default)]
 pub(super) struct Entries {
     bytes: Vec<u8>,
-    entries: Vec<Entry>,
+    entries: Vec<SeedEntry>,
 }
 
 /// A suffix of an entry.
@@ -53,7 +53,7 @@ impl Entries {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(text);
         self.bytes.extend_from_slice(following);
-        self.entries.push(Entry {
+        self.entries.push(SeedEntry {
             start,
             text: low_u32(text.len() as u64),
             following: if following.len() > 1 {
@@ -71,7 +71,7 @@ impl Entries {
         &self.bytes
     }
 
-    fn entry(&self, suffix: Suffix) -> &Entry {
+    fn entry(&self, suffix: Suffix) -> &SeedEntry {
         &self.entries[suffix.entry as usize]
     }
 
@@ -99,7 +99,7 @@ impl Entries {
     }
 }
 
-impl Entry {
+impl SeedEntry {
     fn bytes<'e>(&self, entries: &'e Entries) -> &'e [u8] {
         let end = self.start + self.text as usize + usize::from(self.following);
         &entries.bytes[self.start..end]

@@ -31,7 +31,7 @@ pub(super) struct Edge {
 
 /// The lattice of a text. One is reused for many texts.
 #[derive(Debug, Default)]
-pub(super) struct Lattice {
+pub(super) struct TextLattice {
     edges: Vec<Edge>,
     /// The first edge of each position, and the number of edges.
     starts: Vec<u32>,
@@ -41,7 +41,7 @@ pub(super) struct Lattice {
     backward: Vec<f32>,
 }
 
-impl Lattice {
+impl TextLattice {
     /// Removes everything.
     pub(super) fn clear(&mut self) {
         self.edges.clear();
@@ -167,12 +167,12 @@ pub(super) struct Viterbi {
 
 impl Viterbi {
     /// Finds the score of the best path to each edge. Cost: linear in the edges.
-    pub(super) fn search(&mut self, lattice: &Lattice) {
+    pub(super) fn search(&mut self, lattice: &TextLattice) {
         self.search_without(lattice, None);
     }
 
     /// As [`Viterbi::search`], as if the edge `excluded` had a score of negative infinity.
-    pub(super) fn search_without(&mut self, lattice: &Lattice, excluded: Option<usize>) {
+    pub(super) fn search_without(&mut self, lattice: &TextLattice, excluded: Option<usize>) {
         self.best.clear();
         self.highest.clear();
         self.highest
@@ -206,7 +206,7 @@ impl Viterbi {
     /// Of the edges before a given one the first whose path gives the same sum is taken: the longest, as in the
     /// reference, which keeps the first of equal sums. It does not suffice that the path itself is as good, since
     /// different sums can be rounded to the same value.
-    pub(super) fn trace(&mut self, lattice: &Lattice, mut visit: impl FnMut(&Edge)) {
+    pub(super) fn trace(&mut self, lattice: &TextLattice, mut visit: impl FnMut(&Edge)) {
         self.sort_by_end(lattice);
         let mut position = lattice.characters();
         let mut next_score = 0.0;
@@ -225,7 +225,7 @@ impl Viterbi {
 
     /// Sorts the edges by their ends. The sort is stable, so that edges with one end stay in the order of their
     /// beginnings.
-    pub(super) fn sort_by_end(&mut self, lattice: &Lattice) {
+    pub(super) fn sort_by_end(&mut self, lattice: &TextLattice) {
         self.ending.clear();
         self.ending.resize(lattice.characters() + 2, 0);
         for edge in lattice.edges() {

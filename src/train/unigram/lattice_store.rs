@@ -3,7 +3,7 @@
 //! Input: texts with frequencies, and the seeds. Output: the lattices one after the other, as often as needed, with the
 //! edges of dropped pieces left out. Finding the pieces in a text again for every pass would take several times as long.
 //!
-//! Format: the edges of all texts follow each other, in the order of [`Lattice`]. An edge is the number of its seed; its
+//! Format: the edges of all texts follow each other, in the order of [`TextLattice`]. An edge is the number of its seed; its
 //! length is that of the seed, its score that of the piece. The highest bit marks the last edge of a position. A text has
 //! its number of positions and its frequency.
 //!
@@ -19,7 +19,7 @@
 //!
 //! Cost: a pass reads and writes 4 bytes for each edge and loads a score at random.
 
-use super::lattice::Lattice;
+use super::lattice::TextLattice;
 use super::pieces::{DROPPED, PieceList, Seeds};
 use crate::trie::DoubleArray;
 
@@ -100,8 +100,8 @@ impl LatticeStore {
     pub(super) fn for_each(
         &mut self,
         view: PieceView<'_>,
-        lattice: &mut Lattice,
-        mut visit: impl FnMut(&mut Lattice, f32),
+        lattice: &mut TextLattice,
+        mut visit: impl FnMut(&mut TextLattice, f32),
     ) {
         let mut cursor = Cursor {
             edges: &mut self.edges,
@@ -131,7 +131,7 @@ struct Cursor<'e> {
 impl Cursor<'_> {
     /// Adds the edges of the next position to `lattice`.
     #[inline]
-    fn load_position(&mut self, view: PieceView<'_>, lattice: &mut Lattice) {
+    fn load_position(&mut self, view: PieceView<'_>, lattice: &mut TextLattice) {
         lattice.start_position();
         let mut has_character = false;
         loop {

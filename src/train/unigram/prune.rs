@@ -24,7 +24,7 @@
 use rayon::prelude::*;
 
 use super::em::add_partials;
-use super::lattice::{Lattice, Viterbi};
+use super::lattice::{TextLattice, Viterbi};
 use super::lattice_store::{LatticeStore, PieceView};
 use super::math::{ln, round};
 use super::pieces::{PieceList, ScoredSeed};
@@ -123,11 +123,11 @@ impl OwnLattices {
         &mut self,
         view: PieceView<'_>,
         state: impl Fn() -> S + Sync,
-        visit: impl Fn(&mut S, &Lattice) -> R + Sync,
+        visit: impl Fn(&mut S, &TextLattice) -> R + Sync,
     ) -> Vec<R> {
         let visit_part = |part: &mut OwnPart| {
             let mut state = state();
-            let mut lattice = Lattice::default();
+            let mut lattice = TextLattice::default();
             let mut results = Vec::new();
             let mut seeds = part.seeds.iter();
             part.store.for_each(view, &mut lattice, |lattice, _| {
@@ -149,7 +149,7 @@ impl OwnLattices {
 /// How often each piece occurs in the best segmentations of the corpus, by seed.
 pub(super) fn count_pieces(partials: &mut [LatticeStore], view: PieceView<'_>) -> Vec<f32> {
     let sums = add_partials(partials, view.pieces.seeds(), |store, sums| {
-        let mut lattice = Lattice::default();
+        let mut lattice = TextLattice::default();
         let mut viterbi = Viterbi::default();
         store.for_each(view, &mut lattice, |lattice, frequency| {
             viterbi.search(lattice);

@@ -48,7 +48,7 @@ pub(super) struct SeedRules {
 
 /// A substring that is a node of the suffix tree.
 #[derive(Debug, Clone, Copy)]
-struct Candidate {
+struct SeedCandidate {
     /// Where the substring is, in the bytes of the entries or of the merged candidates.
     start: usize,
     length: u32,
@@ -56,7 +56,7 @@ struct Candidate {
     count: u64,
 }
 
-impl Candidate {
+impl SeedCandidate {
     fn text(self, bytes: &[u8]) -> &[u8] {
         &bytes[self.start..self.start + self.length as usize]
     }
@@ -103,7 +103,7 @@ pub(super) fn choose(
 fn seeds_of(
     characters: &[(char, u64)],
     bytes: &[u8],
-    mut candidates: Vec<Candidate>,
+    mut candidates: Vec<SeedCandidate>,
     limit: usize,
 ) -> ScoredSeeds {
     keep_best(bytes, &mut candidates, limit);
@@ -125,7 +125,7 @@ fn seeds_of(
 }
 
 /// Keeps the `limit` first candidates, in no particular order.
-fn keep_best(bytes: &[u8], candidates: &mut Vec<Candidate>, limit: usize) {
+fn keep_best(bytes: &[u8], candidates: &mut Vec<SeedCandidate>, limit: usize) {
     if candidates.len() > limit {
         candidates.select_nth_unstable_by(limit, |a, b| compare(bytes, *a, *b));
         candidates.truncate(limit);
@@ -133,7 +133,7 @@ fn keep_best(bytes: &[u8], candidates: &mut Vec<Candidate>, limit: usize) {
 }
 
 /// The order of the candidates: score descending, length in bytes descending, bytes ascending.
-fn compare(bytes: &[u8], a: Candidate, b: Candidate) -> Ordering {
+fn compare(bytes: &[u8], a: SeedCandidate, b: SeedCandidate) -> Ordering {
     let by_score = b.score().partial_cmp(&a.score()).unwrap_or(Ordering::Equal);
     by_score
         .then_with(|| b.length.cmp(&a.length))
@@ -144,12 +144,12 @@ fn compare(bytes: &[u8], a: Candidate, b: Candidate) -> Ordering {
 #[derive(Default)]
 struct MergedCandidates {
     bytes: Vec<u8>,
-    candidates: Vec<Candidate>,
+    candidates: Vec<SeedCandidate>,
     index: HashMap<Box<[u8]>, usize>,
 }
 
 impl MergedCandidates {
-    fn add(&mut self, bytes: &[u8], found: &[Candidate]) {
+    fn add(&mut self, bytes: &[u8], found: &[SeedCandidate]) {
         for candidate in found {
             let text = candidate.text(bytes);
             if let Some(at) = self.index.get(text) {
@@ -159,7 +159,7 @@ impl MergedCandidates {
             self.index.insert(text.into(), self.candidates.len());
             let start = self.bytes.len();
             self.bytes.extend_from_slice(text);
-            self.candidates.push(Candidate {
+            self.candidates.push(SeedCandidate {
                 start,
                 ..*candidate
             });
@@ -193,9 +193,9 @@ pub(super) fn log_probabilities(scores: &[f32]) -> Vec<ScoredSeed> {
 }
 
 /// All candidates, in no particular order.
-fn candidates(entries: &Entries, rules: &SeedRules) -> Vec<Candidate> {
+fn candidates(entries: &Entries, rules: &SeedRules) -> Vec<SeedCandidate> {
     let groups = SuffixGroups::new(entries);
-    let found: Vec<Vec<Candidate>> = (0..groups.len())
+    let found: Vec<Vec<SeedCandidate>> = (0..groups.len())
         .into_par_iter()
         .map(|group| {
             let suffixes = groups.sorted_suffixes(entries, group, rules.max_length);
@@ -224,7 +224,7 @@ struct NodeWalk<'w> {
     rules: &'w SeedRules,
     suffixes: &'w [Suffix],
     open: Vec<OpenNode>,
-    candidates: Vec<Candidate>,
+    candidates: Vec<SeedCandidate>,
 }
 
 impl<'w> NodeWalk<'w> {
@@ -238,7 +238,7 @@ impl<'w> NodeWalk<'w> {
         }
     }
 
-    fn run(mut self) -> Vec<Candidate> {
+    fn run(mut self) -> Vec<SeedCandidate> {
         let mut count = 0;
         for at in 1..=self.suffixes.len() {
             let added = self.entries.count(self.suffixes[at - 1]);
@@ -344,7 +344,7 @@ impl<'w> NodeWalk<'w> {
         else {
             return;
         };
-        self.candidates.push(Candidate {
+        self.candidates.push(SeedCandidate {
             start: self.entries.start(suffix),
             length,
             characters,

@@ -140,7 +140,7 @@ impl CountedTexts {
 
     /// The chunks in which the reference searches seeds: at least [`CHUNK_BYTES`] bytes each, a NUL for each sentence
     /// included, but for the last.
-    pub(super) fn chunks(&self) -> Vec<Chunk> {
+    pub(super) fn chunks(&self) -> Vec<SeedChunk> {
         let mut chunks = Vec::new();
         let mut start = 0;
         let mut bytes = 0u64;
@@ -149,7 +149,7 @@ impl CountedTexts {
             let repetitions = (CHUNK_BYTES - bytes).div_ceil(length).min(*count);
             bytes += repetitions * length;
             if bytes >= CHUNK_BYTES || index + 1 == self.len() {
-                chunks.push(Chunk {
+                chunks.push(SeedChunk {
                     sentences: start..index + 1,
                     last_count: repetitions,
                 });
@@ -166,7 +166,7 @@ impl CountedTexts {
     /// There are 2^32 of them.
     pub(super) fn entries(
         &self,
-        chunk: &Chunk,
+        chunk: &SeedChunk,
         rules: Option<WordRules>,
     ) -> Result<Entries, TrainError> {
         let mut counts: HashMap<(&str, Following), u64> = HashMap::new();
@@ -203,7 +203,7 @@ const CHUNK_BYTES: u64 = 524_288_000;
 
 /// Sentences in which seeds are searched together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Chunk {
+pub(super) struct SeedChunk {
     sentences: Range<usize>,
     /// How often the last sentence occurs in the chunk. Its other repetitions are in no chunk.
     last_count: u64,

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::lattice::{Edge, Lattice};
+use super::lattice::{Edge, TextLattice};
 use super::lattice_store::{LatticeStore, PieceView};
 use super::pieces::{PieceList, ScoredSeed, Seeds};
 
@@ -51,8 +51,8 @@ impl Pieces {
 pub(super) type EdgeLists = Vec<Vec<(u32, f32)>>;
 
 /// The lattice of these edges. The seed of an edge is its index.
-pub(super) fn lattice_of(positions: &EdgeLists) -> Lattice {
-    let mut lattice = Lattice::default();
+pub(super) fn lattice_of(positions: &EdgeLists) -> TextLattice {
+    let mut lattice = TextLattice::default();
     let mut seed = 0;
     for edges in positions {
         lattice.start_position();

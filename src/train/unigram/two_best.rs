@@ -21,7 +21,7 @@
 //! Cost: linear in the edges for texts without many paths of almost equal score; at most 500,000 hypotheses. Source:
 //! function `Lattice::NBest` of SentencePiece 0.2.3.
 
-use super::lattice::{Lattice, Viterbi};
+use super::lattice::{TextLattice, Viterbi};
 
 /// More hypotheses in the queue than this make it shrink.
 const MAX_QUEUE: usize = 10_000;
@@ -40,7 +40,7 @@ const NO_HYPOTHESIS: u32 = u32::MAX;
 
 /// A path from an edge to the end of the text.
 #[derive(Debug, Clone, Copy)]
-struct Hypothesis {
+struct PathHypothesis {
     /// [`NO_EDGE`] at the end of the text and before its start.
     edge: u32,
     /// Where the edge begins.
@@ -58,7 +58,7 @@ struct Hypothesis {
 #[derive(Debug, Default)]
 pub(super) struct TwoBest {
     viterbi: Viterbi,
-    hypotheses: Vec<Hypothesis>,
+    hypotheses: Vec<PathHypothesis>,
     queue: Vec<u32>,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct Paths {
 
 impl TwoBest {
     /// The two best paths of `lattice`, or one if there are no two.
-    pub(super) fn search(&mut self, lattice: &Lattice) -> Paths {
+    pub(super) fn search(&mut self, lattice: &TextLattice) -> Paths {
         self.begin(lattice);
         let mut found: Vec<Vec<u32>> = Vec::new();
         let mut limits = Limits::default();
@@ -98,13 +98,13 @@ impl TwoBest {
         }
     }
 
-    fn begin(&mut self, lattice: &Lattice) {
+    fn begin(&mut self, lattice: &TextLattice) {
         self.viterbi.search(lattice);
         self.viterbi.sort_by_end(lattice);
         self.hypotheses.clear();
         self.queue.clear();
         let end = lattice.edges().last().map_or(0, |edge| edge.end);
-        self.push(Hypothesis {
+        self.push(PathHypothesis {
             edge: NO_EDGE,
             begin: end,
             is_complete: false,
@@ -115,10 +115,10 @@ impl TwoBest {
     }
 
     /// Pushes every extension of a hypothesis to the left. Returns their number.
-    fn extend(&mut self, lattice: &Lattice, top: u32) -> usize {
+    fn extend(&mut self, lattice: &TextLattice, top: u32) -> usize {
         let extended = self.hypotheses[top as usize];
         if extended.begin == 0 {
-            self.push(Hypothesis {
+            self.push(PathHypothesis {
                 edge: NO_EDGE,
                 is_complete: true,
                 next: top,
@@ -131,7 +131,7 @@ impl TwoBest {
         for at in 0..count {
             let edge = self.viterbi.edges_to(extended.begin as usize)[at];
             let found = lattice.edges()[edge as usize];
-            self.push(Hypothesis {
+            self.push(PathHypothesis {
                 edge,
                 begin: found.begin,
                 is_complete: false,
@@ -166,7 +166,7 @@ impl TwoBest {
         clippy::cast_possible_truncation,
         reason = "there are at most 500,000 hypotheses and as many edges at one position"
     )]
-    fn push(&mut self, hypothesis: Hypothesis) {
+    fn push(&mut self, hypothesis: PathHypothesis) {
         self.hypotheses.push(hypothesis);
         self.enqueue(self.hypotheses.len() as u32 - 1);
     }

@@ -13,7 +13,7 @@ fn fine() -> impl Strategy<Value = f32> + Clone {
 }
 
 /// The best path by the method of the reference: each edge keeps the first of the best edges before it.
-fn reference_viterbi(lattice: &Lattice) -> (f32, Vec<u32>) {
+fn reference_viterbi(lattice: &TextLattice) -> (f32, Vec<u32>) {
     let edges = lattice.edges();
     let end = index(lattice.characters());
     let mut best: Vec<(f32, Option<u32>)> = Vec::new();
@@ -40,14 +40,14 @@ fn reference_viterbi(lattice: &Lattice) -> (f32, Vec<u32>) {
     (score, path)
 }
 
-fn traced(viterbi: &mut Viterbi, lattice: &Lattice) -> Vec<u32> {
+fn traced(viterbi: &mut Viterbi, lattice: &TextLattice) -> Vec<u32> {
     let mut path = Vec::new();
     viterbi.trace(lattice, |edge| path.push(edge.seed));
     path.reverse();
     path
 }
 
-fn check_viterbi(lattice: &Lattice) {
+fn check_viterbi(lattice: &TextLattice) {
     let mut viterbi = Viterbi::default();
     viterbi.search(lattice);
     let (score, path) = reference_viterbi(lattice);

@@ -42,7 +42,7 @@ fn edges_of(view: PieceView<'_>, text: &str) -> Vec<Edge> {
 
 fn edges_in(store: &mut LatticeStore, view: PieceView<'_>) -> Vec<(Vec<Edge>, f32)> {
     let mut all = Vec::new();
-    store.for_each(view, &mut Lattice::default(), |lattice, frequency| {
+    store.for_each(view, &mut TextLattice::default(), |lattice, frequency| {
         all.push((lattice.edges().to_vec(), frequency));
     });
     all

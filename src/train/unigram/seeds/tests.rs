@@ -171,7 +171,7 @@ fn with_scores(corpus: &[(String, u64)], rules: Rules) -> Vec<String> {
 
 #[test]
 fn counts_of_several_chunks_are_added_and_the_worst_candidates_dropped() {
-    let candidate = |text: &[u8], count| Candidate {
+    let candidate = |text: &[u8], count| SeedCandidate {
         start: 0,
         length: u32::try_from(text.len()).unwrap(),
         characters: u16::try_from(text.len()).unwrap(),

@@ -17,8 +17,8 @@ fn pairs(texts: &CountedTexts) -> Vec<(&str, u64)> {
         .collect()
 }
 
-fn chunk(sentences: Range<usize>, last_count: u64) -> Chunk {
-    Chunk {
+fn chunk(sentences: Range<usize>, last_count: u64) -> SeedChunk {
+    SeedChunk {
         sentences,
         last_count,
     }
@@ -77,7 +77,7 @@ fn the_repetitions_after_the_end_of_a_chunk_are_dropped() {
 }
 
 /// The chunks of the reference, which looks at the size before each repetition.
-fn naive_chunks(sentences: &[(usize, u64)]) -> Vec<Chunk> {
+fn naive_chunks(sentences: &[(usize, u64)]) -> Vec<SeedChunk> {
     let mut chunks = Vec::new();
     let mut start = 0;
     let mut bytes = 0;
