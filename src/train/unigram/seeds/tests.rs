@@ -9,14 +9,14 @@ use crate::train::unigram::sentences::CountedTexts;
 
 /// Options that decide which substrings are candidates.
 #[derive(Debug, Clone, Copy)]
-struct Rules {
+struct CorpusRules {
     max_length: u8,
     splits_words: bool,
     whitespace_is_suffix: bool,
     whitespace_runs: bool,
 }
 
-impl Rules {
+impl CorpusRules {
     fn options(self) -> TrainOptions {
         let mut options = TrainOptions::default();
         options.max_sentencepiece_length = self.max_length.into();
@@ -48,7 +48,7 @@ fn sentences(counted: &[(String, u64)]) -> CountedTexts {
 }
 
 /// Where each substring of two bytes or more occurs is found by looking at all of them.
-fn naive_candidates(counted: &[(String, u64)], rules: Rules) -> BTreeMap<String, u64> {
+fn naive_candidates(counted: &[(String, u64)], rules: CorpusRules) -> BTreeMap<String, u64> {
     let mut corpus = Vec::new();
     for (text, count) in counted {
         for _ in 0..*count {
@@ -89,7 +89,7 @@ fn naive_candidates(counted: &[(String, u64)], rules: Rules) -> BTreeMap<String,
     candidates
 }
 
-fn found_candidates(counted: &[(String, u64)], rules: Rules) -> BTreeMap<String, u64> {
+fn found_candidates(counted: &[(String, u64)], rules: CorpusRules) -> BTreeMap<String, u64> {
     let texts = sentences(counted);
     let mut all = BTreeMap::new();
     for chunk in texts.chunks() {
@@ -104,7 +104,7 @@ fn found_candidates(counted: &[(String, u64)], rules: Rules) -> BTreeMap<String,
     all
 }
 
-fn chosen(counted: &[(String, u64)], rules: Rules, limit: usize) -> Vec<String> {
+fn chosen(counted: &[(String, u64)], rules: CorpusRules, limit: usize) -> Vec<String> {
     let texts = sentences(counted);
     let chunks = texts.chunks();
     let entries = chunks
@@ -117,7 +117,7 @@ fn chosen(counted: &[(String, u64)], rules: Rules, limit: usize) -> Vec<String> 
         .collect()
 }
 
-const DEFAULT: Rules = Rules {
+const DEFAULT: CorpusRules = CorpusRules {
     max_length: 16,
     splits_words: true,
     whitespace_is_suffix: false,
@@ -158,7 +158,7 @@ fn seeds_are_sorted_by_score_then_length_then_bytes() {
 }
 
 /// The character and the candidates in the order of their scores.
-fn with_scores(corpus: &[(String, u64)], rules: Rules) -> Vec<String> {
+fn with_scores(corpus: &[(String, u64)], rules: CorpusRules) -> Vec<String> {
     let mut sorted: Vec<(String, u64)> = naive_candidates(corpus, rules).into_iter().collect();
     let score = |(text, count): &(String, u64)| count * text.chars().count() as u64;
     sorted.sort_by(|a, b| {
@@ -196,10 +196,10 @@ fn counts_of_several_chunks_are_added_and_the_worst_candidates_dropped() {
     assert_eq!(merged.candidates.len(), 8);
 }
 
-fn rules() -> impl Strategy<Value = Rules> {
+fn rules() -> impl Strategy<Value = CorpusRules> {
     let drawn = (2u8..8, any::<bool>(), any::<bool>(), any::<bool>());
     drawn.prop_map(
-        |(max_length, splits_words, whitespace_is_suffix, whitespace_runs)| Rules {
+        |(max_length, splits_words, whitespace_is_suffix, whitespace_runs)| CorpusRules {
             max_length,
             splits_words,
             whitespace_is_suffix,
