@@ -17,6 +17,28 @@ pub(crate) const fn mix_high(word: u64) -> u64 {
     word.wrapping_mul(GOLDEN_RATIO_64)
 }
 
+/// The nearest 32-bit float, ties to even.
+#[cfg(feature = "train")]
+#[inline]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "rounding is what the name promises"
+)]
+pub(crate) const fn round_f32(x: f64) -> f32 {
+    x as f32
+}
+
+/// A count as the nearest 32-bit float, ties to even.
+#[cfg(feature = "train")]
+#[inline]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "rounding is what the name promises"
+)]
+pub(crate) const fn count_to_f32(count: u64) -> f32 {
+    count as f32
+}
+
 /// Bits 0 to 31.
 #[inline]
 #[expect(

@@ -17,6 +17,7 @@ use std::convert::Infallible;
 use rayon::prelude::*;
 
 use crate::error::TrainError;
+use crate::text::num::round_f32;
 use crate::text::{BOUNDARY_MARK, UNKNOWN_MARK};
 use crate::train::counts::{ShardedCounts, TextCounts};
 use crate::train::options::TrainOptions;
@@ -194,9 +195,8 @@ fn ratio(part: u64, whole: u64) -> f64 {
 }
 
 /// The share as the reference compares it: divided in 64 bits, compared in 32.
-#[allow(clippy::cast_possible_truncation)]
 fn share(part: u64, whole: u64) -> f32 {
-    ratio(part, whole) as f32
+    round_f32(ratio(part, whole))
 }
 
 #[cfg(test)]

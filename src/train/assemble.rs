@@ -21,6 +21,7 @@ use std::ops::Range;
 
 use crate::error::TrainError;
 use crate::piece::{PieceKind, PieceTable};
+use crate::text::num::count_to_f32;
 use crate::train::alphabet::Alphabet;
 use crate::train::bpe::merge::LearnedMerge;
 use crate::train::meta::MetaPieces;
@@ -64,9 +65,8 @@ pub(crate) fn learned_texts(merges: Vec<LearnedMerge>, alphabet: &Alphabet) -> V
 }
 
 /// The score of the learned piece number `index`.
-#[allow(clippy::cast_precision_loss)]
 fn score(index: usize) -> f32 {
-    -(index as f32)
+    -count_to_f32(index as u64)
 }
 
 /// All pieces of the model.

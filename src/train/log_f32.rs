@@ -13,6 +13,8 @@
 //! Source: `logf` of the Arm Optimized Routines, <https://github.com/ARM-software/optimized-routines>, which glibc 2.27
 //! and later contain; the constants are facts of that algorithm.
 
+use crate::text::num::round_f32;
+
 /// 1/c and ln c of an interval.
 struct Interval {
     inverse: f64,
@@ -77,15 +79,7 @@ pub(crate) fn log_f32(x: f32) -> f32 {
     let [fourth, third, second] = POLYNOMIAL;
     let square = r * r;
     let high = fourth * square + (third * r + second);
-    round(high * square + (base + r))
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "rounding is what the algorithm asks for"
-)]
-fn round(x: f64) -> f32 {
-    x as f32
+    round_f32(high * square + (base + r))
 }
 
 #[cfg(test)]

@@ -168,7 +168,11 @@ impl<'o> Reporter<'o> {
         }
     }
 
-    fn report(&mut self, event: Event<'_>) -> Result<(), TrainError> {
+    /// Hands an event to the observer.
+    ///
+    /// # Errors
+    /// [`TrainError::Cancelled`] if the observer asks to stop.
+    pub(crate) fn report(&mut self, event: Event<'_>) -> Result<(), TrainError> {
         match self.observer.on_event(event) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(TrainError::Cancelled),
@@ -191,10 +195,6 @@ impl<'o> Reporter<'o> {
             bytes: self.bytes,
             total: self.total,
         })
-    }
-
-    pub(crate) fn estimated(&mut self, event: Event<'_>) -> Result<(), TrainError> {
-        self.report(event)
     }
 
     pub(crate) fn expect_merges(&mut self, wanted: usize) {

@@ -67,7 +67,7 @@ impl<'o> SentenceList<'o> {
     /// The sentences that were read, by what became of them, and those to train on.
     ///
     /// # Errors
-    /// There are none.
+    /// No sentence has text.
     pub(super) fn finish(mut self) -> Result<(SentenceCounts, CountedTexts), TrainError> {
         self.texts.remove_empty();
         if self.texts.len() == 0 {

@@ -37,13 +37,14 @@ use std::path::PathBuf;
 
 use rayon::prelude::*;
 
-use self::lattice_store::{LatticeStore, MAX_SEEDS, PieceView};
+use self::lattice_store::{LatticeStore, MAX_SEEDS};
+use self::math::FastMath;
 use self::pieces::{PieceList, Seeds};
 use self::prune::{OwnLattices, PruneTarget};
 use self::seeds::{ScoredSeeds, SeedRules};
 use self::sentences::CountedTexts;
 use crate::error::TrainError;
-use crate::text::num::low_u32;
+use crate::text::num::{count_to_f32, low_u32};
 use crate::train::alphabet::Alphabet;
 use crate::train::assemble::LearnedPiece;
 use crate::train::observer::{Event, Run, Stage};
@@ -51,7 +52,11 @@ use crate::train::split::SplitRules;
 use crate::train::split::word_rules::WordRules;
 use crate::trie::DoubleArray;
 
-/// Training is given up after so many pruning steps in a row that drop no piece. The reference would never end.
+/// Training is given up after so many pruning steps in a row that drop no piece.
+///
+/// A step keeps a share below 1 of the pieces, besides pieces without a replacement. Single characters, of which there are
+/// fewer than wanted pieces, have none, and texts for which the search of [`two_best`] meets its limits. Only the latter
+/// could make training endless, as in the reference; no corpus is known that does.
 const MAX_IDLE_STEPS: usize = 100;
 
 /// A file of seeds.
@@ -84,10 +89,10 @@ pub(crate) struct UnigramConfig {
     pub(crate) partials: usize,
 }
 
-/// Learns the pieces of a unigram model from sentences without unknown characters.
+/// Learns the pieces of a unigram model from sentences whose unknown characters are marked.
 ///
 /// # Errors
-/// The seed file cannot be read, the corpus is too large for 32-bit numbers of its parts, training does not reach the wanted
+/// A line of the seed file is malformed, the corpus is too large for 32-bit numbers of its parts, training does not reach the wanted
 /// size, or the observer asks to stop.
 pub(crate) fn learn(
     sentences: CountedTexts,
@@ -114,7 +119,8 @@ pub(crate) fn learn(
     estimation.run(config, run)?;
     run.pool.install(|| estimation.drop_unreachable())?;
     Ok(finalize::finalize(
-        estimation.view(),
+        &estimation.seeds,
+        &estimation.pieces,
         &alphabet.characters,
         config.room,
     ))
@@ -155,6 +161,7 @@ struct Estimation {
     texts: usize,
     /// The sum of their frequencies.
     total: f64,
+    math: FastMath,
     /// The lattices of the texts, by partial sum.
     corpus: Vec<LatticeStore>,
     /// The lattices of the pieces.
@@ -186,16 +193,10 @@ impl Estimation {
             pieces,
             texts: texts.len(),
             total: texts.total(),
+            math: FastMath::new(),
             corpus,
             own,
         })
-    }
-
-    fn view(&self) -> PieceView<'_> {
-        PieceView {
-            seeds: &self.seeds,
-            pieces: &self.pieces,
-        }
     }
 
     /// Estimates and prunes until few enough pieces remain.
@@ -211,7 +212,7 @@ impl Estimation {
             for _ in 0..config.sub_iterations {
                 let log_likelihood = run.pool.install(|| self.estimate())?;
                 iteration += 1;
-                run.reporter.estimated(Event::Estimated {
+                run.reporter.report(Event::Estimated {
                     iteration,
                     pieces: self.pieces.len(),
                     wanted: target.wanted,
@@ -235,33 +236,21 @@ impl Estimation {
 
     /// An E step and an M step. Returns the logarithm of the likelihood before them.
     fn estimate(&mut self) -> Result<f64, TrainError> {
-        let view = PieceView {
-            seeds: &self.seeds,
-            pieces: &self.pieces,
-        };
-        let expected = em::expect(&mut self.corpus, view);
+        let expected = em::expect(&mut self.corpus, &self.pieces, &self.math);
         let estimated = em::maximize(&self.pieces, &expected.counts);
         self.pieces.replace(estimated)?;
         Ok(expected.log_likelihood)
     }
 
     fn prune(&mut self, target: PruneTarget) -> Result<(), TrainError> {
-        let view = PieceView {
-            seeds: &self.seeds,
-            pieces: &self.pieces,
-        };
-        let replacements = prune::replacements(&mut self.own, view);
-        let counts = prune::count_pieces(&mut self.corpus, view);
+        let replacements = prune::replacements(&mut self.own, &self.pieces);
+        let counts = prune::count_pieces(&mut self.corpus, &self.pieces);
         let kept = prune::prune(&self.pieces, &replacements, &counts, target);
         self.pieces.replace(kept)
     }
 
     fn drop_unreachable(&mut self) -> Result<(), TrainError> {
-        let view = PieceView {
-            seeds: &self.seeds,
-            pieces: &self.pieces,
-        };
-        let reachable = prune::reachable(&mut self.own, view);
+        let reachable = prune::reachable(&mut self.own, &self.pieces);
         self.pieces.replace(reachable)
     }
 }
@@ -298,7 +287,7 @@ fn corpus_lattices(
 ) -> LatticeStore {
     let mut store = LatticeStore::default();
     for index in (partial..texts.len()).step_by(partials) {
-        let frequency = math::count_as_float(texts.counts[index]);
+        let frequency = count_to_f32(texts.counts[index]);
         store.push(trie, seeds, texts.text(index), frequency);
     }
     store.shrink();

@@ -14,6 +14,7 @@ use std::convert::Infallible;
 use rayon::prelude::*;
 
 use crate::error::TrainError;
+use crate::text::num::count_to_f32;
 use crate::train::alphabet::Alphabet;
 use crate::train::assemble::LearnedPiece;
 use crate::train::counts::ShardedCounts;
@@ -72,12 +73,8 @@ fn scored(counted: Vec<(Box<str>, u64)>, sum: u64) -> Vec<LearnedPiece> {
 }
 
 /// The logarithm of a count, rounded to 32 bits before and after.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "rounding is what the algorithm asks for"
-)]
 fn log_of(count: u64) -> f32 {
-    log_f32(count as f32)
+    log_f32(count_to_f32(count))
 }
 
 #[cfg(test)]

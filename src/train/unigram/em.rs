@@ -26,9 +26,10 @@
 use rayon::prelude::*;
 
 use super::lattice::TextLattice;
-use super::lattice_store::{LatticeStore, PieceView};
-use super::math::{FastMath, digamma, round};
+use super::lattice_store::LatticeStore;
+use super::math::{FastMath, digamma};
 use super::pieces::{PieceList, ScoredSeed};
+use crate::text::num::round_f32;
 
 /// Pieces with a lower expected count are dropped.
 const MIN_EXPECTED: f32 = 0.5;
@@ -91,12 +92,15 @@ impl PartialSums {
 }
 
 /// The E step.
-pub(super) fn expect(partials: &mut [LatticeStore], view: PieceView<'_>) -> Expectation {
-    let math = FastMath::new();
-    let sums = add_partials(partials, view.pieces.seeds(), |store, sums| {
+pub(super) fn expect(
+    partials: &mut [LatticeStore],
+    pieces: &PieceList,
+    math: &FastMath,
+) -> Expectation {
+    let sums = add_partials(partials, pieces.seeds(), |store, sums| {
         let mut lattice = TextLattice::default();
-        store.for_each(view, &mut lattice, |lattice, frequency| {
-            let log_probability = lattice.expect(&math, frequency, &mut sums.by_seed);
+        store.for_each(pieces, &mut lattice, |lattice, frequency| {
+            let log_probability = lattice.expect(math, frequency, &mut sums.by_seed);
             sums.log_likelihood += f64::from(frequency) * f64::from(log_probability);
         });
     });
@@ -121,9 +125,9 @@ pub(super) fn maximize(pieces: &PieceList, expected: &[f32]) -> Vec<ScoredSeed> 
     for counted in &kept {
         sum += counted.score;
     }
-    let log_sum = f64::from(round(digamma(f64::from(sum))));
+    let log_sum = f64::from(round_f32(digamma(f64::from(sum))));
     for piece in &mut kept {
-        piece.score = round(digamma(f64::from(piece.score)) - log_sum);
+        piece.score = round_f32(digamma(f64::from(piece.score)) - log_sum);
     }
     kept
 }

@@ -13,9 +13,9 @@
 //! Source: function `FinalizeSentencePieces` of SentencePiece 0.2.3.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use super::lattice_store::PieceView;
+use super::pieces::{PieceList, ScoredSeed, Seeds};
 use crate::train::assemble::LearnedPiece;
 
 /// The difference of the scores of two required characters that are no pieces.
@@ -23,40 +23,32 @@ const REQUIRED_STEP: f32 = 0.0001;
 
 /// At most `room` pieces, the required characters among them. `required` is by count, descending.
 pub(super) fn finalize(
-    view: PieceView<'_>,
+    seeds: &Seeds,
+    list: &PieceList,
     required: &[(char, u64)],
     room: usize,
 ) -> Vec<LearnedPiece> {
-    let pieces = sorted_pieces(view);
-    let scores: HashMap<&str, f32> = pieces
+    let mut others = sorted_pieces(seeds, list);
+    let scores: HashMap<&str, f32> = others
         .iter()
         .map(|piece| (piece.text.as_ref(), piece.score))
         .collect();
-    let mut learned = required_pieces(&scores, required, view.pieces.min_score());
-    let is_required: HashMap<Box<str>, ()> = learned
-        .iter()
-        .map(|piece| (piece.text.clone(), ()))
-        .collect();
-    let others = pieces
-        .iter()
-        .filter(|piece| !is_required.contains_key(&piece.text));
-    let remaining = room.saturating_sub(learned.len());
-    learned.extend(others.take(remaining).cloned());
+    let mut learned = required_pieces(&scores, required, list.min_score());
+    let is_required: HashSet<Box<str>> = learned.iter().map(|piece| piece.text.clone()).collect();
+    others.retain(|piece| !is_required.contains(&piece.text));
+    others.truncate(room.saturating_sub(learned.len()));
+    learned.extend(others);
     learned.sort_by(compare);
     learned
 }
 
 /// The pieces by score, descending, and then by text.
-fn sorted_pieces(view: PieceView<'_>) -> Vec<LearnedPiece> {
-    let piece = |text: &[u8], score| LearnedPiece {
-        text: String::from_utf8_lossy(text).into(),
-        score,
+fn sorted_pieces(seeds: &Seeds, list: &PieceList) -> Vec<LearnedPiece> {
+    let learned = |scored: ScoredSeed| LearnedPiece {
+        text: String::from_utf8_lossy(seeds.text(scored.seed)).into(),
+        score: scored.score,
     };
-    let mut pieces: Vec<LearnedPiece> = view
-        .pieces
-        .iter()
-        .map(|scored| piece(view.seeds.text(scored.seed), scored.score))
-        .collect();
+    let mut pieces: Vec<LearnedPiece> = list.iter().map(learned).collect();
     pieces.sort_by(compare);
     pieces
 }

@@ -94,8 +94,8 @@ impl TextLattice {
         matching.next().map(|(at, _)| at)
     }
 
-    /// Calls `add` with the seed of each edge and its expected count, for a text that occurs `frequency` times. Returns
-    /// the logarithm of the probability of the text.
+    /// Adds the expected count of each edge, in a text that occurs `frequency` times, to the total of its seed. Returns the
+    /// logarithm of the probability of the text.
     ///
     /// The probability of an edge is that of all paths through it, divided by that of all paths. Cost: linear in the
     /// edges.

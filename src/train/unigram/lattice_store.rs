@@ -1,7 +1,7 @@
 //! The lattices of many texts in 4 bytes for each edge.
 //!
 //! Input: texts with frequencies, and the seeds. Output: the lattices one after the other, as often as needed, with the
-//! edges of dropped pieces left out. Finding the pieces in a text again for every pass would take several times as long.
+//! edges of dropped pieces left out. So the pieces of a text are searched only once.
 //!
 //! Format: the edges of all texts follow each other, in the order of [`TextLattice`]. An edge is the number of its seed; its
 //! length is that of the seed, its score that of the piece. The highest bit marks the last edge of a position. A text has
@@ -44,22 +44,6 @@ pub(super) struct LatticeStore {
     edges: Vec<u32>,
 }
 
-/// What a pass needs to know about the pieces.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct PieceView<'p> {
-    pub(super) seeds: &'p Seeds,
-    pub(super) pieces: &'p PieceList,
-}
-
-impl PieceView<'_> {
-    /// Whether a seed is a piece now.
-    pub(super) fn is_piece(self, seed: u32) -> bool {
-        self.pieces
-            .state(seed)
-            .is_some_and(|state| state.score > DROPPED)
-    }
-}
-
 impl LatticeStore {
     /// Adds the lattice of a text in which every seed is a piece. `trie` has the seeds with their numbers.
     pub(super) fn push(&mut self, trie: &DoubleArray, seeds: &Seeds, text: &str, frequency: f32) {
@@ -99,7 +83,7 @@ impl LatticeStore {
     /// Calls `visit` with the lattice and the frequency of each text, in order, and forgets the edges of dropped seeds.
     pub(super) fn for_each(
         &mut self,
-        view: PieceView<'_>,
+        pieces: &PieceList,
         lattice: &mut TextLattice,
         mut visit: impl FnMut(&mut TextLattice, f32),
     ) {
@@ -111,7 +95,7 @@ impl LatticeStore {
         for text in &self.texts {
             lattice.clear();
             for _ in 0..text.characters {
-                cursor.load_position(view, lattice);
+                cursor.load_position(pieces, lattice);
             }
             lattice.finish();
             visit(lattice, text.frequency);
@@ -131,14 +115,14 @@ struct Cursor<'e> {
 impl Cursor<'_> {
     /// Adds the edges of the next position to `lattice`.
     #[inline]
-    fn load_position(&mut self, view: PieceView<'_>, lattice: &mut TextLattice) {
+    fn load_position(&mut self, pieces: &PieceList, lattice: &mut TextLattice) {
         lattice.start_position();
         let mut has_character = false;
         loop {
             let entry = self.edges[self.read];
             self.read += 1;
             let seed = entry & !LAST;
-            if let Some(state) = view.pieces.state(seed)
+            if let Some(state) = pieces.state(seed)
                 && state.score > DROPPED
             {
                 has_character |= state.length == 1;
@@ -150,7 +134,7 @@ impl Cursor<'_> {
             }
         }
         if !has_character {
-            let unknown = view.pieces.unknown();
+            let unknown = pieces.unknown();
             lattice.add(unknown.seed, 1, unknown.score);
             self.write(UNKNOWN);
         }

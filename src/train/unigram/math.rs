@@ -14,7 +14,7 @@
 //!
 //! Sources: functions `LogSumExp` and `Digamma` of SentencePiece 0.2.3.
 
-use crate::text::num::masked_index;
+use crate::text::num::{masked_index, round_f32};
 
 /// Above this difference the smaller operand of a sum does not change the result.
 const NEGLIGIBLE: f32 = 50.0;
@@ -79,7 +79,7 @@ impl FastMath {
             let sum = f64::from(high) + evaluate(terms, x - middle_of(row));
             // The error of the table is small beside sums of this size.
             if sum.abs() > 1.0 / 16.0 && rounds_safely(sum, 1 << 11) {
-                return round(sum);
+                return round_f32(sum);
             }
         }
         log_sum(low, high)
@@ -90,9 +90,9 @@ impl FastMath {
     pub(super) fn add_exp(&self, total: f32, frequency: f64, x: f32) -> f32 {
         let sum = f64::from(total) + frequency * self.exp(f64::from(x));
         if x > -500.0 && sum > 1e-36 && rounds_safely(sum, 1 << 8) {
-            return round(sum);
+            return round_f32(sum);
         }
-        round(f64::from(total) + frequency * libm::exp(f64::from(x)))
+        round_f32(f64::from(total) + frequency * libm::exp(f64::from(x)))
     }
 
     /// e^x for x in -500..=500, with a relative error below 10^-14.
@@ -179,32 +179,12 @@ fn rounds_safely(x: f64, margin: u64) -> bool {
 #[inline(never)]
 fn log_sum(low: f32, high: f32) -> f32 {
     let ratio = libm::exp(f64::from(low - high));
-    round(f64::from(high) + libm::log1p(ratio))
+    round_f32(f64::from(high) + libm::log1p(ratio))
 }
 
 /// The natural logarithm.
 pub(super) fn ln(x: f64) -> f64 {
     libm::log(x)
-}
-
-/// The nearest 32-bit float.
-#[inline]
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "rounding is what the algorithm asks for"
-)]
-pub(super) fn round(x: f64) -> f32 {
-    x as f32
-}
-
-/// A count as a 32-bit float, rounded to the nearest.
-#[inline]
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "rounding is what the algorithm asks for"
-)]
-pub(super) fn count_as_float(count: u64) -> f32 {
-    count as f32
 }
 
 /// The derivative of the logarithm of the gamma function, for positive `x`.
@@ -248,7 +228,7 @@ mod tests {
         (0..200_000).map(move |_| {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             let uniform = f64::from(state) / 4_294_967_296.0;
-            limit * round(uniform * uniform)
+            limit * round_f32(uniform * uniform)
         })
     }
 
@@ -271,7 +251,7 @@ mod tests {
         for (x, total) in samples(120.0).zip(samples(1000.0).skip(3)) {
             for total in [total, 0.0] {
                 let frequency = f64::from(total) + 1.0;
-                let expected = round(f64::from(total) + frequency * libm::exp(f64::from(-x)));
+                let expected = round_f32(f64::from(total) + frequency * libm::exp(f64::from(-x)));
                 let sum = math.add_exp(total, frequency, -x);
                 assert_eq!(sum.to_bits(), expected.to_bits(), "{total} {x}");
             }

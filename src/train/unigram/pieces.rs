@@ -132,6 +132,11 @@ impl PieceList {
         self.states.get(seed as usize).copied()
     }
 
+    /// Whether a seed is a piece now.
+    pub(super) fn is_piece(&self, seed: u32) -> bool {
+        self.state(seed).is_some_and(|state| state.score > DROPPED)
+    }
+
     /// The lowest score.
     pub(super) fn min_score(&self) -> f32 {
         self.min_score

@@ -25,10 +25,11 @@ use rayon::prelude::*;
 
 use super::em::add_partials;
 use super::lattice::{TextLattice, Viterbi};
-use super::lattice_store::{LatticeStore, PieceView};
-use super::math::{ln, round};
+use super::lattice_store::LatticeStore;
+use super::math::ln;
 use super::pieces::{PieceList, ScoredSeed};
 use super::two_best::TwoBest;
+use crate::text::num::{count_to_f32, round_f32};
 
 /// What the segmentation of a piece by itself says about the piece.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,20 +55,19 @@ impl PruneTarget {
     /// The number of pieces to keep of `pieces`.
     #[expect(
         clippy::cast_possible_truncation,
-        clippy::cast_precision_loss,
         clippy::cast_sign_loss,
         reason = "the reference multiplies in 32 bits and cuts the fraction off"
     )]
     fn size(self, pieces: usize) -> usize {
-        let share = (self.shrinking_factor * pieces as f32) as usize;
+        let share = (self.shrinking_factor * count_to_f32(pieces as u64)) as usize;
         share.max(self.wanted)
     }
 }
 
 /// The replacement of each piece, in the order of the list. `own_lattices` has the lattices of the pieces' texts by seed,
 /// in parts.
-pub(super) fn replacements(own: &mut OwnLattices, view: PieceView<'_>) -> Vec<Replacement> {
-    own.map(view, TwoBest::default, |search, lattice| {
+pub(super) fn replacements(own: &mut OwnLattices, pieces: &PieceList) -> Vec<Replacement> {
+    own.map(pieces, TwoBest::default, |search, lattice| {
         let paths = search.search(lattice);
         match paths.second {
             None => Replacement::None,
@@ -121,7 +121,7 @@ impl OwnLattices {
     /// of the list of pieces.
     fn map<S, R: Send + Clone>(
         &mut self,
-        view: PieceView<'_>,
+        pieces: &PieceList,
         state: impl Fn() -> S + Sync,
         visit: impl Fn(&mut S, &TextLattice) -> R + Sync,
     ) -> Vec<R> {
@@ -130,16 +130,16 @@ impl OwnLattices {
             let mut lattice = TextLattice::default();
             let mut results = Vec::new();
             let mut seeds = part.seeds.iter();
-            part.store.for_each(view, &mut lattice, |lattice, _| {
+            part.store.for_each(pieces, &mut lattice, |lattice, _| {
                 let seed = seeds.next();
-                let is_piece = seed.is_some_and(|seed| view.is_piece(*seed));
+                let is_piece = seed.is_some_and(|seed| pieces.is_piece(*seed));
                 results.push(is_piece.then(|| visit(&mut state, lattice)));
             });
             results
         };
         let by_seed: Vec<Vec<Option<R>>> = self.parts.par_iter_mut().map(visit_part).collect();
         let by_seed: Vec<Option<R>> = by_seed.into_iter().flatten().collect();
-        let in_order = view.pieces.iter();
+        let in_order = pieces.iter();
         in_order
             .filter_map(|piece| by_seed[piece.seed as usize].clone())
             .collect()
@@ -147,11 +147,11 @@ impl OwnLattices {
 }
 
 /// How often each piece occurs in the best segmentations of the corpus, by seed.
-pub(super) fn count_pieces(partials: &mut [LatticeStore], view: PieceView<'_>) -> Vec<f32> {
-    let sums = add_partials(partials, view.pieces.seeds(), |store, sums| {
+pub(super) fn count_pieces(partials: &mut [LatticeStore], pieces: &PieceList) -> Vec<f32> {
+    let sums = add_partials(partials, pieces.seeds(), |store, sums| {
         let mut lattice = TextLattice::default();
         let mut viterbi = Viterbi::default();
-        store.for_each(view, &mut lattice, |lattice, frequency| {
+        store.for_each(pieces, &mut lattice, |lattice, frequency| {
             viterbi.search(lattice);
             viterbi.trace(lattice, |edge| {
                 sums.by_seed[edge.seed as usize] += frequency;
@@ -207,47 +207,43 @@ impl<'c> LossFunction<'c> {
         for piece in pieces.iter() {
             sum += f64::from(counts[piece.seed as usize]);
         }
-        let sum = round(sum);
+        let sum = round_f32(sum);
         LossFunction {
             counts,
             sum,
-            log_sum: round(ln(f64::from(sum))),
+            log_sum: round_f32(ln(f64::from(sum))),
         }
     }
 
     fn of(&self, seed: u32, replacement: &[u32]) -> f32 {
         let count = self.counts[seed as usize];
-        let with = round(ln(f64::from(count)) - f64::from(self.log_sum));
+        let with = round_f32(ln(f64::from(count)) - f64::from(self.log_sum));
         let sum_without = self.sum + count * more_pieces(replacement);
-        let log_sum = f64::from(round(ln(f64::from(sum_without))));
+        let log_sum = f64::from(round_f32(ln(f64::from(sum_without))));
         let mut without = 0.0f32;
         for other in replacement {
             let count = f64::from(self.counts[*other as usize] + count);
-            without = round(f64::from(without) + (ln(count) - log_sum));
+            without = round_f32(f64::from(without) + (ln(count) - log_sum));
         }
         (count / self.sum) * (with - without)
     }
 }
 
 /// By how many pieces a replacement is longer than the piece.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a piece has at most 512 characters"
-)]
 fn more_pieces(replacement: &[u32]) -> f32 {
-    (replacement.len() - 1) as f32
+    count_to_f32(replacement.len() as u64 - 1)
 }
 
 /// The pieces that a segmentation can use: those for which no segmentation into other pieces is better.
-pub(super) fn reachable(own: &mut OwnLattices, view: PieceView<'_>) -> Vec<ScoredSeed> {
-    let is_reachable = own.map(view, Viterbi::default, |viterbi, lattice| {
+pub(super) fn reachable(own: &mut OwnLattices, pieces: &PieceList) -> Vec<ScoredSeed> {
+    let is_reachable = own.map(pieces, Viterbi::default, |viterbi, lattice| {
         let Some(whole) = lattice.whole() else {
             return false;
         };
         viterbi.search_without(lattice, Some(whole));
         viterbi.score() <= lattice.edges()[whole].score
     });
-    let pieces = view.pieces.iter().zip(is_reachable);
+    let pieces = pieces.iter().zip(is_reachable);
     pieces
         .filter_map(|(piece, is_reachable)| is_reachable.then_some(piece))
         .collect()

@@ -15,10 +15,10 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use super::math::count_as_float;
 use super::pieces::Seeds;
 use super::seeds::{ScoredSeeds, SeedRules, log_probabilities};
 use crate::error::TrainError;
+use crate::text::num::count_to_f32;
 
 /// A piece of the file or a character of the corpus.
 struct SeedPiece {
@@ -64,7 +64,7 @@ fn character((c, count): &(char, u64)) -> SeedPiece {
     SeedPiece {
         text: c.to_string(),
         characters: 1,
-        score: count_as_float(*count),
+        score: count_to_f32(*count),
     }
 }
 
@@ -103,7 +103,7 @@ fn piece(text: &[u8], count: u64, rules: &SeedRules) -> Option<SeedPiece> {
         text: text.to_owned(),
         characters,
         // The reference multiplies in 64 bits, where a product may overflow.
-        score: count_as_float(count.wrapping_mul(characters.into())),
+        score: count_to_f32(count.wrapping_mul(characters.into())),
     })
 }
 

@@ -31,9 +31,10 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 
 use super::entries::{Entries, Suffix, SuffixGroups};
-use super::math::{count_as_float, ln, round};
+use super::math::ln;
 use super::pieces::{ScoredSeed, Seeds};
 use crate::error::TrainError;
+use crate::text::num::{count_to_f32, round_f32};
 use crate::train::split::SplitRules;
 
 /// How many substrings become seeds, and which.
@@ -63,7 +64,7 @@ impl SeedCandidate {
 
     /// The score, a product of 32-bit floats.
     fn score(self) -> f32 {
-        count_as_float(self.count) * f32::from(self.characters)
+        count_to_f32(self.count) * f32::from(self.characters)
     }
 }
 
@@ -112,7 +113,7 @@ fn seeds_of(
     let mut scores = Vec::new();
     for (c, count) in characters {
         seeds.push(c.encode_utf8(&mut [0; 4]).as_bytes(), 1);
-        scores.push(count_as_float(*count));
+        scores.push(count_to_f32(*count));
     }
     for candidate in candidates {
         seeds.push(candidate.text(bytes), candidate.characters);
@@ -185,7 +186,7 @@ pub(super) fn log_probabilities(scores: &[f32]) -> Vec<ScoredSeed> {
         sum += f64::from(*score);
     }
     let log_sum = ln(sum);
-    let log_share = |score: &f32| round(ln(f64::from(*score)) - log_sum);
+    let log_share = |score: &f32| round_f32(ln(f64::from(*score)) - log_sum);
     (0..)
         .zip(scores.iter().map(log_share))
         .map(|(seed, score)| ScoredSeed { seed, score })

@@ -20,10 +20,10 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::entries::Entries;
-use super::math::count_as_float;
 use crate::error::TrainError;
 use crate::text::UNKNOWN_MARK;
 use crate::text::arena::TextArena;
+use crate::text::num::count_to_f32;
 use crate::train::alphabet::{Alphabet, CharacterCounts};
 use crate::train::counts::SharedCounts;
 use crate::train::split::word_rules::WordRules;
@@ -118,7 +118,7 @@ impl CountedTexts {
     /// The sum of the counts.
     pub(crate) fn total(&self) -> f64 {
         let counts = self.counts.iter();
-        counts.map(|count| f64::from(count_as_float(*count))).sum()
+        counts.map(|count| f64::from(count_to_f32(*count))).sum()
     }
 
     /// The distinct words by count, descending, and then by bytes.
@@ -173,13 +173,11 @@ impl CountedTexts {
         let last = chunk.sentences.end - 1;
         for index in chunk.sentences.clone() {
             let text = self.text(index);
-            let next = match index == last {
-                true => Following::End,
-                false => Following::Sentence(first_byte(self.text(index + 1))),
-            };
-            let count = match index == last {
-                true => chunk.last_count,
-                false => self.counts[index],
+            let (next, count) = if index == last {
+                (Following::End, chunk.last_count)
+            } else {
+                let next = first_byte(self.text(index + 1));
+                (Following::Sentence(next), self.counts[index])
             };
             let sentence = Sentence { text, count, next };
             sentence.for_each_part(rules, |part, following, count| {

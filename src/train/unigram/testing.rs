@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::lattice::{Edge, TextLattice};
-use super::lattice_store::{LatticeStore, PieceView};
+use super::lattice_store::LatticeStore;
 use super::pieces::{PieceList, ScoredSeed, Seeds};
 
 /// Seeds and their list.
@@ -27,13 +27,6 @@ impl Pieces {
         }
         let list = PieceList::new(&seeds, scored).unwrap();
         Pieces { seeds, list }
-    }
-
-    pub(super) fn view(&self) -> PieceView<'_> {
-        PieceView {
-            seeds: &self.seeds,
-            pieces: &self.list,
-        }
     }
 
     /// A store of texts with their frequencies.

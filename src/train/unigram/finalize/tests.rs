@@ -2,7 +2,7 @@ use super::*;
 use crate::train::unigram::testing::Pieces;
 
 fn finalized(pieces: &Pieces, required: &[(char, u64)], room: usize) -> Vec<(String, f32)> {
-    let learned = finalize(pieces.view(), required, room);
+    let learned = finalize(&pieces.seeds, &pieces.list, required, room);
     let pair = |piece: LearnedPiece| (piece.text.into_string(), piece.score);
     learned.into_iter().map(pair).collect()
 }

@@ -10,24 +10,24 @@ const TEXTS: &[&str] = &[
 ];
 
 /// The edges of a text, found without a store.
-fn edges_of(view: PieceView<'_>, text: &str) -> Vec<Edge> {
+fn edges_of(pieces: &Pieces, text: &str) -> Vec<Edge> {
     let mut edges = Vec::new();
     for (begin, (at, _)) in (0..).zip(text.char_indices()) {
-        let mut found: Vec<Edge> = view
-            .pieces
+        let mut found: Vec<Edge> = pieces
+            .list
             .iter()
-            .filter(|piece| text.as_bytes()[at..].starts_with(view.seeds.text(piece.seed)))
+            .filter(|piece| text.as_bytes()[at..].starts_with(pieces.seeds.text(piece.seed)))
             .map(|piece| Edge {
                 seed: piece.seed,
                 begin,
-                end: begin + view.seeds.length(piece.seed),
+                end: begin + pieces.seeds.length(piece.seed),
                 score: piece.score,
             })
             .collect();
         found.sort_by_key(|edge| edge.end);
         let has_character = found.first().is_some_and(|edge| edge.end == begin + 1);
         if !has_character {
-            let unknown = view.pieces.unknown();
+            let unknown = pieces.list.unknown();
             found.push(Edge {
                 seed: unknown.seed,
                 begin,
@@ -40,9 +40,9 @@ fn edges_of(view: PieceView<'_>, text: &str) -> Vec<Edge> {
     edges
 }
 
-fn edges_in(store: &mut LatticeStore, view: PieceView<'_>) -> Vec<(Vec<Edge>, f32)> {
+fn edges_in(store: &mut LatticeStore, pieces: &PieceList) -> Vec<(Vec<Edge>, f32)> {
     let mut all = Vec::new();
-    store.for_each(view, &mut TextLattice::default(), |lattice, frequency| {
+    store.for_each(pieces, &mut TextLattice::default(), |lattice, frequency| {
         all.push((lattice.edges().to_vec(), frequency));
     });
     all
@@ -57,11 +57,7 @@ fn the_entries_of_the_module_example() {
     // Without `b` an unknown character takes its place.
     let kept = list.iter().filter(|piece| piece.seed != 1).collect();
     list.replace(kept).unwrap();
-    let view = PieceView {
-        seeds: &pieces.seeds,
-        pieces: &list,
-    };
-    edges_in(&mut store, view);
+    edges_in(&mut store, &list);
     assert_eq!(store.edges, [0, 2 | LAST, UNKNOWN | LAST, UNKNOWN | LAST]);
 }
 
@@ -81,10 +77,10 @@ proptest! {
         for drawn in rounds {
             let expected: Vec<(Vec<Edge>, f32)> = texts
                 .iter()
-                .map(|(text, frequency)| (edges_of(pieces.view(), text), *frequency))
+                .map(|(text, frequency)| (edges_of(&pieces, text), *frequency))
                 .collect();
-            prop_assert_eq!(&edges_in(&mut store, pieces.view()), &expected);
-            prop_assert_eq!(&edges_in(&mut store, pieces.view()), &expected, "again");
+            prop_assert_eq!(&edges_in(&mut store, &pieces.list), &expected);
+            prop_assert_eq!(&edges_in(&mut store, &pieces.list), &expected, "again");
             prop_assert!(store.edges.len() <= size);
             size = store.edges.len();
             let mut kept: Vec<ScoredSeed> = pieces

@@ -35,7 +35,7 @@ fn own_lattices(pieces: &Pieces) -> OwnLattices {
 #[test]
 fn replacements_are_the_second_best_segmentations() {
     let pieces = Pieces::new(&[("a", -1.0), ("b", -1.0), ("ab", -1.5), ("ba", -3.0)]);
-    let found = replacements(&mut own_lattices(&pieces), pieces.view());
+    let found = replacements(&mut own_lattices(&pieces), &pieces.list);
     let expected = [
         Replacement::None,
         Replacement::None,
@@ -49,7 +49,7 @@ fn replacements_are_the_second_best_segmentations() {
 #[test]
 fn pieces_with_a_better_segmentation_are_unreachable() {
     let pieces = Pieces::new(&[("a", -1.0), ("b", -1.0), ("ab", -2.0), ("ba", -2.5)]);
-    let kept = reachable(&mut own_lattices(&pieces), pieces.view());
+    let kept = reachable(&mut own_lattices(&pieces), &pieces.list);
     let seeds: Vec<u32> = kept.iter().map(|piece| piece.seed).collect();
     assert_eq!(seeds, [0, 1, 2]);
 }
@@ -96,5 +96,5 @@ fn pieces_of_best_segmentations_are_counted() {
         pieces.store(&[("xa", 1.0)]),
     ];
     // The unknown character counts for the first piece.
-    assert_eq!(count_pieces(&mut partials, pieces.view()), [4.0, 5.0, 3.0]);
+    assert_eq!(count_pieces(&mut partials, &pieces.list), [4.0, 5.0, 3.0]);
 }
