@@ -19,7 +19,7 @@ use rayon::prelude::*;
 use crate::error::TrainError;
 use crate::text::num::round_f32;
 use crate::text::{BOUNDARY_MARK, UNKNOWN_MARK};
-use crate::train::counts::{ShardedCounts, TextCounts};
+use crate::train::counts::ShardedCounts;
 use crate::train::options::TrainOptions;
 use crate::train::split::is_breaking;
 
@@ -35,13 +35,45 @@ impl CharacterCounts {
     /// # Errors
     /// There are 2^63 or more of them: later sums could overflow.
     pub(crate) fn of(words: &ShardedCounts) -> Result<Self, TrainError> {
-        let shards = words.shards();
+        Self::of_parts(words.shards(), |by_code, shard| {
+            let counted: Result<(), Infallible> = shard.for_each(|text, count| {
+                // Words are parts of valid text.
+                let text = std::str::from_utf8(text).unwrap_or_default();
+                add_characters(by_code, text, count);
+                Ok(())
+            });
+            match counted {
+                Ok(()) => {}
+            }
+        })
+    }
+
+    /// Counts the characters of all `parts`, of which `count_part` counts one, on the threads of the current pool.
+    ///
+    /// # Errors
+    /// As [`CharacterCounts::of`].
+    pub(crate) fn of_parts<P: Sync>(
+        parts: &[P],
+        count_part: impl Fn(&mut Vec<u64>, &P) + Sync,
+    ) -> Result<Self, TrainError> {
+        let count_parts = |parts: &[P]| {
+            let mut by_code = Vec::new();
+            for part in parts {
+                count_part(&mut by_code, part);
+            }
+            by_code
+        };
         // A table for each thread is enough: making and adding one costs more than a small corpus.
-        let by_code = shards
-            .par_chunks(shards.len().div_ceil(rayon::current_num_threads()).max(1))
-            .map(|shards| shards.iter().fold(Vec::new(), count_shard))
+        let by_code = parts
+            .par_chunks(parts.len().div_ceil(rayon::current_num_threads()).max(1))
+            .map(count_parts)
             .reduce_with(add)
             .unwrap_or_default();
+        Self::from_table(by_code)
+    }
+
+    /// The counts of a table by code point.
+    fn from_table(by_code: Vec<u64>) -> Result<Self, TrainError> {
         // A saturated count also makes the total too large.
         let total: u128 = by_code.iter().map(|count| u128::from(*count)).sum();
         let total = checked_total(total)?;
@@ -71,22 +103,16 @@ fn checked_total(total: u128) -> Result<u64, TrainError> {
         .map_err(|_| TrainError::TooLarge { what: "characters" })
 }
 
-/// Adds the characters of a shard to counts by code point, up to the highest code point that occurs.
-fn count_shard(mut by_code: Vec<u64>, shard: &TextCounts) -> Vec<u64> {
-    let counted: Result<(), Infallible> = shard.for_each(|text, count| {
-        // Words are parts of valid text.
-        for c in std::str::from_utf8(text).unwrap_or_default().chars() {
-            let code = c as usize;
-            if code >= by_code.len() {
-                by_code.resize(code + 1, 0);
-            }
-            let sum = &mut by_code[code];
-            *sum = count.saturating_add(*sum);
+/// Adds the characters of a text that occurs `count` times to counts by code point, up to the highest that occurs.
+#[inline]
+pub(crate) fn add_characters(by_code: &mut Vec<u64>, text: &str, count: u64) {
+    for c in text.chars() {
+        let code = c as usize;
+        if code >= by_code.len() {
+            by_code.resize(code + 1, 0);
         }
-        Ok(())
-    });
-    match counted {
-        Ok(()) => by_code,
+        let sum = &mut by_code[code];
+        *sum = count.saturating_add(*sum);
     }
 }
 
@@ -105,6 +131,16 @@ fn add(mut a: Vec<u64>, mut b: Vec<u64>) -> Vec<u64> {
 fn add_to(sums: &mut [u64], counts: &[u64]) {
     for (sum, count) in sums.iter_mut().zip(counts) {
         *sum = count.saturating_add(*sum);
+    }
+}
+
+/// The characters of an alphabet as a sorted list.
+pub(crate) struct KnownCharacters(Vec<char>);
+
+impl KnownCharacters {
+    /// Whether the alphabet has this character. Cost: a binary search.
+    pub(crate) fn contains(&self, c: char) -> bool {
+        self.0.binary_search(&c).is_ok()
     }
 }
 
@@ -147,6 +183,13 @@ impl Alphabet {
             characters: sorted(characters.into_iter()),
             coverage: ratio(taken, total),
         })
+    }
+
+    /// The characters as a set.
+    pub(crate) fn known(&self) -> KnownCharacters {
+        let mut characters: Vec<char> = self.characters.iter().map(|(c, _)| *c).collect();
+        characters.sort_unstable();
+        KnownCharacters(characters)
     }
 
     /// Every character that may be part of a piece, for the search that chooses later.

@@ -27,16 +27,17 @@
 //! The order of the entries never influences a result: callers sort, or do something that order cannot change. So the
 //! hashes have another seed in each run, and no corpus can be written whose words all collide.
 
-use std::hash::{BuildHasher, Hasher};
+mod key;
+
 use std::hint::black_box;
-use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::SeedableRandomState;
 
+use self::key::PackedText;
+pub(crate) use self::key::TextLookup;
 use crate::error::TrainError;
-use crate::packed::{pack, unpack};
-use crate::text::num::{low_usize, masked_index};
+use crate::text::num::masked_index;
 
 /// Shards of a table, a power of two.
 const SHARDS: usize = 32;
@@ -44,119 +45,6 @@ const SHARDS: usize = 32;
 const PENDING_TEXTS: usize = 128;
 /// Bytes of long texts that a thread buffers for a shard.
 const PENDING_BYTES: usize = 1 << 12;
-/// The last byte of a key whose text is in the arena; otherwise that byte is the length of the text.
-const IN_ARENA: u64 = 0xff << 56;
-/// The bits of its hash that a key in the arena contains, to distinguish most texts without reading the arena.
-const TAG: u64 = 0x00ff_ffff << 32;
-
-/// A short text, packed, or the position of a long one: its start, and its length with a tag and [`IN_ARENA`].
-/// Zeros mark a free entry: they would be the empty text, which is never counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct PackedText([u64; 2]);
-
-impl PackedText {
-    /// The key of a text with this hash, of `length` bytes, at `start` in the arena.
-    fn in_arena(start: usize, length: usize, hash: u64) -> Option<Self> {
-        let length = u32::try_from(length).ok()?;
-        Some(Self([
-            start as u64,
-            u64::from(length) | hash & TAG | IN_ARENA,
-        ]))
-    }
-
-    fn is_free(&self) -> bool {
-        self.0 == [0, 0]
-    }
-
-    /// Whether this is the key of a text in the arena that may have this hash.
-    fn may_have_hash(&self, hash: u64) -> bool {
-        self.0[1] & (IN_ARENA | TAG) == IN_ARENA | hash & TAG
-    }
-
-    /// The text, in the arena or written to `buffer`.
-    fn text<'t>(&self, arena: &'t [u8], buffer: &'t mut [[u8; 8]; 2]) -> &'t [u8] {
-        if self.is_in_arena() {
-            &arena[self.position()]
-        } else {
-            unpack(&self.0, buffer)
-        }
-    }
-
-    #[inline]
-    fn is_in_arena(&self) -> bool {
-        self.0[1] & IN_ARENA == IN_ARENA
-    }
-
-    /// Where a text in the arena is.
-    #[inline]
-    fn position(&self) -> Range<usize> {
-        // Both were `usize` when the key was made.
-        let start = low_usize(self.0[0]);
-        let length = low_usize(self.0[1] & !(IN_ARENA | TAG));
-        start..start + length
-    }
-
-    fn hash(&self, hasher: &SeedableRandomState, arena: &[u8]) -> u64 {
-        if self.is_in_arena() {
-            hash_text(hasher, &arena[self.position()])
-        } else {
-            hash_key(hasher, *self)
-        }
-    }
-}
-
-/// A text to be added to a table, with its hash.
-pub(crate) struct TextLookup<'t> {
-    text: &'t [u8],
-    short: Option<PackedText>,
-    hash: u64,
-}
-
-impl<'t> TextLookup<'t> {
-    pub(crate) fn new(hasher: &SeedableRandomState, text: &'t [u8]) -> Self {
-        let short = pack(text).map(PackedText);
-        let hash = short.map_or_else(|| hash_text(hasher, text), |key| hash_key(hasher, key));
-        TextLookup { text, short, hash }
-    }
-
-    /// A short text with a known hash.
-    fn of_key(key: PackedText, hash: u64) -> TextLookup<'static> {
-        TextLookup {
-            text: &[],
-            short: Some(key),
-            hash,
-        }
-    }
-
-    /// A long text with a known hash.
-    fn of_long_text(text: &'t [u8], hash: u64) -> Self {
-        let short = None;
-        TextLookup { text, short, hash }
-    }
-
-    /// Whether `key` is the key of this text.
-    #[inline]
-    fn matches(&self, key: PackedText, arena: &[u8]) -> bool {
-        match self.short {
-            Some(short) => key == short,
-            None => key.may_have_hash(self.hash) && key.text(arena, &mut [[0; 8]; 2]) == self.text,
-        }
-    }
-}
-
-fn hash_text(hasher: &SeedableRandomState, text: &[u8]) -> u64 {
-    let mut state = hasher.build_hasher();
-    state.write(text);
-    state.finish()
-}
-
-fn hash_key(hasher: &SeedableRandomState, PackedText([low, high]): PackedText) -> u64 {
-    let mut state = hasher.build_hasher();
-    state.write_u64(low);
-    state.write_u64(high);
-    state.finish()
-}
-
 /// Texts with their counts.
 #[derive(Default)]
 pub(crate) struct TextCounts {

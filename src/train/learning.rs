@@ -21,14 +21,22 @@ use super::bpe::{
     word_buffer::WordBuffer,
 };
 use super::corpus::Corpus;
+use super::counts::ShardedCounts;
 use super::observer::{Run, Stage};
 use super::options::SeedSize;
 use super::split::SplitRules;
 use super::split::word_rules::WordRules;
 use super::unigram::{self, SeedFile, UnigramConfig};
 use super::word_char;
-use super::words::WordCounts;
 use crate::error::TrainError;
+use crate::model::ModelType;
+
+/// The corpus as BPE, word and char models need it.
+struct Counted {
+    words: ShardedCounts,
+    characters: CharacterCounts,
+    alphabet: Alphabet,
+}
 
 impl Trainer {
     pub(super) fn learn_bpe(
@@ -36,14 +44,16 @@ impl Trainer {
         corpus: Corpus<'_>,
         run: &mut Run<'_>,
     ) -> Result<Vec<LearnedPiece>, TrainError> {
-        let (counted, counts) = self.count_characters(corpus, run)?;
-        let alphabet = self.choose_characters(&counts)?;
-        run.summary.note_words(counted.words.len(), &alphabet);
+        let Counted {
+            words,
+            characters,
+            alphabet,
+        } = self.count(corpus, run)?;
         run.reporter.start(Stage::Merging)?;
-        let merges = self.merge(counted, &alphabet, run)?;
+        let merges = self.merge(words, &alphabet, run)?;
         run.summary.merges = merges.len();
         let texts = if self.options.auto_character_coverage {
-            coverage_search::divide(merges, &counts, self.learned_size())
+            coverage_search::divide(merges, &characters, self.learned_size())
         } else {
             assemble::learned_texts(merges, &alphabet)
         };
@@ -55,12 +65,10 @@ impl Trainer {
         corpus: Corpus<'_>,
         run: &mut Run<'_>,
     ) -> Result<Vec<LearnedPiece>, TrainError> {
-        let (counted, counts) = self.count_characters(corpus, run)?;
-        let alphabet = Alphabet::choose(&counts, &self.options)?;
-        run.summary.note_words(counted.words.len(), &alphabet);
+        let counted = self.count(corpus, run)?;
         let room = self.room_for_all();
         run.pool
-            .install(|| word_char::word_pieces(&counted.words, &alphabet, room))
+            .install(|| word_char::word_pieces(&counted.words, &counted.alphabet, room))
     }
 
     pub(super) fn learn_characters(
@@ -68,10 +76,11 @@ impl Trainer {
         corpus: Corpus<'_>,
         run: &mut Run<'_>,
     ) -> Result<Vec<LearnedPiece>, TrainError> {
-        let (counted, counts) = self.count_characters(corpus, run)?;
-        let alphabet = Alphabet::choose(&counts, &self.options)?;
-        run.summary.note_words(counted.words.len(), &alphabet);
-        Ok(word_char::char_pieces(&alphabet, self.room_for_all()))
+        let counted = self.count(corpus, run)?;
+        Ok(word_char::char_pieces(
+            &counted.alphabet,
+            self.room_for_all(),
+        ))
     }
 
     pub(super) fn learn_unigram(
@@ -83,23 +92,27 @@ impl Trainer {
         let seed_file = self.read_seed_file()?;
         let sentences = self.read_sentences(corpus, run)?;
         run.reporter.start(Stage::Characters)?;
-        let counts = sentences.character_counts(&self.work.hasher)?;
+        let counts = run.pool.install(|| sentences.character_counts())?;
         let alphabet = self.choose_characters(&counts)?;
+        // The number of words is known once the sentences are split.
+        run.summary.note_words(0, &alphabet);
         let sentences = run.pool.install(|| sentences.mark_unknown(&alphabet));
         unigram::learn(sentences, &alphabet, &self.unigram_config(seed_file), run)
     }
 
-    /// Counts the words and the characters of the corpus.
-    fn count_characters(
-        &self,
-        corpus: Corpus<'_>,
-        run: &mut Run<'_>,
-    ) -> Result<(WordCounts, CharacterCounts), TrainError> {
+    /// Counts the words and the characters of the corpus, and chooses the characters.
+    fn count(&self, corpus: Corpus<'_>, run: &mut Run<'_>) -> Result<Counted, TrainError> {
         let counted = self.count_words(corpus, &mut run.reporter)?;
         run.summary.sentences = counted.sentences;
         run.reporter.start(Stage::Characters)?;
-        let counts = run.pool.install(|| CharacterCounts::of(&counted.words))?;
-        Ok((counted, counts))
+        let characters = run.pool.install(|| CharacterCounts::of(&counted.words))?;
+        let alphabet = self.choose_characters(&characters)?;
+        run.summary.note_words(counted.words.len(), &alphabet);
+        Ok(Counted {
+            words: counted.words,
+            characters,
+            alphabet,
+        })
     }
 
     /// The number of learned pieces of a word or char model.
@@ -157,7 +170,9 @@ impl Trainer {
             return Ok(Alphabet::all(counts));
         }
         let alphabet = Alphabet::choose(counts, &self.options)?;
-        if alphabet.characters.len() > self.learned_size() {
+        // A word or char model may lack characters.
+        let needs_all = matches!(self.options.model_type, ModelType::Bpe | ModelType::Unigram);
+        if needs_all && alphabet.characters.len() > self.learned_size() {
             return Err(TrainError::VocabularyTooSmall {
                 vocab_size: self.options.vocab_size as usize,
                 meta_pieces: self.meta.len(),
@@ -169,7 +184,7 @@ impl Trainer {
 
     fn merge(
         &self,
-        counted: WordCounts,
+        words: ShardedCounts,
         alphabet: &Alphabet,
         run: &mut Run<'_>,
     ) -> Result<Vec<LearnedMerge>, TrainError> {
@@ -183,7 +198,7 @@ impl Trainer {
         let symbols = SymbolArena::new(alphabet, &rules);
         let words = run
             .pool
-            .install(|| WordBuffer::new(counted.words, &symbols, &self.work.hasher))?;
+            .install(|| WordBuffer::new(words, &symbols, &self.work.hasher))?;
         run.reporter.expect_merges(wanted);
         let merger = MergeTrainer::new(&rules, &run.pool, &self.work.hasher, symbols, words);
         merger.run(wanted, &mut |merges| run.reporter.merged(merges))

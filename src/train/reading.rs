@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::Trainer;
-use super::batch::{SentenceCounts, SentenceFilter};
+use super::batch::{Batch, SentenceCounts, SentenceFilter};
 use super::corpus::{Batches, Corpus};
 use super::observer::{Reporter, Run, Stage};
 use super::options::SentenceSelection;
@@ -25,6 +25,51 @@ use super::words::{WordCountJob, WordCounts};
 use crate::error::{OptionError, TrainError};
 use crate::normalize::{Normalizer, NormalizerOptions};
 use crate::trie::prefix::PrefixTrie;
+
+/// The batches of the corpus, or of a part of its sentences.
+struct SelectedBatches<'c> {
+    batches: Batches<'c>,
+    /// The sentences wanted; `None` for all.
+    selection: Option<SentenceCursor>,
+    /// Counts the sentences that the selection skips.
+    filter: SentenceFilter,
+}
+
+impl SelectedBatches<'_> {
+    /// The next batch; `None` if there is none, or if all wanted sentences were found.
+    fn next(&mut self, reporter: &mut Reporter<'_>) -> Result<Option<Batch>, TrainError> {
+        if self
+            .selection
+            .as_ref()
+            .is_some_and(SentenceCursor::is_complete)
+        {
+            return Ok(None);
+        }
+        let Some(batch) = self.batches.next()? else {
+            return Ok(None);
+        };
+        reporter.read(batch.bytes())?;
+        match &mut self.selection {
+            Some(selection) => selection.select(&batch, &mut self.filter).map(Some),
+            None => Ok(Some(batch)),
+        }
+    }
+
+    /// Fails if wanted sentences were not found, after the last batch.
+    fn check_found(&self) -> Result<(), TrainError> {
+        self.selection
+            .as_ref()
+            .map_or(Ok(()), SentenceCursor::check_found)
+    }
+
+    /// The sentences that are in no batch, by the reason.
+    fn skipped(&self) -> SentenceCounts {
+        SentenceCounts {
+            used: 0,
+            ..self.filter.counts
+        }
+    }
+}
 
 /// Batches that are prepared at the same time.
 const GROUP_BATCHES: usize = 64;
@@ -58,34 +103,16 @@ impl Trainer {
         corpus: Corpus<'_>,
         reporter: &mut Reporter<'_>,
     ) -> Result<WordCounts, TrainError> {
-        let takes_first = matches!(self.options.sentences, SentenceSelection::First(_));
-        // A run on the first sentences may not need the later files.
-        if !takes_first {
-            corpus.check_files()?;
-        }
-        let mut filter = SentenceFilter::new(&self.options);
-        let (corpus, mut selection) = self.select(corpus, &mut filter, reporter)?;
-        reporter.start(Stage::Reading)?;
-        reporter.expect_bytes(corpus.total_bytes());
-        let mut batches = self.batches(corpus);
+        let mut batches = self.selected_batches(corpus, reporter)?;
         let mut counted = self.counting()?.count(|send| {
-            while let Some(mut batch) = batches.next()? {
-                reporter.read(batch.bytes())?;
-                if let Some(selection) = &mut selection {
-                    batch = selection.select(&batch, &mut filter)?;
-                }
-                if !send(batch) || selection.as_ref().is_some_and(SentenceCursor::is_complete) {
+            while let Some(batch) = batches.next(reporter)? {
+                if !send(batch) {
                     return Ok(());
                 }
             }
-            selection
-                .as_ref()
-                .map_or(Ok(()), SentenceCursor::check_found)
+            batches.check_found()
         })?;
-        counted.sentences.add(&SentenceCounts {
-            used: 0,
-            ..filter.counts
-        });
+        counted.sentences.add(&batches.skipped());
         if counted.sentences.used == 0 {
             return Err(TrainError::NoText);
         }
@@ -98,42 +125,44 @@ impl Trainer {
         corpus: Corpus<'_>,
         run: &mut Run<'_>,
     ) -> Result<CountedTexts, TrainError> {
-        let takes_first = matches!(self.options.sentences, SentenceSelection::First(_));
-        if !takes_first {
-            corpus.check_files()?;
-        }
-        let mut filter = SentenceFilter::new(&self.options);
-        let (corpus, mut selection) = self.select(corpus, &mut filter, &mut run.reporter)?;
-        run.reporter.start(Stage::Reading)?;
-        run.reporter.expect_bytes(corpus.total_bytes());
+        let mut batches = self.selected_batches(corpus, &mut run.reporter)?;
         let mut sentences = SentenceList::new(&self.options, self.preparation()?);
-        let mut batches = self.batches(corpus);
         let mut group = Vec::new();
-        while let Some(mut batch) = batches.next()? {
-            run.reporter.read(batch.bytes())?;
-            if let Some(selection) = &mut selection {
-                batch = selection.select(&batch, &mut filter)?;
-            }
+        while let Some(batch) = batches.next(&mut run.reporter)? {
             group.push(batch);
             if group.len() == GROUP_BATCHES {
                 run.pool.install(|| sentences.add(&group))?;
                 group.clear();
             }
-            if selection.as_ref().is_some_and(SentenceCursor::is_complete) {
-                break;
-            }
         }
         run.pool.install(|| sentences.add(&group))?;
-        selection
-            .as_ref()
-            .map_or(Ok(()), SentenceCursor::check_found)?;
+        batches.check_found()?;
         let (mut counts, texts) = sentences.finish()?;
-        counts.add(&SentenceCounts {
-            used: 0,
-            ..filter.counts
-        });
+        counts.add(&batches.skipped());
         run.summary.sentences = counts;
         Ok(texts)
+    }
+
+    /// The batches of the sentences to train on.
+    fn selected_batches<'c>(
+        &self,
+        corpus: Corpus<'c>,
+        reporter: &mut Reporter<'_>,
+    ) -> Result<SelectedBatches<'c>, TrainError> {
+        let takes_first = matches!(self.options.sentences, SentenceSelection::First(_));
+        // A run on the first sentences may not need the later files.
+        if !takes_first {
+            corpus.check_files()?;
+        }
+        let mut filter = SentenceFilter::new(&self.options);
+        let (corpus, selection) = self.select(corpus, &mut filter, reporter)?;
+        reporter.start(Stage::Reading)?;
+        reporter.expect_bytes(corpus.total_bytes());
+        Ok(SelectedBatches {
+            batches: self.batches(corpus),
+            selection,
+            filter,
+        })
     }
 
     fn counting(&self) -> Result<WordCountJob<'_>, TrainError> {

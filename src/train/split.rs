@@ -261,6 +261,29 @@ impl SplitRules {
     }
 }
 
+/// Calls `emit` with the parts of `text`, in order. `classify` gets the class of the character before, if there is one, and a
+/// character; it returns the character's class and whether a part begins with it.
+#[inline]
+fn split_between<'t, C: Copy>(
+    text: &'t str,
+    mut classify: impl FnMut(Option<C>, char) -> (C, bool),
+    mut emit: impl FnMut(&'t str),
+) {
+    let mut start = 0;
+    let mut left = None;
+    for (at, c) in text.char_indices() {
+        let (right, is_boundary) = classify(left, c);
+        if is_boundary {
+            emit(&text[start..at]);
+            start = at;
+        }
+        left = Some(right);
+    }
+    if start < text.len() {
+        emit(&text[start..]);
+    }
+}
+
 /// How prepared text is divided into the parts that are counted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PartRules {
@@ -331,20 +354,16 @@ impl BoundarySplitter {
 
     /// Calls `emit` with every maximal part of `text` without a boundary inside, in order; breaking characters
     /// are parts of their own. The concatenation of the parts is `text`. Cost: linear.
-    pub(crate) fn split<'t>(&mut self, text: &'t str, mut emit: impl FnMut(&'t str)) {
-        let mut start = 0;
-        let mut left = None;
-        for (at, c) in text.char_indices() {
-            let right = self.class(c);
-            if left.is_some_and(|left| self.has_boundary(left, right)) {
-                emit(&text[start..at]);
-                start = at;
-            }
-            left = Some(right);
-        }
-        if start < text.len() {
-            emit(&text[start..]);
-        }
+    pub(crate) fn split<'t>(&mut self, text: &'t str, emit: impl FnMut(&'t str)) {
+        split_between(
+            text,
+            |left: Option<u8>, c| {
+                let right = self.class(c);
+                let is_boundary = left.is_some_and(|left| self.has_boundary(left, right));
+                (right, is_boundary)
+            },
+            emit,
+        );
     }
 
     fn class(&mut self, c: char) -> u8 {

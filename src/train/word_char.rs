@@ -29,8 +29,7 @@ pub(crate) fn word_pieces(
     alphabet: &Alphabet,
     room: usize,
 ) -> Result<Vec<LearnedPiece>, TrainError> {
-    let mut known: Vec<char> = alphabet.characters.iter().map(|(c, _)| *c).collect();
-    known.sort_unstable();
+    let known = alphabet.known();
     let mut sum = 0u64;
     let mut candidates: Vec<(Box<str>, u64)> = Vec::new();
     for shard in words.shards() {
@@ -38,7 +37,7 @@ pub(crate) fn word_pieces(
             sum = sum.saturating_add(count);
             // Words are parts of valid text.
             let text = std::str::from_utf8(text).unwrap_or_default();
-            if text.chars().all(|c| known.binary_search(&c).is_ok()) {
+            if text.chars().all(|c| known.contains(c)) {
                 candidates.push((text.into(), count));
             }
             Ok(())

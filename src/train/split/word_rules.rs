@@ -14,6 +14,7 @@
 //!
 //! Cost: linear. Source: function `SplitIntoWords` of SentencePiece 0.2.3.
 
+use super::split_between;
 use crate::text::WHITESPACE_MARK;
 use crate::train::options::TrainOptions;
 
@@ -40,20 +41,13 @@ impl WordRules {
     }
 
     /// Calls `emit` with the words of a text; their concatenation is the text.
-    pub(crate) fn split<'t>(self, text: &'t str, mut emit: impl FnMut(&'t str)) {
-        let mut start = 0;
-        let mut previous: Option<bool> = None;
-        for (at, c) in text.char_indices() {
+    pub(crate) fn split<'t>(self, text: &'t str, emit: impl FnMut(&'t str)) {
+        let classify = |left: Option<bool>, c| {
             let is_mark = c == WHITESPACE_MARK;
-            if previous.is_some_and(|previous| self.is_boundary(previous, is_mark)) {
-                emit(&text[start..at]);
-                start = at;
-            }
-            previous = Some(is_mark);
-        }
-        if start < text.len() {
-            emit(&text[start..]);
-        }
+            let is_boundary = left.is_some_and(|left| self.is_boundary(left, is_mark));
+            (is_mark, is_boundary)
+        };
+        split_between(text, classify, emit);
     }
 
     /// Whether a word begins between two characters of which each is a whitespace mark or not.

@@ -24,8 +24,7 @@ use crate::error::TrainError;
 use crate::text::UNKNOWN_MARK;
 use crate::text::arena::TextArena;
 use crate::text::num::count_to_f32;
-use crate::train::alphabet::{Alphabet, CharacterCounts};
-use crate::train::counts::SharedCounts;
+use crate::train::alphabet::{Alphabet, CharacterCounts, add_characters};
 use crate::train::split::word_rules::WordRules;
 
 /// Texts with their counts.
@@ -71,25 +70,21 @@ impl CountedTexts {
         *self = kept;
     }
 
-    /// How often each character occurs.
-    pub(crate) fn character_counts(
-        &self,
-        hasher: &foldhash::fast::SeedableRandomState,
-    ) -> Result<CharacterCounts, TrainError> {
-        let counts = SharedCounts::new(hasher.clone());
-        let mut adder = counts.adder();
-        for (index, count) in self.counts.iter().enumerate() {
-            adder.add(self.texts.get(index), *count)?;
-        }
-        adder.flush()?;
-        CharacterCounts::of(&counts.into_counts())
+    /// How often each character occurs. Runs on the threads of the current pool.
+    ///
+    /// # Errors
+    /// There are 2^63 characters or more.
+    pub(crate) fn character_counts(&self) -> Result<CharacterCounts, TrainError> {
+        let indices: Vec<usize> = (0..self.len()).collect();
+        CharacterCounts::of_parts(&indices, |by_code, index| {
+            add_characters(by_code, self.text(*index), self.counts[*index]);
+        })
     }
 
     /// The same texts with U+2585 for every character that is not in the alphabet.
     pub(crate) fn mark_unknown(mut self, alphabet: &Alphabet) -> Self {
-        let mut known: Vec<char> = alphabet.characters.iter().map(|(c, _)| *c).collect();
-        known.sort_unstable();
-        let is_known = |c: char| c == UNKNOWN_MARK || known.binary_search(&c).is_ok();
+        let known = alphabet.known();
+        let is_known = |c: char| c == UNKNOWN_MARK || known.contains(c);
         let mut marked = TextArena::with_capacity(self.len(), self.texts.items().len());
         let mut buffer = String::new();
         for index in 0..self.len() {

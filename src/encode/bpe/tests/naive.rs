@@ -77,16 +77,6 @@ impl<'m> NaiveEncoder<'m> {
     }
 }
 
-/// The kinds in the order of their numbers in the file format, from 1.
-const KINDS: [PieceKind; 6] = [
-    PieceKind::Normal,
-    PieceKind::Unknown,
-    PieceKind::Control,
-    PieceKind::UserDefined,
-    PieceKind::Unused,
-    PieceKind::Byte,
-];
-
 /// Assembles the bytes of a BPE model: the fields of the protobuf messages `ModelProto`, `SentencePiece` and
 /// `TrainerSpec` that matter.
 #[derive(Default)]
@@ -95,7 +85,10 @@ pub(super) struct ModelBytes(Vec<u8>);
 impl ModelBytes {
     /// Adds a piece.
     pub(super) fn add(&mut self, text: &str, score: f32, kind: PieceKind) {
-        let position = KINDS.iter().position(|known| *known == kind).unwrap();
+        let position = PieceKind::ALL
+            .iter()
+            .position(|known| *known == kind)
+            .unwrap();
         let kind = u8::try_from(position + 1).unwrap();
         let mut piece = vec![0x0A, u8::try_from(text.len()).unwrap()];
         piece.extend(text.as_bytes());
