@@ -1,10 +1,11 @@
 //! Two functions at the same time, without a thread pool.
 //!
 //! Input: two functions. Output: both results. The second function runs on a thread that ends with the call, so making a
-//! tokenizer starts no pool that stays behind. Where no thread can be started (for example on wasm32), both functions run
+//! tokenizer leaves no pool behind. Where no thread can be started (for example on wasm32), both functions run
 //! on the caller's thread, one after the other.
 //!
-//! Cost: one thread is started and joined in each call.
+//! Cost: one thread is started and joined in each call. Memory that the second function allocates may be returned to the
+//! system when its thread ends, so the larger tables belong to the first.
 
 use std::thread;
 

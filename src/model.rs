@@ -160,8 +160,8 @@ impl Model {
         Ok(model)
     }
 
-    /// Like [`Model::from_file`], and makes tables of the model while the lookup of pieces by text is made, which takes
-    /// a sixth of the time to load a model. `make_tables` gets a model that finds no pieces by text. The model obeys all
+    /// Like [`Model::from_file`], and makes tables of the model while another thread makes the lookup of pieces by text.
+    /// `make_tables` gets a model that finds no pieces by text. The model obeys all
     /// rules but one: two pieces may have the same text. It is then refused, and its tables are dropped.
     pub(crate) fn from_file_with<T>(
         file: Vec<u8>,

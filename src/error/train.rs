@@ -127,7 +127,7 @@ pub enum TrainError {
     /// Training of a unigram model ended with no pieces or with scores that are not finite.
     #[error("the corpus is too small to estimate a unigram model; give more text")]
     Diverged,
-    /// Pruning of a unigram model cannot drop enough pieces. The reference does not end in this case.
+    /// 100 pruning steps of a unigram model in a row dropped no piece.
     #[error(
         "vocab_size: {vocab_size} is too small; {pieces} pieces remain, none of which can be dropped. Raise vocab_size"
     )]

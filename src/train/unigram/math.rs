@@ -31,9 +31,9 @@ const HALF_WAY: u64 = 1 << 28;
 
 /// The functions that the E step calls for every edge, with tables.
 ///
-/// Only results rounded to 32 bits are needed. So a result is computed with an error of less than 2^-40 of its value, and
+/// Only results rounded to 32 bits are needed. So a result is computed with an error of less than 2^-42 of its value, and
 /// again with the functions of `libm` if it lies so close to the middle of two 32-bit floats that the error could change
-/// the rounding, which happens once in some 100,000 calls. The result is therefore always that of `libm`.
+/// the rounding; the margins are 2^-17 and 2^-20 of the distance of two floats. The result is therefore that of `libm`.
 ///
 /// * ln(1 + e^x) for x in -20..=0: a polynomial of degree 7 around the middle of an interval of length 1/8. The
 ///   coefficients follow from those of the logistic function u, whose derivative is u - u^2. The remainder is below

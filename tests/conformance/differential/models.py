@@ -21,7 +21,7 @@ from .sides import OK
 FRESH_MODELS = 24
 MODEL_TYPES = ["bpe", "bpe", "unigram", "bpe", "unigram", "char", "bpe", "unigram", "word"]
 ATTEMPTS = 20
-# Training takes milliseconds here, or it never ends: the unigram trainer loops for some options.
+# Training takes milliseconds here; options for which it takes longer are drawn again.
 TRAINING_SECONDS = 5.0
 
 UNIGRAM_TYPE = 1
