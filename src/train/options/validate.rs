@@ -194,11 +194,11 @@ mod tests {
     use crate::train::options::SentenceSelection;
 
     /// A change that makes the default options invalid.
-    type Change = fn(&mut TrainOptions);
+    type OptionChange = fn(&mut TrainOptions);
 
     #[test]
     fn values_out_of_range_are_refused() {
-        let cases: &[(&str, Change)] = &[
+        let cases: &[(&str, OptionChange)] = &[
             ("vocab_size", |options| options.vocab_size = 0),
             ("vocab_size", |options| options.vocab_size = 1 << 31),
             ("character_coverage", |o| o.character_coverage = 0.5),
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn conflicts_are_refused() {
-        let cases: &[(&str, Change)] = &[
+        let cases: &[(&str, OptionChange)] = &[
             ("input_sentence_size", |options| {
                 options.sentences = SentenceSelection::First(100);
             }),
