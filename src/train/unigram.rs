@@ -39,7 +39,7 @@ use rayon::prelude::*;
 
 use self::lattice_store::{LatticeStore, MAX_SEEDS};
 use self::math::FastMath;
-use self::pieces::{PieceList, Seeds};
+use self::pieces::{PieceList, Renumbering, Seeds};
 use self::prune::{OwnLattices, PruneTarget};
 use self::seeds::{ScoredSeeds, SeedRules};
 use self::sentences::CountedTexts;
@@ -58,6 +58,9 @@ use crate::trie::DoubleArray;
 /// fewer than wanted pieces, have none, and texts for which the search of [`two_best`] meets its limits. Only the latter
 /// could make training endless, as in the reference; no corpus is known that does.
 const MAX_IDLE_STEPS: usize = 100;
+
+/// Dropped seeds are forgotten when they are more than one in so many.
+const MIN_FORGOTTEN_SHARE: usize = 8;
 
 /// A file of seeds.
 #[derive(Debug, Clone)]
@@ -164,7 +167,9 @@ struct Estimation {
     math: FastMath,
     /// The lattices of the texts, by partial sum.
     corpus: Vec<LatticeStore>,
-    /// The lattices of the pieces.
+    /// The seeds, until `own` was made of it.
+    trie: Option<DoubleArray>,
+    /// The lattices of the pieces. They are made after the first step, which drops many seeds.
     own: OwnLattices,
 }
 
@@ -176,18 +181,11 @@ impl Estimation {
         config: &UnigramConfig,
     ) -> Result<Self, TrainError> {
         let trie = seed_trie(&seeds)?;
-        let texts = match config.words {
-            Some(rules) => sentences.words(rules),
-            None => sentences,
-        };
+        let texts = texts_of(sentences, config.words);
         let corpus = (0..config.partials)
             .into_par_iter()
-            .map(|partial| corpus_lattices(&trie, &seeds, &texts, partial, config.partials))
+            .map(|partial| corpus_lattices(&trie, &texts, partial, config.partials))
             .collect();
-        let own = OwnLattices::new(low_u32(seeds.len() as u64), |store, seed| {
-            let text = std::str::from_utf8(seeds.text(seed)).unwrap_or_default();
-            store.push(&trie, &seeds, text, 1.0);
-        });
         Ok(Self {
             seeds,
             pieces,
@@ -195,7 +193,8 @@ impl Estimation {
             total: texts.total(),
             math: FastMath::new(),
             corpus,
-            own,
+            trie: Some(trie),
+            own: OwnLattices::default(),
         })
     }
 
@@ -236,21 +235,47 @@ impl Estimation {
 
     /// An E step and an M step. Returns the logarithm of the likelihood before them.
     fn estimate(&mut self) -> Result<f64, TrainError> {
-        let expected = em::expect(&mut self.corpus, &self.pieces, &self.math);
+        let expected = em::expect(&self.corpus, &self.pieces, &self.math);
         let estimated = em::maximize(&self.pieces, &expected.counts);
         self.pieces.replace(estimated)?;
+        self.forget_dropped();
         Ok(expected.log_likelihood)
     }
 
     fn prune(&mut self, target: PruneTarget) -> Result<(), TrainError> {
-        let replacements = prune::replacements(&mut self.own, &self.pieces);
-        let counts = prune::count_pieces(&mut self.corpus, &self.pieces);
+        let replacements = prune::replacements(&self.own, &self.pieces);
+        let counts = prune::count_pieces(&self.corpus, &self.pieces);
         let kept = prune::prune(&self.pieces, &replacements, &counts, target);
-        self.pieces.replace(kept)
+        self.pieces.replace(kept)?;
+        self.forget_dropped();
+        Ok(())
+    }
+
+    /// Removes everything about seeds that are no pieces any more, if they are many, and gives the others new numbers.
+    fn forget_dropped(&mut self) {
+        let dropped = self.seeds.len() - self.pieces.len();
+        if self.trie.is_none() && dropped < self.seeds.len() / MIN_FORGOTTEN_SHARE {
+            return;
+        }
+        let numbers = Renumbering::new(&self.pieces);
+        self.corpus
+            .par_iter_mut()
+            .for_each(|store| store.renumber(&numbers, |_| true));
+        match self.trie.take() {
+            None => self.own.renumber(&numbers),
+            Some(trie) => {
+                self.own = OwnLattices::new(&numbers, |store, seed| {
+                    let text = std::str::from_utf8(self.seeds.text(seed)).unwrap_or_default();
+                    store.push(&trie, text, 1.0);
+                });
+            }
+        }
+        self.seeds = self.seeds.renumbered(&numbers);
+        self.pieces.renumber(&numbers);
     }
 
     fn drop_unreachable(&mut self) -> Result<(), TrainError> {
-        let reachable = prune::reachable(&mut self.own, &self.pieces);
+        let reachable = prune::reachable(&self.own, &self.pieces);
         self.pieces.replace(reachable)
     }
 }
@@ -264,6 +289,14 @@ impl Estimation {
 )]
 fn wanted_pieces(vocab_size: usize) -> usize {
     (vocab_size as f64 * 1.1) as usize
+}
+
+/// The texts whose likelihood is estimated. Frees the sentences if they are not these texts.
+fn texts_of(sentences: CountedTexts, words: Option<WordRules>) -> CountedTexts {
+    match words {
+        Some(rules) => sentences.words(rules),
+        None => sentences,
+    }
 }
 
 /// The seeds with their numbers.
@@ -280,7 +313,6 @@ fn seed_trie(seeds: &Seeds) -> Result<DoubleArray, TrainError> {
 /// The lattices of the texts that belong to one partial sum.
 fn corpus_lattices(
     trie: &DoubleArray,
-    seeds: &Seeds,
     texts: &CountedTexts,
     partial: usize,
     partials: usize,
@@ -288,7 +320,7 @@ fn corpus_lattices(
     let mut store = LatticeStore::default();
     for index in (partial..texts.len()).step_by(partials) {
         let frequency = count_to_f32(texts.counts[index]);
-        store.push(trie, seeds, texts.text(index), frequency);
+        store.push(trie, texts.text(index), frequency);
     }
     store.shrink();
     store

@@ -53,17 +53,17 @@ pub(super) struct PartialSums {
 /// Computes the sums of each partial with `compute` and adds them in the order of the partials. Runs on the current
 /// pool, and holds the sums of as many partials as it has threads.
 pub(super) fn add_partials(
-    partials: &mut [LatticeStore],
+    partials: &[LatticeStore],
     seeds: usize,
-    compute: impl Fn(&mut LatticeStore, &mut PartialSums) + Sync,
+    compute: impl Fn(&LatticeStore, &mut PartialSums) + Sync,
 ) -> PartialSums {
     let mut total = PartialSums::default();
     let wave = rayon::current_num_threads().max(1);
     let mut buffers: Vec<PartialSums> = Vec::new();
     buffers.resize_with(wave.min(partials.len()), PartialSums::default);
-    for stores in partials.chunks_mut(wave) {
+    for stores in partials.chunks(wave) {
         stores
-            .par_iter_mut()
+            .par_iter()
             .zip(&mut buffers)
             .for_each(|(store, sums)| {
                 sums.by_seed.clear();
@@ -93,7 +93,7 @@ impl PartialSums {
 
 /// The E step.
 pub(super) fn expect(
-    partials: &mut [LatticeStore],
+    partials: &[LatticeStore],
     pieces: &PieceList,
     math: &FastMath,
 ) -> Expectation {

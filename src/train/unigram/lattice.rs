@@ -18,7 +18,9 @@
 //! Source: T. Kudo, "Subword Regularization", 2018, <https://arxiv.org/abs/1804.10959>; classes `Lattice` and `Model` of
 //! SentencePiece 0.2.3.
 
-use super::math::FastMath;
+use std::ops::Range;
+
+use super::math::{ExpectedCount, FastMath};
 
 /// A piece at a position of the text.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,6 +41,8 @@ pub(super) struct TextLattice {
     forward: Vec<f32>,
     /// By position: the same to the end.
     backward: Vec<f32>,
+    /// By edge.
+    counts: Vec<ExpectedCount>,
 }
 
 impl TextLattice {
@@ -66,6 +70,15 @@ impl TextLattice {
         });
     }
 
+    /// Whether the position begun last has an edge of one character, which is its first.
+    #[inline]
+    pub(super) fn has_character(&self) -> bool {
+        let begin = index(self.starts.len()) - 1;
+        let start = self.starts[begin as usize] as usize;
+        let first = self.edges.get(start);
+        first.is_some_and(|edge| edge.end == begin + 1)
+    }
+
     /// Ends the last position.
     pub(super) fn finish(&mut self) {
         self.start_position();
@@ -81,9 +94,7 @@ impl TextLattice {
     }
 
     fn edges_at(&self, position: usize) -> &[Edge] {
-        let start = self.starts[position] as usize;
-        let end = self.starts[position + 1] as usize;
-        &self.edges[start..end]
+        edges_of(&self.edges, &self.starts, position)
     }
 
     /// The edge that spans the whole text, if there is one.
@@ -101,44 +112,66 @@ impl TextLattice {
     /// edges.
     pub(super) fn expect(&mut self, math: &FastMath, frequency: f32, totals: &mut [f32]) -> f32 {
         self.sum_forward(math);
-        self.sum_backward(math);
-        let all = self.forward[self.characters()];
         let frequency = f64::from(frequency);
-        for edge in &self.edges {
-            let before = self.forward[edge.begin as usize];
-            let after = self.backward[edge.end as usize];
-            let x = ((before + edge.score) + after) - all;
+        self.count_backward(math, frequency);
+        // From the start to the end: a seed that occurs twice in the text receives the counts in this order.
+        for (edge, count) in self.edges.iter().zip(&self.counts) {
             let total = &mut totals[edge.seed as usize];
-            *total = math.add_exp(*total, frequency, x);
+            *total = math.add_count(*total, *count, frequency);
         }
-        all
+        self.forward[self.characters()]
     }
 
     fn sum_forward(&mut self, math: &FastMath) {
+        let last = self.characters();
         self.forward.clear();
-        self.forward
-            .resize(self.characters() + 1, f32::NEG_INFINITY);
+        self.forward.resize(last + 1, f32::NEG_INFINITY);
         self.forward[0] = 0.0;
         // By beginning, so that the sum at each end is taken in the order of the beginnings.
-        for edge in &self.edges {
-            let path = edge.score + self.forward[edge.begin as usize];
-            let sum = &mut self.forward[edge.end as usize];
-            *sum = math.log_sum(*sum, path);
+        for position in 0..last {
+            let before = self.forward[position];
+            for edge in edges_of(&self.edges, &self.starts, position) {
+                let sum = &mut self.forward[edge.end as usize];
+                *sum = math.log_sum(*sum, edge.score + before);
+            }
         }
     }
 
-    fn sum_backward(&mut self, math: &FastMath) {
+    /// Computes the sums to the end and, with them, the counts of the edges. Each sum depends on the one before it; the
+    /// counts do not, so that the processor computes them while it waits.
+    fn count_backward(&mut self, math: &FastMath, frequency: f64) {
         let last = self.characters();
+        let all = self.forward[last];
         self.backward.clear();
         self.backward.resize(last + 1, 0.0);
+        self.counts.clear();
+        self.counts
+            .resize(self.edges.len(), ExpectedCount::default());
         for position in (0..last).rev() {
+            let before = self.forward[position];
+            let range = edge_range(&self.starts, position);
+            let edges = &self.edges[range.clone()];
             let mut sum = f32::NEG_INFINITY;
-            for edge in self.edges_at(position) {
-                sum = math.log_sum(sum, edge.score + self.backward[edge.end as usize]);
+            for (edge, count) in edges.iter().zip(&mut self.counts[range]) {
+                let after = self.backward[edge.end as usize];
+                *count = math.expected_count(frequency, ((before + edge.score) + after) - all);
+                sum = math.log_sum(sum, edge.score + after);
             }
             self.backward[position] = sum;
         }
     }
+}
+
+/// The edges that begin at a position.
+#[inline]
+fn edges_of<'e>(edges: &'e [Edge], starts: &[u32], position: usize) -> &'e [Edge] {
+    &edges[edge_range(starts, position)]
+}
+
+/// The indices of the edges that begin at a position.
+#[inline]
+fn edge_range(starts: &[u32], position: usize) -> Range<usize> {
+    starts[position] as usize..starts[position + 1] as usize
 }
 
 /// Indices of edges and positions: a text has at most 2^30 bytes, and edges are counted with the seeds that begin at a
@@ -153,104 +186,124 @@ fn index(value: usize) -> u32 {
     value as u32
 }
 
+/// The best paths from the start of a text to a position.
+#[derive(Debug, Clone, Copy)]
+struct BestPaths {
+    /// The highest score.
+    score: f32,
+    /// The highest score of the edges before [`BestPaths::edge`].
+    earlier: f32,
+    /// The first of the edges that end here with the highest score.
+    edge: u32,
+    /// The first of all edges that end here.
+    first: u32,
+}
+
+/// Nothing ends here yet.
+const UNREACHED: BestPaths = BestPaths {
+    score: f32::NEG_INFINITY,
+    earlier: f32::NEG_INFINITY,
+    edge: 0,
+    first: u32::MAX,
+};
+
 /// The best segmentation of lattices. Its buffers are reused.
 #[derive(Debug, Default)]
 pub(super) struct Viterbi {
-    /// By edge: the score of the best path that ends with it.
-    best: Vec<f32>,
-    /// By position: the highest of the edges that end there.
-    highest: Vec<f32>,
-    /// Edges by end, and then by beginning: the ranges of the ends, and the edges.
-    ending: Vec<u32>,
-    by_end: Vec<u32>,
+    /// By position.
+    best: Vec<BestPaths>,
 }
 
 impl Viterbi {
-    /// Finds the score of the best path to each edge. Cost: linear in the edges.
+    /// Finds the score of the best path to each position. Cost: linear in the edges.
     pub(super) fn search(&mut self, lattice: &TextLattice) {
-        self.search_without(lattice, None);
+        self.search_with(lattice, |edge, _| edge.score);
     }
 
     /// As [`Viterbi::search`], as if the edge `excluded` had a score of negative infinity.
-    pub(super) fn search_without(&mut self, lattice: &TextLattice, excluded: Option<usize>) {
-        self.best.clear();
-        self.highest.clear();
-        self.highest
-            .resize(lattice.characters() + 1, f32::NEG_INFINITY);
-        self.highest[0] = 0.0;
-        for (at, edge) in lattice.edges().iter().enumerate() {
-            let score = if excluded == Some(at) {
+    pub(super) fn search_without(&mut self, lattice: &TextLattice, excluded: usize) {
+        self.search_with(lattice, |edge, at| {
+            if at == excluded {
                 f32::NEG_INFINITY
             } else {
                 edge.score
-            };
-            let path = self.highest[edge.begin as usize] + score;
-            self.best.push(path);
-            let highest = &mut self.highest[edge.end as usize];
-            *highest = highest.max(path);
+            }
+        });
+    }
+
+    #[inline]
+    fn search_with(&mut self, lattice: &TextLattice, score_of: impl Fn(&Edge, usize) -> f32) {
+        self.best.clear();
+        self.best.resize(lattice.characters() + 1, UNREACHED);
+        self.best[0].score = 0.0;
+        for position in 0..lattice.characters() {
+            let before = self.best[position].score;
+            let range = edge_range(&lattice.starts, position);
+            for (at, edge) in range.clone().zip(&lattice.edges[range]) {
+                let path = before + score_of(edge, at);
+                let best = &mut self.best[edge.end as usize];
+                if path > best.score {
+                    *best = BestPaths {
+                        score: path,
+                        earlier: best.score,
+                        edge: index(at),
+                        first: best.first.min(index(at)),
+                    };
+                }
+            }
         }
     }
 
     /// The score of the best path.
     pub(super) fn score(&self) -> f32 {
-        self.highest.last().copied().unwrap_or(0.0)
+        self.best.last().map_or(0.0, |best| best.score)
     }
 
-    /// The score of the best path that ends with an edge.
-    pub(super) fn best(&self, edge: usize) -> f32 {
-        self.best[edge]
+    /// The score of the best path that ends with an edge, after [`Viterbi::search`].
+    #[inline]
+    pub(super) fn score_with(&self, edge: &Edge) -> f32 {
+        self.best[edge.begin as usize].score + edge.score
     }
 
     /// Calls `visit` with the edges of the best path, last to first, after [`Viterbi::search`].
     ///
     /// Of the edges before a given one the first whose path gives the same sum is taken: the longest, as in the
     /// reference, which keeps the first of equal sums. It does not suffice that the path itself is as good, since
-    /// different sums can be rounded to the same value.
-    pub(super) fn trace(&mut self, lattice: &TextLattice, mut visit: impl FnMut(&Edge)) {
-        self.sort_by_end(lattice);
+    /// different sums can be rounded to the same value. But sums with higher scores are not lower. So if the edges
+    /// before the first best one give a lower sum, that one is taken, and only otherwise all have to be compared.
+    pub(super) fn trace(&self, lattice: &TextLattice, mut visit: impl FnMut(&Edge)) {
         let mut position = lattice.characters();
         let mut next_score = 0.0;
         while position > 0 {
-            let target = self.highest[position] + next_score;
-            let is_best = |edge: &&u32| self.best[**edge as usize] + next_score == target;
-            let Some(found) = self.edges_to(position).iter().find(is_best) else {
-                return;
+            let best = self.best[position];
+            let highest_sum = best.score + next_score;
+            let is_first = best.earlier + next_score < highest_sum;
+            let edge = if is_first {
+                &lattice.edges[best.edge as usize]
+            } else {
+                let first = self.first_edge(lattice, position, next_score);
+                first.unwrap_or(&lattice.edges[best.edge as usize])
             };
-            let edge = &lattice.edges()[*found as usize];
             visit(edge);
             position = edge.begin as usize;
             next_score = edge.score;
         }
     }
 
-    /// Sorts the edges by their ends. The sort is stable, so that edges with one end stay in the order of their
-    /// beginnings.
-    pub(super) fn sort_by_end(&mut self, lattice: &TextLattice) {
-        self.ending.clear();
-        self.ending.resize(lattice.characters() + 2, 0);
-        for edge in lattice.edges() {
-            self.ending[edge.end as usize + 1] += 1;
-        }
-        for position in 1..self.ending.len() {
-            self.ending[position] += self.ending[position - 1];
-        }
-        self.by_end.clear();
-        self.by_end.resize(lattice.edges().len(), 0);
-        for (at, edge) in lattice.edges().iter().enumerate() {
-            let slot = &mut self.ending[edge.end as usize];
-            self.by_end[*slot as usize] = index(at);
-            *slot += 1;
-        }
-        // Each entry has moved to the start of the next range.
-        self.ending.rotate_right(1);
-        self.ending[0] = 0;
-    }
-
-    /// The edges that end at a position, by beginning, after [`Viterbi::sort_by_end`].
-    pub(super) fn edges_to(&self, position: usize) -> &[u32] {
-        let start = self.ending[position] as usize;
-        let end = self.ending[position + 1] as usize;
-        &self.by_end[start..end]
+    /// The first edge to a position whose path gives, with `next_score`, the highest sum.
+    #[cold]
+    fn first_edge<'l>(
+        &self,
+        lattice: &'l TextLattice,
+        position: usize,
+        next_score: f32,
+    ) -> Option<&'l Edge> {
+        let best = self.best[position];
+        let highest_sum = best.score + next_score;
+        let candidates = &lattice.edges[best.first as usize..=best.edge as usize];
+        candidates.iter().find(|edge| {
+            edge.end as usize == position && self.score_with(edge) + next_score == highest_sum
+        })
     }
 }
 

@@ -4,31 +4,31 @@
 //! edges of dropped pieces left out. So the pieces of a text are searched only once.
 //!
 //! Format: the edges of all texts follow each other, in the order of [`TextLattice`]. An edge is the number of its seed; its
-//! length is that of the seed, its score that of the piece. The highest bit marks the last edge of a position. A text has
-//! its number of positions and its frequency.
+//! length is that of the seed, its score that of the piece. The highest bit marks the last edge of a position. A position
+//! without edges has one entry, [`NO_SEED`]. Edges for unknown characters are not stored: a position has one if its first
+//! edge has more than one character. A text has its number of positions and its frequency.
 //!
 //! Example, with the seeds `a` (0), `b` (1) and `ab` (2), and the text `abc`:
 //!
 //! ```text
-//! position 0: 0, 2 + LAST    position 1: 1 + LAST    position 2: UNKNOWN + LAST
+//! position 0: 0, 2 + LAST    position 1: 1 + LAST    position 2: NO_SEED + LAST
 //! ```
 //!
-//! A seed that was dropped never becomes a piece again. So a pass writes the edges back without those of dropped seeds,
-//! and the store shrinks as the training proceeds. If the seed of one character is dropped, an edge for an unknown
-//! character takes its place, at the end of the position.
+//! A seed that was dropped never becomes a piece again. A pass leaves out its edges, and
+//! [`LatticeStore::renumber`] removes them, so that the store shrinks as the training proceeds.
 //!
-//! Cost: a pass reads and writes 4 bytes for each edge and loads a score at random.
+//! Cost: a pass reads 4 bytes for each edge and loads a score at random.
 
 use super::lattice::TextLattice;
-use super::pieces::{DROPPED, PieceList, Seeds};
+use super::pieces::{DROPPED, PieceList, Renumbering};
 use crate::trie::DoubleArray;
 
 /// Marks the last edge of a position.
 const LAST: u32 = 1 << 31;
-/// The edge of an unknown character.
-const UNKNOWN: u32 = LAST - 1;
+/// The entry of a position without edges.
+const NO_SEED: u32 = LAST - 1;
 /// Seeds are numbered below this.
-pub(super) const MAX_SEEDS: usize = UNKNOWN as usize;
+pub(super) const MAX_SEEDS: usize = NO_SEED as usize;
 
 /// A text of the store.
 #[derive(Debug, Clone, Copy)]
@@ -46,10 +46,10 @@ pub(super) struct LatticeStore {
 
 impl LatticeStore {
     /// Adds the lattice of a text in which every seed is a piece. `trie` has the seeds with their numbers.
-    pub(super) fn push(&mut self, trie: &DoubleArray, seeds: &Seeds, text: &str, frequency: f32) {
+    pub(super) fn push(&mut self, trie: &DoubleArray, text: &str, frequency: f32) {
         let mut characters = 0;
         for (at, _) in text.char_indices() {
-            self.push_position(trie, seeds, &text.as_bytes()[at..]);
+            self.push_position(trie, &text.as_bytes()[at..]);
             characters += 1;
         }
         self.texts.push(StoredText {
@@ -59,15 +59,18 @@ impl LatticeStore {
     }
 
     /// Adds the edges that begin at the start of `rest`.
-    fn push_position(&mut self, trie: &DoubleArray, seeds: &Seeds, rest: &[u8]) {
-        let mut has_character = false;
-        for (_, seed) in trie.common_prefixes(rest) {
-            let seed = seed_number(seed);
-            has_character |= seeds.length(seed) == 1;
-            self.edges.push(seed);
-        }
-        if !has_character {
-            self.edges.push(UNKNOWN);
+    fn push_position(&mut self, trie: &DoubleArray, rest: &[u8]) {
+        let first = self.edges.len();
+        let prefixes = trie.common_prefixes(rest);
+        self.edges
+            .extend(prefixes.map(|(_, seed)| seed_number(seed)));
+        self.end_position(first);
+    }
+
+    /// Marks the end of the position whose entries begin at `first`.
+    fn end_position(&mut self, first: usize) {
+        if self.edges.len() == first {
+            self.edges.push(NO_SEED);
         }
         if let Some(last) = self.edges.last_mut() {
             *last |= LAST;
@@ -80,63 +83,104 @@ impl LatticeStore {
         self.edges.shrink_to_fit();
     }
 
-    /// Calls `visit` with the lattice and the frequency of each text, in order, and forgets the edges of dropped seeds.
+    /// Calls `visit` with the lattice and the frequency of each text, in order. The edges are those of pieces.
     pub(super) fn for_each(
-        &mut self,
+        &self,
         pieces: &PieceList,
         lattice: &mut TextLattice,
         mut visit: impl FnMut(&mut TextLattice, f32),
     ) {
-        let mut cursor = Cursor {
-            edges: &mut self.edges,
-            read: 0,
-            written: 0,
-        };
+        let mut entries = self.edges.iter();
         for text in &self.texts {
             lattice.clear();
             for _ in 0..text.characters {
-                cursor.load_position(pieces, lattice);
+                load_position(&mut entries, pieces, lattice);
             }
             lattice.finish();
             visit(lattice, text.frequency);
         }
-        let kept = cursor.written;
+    }
+
+    /// Gives the seeds new numbers, and removes the edges of those without one, and the texts for which `is_kept` is false.
+    pub(super) fn renumber(
+        &mut self,
+        numbers: &Renumbering,
+        mut is_kept: impl FnMut(usize) -> bool,
+    ) {
+        let old_texts = std::mem::take(&mut self.texts);
+        let mut edges = CompactedEdges::new(&mut self.edges);
+        for (index, text) in old_texts.into_iter().enumerate() {
+            let start = edges.written;
+            for _ in 0..text.characters {
+                edges.move_position(numbers);
+            }
+            if is_kept(index) {
+                self.texts.push(text);
+            } else {
+                edges.written = start;
+            }
+        }
+        let kept = edges.written;
         self.edges.truncate(kept);
+        self.shrink();
     }
 }
 
-/// Reads edges and writes those that remain to the front.
-struct Cursor<'e> {
+/// Adds the edges of the next position to `lattice`.
+#[inline]
+fn load_position(
+    entries: &mut std::slice::Iter<'_, u32>,
+    pieces: &PieceList,
+    lattice: &mut TextLattice,
+) {
+    lattice.start_position();
+    for entry in entries {
+        let seed = entry & !LAST;
+        if let Some(state) = pieces.state(seed)
+            && state.score > DROPPED
+        {
+            lattice.add(seed, state.length, state.score);
+        }
+        if entry & LAST != 0 {
+            break;
+        }
+    }
+    if !lattice.has_character() {
+        let unknown = pieces.unknown();
+        lattice.add(unknown.seed, 1, unknown.score);
+    }
+}
+
+/// Reads entries and writes those that remain to the front.
+struct CompactedEdges<'e> {
     edges: &'e mut [u32],
     read: usize,
     written: usize,
 }
 
-impl Cursor<'_> {
-    /// Adds the edges of the next position to `lattice`.
-    #[inline]
-    fn load_position(&mut self, pieces: &PieceList, lattice: &mut TextLattice) {
-        lattice.start_position();
-        let mut has_character = false;
+impl<'e> CompactedEdges<'e> {
+    fn new(edges: &'e mut [u32]) -> CompactedEdges<'e> {
+        CompactedEdges {
+            edges,
+            read: 0,
+            written: 0,
+        }
+    }
+
+    fn move_position(&mut self, numbers: &Renumbering) {
+        let first = self.written;
         loop {
             let entry = self.edges[self.read];
             self.read += 1;
-            let seed = entry & !LAST;
-            if let Some(state) = pieces.state(seed)
-                && state.score > DROPPED
-            {
-                has_character |= state.length == 1;
-                lattice.add(seed, state.length, state.score);
-                self.write(seed);
+            if let Some(number) = numbers.number(entry & !LAST) {
+                self.write(number);
             }
             if entry & LAST != 0 {
                 break;
             }
         }
-        if !has_character {
-            let unknown = pieces.unknown();
-            lattice.add(unknown.seed, 1, unknown.score);
-            self.write(UNKNOWN);
+        if self.written == first {
+            self.write(NO_SEED);
         }
         self.edges[self.written - 1] |= LAST;
     }

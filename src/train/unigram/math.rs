@@ -18,12 +18,25 @@ use crate::text::num::{masked_index, round_f32};
 
 /// Above this difference the smaller operand of a sum does not change the result.
 const NEGLIGIBLE: f32 = 50.0;
-/// Rows of the table of ln(1 + e^x) for each unit of x.
+/// From this difference on the result is the larger operand, whether or not the difference counts as negligible: the sum
+/// differs from the larger operand by less than 10^-27, which only changes an operand near 0; and then the smaller one
+/// is so low that the difference is negligible.
+const SURELY_NEGLIGIBLE: f32 = 64.0;
+/// Rows of the table of ln(1 + e^-x) for each unit of x.
 const ROWS_PER_UNIT: f64 = 8.0;
-/// Rows of that table; smaller x than -20 have no row.
-const ROWS: usize = 160;
+/// Rows of that table, a power of two. Only those below [`MAX_TABLE_X`] are used.
+const ROWS: usize = 256;
+/// Larger x have no row. From here on ln(1 + e^-x) is below 2.1 * 10^-9, and does not change a 32-bit float of magnitude 1
+/// or more, whose neighbours are at least 5.9 * 10^-8 away.
+const MAX_TABLE_X: f32 = 20.0;
 /// Coefficients of a row.
 const TERMS: usize = 8;
+/// Adding and subtracting this rounds a 64-bit float to an integer. The low bits of the sum are the integer.
+const ROUNDING: f64 = 6_755_399_441_055_744.0;
+/// Below this x, e^x is 10^-217: together with any count it is lost beside a sum of [`MIN_FAST_SUM`].
+const MIN_EXPONENT: f32 = -500.0;
+/// Smaller sums are computed with `libm`: 32-bit floats below 10^-37 have fewer bits.
+const MIN_FAST_SUM: f64 = 1e-36;
 /// The low bits of a 64-bit float that rounding to 32 bits removes.
 const REMOVED_BITS: u64 = (1 << 29) - 1;
 /// The value of these bits half-way between two 32-bit floats.
@@ -35,24 +48,33 @@ const HALF_WAY: u64 = 1 << 28;
 /// again with the functions of `libm` if it lies so close to the middle of two 32-bit floats that the error could change
 /// the rounding; the margins are 2^-17 and 2^-20 of the distance of two floats. The result is therefore that of `libm`.
 ///
-/// * ln(1 + e^x) for x in -20..=0: a polynomial of degree 7 around the middle of an interval of length 1/8. The
-///   coefficients follow from those of the logistic function u, whose derivative is u - u^2. The remainder is below
-///   1.2 * (1/16)^8 / 8! < 10^-14.
+/// * ln(1 + e^-x) for x in 0..20: a polynomial of degree 7 around the nearest eighth. The coefficients follow from those
+///   of the logistic function u, whose derivative is u - u^2. The remainder is below 1.2 * (1/16)^8 / 8! < 10^-14.
 /// * e^x: 2^(n/32) from a table, times a polynomial of degree 5 for the rest, |r| <= ln(2)/64; the remainder is below
 ///   0.011^6 / 6! < 3 * 10^-15.
+///
+/// The functions have no branches but those that are almost never taken.
 #[derive(Debug)]
 pub(super) struct FastMath {
-    /// By interval: the coefficients of the powers of the distance from its middle.
+    /// By eighth: the coefficients of the powers of the distance from it.
     log_one_plus_exp: Box<[[f64; TERMS]; ROWS]>,
     /// 2^(n/32) for n in 0..32.
     powers_of_two: [f64; 32],
 }
 
+/// An expected count before it is added to the sum of its piece.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ExpectedCount {
+    /// About frequency * e^x.
+    value: f64,
+    x: f32,
+}
+
 impl FastMath {
     pub(super) fn new() -> FastMath {
         let mut table = Box::new([[0.0; TERMS]; ROWS]);
-        for (row, middle) in table.iter_mut().zip(row_middles()) {
-            *row = taylor_terms(middle);
+        for (row, eighth) in table.iter_mut().zip(0..) {
+            *row = taylor_terms(-f64::from(eighth) / ROWS_PER_UNIT);
         }
         let mut powers_of_two = [0.0; 32];
         for (power, n) in powers_of_two.iter_mut().zip(0..32) {
@@ -70,29 +92,50 @@ impl FastMath {
     pub(super) fn log_sum(&self, a: f32, b: f32) -> f32 {
         let low = if b < a { b } else { a };
         let high = if b < a { a } else { b };
-        if high > low + NEGLIGIBLE {
-            return high;
+        let difference = high - low;
+        let sum = f64::from(high) + self.log_one_plus_exp(f64::from(difference));
+        // The error of the table is small beside sums of this size.
+        let is_exact =
+            difference < MAX_TABLE_X && sum.abs() > 1.0 / 16.0 && rounds_safely(sum, 1 << 11);
+        if is_exact {
+            return round_f32(sum);
         }
-        let x = f64::from(low - high);
-        let row = row_of(x);
-        if let Some(terms) = self.log_one_plus_exp.get(row) {
-            let sum = f64::from(high) + evaluate(terms, x - middle_of(row));
-            // The error of the table is small beside sums of this size.
-            if sum.abs() > 1.0 / 16.0 && rounds_safely(sum, 1 << 11) {
-                return round_f32(sum);
-            }
+        let is_high =
+            difference >= SURELY_NEGLIGIBLE || difference >= MAX_TABLE_X && high.abs() >= 1.0;
+        if is_high {
+            return high;
         }
         log_sum(low, high)
     }
 
-    /// `total + frequency * e^x`, computed in 64 bits and rounded.
+    /// ln(1 + e^-x) for x in 0..20, with an error below 10^-14. Any number for other x.
     #[inline]
-    pub(super) fn add_exp(&self, total: f32, frequency: f64, x: f32) -> f32 {
-        let sum = f64::from(total) + frequency * self.exp(f64::from(x));
-        if x > -500.0 && sum > 1e-36 && rounds_safely(sum, 1 << 8) {
+    fn log_one_plus_exp(&self, x: f64) -> f64 {
+        let shifted = x * ROWS_PER_UNIT + ROUNDING;
+        let eighths = shifted - ROUNDING;
+        let row = masked_index(shifted.to_bits(), ROWS - 1);
+        let terms = &self.log_one_plus_exp[row];
+        evaluate(terms, eighths * (1.0 / ROWS_PER_UNIT) - x)
+    }
+
+    /// The count of a piece whose probability in a text of this frequency is e^x.
+    #[inline]
+    pub(super) fn expected_count(&self, frequency: f64, x: f32) -> ExpectedCount {
+        let bounded = if x < MIN_EXPONENT { MIN_EXPONENT } else { x };
+        ExpectedCount {
+            value: frequency * self.exp(f64::from(bounded)),
+            x,
+        }
+    }
+
+    /// `total` and the count, `total + frequency * e^x`, computed in 64 bits and rounded. `frequency` is that of the count.
+    #[inline]
+    pub(super) fn add_count(&self, total: f32, count: ExpectedCount, frequency: f64) -> f32 {
+        let sum = f64::from(total) + count.value;
+        if sum > MIN_FAST_SUM && rounds_safely(sum, 1 << 8) {
             return round_f32(sum);
         }
-        round_f32(f64::from(total) + frequency * libm::exp(f64::from(x)))
+        add_exp(total, frequency, count.x)
     }
 
     /// e^x for x in -500..=500, with a relative error below 10^-14.
@@ -103,8 +146,6 @@ impl FastMath {
         /// The second summand is what the constant of the standard library lacks.
         const PART_LOW: f64 =
             (std::f64::consts::LN_2 / 32.0 - PART_HIGH) + 2.319_046_813_846_3e-17 / 32.0;
-        /// Adding and subtracting this rounds to an integer.
-        const ROUNDING: f64 = 6_755_399_441_055_744.0;
         let shifted = x * PARTS + ROUNDING;
         let parts = shifted - ROUNDING;
         let rest = (x - parts * PART_HIGH) - parts * PART_LOW;
@@ -117,28 +158,6 @@ impl FastMath {
         let exponent = (integer >> 5) << 52;
         f64::from_bits(power.to_bits().wrapping_add(exponent)) * fraction
     }
-}
-
-/// The middles of the intervals of the table, from 0 downwards.
-fn row_middles() -> impl Iterator<Item = f64> {
-    (0..ROWS).map(middle_of)
-}
-
-#[inline]
-#[expect(clippy::cast_precision_loss, reason = "rows are few")]
-fn middle_of(row: usize) -> f64 {
-    -(row as f64 + 0.5) / ROWS_PER_UNIT
-}
-
-/// The interval of a number that is not positive.
-#[inline]
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the fraction is cut off; numbers without a row give a large one"
-)]
-fn row_of(x: f64) -> usize {
-    (-x * ROWS_PER_UNIT) as usize
 }
 
 /// The first coefficients of ln(1 + e^(middle + t)) as a power series in t.
@@ -178,8 +197,18 @@ fn rounds_safely(x: f64, margin: u64) -> bool {
 #[cold]
 #[inline(never)]
 fn log_sum(low: f32, high: f32) -> f32 {
+    if high > low + NEGLIGIBLE {
+        return high;
+    }
     let ratio = libm::exp(f64::from(low - high));
     round_f32(f64::from(high) + libm::log1p(ratio))
+}
+
+/// `total + frequency * e^x`, computed in 64 bits and rounded.
+#[cold]
+#[inline(never)]
+fn add_exp(total: f32, frequency: f64, x: f32) -> f32 {
+    round_f32(f64::from(total) + frequency * libm::exp(f64::from(x)))
 }
 
 /// The natural logarithm.
@@ -237,23 +266,48 @@ mod tests {
         let math = FastMath::new();
         for (x, high) in samples(60.0).zip(samples(300.0).skip(7)) {
             let low = -high - x;
-            let expected = if -high > low + 50.0 {
-                -high
-            } else {
-                log_sum(low, -high)
-            };
             assert_eq!(
                 math.log_sum(low, -high).to_bits(),
-                expected.to_bits(),
+                log_sum(low, -high).to_bits(),
                 "{low} {high}"
             );
         }
         for (x, total) in samples(120.0).zip(samples(1000.0).skip(3)) {
             for total in [total, 0.0] {
                 let frequency = f64::from(total) + 1.0;
-                let expected = round_f32(f64::from(total) + frequency * libm::exp(f64::from(-x)));
-                let sum = math.add_exp(total, frequency, -x);
+                let count = math.expected_count(frequency, -x);
+                let sum = math.add_count(total, count, frequency);
+                let expected = add_exp(total, frequency, -x);
                 assert_eq!(sum.to_bits(), expected.to_bits(), "{total} {x}");
+            }
+        }
+    }
+
+    /// Differences around the bounds, sums near 0, and counts too small for 32 bits.
+    #[test]
+    fn fast_functions_equal_those_of_libm_at_their_bounds() {
+        let math = FastMath::new();
+        for difference in [
+            19.99, 20.0, 20.01, 31.9, 49.99, 50.0, 50.01, 63.9, 64.0, 1e9,
+        ] {
+            for high in [
+                -1e9, -1000.0, -64.0, -1.0, -0.99, -0.1, -1e-3, -1e-20, 0.0, 1e-30, 1e-20, 0.05,
+            ] {
+                let low = high - difference;
+                let sum = math.log_sum(low, high);
+                assert_eq!(sum.to_bits(), log_sum(low, high).to_bits(), "{low} {high}");
+            }
+        }
+        for x in [
+            -80.0, -86.0, -87.0, -88.0, -100.0, -499.9, -500.0, -501.0, -1e9, 0.1,
+        ] {
+            for total in [0.0, 1e-45, 1e-40, 1e-37, 1e-36, 1.0, 1e30] {
+                for frequency in [1.0, 1e9] {
+                    let count = math.expected_count(frequency, x);
+                    let sum = math.add_count(total, count, frequency);
+                    let expected = add_exp(total, frequency, x);
+                    assert_eq!(sum.to_bits(), expected.to_bits(), "{total} {frequency} {x}");
+                }
             }
         }
     }
@@ -261,13 +315,11 @@ mod tests {
     #[test]
     fn fast_functions_have_the_stated_errors() {
         let math = FastMath::new();
-        for x in samples(19.9) {
-            let x = f64::from(-x);
-            let row = row_of(x);
-            let value = evaluate(&math.log_one_plus_exp[row], x - middle_of(row));
-            let error = (value - libm::log1p(libm::exp(x))).abs();
+        for x in samples(MAX_TABLE_X) {
+            let x = f64::from(x);
+            let error = (math.log_one_plus_exp(x) - libm::log1p(libm::exp(-x))).abs();
             assert!(error < 1e-14, "{x}: {error}");
-            let error = (math.exp(25.0 * x) / libm::exp(25.0 * x) - 1.0).abs();
+            let error = (math.exp(-25.0 * x) / libm::exp(-25.0 * x) - 1.0).abs();
             assert!(error < 1e-14, "{x}: {error}");
         }
     }

@@ -1,11 +1,12 @@
 //! The pieces of the model while it is trained.
 //!
-//! Every candidate ("seed") has a number that never changes, its index in [`Seeds`]. A [`PieceList`] says which of them
-//! are pieces now, their scores, and their order. The order decides the order of all floating-point sums, and which
+//! Every candidate ("seed") has a number, its index in [`Seeds`]. When many were dropped, those that remain get new
+//! numbers in the same order ([`Renumbering`]). A [`PieceList`] says which of them are pieces now, their scores, and their order. The order decides the order of all floating-point sums, and which
 //! piece receives the counts of unknown characters: the first one, as in the reference.
 //!
 //! Example: the seeds are `a` (0), `b` (1) and `ab` (2). After `b` was dropped and `ab` moved to the front, the list is
-//! `[2, 0]`, the score of seed 1 is [`DROPPED`], and unknown characters count for `ab`.
+//! `[2, 0]`, the score of seed 1 is [`DROPPED`], and unknown characters count for `ab`. With new numbers the seeds are `a`
+//! (0) and `ab` (1), and the list is `[1, 0]`.
 
 use crate::error::TrainError;
 
@@ -41,10 +42,64 @@ impl Seeds {
         &self.bytes[start..self.ends[index]]
     }
 
-    /// The length of a seed in characters.
+    /// The seeds that are not forgotten, with their new numbers.
+    pub(super) fn renumbered(&self, numbers: &Renumbering) -> Seeds {
+        let mut seeds = Seeds::default();
+        for seed in numbers.kept() {
+            seeds.push(self.text(seed), self.lengths[seed as usize]);
+        }
+        seeds.shrink();
+        seeds
+    }
+
+    fn shrink(&mut self) {
+        self.bytes.shrink_to_fit();
+        self.ends.shrink_to_fit();
+        self.lengths.shrink_to_fit();
+    }
+}
+
+/// New numbers for the seeds that are pieces, in their order; the other seeds are forgotten.
+///
+/// Passes are faster with dense numbers, since the states and the sums of a pass then lie close together.
+#[derive(Debug)]
+pub(super) struct Renumbering {
+    /// By old number; [`FORGOTTEN`] for seeds without a new one.
+    numbers: Vec<u32>,
+}
+
+/// The new number of a forgotten seed.
+const FORGOTTEN: u32 = u32::MAX;
+
+impl Renumbering {
+    /// Numbers the pieces of a list by the order of their seeds.
+    pub(super) fn new(list: &PieceList) -> Renumbering {
+        let mut next = 0;
+        let mut number = |state: &SeedState| {
+            if state.score == DROPPED {
+                return FORGOTTEN;
+            }
+            next += 1;
+            next - 1
+        };
+        Renumbering {
+            numbers: list.states.iter().map(&mut number).collect(),
+        }
+    }
+
+    /// The new number of a seed; `None` for a forgotten one and for a number that no seed has.
     #[inline]
-    pub(super) fn length(&self, seed: u32) -> u32 {
-        u32::from(self.lengths[seed as usize])
+    pub(super) fn number(&self, seed: u32) -> Option<u32> {
+        let number = self.numbers.get(seed as usize).copied();
+        number.filter(|number| *number != FORGOTTEN)
+    }
+
+    /// The old numbers of the seeds that are not forgotten.
+    pub(super) fn kept(&self) -> Vec<u32> {
+        let seeds = (0..).zip(&self.numbers);
+        seeds
+            .filter_map(|(seed, number)| (*number != FORGOTTEN).then_some(seed))
+            .collect()
     }
 }
 
@@ -111,6 +166,16 @@ impl PieceList {
         self.min_score = scores.fold(f32::MAX, f32::min);
         self.pieces = pieces;
         Ok(())
+    }
+
+    /// Gives the seeds their new numbers.
+    pub(super) fn renumber(&mut self, numbers: &Renumbering) {
+        for piece in &mut self.pieces {
+            // Pieces are not forgotten.
+            piece.seed = numbers.number(piece.seed).unwrap_or(piece.seed);
+        }
+        self.states.retain(|state| state.score > DROPPED);
+        self.states.shrink_to_fit();
     }
 
     pub(super) fn len(&self) -> usize {

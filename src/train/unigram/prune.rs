@@ -27,7 +27,7 @@ use super::em::add_partials;
 use super::lattice::{TextLattice, Viterbi};
 use super::lattice_store::LatticeStore;
 use super::math::ln;
-use super::pieces::{PieceList, ScoredSeed};
+use super::pieces::{PieceList, Renumbering, ScoredSeed};
 use super::two_best::TwoBest;
 use crate::text::num::{count_to_f32, round_f32};
 
@@ -64,9 +64,8 @@ impl PruneTarget {
     }
 }
 
-/// The replacement of each piece, in the order of the list. `own_lattices` has the lattices of the pieces' texts by seed,
-/// in parts.
-pub(super) fn replacements(own: &mut OwnLattices, pieces: &PieceList) -> Vec<Replacement> {
+/// The replacement of each piece, in the order of the list.
+pub(super) fn replacements(own: &OwnLattices, pieces: &PieceList) -> Vec<Replacement> {
     own.map(pieces, TwoBest::default, |search, lattice| {
         let paths = search.search(lattice);
         match paths.second {
@@ -81,54 +80,66 @@ pub(super) fn replacements(own: &mut OwnLattices, pieces: &PieceList) -> Vec<Rep
 }
 
 /// The lattices of the pieces' own texts.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct OwnLattices {
-    /// Parts of the pieces in the order of `seeds`.
+    /// Parts of the seeds in their order.
     parts: Vec<OwnPart>,
 }
 
-/// The lattices of some pieces.
+/// The lattices of some seeds.
 #[derive(Debug)]
 struct OwnPart {
     seeds: Vec<u32>,
     store: LatticeStore,
 }
 
-/// Pieces in a part.
-const PART_PIECES: usize = 4096;
+/// Seeds in a part.
+const PART_SEEDS: usize = 4096;
 
 impl OwnLattices {
-    /// The lattices of all seeds. `add` adds the text of a seed to a store.
-    pub(super) fn new(seeds: u32, add: impl Fn(&mut LatticeStore, u32) + Sync) -> OwnLattices {
-        let all: Vec<u32> = (0..seeds).collect();
-        let make = |numbers: &[u32]| {
+    /// The lattices of the seeds that `numbers` keeps, with their new numbers. `add` adds the lattice of an old number to a
+    /// store.
+    pub(super) fn new(
+        numbers: &Renumbering,
+        add: impl Fn(&mut LatticeStore, u32) + Sync,
+    ) -> OwnLattices {
+        let make = |seeds: &[u32]| {
             let mut store = LatticeStore::default();
-            for seed in numbers {
+            for seed in seeds {
                 add(&mut store, *seed);
             }
-            store.shrink();
-            OwnPart {
-                seeds: numbers.to_vec(),
+            let mut part = OwnPart {
+                seeds: seeds.to_vec(),
                 store,
-            }
+            };
+            part.renumber(numbers);
+            part
         };
+        let kept = numbers.kept();
         OwnLattices {
-            parts: all.par_chunks(PART_PIECES).map(make).collect(),
+            parts: kept.par_chunks(PART_SEEDS).map(make).collect(),
         }
+    }
+
+    /// Gives the seeds new numbers, and removes the lattices and the edges of those that are forgotten.
+    pub(super) fn renumber(&mut self, numbers: &Renumbering) {
+        self.parts
+            .par_iter_mut()
+            .for_each(|part| part.renumber(numbers));
     }
 
     /// Calls `visit` with the lattice of every piece, on the threads of the current pool. The results are in the order
     /// of the list of pieces.
-    fn map<S, R: Send + Clone>(
-        &mut self,
+    fn map<S, R: Send>(
+        &self,
         pieces: &PieceList,
         state: impl Fn() -> S + Sync,
         visit: impl Fn(&mut S, &TextLattice) -> R + Sync,
     ) -> Vec<R> {
-        let visit_part = |part: &mut OwnPart| {
+        let visit_part = |part: &OwnPart| {
             let mut state = state();
             let mut lattice = TextLattice::default();
-            let mut results = Vec::new();
+            let mut results = Vec::with_capacity(part.seeds.len());
             let mut seeds = part.seeds.iter();
             part.store.for_each(pieces, &mut lattice, |lattice, _| {
                 let seed = seeds.next();
@@ -137,17 +148,29 @@ impl OwnLattices {
             });
             results
         };
-        let by_seed: Vec<Vec<Option<R>>> = self.parts.par_iter_mut().map(visit_part).collect();
-        let by_seed: Vec<Option<R>> = by_seed.into_iter().flatten().collect();
+        let by_seed: Vec<Vec<Option<R>>> = self.parts.par_iter().map(visit_part).collect();
+        // Since parts were made, all seeds without a lattice got no number.
+        let mut by_seed: Vec<Option<R>> = by_seed.into_iter().flatten().collect();
         let in_order = pieces.iter();
         in_order
-            .filter_map(|piece| by_seed[piece.seed as usize].clone())
+            .filter_map(|piece| by_seed[piece.seed as usize].take())
             .collect()
     }
 }
 
+impl OwnPart {
+    fn renumber(&mut self, numbers: &Renumbering) {
+        let seeds = &self.seeds;
+        let is_kept = |text: usize| numbers.number(seeds[text]).is_some();
+        self.store.renumber(numbers, is_kept);
+        let old = std::mem::take(&mut self.seeds);
+        let new = old.into_iter().filter_map(|seed| numbers.number(seed));
+        self.seeds = new.collect();
+    }
+}
+
 /// How often each piece occurs in the best segmentations of the corpus, by seed.
-pub(super) fn count_pieces(partials: &mut [LatticeStore], pieces: &PieceList) -> Vec<f32> {
+pub(super) fn count_pieces(partials: &[LatticeStore], pieces: &PieceList) -> Vec<f32> {
     let sums = add_partials(partials, pieces.seeds(), |store, sums| {
         let mut lattice = TextLattice::default();
         let mut viterbi = Viterbi::default();
@@ -235,12 +258,12 @@ fn more_pieces(replacement: &[u32]) -> f32 {
 }
 
 /// The pieces that a segmentation can use: those for which no segmentation into other pieces is better.
-pub(super) fn reachable(own: &mut OwnLattices, pieces: &PieceList) -> Vec<ScoredSeed> {
+pub(super) fn reachable(own: &OwnLattices, pieces: &PieceList) -> Vec<ScoredSeed> {
     let is_reachable = own.map(pieces, Viterbi::default, |viterbi, lattice| {
         let Some(whole) = lattice.whole() else {
             return false;
         };
-        viterbi.search_without(lattice, Some(whole));
+        viterbi.search_without(lattice, whole);
         viterbi.score() <= lattice.edges()[whole].score
     });
     let pieces = pieces.iter().zip(is_reachable);

@@ -34,7 +34,7 @@ impl Pieces {
         let trie = super::seed_trie(&self.seeds).unwrap();
         let mut store = LatticeStore::default();
         for (text, frequency) in texts {
-            store.push(&trie, &self.seeds, text, *frequency);
+            store.push(&trie, text, *frequency);
         }
         store
     }

@@ -21,6 +21,8 @@
 //! Cost: linear in the edges for texts without many paths of almost equal score; at most 500,000 hypotheses. Source:
 //! function `Lattice::NBest` of SentencePiece 0.2.3.
 
+use std::ops::Range;
+
 use super::lattice::{TextLattice, Viterbi};
 
 /// More hypotheses in the queue than this make it shrink.
@@ -58,6 +60,7 @@ struct PathHypothesis {
 #[derive(Debug, Default)]
 pub(super) struct TwoBest {
     viterbi: Viterbi,
+    by_end: EdgesByEnd,
     hypotheses: Vec<PathHypothesis>,
     queue: Vec<u32>,
 }
@@ -100,7 +103,7 @@ impl TwoBest {
 
     fn begin(&mut self, lattice: &TextLattice) {
         self.viterbi.search(lattice);
-        self.viterbi.sort_by_end(lattice);
+        self.by_end.sort(lattice);
         self.hypotheses.clear();
         self.queue.clear();
         let end = lattice.edges().last().map_or(0, |edge| edge.end);
@@ -127,17 +130,18 @@ impl TwoBest {
             });
             return 1;
         }
-        let count = self.viterbi.edges_to(extended.begin as usize).len();
-        for at in 0..count {
-            let edge = self.viterbi.edges_to(extended.begin as usize)[at];
-            let found = lattice.edges()[edge as usize];
+        let range = self.by_end.range(extended.begin as usize);
+        let count = range.len();
+        for at in range {
+            let edge = self.by_end.edges[at];
+            let found = &lattice.edges()[edge as usize];
             self.push(PathHypothesis {
                 edge,
                 begin: found.begin,
                 is_complete: false,
                 next: top,
                 score: found.score + extended.score,
-                priority: self.viterbi.best(edge as usize) + extended.score,
+                priority: self.viterbi.score_with(found) + extended.score,
             });
         }
         count
@@ -248,6 +252,43 @@ impl TwoBest {
             }
         }
         count
+    }
+}
+
+/// The edges of a lattice by their ends.
+#[derive(Debug, Default)]
+struct EdgesByEnd {
+    /// By end: where its edges start, and the number of edges.
+    starts: Vec<u32>,
+    edges: Vec<u32>,
+}
+
+impl EdgesByEnd {
+    /// Sorts the edges. The sort is stable, so that edges with one end stay in the order of their beginnings.
+    fn sort(&mut self, lattice: &TextLattice) {
+        self.starts.clear();
+        self.starts.resize(lattice.characters() + 2, 0);
+        for edge in lattice.edges() {
+            self.starts[edge.end as usize + 1] += 1;
+        }
+        for position in 1..self.starts.len() {
+            self.starts[position] += self.starts[position - 1];
+        }
+        self.edges.clear();
+        self.edges.resize(lattice.edges().len(), 0);
+        for (at, edge) in (0..).zip(lattice.edges()) {
+            let slot = &mut self.starts[edge.end as usize];
+            self.edges[*slot as usize] = at;
+            *slot += 1;
+        }
+        // Each entry has moved to the start of the next range.
+        self.starts.rotate_right(1);
+        self.starts[0] = 0;
+    }
+
+    /// Where the edges are that end at a position.
+    fn range(&self, position: usize) -> Range<usize> {
+        self.starts[position] as usize..self.starts[position + 1] as usize
     }
 }
 

@@ -13,8 +13,8 @@ fn module_example() -> (Pieces, [LatticeStore; 2]) {
 
 #[test]
 fn expected_counts_of_the_module_example() {
-    let (pieces, mut partials) = module_example();
-    let expected = expect(&mut partials, &pieces.list, &FastMath::new());
+    let (pieces, partials) = module_example();
+    let expected = expect(&partials, &pieces.list, &FastMath::new());
     let counts = [4.0 / 3.0, 7.0 / 3.0, 8.0 / 3.0];
     for (count, value) in expected.counts.iter().zip(counts) {
         assert!((count - value).abs() < 1e-5, "{:?}", expected.counts);
@@ -43,8 +43,8 @@ fn partial_sums_are_added_in_their_order() {
         let texts = frequencies
             .iter()
             .map(|frequency| pieces.store(&[("a", *frequency)]));
-        let mut partials: Vec<LatticeStore> = texts.collect();
-        expect(&mut partials, &pieces.list, &FastMath::new()).counts[0]
+        let partials: Vec<LatticeStore> = texts.collect();
+        expect(&partials, &pieces.list, &FastMath::new()).counts[0]
     };
     for threads in [1, 2, 7] {
         let pool = rayon::ThreadPoolBuilder::new()

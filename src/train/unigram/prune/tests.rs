@@ -25,17 +25,16 @@ fn a_step_keeps_a_share_but_not_fewer_than_wanted() {
 
 fn own_lattices(pieces: &Pieces) -> OwnLattices {
     let trie = crate::train::unigram::seed_trie(&pieces.seeds).unwrap();
-    let seeds = u32::try_from(pieces.seeds.len()).unwrap();
-    OwnLattices::new(seeds, |store, seed| {
+    OwnLattices::new(&Renumbering::new(&pieces.list), |store, seed| {
         let text = std::str::from_utf8(pieces.seeds.text(seed)).unwrap();
-        store.push(&trie, &pieces.seeds, text, 1.0);
+        store.push(&trie, text, 1.0);
     })
 }
 
 #[test]
 fn replacements_are_the_second_best_segmentations() {
     let pieces = Pieces::new(&[("a", -1.0), ("b", -1.0), ("ab", -1.5), ("ba", -3.0)]);
-    let found = replacements(&mut own_lattices(&pieces), &pieces.list);
+    let found = replacements(&own_lattices(&pieces), &pieces.list);
     let expected = [
         Replacement::None,
         Replacement::None,
@@ -49,7 +48,7 @@ fn replacements_are_the_second_best_segmentations() {
 #[test]
 fn pieces_with_a_better_segmentation_are_unreachable() {
     let pieces = Pieces::new(&[("a", -1.0), ("b", -1.0), ("ab", -2.0), ("ba", -2.5)]);
-    let kept = reachable(&mut own_lattices(&pieces), &pieces.list);
+    let kept = reachable(&own_lattices(&pieces), &pieces.list);
     let seeds: Vec<u32> = kept.iter().map(|piece| piece.seed).collect();
     assert_eq!(seeds, [0, 1, 2]);
 }
@@ -91,10 +90,39 @@ fn pruning_keeps_the_highest_losses_after_pieces_without_replacement() {
 #[test]
 fn pieces_of_best_segmentations_are_counted() {
     let pieces = Pieces::new(&[("a", -1.0), ("b", -1.0), ("ab", -1.5)]);
-    let mut partials = [
+    let partials = [
         pieces.store(&[("abb", 3.0), ("ba", 2.0)]),
         pieces.store(&[("xa", 1.0)]),
     ];
     // The unknown character counts for the first piece.
-    assert_eq!(count_pieces(&mut partials, &pieces.list), [4.0, 5.0, 3.0]);
+    assert_eq!(count_pieces(&partials, &pieces.list), [4.0, 5.0, 3.0]);
+}
+
+/// Each piece has the same lattice after the seeds got new numbers.
+#[test]
+fn own_lattices_follow_new_numbers() {
+    let texts = [("a", -1.0), ("b", -1.0), ("ba", -0.5), ("ab", -1.5)];
+    let mut pieces = Pieces::new(&texts);
+    let mut own = own_lattices(&pieces);
+    let kept = pieces.list.iter().filter(|piece| piece.seed != 2);
+    let mut kept: Vec<ScoredSeed> = kept.collect();
+    kept.reverse();
+    pieces.list.replace(kept).unwrap();
+    let expected = [
+        Replacement::Seeds(vec![0, 1]),
+        Replacement::None,
+        Replacement::None,
+    ];
+    assert_eq!(replacements(&own, &pieces.list), expected, "old numbers");
+    let numbers = Renumbering::new(&pieces.list);
+    own.renumber(&numbers);
+    pieces.list.renumber(&numbers);
+    let seeds = pieces.seeds.renumbered(&numbers);
+    assert_eq!(replacements(&own, &pieces.list), expected, "new numbers");
+    let order: Vec<&[u8]> = pieces
+        .list
+        .iter()
+        .map(|piece| seeds.text(piece.seed))
+        .collect();
+    assert_eq!(order, [b"ab".as_slice(), b"b", b"a"]);
 }
