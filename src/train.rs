@@ -224,8 +224,8 @@ impl Trainer {
         &self.options
     }
 
-    /// Trains a model on `corpus`. Memory grows with the distinct words of the corpus, not with its size; for unigram models,
-    /// with the text of its sentences.
+    /// Trains a model on `corpus`. Memory grows with the distinct words of the corpus, not with its size; for unigram models
+    /// whose pieces cross words or whose sentences do not begin with whitespace, with the text of its sentences.
     ///
     /// # Errors
     /// The corpus cannot be read, or does not fit the options; see [`TrainError`].

@@ -142,6 +142,11 @@ pub enum TrainError {
         "input: a file has become shorter while it was read; train on a copy that nobody changes, or on standard input"
     )]
     InputChanged,
+    /// A unigram model needs the order of sentences of which only the words are known, and the input can be read only once.
+    #[error(
+        "input: this text has to be read twice, and a stream can be read only once; write it to a file and train on the file"
+    )]
+    SecondReading,
     /// The trained model cannot be a model: it has too many pieces, or a broken charsmap.
     #[error("the trained model: {0}")]
     Model(#[from] ModelError),

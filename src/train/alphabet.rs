@@ -12,7 +12,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 
 use rayon::prelude::*;
 
@@ -36,15 +35,11 @@ impl CharacterCounts {
     /// There are 2^63 or more of them: later sums could overflow.
     pub(crate) fn of(words: &ShardedCounts) -> Result<Self, TrainError> {
         Self::of_parts(words.shards(), |by_code, shard| {
-            let counted: Result<(), Infallible> = shard.for_each(|text, count| {
+            shard.visit(|text, count| {
                 // Words are parts of valid text.
                 let text = std::str::from_utf8(text).unwrap_or_default();
                 add_characters(by_code, text, count);
-                Ok(())
             });
-            match counted {
-                Ok(()) => {}
-            }
         })
     }
 
@@ -134,13 +129,30 @@ fn add_to(sums: &mut [u64], counts: &[u64]) {
     }
 }
 
-/// The characters of an alphabet as a sorted list.
-pub(crate) struct KnownCharacters(Vec<char>);
+/// The characters of an alphabet: for each code point up to the highest, whether the alphabet has it.
+pub(crate) struct KnownCharacters(Vec<bool>);
 
 impl KnownCharacters {
-    /// Whether the alphabet has this character. Cost: a binary search.
+    /// Whether the alphabet has this character. Cost: one load.
+    #[inline]
     pub(crate) fn contains(&self, c: char) -> bool {
-        self.0.binary_search(&c).is_ok()
+        self.0.get(c as usize).is_some_and(|is_known| *is_known)
+    }
+
+    /// Whether a character of `text` is neither in the alphabet nor U+2585.
+    pub(crate) fn lacks_any(&self, text: &str) -> bool {
+        !text.chars().all(|c| self.keeps(c))
+    }
+
+    /// Replaces the content of `marked` by `text` with U+2585 for every character that is not in the alphabet.
+    pub(crate) fn mark(&self, text: &str, marked: &mut String) {
+        let mark = |c| if self.keeps(c) { c } else { UNKNOWN_MARK };
+        marked.clear();
+        marked.extend(text.chars().map(mark));
+    }
+
+    fn keeps(&self, c: char) -> bool {
+        c == UNKNOWN_MARK || self.contains(c)
     }
 }
 
@@ -187,9 +199,10 @@ impl Alphabet {
 
     /// The characters as a set.
     pub(crate) fn known(&self) -> KnownCharacters {
-        let mut characters: Vec<char> = self.characters.iter().map(|(c, _)| *c).collect();
-        characters.sort_unstable();
-        KnownCharacters(characters)
+        let codes = self.characters.iter().map(|(c, _)| *c as usize);
+        let mut known = vec![false; codes.clone().max().map_or(0, |highest| highest + 1)];
+        codes.for_each(|code| known[code] = true);
+        KnownCharacters(known)
     }
 
     /// Every character that may be part of a piece, for the search that chooses later.

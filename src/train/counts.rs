@@ -29,6 +29,7 @@
 
 mod key;
 
+use std::convert::Infallible;
 use std::hint::black_box;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -175,6 +176,29 @@ impl TextCounts {
     }
 
     /// Calls `visit` with each text and its count, in no particular order.
+    pub(crate) fn visit(&self, mut visit: impl FnMut(&[u8], u64)) {
+        let visited: Result<(), Infallible> = self.for_each(|text, count| {
+            visit(text, count);
+            Ok(())
+        });
+        match visited {
+            Ok(()) => {}
+        }
+    }
+
+    /// Calls `take` with each text and its count, in no particular order; the count becomes 0 if `take` returns true. The text
+    /// keeps its entry.
+    pub(crate) fn take_counts(&mut self, mut take: impl FnMut(&[u8], u64) -> bool) {
+        let mut buffer = [[0; 8]; 2];
+        let arena = &self.arena;
+        for entry in self.entries.iter_mut().filter(|entry| entry.count > 0) {
+            if take(entry.key.text(arena, &mut buffer), entry.count) {
+                entry.count = 0;
+            }
+        }
+    }
+
+    /// Calls `visit` with each text and its count, in no particular order.
     pub(crate) fn for_each<E>(
         &self,
         mut visit: impl FnMut(&[u8], u64) -> Result<(), E>,
@@ -198,6 +222,21 @@ impl ShardedCounts {
 
     pub(crate) fn shards(&self) -> &[TextCounts] {
         &self.shards
+    }
+
+    pub(crate) fn shards_mut(&mut self) -> &mut [TextCounts] {
+        &mut self.shards
+    }
+
+    /// The same counts, to be added to by several threads. `hasher` is the one that the counts were made with.
+    pub(crate) fn into_shared(self, hasher: SeedableRandomState) -> SharedCounts {
+        if self.shards.is_empty() {
+            return SharedCounts::new(hasher);
+        }
+        SharedCounts {
+            hasher,
+            shards: self.shards.into_iter().map(Mutex::new).collect(),
+        }
     }
 
     /// The shards in at most `groups` groups of about equal size.

@@ -25,6 +25,9 @@ use crate::train::options::TrainOptions;
 /// The most threads of a run; each has buffers of its own.
 const MAX_THREADS: usize = 1024;
 
+/// Enough that small corpora need not be read twice, whatever their sentences are.
+const HELD_BYTES: usize = 1 << 25;
+
 /// A map whose keys come from the corpus.
 pub(crate) type SeededMap<K, V> = HashMap<K, V, SeedableRandomState>;
 
@@ -37,6 +40,8 @@ pub(crate) struct ExecutionConfig {
     pub(crate) batch_bytes: usize,
     /// Hasher of the tables.
     pub(crate) hasher: SeedableRandomState,
+    /// Bytes of prepared sentences that unigram training holds in their order before it counts words.
+    pub(crate) held_bytes: usize,
 }
 
 impl ExecutionConfig {
@@ -47,6 +52,7 @@ impl ExecutionConfig {
             threads: default_threads(options, available),
             batch_bytes: BATCH_BYTES,
             hasher: SeedableRandomState::default(),
+            held_bytes: HELD_BYTES,
         }
     }
 

@@ -5,7 +5,7 @@
 //! | model | stages |
 //! |---|---|
 //! | BPE | count words, choose characters, merge pairs |
-//! | unigram | read sentences, choose characters, choose seeds, estimate and prune |
+//! | unigram | count words (or read sentences), choose characters, choose seeds, estimate and prune |
 //! | word | count words, choose characters, take the most frequent words without others |
 //! | char | count words, choose characters |
 //!
@@ -26,6 +26,8 @@ use super::observer::{Run, Stage};
 use super::options::SeedSize;
 use super::split::SplitRules;
 use super::split::word_rules::WordRules;
+use super::unigram::sentences::CHUNK_BYTES;
+use super::unigram::word_corpus::{ResolvedTexts, UnigramTexts};
 use super::unigram::{self, SeedFile, UnigramConfig};
 use super::word_char;
 use crate::error::TrainError;
@@ -90,14 +92,53 @@ impl Trainer {
     ) -> Result<Vec<LearnedPiece>, TrainError> {
         // First of all, so that a missing file is found before the corpus is read.
         let seed_file = self.read_seed_file()?;
+        let config = self.unigram_config(seed_file);
+        let (texts, alphabet) = self.unigram_texts(corpus, config.chunk_bytes, run)?;
+        unigram::learn(texts, &alphabet, &config, run)
+    }
+
+    /// The corpus of a unigram model, with U+2585 for characters that are not in the alphabet, and the alphabet.
+    fn unigram_texts(
+        &self,
+        corpus: Corpus<'_>,
+        chunk_bytes: u64,
+        run: &mut Run<'_>,
+    ) -> Result<(UnigramTexts, Alphabet), TrainError> {
+        let Some(rules) = self.segment_rules(chunk_bytes)? else {
+            return self.ordered_texts(corpus, run);
+        };
+        let again = corpus.reread();
+        let segments = self.count_sentences(corpus, rules, run)?;
+        run.reporter.start(Stage::Characters)?;
+        let counts = run.pool.install(|| segments.character_counts())?;
+        let alphabet = self.choose_characters(&counts)?;
+        run.summary.note_words(0, &alphabet);
+        match run.pool.install(|| segments.resolve(&alphabet))? {
+            ResolvedTexts::Words(words) => Ok((UnigramTexts::Words(words), alphabet)),
+            ResolvedTexts::Ordered(texts) => Ok((
+                UnigramTexts::Ordered(texts.mark_unknown(&alphabet.known())),
+                alphabet,
+            )),
+            ResolvedTexts::Unresolved => {
+                self.ordered_texts(again.ok_or(TrainError::SecondReading)?, run)
+            }
+        }
+    }
+
+    /// As [`Trainer::unigram_texts`], with the sentences in their order.
+    fn ordered_texts(
+        &self,
+        corpus: Corpus<'_>,
+        run: &mut Run<'_>,
+    ) -> Result<(UnigramTexts, Alphabet), TrainError> {
         let sentences = self.read_sentences(corpus, run)?;
         run.reporter.start(Stage::Characters)?;
         let counts = run.pool.install(|| sentences.character_counts())?;
         let alphabet = self.choose_characters(&counts)?;
         // The number of words is known once the sentences are split.
         run.summary.note_words(0, &alphabet);
-        let sentences = run.pool.install(|| sentences.mark_unknown(&alphabet));
-        unigram::learn(sentences, &alphabet, &self.unigram_config(seed_file), run)
+        let sentences = sentences.mark_unknown(&alphabet.known());
+        Ok((UnigramTexts::Ordered(sentences), alphabet))
     }
 
     /// Counts the words and the characters of the corpus, and chooses the characters.
@@ -156,6 +197,7 @@ impl Trainer {
                 SeedSize::AtMost(size) => size as usize,
                 SeedSize::Unlimited => usize::MAX,
             },
+            chunk_bytes: CHUNK_BYTES,
             seed_file,
             vocab_size,
             room: self.learned_size(),

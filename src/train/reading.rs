@@ -1,7 +1,8 @@
 //! Reading the corpus: to counts of distinct words, or to the sentences in their order.
 //!
 //! Input: the corpus, and the options that select and prepare its sentences. Output: [`WordCounts`] for BPE, word and char
-//! models, whose memory grows with the distinct words; [`CountedTexts`] for unigram models, which need the order.
+//! models and [`SegmentedSentences`] for most unigram models, whose memory grows with the distinct words; [`CountedTexts`] for
+//! unigram models that need the order of all sentences.
 //!
 //! Example: the lines `to be` and `or be` give the counts `▁to` 1, `▁be` 2, `▁or` 1, or the sentences `▁to▁be` and
 //! `▁or▁be`.
@@ -19,9 +20,11 @@ use super::observer::{Reporter, Run, Stage};
 use super::options::SentenceSelection;
 use super::prepare::Preparation;
 use super::sample::{DEFAULT_SEED, Reservoir, SentenceCursor};
-use super::sentence_list::SentenceList;
+use super::sentence_list::SentencePreparer;
+use super::split::word_rules::WordRules;
+use super::unigram::segments::{SegmentCounter, SegmentRules, SegmentedSentences};
 use super::unigram::sentences::CountedTexts;
-use super::words::{WordCountJob, WordCounts};
+use super::words::{WordCountJob, WordCounts, pieces_are_local};
 use crate::error::{OptionError, TrainError};
 use crate::normalize::{Normalizer, NormalizerOptions};
 use crate::trie::prefix::PrefixTrie;
@@ -71,8 +74,8 @@ impl SelectedBatches<'_> {
     }
 }
 
-/// Batches that are prepared at the same time.
-const GROUP_BATCHES: usize = 64;
+/// Batches that are prepared at the same time, for each thread.
+const BATCHES_PER_THREAD: usize = 8;
 
 impl Trainer {
     fn preparation(&self) -> Result<Preparation, TrainError> {
@@ -125,22 +128,74 @@ impl Trainer {
         corpus: Corpus<'_>,
         run: &mut Run<'_>,
     ) -> Result<CountedTexts, TrainError> {
+        let mut texts = CountedTexts::default();
+        self.for_each_group(corpus, run, |group| {
+            group.iter().for_each(|batch| texts.append(batch));
+            Ok(())
+        })?;
+        texts.remove_empty();
+        if texts.len() == 0 {
+            return Err(TrainError::NoText);
+        }
+        Ok(texts)
+    }
+
+    /// The words of the corpus, and the sentences whose order unigram training may need. `None` if training needs the order of all:
+    /// pieces cross words, or sentences do not begin with whitespace.
+    pub(super) fn segment_rules(
+        &self,
+        chunk_bytes: u64,
+    ) -> Result<Option<SegmentRules>, TrainError> {
+        let options = &self.options;
+        let is_counted = options.add_dummy_prefix
+            && !options.auto_character_coverage
+            && pieces_are_local(options, &self.preparation()?, &self.meta);
+        Ok(is_counted.then(|| SegmentRules {
+            words: WordRules::new(options),
+            chunk_bytes,
+            held_bytes: self.work.held_bytes,
+            character_coverage: options.character_coverage,
+            hasher: self.work.hasher.clone(),
+        }))
+    }
+
+    /// The words of the corpus, and the sentences whose order may matter.
+    pub(super) fn count_sentences(
+        &self,
+        corpus: Corpus<'_>,
+        rules: SegmentRules,
+        run: &mut Run<'_>,
+    ) -> Result<SegmentedSentences, TrainError> {
+        let mut counter = SegmentCounter::new(rules);
+        self.for_each_group(corpus, run, |group| counter.add(group))?;
+        counter.finish()
+    }
+
+    /// Calls `add` with the prepared sentences of all batches, many batches at a time, on the threads of the pool.
+    fn for_each_group(
+        &self,
+        corpus: Corpus<'_>,
+        run: &mut Run<'_>,
+        mut add: impl FnMut(Vec<CountedTexts>) -> Result<(), TrainError> + Send,
+    ) -> Result<(), TrainError> {
         let mut batches = self.selected_batches(corpus, &mut run.reporter)?;
-        let mut sentences = SentenceList::new(&self.options, self.preparation()?);
+        let mut sentences = SentencePreparer::new(&self.options, self.preparation()?);
         let mut group = Vec::new();
-        while let Some(batch) = batches.next(&mut run.reporter)? {
-            group.push(batch);
-            if group.len() == GROUP_BATCHES {
-                run.pool.install(|| sentences.add(&group))?;
+        let mut is_last = false;
+        while !is_last {
+            let batch = batches.next(&mut run.reporter)?;
+            is_last = batch.is_none();
+            group.extend(batch);
+            if is_last || group.len() == BATCHES_PER_THREAD * self.work.threads {
+                run.pool.install(|| add(sentences.prepare(&group)?))?;
                 group.clear();
             }
         }
-        run.pool.install(|| sentences.add(&group))?;
         batches.check_found()?;
-        let (mut counts, texts) = sentences.finish()?;
+        let mut counts = sentences.counts;
         counts.add(&batches.skipped());
         run.summary.sentences = counts;
-        Ok(texts)
+        Ok(())
     }
 
     /// The batches of the sentences to train on.

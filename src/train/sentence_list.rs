@@ -1,11 +1,11 @@
 //! Batches -> prepared sentences in their order, in parallel.
 //!
-//! Input: groups of batches. Output: the sentences that training uses, prepared, in the order of the corpus; a sentence that
-//! is empty after its preparation is replaced by the last one, as in the reference.
+//! Input: groups of batches. Output: for each batch the sentences that training uses, prepared, in the order of the corpus. A
+//! sentence may be empty after its preparation.
 //!
-//! Example: of the sentences `a`, a zero-width space (which normalization removes), `b` and `c`, `▁a`, `▁c` and `▁b` remain.
+//! Example: the lines `a`, a zero-width space (which normalization removes) and `b` give `▁a`, an empty text, and `▁b`.
 //!
-//! Cost: linear. Memory: the text of all sentences.
+//! Cost: linear. Memory: the text of a group.
 
 use std::ops::ControlFlow;
 
@@ -17,42 +17,42 @@ use super::prepare::Preparation;
 use super::unigram::sentences::CountedTexts;
 use crate::error::TrainError;
 
-/// Sentences read so far.
-pub(super) struct SentenceList<'o> {
+/// Prepares sentences, and counts those read.
+pub(super) struct SentencePreparer<'o> {
     options: &'o TrainOptions,
     preparation: Preparation,
-    texts: CountedTexts,
-    counts: SentenceCounts,
+    /// The sentences read, by what became of them.
+    pub(super) counts: SentenceCounts,
 }
 
-impl<'o> SentenceList<'o> {
+impl<'o> SentencePreparer<'o> {
     pub(super) fn new(options: &'o TrainOptions, preparation: Preparation) -> Self {
         Self {
             options,
             preparation,
-            texts: CountedTexts::default(),
             counts: SentenceCounts::default(),
         }
     }
 
-    /// Appends the sentences of some batches.
+    /// The prepared sentences of each batch. Runs on the threads of the current pool.
     ///
     /// # Errors
     /// The error at the earliest position.
-    pub(super) fn add(&mut self, batches: &[Batch]) -> Result<(), TrainError> {
+    pub(super) fn prepare(&mut self, batches: &[Batch]) -> Result<Vec<CountedTexts>, TrainError> {
         let prepared: Vec<_> = batches
             .par_iter()
-            .map(|batch| self.prepare(batch))
+            .map(|batch| self.prepare_batch(batch))
             .collect();
+        let mut all = Vec::with_capacity(prepared.len());
         for result in prepared {
             let (counts, texts) = result?;
             self.counts.add(&counts);
-            self.texts.append(&texts);
+            all.push(texts);
         }
-        Ok(())
+        Ok(all)
     }
 
-    fn prepare(&self, batch: &Batch) -> Result<(SentenceCounts, CountedTexts), TrainError> {
+    fn prepare_batch(&self, batch: &Batch) -> Result<(SentenceCounts, CountedTexts), TrainError> {
         let mut filter = SentenceFilter::new(self.options);
         let mut texts = CountedTexts::default();
         let mut buffer = Vec::new();
@@ -62,17 +62,5 @@ impl<'o> SentenceList<'o> {
             Ok(ControlFlow::Continue(()))
         })?;
         Ok((filter.counts, texts))
-    }
-
-    /// The sentences that were read, by what became of them, and those to train on.
-    ///
-    /// # Errors
-    /// No sentence has text.
-    pub(super) fn finish(mut self) -> Result<(SentenceCounts, CountedTexts), TrainError> {
-        self.texts.remove_empty();
-        if self.texts.len() == 0 {
-            return Err(TrainError::NoText);
-        }
-        Ok((self.counts, self.texts))
     }
 }

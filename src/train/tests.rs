@@ -83,6 +83,11 @@ fn models_do_not_depend_on_threads_batches_or_hash_seeds() {
                 threads,
                 batch_bytes,
                 hasher,
+                held_bytes: if threads == 1 {
+                    usize::MAX
+                } else {
+                    batch_bytes
+                },
             };
             trainer
                 .train(Corpus::files([testdata(file)]))

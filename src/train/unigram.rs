@@ -1,10 +1,10 @@
 //! Training of unigram models.
 //!
-//! Input: the sentences of the corpus with their counts, and the characters that must be pieces. Output: the learned
-//! pieces with their scores, best first.
+//! Input: the distinct words of the corpus or its sentences, with their counts, and the characters that must be pieces.
+//! Output: the learned pieces with their scores, best first.
 //!
 //! ```text
-//! sentences -> seeds -> lattices -> [ (E step, M step) x num_sub_iterations, prune ] until few enough
+//! texts -> seeds -> lattices -> [ (E step, M step) x num_sub_iterations, prune ] until few enough
 //!           -> drop unreachable pieces -> add required characters, cut to vocab_size
 //! ```
 //!
@@ -28,8 +28,11 @@ mod pieces;
 mod prune;
 mod seed_file;
 mod seeds;
+pub(crate) mod segments;
 pub(crate) mod sentences;
+mod stream_position;
 mod two_best;
+pub(crate) mod word_corpus;
 #[cfg(test)]
 mod testing;
 
@@ -43,6 +46,7 @@ use self::pieces::{PieceList, Renumbering, Seeds};
 use self::prune::{OwnLattices, PruneTarget};
 use self::seeds::{ScoredSeeds, SeedRules};
 use self::sentences::CountedTexts;
+use self::word_corpus::{UnigramTexts, WordChunk};
 use crate::error::TrainError;
 use crate::text::num::{count_to_f32, low_u32};
 use crate::train::alphabet::Alphabet;
@@ -81,6 +85,8 @@ pub(crate) struct UnigramConfig {
     pub(crate) max_piece_length: usize,
     /// The number of seeds besides characters.
     pub(crate) seed_limit: usize,
+    /// The size of the chunks in which seeds are searched, in bytes.
+    pub(crate) chunk_bytes: u64,
     /// Seeds that are used instead of those of the corpus.
     pub(crate) seed_file: Option<SeedFile>,
     pub(crate) vocab_size: usize,
@@ -92,13 +98,13 @@ pub(crate) struct UnigramConfig {
     pub(crate) partials: usize,
 }
 
-/// Learns the pieces of a unigram model from sentences whose unknown characters are marked.
+/// Learns the pieces of a unigram model from texts whose unknown characters are marked.
 ///
 /// # Errors
 /// A line of the seed file is malformed, the corpus is too large for 32-bit numbers of its parts, training does not reach the wanted
 /// size, or the observer asks to stop.
 pub(crate) fn learn(
-    sentences: CountedTexts,
+    mut texts: UnigramTexts,
     alphabet: &Alphabet,
     config: &UnigramConfig,
     run: &mut Run<'_>,
@@ -106,7 +112,7 @@ pub(crate) fn learn(
     run.reporter.start(Stage::Seeding)?;
     let ScoredSeeds { seeds, pieces } = run
         .pool
-        .install(|| choose_seeds(&sentences, alphabet, config))?;
+        .install(|| choose_seeds(&mut texts, alphabet, config))?;
     if seeds.len() >= MAX_SEEDS {
         return Err(TrainError::TooLarge {
             what: "seed pieces",
@@ -116,7 +122,7 @@ pub(crate) fn learn(
     let pieces = PieceList::new(&seeds, pieces)?;
     let estimation = run
         .pool
-        .install(|| Estimation::new(sentences, seeds, pieces, config));
+        .install(|| Estimation::new(texts, seeds, pieces, config));
     let mut estimation = estimation?;
     run.summary.distinct_words = estimation.texts;
     estimation.run(config, run)?;
@@ -129,8 +135,9 @@ pub(crate) fn learn(
     ))
 }
 
+/// Chooses the seeds. Of counted words, the chunks are removed.
 fn choose_seeds(
-    sentences: &CountedTexts,
+    texts: &mut UnigramTexts,
     alphabet: &Alphabet,
     config: &UnigramConfig,
 ) -> Result<ScoredSeeds, TrainError> {
@@ -141,17 +148,22 @@ fn choose_seeds(
         max_length: config.max_piece_length,
         limit: config.seed_limit,
     };
-    match &config.seed_file {
-        None => {
-            let chunks = sentences.chunks();
+    if let Some(file) = &config.seed_file {
+        rules.limit = file.limit;
+        return seed_file::choose(&characters, &file.content, &file.path, &rules);
+    }
+    match texts {
+        UnigramTexts::Ordered(sentences) => {
+            let chunks = sentences.chunks(config.chunk_bytes);
             let entries = chunks
                 .iter()
                 .map(|chunk| sentences.entries(chunk, config.words));
             seeds::choose(&characters, entries, &rules)
         }
-        Some(file) => {
-            rules.limit = file.limit;
-            seed_file::choose(&characters, &file.content, &file.path, &rules)
+        UnigramTexts::Words(words) => {
+            let chunks = std::mem::take(&mut words.chunks);
+            let entries = chunks.into_iter().map(WordChunk::into_entries);
+            seeds::choose(&characters, entries, &rules)
         }
     }
 }
@@ -175,13 +187,13 @@ struct Estimation {
 
 impl Estimation {
     fn new(
-        sentences: CountedTexts,
+        texts: UnigramTexts,
         seeds: Seeds,
         pieces: PieceList,
         config: &UnigramConfig,
     ) -> Result<Self, TrainError> {
         let trie = seed_trie(&seeds)?;
-        let texts = texts_of(sentences, config.words);
+        let texts = texts_of(texts, config.words);
         let corpus = (0..config.partials)
             .into_par_iter()
             .map(|partial| corpus_lattices(&trie, &texts, partial, config.partials))
@@ -292,10 +304,11 @@ fn wanted_pieces(vocab_size: usize) -> usize {
 }
 
 /// The texts whose likelihood is estimated. Frees the sentences if they are not these texts.
-fn texts_of(sentences: CountedTexts, words: Option<WordRules>) -> CountedTexts {
-    match words {
-        Some(rules) => sentences.words(rules),
-        None => sentences,
+fn texts_of(texts: UnigramTexts, words: Option<WordRules>) -> CountedTexts {
+    match (texts, words) {
+        (UnigramTexts::Words(corpus), _) => corpus.words,
+        (UnigramTexts::Ordered(sentences), Some(rules)) => sentences.words(rules),
+        (UnigramTexts::Ordered(sentences), None) => sentences,
     }
 }
 

@@ -30,6 +30,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::ScopedJoinHandle;
 
+pub(crate) use self::chunk_rule::pieces_are_local;
 use self::context::CountContext;
 use self::worker::CountWorker;
 use crate::error::TrainError;

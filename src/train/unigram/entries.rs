@@ -71,6 +71,17 @@ impl Entries {
         &self.bytes
     }
 
+    /// The bytes, the length of the text and the count of each entry, sorted.
+    #[cfg(test)]
+    pub(super) fn listed(&self) -> Vec<(Vec<u8>, usize, u64)> {
+        let entries = self.entries.iter();
+        let listed =
+            entries.map(|entry| (entry.bytes(self).to_vec(), entry.text as usize, entry.count));
+        let mut listed: Vec<_> = listed.collect();
+        listed.sort_unstable();
+        listed
+    }
+
     fn entry(&self, suffix: Suffix) -> &SeedEntry {
         &self.entries[suffix.entry as usize]
     }

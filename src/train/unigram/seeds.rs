@@ -26,7 +26,6 @@
 //! the groups in work.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
 
 use rayon::prelude::*;
 
@@ -35,6 +34,7 @@ use super::math::ln;
 use super::pieces::{ScoredSeed, Seeds};
 use crate::error::TrainError;
 use crate::text::num::{count_to_f32, round_f32};
+use crate::train::execution::SeededMap;
 use crate::train::split::SplitRules;
 
 /// How many substrings become seeds, and which.
@@ -146,7 +146,7 @@ fn compare(bytes: &[u8], a: SeedCandidate, b: SeedCandidate) -> Ordering {
 struct MergedCandidates {
     bytes: Vec<u8>,
     candidates: Vec<SeedCandidate>,
-    index: HashMap<Box<[u8]>, usize>,
+    index: SeededMap<Box<[u8]>, usize>,
 }
 
 impl MergedCandidates {

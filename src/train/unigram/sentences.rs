@@ -1,4 +1,6 @@
-//! The sentences of the corpus in their order, as unigram training needs them.
+//! The sentences of the corpus in their order, for unigram training.
+//!
+//! Where the order of most sentences does not matter, only their words are counted; see [`segments`](super::segments).
 //!
 //! Input: prepared sentences with counts. Output: the texts of expectation maximization, and the entries in which seeds
 //! are searched.
@@ -14,17 +16,16 @@
 //! ▁be | 00      1 time     the end of the corpus
 //! ```
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use rayon::prelude::*;
 
 use super::entries::Entries;
 use crate::error::TrainError;
-use crate::text::UNKNOWN_MARK;
 use crate::text::arena::TextArena;
 use crate::text::num::count_to_f32;
-use crate::train::alphabet::{Alphabet, CharacterCounts, add_characters};
+use crate::train::alphabet::{CharacterCounts, KnownCharacters, add_characters};
+use crate::train::execution::SeededMap;
 use crate::train::split::word_rules::WordRules;
 
 /// Texts with their counts.
@@ -47,6 +48,21 @@ impl CountedTexts {
     pub(crate) fn text(&self, index: usize) -> &str {
         // Only text is pushed.
         std::str::from_utf8(self.texts.get(index)).unwrap_or_default()
+    }
+
+    /// A text and its count.
+    pub(crate) fn get(&self, index: usize) -> (&str, u64) {
+        (self.text(index), self.counts[index])
+    }
+
+    /// All texts with their counts.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
+        (0..self.len()).map(|index| self.get(index))
+    }
+
+    /// The number of empty texts.
+    pub(crate) fn empty_texts(&self) -> u64 {
+        self.texts.iter().filter(|text| text.is_empty()).count() as u64
     }
 
     /// Removes empty texts as the reference does: the last text takes the place of each.
@@ -82,21 +98,20 @@ impl CountedTexts {
     }
 
     /// The same texts with U+2585 for every character that is not in the alphabet.
-    pub(crate) fn mark_unknown(mut self, alphabet: &Alphabet) -> Self {
-        let known = alphabet.known();
-        let is_known = |c: char| c == UNKNOWN_MARK || known.contains(c);
+    pub(crate) fn mark_unknown(mut self, known: &KnownCharacters) -> Self {
+        let Some(first) = self.iter().position(|(text, _)| known.lacks_any(text)) else {
+            return self;
+        };
         let mut marked = TextArena::with_capacity(self.len(), self.texts.items().len());
         let mut buffer = String::new();
         for index in 0..self.len() {
             let text = self.text(index);
-            if text.chars().all(is_known) {
+            if index < first || !known.lacks_any(text) {
                 marked.push(text.as_bytes());
-                continue;
+            } else {
+                known.mark(text, &mut buffer);
+                marked.push(buffer.as_bytes());
             }
-            let mark = |c: char| if is_known(c) { c } else { UNKNOWN_MARK };
-            buffer.clear();
-            buffer.extend(text.chars().map(mark));
-            marked.push(buffer.as_bytes());
         }
         self.texts = marked;
         self
@@ -118,32 +133,39 @@ impl CountedTexts {
 
     /// The distinct words by count, descending, and then by bytes.
     pub(crate) fn words(&self, rules: WordRules) -> CountedTexts {
-        let mut counts: HashMap<&str, u64> = HashMap::new();
-        for (index, count) in self.counts.iter().enumerate() {
-            rules.split(self.text(index), |word| {
-                *counts.entry(word).or_default() += count
-            });
+        let mut counts: SeededMap<&str, u64> = SeededMap::default();
+        for (text, count) in self.iter() {
+            rules.split(text, |word| *counts.entry(word).or_default() += count);
         }
-        let mut sorted: Vec<(&str, u64)> = counts.into_iter().collect();
-        sorted.par_sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
         let mut words = CountedTexts::default();
-        for (word, count) in sorted {
+        for (word, count) in counts {
             words.push(word, count);
         }
-        words
+        words.sorted()
     }
 
-    /// The chunks in which the reference searches seeds: at least [`CHUNK_BYTES`] bytes each, a NUL for each sentence
+    /// The texts by count, descending, and then by bytes. Runs on the threads of the current pool.
+    pub(super) fn sorted(&self) -> CountedTexts {
+        let mut order: Vec<(&str, u64)> = self.iter().collect();
+        order.par_sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+        let mut sorted = CountedTexts::default();
+        for (text, count) in order {
+            sorted.push(text, count);
+        }
+        sorted
+    }
+
+    /// The chunks in which the reference searches seeds: at least `chunk_bytes` bytes each, a NUL for each sentence
     /// included, but for the last.
-    pub(super) fn chunks(&self) -> Vec<SeedChunk> {
+    pub(super) fn chunks(&self, chunk_bytes: u64) -> Vec<SeedChunk> {
         let mut chunks = Vec::new();
         let mut start = 0;
         let mut bytes = 0u64;
         for (index, count) in self.counts.iter().enumerate() {
             let length = self.texts.get(index).len() as u64 + 1;
-            let repetitions = (CHUNK_BYTES - bytes).div_ceil(length).min(*count);
-            bytes += repetitions * length;
-            if bytes >= CHUNK_BYTES || index + 1 == self.len() {
+            let repetitions = (chunk_bytes - bytes).div_ceil(length).min(*count);
+            bytes = bytes.saturating_add(repetitions.saturating_mul(length));
+            if bytes >= chunk_bytes || index + 1 == self.len() {
                 chunks.push(SeedChunk {
                     sentences: start..index + 1,
                     last_count: repetitions,
@@ -164,7 +186,7 @@ impl CountedTexts {
         chunk: &SeedChunk,
         rules: Option<WordRules>,
     ) -> Result<Entries, TrainError> {
-        let mut counts: HashMap<(&str, Following), u64> = HashMap::new();
+        let mut counts: SeededMap<(&str, Following), u64> = SeededMap::default();
         let last = chunk.sentences.end - 1;
         for index in chunk.sentences.clone() {
             let text = self.text(index);
@@ -192,7 +214,7 @@ impl CountedTexts {
 }
 
 /// The size of a chunk, in bytes.
-const CHUNK_BYTES: u64 = 524_288_000;
+pub(crate) const CHUNK_BYTES: u64 = 524_288_000;
 
 /// Sentences in which seeds are searched together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -238,7 +260,7 @@ impl<'t> Sentence<'t> {
 
 /// What follows a word in the corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Following {
+pub(super) enum Following {
     /// Another word, which begins with this byte.
     Byte(u8),
     /// Another sentence.
@@ -248,7 +270,7 @@ enum Following {
 }
 
 impl Following {
-    fn bytes(self) -> Vec<u8> {
+    pub(super) fn bytes(self) -> Vec<u8> {
         match self {
             Following::Byte(byte) => vec![byte],
             Following::Sentence(byte) => vec![0, byte],

@@ -60,7 +60,11 @@ impl ChunkRule {
 }
 
 /// Whether no piece and no boundary of the options depends on what is behind a space.
-fn pieces_are_local(options: &TrainOptions, preparation: &Preparation, meta: &MetaPieces) -> bool {
+pub(crate) fn pieces_are_local(
+    options: &TrainOptions,
+    preparation: &Preparation,
+    meta: &MetaPieces,
+) -> bool {
     (options.split_by_whitespace || options.model_type == ModelType::Word)
         && !options.treat_whitespace_as_suffix
         && preparation.pretokenizer.is_none()

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::train::options::TrainOptions;
 use crate::train::split::word_rules::WordRules;
-use crate::train::unigram::sentences::CountedTexts;
+use crate::train::unigram::sentences::{CHUNK_BYTES, CountedTexts};
 
 /// Options that decide which substrings are candidates.
 #[derive(Debug, Clone, Copy)]
@@ -92,7 +92,7 @@ fn naive_candidates(counted: &[(String, u64)], rules: CorpusRules) -> BTreeMap<S
 fn found_candidates(counted: &[(String, u64)], rules: CorpusRules) -> BTreeMap<String, u64> {
     let texts = sentences(counted);
     let mut all = BTreeMap::new();
-    for chunk in texts.chunks() {
+    for chunk in texts.chunks(CHUNK_BYTES) {
         let entries = texts.entries(&chunk, rules.words()).unwrap();
         for candidate in candidates(&entries, &rules.seed_rules(100)) {
             let text = std::str::from_utf8(candidate.text(entries.bytes())).unwrap();
@@ -106,7 +106,7 @@ fn found_candidates(counted: &[(String, u64)], rules: CorpusRules) -> BTreeMap<S
 
 fn chosen(counted: &[(String, u64)], rules: CorpusRules, limit: usize) -> Vec<String> {
     let texts = sentences(counted);
-    let chunks = texts.chunks();
+    let chunks = texts.chunks(CHUNK_BYTES);
     let entries = chunks
         .iter()
         .map(|chunk| texts.entries(chunk, rules.words()));

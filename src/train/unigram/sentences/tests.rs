@@ -35,7 +35,7 @@ fn words_of_the_module_example() {
 fn entries_of_the_module_example() {
     let rules = WordRules::new(&TrainOptions::default());
     let sentences = texts(&[("▁to▁be", 2), ("▁be", 1)]);
-    let chunks = sentences.chunks();
+    let chunks = sentences.chunks(CHUNK_BYTES);
     assert_eq!(chunks, [chunk(0..2, 1)]);
     let entries = sentences.entries(&chunks[0], Some(rules)).unwrap();
     let mut expected = CountedTexts::default();
@@ -66,14 +66,20 @@ fn the_repetitions_after_the_end_of_a_chunk_are_dropped() {
     // Ten bytes each, with the NUL.
     let full = CHUNK_BYTES / 10;
     let exact = texts(&[("123456789", full), ("x", 1)]);
-    assert_eq!(exact.chunks(), [chunk(0..1, full), chunk(1..2, 1)]);
+    assert_eq!(
+        exact.chunks(CHUNK_BYTES),
+        [chunk(0..1, full), chunk(1..2, 1)]
+    );
     let more = texts(&[("123456789", u64::MAX), ("x", 1)]);
-    assert_eq!(more.chunks(), [chunk(0..1, full), chunk(1..2, 1)]);
+    assert_eq!(
+        more.chunks(CHUNK_BYTES),
+        [chunk(0..1, full), chunk(1..2, 1)]
+    );
     let one_less = texts(&[("123456789", full - 1), ("x", 1), ("y", 9)]);
-    assert_eq!(one_less.chunks(), [chunk(0..3, 4),]);
+    assert_eq!(one_less.chunks(CHUNK_BYTES), [chunk(0..3, 4),]);
     let only = texts(&[("123456789", full)]);
-    assert_eq!(only.chunks(), [chunk(0..1, full)]);
-    assert_eq!(texts(&[]).chunks(), []);
+    assert_eq!(only.chunks(CHUNK_BYTES), [chunk(0..1, full)]);
+    assert_eq!(texts(&[]).chunks(CHUNK_BYTES), []);
 }
 
 /// The chunks of the reference, which looks at the size before each repetition.
@@ -106,6 +112,6 @@ proptest! {
         for (length, count) in &sentences {
             counted.push(&"x".repeat(*length), *count);
         }
-        prop_assert_eq!(counted.chunks(), naive_chunks(&sentences));
+        prop_assert_eq!(counted.chunks(CHUNK_BYTES), naive_chunks(&sentences));
     }
 }

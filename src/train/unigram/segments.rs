@@ -1,0 +1,381 @@
+//! Sentences -> counted segments of the corpus, with sentences in their order between them.
+//!
+//! Input: batches of prepared sentences in the order of the corpus. Output: [`SegmentedSentences`], whose memory follows the
+//! distinct words, from which [`word_corpus`](super::word_corpus) makes the input of unigram training.
+//!
+//! Where pieces do not cross words, whitespace begins a word, and every sentence begins with whitespace, the order of
+//! the sentences matters in three places only:
+//!
+//! 1. the last sentence of each chunk of seeds, whose last word is followed by the end;
+//! 2. which chunk a sentence belongs to, if there are several chunks;
+//! 3. the last sentences of the corpus, which take the places of sentences that are empty after their preparation
+//!    ([`CountedTexts::remove_empty`]).
+//!
+//! So the words of all other sentences are counted, with the words that end a sentence counted apart, and the text is dropped. These
+//! sentences are kept in their order ("held"):
+//!
+//! * batches in which a chunk may end ([`stream_position`](super::stream_position)). The words before and after them are
+//!   counted in different tables ("segments");
+//! * with e empty sentences so far, the last e + 1 sentences. With n sentences in all, n - e remain, so the sentences from
+//!   index n - e on are those that move. n - e only grows while sentences are read, so that sentences before it can be counted;
+//! * the last [`SegmentRules::held_bytes`] bytes, so that a small corpus is held as a whole.
+//!
+//! ```text
+//! corpus    s1 s2 s3 | s4 | s5 s6 | s7      (a chunk may end in s4)
+//! held                 s4           s7
+//! segments  1                2
+//! ```
+//!
+//! Cost: linear, in parallel. Memory: the distinct words of each segment, and the text of the held sentences. For an
+//! ordinary corpus these are less than 100 MiB; a corpus of which a share x is empty holds about that share of its text.
+
+use std::collections::VecDeque;
+
+use foldhash::fast::SeedableRandomState;
+use rayon::prelude::*;
+
+use super::sentences::CountedTexts;
+use super::stream_position::PositionBounds;
+use crate::error::TrainError;
+use crate::train::alphabet::{CharacterCounts, add_characters};
+use crate::train::counts::{CountAdder, ShardedCounts, SharedCounts, TextCounts};
+use crate::train::split::word_rules::WordRules;
+
+/// Follows the text of a word that ends a sentence, in the keys of tables. No text contains this byte.
+const END_MARK: u8 = 0xFF;
+
+/// The text of a key, and whether it is that of a word that ends a sentence.
+pub(super) fn split_key(key: &[u8]) -> (&[u8], bool) {
+    match key.strip_suffix(&[END_MARK]) {
+        Some(text) => (text, true),
+        None => (key, false),
+    }
+}
+
+/// Adds words and sentences to a table whose keys distinguish the words that end a sentence.
+pub(super) struct WordAdder<'c> {
+    adder: CountAdder<'c>,
+    key: Vec<u8>,
+}
+
+impl<'c> WordAdder<'c> {
+    pub(super) fn new(counts: &'c SharedCounts) -> WordAdder<'c> {
+        WordAdder {
+            adder: counts.adder(),
+            key: Vec::new(),
+        }
+    }
+
+    /// Adds the words of a sentence.
+    pub(super) fn add_sentence(
+        &mut self,
+        rules: WordRules,
+        sentence: &str,
+        count: u64,
+    ) -> Result<(), TrainError> {
+        let mut result = Ok(());
+        let mut last = "";
+        rules.split(sentence, |word| {
+            let previous = std::mem::replace(&mut last, word);
+            if result.is_ok() && !previous.is_empty() {
+                result = self.add_word(previous, false, count);
+            }
+        });
+        result?;
+        if last.is_empty() {
+            return Ok(());
+        }
+        self.add_word(last, true, count)
+    }
+
+    /// Adds the words of a text, none of which ends a sentence.
+    pub(super) fn add_words(
+        &mut self,
+        rules: WordRules,
+        text: &str,
+        count: u64,
+    ) -> Result<(), TrainError> {
+        let mut result = Ok(());
+        rules.split(text, |word| {
+            if result.is_ok() {
+                result = self.adder.add(word.as_bytes(), count);
+            }
+        });
+        result
+    }
+
+    /// Adds a word that ends a sentence or not.
+    pub(super) fn add_word(
+        &mut self,
+        word: &str,
+        ends_sentence: bool,
+        count: u64,
+    ) -> Result<(), TrainError> {
+        if !ends_sentence {
+            return self.adder.add(word.as_bytes(), count);
+        }
+        self.key.clear();
+        self.key.extend_from_slice(word.as_bytes());
+        self.key.push(END_MARK);
+        self.adder.add(&self.key, count)
+    }
+
+    /// Makes the additions that are still buffered.
+    pub(super) fn flush(mut self) -> Result<(), TrainError> {
+        self.adder.flush()
+    }
+}
+
+/// What decides which sentences are held.
+#[derive(Debug, Clone)]
+pub(crate) struct SegmentRules {
+    pub(crate) words: WordRules,
+    /// The size of a chunk of seeds in bytes.
+    pub(crate) chunk_bytes: u64,
+    /// The bytes at the end of what was read that are held.
+    pub(crate) held_bytes: usize,
+    pub(crate) character_coverage: f32,
+    /// Of the tables.
+    pub(crate) hasher: SeedableRandomState,
+}
+
+/// A part of the corpus of which only the words are known.
+#[derive(Default)]
+pub(super) struct CountedSegment {
+    /// The words of the sentences; see [`split_key`].
+    pub(super) words: ShardedCounts,
+    /// All sentences.
+    pub(super) sentences: u64,
+    /// Of these, the empty ones, which others will replace.
+    pub(super) empty: u64,
+}
+
+/// A segment that is being counted.
+struct OpenSegment {
+    counts: SharedCounts,
+    sentences: u64,
+    empty: u64,
+}
+
+impl OpenSegment {
+    fn new(hasher: SeedableRandomState) -> Self {
+        Self {
+            counts: SharedCounts::new(hasher),
+            sentences: 0,
+            empty: 0,
+        }
+    }
+
+    fn add(&mut self, batches: &[CountedTexts], rules: WordRules) -> Result<(), TrainError> {
+        for batch in batches {
+            self.sentences += batch.len() as u64;
+            self.empty += batch.empty_texts();
+        }
+        let count = |batch: &CountedTexts| {
+            let mut adder = WordAdder::new(&self.counts);
+            for (text, count) in batch.iter() {
+                adder.add_sentence(rules, text, count)?;
+            }
+            adder.flush()
+        };
+        batches.par_iter().try_for_each(count)
+    }
+
+    fn finish(self) -> CountedSegment {
+        CountedSegment {
+            words: self.counts.into_counts(),
+            sentences: self.sentences,
+            empty: self.empty,
+        }
+    }
+}
+
+/// A batch that is held until it is known that its sentences remain where they are.
+struct PendingBatch {
+    texts: CountedTexts,
+    /// The number of sentences up to its end.
+    end: u64,
+}
+
+/// Divides the corpus into segments and held sentences.
+pub(crate) struct SegmentCounter {
+    rules: SegmentRules,
+    bounds: PositionBounds,
+    pending: VecDeque<PendingBatch>,
+    /// Bytes of text in `pending`.
+    pending_bytes: usize,
+    /// Sentences read.
+    sentences: u64,
+    /// Sentences read that are not empty.
+    remaining: u64,
+    /// Batches to be counted next.
+    countable: Vec<CountedTexts>,
+    open: Option<OpenSegment>,
+    finished: SegmentedSentences,
+}
+
+impl SegmentCounter {
+    pub(crate) fn new(rules: SegmentRules) -> Self {
+        SegmentCounter {
+            bounds: PositionBounds::new(rules.chunk_bytes, rules.character_coverage),
+            finished: SegmentedSentences::new(rules.clone()),
+            rules,
+            pending: VecDeque::new(),
+            pending_bytes: 0,
+            sentences: 0,
+            remaining: 0,
+            countable: Vec::new(),
+            open: None,
+        }
+    }
+
+    /// Adds the next batches. Runs on the threads of the current pool.
+    ///
+    /// # Errors
+    /// A word is of 4 GiB or more.
+    pub(crate) fn add(&mut self, batches: Vec<CountedTexts>) -> Result<(), TrainError> {
+        for texts in batches {
+            self.sentences += texts.len() as u64;
+            self.remaining += texts.len() as u64 - texts.empty_texts();
+            self.pending_bytes += texts.texts.items().len();
+            self.pending.push_back(PendingBatch {
+                texts,
+                end: self.sentences,
+            });
+        }
+        while let Some(texts) = self.next_released() {
+            if self.bounds.may_end_in(&texts) {
+                self.end_segment()?;
+                self.finished.hold(texts);
+            } else {
+                self.countable.push(texts);
+            }
+        }
+        self.count()
+    }
+
+    /// The next batch that need not be pending any more.
+    fn next_released(&mut self) -> Option<CountedTexts> {
+        let first = self.pending.front()?;
+        // The last of the remaining sentences must be known.
+        let may_move = first.end >= self.remaining;
+        if may_move || self.pending_bytes <= self.rules.held_bytes {
+            return None;
+        }
+        let texts = self.pending.pop_front()?.texts;
+        self.pending_bytes -= texts.texts.items().len();
+        Some(texts)
+    }
+
+    fn count(&mut self) -> Result<(), TrainError> {
+        if self.countable.is_empty() {
+            return Ok(());
+        }
+        let hasher = &self.rules.hasher;
+        let open = self
+            .open
+            .get_or_insert_with(|| OpenSegment::new(hasher.clone()));
+        open.add(&self.countable, self.rules.words)?;
+        self.countable.clear();
+        Ok(())
+    }
+
+    fn end_segment(&mut self) -> Result<(), TrainError> {
+        self.count()?;
+        if let Some(open) = self.open.take() {
+            self.finished.push_segment(open.finish());
+        }
+        Ok(())
+    }
+
+    /// All that was read.
+    ///
+    /// # Errors
+    /// No sentence has text.
+    pub(crate) fn finish(mut self) -> Result<SegmentedSentences, TrainError> {
+        if self.remaining == 0 {
+            return Err(TrainError::NoText);
+        }
+        self.end_segment()?;
+        for batch in std::mem::take(&mut self.pending) {
+            self.finished.hold(batch.texts);
+        }
+        Ok(self.finished)
+    }
+}
+
+/// The corpus as segments and held sentences, alternately: `held[0]`, `segments[0]`, `held[1]` and so on, with held batches at last.
+pub(crate) struct SegmentedSentences {
+    pub(super) rules: SegmentRules,
+    pub(super) held: Vec<Vec<CountedTexts>>,
+    pub(super) segments: Vec<CountedSegment>,
+}
+
+/// A part of the corpus whose characters are counted by one thread.
+enum CharacterSource<'s> {
+    Table(&'s TextCounts),
+    Texts(&'s CountedTexts),
+}
+
+impl SegmentedSentences {
+    fn new(rules: SegmentRules) -> Self {
+        SegmentedSentences {
+            rules,
+            held: vec![Vec::new()],
+            segments: Vec::new(),
+        }
+    }
+
+    fn hold(&mut self, texts: CountedTexts) {
+        if let Some(last) = self.held.last_mut() {
+            last.push(texts);
+        }
+    }
+
+    fn push_segment(&mut self, segment: CountedSegment) {
+        self.segments.push(segment);
+        self.held.push(Vec::new());
+    }
+
+    /// How often each character occurs. Runs on the threads of the current pool.
+    ///
+    /// # Errors
+    /// There are 2^63 characters or more.
+    pub(crate) fn character_counts(&self) -> Result<CharacterCounts, TrainError> {
+        let segments = self.segments.iter();
+        let tables = segments.flat_map(|segment| segment.words.shards());
+        let texts = self.held.iter().flatten();
+        let sources: Vec<_> = tables
+            .map(CharacterSource::Table)
+            .chain(texts.map(CharacterSource::Texts))
+            .collect();
+        CharacterCounts::of_parts(&sources, |by_code, source| match source {
+            CharacterSource::Table(table) => {
+                table.visit(|key, count| add_characters(by_code, key_text(key), count));
+            }
+            CharacterSource::Texts(texts) => texts
+                .iter()
+                .for_each(|(text, count)| add_characters(by_code, text, count)),
+        })
+    }
+
+    /// The sentences in the order of the reference, if all are held.
+    pub(super) fn into_ordered(self) -> Option<CountedTexts> {
+        if !self.segments.is_empty() {
+            return None;
+        }
+        let mut texts = CountedTexts::default();
+        for batch in self.held.into_iter().flatten() {
+            texts.append(&batch);
+        }
+        texts.remove_empty();
+        Some(texts)
+    }
+}
+
+/// The text of a key of a table of words.
+pub(super) fn key_text(key: &[u8]) -> &str {
+    let (text, _) = split_key(key);
+    // Words are parts of valid text.
+    std::str::from_utf8(text).unwrap_or_default()
+}
