@@ -204,6 +204,7 @@ impl Trainer {
             sub_iterations: options.unigram.num_sub_iterations as usize,
             shrinking_factor: options.unigram.shrinking_factor,
             partials: options.num_threads as usize,
+            max_stored_edges: self.work.max_stored_edges,
         }
     }
 

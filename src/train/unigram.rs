@@ -18,6 +18,7 @@
 //! Source: T. Kudo, "Subword Regularization", 2018, <https://arxiv.org/abs/1804.10959>; file
 //! `unigram_model_trainer.cc` of SentencePiece 0.2.3.
 
+mod corpus_lattices;
 mod em;
 mod entries;
 mod finalize;
@@ -37,10 +38,11 @@ pub(crate) mod word_corpus;
 mod testing;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use rayon::prelude::*;
-
-use self::lattice_store::{LatticeStore, MAX_SEEDS};
+use self::corpus_lattices::CorpusLattices;
+pub(crate) use self::corpus_lattices::MAX_STORED_EDGES;
+use self::lattice_store::MAX_SEEDS;
 use self::math::FastMath;
 use self::pieces::{PieceList, Renumbering, Seeds};
 use self::prune::{OwnLattices, PruneTarget};
@@ -48,7 +50,6 @@ use self::seeds::{ScoredSeeds, SeedRules};
 use self::sentences::CountedTexts;
 use self::word_corpus::{UnigramTexts, WordChunk};
 use crate::error::TrainError;
-use crate::text::num::{count_to_f32, low_u32};
 use crate::train::alphabet::Alphabet;
 use crate::train::assemble::LearnedPiece;
 use crate::train::observer::{Event, Run, Stage};
@@ -96,6 +97,8 @@ pub(crate) struct UnigramConfig {
     pub(crate) shrinking_factor: f32,
     /// The number of partial sums.
     pub(crate) partials: usize,
+    /// With more edges, the lattices of the corpus are searched in each pass. Does not change the result.
+    pub(crate) max_stored_edges: usize,
 }
 
 /// Learns the pieces of a unigram model from texts whose unknown characters are marked.
@@ -177,10 +180,10 @@ struct Estimation {
     /// The sum of their frequencies.
     total: f64,
     math: FastMath,
-    /// The lattices of the texts, by partial sum.
-    corpus: Vec<LatticeStore>,
+    /// The lattices of the texts.
+    corpus: CorpusLattices,
     /// The seeds, until `own` was made of it.
-    trie: Option<DoubleArray>,
+    trie: Option<Arc<DoubleArray>>,
     /// The lattices of the pieces. They are made after the first step, which drops many seeds.
     own: OwnLattices,
 }
@@ -192,17 +195,21 @@ impl Estimation {
         pieces: PieceList,
         config: &UnigramConfig,
     ) -> Result<Self, TrainError> {
-        let trie = seed_trie(&seeds)?;
+        let trie = Arc::new(seeds.trie()?);
         let texts = texts_of(texts, config.words);
-        let corpus = (0..config.partials)
-            .into_par_iter()
-            .map(|partial| corpus_lattices(&trie, &texts, partial, config.partials))
-            .collect();
+        let number_of_texts = texts.len();
+        let total = texts.total();
+        let corpus = CorpusLattices::new(
+            texts,
+            Arc::clone(&trie),
+            config.partials,
+            config.max_stored_edges,
+        );
         Ok(Self {
             seeds,
             pieces,
-            texts: texts.len(),
-            total: texts.total(),
+            texts: number_of_texts,
+            total,
             math: FastMath::new(),
             corpus,
             trie: Some(trie),
@@ -250,7 +257,7 @@ impl Estimation {
         let expected = em::expect(&self.corpus, &self.pieces, &self.math);
         let estimated = em::maximize(&self.pieces, &expected.counts);
         self.pieces.replace(estimated)?;
-        self.forget_dropped();
+        self.forget_dropped()?;
         Ok(expected.log_likelihood)
     }
 
@@ -259,31 +266,27 @@ impl Estimation {
         let counts = prune::count_pieces(&self.corpus, &self.pieces);
         let kept = prune::prune(&self.pieces, &replacements, &counts, target);
         self.pieces.replace(kept)?;
-        self.forget_dropped();
-        Ok(())
+        self.forget_dropped()
     }
 
     /// Removes everything about seeds that are no pieces any more, if they are many, and gives the others new numbers.
-    fn forget_dropped(&mut self) {
+    fn forget_dropped(&mut self) -> Result<(), TrainError> {
         let dropped = self.seeds.len() - self.pieces.len();
         if self.trie.is_none() && dropped < self.seeds.len() / MIN_FORGOTTEN_SHARE {
-            return;
+            return Ok(());
         }
         let numbers = Renumbering::new(&self.pieces);
-        self.corpus
-            .par_iter_mut()
-            .for_each(|store| store.renumber(&numbers, |_| true));
         match self.trie.take() {
             None => self.own.renumber(&numbers),
             Some(trie) => {
                 self.own = OwnLattices::new(&numbers, |store, seed| {
-                    let text = std::str::from_utf8(self.seeds.text(seed)).unwrap_or_default();
-                    store.push(&trie, text, 1.0);
+                    store.push(&trie, self.seeds.text(seed), 1.0);
                 });
             }
         }
         self.seeds = self.seeds.renumbered(&numbers);
         self.pieces.renumber(&numbers);
+        self.corpus.renumber(&numbers, &self.seeds)
     }
 
     fn drop_unreachable(&mut self) -> Result<(), TrainError> {
@@ -310,31 +313,4 @@ fn texts_of(texts: UnigramTexts, words: Option<WordRules>) -> CountedTexts {
         (UnigramTexts::Ordered(sentences), Some(rules)) => sentences.words(rules),
         (UnigramTexts::Ordered(sentences), None) => sentences,
     }
-}
-
-/// The seeds with their numbers.
-fn seed_trie(seeds: &Seeds) -> Result<DoubleArray, TrainError> {
-    let mut keys: Vec<(&[u8], u32)> = (0..low_u32(seeds.len() as u64))
-        .map(|seed| (seeds.text(seed), seed))
-        .collect();
-    keys.par_sort_unstable();
-    DoubleArray::build(&keys).map_err(|_| TrainError::TooLarge {
-        what: "seed pieces",
-    })
-}
-
-/// The lattices of the texts that belong to one partial sum.
-fn corpus_lattices(
-    trie: &DoubleArray,
-    texts: &CountedTexts,
-    partial: usize,
-    partials: usize,
-) -> LatticeStore {
-    let mut store = LatticeStore::default();
-    for index in (partial..texts.len()).step_by(partials) {
-        let frequency = count_to_f32(texts.counts[index]);
-        store.push(trie, texts.text(index), frequency);
-    }
-    store.shrink();
-    store
 }

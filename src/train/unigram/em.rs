@@ -25,8 +25,7 @@
 
 use rayon::prelude::*;
 
-use super::lattice::TextLattice;
-use super::lattice_store::LatticeStore;
+use super::corpus_lattices::CorpusLattices;
 use super::math::{FastMath, digamma};
 use super::pieces::{PieceList, ScoredSeed};
 use crate::text::num::round_f32;
@@ -50,28 +49,30 @@ pub(super) struct PartialSums {
     pub(super) log_likelihood: f64,
 }
 
-/// Computes the sums of each partial with `compute` and adds them in the order of the partials. Runs on the current
+/// Computes the sums of so many partials with `compute` and adds them in the order of the partials. Runs on the current
 /// pool, and holds the sums of as many partials as it has threads.
 pub(super) fn add_partials(
-    partials: &[LatticeStore],
+    partials: usize,
     seeds: usize,
-    compute: impl Fn(&LatticeStore, &mut PartialSums) + Sync,
+    compute: impl Fn(usize, &mut PartialSums) + Sync,
 ) -> PartialSums {
     let mut total = PartialSums::default();
     let wave = rayon::current_num_threads().max(1);
     let mut buffers: Vec<PartialSums> = Vec::new();
-    buffers.resize_with(wave.min(partials.len()), PartialSums::default);
-    for stores in partials.chunks(wave) {
-        stores
-            .par_iter()
+    buffers.resize_with(wave.min(partials), PartialSums::default);
+    for first in (0..partials).step_by(wave) {
+        let partials = first..partials.min(first + wave);
+        let count = partials.len();
+        partials
+            .into_par_iter()
             .zip(&mut buffers)
-            .for_each(|(store, sums)| {
+            .for_each(|(partial, sums)| {
                 sums.by_seed.clear();
                 sums.by_seed.resize(seeds, 0.0);
                 sums.log_likelihood = 0.0;
-                compute(store, sums);
+                compute(partial, sums);
             });
-        for sums in &mut buffers[..stores.len()] {
+        for sums in &mut buffers[..count] {
             total.add(sums);
         }
     }
@@ -92,14 +93,9 @@ impl PartialSums {
 }
 
 /// The E step.
-pub(super) fn expect(
-    partials: &[LatticeStore],
-    pieces: &PieceList,
-    math: &FastMath,
-) -> Expectation {
-    let sums = add_partials(partials, pieces.seeds(), |store, sums| {
-        let mut lattice = TextLattice::default();
-        store.for_each(pieces, &mut lattice, |lattice, frequency| {
+pub(super) fn expect(corpus: &CorpusLattices, pieces: &PieceList, math: &FastMath) -> Expectation {
+    let sums = add_partials(corpus.partials(), pieces.seeds(), |partial, sums| {
+        corpus.for_each(partial, pieces, |lattice, frequency| {
             let log_probability = lattice.expect(math, frequency, &mut sums.by_seed);
             sums.log_likelihood += f64::from(frequency) * f64::from(log_probability);
         });

@@ -46,10 +46,12 @@ pub(super) struct LatticeStore {
 
 impl LatticeStore {
     /// Adds the lattice of a text in which every seed is a piece. `trie` has the seeds with their numbers.
-    pub(super) fn push(&mut self, trie: &DoubleArray, text: &str, frequency: f32) {
+    pub(super) fn push(&mut self, trie: &DoubleArray, text: &[u8], frequency: f32) {
         let mut characters = 0;
-        for (at, _) in text.char_indices() {
-            self.push_position(trie, &text.as_bytes()[at..]);
+        for rest in suffixes(text) {
+            let first = self.edges.len();
+            self.edges.extend(seeds_in(trie, rest));
+            self.end_position(first);
             characters += 1;
         }
         self.texts.push(StoredText {
@@ -58,13 +60,9 @@ impl LatticeStore {
         });
     }
 
-    /// Adds the edges that begin at the start of `rest`.
-    fn push_position(&mut self, trie: &DoubleArray, rest: &[u8]) {
-        let first = self.edges.len();
-        let prefixes = trie.common_prefixes(rest);
-        self.edges
-            .extend(prefixes.map(|(_, seed)| seed_number(seed)));
-        self.end_position(first);
+    /// The number of entries.
+    pub(super) fn edges(&self) -> usize {
+        self.edges.len()
     }
 
     /// Marks the end of the position whose entries begin at `first`.
@@ -126,6 +124,22 @@ impl LatticeStore {
     }
 }
 
+/// The rest of a text from each of its characters on.
+pub(super) fn suffixes(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let is_start = |byte: u8| byte & 0xC0 != 0x80;
+    let starts = (0..text.len()).filter(move |at| is_start(text[*at]));
+    starts.map(move |at| &text[at..])
+}
+
+/// The seeds that begin at the start of `rest`, from the shortest to the longest.
+pub(super) fn seeds_in<'t>(
+    trie: &'t DoubleArray,
+    rest: &'t [u8],
+) -> impl Iterator<Item = u32> + 't {
+    trie.common_prefixes(rest)
+        .map(|(_, seed)| seed_number(seed))
+}
+
 /// Adds the edges of the next position to `lattice`.
 #[inline]
 fn load_position(
@@ -135,16 +149,27 @@ fn load_position(
 ) {
     lattice.start_position();
     for entry in entries {
-        let seed = entry & !LAST;
-        if let Some(state) = pieces.state(seed)
-            && state.score > DROPPED
-        {
-            lattice.add(seed, state.length, state.score);
-        }
+        add_edge(entry & !LAST, pieces, lattice);
         if entry & LAST != 0 {
             break;
         }
     }
+    add_unknown(pieces, lattice);
+}
+
+/// Adds the edge of a seed at the position begun last, if the seed is a piece.
+#[inline]
+pub(super) fn add_edge(seed: u32, pieces: &PieceList, lattice: &mut TextLattice) {
+    if let Some(state) = pieces.state(seed)
+        && state.score > DROPPED
+    {
+        lattice.add(seed, state.length, state.score);
+    }
+}
+
+/// Adds the edge of an unknown character after the other edges of a position, unless one of these has one character.
+#[inline]
+pub(super) fn add_unknown(pieces: &PieceList, lattice: &mut TextLattice) {
     if !lattice.has_character() {
         let unknown = pieces.unknown();
         lattice.add(unknown.seed, 1, unknown.score);

@@ -31,6 +31,9 @@ const ROWS: usize = 256;
 const MAX_TABLE_X: f32 = 20.0;
 /// Coefficients of a row.
 const TERMS: usize = 8;
+/// The powers of the coefficients of a row in the order in which they are stored: the two halves of the polynomial side by
+/// side, so that the processor can evaluate both at once.
+const POWERS: [usize; TERMS] = [0, 4, 1, 5, 2, 6, 3, 7];
 /// Adding and subtracting this rounds a 64-bit float to an integer. The low bits of the sum are the integer.
 const ROUNDING: f64 = 6_755_399_441_055_744.0;
 /// Below this x, e^x is 10^-217: together with any count it is lost beside a sum of [`MIN_FAST_SUM`].
@@ -74,7 +77,8 @@ impl FastMath {
     pub(super) fn new() -> FastMath {
         let mut table = Box::new([[0.0; TERMS]; ROWS]);
         for (row, eighth) in table.iter_mut().zip(0..) {
-            *row = taylor_terms(-f64::from(eighth) / ROWS_PER_UNIT);
+            let terms = taylor_terms(-f64::from(eighth) / ROWS_PER_UNIT);
+            *row = POWERS.map(|power| terms[power]);
         }
         let mut powers_of_two = [0.0; 32];
         for (power, n) in powers_of_two.iter_mut().zip(0..32) {
@@ -150,7 +154,7 @@ impl FastMath {
         let parts = shifted - ROUNDING;
         let rest = (x - parts * PART_HIGH) - parts * PART_LOW;
         let square = rest * rest;
-        let high = (1.0 / 6.0 + rest / 24.0) + square * (1.0 / 120.0);
+        let high = (1.0 / 6.0 + rest * (1.0 / 24.0)) + square * (1.0 / 120.0);
         let fraction = (1.0 + rest) + square * (0.5 + rest * high);
         // The low bits of `shifted` are the integer: its last five bits select the power, the others are the exponent.
         let integer = shifted.to_bits();
@@ -177,12 +181,12 @@ fn taylor_terms(middle: f64) -> [f64; TERMS] {
     terms
 }
 
-/// The polynomial with these coefficients at `t`, in a form with short chains of operations.
+/// The polynomial with these coefficients, in the order of [`POWERS`], at `t`, in a form with short chains of operations.
 #[inline]
 fn evaluate(terms: &[f64; TERMS], t: f64) -> f64 {
     let square = t * t;
-    let low = (terms[0] + terms[1] * t) + square * (terms[2] + terms[3] * t);
-    let high = (terms[4] + terms[5] * t) + square * (terms[6] + terms[7] * t);
+    let low = (terms[0] + terms[2] * t) + square * (terms[4] + terms[6] * t);
+    let high = (terms[1] + terms[3] * t) + square * (terms[5] + terms[7] * t);
     low + square * square * high
 }
 

@@ -8,7 +8,11 @@
 //! `[2, 0]`, the score of seed 1 is [`DROPPED`], and unknown characters count for `ab`. With new numbers the seeds are `a`
 //! (0) and `ab` (1), and the list is `[1, 0]`.
 
+use rayon::prelude::*;
+
 use crate::error::TrainError;
+use crate::text::num::low_u32;
+use crate::trie::DoubleArray;
 
 /// The score of a seed that is no piece any more.
 pub(super) const DROPPED: f32 = f32::NEG_INFINITY;
@@ -40,6 +44,20 @@ impl Seeds {
         let index = seed as usize;
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
         &self.bytes[start..self.ends[index]]
+    }
+
+    /// A trie of the seeds with their numbers.
+    ///
+    /// # Errors
+    /// They do not fit into one trie.
+    pub(super) fn trie(&self) -> Result<DoubleArray, TrainError> {
+        let mut keys: Vec<(&[u8], u32)> = (0..low_u32(self.len() as u64))
+            .map(|seed| (self.text(seed), seed))
+            .collect();
+        keys.par_sort_unstable();
+        DoubleArray::build(&keys).map_err(|_| TrainError::TooLarge {
+            what: "seed pieces",
+        })
     }
 
     /// The seeds that are not forgotten, with their new numbers.

@@ -23,6 +23,7 @@
 
 use rayon::prelude::*;
 
+use super::corpus_lattices::CorpusLattices;
 use super::em::add_partials;
 use super::lattice::{TextLattice, Viterbi};
 use super::lattice_store::LatticeStore;
@@ -170,11 +171,10 @@ impl OwnPart {
 }
 
 /// How often each piece occurs in the best segmentations of the corpus, by seed.
-pub(super) fn count_pieces(partials: &[LatticeStore], pieces: &PieceList) -> Vec<f32> {
-    let sums = add_partials(partials, pieces.seeds(), |store, sums| {
-        let mut lattice = TextLattice::default();
+pub(super) fn count_pieces(corpus: &CorpusLattices, pieces: &PieceList) -> Vec<f32> {
+    let sums = add_partials(corpus.partials(), pieces.seeds(), |partial, sums| {
         let mut viterbi = Viterbi::default();
-        store.for_each(pieces, &mut lattice, |lattice, frequency| {
+        corpus.for_each(partial, pieces, |lattice, frequency| {
             viterbi.search(lattice);
             viterbi.trace(lattice, |edge| {
                 sums.by_seed[edge.seed as usize] += frequency;

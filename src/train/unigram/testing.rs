@@ -1,10 +1,14 @@
 //! What several unit tests of this module need: pieces of given texts and scores, and lattices of random edges.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 
+use super::corpus_lattices::CorpusLattices;
 use super::lattice::{Edge, TextLattice};
 use super::lattice_store::LatticeStore;
 use super::pieces::{PieceList, ScoredSeed, Seeds};
+use super::sentences::CountedTexts;
 
 /// Seeds and their list.
 pub(super) struct Pieces {
@@ -31,12 +35,29 @@ impl Pieces {
 
     /// A store of texts with their frequencies.
     pub(super) fn store(&self, texts: &[(&str, f32)]) -> LatticeStore {
-        let trie = super::seed_trie(&self.seeds).unwrap();
+        let trie = self.seeds.trie().unwrap();
         let mut store = LatticeStore::default();
         for (text, frequency) in texts {
-            store.push(&trie, text, *frequency);
+            store.push(&trie, text.as_bytes(), *frequency);
         }
         store
+    }
+}
+
+impl Pieces {
+    /// The lattices of texts with their counts.
+    pub(super) fn corpus(
+        &self,
+        texts: &[(&str, u64)],
+        partials: usize,
+        max_stored_edges: usize,
+    ) -> CorpusLattices {
+        let mut counted = CountedTexts::default();
+        for (text, count) in texts {
+            counted.push(text, *count);
+        }
+        let trie = Arc::new(self.seeds.trie().unwrap());
+        CorpusLattices::new(counted, trie, partials, max_stored_edges)
     }
 }
 

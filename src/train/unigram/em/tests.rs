@@ -1,20 +1,17 @@
 use super::*;
 use crate::train::unigram::testing::Pieces;
 
-fn module_example() -> (Pieces, [LatticeStore; 2]) {
+fn module_example() -> (Pieces, CorpusLattices) {
     let score = |probability: f32| probability.ln();
     let pieces = Pieces::new(&[("a", score(0.25)), ("b", score(0.25)), ("ab", score(0.5))]);
-    let partials = [
-        pieces.store(&[("ab", 3.0), ("a", 1.0)]),
-        pieces.store(&[("b", 2.0)]),
-    ];
-    (pieces, partials)
+    let corpus = pieces.corpus(&[("ab", 3), ("b", 2), ("a", 1)], 2, usize::MAX);
+    (pieces, corpus)
 }
 
 #[test]
 fn expected_counts_of_the_module_example() {
-    let (pieces, partials) = module_example();
-    let expected = expect(&partials, &pieces.list, &FastMath::new());
+    let (pieces, corpus) = module_example();
+    let expected = expect(&corpus, &pieces.list, &FastMath::new());
     let counts = [4.0 / 3.0, 7.0 / 3.0, 8.0 / 3.0];
     for (count, value) in expected.counts.iter().zip(counts) {
         assert!((count - value).abs() < 1e-5, "{:?}", expected.counts);
@@ -39,12 +36,10 @@ fn pieces_below_half_an_occurrence_are_dropped() {
 #[test]
 fn partial_sums_are_added_in_their_order() {
     let pieces = Pieces::new(&[("a", -1.0)]);
-    let sums = |frequencies: &[f32]| {
-        let texts = frequencies
-            .iter()
-            .map(|frequency| pieces.store(&[("a", *frequency)]));
-        let partials: Vec<LatticeStore> = texts.collect();
-        expect(&partials, &pieces.list, &FastMath::new()).counts[0]
+    let sums = |counts: &[u64]| {
+        let texts: Vec<(&str, u64)> = counts.iter().map(|count| ("a", *count)).collect();
+        let corpus = pieces.corpus(&texts, texts.len(), usize::MAX);
+        expect(&corpus, &pieces.list, &FastMath::new()).counts[0]
     };
     for threads in [1, 2, 7] {
         let pool = rayon::ThreadPoolBuilder::new()
@@ -52,8 +47,8 @@ fn partial_sums_are_added_in_their_order() {
             .build()
             .unwrap();
         pool.install(|| {
-            assert_eq!(sums(&[16_777_216.0, 1.0, 1.0]), 16_777_216.0);
-            assert_eq!(sums(&[1.0, 1.0, 16_777_216.0]), 16_777_218.0);
+            assert_eq!(sums(&[16_777_216, 1, 1]), 16_777_216.0);
+            assert_eq!(sums(&[1, 1, 16_777_216]), 16_777_218.0);
         });
     }
 }

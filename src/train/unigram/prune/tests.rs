@@ -24,10 +24,9 @@ fn a_step_keeps_a_share_but_not_fewer_than_wanted() {
 }
 
 fn own_lattices(pieces: &Pieces) -> OwnLattices {
-    let trie = crate::train::unigram::seed_trie(&pieces.seeds).unwrap();
+    let trie = pieces.seeds.trie().unwrap();
     OwnLattices::new(&Renumbering::new(&pieces.list), |store, seed| {
-        let text = std::str::from_utf8(pieces.seeds.text(seed)).unwrap();
-        store.push(&trie, text, 1.0);
+        store.push(&trie, pieces.seeds.text(seed), 1.0);
     })
 }
 
@@ -90,12 +89,9 @@ fn pruning_keeps_the_highest_losses_after_pieces_without_replacement() {
 #[test]
 fn pieces_of_best_segmentations_are_counted() {
     let pieces = Pieces::new(&[("a", -1.0), ("b", -1.0), ("ab", -1.5)]);
-    let partials = [
-        pieces.store(&[("abb", 3.0), ("ba", 2.0)]),
-        pieces.store(&[("xa", 1.0)]),
-    ];
+    let corpus = pieces.corpus(&[("abb", 3), ("xa", 1), ("ba", 2)], 2, usize::MAX);
     // The unknown character counts for the first piece.
-    assert_eq!(count_pieces(&partials, &pieces.list), [4.0, 5.0, 3.0]);
+    assert_eq!(count_pieces(&corpus, &pieces.list), [4.0, 5.0, 3.0]);
 }
 
 /// Each piece has the same lattice after the seeds got new numbers.
