@@ -265,6 +265,11 @@ impl SharedCounts {
         }
     }
 
+    /// The hasher of the tables.
+    pub(crate) fn hasher(&self) -> &SeedableRandomState {
+        &self.hasher
+    }
+
     /// An adder for one thread.
     pub(crate) fn adder(&self) -> CountAdder<'_> {
         CountAdder {

@@ -1,6 +1,6 @@
 //! A small two-way set-associative cache that counts short texts which occur again soon.
 //!
-//! In: short texts with counts. Out: evicted texts with the sums of their counts, to be counted by the caller. The sums
+//! In: short texts (raw chunks; words for unigram models) with counts. Out: evicted texts with the sums of their counts, to be counted by the caller. The sums
 //! over all evictions and the final entries are exact.
 //!
 //! Most of a corpus consists of a few thousand words, but the number of distinct words is not bounded. The cache holds

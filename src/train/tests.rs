@@ -198,6 +198,19 @@ fn counts_are_exact_up_to_their_limit() {
     }
 }
 
+/// The normalized sentence is `▁y▁▁b`: the spaces of a rule collapse with the space after them only if it is one.
+#[test]
+fn two_spaces_of_a_rule_are_counted_as_whitespace() {
+    let mut options = TrainOptions::default();
+    options.model_type = ModelType::Word;
+    options.vocab_size = 6;
+    options.normalization = NormalizationRules::Tsv(b"78\t79 20 20\n".to_vec());
+    let trainer = Trainer::new(options).unwrap();
+    let model = trainer.train(Corpus::texts(["x b"])).unwrap();
+    let texts: Vec<&[u8]> = model.pieces().skip(3).map(|piece| piece.text).collect();
+    assert_eq!(texts, ["▁", "▁b", "▁y"].map(str::as_bytes));
+}
+
 #[test]
 fn the_largest_vocabulary_size_is_refused_or_reduced_to_the_corpus() {
     let most = i32::MAX.to_string();

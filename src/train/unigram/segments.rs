@@ -39,6 +39,7 @@ use super::stream_position::PositionBounds;
 use crate::error::TrainError;
 use crate::train::alphabet::{CharacterCounts, add_characters};
 use crate::train::counts::{CountAdder, ShardedCounts, SharedCounts, TextCounts};
+use crate::train::raw_chunk_cache::{CachedChunk, RawChunkCache, ShortText};
 use crate::train::split::word_rules::WordRules;
 
 /// Follows the text of a word that ends a sentence, in the keys of tables. No text contains this byte.
@@ -52,9 +53,11 @@ pub(super) fn split_key(key: &[u8]) -> (&[u8], bool) {
     }
 }
 
-/// Adds words and sentences to a table whose keys distinguish the words that end a sentence.
+/// Adds words and sentences to a table whose keys distinguish the words that end a sentence. Short words are counted in a cache
+/// first.
 pub(super) struct WordAdder<'c> {
     adder: CountAdder<'c>,
+    cache: RawChunkCache,
     key: Vec<u8>,
 }
 
@@ -62,6 +65,7 @@ impl<'c> WordAdder<'c> {
     pub(super) fn new(counts: &'c SharedCounts) -> WordAdder<'c> {
         WordAdder {
             adder: counts.adder(),
+            cache: RawChunkCache::new(counts.hasher()),
             key: Vec::new(),
         }
     }
@@ -98,7 +102,7 @@ impl<'c> WordAdder<'c> {
         let mut result = Ok(());
         rules.split(text, |word| {
             if result.is_ok() {
-                result = self.adder.add(word.as_bytes(), count);
+                result = self.add_key(word.as_bytes(), count);
             }
         });
         result
@@ -112,18 +116,41 @@ impl<'c> WordAdder<'c> {
         count: u64,
     ) -> Result<(), TrainError> {
         if !ends_sentence {
-            return self.adder.add(word.as_bytes(), count);
+            return self.add_key(word.as_bytes(), count);
         }
-        self.key.clear();
-        self.key.extend_from_slice(word.as_bytes());
-        self.key.push(END_MARK);
-        self.adder.add(&self.key, count)
+        let mut key = std::mem::take(&mut self.key);
+        key.clear();
+        key.extend_from_slice(word.as_bytes());
+        key.push(END_MARK);
+        let added = self.add_key(&key, count);
+        self.key = key;
+        added
+    }
+
+    #[inline]
+    fn add_key(&mut self, key: &[u8], count: u64) -> Result<(), TrainError> {
+        let Some(text) = ShortText::new(key) else {
+            return self.adder.add(key, count);
+        };
+        match self.cache.add(text, count) {
+            None => Ok(()),
+            Some(evicted) => add_cached(&mut self.adder, &evicted),
+        }
     }
 
     /// Makes the additions that are still buffered.
     pub(super) fn flush(mut self) -> Result<(), TrainError> {
+        for entry in self.cache.take_entries() {
+            add_cached(&mut self.adder, &entry)?;
+        }
         self.adder.flush()
     }
+}
+
+/// Adds an entry of the cache.
+fn add_cached(adder: &mut CountAdder<'_>, entry: &CachedChunk) -> Result<(), TrainError> {
+    let mut buffer = [[0; 8]; 2];
+    adder.add(entry.text.text(&mut buffer), entry.count)
 }
 
 /// What decides which sentences are held.
@@ -171,14 +198,16 @@ impl OpenSegment {
             self.sentences += batch.len() as u64;
             self.empty += batch.empty_texts();
         }
-        let count = |batch: &CountedTexts| {
+        let count = |batches: &[CountedTexts]| {
             let mut adder = WordAdder::new(&self.counts);
-            for (text, count) in batch.iter() {
+            for (text, count) in batches.iter().flat_map(CountedTexts::iter) {
                 adder.add_sentence(rules, text, count)?;
             }
             adder.flush()
         };
-        batches.par_iter().try_for_each(count)
+        batches
+            .par_chunks(share_of_thread(batches.len()))
+            .try_for_each(count)
     }
 
     fn finish(self) -> CountedSegment {
@@ -188,6 +217,11 @@ impl OpenSegment {
             empty: self.empty,
         }
     }
+}
+
+/// How many of `items` items each thread of the current pool gets.
+pub(super) fn share_of_thread(items: usize) -> usize {
+    items.div_ceil(rayon::current_num_threads()).max(1)
 }
 
 /// A batch that is held until it is known that its sentences remain where they are.

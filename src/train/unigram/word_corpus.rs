@@ -29,7 +29,8 @@ use rayon::prelude::*;
 
 use super::entries::Entries;
 use super::segments::{
-    CountedSegment, SegmentRules, SegmentedSentences, WordAdder, key_text, split_key,
+    CountedSegment, SegmentRules, SegmentedSentences, WordAdder, key_text, share_of_thread,
+    split_key,
 };
 use super::sentences::{CountedTexts, Following};
 use crate::error::TrainError;
@@ -343,9 +344,6 @@ impl CorpusPlan<'_> {
     }
 }
 
-/// Sentences that are added for each thread at a time.
-const SENTENCES_AT_ONCE: usize = 1 << 12;
-
 impl ChunkPlan<'_> {
     fn build(
         &self,
@@ -366,7 +364,7 @@ impl ChunkPlan<'_> {
             adder.flush()
         };
         self.sentences
-            .par_chunks(SENTENCES_AT_ONCE)
+            .par_chunks(share_of_thread(self.sentences.len()))
             .try_for_each(add)?;
         let mut last = "";
         if let Some((text, _)) = self.sentences.last() {

@@ -32,7 +32,8 @@ impl ChunkRule {
     ///   no meta piece or delimiter with whitespace in it;
     /// * no normalization rule crosses a space: no key of the charsmap has a space in it, and nothing is
     ///   replaced by a whitespace mark;
-    /// * collapsing spaces needs the dummy prefix, or the first word would differ from the others.
+    /// * collapsing spaces needs the dummy prefix, or the first word would differ from the others, and rules without two
+    ///   spaces in a row in their replacement, which are kept before another word and trimmed at the end of a sentence.
     ///
     /// If runs of whitespace may be pieces, a sentence in which the rules extend a run across two chunks is prepared
     /// as a whole; see [`Normalizer::extends_run_by_raw_space`](crate::normalize::Normalizer).
@@ -44,6 +45,7 @@ impl ChunkRule {
         }
         let dummy_prefix = options.add_dummy_prefix;
         match (options.remove_extra_whitespaces, dummy_prefix) {
+            (true, true) if makes_double_spaces(preparation) => Self::Sentence,
             (true, true) => Self::Words,
             (true, false) => Self::Sentence,
             (false, _) => Self::SpacedWords { dummy_prefix },
@@ -75,6 +77,12 @@ pub(crate) fn pieces_are_local(
 /// Whether no normalization rule crosses a space or makes a whitespace mark.
 fn rules_are_local(preparation: &Preparation) -> bool {
     preparation.normalizer.charsmap().is_none_or(maps_locally)
+}
+
+/// Whether a rule makes two spaces in a row.
+fn makes_double_spaces(preparation: &Preparation) -> bool {
+    let charsmap = preparation.normalizer.charsmap();
+    charsmap.is_some_and(|charsmap| charsmap.replacements_contain(b"  "))
 }
 
 /// Whether no key of the charsmap has a space in it and no replacement has a whitespace mark in it.
