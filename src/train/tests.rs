@@ -198,6 +198,39 @@ fn counts_are_exact_up_to_their_limit() {
     }
 }
 
+/// The whitespace mark is rarer than `character_coverage` asks for, so that the words are whole sentences.
+#[test]
+fn sentences_without_a_piece_for_whitespace_are_read_again_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("in.txt");
+    let text = format!(
+        "{}\n{} {}\n",
+        "ab".repeat(2000),
+        "a".repeat(2000),
+        "b".repeat(1500)
+    )
+    .repeat(9);
+    std::fs::write(&path, &text).unwrap();
+    let mut trainer = trainer(&[
+        ("model_type", "unigram"),
+        ("vocab_size", "20"),
+        ("hard_vocab_limit", "0"),
+    ]);
+    let expected = trainer.train(Corpus::files([&path])).unwrap().to_bytes();
+    assert!(
+        trainer
+            .train(Corpus::reader(text.as_bytes()))
+            .unwrap()
+            .to_bytes()
+            == expected
+    );
+    trainer.work.batch_bytes = 5000;
+    trainer.work.held_bytes = 20_000;
+    assert!(trainer.train(Corpus::files([&path])).unwrap().to_bytes() == expected);
+    let refused = trainer.train(Corpus::reader(text.as_bytes()));
+    assert!(matches!(refused, Err(TrainError::SecondReading)));
+}
+
 /// The normalized sentence is `▁y▁▁b`: the spaces of a rule collapse with the space after them only if it is one.
 #[test]
 fn two_spaces_of_a_rule_are_counted_as_whitespace() {
