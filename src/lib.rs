@@ -125,6 +125,6 @@ pub use tokenizer::{
 #[cfg(feature = "train")]
 pub use train::{
     Corpus, Event, InputFormat, NormalizationRules, Observer, OptionDescriptor, OptionKind,
-    RETIRED_OPTIONS, RuleSet, SeedSize, SentenceCounts, SentenceSelection, SpecRecording,
-    SpecialPiece, Stage, Summary, TrainFlags, TrainOptions, Trainer, UnigramOptions,
+    PruningMethod, RETIRED_OPTIONS, RuleSet, SeedSize, SentenceCounts, SentenceSelection,
+    SpecRecording, SpecialPiece, Stage, Summary, TrainFlags, TrainOptions, Trainer, UnigramOptions,
 };

@@ -35,6 +35,7 @@ mod bpe;
 mod unigram;
 mod word_char;
 mod log_f32;
+mod pow_f32;
 mod assemble;
 mod observer;
 #[cfg(test)]
@@ -49,8 +50,8 @@ pub use corpus::Corpus;
 pub use flags::{OptionDescriptor, OptionKind, RETIRED_OPTIONS, SpecRecording, TrainFlags};
 pub use observer::{Event, Observer, Stage, Summary};
 pub use options::{
-    InputFormat, NormalizationRules, RuleSet, SeedSize, SentenceSelection, SpecialPiece,
-    TrainOptions, UnigramOptions,
+    InputFormat, NormalizationRules, PruningMethod, RuleSet, SeedSize, SentenceSelection,
+    SpecialPiece, TrainOptions, UnigramOptions,
 };
 
 use crate::error::{OptionError, TrainError};

@@ -6,6 +6,8 @@
     python3 testdata/make_golden.py --check   # train again, report every file that differs
 
 Names of cases as arguments train only these (and compute SHA256SUMS again).
+The cases of PROGRAM_CASES have flags that only the program `spm_train` has, not the wheel; with
+`--spm_train PATH`, the path of that program, release 0.2.3, they are trained too. Otherwise they stay as they are.
 
 For each case it writes three files:
 
@@ -29,9 +31,9 @@ The inputs made here (hostile_text.txt, mixed.txt, repeats.txt, ...) are our own
 and depend on nothing random. Standard library only, but for the reference.
 """
 
+import argparse
 import hashlib
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -319,6 +321,19 @@ CASES = {
     "char_small": ([SPANISH], dict(CHAR, vocab_size=1000, byte_fallback=True, user_defined_symbols="de,a")),
 }
 
+# Flags of the program alone. They are not recorded in the model.
+SPARSE = dict(UNIGRAM, use_sparse_pruning=True)
+PROGRAM_CASES = {
+    "unigram_sparse": ([SMALL], dict(SPARSE, vocab_size=600)),
+    "unigram_sparse_biased": ([SPANISH], dict(SPARSE, vocab_size=300, post_l1_debias=False, num_threads=3)),
+    "unigram_sparse_characters": ([MIXED, SPANISH], dict(
+        SPARSE, vocab_size=700, auto_character_coverage=True, byte_fallback=True, user_defined_symbols="<sep>,que")),
+    "unigram_length_power": ([SMALL], dict(UNIGRAM, vocab_size=500, seed_piece_length_power=0.3, seed_sentencepiece_size=900)),
+    "unigram_square_root": ([SPANISH], dict(UNIGRAM, vocab_size=300, seed_piece_length_power=0.5, min_freq_alpha=0.5)),
+    "unigram_min_count": ([SMALL], dict(UNIGRAM, vocab_size=450, seed_piece_length_power=0, min_freq_alpha=0.7,
+                                        split_by_whitespace=False)),
+}
+
 REFUSED = [
     ("the vocabulary cannot hold the alphabet", [SMALL], dict(vocab_size=100)),
     ("no vocabulary", [SPANISH], dict(vocab_size=0)),
@@ -385,23 +400,27 @@ except Exception as e:
 """
 
 
-def run_reference(options, folder):
-    """Train in a process of its own, in `folder`, where `testdata` is a link to ours; None or the error."""
+def run_reference(options, folder, program=None):
+    """Train in a process of its own, in `folder`, where `testdata` is a link to ours; None or the error.
+
+    Without a program, the wheel trains.
+    """
     arguments = [f"{name}={value}" for name, value in options.items()]
-    done = subprocess.run([sys.executable, "-c", TRAIN, *arguments], cwd=folder, capture_output=True, timeout=600)
+    command = [program, *(f"--{a}" for a in arguments)] if program else [sys.executable, "-c", TRAIN, *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, timeout=600)
     if done.returncode == 0:
         return None
     said = done.stderr.decode("utf-8", "replace").strip().split("\n")[-1]
     return f"{said} (exit status {done.returncode})"
 
 
-def train(case):
+def train(case, program):
     """(the three golden files of a case: {name: bytes})"""
-    inputs, given = CASES[case]
+    inputs, given = {**CASES, **PROGRAM_CASES}[case]
     options = flags(case, inputs, **given)
     with tempfile.TemporaryDirectory() as folder:
         os.symlink(HERE, Path(folder, "testdata"))
-        error = run_reference(options, folder)
+        error = run_reference(options, folder, program if case in PROGRAM_CASES else None)
         if error:
             raise SystemExit(f"{case}: {error}")
         files = {f"{case}.flags": "".join(f"{k}={v}\n" for k, v in options.items()).encode()}
@@ -427,15 +446,34 @@ def refused():
     return {"refused.tsv": ("\n".join(rows) + "\n").encode()}
 
 
-def main():
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", nargs="*", metavar="CASE", help="train only these")
+    parser.add_argument("--check", action="store_true", help="write nothing, report every file that differs")
+    parser.add_argument("--spm_train", type=Path, help="the program spm_train, release 0.2.3, for PROGRAM_CASES")
+    options = parser.parse_args()
+    known = {*CASES, *PROGRAM_CASES} if options.spm_train else set(CASES)
+    if not set(options.cases) <= known:
+        parser.error(f"no such case, or no --spm_train: {' '.join(sorted(set(options.cases) - known))}")
+    return options
+
+
+def check_releases(spm_train):
     import sentencepiece
     if sentencepiece.__version__ != RELEASE:
         sys.exit(f"need sentencepiece {RELEASE}, found {sentencepiece.__version__}")
-    check = sys.argv[1:] == ["--check"]
-    chosen = [] if check else sys.argv[1:]
-    if not set(chosen) <= set(CASES):
-        sys.exit(__doc__)
+    if spm_train:
+        said = subprocess.run([spm_train, "--version"], capture_output=True, text=True).stdout
+        if RELEASE not in said.split():
+            sys.exit(f"need spm_train {RELEASE}, found {said!r}")
 
+
+def main():
+    options = parse_arguments()
+    program = options.spm_train and options.spm_train.resolve()
+    check_releases(program)
+    check, chosen = options.check, options.cases
+    cases = [*CASES, *PROGRAM_CASES] if program else [*CASES]
     wrong = []
 
     def put(path, data):
@@ -445,13 +483,15 @@ def main():
             wrong.append(path.name)
 
     if not check and not chosen:
-        shutil.rmtree(GOLDEN, ignore_errors=True)
-        GOLDEN.mkdir()
+        GOLDEN.mkdir(exist_ok=True)
+        for path in GOLDEN.iterdir():
+            if program or path.stem not in PROGRAM_CASES:
+                path.unlink()
     for name, make in INPUTS.items():
         put(HERE / name, make())
-    for case in chosen or CASES:
+    for case in chosen or cases:
         print(case, file=sys.stderr)
-        for name, data in train(case).items():
+        for name, data in train(case, program).items():
             put(GOLDEN / name, data)
     if not chosen:
         for name, data in refused().items():

@@ -68,7 +68,7 @@ pub enum TrainError {
     )]
     NoText,
     /// A character that SentencePiece reserves would become a piece.
-    #[error("the character U+{:04X} cannot be a piece, because SentencePiece reserves it; remove it from required_chars and from the normalization rules", u32::from(*character))]
+    #[error("the character U+{:04X} cannot be a piece, because SentencePiece reserves it; remove it from required_chars, from the normalization rules or from the text", u32::from(*character))]
     ReservedCharacter {
         /// The character.
         character: char,

@@ -79,7 +79,8 @@ impl CharacterCounts {
         Ok(Self { counts, total })
     }
 
-    fn of_nul(&self) -> u64 {
+    /// How often NUL occurs.
+    pub(crate) fn of_nul(&self) -> u64 {
         let first = self.counts.first();
         first
             .filter(|(c, _)| *c == '\0')

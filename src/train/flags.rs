@@ -22,7 +22,7 @@ mod value;
 
 use std::collections::BTreeSet;
 
-use self::value::FlagValue;
+use self::value::{FlagValue, parse_single};
 use crate::error::OptionError;
 use crate::model::{ModelType, TrainerSpec};
 
@@ -83,9 +83,19 @@ macro_rules! record_option {
     (elsewhere, $spec:ident, $name:ident, $record:expr) => {};
 }
 
+/// The value of a flag: as its type is read, or by a function of its own.
+macro_rules! parse_flag {
+    ($text:ident) => {
+        FlagValue::parse($text)
+    };
+    ($text:ident, $parse:path) => {
+        $parse($text)
+    };
+}
+
 /// Generates [`TrainFlags`] and everything that has one entry for each flag.
 macro_rules! train_flags {
-    ($($(#[doc = $doc:literal])+ $name:ident: $type:ty = $default:expr, $target:ident;)*) => {
+    ($($(#[doc = $doc:literal])+ $name:ident: $type:ty = $default:expr, $target:ident $(, $parse:path)?;)*) => {
         /// The flags of `spm_train`, with its names, meanings and defaults, except that `model_type` is BPE.
         ///
         /// For programs and bindings that take options by name. Rust code that knows its options uses
@@ -139,7 +149,7 @@ macro_rules! train_flags {
             pub fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
                 match name {
                     $(stringify!($name) => {
-                        self.$name = FlagValue::parse(value).ok_or_else(|| OptionError::Value {
+                        self.$name = parse_flag!(value $(, $parse)?).ok_or_else(|| OptionError::Value {
                             option: stringify!($name),
                             value: value.to_owned(),
                             expected: <$type as FlagValue>::EXPECTED,
@@ -186,7 +196,7 @@ train_flags! {
     vocab_size: i32 = 8000, trainer_spec;
     /// Share of the corpus's characters that get a piece of their own, 0.98 to 1.
     character_coverage: f32 = 0.9995, trainer_spec;
-    /// Let a search divide the vocabulary between characters and merges; needs byte_fallback.
+    /// No character has to be a piece; needs byte_fallback. BPE: a search decides. Unigram: needs use_sparse_pruning.
     auto_character_coverage: bool = false, trainer_spec;
     /// Train on at most this many sentences; 0 is all.
     input_sentence_size: u64 = 0, trainer_spec;
@@ -264,6 +274,14 @@ train_flags! {
     shrinking_factor: f32 = 0.75, trainer_spec;
     /// Unigram models: iterations of estimation before each pruning step, 1 to 10.
     num_sub_iterations: i32 = 2, trainer_spec;
+    /// Unigram models: score candidates by their count times this power of their length; 0 ignores the length.
+    seed_piece_length_power: f32 = 1.0, elsewhere, parse_single;
+    /// Unigram models: candidates of more than three bytes occur this many times bytes / (V ln V), V being vocab_size; 0 is twice.
+    min_freq_alpha: f32 = 0.0, elsewhere, parse_single;
+    /// Unigram models: drop candidates by a threshold on their expected counts, not by the loss of likelihood.
+    use_sparse_pruning: bool = false, elsewhere;
+    /// With use_sparse_pruning: estimate the scores once more without the threshold.
+    post_l1_debias: bool = true, elsewhere;
 }
 
 impl TrainFlags {
@@ -293,10 +311,15 @@ mod tests {
             ("user_defined_symbols", "a,\"b,c\""),
             ("model_type", "BPE"),
             ("mining_sentence_size", "anything"),
+            // Above the middle of 1 and the next float, but not as a double.
+            ("seed_piece_length_power", "1.00000005960464477540"),
+            ("shrinking_factor", "1.00000005960464477540"),
         ] {
             flags.set(name, value).unwrap();
         }
         assert_eq!(flags.vocab_size, 123);
+        assert_eq!(flags.seed_piece_length_power, 1.0 + f32::EPSILON);
+        assert_eq!(flags.shrinking_factor, 1.0);
         assert!(flags.byte_fallback && flags.split_digits && !flags.hard_vocab_limit);
         assert_eq!(flags.user_defined_symbols, ["a", "b,c"]);
         for (name, value) in [

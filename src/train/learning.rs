@@ -79,10 +79,7 @@ impl Trainer {
         run: &mut Run<'_>,
     ) -> Result<Vec<LearnedPiece>, TrainError> {
         let counted = self.count(corpus, run)?;
-        Ok(word_char::char_pieces(
-            &counted.alphabet,
-            self.room_for_all(),
-        ))
+        word_char::char_pieces(&counted.alphabet, self.room_for_all())
     }
 
     pub(super) fn learn_unigram(
@@ -137,7 +134,12 @@ impl Trainer {
         let alphabet = self.choose_characters(&counts)?;
         // The number of words is known once the sentences are split.
         run.summary.note_words(0, &alphabet);
-        let sentences = sentences.mark_unknown(&alphabet.known());
+        let sentences = if self.options.auto_character_coverage {
+            // No character is replaced: those without a piece are found later.
+            sentences
+        } else {
+            sentences.mark_unknown(&alphabet.known())
+        };
         Ok((UnigramTexts::Ordered(sentences), alphabet))
     }
 
@@ -198,11 +200,15 @@ impl Trainer {
                 SeedSize::Unlimited => usize::MAX,
             },
             chunk_bytes: CHUNK_BYTES,
+            seed_length_power: options.unigram.seed_length_power,
+            min_count_alpha: options.unigram.min_count_alpha,
             seed_file,
             vocab_size,
             room: self.learned_size(),
             sub_iterations: options.unigram.num_sub_iterations as usize,
             shrinking_factor: options.unigram.shrinking_factor,
+            pruning: options.unigram.pruning,
+            requires_characters: !options.auto_character_coverage,
             partials: options.num_threads as usize,
             max_stored_edges: self.work.max_stored_edges,
         }
@@ -210,6 +216,10 @@ impl Trainer {
 
     fn choose_characters(&self, counts: &CharacterCounts) -> Result<Alphabet, TrainError> {
         if self.options.auto_character_coverage {
+            // The reference makes NUL a seed, which can end in a model that cannot be loaded.
+            if self.options.model_type == ModelType::Unigram && counts.of_nul() > 0 {
+                return Err(TrainError::ReservedCharacter { character: '\0' });
+            }
             return Ok(Alphabet::all(counts));
         }
         let alphabet = Alphabet::choose(counts, &self.options)?;

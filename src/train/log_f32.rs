@@ -61,6 +61,29 @@ const LOWEST_FRACTION: u32 = 0x3f33_0000;
 /// The bits of sign and exponent.
 const EXPONENT_BITS: u32 = 0xff80_0000;
 
+/// A number as 2^`exponent` * c * (1 + `rest`), where c belongs to the interval.
+pub(super) struct ReducedFloat {
+    /// 0 to 15.
+    pub(super) interval: usize,
+    pub(super) exponent: f64,
+    pub(super) rest: f64,
+}
+
+impl ReducedFloat {
+    /// The parts of a positive finite number that is not subnormal.
+    pub(super) fn new(x: f32) -> ReducedFloat {
+        let bits = x.to_bits();
+        let from_lowest = bits.wrapping_sub(LOWEST_FRACTION);
+        let interval = (from_lowest >> 19) as usize % INTERVALS.len();
+        let fraction = f32::from_bits(bits.wrapping_sub(from_lowest & EXPONENT_BITS));
+        ReducedFloat {
+            interval,
+            exponent: f64::from(from_lowest.cast_signed() >> 23),
+            rest: f64::from(fraction) * INTERVALS[interval].inverse - 1.0,
+        }
+    }
+}
+
 /// The natural logarithm of a positive finite number that is not subnormal, or of 0, which gives negative infinity.
 pub(crate) fn log_f32(x: f32) -> f32 {
     if x == 0.0 {
@@ -69,13 +92,9 @@ pub(crate) fn log_f32(x: f32) -> f32 {
     if x == 1.0 {
         return 0.0;
     }
-    let bits = x.to_bits();
-    let from_lowest = bits.wrapping_sub(LOWEST_FRACTION);
-    let interval = &INTERVALS[(from_lowest >> 19) as usize % INTERVALS.len()];
-    let exponent = f64::from(from_lowest.cast_signed() >> 23);
-    let fraction = f32::from_bits(bits.wrapping_sub(from_lowest & EXPONENT_BITS));
-    let r = f64::from(fraction) * interval.inverse - 1.0;
-    let base = interval.log + exponent * LN_2;
+    let reduced = ReducedFloat::new(x);
+    let r = reduced.rest;
+    let base = INTERVALS[reduced.interval].log + reduced.exponent * LN_2;
     let [fourth, third, second] = POLYNOMIAL;
     let square = r * r;
     let high = fourth * square + (third * r + second);

@@ -174,6 +174,22 @@ pub enum SeedSize {
     Unlimited,
 }
 
+/// How unigram training drops candidates until few enough remain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum PruningMethod {
+    /// Each step drops the candidates without which the corpus loses the least likelihood.
+    #[default]
+    Loss,
+    /// A rising threshold is subtracted from the expected counts, and candidates below it are dropped. An experiment of
+    /// SentencePiece; `spm_train` has it as `use_sparse_pruning`. The options `shrinking_factor` and
+    /// `num_sub_iterations` have no effect.
+    Sparse {
+        /// Estimate the scores of the remaining candidates without the threshold.
+        debias: bool,
+    },
+}
+
 /// Options of unigram training.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -186,6 +202,13 @@ pub struct UnigramOptions {
     pub shrinking_factor: f32,
     /// Iterations of expectation maximization between two pruning steps, 1 to 10.
     pub num_sub_iterations: u32,
+    /// The score of a candidate is its count times this power of its length; a finite number.
+    pub seed_length_power: f32,
+    /// Candidates of more than three bytes must occur at least this many times N / (V ln V), where N is the size of the
+    /// corpus in bytes and V that of the vocabulary; a finite number.
+    pub min_count_alpha: f32,
+    /// How candidates are dropped.
+    pub pruning: PruningMethod,
 }
 
 impl Default for UnigramOptions {
@@ -195,6 +218,9 @@ impl Default for UnigramOptions {
             seed_file: None,
             shrinking_factor: 0.75,
             num_sub_iterations: 2,
+            seed_length_power: 1.0,
+            min_count_alpha: 0.0,
+            pruning: PruningMethod::Loss,
         }
     }
 }
@@ -233,7 +259,8 @@ pub struct TrainOptions {
     pub max_sentencepiece_length: u32,
     /// Share of the corpus's characters that get a piece of their own, 0.98 to 1.
     pub character_coverage: f32,
-    /// Let a search divide the vocabulary between characters and merges; needs `byte_fallback`.
+    /// No character has to be a piece; needs `byte_fallback`. BPE: a search divides the vocabulary between characters and
+    /// merges. Unigram: the best candidates become pieces; needs [`PruningMethod::Sparse`].
     pub auto_character_coverage: bool,
     /// Characters that get a piece whatever the coverage.
     pub required_chars: String,

@@ -11,6 +11,7 @@
 //! A unigram model gives each piece a probability, and a text the probability of its best (or of all) segmentations.
 //! Training begins with far more candidates than wanted ([`seeds`]), fits their probabilities by expectation
 //! maximization ([`em`]), and drops the candidates that the corpus loses least without ([`prune`]), over and over.
+//! [`sparse`] is another way to drop candidates.
 //!
 //! The result depends on the order of floating-point sums, and so on the option `num_threads`, which is the number of
 //! partial sums (see [`em`]). It does not depend on the number of threads that run.
@@ -29,8 +30,10 @@ mod pieces;
 mod prune;
 mod seed_file;
 mod seeds;
+mod seed_rules;
 pub(crate) mod segments;
 pub(crate) mod sentences;
+mod sparse;
 mod stream_position;
 mod two_best;
 pub(crate) mod word_corpus;
@@ -44,15 +47,18 @@ use self::corpus_lattices::CorpusLattices;
 pub(crate) use self::corpus_lattices::MAX_STORED_EDGES;
 use self::lattice_store::MAX_SEEDS;
 use self::math::FastMath;
-use self::pieces::{PieceList, Renumbering, Seeds};
+use self::pieces::{PieceList, Renumbering, ScoredSeed, Seeds};
 use self::prune::{OwnLattices, PruneTarget};
-use self::seeds::{ScoredSeeds, SeedRules};
+use self::seed_rules::{CountRule, LengthWeights, SeedRules};
+use self::seeds::ScoredSeeds;
 use self::sentences::CountedTexts;
+use self::sparse::SparsePruning;
 use self::word_corpus::{UnigramTexts, WordChunk};
 use crate::error::TrainError;
 use crate::train::alphabet::Alphabet;
 use crate::train::assemble::LearnedPiece;
 use crate::train::observer::{Event, Run, Stage};
+use crate::train::options::PruningMethod;
 use crate::train::split::SplitRules;
 use crate::train::split::word_rules::WordRules;
 use crate::trie::DoubleArray;
@@ -88,6 +94,10 @@ pub(crate) struct UnigramConfig {
     pub(crate) seed_limit: usize,
     /// The size of the chunks in which seeds are searched, in bytes.
     pub(crate) chunk_bytes: u64,
+    /// Seeds are scored by their count and this power of their length.
+    pub(crate) seed_length_power: f32,
+    /// What the smallest count of a long seed is proportional to.
+    pub(crate) min_count_alpha: f32,
     /// Seeds that are used instead of those of the corpus.
     pub(crate) seed_file: Option<SeedFile>,
     pub(crate) vocab_size: usize,
@@ -95,6 +105,9 @@ pub(crate) struct UnigramConfig {
     pub(crate) room: usize,
     pub(crate) sub_iterations: usize,
     pub(crate) shrinking_factor: f32,
+    pub(crate) pruning: PruningMethod,
+    /// Whether the characters of the alphabet become pieces in any case.
+    pub(crate) requires_characters: bool,
     /// The number of partial sums.
     pub(crate) partials: usize,
     /// With more edges, the lattices of the corpus are searched in each pass. Does not change the result.
@@ -128,12 +141,17 @@ pub(crate) fn learn(
         .install(|| Estimation::new(texts, seeds, pieces, config));
     let mut estimation = estimation?;
     run.summary.distinct_words = estimation.texts;
-    estimation.run(config, run)?;
+    estimation.prune_to_size(config, run)?;
     run.pool.install(|| estimation.drop_unreachable())?;
+    let required = if config.requires_characters {
+        &alphabet.characters[..]
+    } else {
+        &[]
+    };
     Ok(finalize::finalize(
         &estimation.seeds,
         &estimation.pieces,
-        &alphabet.characters,
+        required,
         config.room,
     ))
 }
@@ -150,6 +168,11 @@ fn choose_seeds(
         split: config.split,
         max_length: config.max_piece_length,
         limit: config.seed_limit,
+        weights: LengthWeights::new(config.seed_length_power, config.max_piece_length),
+        counts: CountRule {
+            alpha: config.min_count_alpha,
+            vocab_size: config.vocab_size,
+        },
     };
     if let Some(file) = &config.seed_file {
         rules.limit = file.limit;
@@ -175,6 +198,8 @@ fn choose_seeds(
 struct Estimation {
     seeds: Seeds,
     pieces: PieceList,
+    /// The number of E steps so far.
+    iterations: usize,
     /// The number of texts.
     texts: usize,
     /// The sum of their frequencies.
@@ -208,6 +233,7 @@ impl Estimation {
         Ok(Self {
             seeds,
             pieces,
+            iterations: 0,
             texts: number_of_texts,
             total,
             math: FastMath::new(),
@@ -218,28 +244,37 @@ impl Estimation {
     }
 
     /// Estimates and prunes until few enough pieces remain.
-    fn run(&mut self, config: &UnigramConfig, run: &mut Run<'_>) -> Result<(), TrainError> {
+    fn prune_to_size(
+        &mut self,
+        config: &UnigramConfig,
+        run: &mut Run<'_>,
+    ) -> Result<(), TrainError> {
+        let wanted = wanted_pieces(config.vocab_size);
+        match config.pruning {
+            PruningMethod::Loss => self.prune_by_loss(wanted, config, run),
+            PruningMethod::Sparse { debias } => SparsePruning { wanted, debias }.run(self, run),
+        }
+    }
+
+    fn prune_by_loss(
+        &mut self,
+        wanted: usize,
+        config: &UnigramConfig,
+        run: &mut Run<'_>,
+    ) -> Result<(), TrainError> {
         let target = PruneTarget {
-            wanted: wanted_pieces(config.vocab_size),
+            wanted,
             shrinking_factor: config.shrinking_factor,
         };
-        let mut iteration = 0;
         let mut idle_steps = 0;
         loop {
             let before = self.pieces.len();
             for _ in 0..config.sub_iterations {
-                let log_likelihood = run.pool.install(|| self.estimate())?;
-                iteration += 1;
-                run.reporter.report(Event::Estimated {
-                    iteration,
-                    pieces: self.pieces.len(),
-                    wanted: target.wanted,
-                    log_likelihood: log_likelihood / self.total,
-                })?;
+                self.estimate(wanted, run, em::maximize)?;
             }
             run.pool.install(|| self.prune(target))?;
             let pieces = self.pieces.len();
-            if pieces <= target.wanted {
+            if pieces <= wanted {
                 return Ok(());
             }
             idle_steps = if pieces < before { 0 } else { idle_steps + 1 };
@@ -252,13 +287,26 @@ impl Estimation {
         }
     }
 
-    /// An E step and an M step. Returns the logarithm of the likelihood before them.
-    fn estimate(&mut self) -> Result<f64, TrainError> {
-        let expected = em::expect(&self.corpus, &self.pieces, &self.math);
-        let estimated = em::maximize(&self.pieces, &expected.counts);
-        self.pieces.replace(estimated)?;
-        self.forget_dropped()?;
-        Ok(expected.log_likelihood)
+    /// An E step, and new scores from the pieces and their expected counts by seed.
+    fn estimate(
+        &mut self,
+        wanted: usize,
+        run: &mut Run<'_>,
+        update: impl FnOnce(&PieceList, &[f32]) -> Vec<ScoredSeed>,
+    ) -> Result<(), TrainError> {
+        let expected = run
+            .pool
+            .install(|| em::expect(&self.corpus, &self.pieces, &self.math));
+        let updated = update(&self.pieces, &expected.counts);
+        self.pieces.replace(updated)?;
+        run.pool.install(|| self.forget_dropped())?;
+        self.iterations += 1;
+        run.reporter.report(Event::Estimated {
+            iteration: self.iterations,
+            pieces: self.pieces.len(),
+            wanted,
+            log_likelihood: expected.log_likelihood / self.total,
+        })
     }
 
     fn prune(&mut self, target: PruneTarget) -> Result<(), TrainError> {

@@ -55,11 +55,20 @@ pub(crate) fn word_pieces(
 }
 
 /// The pieces of a char model, at most `room`.
-pub(crate) fn char_pieces(alphabet: &Alphabet, room: usize) -> Vec<LearnedPiece> {
+///
+/// # Errors
+/// No character of the alphabet occurs.
+pub(crate) fn char_pieces(
+    alphabet: &Alphabet,
+    room: usize,
+) -> Result<Vec<LearnedPiece>, TrainError> {
     let sum = alphabet.characters.iter().map(|(_, count)| *count).sum();
+    if sum == 0 {
+        return Err(TrainError::NoText);
+    }
     let characters = alphabet.characters.iter().take(room);
     let texts = characters.map(|(c, count)| (c.to_string().into_boxed_str(), *count));
-    scored(texts.collect(), sum)
+    Ok(scored(texts.collect(), sum))
 }
 
 fn scored(counted: Vec<(Box<str>, u64)>, sum: u64) -> Vec<LearnedPiece> {

@@ -18,7 +18,7 @@ class Program(unittest.TestCase):
             script = Path(folder) / "program"
             script.write_text(f"#!{sys.executable}\nimport os, signal, sys, time\n{body}\n")
             script.chmod(script.stat().st_mode | stat.S_IXUSR)
-            return sides.Spiece(script, timeout).run(["verb"], folder, b"text\n")
+            return sides.Program(script, timeout).run(["verb"], folder, b"text\n")
 
     def test_output_of_a_run_that_succeeds(self):
         run = self.run_script("sys.stdout.write(sys.stdin.read() * 2)")

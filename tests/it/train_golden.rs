@@ -36,7 +36,7 @@ fn cases() -> Vec<String> {
 #[test]
 fn trained_models_equal_the_golden_files() {
     let cases = cases();
-    assert!(cases.len() >= 62, "{} cases", cases.len());
+    assert!(cases.len() >= 68, "{} cases", cases.len());
     for case in &cases {
         let lines = std::fs::read_to_string(golden(&format!("{case}.flags"))).unwrap();
         let flags = flags(lines.lines()).unwrap();

@@ -8,9 +8,9 @@ use std::ops::RangeInclusive;
 use super::{SpecRecording, TrainFlags};
 use crate::error::OptionError;
 use crate::train::options::{
-    InputFormat, NUM_THREADS, NormalizationRules, PIECE_LENGTH, RuleSet, SENTENCE_LENGTH,
-    SUB_ITERATIONS, SeedSize, SentenceSelection, SpecialPiece, TrainOptions, UnigramOptions,
-    VOCAB_SIZE, out_of_range,
+    InputFormat, NUM_THREADS, NormalizationRules, PIECE_LENGTH, PruningMethod, RuleSet,
+    SENTENCE_LENGTH, SUB_ITERATIONS, SeedSize, SentenceSelection, SpecialPiece, TrainOptions,
+    UnigramOptions, VOCAB_SIZE, out_of_range,
 };
 
 /// The value of `random_seed` for no seed.
@@ -70,6 +70,13 @@ impl TrainFlags {
             self.num_sub_iterations,
             &SUB_ITERATIONS,
         )?;
+        options.seed_length_power = self.seed_piece_length_power;
+        options.min_count_alpha = self.min_freq_alpha;
+        if self.use_sparse_pruning {
+            options.pruning = PruningMethod::Sparse {
+                debias: self.post_l1_debias,
+            };
+        }
         Ok(options)
     }
 
@@ -182,6 +189,12 @@ impl TrainFlags {
         }
         self.shrinking_factor = options.shrinking_factor;
         self.num_sub_iterations = signed("num_sub_iterations", options.num_sub_iterations)?;
+        self.seed_piece_length_power = options.seed_length_power;
+        self.min_freq_alpha = options.min_count_alpha;
+        if let PruningMethod::Sparse { debias } = options.pruning {
+            self.use_sparse_pruning = true;
+            self.post_l1_debias = debias;
+        }
         Ok(())
     }
 
@@ -314,6 +327,10 @@ mod tests {
             ("seed_sentencepieces_file", "seeds.tsv"),
             ("shrinking_factor", "0.5"),
             ("num_sub_iterations", "3"),
+            ("seed_piece_length_power", "0.25"),
+            ("min_freq_alpha", "1.5"),
+            ("use_sparse_pruning", "true"),
+            ("post_l1_debias", "false"),
         ];
         let mut flags = TrainFlags::default();
         for (name, value) in settings {
@@ -330,6 +347,10 @@ mod tests {
         assert_eq!(record.trainer_spec(), flags.trainer_spec());
         let again = record.options().unwrap();
         assert_eq!(again.sentences, options.sentences);
+        assert_eq!(again.unigram, options.unigram);
+        assert_eq!(options.unigram.seed_length_power, 0.25);
+        let sparse = PruningMethod::Sparse { debias: false };
+        assert_eq!(options.unigram.pruning, sparse);
         assert_eq!(again.normalization, options.normalization);
     }
 

@@ -86,6 +86,11 @@ impl FlagValue for f32 {
     }
 }
 
+/// Reads a flag that the program holds in 32 bits: rounded once.
+pub(super) fn parse_single(text: &str) -> Option<f32> {
+    text.trim_ascii().parse().ok()
+}
+
 impl FlagValue for String {
     const KIND: OptionKind = OptionKind::Value;
     const EXPECTED: &'static str = "text";

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::TrainOptions;
+use super::{PruningMethod, TrainOptions};
 use crate::error::OptionError;
 use crate::model::ModelType;
 
@@ -30,6 +30,7 @@ impl TrainOptions {
         self.validate_ranges()?;
         self.validate_sentences()?;
         self.validate_model_type()?;
+        self.validate_unigram()?;
         self.validate_texts()?;
         self.validate_coverage()
     }
@@ -85,6 +86,14 @@ impl TrainOptions {
         Ok(())
     }
 
+    fn validate_unigram(&self) -> Result<(), OptionError> {
+        if self.model_type != ModelType::Unigram {
+            return Ok(());
+        }
+        check_finite("seed_piece_length_power", self.unigram.seed_length_power)?;
+        check_finite("min_freq_alpha", self.unigram.min_count_alpha)
+    }
+
     fn validate_texts(&self) -> Result<(), OptionError> {
         let pieces = [
             ("unk_piece", &self.unk),
@@ -108,10 +117,17 @@ impl TrainOptions {
         if !self.auto_character_coverage {
             return Ok(());
         }
-        if self.model_type != ModelType::Bpe {
+        if matches!(self.model_type, ModelType::Word | ModelType::Char) {
             return Err(coverage_conflict(
-                "it is for BPE models",
-                "leave it out, or train a BPE model",
+                "it is for BPE and unigram models",
+                "leave it out, or train such a model",
+            ));
+        }
+        let is_sparse = matches!(self.unigram.pruning, PruningMethod::Sparse { .. });
+        if self.model_type == ModelType::Unigram && !is_sparse {
+            return Err(coverage_conflict(
+                "for unigram models it needs use_sparse_pruning",
+                "add use_sparse_pruning, or train a BPE model",
             ));
         }
         if !self.byte_fallback {
@@ -164,6 +180,11 @@ fn check_length(
     check_range(option, value.into(), low, high)
 }
 
+/// Refuses NaN and infinities.
+fn check_finite(option: &'static str, value: f32) -> Result<(), OptionError> {
+    check_range(option, value.into(), f32::MIN.into(), f32::MAX.into())
+}
+
 /// Refuses a value outside `low..=high`, and NaN.
 pub(crate) fn check_range(
     option: &'static str,
@@ -211,6 +232,14 @@ mod tests {
             }),
             ("num_threads", |options| options.num_threads = 0),
             ("max_sentence_length", |o| o.max_sentence_length = 9),
+            ("seed_piece_length_power", |options| {
+                options.model_type = ModelType::Unigram;
+                options.unigram.seed_length_power = f32::NAN;
+            }),
+            ("min_freq_alpha", |options| {
+                options.model_type = ModelType::Unigram;
+                options.unigram.min_count_alpha = f32::INFINITY;
+            }),
         ];
         for (culprit, change) in cases {
             let mut options = TrainOptions::default();
@@ -241,6 +270,17 @@ mod tests {
             ("bos_piece", |options| options.bos.text.clear()),
             ("auto_character_coverage", |o| {
                 o.auto_character_coverage = true
+            }),
+            ("auto_character_coverage", |options| {
+                options.auto_character_coverage = true;
+                options.byte_fallback = true;
+                options.model_type = ModelType::Unigram;
+            }),
+            ("auto_character_coverage", |options| {
+                options.auto_character_coverage = true;
+                options.byte_fallback = true;
+                options.model_type = ModelType::Char;
+                options.unigram.pruning = PruningMethod::Sparse { debias: true };
             }),
             ("auto_character_coverage", |options| {
                 options.auto_character_coverage = true;

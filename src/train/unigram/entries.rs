@@ -34,6 +34,8 @@ struct SeedEntry {
 pub(super) struct Entries {
     bytes: Vec<u8>,
     entries: Vec<SeedEntry>,
+    /// The bytes of the corpus that the entries stand for.
+    chunk_bytes: u64,
 }
 
 /// A suffix of an entry.
@@ -47,6 +49,19 @@ pub(super) struct Suffix {
 }
 
 impl Entries {
+    /// No entries yet, of this many bytes of the corpus, repetitions and a NUL for each sentence included.
+    pub(super) fn of_chunk(chunk_bytes: u64) -> Entries {
+        Entries {
+            chunk_bytes,
+            ..Entries::default()
+        }
+    }
+
+    /// The size of the part of the corpus, as [`Entries::of_chunk`] got it.
+    pub(super) fn chunk_bytes(&self) -> u64 {
+        self.chunk_bytes
+    }
+
     /// Adds a text of less than 4 GiB and the bytes that follow it. False if there are 2^32 entries.
     #[must_use]
     pub(super) fn push(&mut self, text: &[u8], following: &[u8], count: u64) -> bool {

@@ -10,8 +10,9 @@
 
 use rayon::prelude::*;
 
+use super::math::ln;
 use crate::error::TrainError;
-use crate::text::num::low_u32;
+use crate::text::num::{low_u32, round_f32};
 use crate::trie::DoubleArray;
 
 /// The score of a seed that is no piece any more.
@@ -126,6 +127,27 @@ impl Renumbering {
 pub(super) struct ScoredSeed {
     pub(super) seed: u32,
     pub(super) score: f32,
+}
+
+/// Scores of the seeds 0, 1, 2, ...
+pub(super) fn numbered(scores: impl IntoIterator<Item = f32>) -> Vec<ScoredSeed> {
+    (0..)
+        .zip(scores)
+        .map(|(seed, score)| ScoredSeed { seed, score })
+        .collect()
+}
+
+/// The logarithm of each score's share of the sum.
+pub(super) fn log_probabilities(mut pieces: Vec<ScoredSeed>) -> Vec<ScoredSeed> {
+    let mut sum = 0.0;
+    for piece in &pieces {
+        sum += f64::from(piece.score);
+    }
+    let log_sum = ln(sum);
+    for piece in &mut pieces {
+        piece.score = round_f32(ln(f64::from(piece.score)) - log_sum);
+    }
+    pieces
 }
 
 /// What a pass over lattices needs to know of a seed.

@@ -59,7 +59,7 @@ impl PruneTarget {
         clippy::cast_sign_loss,
         reason = "the reference multiplies in 32 bits and cuts the fraction off"
     )]
-    fn size(self, pieces: usize) -> usize {
+    pub(super) fn size(self, pieces: usize) -> usize {
         let share = (self.shrinking_factor * count_to_f32(pieces as u64)) as usize;
         share.max(self.wanted)
     }

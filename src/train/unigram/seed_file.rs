@@ -15,8 +15,9 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use super::pieces::Seeds;
-use super::seeds::{ScoredSeeds, SeedRules, log_probabilities};
+use super::pieces::{Seeds, log_probabilities, numbered};
+use super::seed_rules::SeedRules;
+use super::seeds::ScoredSeeds;
 use crate::error::TrainError;
 use crate::text::num::count_to_f32;
 
@@ -118,10 +119,10 @@ fn sorted(mut pieces: Vec<SeedPiece>) -> ScoredSeeds {
     for piece in &pieces {
         seeds.push(piece.text.as_bytes(), piece.characters);
     }
-    let scores: Vec<f32> = pieces.iter().map(|piece| piece.score).collect();
+    let scores = pieces.iter().map(|piece| piece.score);
     ScoredSeeds {
         seeds,
-        pieces: log_probabilities(&scores),
+        pieces: log_probabilities(numbered(scores)),
     }
 }
 
@@ -129,20 +130,13 @@ fn sorted(mut pieces: Vec<SeedPiece>) -> ScoredSeeds {
 mod tests {
     use super::*;
     use crate::train::options::TrainOptions;
-    use crate::train::split::SplitRules;
-
-    fn rules(limit: usize) -> SeedRules {
-        SeedRules {
-            split: SplitRules::new(&TrainOptions::default()),
-            max_length: 16,
-            limit,
-        }
-    }
+    use crate::train::unigram::testing::seed_rules;
 
     fn texts(content: &str, limit: usize) -> Result<Vec<String>, TrainError> {
         let characters = [('▁', 3), ('a', 2)];
         let path = Path::new("seeds.tsv");
-        let chosen = choose(&characters, content.as_bytes(), path, &rules(limit))?;
+        let rules = seed_rules(&TrainOptions::default(), limit);
+        let chosen = choose(&characters, content.as_bytes(), path, &rules)?;
         let text = |seed| String::from_utf8_lossy(chosen.seeds.text(seed)).into_owned();
         Ok(chosen.pieces.iter().map(|piece| text(piece.seed)).collect())
     }

@@ -1,7 +1,8 @@
 //! The candidates that training starts with ("seeds"): characters and frequent substrings.
 //!
 //! Input: the distinct texts of the corpus with their counts. Output: the characters by count, then the substrings with
-//! the highest score, count times length, that may be pieces; with probabilities proportional to these scores.
+//! the highest score, by default count times length, that may be pieces; with probabilities proportional to these scores.
+//! [`seed_rules`](super::seed_rules) has the other scores, and the smallest counts.
 //!
 //! Which substrings. The reference builds a suffix array over the bytes of the corpus, in which a NUL follows every
 //! sentence. Its candidates are the internal nodes of the suffix tree: the substrings that are followed by at least two
@@ -30,22 +31,11 @@ use std::cmp::Ordering;
 use rayon::prelude::*;
 
 use super::entries::{Entries, Suffix, SuffixGroups};
-use super::math::ln;
-use super::pieces::{ScoredSeed, Seeds};
+use super::pieces::{ScoredSeed, Seeds, log_probabilities, numbered};
+use super::seed_rules::{LengthWeights, MinCounts, SeedRules};
 use crate::error::TrainError;
-use crate::text::num::{count_to_f32, round_f32};
+use crate::text::num::count_to_f32;
 use crate::train::execution::SeededMap;
-use crate::train::split::SplitRules;
-
-/// How many substrings become seeds, and which.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct SeedRules {
-    pub(super) split: SplitRules,
-    /// The longest substring in characters.
-    pub(super) max_length: usize,
-    /// The number of substrings to keep.
-    pub(super) limit: usize,
-}
 
 /// A substring that is a node of the suffix tree.
 #[derive(Debug, Clone, Copy)]
@@ -63,8 +53,35 @@ impl SeedCandidate {
     }
 
     /// The score, a product of 32-bit floats.
-    fn score(self) -> f32 {
-        count_to_f32(self.count) * f32::from(self.characters)
+    fn score(self, weights: &LengthWeights) -> f32 {
+        count_to_f32(self.count) * weights.of(self.characters)
+    }
+}
+
+/// The order of candidates: score descending, length in bytes descending, bytes ascending.
+#[derive(Clone, Copy)]
+struct CandidateOrder<'o> {
+    /// The bytes that the candidates are parts of.
+    bytes: &'o [u8],
+    weights: &'o LengthWeights,
+}
+
+impl CandidateOrder<'_> {
+    fn compare(self, a: SeedCandidate, b: SeedCandidate) -> Ordering {
+        let score_a = a.score(self.weights);
+        let score_b = b.score(self.weights);
+        let by_score = score_b.partial_cmp(&score_a).unwrap_or(Ordering::Equal);
+        by_score
+            .then_with(|| b.length.cmp(&a.length))
+            .then_with(|| a.text(self.bytes).cmp(b.text(self.bytes)))
+    }
+
+    /// Keeps the `limit` first candidates, in no particular order.
+    fn keep_best(self, candidates: &mut Vec<SeedCandidate>, limit: usize) {
+        if candidates.len() > limit {
+            candidates.select_nth_unstable_by(limit, |a, b| self.compare(*a, *b));
+            candidates.truncate(limit);
+        }
     }
 }
 
@@ -77,7 +94,7 @@ pub(super) struct ScoredSeeds {
 /// The seeds: `characters` in the given order, then substrings of the entries of all chunks.
 ///
 /// # Errors
-/// An error of `chunks`.
+/// An error of `chunks`, or of the smallest count that the rules give for a chunk.
 pub(super) fn choose(
     characters: &[(char, u64)],
     chunks: impl ExactSizeIterator<Item = Result<Entries, TrainError>>,
@@ -87,17 +104,18 @@ pub(super) fn choose(
     let mut merged = MergedCandidates::default();
     for entries in chunks {
         let entries = entries?;
-        let found = candidates(&entries, rules);
+        let min_counts = rules.counts.min_counts(entries.chunk_bytes())?;
+        let found = candidates(&entries, rules, min_counts);
         if is_only {
-            return Ok(seeds_of(characters, entries.bytes(), found, rules.limit));
+            return Ok(seeds_of(characters, entries.bytes(), found, rules));
         }
         merged.add(entries.bytes(), &found);
-        merged.limit(rules.limit);
+        merged.limit(rules);
     }
     let MergedCandidates {
         bytes, candidates, ..
     } = merged;
-    Ok(seeds_of(characters, &bytes, candidates, rules.limit))
+    Ok(seeds_of(characters, &bytes, candidates, rules))
 }
 
 /// The characters and the best candidates.
@@ -105,10 +123,12 @@ fn seeds_of(
     characters: &[(char, u64)],
     bytes: &[u8],
     mut candidates: Vec<SeedCandidate>,
-    limit: usize,
+    rules: &SeedRules,
 ) -> ScoredSeeds {
-    keep_best(bytes, &mut candidates, limit);
-    candidates.par_sort_unstable_by(|a, b| compare(bytes, *a, *b));
+    let weights = &rules.weights;
+    let order = CandidateOrder { bytes, weights };
+    order.keep_best(&mut candidates, rules.limit);
+    candidates.par_sort_unstable_by(|a, b| order.compare(*a, *b));
     let mut seeds = Seeds::default();
     let mut scores = Vec::new();
     for (c, count) in characters {
@@ -117,28 +137,12 @@ fn seeds_of(
     }
     for candidate in candidates {
         seeds.push(candidate.text(bytes), candidate.characters);
-        scores.push(candidate.score());
+        scores.push(candidate.score(weights));
     }
     ScoredSeeds {
         seeds,
-        pieces: log_probabilities(&scores),
+        pieces: log_probabilities(numbered(scores)),
     }
-}
-
-/// Keeps the `limit` first candidates, in no particular order.
-fn keep_best(bytes: &[u8], candidates: &mut Vec<SeedCandidate>, limit: usize) {
-    if candidates.len() > limit {
-        candidates.select_nth_unstable_by(limit, |a, b| compare(bytes, *a, *b));
-        candidates.truncate(limit);
-    }
-}
-
-/// The order of the candidates: score descending, length in bytes descending, bytes ascending.
-fn compare(bytes: &[u8], a: SeedCandidate, b: SeedCandidate) -> Ordering {
-    let by_score = b.score().partial_cmp(&a.score()).unwrap_or(Ordering::Equal);
-    by_score
-        .then_with(|| b.length.cmp(&a.length))
-        .then_with(|| a.text(bytes).cmp(b.text(bytes)))
 }
 
 /// The candidates of several chunks; counts of equal substrings are added.
@@ -168,39 +172,37 @@ impl MergedCandidates {
     }
 
     /// With more than 16 times `limit` candidates, keeps the best 8 times `limit`, as the reference does.
-    fn limit(&mut self, limit: usize) {
-        let kept = limit.saturating_mul(8);
+    fn limit(&mut self, rules: &SeedRules) {
+        let kept = rules.limit.saturating_mul(8);
         if self.candidates.len() <= kept.saturating_mul(2) {
             return;
         }
-        keep_best(&self.bytes, &mut self.candidates, kept);
+        let order = CandidateOrder {
+            bytes: &self.bytes,
+            weights: &rules.weights,
+        };
+        order.keep_best(&mut self.candidates, kept);
         let old = std::mem::take(self);
         self.add(&old.bytes, &old.candidates);
     }
 }
 
-/// The logarithm of each score's share of the sum, for the seeds 0, 1, 2, ...
-pub(super) fn log_probabilities(scores: &[f32]) -> Vec<ScoredSeed> {
-    let mut sum = 0.0;
-    for score in scores {
-        sum += f64::from(*score);
-    }
-    let log_sum = ln(sum);
-    let log_share = |score: &f32| round_f32(ln(f64::from(*score)) - log_sum);
-    (0..)
-        .zip(scores.iter().map(log_share))
-        .map(|(seed, score)| ScoredSeed { seed, score })
-        .collect()
-}
-
 /// All candidates, in no particular order.
-fn candidates(entries: &Entries, rules: &SeedRules) -> Vec<SeedCandidate> {
+fn candidates(entries: &Entries, rules: &SeedRules, min_counts: MinCounts) -> Vec<SeedCandidate> {
     let groups = SuffixGroups::new(entries);
     let found: Vec<Vec<SeedCandidate>> = (0..groups.len())
         .into_par_iter()
         .map(|group| {
             let suffixes = groups.sorted_suffixes(entries, group, rules.max_length);
-            NodeWalk::new(entries, rules, &suffixes).run()
+            let walk = NodeWalk {
+                entries,
+                rules,
+                min_counts,
+                suffixes: &suffixes,
+                open: Vec::new(),
+                candidates: Vec::new(),
+            };
+            walk.run()
         })
         .collect();
     found.into_iter().flatten().collect()
@@ -223,22 +225,13 @@ struct OpenNode {
 struct NodeWalk<'w> {
     entries: &'w Entries,
     rules: &'w SeedRules,
+    min_counts: MinCounts,
     suffixes: &'w [Suffix],
     open: Vec<OpenNode>,
     candidates: Vec<SeedCandidate>,
 }
 
-impl<'w> NodeWalk<'w> {
-    fn new(entries: &'w Entries, rules: &'w SeedRules, suffixes: &'w [Suffix]) -> NodeWalk<'w> {
-        NodeWalk {
-            entries,
-            rules,
-            suffixes,
-            open: Vec::new(),
-            candidates: Vec::new(),
-        }
-    }
-
+impl NodeWalk<'_> {
     fn run(mut self) -> Vec<SeedCandidate> {
         let mut count = 0;
         for at in 1..=self.suffixes.len() {
@@ -311,8 +304,10 @@ impl<'w> NodeWalk<'w> {
     }
 
     /// Makes a node a candidate. The count of a node that ends with a NUL is returned if the node without the NUL
-    /// exists, which then gets it.
+    /// exists, which then gets it. A count that is too small is no count.
     fn close(&mut self, node: &OpenNode, count: u64, parent_depth: usize) -> u64 {
+        let is_frequent = self.min_counts.allow(node.depth, count);
+        let count = if is_frequent { count } else { 0 };
         let suffix = self.suffixes[node.first];
         let text_length = self.entries.text_length(suffix);
         let is_terminated =
@@ -325,8 +320,9 @@ impl<'w> NodeWalk<'w> {
         } else {
             node.depth
         };
-        if length <= text_length {
-            self.add_candidate(suffix, length, count + node.terminated);
+        let count = count + node.terminated;
+        if count > 0 && length <= text_length {
+            self.add_candidate(suffix, length, count);
         }
         0
     }

@@ -169,6 +169,7 @@ impl CountedTexts {
                 chunks.push(SeedChunk {
                     sentences: start..index + 1,
                     last_count: repetitions,
+                    bytes,
                 });
                 start = index + 1;
                 bytes = 0;
@@ -201,7 +202,7 @@ impl CountedTexts {
                 *counts.entry((part, following)).or_default() += count;
             });
         }
-        let mut entries = Entries::default();
+        let mut entries = Entries::of_chunk(chunk.bytes);
         for ((text, following), count) in counts {
             if !entries.push(text.as_bytes(), &following.bytes(), count) {
                 return Err(TrainError::TooLarge {
@@ -222,6 +223,8 @@ pub(super) struct SeedChunk {
     sentences: Range<usize>,
     /// How often the last sentence occurs in the chunk. Its other repetitions are in no chunk.
     last_count: u64,
+    /// Its size, repetitions and a NUL for each sentence included.
+    bytes: u64,
 }
 
 /// A sentence of a chunk.

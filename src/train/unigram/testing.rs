@@ -8,7 +8,25 @@ use super::corpus_lattices::CorpusLattices;
 use super::lattice::{Edge, TextLattice};
 use super::lattice_store::LatticeStore;
 use super::pieces::{PieceList, ScoredSeed, Seeds};
+use super::seed_rules::{CountRule, LengthWeights, SeedRules};
 use super::sentences::CountedTexts;
+use crate::train::options::TrainOptions;
+use crate::train::split::SplitRules;
+
+/// The rules of these options, with a limit of its own.
+pub(super) fn seed_rules(options: &TrainOptions, limit: usize) -> SeedRules {
+    let max_length = options.max_sentencepiece_length as usize;
+    SeedRules {
+        split: SplitRules::new(options),
+        max_length,
+        limit,
+        weights: LengthWeights::new(options.unigram.seed_length_power, max_length),
+        counts: CountRule {
+            alpha: options.unigram.min_count_alpha,
+            vocab_size: options.vocab_size as usize,
+        },
+    }
+}
 
 /// Seeds and their list.
 pub(super) struct Pieces {

@@ -68,6 +68,8 @@ pub(super) struct WordChunk {
     words: ShardedCounts,
     /// The last word of the last sentence.
     last: String,
+    /// The size of the chunk, repetitions and a NUL for each sentence included.
+    bytes: u64,
 }
 
 impl WordChunk {
@@ -77,7 +79,7 @@ impl WordChunk {
     /// There are 2^32 of them.
     pub(super) fn into_entries(self) -> Result<Entries, TrainError> {
         let first = WHITESPACE_MARK_STR.as_bytes()[0];
-        let mut entries = Entries::default();
+        let mut entries = Entries::of_chunk(self.bytes);
         let mut push = |word: &[u8], following: Following, count: u64| {
             if count == 0 || entries.push(word, &following.bytes(), count) {
                 return Ok(());
@@ -372,6 +374,7 @@ impl ChunkPlan<'_> {
         }
         Ok(WordChunk {
             last: last.to_owned(),
+            bytes: self.bytes,
             words: counts.into_counts(),
         })
     }

@@ -57,9 +57,17 @@ fn too_many_words_are_refused() {
 /// Required characters that do not occur have the count 0.
 #[test]
 fn characters_beyond_the_room_count_only_in_the_sum() {
-    let pieces = char_pieces(&alphabet(&[('b', 3), ('a', 1), ('€', 0)]), 2);
+    let pieces = char_pieces(&alphabet(&[('b', 3), ('a', 1), ('€', 0)]), 2).unwrap();
     assert_eq!(texts(&pieces), ["b", "a"]);
     assert_eq!(pieces[1].score, log_f32(1.0) - log_f32(4.0));
-    let all = char_pieces(&alphabet(&[('b', 3), ('a', 1), ('€', 0)]), usize::MAX);
+    let all = char_pieces(&alphabet(&[('b', 3), ('a', 1), ('€', 0)]), usize::MAX).unwrap();
     assert_eq!(all[2].score, f32::NEG_INFINITY);
+}
+
+#[test]
+fn an_alphabet_that_does_not_occur_is_refused() {
+    for characters in [&[][..], &[('€', 0)]] {
+        let refused = char_pieces(&alphabet(characters), 2);
+        assert!(matches!(refused, Err(TrainError::NoText)), "{characters:?}");
+    }
 }

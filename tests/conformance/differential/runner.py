@@ -44,6 +44,7 @@ class Settings:
     timeout: float = 60.0
     candidates: int = MOST_CANDIDATES
     strict: bool = False
+    spm_train: Optional[Path] = None
 
 
 @dataclass
@@ -71,7 +72,8 @@ class Runner:
     def sides(self):
         """The sides of the calling thread."""
         if not hasattr(self.local, "sides"):
-            self.local.sides = Sides(self.settings.python, self.settings.program, self.settings.timeout)
+            settings = self.settings
+            self.local.sides = Sides(settings.python, settings.program, settings.timeout, settings.spm_train)
             self.all_sides.append(self.local.sides)
         return self.local.sides
 

@@ -124,15 +124,15 @@ def _forward(stream, answers):
 PANIC_STATUS = 101
 
 
-class Spiece:
-    """The program under test."""
+class Program:
+    """A program that is run once for each request: `spiece`, or `spm_train`."""
 
     def __init__(self, program, timeout):
         self.program = [str(program)] if not isinstance(program, (list, tuple)) else list(map(str, program))
         self.timeout = timeout
 
     def run(self, arguments: List[str], folder, text=b""):
-        """Runs `spiece ARGUMENTS` in `folder` with `text` on standard input."""
+        """Runs the program in `folder` with `text` on standard input and without messages."""
         command = self.program + [str(argument) for argument in arguments] + ["--quiet"]
         try:
             done = subprocess.run(command, cwd=folder, input=text, capture_output=True, timeout=self.timeout)
@@ -145,11 +145,12 @@ class Spiece:
 
 
 class Sides:
-    """Both sides, for the use of one thread."""
+    """Both sides, for the use of one thread. `spm_train` is the reference's program, if there is one."""
 
-    def __init__(self, python, program, timeout):
+    def __init__(self, python, program, timeout, spm_train=None):
         self.reference = ReferenceClient(python, timeout)
-        self.spiece = Spiece(program, timeout)
+        self.spiece = Program(program, timeout)
+        self.spm_train = Program(spm_train, timeout) if spm_train else None
 
     def close(self):
         self.reference.stop()

@@ -131,6 +131,30 @@ fn draw_unigram_settings(
     }
     let partials = input.choose(&["1", "2", "3", "7", "16"])?;
     settings.push(("num_threads", partials.to_string()));
+    if !input.ratio(1, 2)? {
+        draw_program_flags(input, settings)?;
+    }
+    Ok(())
+}
+
+/// The flags that only the program `spm_train` has.
+fn draw_program_flags(
+    input: &mut Unstructured<'_>,
+    settings: &mut Vec<(&'static str, String)>,
+) -> Result<()> {
+    let power = input.choose(&["1", "0.5", "0", "2", "-1", "0.3", "100", "nan", "-inf"])?;
+    settings.push(("seed_piece_length_power", power.to_string()));
+    let alpha = input.choose(&["0", "0.5", "10", "-0.001", "-1", "1e30", "inf"])?;
+    settings.push(("min_freq_alpha", alpha.to_string()));
+    for name in ["use_sparse_pruning", "post_l1_debias"] {
+        settings.push((name, input.arbitrary::<bool>()?.to_string()));
+    }
+    if input.arbitrary()? {
+        for name in ["byte_fallback", "auto_character_coverage"] {
+            settings.push((name, "true".to_owned()));
+        }
+        settings.push(("vocab_size", input.int_in_range(260..=400)?.to_string()));
+    }
     Ok(())
 }
 

@@ -4,8 +4,10 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::train::options::TrainOptions;
+use crate::train::split::SplitRules;
 use crate::train::split::word_rules::WordRules;
 use crate::train::unigram::sentences::{CHUNK_BYTES, CountedTexts};
+use crate::train::unigram::testing::seed_rules;
 
 /// Options that decide which substrings are candidates.
 #[derive(Debug, Clone, Copy)]
@@ -14,6 +16,9 @@ struct CorpusRules {
     splits_words: bool,
     whitespace_is_suffix: bool,
     whitespace_runs: bool,
+    /// `min_freq_alpha` in tenths, and the power of the length.
+    alpha_tenths: u8,
+    power: u8,
 }
 
 impl CorpusRules {
@@ -23,15 +28,14 @@ impl CorpusRules {
         options.split_by_whitespace = self.splits_words;
         options.treat_whitespace_as_suffix = self.whitespace_is_suffix;
         options.allow_whitespace_only_pieces = self.whitespace_runs;
+        options.vocab_size = 4;
+        options.unigram.min_count_alpha = f32::from(self.alpha_tenths) / 10.0;
+        options.unigram.seed_length_power = self.power.into();
         options
     }
 
     fn seed_rules(self, limit: usize) -> SeedRules {
-        SeedRules {
-            split: SplitRules::new(&self.options()),
-            max_length: self.max_length.into(),
-            limit,
-        }
+        seed_rules(&self.options(), limit)
     }
 
     fn words(self) -> Option<WordRules> {
@@ -68,9 +72,13 @@ fn naive_candidates(counted: &[(String, u64)], rules: CorpusRules) -> BTreeMap<S
         }
     }
     let split = SplitRules::new(&rules.options());
+    let min_count = naive_min_count(corpus.len(), rules);
     let mut candidates = BTreeMap::new();
     for (bytes, next) in occurrences {
         if next.iter().all(|byte| *byte == next[0]) {
+            continue;
+        }
+        if bytes.len() > 3 && (next.len() as u64) < min_count {
             continue;
         }
         let end = bytes
@@ -89,12 +97,27 @@ fn naive_candidates(counted: &[(String, u64)], rules: CorpusRules) -> BTreeMap<S
     candidates
 }
 
+/// The smallest count of a candidate of more than three bytes, with the formula as it is documented.
+fn naive_min_count(corpus_bytes: usize, rules: CorpusRules) -> u64 {
+    let alpha = f64::from(rules.alpha_tenths) / 10.0;
+    let vocab_size = 4.0f64;
+    let corpus_bytes = u32::try_from(corpus_bytes).unwrap();
+    let smallest = alpha * f64::from(corpus_bytes) / (vocab_size * vocab_size.ln());
+    (2u32..)
+        .find(|count| smallest < f64::from(count + 1))
+        .unwrap()
+        .into()
+}
+
 fn found_candidates(counted: &[(String, u64)], rules: CorpusRules) -> BTreeMap<String, u64> {
     let texts = sentences(counted);
     let mut all = BTreeMap::new();
     for chunk in texts.chunks(CHUNK_BYTES) {
         let entries = texts.entries(&chunk, rules.words()).unwrap();
-        for candidate in candidates(&entries, &rules.seed_rules(100)) {
+        let chunk_bytes = entries.chunk_bytes();
+        let seed_rules = rules.seed_rules(100);
+        let min_counts = seed_rules.counts.min_counts(chunk_bytes).unwrap();
+        for candidate in candidates(&entries, &seed_rules, min_counts) {
             let text = std::str::from_utf8(candidate.text(entries.bytes())).unwrap();
             assert_eq!(usize::from(candidate.characters), text.chars().count());
             // A substring may be found twice, as a node and as the node with a NUL more.
@@ -122,6 +145,8 @@ const DEFAULT: CorpusRules = CorpusRules {
     splits_words: true,
     whitespace_is_suffix: false,
     whitespace_runs: false,
+    alpha_tenths: 0,
+    power: 1,
 };
 
 fn counted(texts: &[(&str, u64)]) -> Vec<(String, u64)> {
@@ -160,7 +185,8 @@ fn seeds_are_sorted_by_score_then_length_then_bytes() {
 /// The character and the candidates in the order of their scores.
 fn with_scores(corpus: &[(String, u64)], rules: CorpusRules) -> Vec<String> {
     let mut sorted: Vec<(String, u64)> = naive_candidates(corpus, rules).into_iter().collect();
-    let score = |(text, count): &(String, u64)| count * text.chars().count() as u64;
+    let weight = |text: &str| (text.chars().count() as u64).pow(rules.power.into());
+    let score = |(text, count): &(String, u64)| count * weight(text);
     sorted.sort_by(|a, b| {
         let by_score = score(b).cmp(&score(a));
         by_score.then(b.0.len().cmp(&a.0.len())).then(a.0.cmp(&b.0))
@@ -187,25 +213,27 @@ fn counts_of_several_chunks_are_added_and_the_worst_candidates_dropped() {
         merged.add(&text, &[candidate(&text, letter.into())]);
     }
     // 17 candidates are more than 16 times one: 8 remain.
-    merged.limit(1);
+    let one = DEFAULT.seed_rules(1);
+    merged.limit(&one);
     assert_eq!(merged.candidates.len(), 8);
     assert_eq!(merged.index.len(), 8);
     let lowest = merged.candidates.iter().map(|found| found.count).min();
     assert_eq!(lowest, Some(u64::from(b'h')));
-    merged.limit(1);
+    merged.limit(&one);
     assert_eq!(merged.candidates.len(), 8);
 }
 
 fn rules() -> impl Strategy<Value = CorpusRules> {
-    let drawn = (2u8..8, any::<bool>(), any::<bool>(), any::<bool>());
-    drawn.prop_map(
-        |(max_length, splits_words, whitespace_is_suffix, whitespace_runs)| CorpusRules {
-            max_length,
-            splits_words,
-            whitespace_is_suffix,
-            whitespace_runs,
-        },
-    )
+    let splitting = (any::<bool>(), any::<bool>(), any::<bool>());
+    let scoring = (prop_oneof![Just(0u8), 0u8..20], 0u8..4);
+    (2u8..8, splitting, scoring).prop_map(|(max_length, splitting, scoring)| CorpusRules {
+        max_length,
+        splits_words: splitting.0,
+        whitespace_is_suffix: splitting.1,
+        whitespace_runs: splitting.2,
+        alpha_tenths: scoring.0,
+        power: scoring.1,
+    })
 }
 
 fn corpora(pattern: &'static str) -> impl Strategy<Value = Vec<(String, u64)>> {

@@ -17,11 +17,12 @@ fn pairs(texts: &CountedTexts) -> Vec<(&str, u64)> {
         .collect()
 }
 
-fn chunk(sentences: Range<usize>, last_count: u64) -> SeedChunk {
-    SeedChunk {
-        sentences,
-        last_count,
-    }
+/// The sentences of chunks, and how often the last of them occurs there.
+fn extents(chunks: &[SeedChunk]) -> Vec<(Range<usize>, u64)> {
+    chunks
+        .iter()
+        .map(|chunk| (chunk.sentences.clone(), chunk.last_count))
+        .collect()
 }
 
 #[test]
@@ -36,7 +37,9 @@ fn entries_of_the_module_example() {
     let rules = WordRules::new(&TrainOptions::default());
     let sentences = texts(&[("▁to▁be", 2), ("▁be", 1)]);
     let chunks = sentences.chunks(CHUNK_BYTES);
-    assert_eq!(chunks, [chunk(0..2, 1)]);
+    assert_eq!(extents(&chunks), [(0..2, 1)]);
+    // The first sentence has 11 bytes with its NUL, the other 6.
+    assert_eq!(chunks[0].bytes, 2 * 11 + 6);
     let entries = sentences.entries(&chunks[0], Some(rules)).unwrap();
     let mut expected = CountedTexts::default();
     expected.push("▁to", 2);
@@ -67,18 +70,18 @@ fn the_repetitions_after_the_end_of_a_chunk_are_dropped() {
     let full = CHUNK_BYTES / 10;
     let exact = texts(&[("123456789", full), ("x", 1)]);
     assert_eq!(
-        exact.chunks(CHUNK_BYTES),
-        [chunk(0..1, full), chunk(1..2, 1)]
+        extents(&exact.chunks(CHUNK_BYTES)),
+        [(0..1, full), (1..2, 1)]
     );
     let more = texts(&[("123456789", u64::MAX), ("x", 1)]);
     assert_eq!(
-        more.chunks(CHUNK_BYTES),
-        [chunk(0..1, full), chunk(1..2, 1)]
+        extents(&more.chunks(CHUNK_BYTES)),
+        [(0..1, full), (1..2, 1)]
     );
     let one_less = texts(&[("123456789", full - 1), ("x", 1), ("y", 9)]);
-    assert_eq!(one_less.chunks(CHUNK_BYTES), [chunk(0..3, 4),]);
+    assert_eq!(extents(&one_less.chunks(CHUNK_BYTES)), [(0..3, 4)]);
     let only = texts(&[("123456789", full)]);
-    assert_eq!(only.chunks(CHUNK_BYTES), [chunk(0..1, full)]);
+    assert_eq!(extents(&only.chunks(CHUNK_BYTES)), [(0..1, full)]);
     assert_eq!(texts(&[]).chunks(CHUNK_BYTES), []);
 }
 
@@ -94,7 +97,11 @@ fn naive_chunks(sentences: &[(usize, u64)]) -> Vec<SeedChunk> {
             repetitions += 1;
         }
         if bytes >= CHUNK_BYTES || index + 1 == sentences.len() {
-            chunks.push(chunk(start..index + 1, repetitions));
+            chunks.push(SeedChunk {
+                sentences: start..index + 1,
+                last_count: repetitions,
+                bytes,
+            });
             start = index + 1;
             bytes = 0;
         }

@@ -8,6 +8,10 @@ from .decode import Decode
 from .encode import Encode
 from .load import Load
 from .normalize import Normalize
+from .program import ProgramFlags
 from .train import Train
 
-KINDS = {kind.name: kind for kind in [Train(), Encode(), Decode(), Normalize(), Load()]}
+KINDS = {kind.name: kind for kind in [Train(), Encode(), Decode(), Normalize(), Load(), ProgramFlags()]}
+
+# The kinds that need nothing but the wheel.
+DEFAULT_KINDS = [name for name, kind in KINDS.items() if not kind.needs_spm_train]

@@ -18,6 +18,7 @@ class Kind:
     `fixed_options`: options that shrinking must not drop.
     `text_files`: files that shrinking may shorten, line by line and character by character.
     `shrinks_pieces`: whether shrinking may remove pieces from the model.
+    `needs_spm_train`: whether the reference is its program rather than its library.
     """
 
     name = ""
@@ -25,6 +26,7 @@ class Kind:
     fixed_options = frozenset()
     text_files = ()
     shrinks_pieces = True
+    needs_spm_train = False
 
     def generate(self, rng, pool, sides):
         """A case without a name, drawn from `rng`."""

@@ -30,13 +30,17 @@ class Train(Kind):
         outcome = Outcome()
         theirs, ours = _two_folders(case, folder)
         options = {**case.options, "model_prefix": PREFIX}
-        arguments = flags.library_arguments(options, theirs)
-        reply = sides.reference.call("train", folder=str(theirs), arguments=arguments)
+        reply = self.train_reference(options, theirs, sides)
         run = sides.spiece.run(["train"] + flags.command_line(options), ours)
         if agree(outcome, "training", reply, run):
             for ending in ("model", "vocab"):
                 _compare_files(outcome, theirs / f"{PREFIX}.{ending}", ours / f"{PREFIX}.{ending}")
         return outcome
+
+    def train_reference(self, options, folder, sides):
+        """Trains with the reference in `folder`."""
+        arguments = flags.library_arguments(options, folder)
+        return sides.reference.call("train", folder=str(folder), arguments=arguments)
 
 
 def _two_folders(case, folder):

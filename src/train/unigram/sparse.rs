@@ -1,0 +1,157 @@
+//! Pruning by a threshold on expected counts ("sparse pruning"), instead of by losses.
+//!
+//! Input: the pieces, and an E step for the asking. Output: the pieces that remain, with new scores.
+//!
+//! An epoch is one E step, after which a threshold is subtracted from the expected counts. Pieces below the threshold are
+//! dropped; the differences of the others, at least 0.0001 each, are normalized to probabilities. The threshold never
+//! falls. While there are more than 1.05 times the wanted pieces, it rises to the count that three quarters of the
+//! pieces exceed, or as many as wanted if these are more. The last epoch is the first one that begins with at most the wanted
+//! number of pieces, or the 51st. Subtraction favours frequent pieces; a last E step without a threshold
+//! ("debiasing", optional) estimates the scores without that.
+//!
+//! Example with 2 wanted pieces. Threshold 0, expected counts `a` 8, `b` 5, `ab` 3, `abc` 1: three quarters are 3 pieces, and the
+//! count of rank 3, from 0, is 1, the new threshold. All four pieces reach it; their values are 7, 4, 2 and 0.0001. If
+//! the next counts are 8.5, 4.5, 3.5 and 0.5, the threshold stays 1 and drops `abc`. Of three pieces two are kept: with the
+//! counts 8.5, 4.5 and 3.5 the threshold becomes 3.5.
+//!
+//! Cost: an E step and a selection for each epoch. Source: function `TrainSparsePruning` of SentencePiece 0.2.3.
+
+use super::Estimation;
+use super::pieces::{PieceList, ScoredSeed, log_probabilities};
+use super::prune::PruneTarget;
+use crate::error::TrainError;
+use crate::train::observer::Run;
+
+/// The most epochs.
+const MAX_EPOCHS: usize = 51;
+/// The threshold rises while there are more pieces than this many times the wanted number.
+const TOLERANCE: f64 = 1.05;
+/// The share of the pieces that a rising threshold keeps.
+const KEPT_SHARE: f32 = 0.75;
+/// The smallest value of a piece that remains.
+const MIN_VALUE: f32 = 1e-4;
+
+/// How sparse pruning ends.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SparsePruning {
+    /// The number of pieces at which it ends.
+    pub(super) wanted: usize,
+    /// Whether scores are estimated once more, without a threshold.
+    pub(super) debias: bool,
+}
+
+impl SparsePruning {
+    /// Estimates and prunes until few enough pieces remain.
+    ///
+    /// # Errors
+    /// No piece remains, or the observer asks to stop.
+    pub(super) fn run(
+        self,
+        estimation: &mut Estimation,
+        run: &mut Run<'_>,
+    ) -> Result<(), TrainError> {
+        let mut threshold = 0.0;
+        for _ in 0..MAX_EPOCHS {
+            let before = estimation.pieces.len();
+            estimation.estimate(self.wanted, run, |pieces, counts| {
+                threshold = self.raised(threshold, pieces, counts);
+                reduced(pieces, counts, threshold)
+            })?;
+            if before <= self.wanted {
+                break;
+            }
+        }
+        if self.debias {
+            estimation.estimate(self.wanted, run, |pieces, counts| {
+                reduced(pieces, counts, 0.0)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The threshold for these expected counts, by seed; not below the threshold before.
+    fn raised(self, threshold: f32, pieces: &PieceList, counts: &[f32]) -> f32 {
+        if !self.are_too_many(pieces.len()) {
+            return threshold;
+        }
+        let target = PruneTarget {
+            wanted: self.wanted,
+            shrinking_factor: KEPT_SHARE,
+        };
+        let mut ranked: Vec<f32> = pieces
+            .iter()
+            .map(|piece| counts[piece.seed as usize])
+            .collect();
+        let rank = target.size(ranked.len());
+        let (_, at_rank, _) = ranked.select_nth_unstable_by(rank, |a, b| b.total_cmp(a));
+        threshold.max(*at_rank)
+    }
+
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "the reference compares in 64 bits"
+    )]
+    fn are_too_many(self, pieces: usize) -> bool {
+        pieces as f64 > self.wanted as f64 * TOLERANCE
+    }
+}
+
+/// The pieces whose expected count reaches the threshold, with probabilities proportional to the rest of their counts.
+fn reduced(pieces: &PieceList, counts: &[f32], threshold: f32) -> Vec<ScoredSeed> {
+    let mut kept = Vec::new();
+    for piece in pieces.iter() {
+        let count = counts[piece.seed as usize];
+        if count >= threshold {
+            kept.push(ScoredSeed {
+                seed: piece.seed,
+                score: (count - threshold).max(MIN_VALUE),
+            });
+        }
+    }
+    log_probabilities(kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::train::unigram::testing::Pieces;
+
+    const TWO: SparsePruning = SparsePruning {
+        wanted: 2,
+        debias: true,
+    };
+
+    fn four_pieces() -> Pieces {
+        Pieces::new(&[("a", -1.0), ("b", -1.0), ("ab", -1.0), ("abc", -1.0)])
+    }
+
+    #[test]
+    fn thresholds_of_the_module_example() {
+        let pieces = four_pieces().list;
+        assert_eq!(TWO.raised(0.0, &pieces, &[8.0, 5.0, 3.0, 1.0]), 1.0);
+        assert_eq!(TWO.raised(1.0, &pieces, &[8.5, 4.5, 3.5, 0.5]), 1.0);
+        let three = Pieces::new(&[("a", -1.0), ("b", -1.0), ("ab", -1.0)]).list;
+        assert_eq!(TWO.raised(1.0, &three, &[8.5, 4.5, 3.5]), 3.5);
+        let two = Pieces::new(&[("a", -1.0), ("b", -1.0)]).list;
+        assert_eq!(TWO.raised(1.0, &two, &[9.0, 7.0]), 1.0);
+    }
+
+    #[test]
+    fn pieces_below_the_threshold_are_dropped() {
+        let pieces = four_pieces().list;
+        let kept = reduced(&pieces, &[8.0, 5.0, 1.0, 0.5], 1.0);
+        let seeds: Vec<u32> = kept.iter().map(|piece| piece.seed).collect();
+        assert_eq!(seeds, [0, 1, 2]);
+        for (piece, value) in kept.iter().zip([7.0, 4.0, 0.0001]) {
+            let expected = (value / 11.0001f32).ln();
+            assert!((piece.score - expected).abs() < 1e-5, "{piece:?}");
+        }
+    }
+
+    #[test]
+    fn debiasing_keeps_all_pieces() {
+        let kept = reduced(&four_pieces().list, &[8.0, 0.0, 1e-9, 8.0], 0.0);
+        assert_eq!(kept.len(), 4);
+        assert_eq!(kept[1].score, kept[2].score);
+    }
+}
