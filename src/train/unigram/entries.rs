@@ -154,6 +154,12 @@ fn key(bytes: &[u8]) -> u64 {
     u64::from_be_bytes(first)
 }
 
+/// The bytes in which suffixes are compared if candidates have at most `max_length` characters: a character has at most
+/// four bytes; a NUL and another byte may follow. The rest of a suffix may be as long as the corpus.
+pub(super) fn compared_bytes(max_length: usize) -> usize {
+    4 * max_length + 2
+}
+
 /// Ranges of first bytes.
 pub(super) struct SuffixGroups {
     /// The first pair of bytes of each group, and [`PAIRS`]; the numbers of suffixes.
@@ -214,8 +220,7 @@ impl SuffixGroups {
                 }
             }
         }
-        // A character has at most four bytes; a NUL and another byte may follow.
-        let limit = 4 * max_length + 2;
+        let limit = compared_bytes(max_length);
         let text = |suffix: &Suffix| {
             let bytes = entries.suffix_bytes(*suffix);
             &bytes[..bytes.len().min(limit)]

@@ -30,7 +30,7 @@ use std::cmp::Ordering;
 
 use rayon::prelude::*;
 
-use super::entries::{Entries, Suffix, SuffixGroups};
+use super::entries::{Entries, Suffix, SuffixGroups, compared_bytes};
 use super::pieces::{ScoredSeed, Seeds, log_probabilities, numbered};
 use super::seed_rules::{LengthWeights, MinCounts, SeedRules};
 use crate::error::TrainError;
@@ -244,14 +244,15 @@ impl NodeWalk<'_> {
         self.candidates
     }
 
-    /// The length of the common prefix of suffix `at` and the one before; 0 at the end.
+    /// The length of the common prefix of suffix `at` and the one before, in the bytes that are compared; 0 at the end.
     fn common_prefix(&self, at: usize) -> usize {
         let Some(suffix) = self.suffixes.get(at) else {
             return 0;
         };
         let a = self.entries.suffix_bytes(self.suffixes[at - 1]);
         let b = self.entries.suffix_bytes(*suffix);
-        a.iter().zip(b).take_while(|(a, b)| a == b).count()
+        let compared = a.iter().zip(b).take(compared_bytes(self.rules.max_length));
+        compared.take_while(|(a, b)| a == b).count()
     }
 
     /// Leaves the nodes deeper than `common`. Returns the start of the node that contains all that was left: the last
