@@ -8,12 +8,14 @@
 //! with the bytes `00 E2` after it. The end of the corpus is the end of the bytes, which sorts before every byte.
 //!
 //! All suffixes of a group begin with the same two bytes or with neighbouring pairs of bytes, and groups have about
-//! [`GROUP_SUFFIXES`] suffixes. Since candidates have two bytes or more, the suffixes of a candidate are in one group.
+//! equal sizes. Since candidates have two bytes or more, the suffixes of a candidate are in one group.
 
 use crate::text::num::low_u32;
 
-/// Suffixes of a group, unless two bytes begin more.
-const GROUP_SUFFIXES: usize = 1 << 20;
+/// At least so many suffixes are sorted together, if there are so many. Fewer in tests, so that these have several groups.
+const MIN_GROUP_SUFFIXES: usize = if cfg!(test) { 16 } else { 1 << 18 };
+/// About so many groups are made of many suffixes. All entries are read for each group.
+const GROUPS: usize = 24;
 /// The number of pairs of bytes.
 const PAIRS: usize = 1 << 16;
 
@@ -41,7 +43,7 @@ pub(super) struct Entries {
 /// A suffix of an entry.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Suffix {
-    /// The first eight bytes, big-endian, with zeros after the end.
+    /// For sorting: eight bytes, at first the first ones, big-endian, with zeros after the end.
     key: u64,
     entry: u32,
     /// Where it starts in the bytes of the entry.
@@ -144,12 +146,15 @@ fn pair(bytes: &[u8]) -> usize {
     byte(0) << 8 | byte(1)
 }
 
-/// The first eight bytes as a number.
+/// Bytes of a key.
+const KEY_BYTES: usize = 8;
+
+/// The first [`KEY_BYTES`] bytes as a number.
 fn key(bytes: &[u8]) -> u64 {
-    if let Some(first) = bytes.first_chunk::<8>() {
+    if let Some(first) = bytes.first_chunk::<KEY_BYTES>() {
         return u64::from_be_bytes(*first);
     }
-    let mut first = [0; 8];
+    let mut first = [0; KEY_BYTES];
     first[..bytes.len()].copy_from_slice(bytes);
     u64::from_be_bytes(first)
 }
@@ -180,9 +185,11 @@ impl SuffixGroups {
             starts: vec![0],
             sizes: Vec::new(),
         };
+        let all: usize = counts.iter().sum();
+        let max_size = MIN_GROUP_SUFFIXES.max(all / GROUPS);
         let mut size = 0;
         for (pair, count) in counts.into_iter().enumerate() {
-            if size > 0 && size + count > GROUP_SUFFIXES {
+            if size > 0 && size + count > max_size {
                 groups.starts.push(pair);
                 groups.sizes.push(size);
                 size = 0;
@@ -220,12 +227,81 @@ impl SuffixGroups {
                 }
             }
         }
-        let limit = compared_bytes(max_length);
-        let text = |suffix: &Suffix| {
-            let bytes = entries.suffix_bytes(*suffix);
-            &bytes[..bytes.len().min(limit)]
-        };
-        suffixes.sort_unstable_by(|a, b| a.key.cmp(&b.key).then_with(|| text(a).cmp(text(b))));
+        sort_by_keys(entries, &mut suffixes, 0, compared_bytes(max_length));
         suffixes
+    }
+}
+
+/// Sorts suffixes that have their first `depth` bytes in common, and whose keys are the next eight, by their first `limit`
+/// bytes or more.
+///
+/// A sort by the keys leaves runs of equal keys, which get the eight bytes after them as keys and are sorted in turn
+/// (multikey sort: J. Bentley and R. Sedgewick, "Fast Algorithms for Sorting and Searching Strings", SODA 1997). So the
+/// bytes of a suffix, which are anywhere in memory, are loaded once for eight bytes and not for each comparison.
+fn sort_by_keys(entries: &Entries, suffixes: &mut [Suffix], depth: usize, limit: usize) {
+    suffixes.sort_unstable_by_key(|suffix| suffix.key);
+    let depth = depth + KEY_BYTES;
+    for run in suffixes.chunk_by_mut(|a, b| a.key == b.key) {
+        if run.len() < 2 {
+            continue;
+        }
+        let ended = load_keys(entries, run, depth);
+        if depth < limit {
+            sort_by_keys(entries, &mut run[ended..], depth, limit);
+        }
+    }
+}
+
+/// Loads the keys at `depth` of suffixes with equal keys before it. Those that end there are prefixes of the others: they
+/// come first, by length, and their number is returned.
+fn load_keys(entries: &Entries, run: &mut [Suffix], depth: usize) -> usize {
+    let mut ended = 0;
+    for at in 0..run.len() {
+        let bytes = entries.suffix_bytes(run[at]);
+        if bytes.len() > depth {
+            run[at].key = key(&bytes[depth..]);
+        } else {
+            // Until the next round the key is the length.
+            run[at].key = bytes.len() as u64;
+            run.swap(at, ended);
+            ended += 1;
+        }
+    }
+    run[..ended].sort_unstable_by_key(|suffix| suffix.key);
+    ended
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn suffixes_are_sorted_by_their_bytes(
+            texts in proptest::collection::vec("[ab\0é]{1,40}", 1..30),
+            max_length in 1usize..20,
+        ) {
+            let mut entries = Entries::default();
+            for (text, number) in texts.iter().zip(0u8..) {
+                let following: &[u8] = [b"\0".as_slice(), b"\0b", b"a"][usize::from(number % 3)];
+                prop_assert!(entries.push(text.as_bytes(), following, 1));
+            }
+            let groups = SuffixGroups::new(&entries);
+            let limit = compared_bytes(max_length);
+            let mut sorted = Vec::new();
+            for group in 0..groups.len() {
+                sorted.extend(groups.sorted_suffixes(&entries, group, max_length));
+            }
+            let cut = |suffix: &Suffix| {
+                let bytes = entries.suffix_bytes(*suffix);
+                bytes[..bytes.len().min(limit)].to_vec()
+            };
+            let found: Vec<Vec<u8>> = sorted.iter().map(cut).collect();
+            prop_assert!(found.is_sorted(), "{found:?}");
+            let characters: usize = texts.iter().map(|text| text.chars().count()).sum();
+            prop_assert_eq!(found.len(), characters);
+        }
     }
 }
