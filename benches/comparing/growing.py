@@ -1,7 +1,8 @@
 """Growth of time and memory: training with the corpus and the vocabulary, encoding with the length of a line.
 
 Expected results: the memory of training is proportional to the number of distinct words, not to the bytes of the
-corpus; the time of encoding per byte depends neither on the length nor on the content of a line.
+corpus (of unigram models to both, since they need the sentences in their order); the time of encoding per byte
+depends neither on the length nor on the content of a line.
 """
 
 import random
@@ -27,6 +28,8 @@ TRAIN_COLUMNS = ["wall", "user", "throughput", "peak memory", "distinct words", 
 def grow_all(args):
     grow_corpus(args)
     grow_stream(args)
+    if args.model_type != "bpe":
+        return True
     grow_vocabulary(args)
     symbols = model_with_symbols(args)
     for model in [*args.model, symbols]:
@@ -37,11 +40,11 @@ def grow_all(args):
 
 def trained(source, vocab_size, args, more=()):
     """Trains on the output of a command. Returns wall seconds, user seconds, peak megabytes and distinct words."""
-    options = options_for("-", "llama", vocab_size, args.num_threads)
+    options = options_for("-", "llama", vocab_size, args)
     with subprocess.Popen([str(part) for part in source], stdout=subprocess.PIPE) as pipe:
         folder = args.work / "out/growth"
-        wall, user, peak = measure([spiece(), "train", *flags(options), "--hard_vocab_limit=false", *more], folder,
-                                   pipe.stdout)
+        wall, user, peak = measure([spiece(), "train", f"--jobs={args.jobs}", *flags(options),
+                                    "--hard_vocab_limit=false", *more], folder, pipe.stdout)
     log = (folder / "log").read_text(errors="replace")
     words = int(re.search(r"^distinct words: ([\d,]+)", log, re.MULTILINE)[1].replace(",", ""))
     return wall, user, peak, words
@@ -55,18 +58,25 @@ def train_row(first, size, source, vocab_size, args):
 
 def grow_corpus(args):
     for text in args.text:
-        head(f"train on the beginning of {text.name}, {args.vocab_size} pieces, {args.num_threads} threads",
+        head(f"train on the beginning of {text.name}, {args.model_type}, {args.vocab_size} pieces, {args.jobs} jobs",
              ["corpus", *TRAIN_COLUMNS])
         whole = text.stat().st_size
         for size in [size for size in CORPUS_SIZES if size < whole] + ([whole] if whole <= CORPUS_SIZES[-1] else []):
             train_row(f"{size / 1e6:.3g} MB", size, ["head", "-c", size, text], args.vocab_size, args)
+        for size in [size for size in CORPUS_SIZES if size > whole] if args.repeat else []:
+            train_row(f"{size / 1e6:.3g} MB (repeated)", size, repeated(text, size), args.vocab_size, args)
+
+
+def repeated(text, size):
+    """The command that prints a text over and over, up to a size."""
+    return ["sh", "-c", 'while cat "$1"; do :; done 2>&- | head -c "$2"', "sh", text, size]
 
 
 def grow_stream(args):
     stream = args.work / "stream"
     run(["rustc", "-O", "-o", stream, PEERS / "stream.rs"])
-    head(f"train on a stream through a pipe, {STREAM_WORDS:,} words in all, {args.vocab_size} pieces, "
-         f"{args.num_threads} threads", ["stream", *TRAIN_COLUMNS])
+    head(f"train on a stream through a pipe, {STREAM_WORDS:,} words in all, {args.model_type}, {args.vocab_size} "
+         f"pieces, {args.jobs} jobs", ["stream", *TRAIN_COLUMNS])
     for part in STREAM_PARTS:
         size = int(part * args.stream_gigabytes * 1e9)
         train_row(f"{size / 1e6:.4g} MB", size, [stream, size, STREAM_WORDS], args.vocab_size, args)
@@ -75,7 +85,7 @@ def grow_stream(args):
 def grow_vocabulary(args):
     text = args.text[0]
     size = min(text.stat().st_size, VOCABULARY_CORPUS)
-    head(f"train on {size / 1e6:.3g} MB of {text.name}, {args.num_threads} threads", ["pieces", *TRAIN_COLUMNS])
+    head(f"train on {size / 1e6:.3g} MB of {text.name}, {args.jobs} jobs", ["pieces", *TRAIN_COLUMNS])
     for vocab_size in VOCABULARIES:
         train_row(f"{vocab_size:,}", size, ["head", "-c", size, text], vocab_size, args)
 

@@ -5,12 +5,18 @@ import json
 from .tables import head, median, ratios, row
 from .tools import PEERS, REFERENCE, install, measure, spiece
 
-# Peer -> (its packages, the packages that are required to build them).
+TOKENIZERS = (["tokenizers==0.23.3"], [])
+# Model type -> peer -> (its packages, the packages that are required to build them).
 OTHERS = {
-    "youtokentome": (["youtokentome==1.0.6"], ["cython", "setuptools", "wheel"]),
-    "rustbpe": (["rustbpe==0.1.0"], []),
-    "tokenizers": (["tokenizers==0.23.3"], []),
-    "bpeasy": (["bpeasy==0.1.6"], []),
+    "bpe": {
+        "youtokentome": (["youtokentome==1.0.6"], ["cython", "setuptools", "wheel"]),
+        "rustbpe": (["rustbpe==0.1.0"], []),
+        "tokenizers": TOKENIZERS,
+        "bpeasy": (["bpeasy==0.1.6"], []),
+    },
+    "unigram": {"tokenizers": TOKENIZERS},
+    "word": {},
+    "char": {},
 }
 OPTIONS = {
     "llama": {
@@ -26,9 +32,9 @@ def flags(options):
     return [f"--{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in options.items()]
 
 
-def options_for(text, name, vocab_size, num_threads):
-    return {"input": str(text), "model_prefix": "m", "model_type": "bpe", "vocab_size": vocab_size,
-            "num_threads": num_threads, **OPTIONS[name]}
+def options_for(text, name, vocab_size, args):
+    return {"input": str(text), "model_prefix": "m", "model_type": args.model_type, "vocab_size": vocab_size,
+            "num_threads": args.num_threads, **OPTIONS[name]}
 
 
 def train_all(args):
@@ -36,14 +42,15 @@ def train_all(args):
 
 
 def train(text, name, args):
-    options = options_for(text, name, args.vocab_size, args.num_threads)
+    options = options_for(text, name, args.vocab_size, args)
     if args.no_split_by_whitespace:
         options["split_by_whitespace"] = False
     python = install(args.work)
     script = [python, PEERS / "train.py"]
-    job = [text, args.vocab_size, args.num_threads, json.dumps(options)]
-    commands = {"spiece": [spiece(), "train", "--quiet", *flags(options)], REFERENCE: [*script, REFERENCE, *job]}
-    for peer, (packages, build_needs) in OTHERS.items() if args.peers else ():
+    job = [text, args.vocab_size, args.jobs, json.dumps(options)]
+    own = [spiece(), "train", "--quiet", f"--jobs={args.jobs}", *flags(options)]
+    commands = {"spiece": own, REFERENCE: [*script, REFERENCE, *job]}
+    for peer, (packages, build_needs) in OTHERS[args.model_type].items() if args.peers else ():
         install(args.work, packages, build_needs)
         commands[peer] = [*script, peer, *job]
     runs = {side: [] for side in commands}
@@ -56,7 +63,8 @@ def train(text, name, args):
             for side in ("spiece", REFERENCE)]
     agree = made[0] == made[1]
     size = text.stat().st_size / 1e6
-    head(f"train on {text.name}, {size:.3g} MB, {args.vocab_size} pieces, {name} options, {args.num_threads} threads",
+    head(f"train on {text.name}, {size:.3g} MB, {args.model_type}, {args.vocab_size} pieces, {name} options, "
+         f"{args.num_threads} {'partial sums' if args.model_type == 'unigram' else 'threads'}, {args.jobs} jobs",
          ["program", "wall", "user", "peak memory", "throughput", "wall / spiece", "memory / spiece"])
     for side, own in runs.items():
         cells = [side, f"{median(own, 0):.2f} s", f"{median(own, 1):.2f} s", f"{median(own, 2):.0f} MB",

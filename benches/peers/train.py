@@ -1,5 +1,7 @@
 """Trains a vocabulary with one of the peers: train.py PEER TEXT VOCAB_SIZE THREADS [OPTIONS as JSON].
 
+THREADS is the number of threads of the peers; the options of SentencePiece have its own `num_threads`.
+
 Each peer is called as its documentation recommends, with the pattern of GPT-4 if it splits text by a pattern. Only
 `sentencepiece` trains the same vocabulary as spiece; it writes m.model and m.vocab into the current folder.
 """
@@ -39,9 +41,14 @@ def tokenizers(text, vocab_size, threads, options):
     os.environ["RAYON_NUM_THREADS"] = str(threads)
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-    tokenizer = Tokenizer(models.BPE(byte_fallback=True, unk_token="<unk>"))
+    common = dict(vocab_size=vocab_size, special_tokens=["<unk>"], show_progress=False)
+    if options["model_type"] == "unigram":
+        tokenizer = Tokenizer(models.Unigram())
+        trainer = trainers.UnigramTrainer(unk_token="<unk>", **common)
+    else:
+        tokenizer = Tokenizer(models.BPE(byte_fallback=True, unk_token="<unk>"))
+        trainer = trainers.BpeTrainer(**common)
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-    trainer = trainers.BpeTrainer(vocab_size=vocab_size, special_tokens=["<unk>"], show_progress=False)
     tokenizer.train([text], trainer)
 
 
