@@ -18,14 +18,17 @@
 //! ```
 //!
 //! The modules, in the order of the data flow: `reference` (names of the program), `args` (flags), `input` (blocks of lines), `stream` (the parallel
-//! loop over blocks), `ordered` (results in order), `io` (standard streams and errors), `progress` (messages).
+//! loop over blocks), `ordered` (results in order), `gather` (one value from all lines), `json`, `table` and `visible` (reports), `io` (standard streams and errors), `progress` (messages).
 
 mod args;
+mod compare;
 mod decode;
 mod encode;
 mod eval;
 mod export_vocab;
+mod gather;
 mod input;
+mod inspect;
 mod install_links;
 mod io;
 mod json;
@@ -34,7 +37,9 @@ mod ordered;
 mod progress;
 mod reference;
 mod stream;
+mod table;
 mod train;
+mod visible;
 
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
@@ -91,6 +96,16 @@ const SUBCOMMANDS: &[Subcommand] = &[
         command: eval::command,
         run: eval::run,
         replaces: Some(ReferenceProgram::with_same_defaults("spm_eval")),
+    },
+    Subcommand {
+        command: inspect::command,
+        run: inspect::run,
+        replaces: None,
+    },
+    Subcommand {
+        command: compare::command,
+        run: compare::run,
+        replaces: None,
     },
     Subcommand {
         command: install_links::command,

@@ -41,6 +41,10 @@
 //! | make a model from pieces | [`ModelBuilder`] |
 //! | change a model and preserve everything else in its file | [`ModelEditor`], from [`Model::edit`] |
 #![cfg_attr(
+    feature = "inspect",
+    doc = "| find unreachable pieces, measure a text, compare two models | [`inspect`] |"
+)]
+#![cfg_attr(
     feature = "train",
     doc = "| train a model with typed options | [`Trainer`], [`TrainOptions`], [`Corpus`] |"
 )]
@@ -74,7 +78,8 @@
 //!
 //! | feature | content |
 //! |---|---|
-//! | `train` | training, normalization rules by name or from files, atomic output files |
+//! | `inspect` | the module `inspect`: facts about models and texts |
+//! | `train` | training, normalization rules by name or from files, atomic output files; implies `inspect` |
 //! | `compressed` | training on `.gz` and `.zst` files; implies `train` |
 //! | `cli` | the program `spiece`; implies `compressed` |
 //! | `serde` | `Serialize` and `Deserialize` for plain data: ids, kinds, tokens, options of encoding |
@@ -97,6 +102,8 @@ mod trie;
 mod text;
 mod rng;
 mod join;
+#[cfg(feature = "inspect")]
+pub mod inspect;
 #[cfg(feature = "train")]
 mod output;
 #[cfg(feature = "cli")]

@@ -104,11 +104,6 @@ impl Normalizer {
         &self.symbols
     }
 
-    #[cfg(all(test, feature = "train"))]
-    pub(crate) fn options(&self) -> NormalizerOptions {
-        self.options
-    }
-
     /// Whether a dummy prefix is added, before the text or after it.
     pub(crate) fn adds_dummy_prefix(&self) -> bool {
         self.options.add_dummy_prefix
@@ -126,13 +121,19 @@ impl Normalizer {
         self.options.add_dummy_prefix && self.options.treat_whitespace_as_suffix
     }
 
-    #[cfg(feature = "train")]
+    #[cfg(feature = "inspect")]
     pub(crate) fn charsmap(&self) -> Option<&Charsmap> {
         self.charsmap.as_deref()
     }
 
+    /// The treatment of spaces.
+    #[cfg(feature = "inspect")]
+    pub(crate) fn options(&self) -> NormalizerOptions {
+        self.options
+    }
+
     /// The text that a space becomes.
-    fn mark(&self) -> &'static [u8] {
+    pub(crate) fn mark(&self) -> &'static [u8] {
         if self.options.escape_whitespaces {
             WHITESPACE_MARK_STR.as_bytes()
         } else {

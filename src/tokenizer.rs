@@ -33,6 +33,8 @@ mod encoder;
 mod sampling;
 mod batch;
 mod decoding;
+#[cfg(feature = "inspect")]
+mod normalized;
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};

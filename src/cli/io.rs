@@ -32,6 +32,8 @@ pub(crate) enum CliError {
     Usage(String),
     /// The reader of the output closed the pipe; this is no error.
     ClosedPipe,
+    /// What was compared differs, as the output says; exit status 1 without a message.
+    Different,
 }
 
 impl CliError {
@@ -48,7 +50,7 @@ impl CliError {
     fn message(&self) -> Option<&str> {
         match self {
             CliError::Error(message) | CliError::Usage(message) => Some(message),
-            CliError::ClosedPipe => None,
+            CliError::ClosedPipe | CliError::Different => None,
         }
     }
 
@@ -56,7 +58,7 @@ impl CliError {
     fn status(&self) -> u8 {
         match self {
             CliError::ClosedPipe => 0,
-            CliError::Error(_) => 1,
+            CliError::Error(_) | CliError::Different => 1,
             CliError::Usage(_) => 2,
         }
     }

@@ -1,13 +1,181 @@
-//! Strings in JSON (RFC 8259, section 7), for `--output_format=json`.
+//! JSON (RFC 8259): strings, for `--output_format=json`, and whole documents, for reports.
 //!
-//! Input: bytes. Output: a quoted string. The quotation mark, the backslash and control characters are escaped; all other
-//! characters are written as UTF-8. Cost: one pass over the text.
+//! Input: bytes, or a [`JsonValue`]. Output: JSON in UTF-8. In strings the quotation mark, the backslash and control characters
+//! are escaped; all other characters are written as UTF-8. Documents have one line for each member of an object and for
+//! each object in a list; lists of numbers and strings are one line. Cost: one pass.
 //!
 //! ```text
 //! say "hi"<tab>  ->  "say \"hi\"\u0009"
 //! ```
 
 use std::io::Write;
+
+use crate::PieceId;
+
+/// A value of a document. Members of objects keep their order.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum JsonValue {
+    Null,
+    Bool(bool),
+    /// A number that is written as it is given: decimal digits.
+    Number(String),
+    /// Text, which need not be UTF-8; see [`write_string`].
+    Text(Vec<u8>),
+    List(Vec<JsonValue>),
+    Object(Vec<(&'static str, JsonValue)>),
+}
+
+impl JsonValue {
+    /// A list of values.
+    pub(crate) fn list(values: impl IntoIterator<Item = impl Into<JsonValue>>) -> JsonValue {
+        JsonValue::List(values.into_iter().map(Into::into).collect())
+    }
+
+    /// Whether the value is written on one line.
+    fn is_flat(&self) -> bool {
+        match self {
+            JsonValue::List(values) => values.iter().all(|value| !value.is_container()),
+            JsonValue::Object(members) => members.is_empty(),
+            _ => true,
+        }
+    }
+
+    fn is_container(&self) -> bool {
+        matches!(self, JsonValue::List(_) | JsonValue::Object(_))
+    }
+
+    /// Appends the value as a document, with a line feed.
+    pub(crate) fn write_document(&self, out: &mut Vec<u8>) {
+        self.write(0, out);
+        out.push(b'\n');
+    }
+
+    /// Appends the value, whose members are indented by one more than `depth`.
+    fn write(&self, depth: usize, out: &mut Vec<u8>) {
+        match self {
+            JsonValue::Null => out.extend_from_slice(b"null"),
+            JsonValue::Bool(value) => out.extend_from_slice(value.to_string().as_bytes()),
+            JsonValue::Number(digits) => out.extend_from_slice(digits.as_bytes()),
+            JsonValue::Text(text) => write_string(text, out),
+            JsonValue::List(values) => {
+                self.write_members(depth, b"[]", values, out, |value, out| {
+                    value.write(depth + 1, out);
+                })
+            }
+            JsonValue::Object(members) => {
+                self.write_members(depth, b"{}", members, out, |(name, value), out| {
+                    write_string(name.as_bytes(), out);
+                    out.extend_from_slice(b": ");
+                    value.write(depth + 1, out);
+                });
+            }
+        }
+    }
+
+    /// Appends members between brackets.
+    fn write_members<T>(
+        &self,
+        depth: usize,
+        brackets: &[u8; 2],
+        members: &[T],
+        out: &mut Vec<u8>,
+        write: impl Fn(&T, &mut Vec<u8>),
+    ) {
+        let is_flat = self.is_flat();
+        out.push(brackets[0]);
+        for (index, member) in members.iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            match (is_flat, index) {
+                (false, _) => write_line_start(depth + 1, out),
+                (true, 0) => {}
+                (true, _) => out.push(b' '),
+            }
+            write(member, out);
+        }
+        if !is_flat {
+            write_line_start(depth, out);
+        }
+        out.push(brackets[1]);
+    }
+}
+
+/// Begins a line with two spaces for each level.
+fn write_line_start(depth: usize, out: &mut Vec<u8>) {
+    out.push(b'\n');
+    out.resize(out.len() + 2 * depth, b' ');
+}
+
+impl From<bool> for JsonValue {
+    fn from(value: bool) -> JsonValue {
+        JsonValue::Bool(value)
+    }
+}
+
+impl From<u64> for JsonValue {
+    fn from(number: u64) -> JsonValue {
+        JsonValue::Number(number.to_string())
+    }
+}
+
+impl From<usize> for JsonValue {
+    fn from(number: usize) -> JsonValue {
+        JsonValue::Number(number.to_string())
+    }
+}
+
+impl From<i32> for JsonValue {
+    fn from(number: i32) -> JsonValue {
+        JsonValue::Number(number.to_string())
+    }
+}
+
+impl From<PieceId> for JsonValue {
+    fn from(id: PieceId) -> JsonValue {
+        JsonValue::Number(id.to_string())
+    }
+}
+
+/// The shortest digits that give the number again; JSON has no infinite numbers and no NaN, they become null.
+impl From<f64> for JsonValue {
+    fn from(number: f64) -> JsonValue {
+        if number.is_finite() {
+            JsonValue::Number(number.to_string())
+        } else {
+            JsonValue::Null
+        }
+    }
+}
+
+/// See the conversion of 64-bit floats.
+impl From<f32> for JsonValue {
+    fn from(number: f32) -> JsonValue {
+        if number.is_finite() {
+            JsonValue::Number(number.to_string())
+        } else {
+            JsonValue::Null
+        }
+    }
+}
+
+impl From<&[u8]> for JsonValue {
+    fn from(text: &[u8]) -> JsonValue {
+        JsonValue::Text(text.to_vec())
+    }
+}
+
+impl From<&str> for JsonValue {
+    fn from(text: &str) -> JsonValue {
+        JsonValue::Text(text.into())
+    }
+}
+
+impl<T: Into<JsonValue>> From<Option<T>> for JsonValue {
+    fn from(value: Option<T>) -> JsonValue {
+        value.map_or(JsonValue::Null, Into::into)
+    }
+}
 
 /// Appends `text` as a JSON string; bytes that are no UTF-8 become U+FFFD.
 pub(crate) fn write_string(text: &[u8], out: &mut Vec<u8>) {
@@ -26,6 +194,35 @@ pub(crate) fn write_string(text: &[u8], out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
+    use super::JsonValue;
+
+    #[test]
+    fn documents_have_a_line_for_each_member_of_an_object() {
+        let document = JsonValue::Object(vec![
+            ("none", JsonValue::from(f64::NAN)),
+            ("numbers", JsonValue::list([1_u64, 2])),
+            (
+                "objects",
+                JsonValue::List(vec![JsonValue::Object(vec![("a", (-0.5).into())])]),
+            ),
+            ("empty", JsonValue::Object(Vec::new())),
+        ]);
+        let mut out = Vec::new();
+        document.write_document(&mut out);
+        let expected = r#"{
+  "none": null,
+  "numbers": [1, 2],
+  "objects": [
+    {
+      "a": -0.5
+    }
+  ],
+  "empty": {}
+}
+"#;
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
     #[test]
     fn strings_are_escaped() {
         let mut out = Vec::new();

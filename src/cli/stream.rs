@@ -42,14 +42,19 @@ pub(crate) fn with_stream_flags(command: Command) -> Command {
     let input = args::value("input", "Read this file; - is standard input").value_name("FILE");
     let output_help = "Write to this file, which is replaced when the run has succeeded";
     let output = args::value("output", output_help).value_name("FILE");
-    let threads_help = "Number of threads; 0 is one for each core";
-    let threads = args::value("num_threads", threads_help).default_value("0");
+    let threads = threads_flag();
     let files = Arg::new("files")
         .help("Files to read, unless --input is given; none is standard input")
         .action(ArgAction::Append)
         .value_parser(clap::value_parser!(PathBuf));
     let command = command.args([model, input, output, threads, files]);
     args::with_common_flags(command)
+}
+
+/// The flag for the number of threads.
+pub(crate) fn threads_flag() -> Arg {
+    let help = "Number of threads; 0 is one for each core";
+    args::value("num_threads", help).default_value("0")
 }
 
 /// The number of threads for the value of `--num_threads`; 0 is one for each core.
@@ -121,6 +126,21 @@ impl Stream {
         })
     }
 
+    /// The lines of one file, for a subcommand with flags of its own, [`threads_flag`] among them.
+    pub(crate) fn of_file(matches: &ArgMatches, file: &Path) -> CliResult<Stream> {
+        Ok(Stream {
+            files: vec![file.to_owned()],
+            output: None,
+            threads: thread_count(args::number(matches, "num_threads")?)?,
+            messages: args::messages(matches)?,
+        })
+    }
+
+    /// Converts all blocks, whose results have no content.
+    pub(crate) fn run_workers<C: Conversion<Result = ()>>(&self, conversion: &C) -> CliResult {
+        self.convert(conversion, |()| Ok(()))
+    }
+
     /// The name of the input in reports.
     pub(crate) fn input_name(&self) -> String {
         if self.files.is_empty() {
@@ -178,10 +198,18 @@ impl Stream {
 
     /// Calls `write` with the output and completes the output if that succeeds.
     fn with_output(&self, write: impl FnOnce(&mut Output<'_>) -> CliResult) -> CliResult {
-        match &self.output {
-            Some(path) => write_file(path, write),
-            None => write_standard_output(write),
-        }
+        with_output(self.output.as_deref(), write)
+    }
+}
+
+/// Calls `write` with the file, which is replaced if that succeeds, or with standard output without a file.
+pub(crate) fn with_output(
+    path: Option<&Path>,
+    write: impl FnOnce(&mut Output<'_>) -> CliResult,
+) -> CliResult {
+    match path {
+        Some(path) => write_file(path, write),
+        None => write_standard_output(write),
     }
 }
 
@@ -200,7 +228,7 @@ fn write_standard_output(write: impl FnOnce(&mut Output<'_>) -> CliResult) -> Cl
 }
 
 /// An error for writing results.
-fn output_error(error: std::io::Error) -> CliError {
+pub(crate) fn output_error(error: std::io::Error) -> CliError {
     CliError::write("the output", &error)
 }
 

@@ -26,6 +26,8 @@
 //! byte of each piece that starts at a character of the chunk. Memory: 12 bytes for each byte of the longest chunk, and
 //! the chunk cache.
 
+#[cfg(feature = "inspect")]
+mod certainty;
 mod chunks;
 mod lattice;
 mod margin;

@@ -56,6 +56,14 @@ impl PieceLookup {
         let id = id.or_else(|| self.second.get(pieces, text));
         id.map(PieceId::new)
     }
+
+    /// The meta piece and the piece for text with this text, as far as they exist; in a BPE model the only piece with
+    /// it.
+    #[cfg(feature = "inspect")]
+    pub(super) fn get_all(&self, pieces: &PieceTable, text: &[u8]) -> [Option<PieceId>; 2] {
+        let found = [&self.first, &self.second].map(|index| index.get(pieces, text));
+        found.map(|id| id.map(PieceId::new))
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,122 @@
+//! Facts about a model, about its use on a text, and about two models: the library of `spiece inspect` and `spiece compare`.
+//!
+//! Job: find what is wrong with a vocabulary, and measure what it costs to encode a text with it. Input: a [`Tokenizer`],
+//! and lines of text. Output: plain structs; nothing is printed, and nothing can fail.
+//!
+//! | type | answers | module |
+//! |---|---|---|
+//! | [`Inspection`] | which pieces the model has, and which of them text can never give | `inventory`, `reachability`, `production`, `scores` |
+//! | [`TextStatistics`] | how many tokens, unknown tokens and byte tokens a text takes, which words and lines take most | `text_counter`, `top_list` |
+//! | [`Comparison`] | whether two models give the same ids and the same boundaries on a text | `comparison` |
+//!
+//! # Example
+//! ```
+//! use spiece::Tokenizer;
+//! use spiece::inspect::{Inspection, TextCounter};
+//!
+//! let tokenizer = Tokenizer::open("testdata/golden/llama2.model")?;
+//! let inspection = Inspection::new(&tokenizer);
+//! assert!(inspection.unreachable.is_empty());
+//!
+//! let mut counter = TextCounter::new(&tokenizer);
+//! counter.add_line(1, b"All human beings are born free.");
+//! let statistics = counter.finish();
+//! assert_eq!(statistics.words, 6);
+//! assert_eq!(statistics.tokens, tokenizer.count("All human beings are born free.") as u64);
+//! # Ok::<(), spiece::ModelError>(())
+//! ```
+//!
+//! # Cost
+//! [`Inspection::new`] is linear in the texts of the pieces, except for pieces that the normalizer seems never to produce: see
+//! [`Production`](production). Statistics and comparisons are linear in the text.
+
+mod comparison;
+mod inventory;
+mod production;
+mod reachability;
+mod scores;
+#[cfg(all(test, feature = "train"))]
+mod tests;
+mod text_counter;
+mod top_list;
+
+pub use self::comparison::{
+    Comparison, ComparisonCounter, DifferentLine, IdChange, VocabularyComparison,
+};
+pub use self::inventory::{KindCount, LengthCount, ScriptCount, UnusualPieces};
+use self::production::find_unproduced;
+pub use self::reachability::UnreachablePiece;
+use self::reachability::find_unreachable;
+pub use self::scores::ScoreSummary;
+pub use self::text_counter::{ExtremeLine, FragmentedWord, TextCounter, TextStatistics};
+use crate::model::{Model, ModelType};
+use crate::piece::{PieceId, PieceKind};
+use crate::tokenizer::Tokenizer;
+
+/// What a model consists of, and what is wrong with it.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Inspection {
+    /// The type of the model.
+    pub model_type: ModelType,
+    /// The number of pieces.
+    pub piece_count: usize,
+    /// The number of pieces that the trainer was asked for. Another number than `piece_count` is a sign of an edit, or of
+    /// training that found fewer pieces.
+    pub trainer_vocab_size: i32,
+    /// The number of pieces of each kind, in the order of [`PieceKind::ALL`]; kinds without pieces included.
+    pub kinds: Vec<KindCount>,
+    /// The number of pieces for text by script, most frequent first.
+    pub scripts: Vec<ScriptCount>,
+    /// The number of pieces for text by length in characters, shortest first.
+    pub lengths: Vec<LengthCount>,
+    /// The longest normal pieces, longest first.
+    pub longest: Vec<PieceId>,
+    /// Pieces whose texts are unusual.
+    pub unusual: UnusualPieces,
+    /// Scores of normal pieces: range, ties, order.
+    pub scores: ScoreSummary,
+    /// The normal and user-defined pieces that encoding never gives, by id, each with the ids that win.
+    pub unreachable: Vec<UnreachablePiece>,
+    /// The normal and user-defined pieces whose texts occur in no normalized text, by id.
+    pub never_normalized: Vec<PieceId>,
+    /// Pieces for which neither a text that produces them nor a proof that there is none was found, by id.
+    pub normalization_undecided: Vec<PieceId>,
+}
+
+impl Inspection {
+    /// Inspects a model. See the [module](self) for the cost and an example.
+    pub fn new(tokenizer: &Tokenizer) -> Inspection {
+        let model = tokenizer.model();
+        let unproduced = find_unproduced(tokenizer);
+        Inspection {
+            model_type: model.model_type(),
+            piece_count: model.len(),
+            trainer_vocab_size: model.trainer_spec().vocab_size(),
+            kinds: inventory::count_kinds(model),
+            scripts: inventory::count_scripts(model),
+            lengths: inventory::count_lengths(model),
+            longest: inventory::longest_pieces(model),
+            unusual: UnusualPieces::new(model),
+            scores: ScoreSummary::new(model),
+            unreachable: find_unreachable(tokenizer),
+            never_normalized: unproduced.never,
+            normalization_undecided: unproduced.undecided,
+        }
+    }
+
+    /// Whether the model has as many pieces as its trainer was asked for.
+    pub fn has_trained_size(&self) -> bool {
+        usize::try_from(self.trainer_vocab_size).is_ok_and(|size| size == self.piece_count)
+    }
+}
+
+/// Whether a piece stands for text and is meant to be given for it: a normal piece or a user-defined symbol.
+fn is_meant_for_text(kind: PieceKind) -> bool {
+    matches!(kind, PieceKind::Normal | PieceKind::UserDefined)
+}
+
+/// The normal pieces and user-defined symbols of a model.
+fn pieces_for_text(model: &Model) -> impl Iterator<Item = crate::Piece<'_>> {
+    model.pieces().filter(|piece| is_meant_for_text(piece.kind))
+}

@@ -1,0 +1,262 @@
+//! Pieces by kind, script and length, and pieces with unusual texts.
+//!
+//! Input: a model. Output: counts, and lists of ids. Only pieces for text (normal pieces and user-defined symbols) have a
+//! script and a length. Cost: one pass over the texts of the pieces for each table.
+//!
+//! The script of a piece is the script of its letters: characters of the scripts Common and Inherited (digits,
+//! punctuation, marks) do not count unless there are no others. A piece of several scripts is `Mixed`, a piece that is not
+//! UTF-8 is `Malformed`.
+//!
+//! | piece | script | length |
+//! |---|---|---|
+//! | `▁the` | Latin | 4 |
+//! | `▁2024` | Common | 5 |
+//! | `漢かな` | Mixed (Han and Hiragana) | 3 |
+
+use std::collections::BTreeMap;
+
+use unicode_script::{Script as CurrentScript, UnicodeScript as _};
+
+use super::pieces_for_text;
+use crate::model::Model;
+use crate::piece::{PieceId, PieceKind};
+use crate::text::{WHITESPACE_MARK_STR, char_length};
+
+/// The number of entries of [`Inspection::longest`](super::Inspection::longest).
+const LONGEST_PIECES: usize = 10;
+
+/// The number of pieces of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KindCount {
+    /// The kind.
+    pub kind: PieceKind,
+    /// How many pieces are of this kind.
+    pub pieces: u64,
+}
+
+/// The number of pieces of a script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ScriptCount {
+    /// The name of the script in Unicode, such as `Latin`; `Mixed` for several scripts, `Malformed` for text that is not
+    /// UTF-8.
+    pub script: &'static str,
+    /// How many pieces are of this script.
+    pub pieces: u64,
+}
+
+/// The number of pieces of a length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LengthCount {
+    /// The length in characters, whitespace marks included.
+    pub characters: u64,
+    /// How many pieces have this length.
+    pub pieces: u64,
+}
+
+/// Pieces for text whose texts often cause trouble, each list by id.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnusualPieces {
+    /// Pieces that contain a space (U+0020), not a whitespace mark.
+    pub with_space: Vec<PieceId>,
+    /// Pieces that contain a NUL.
+    pub with_nul: Vec<PieceId>,
+    /// Pieces that contain another control character (C0 or C1).
+    pub with_control_character: Vec<PieceId>,
+    /// Pieces that are not UTF-8.
+    pub not_utf8: Vec<PieceId>,
+    /// User-defined symbols that contain a whitespace mark.
+    pub symbols_with_mark: Vec<PieceId>,
+}
+
+impl UnusualPieces {
+    /// Finds the pieces.
+    pub(super) fn new(model: &Model) -> UnusualPieces {
+        let mut found = UnusualPieces::default();
+        for piece in pieces_for_text(model) {
+            found.add(piece.id, piece.kind, piece.text);
+        }
+        found
+    }
+
+    /// Adds a piece to the lists it belongs to.
+    fn add(&mut self, id: PieceId, kind: PieceKind, text: &[u8]) {
+        if text.contains(&b' ') {
+            self.with_space.push(id);
+        }
+        if text.contains(&0) {
+            self.with_nul.push(id);
+        }
+        match std::str::from_utf8(text) {
+            Err(_) => self.not_utf8.push(id),
+            Ok(text) if text.chars().any(is_control_but_nul) => {
+                self.with_control_character.push(id);
+            }
+            Ok(_) => {}
+        }
+        let mark = WHITESPACE_MARK_STR.as_bytes();
+        if kind == PieceKind::UserDefined && memchr::memmem::find(text, mark).is_some() {
+            self.symbols_with_mark.push(id);
+        }
+    }
+}
+
+/// Whether `c` is a control character other than NUL.
+fn is_control_but_nul(c: char) -> bool {
+    c.is_control() && c != '\0'
+}
+
+/// The number of pieces of each kind.
+pub(super) fn count_kinds(model: &Model) -> Vec<KindCount> {
+    let counted = PieceKind::ALL.map(|kind| KindCount { kind, pieces: 0 });
+    let mut counted = counted.to_vec();
+    for piece in model.pieces() {
+        let same_kind = counted.iter_mut().find(|count| count.kind == piece.kind);
+        if let Some(count) = same_kind {
+            count.pieces += 1;
+        }
+    }
+    counted
+}
+
+/// The number of pieces of each script, most frequent first.
+pub(super) fn count_scripts(model: &Model) -> Vec<ScriptCount> {
+    let mut counted: BTreeMap<&'static str, u64> = BTreeMap::new();
+    for piece in pieces_for_text(model) {
+        *counted.entry(script_name(piece.text)).or_default() += 1;
+    }
+    let counts = counted.into_iter();
+    let mut counts: Vec<ScriptCount> = counts
+        .map(|(script, pieces)| ScriptCount { script, pieces })
+        .collect();
+    // The sort is stable: equal counts stay in the order of the names.
+    counts.sort_by_key(|count| std::cmp::Reverse(count.pieces));
+    counts
+}
+
+/// The name of the script of a piece.
+fn script_name(text: &[u8]) -> &'static str {
+    let Ok(text) = std::str::from_utf8(text) else {
+        return "Malformed";
+    };
+    let scripts = text.chars().map(current_script);
+    let mut letters = scripts.filter(|script| !is_shared(*script));
+    let Some(first) = letters.next() else {
+        return "Common";
+    };
+    if letters.all(|script| script == first) {
+        first.full_name()
+    } else {
+        "Mixed"
+    }
+}
+
+/// The script of a character in the current version of Unicode.
+fn current_script(c: char) -> CurrentScript {
+    match c {
+        'a'..='z' | 'A'..='Z' => CurrentScript::Latin,
+        '\0'..='\u{7f}' | '\u{2581}' => CurrentScript::Common,
+        _ => c.script(),
+    }
+}
+
+/// Whether characters of this script occur with those of all others.
+fn is_shared(script: CurrentScript) -> bool {
+    matches!(
+        script,
+        CurrentScript::Common | CurrentScript::Inherited | CurrentScript::Unknown
+    )
+}
+
+/// The number of pieces of each length, shortest first.
+pub(super) fn count_lengths(model: &Model) -> Vec<LengthCount> {
+    let mut counted: BTreeMap<u64, u64> = BTreeMap::new();
+    for piece in pieces_for_text(model) {
+        *counted.entry(char_count(piece.text)).or_default() += 1;
+    }
+    let counts = counted.into_iter();
+    counts
+        .map(|(characters, pieces)| LengthCount { characters, pieces })
+        .collect()
+}
+
+/// The number of characters of a text, as encoders step through it.
+fn char_count(text: &[u8]) -> u64 {
+    let mut count = 0;
+    let mut rest = text;
+    while !rest.is_empty() {
+        rest = &rest[char_length(rest)..];
+        count += 1;
+    }
+    count
+}
+
+/// The longest normal pieces, longest first; of equal lengths the lowest ids.
+pub(super) fn longest_pieces(model: &Model) -> Vec<PieceId> {
+    let normal = model
+        .pieces()
+        .filter(|piece| piece.kind == PieceKind::Normal);
+    let mut lengths: Vec<(u64, PieceId)> = normal
+        .map(|piece| (char_count(piece.text), piece.id))
+        .collect();
+    lengths.sort_by_key(|(length, id)| (std::cmp::Reverse(*length), *id));
+    lengths.truncate(LONGEST_PIECES);
+    lengths.into_iter().map(|(_, id)| id).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_script_of_a_piece_is_that_of_its_letters() {
+        let table = [
+            ("▁the", "Latin"),
+            ("▁2024", "Common"),
+            ("漢字", "Han"),
+            ("漢かな", "Mixed"),
+            ("é\u{301}", "Latin"),
+            ("\u{301}", "Common"),
+            ("\u{10ffff}", "Common"),
+        ];
+        for (text, script) in table {
+            assert_eq!(script_name(text.as_bytes()), script, "{text:?}");
+        }
+        assert_eq!(script_name(b"\xe2\x96"), "Malformed");
+    }
+
+    #[test]
+    fn control_characters_and_malformed_pieces_are_unusual() {
+        let mut found = UnusualPieces::default();
+        let pieces: [&[u8]; 6] = [
+            b"a b",
+            b"\0",
+            b"\x1b[2J",
+            b"\xff",
+            "▁<x>".as_bytes(),
+            b"plain",
+        ];
+        for (number, text) in (0..).zip(pieces) {
+            found.add(PieceId::new(number), PieceKind::UserDefined, text);
+        }
+        let id = |number| vec![PieceId::new(number)];
+        let expected = UnusualPieces {
+            with_space: id(0),
+            with_nul: id(1),
+            with_control_character: id(2),
+            not_utf8: id(3),
+            symbols_with_mark: id(4),
+        };
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn lengths_count_malformed_bytes_as_the_encoders_do() {
+        assert_eq!(char_count("▁aé".as_bytes()), 3);
+        assert_eq!(char_count(b"\xe2\x96"), 1);
+        assert_eq!(char_count(b""), 0);
+    }
+}

@@ -1,0 +1,411 @@
+//! Pieces whose texts the normalizer never produces.
+//!
+//! Input: a tokenizer. Output: the normal pieces and user-defined symbols whose texts occur in no normalized text, and those for
+//! which the question stays open.
+//!
+//! # Method
+//! Three steps, of which the first answers for nearly all pieces:
+//!
+//! 1. *Witness.* The text of the piece, alone and between other characters, is normalized. If the result contains the text,
+//!    the piece is produced.
+//! 2. *Cover.* Normalized text is a sequence of *parts*: the target of a rule, a user-defined symbol, an unchanged character, U+FFFD, or the
+//!    whitespace mark of a space or of the dummy prefix. A piece that is produced is covered by such parts: it lies inside one
+//!    part, or it begins with the end of a part, goes on with whole parts, and ends with the start of a part. If there is no cover, the
+//!    piece is never produced. This is certain, because the cover may ignore that a longer rule could match
+//!    across two parts, and so finds too many texts rather than too few.
+//! 3. *Witness again.* The sources of the cover, joined, are normalized. If the result contains the text, the piece is
+//!    produced; if not, the question stays open.
+//!
+//! # Example
+//! With the rules of NFKC the piece `½` has no cover: a rule replaces `½`, and no part contains it. The piece `⁄2` has one: `⁄`
+//! (U+2044) is left unchanged. With a rule `A` -> `B` and a rule `B` -> `C` the piece `B` is not its own witness, but the
+//! cover has the source `A`, whose normalized text is `B`.
+//!
+//! # Limits
+//! Step 2 is not done for pieces of more than [`MAX_PIECE_BYTES`], for charsmaps whose rules cannot be listed (cyclic or too many),
+//! and when all searches together have read [`MAX_SEARCHED_BYTES`]. Those questions stay open, too.
+//!
+//! # Cost
+//! Step 1 is linear in the texts. For steps 2 and 3 the targets of all rules are sorted once; a piece of n bytes takes O(n²)
+//! binary searches and one search through all targets.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use memchr::memmem;
+
+use super::pieces_for_text;
+use crate::normalize::Normalizer;
+use crate::piece::{PieceId, PieceKind};
+use crate::text::decode_char;
+use crate::tokenizer::Tokenizer;
+
+/// Longer pieces are not covered.
+const MAX_PIECE_BYTES: usize = 512;
+/// The bytes of targets that are searched for all pieces together: about a second.
+const MAX_SEARCHED_BYTES: usize = 1 << 32;
+/// What stands before and behind the text of a witness.
+const CONTEXTS: [(&str, &str); 4] = [("a", "a"), ("", ""), (" ", " a"), ("漢", "漢")];
+
+/// The pieces that the normalizer does not seem to produce.
+#[derive(Debug, Default)]
+pub(super) struct Unproduced {
+    /// Those that it certainly never produces.
+    pub(super) never: Vec<PieceId>,
+    /// Those for which the question stays open.
+    pub(super) undecided: Vec<PieceId>,
+}
+
+/// Whether the normalizer produces a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Production {
+    Produced,
+    Never,
+    Undecided,
+}
+
+/// Finds the pieces that the normalizer does not produce.
+pub(super) fn find_unproduced(tokenizer: &Tokenizer) -> Unproduced {
+    let mut search = ProductionSearch::new(tokenizer);
+    let mut found = Unproduced::default();
+    for piece in pieces_for_text(tokenizer.model()) {
+        match search.production_of(piece.text) {
+            Production::Produced => {}
+            Production::Never => found.never.push(piece.id),
+            Production::Undecided => found.undecided.push(piece.id),
+        }
+    }
+    found
+}
+
+/// The state of the search: buffers, and the parts once they are needed.
+struct ProductionSearch<'t> {
+    tokenizer: &'t Tokenizer,
+    /// The raw text of a witness.
+    raw: Vec<u8>,
+    /// The normalized text of a witness.
+    normalized: Vec<u8>,
+    /// Targets and user-defined symbols; the inner `None` if the rules cannot be listed.
+    parts: Option<Option<PartTable>>,
+    /// The bytes that may still be searched.
+    budget: usize,
+}
+
+impl<'t> ProductionSearch<'t> {
+    /// A search in the normalizer of a tokenizer.
+    fn new(tokenizer: &'t Tokenizer) -> ProductionSearch<'t> {
+        ProductionSearch {
+            tokenizer,
+            raw: Vec::new(),
+            normalized: Vec::new(),
+            parts: None,
+            budget: MAX_SEARCHED_BYTES,
+        }
+    }
+
+    /// Whether the normalizer produces `text`.
+    fn production_of(&mut self, text: &[u8]) -> Production {
+        if self.is_witness(text, text) {
+            return Production::Produced;
+        }
+        if text.len() > MAX_PIECE_BYTES {
+            return Production::Undecided;
+        }
+        let tokenizer = self.tokenizer;
+        let parts = self.parts.take();
+        let parts = parts.unwrap_or_else(|| PartTable::new(tokenizer));
+        let production = match &parts {
+            Some(parts) => self.covered_production(parts, text),
+            None => Production::Undecided,
+        };
+        self.parts = Some(parts);
+        production
+    }
+
+    /// Steps 2 and 3.
+    fn covered_production(&mut self, parts: &PartTable, text: &[u8]) -> Production {
+        let normalizer = self.tokenizer.normalizer();
+        if let Some(raw) = (Cover {
+            parts,
+            normalizer,
+            text,
+        })
+        .raw_text()
+        {
+            return if self.is_witness(&raw, text) {
+                Production::Produced
+            } else {
+                Production::Undecided
+            };
+        }
+        let Some(budget) = self.budget.checked_sub(parts.joined.len()) else {
+            return Production::Undecided;
+        };
+        self.budget = budget;
+        match parts.source_containing(text) {
+            None => Production::Never,
+            Some(raw) if self.is_witness(raw, text) => Production::Produced,
+            Some(_) => Production::Undecided,
+        }
+    }
+
+    /// Whether the normalized form of `raw`, alone or between other characters, contains `text`.
+    fn is_witness(&mut self, raw: &[u8], text: &[u8]) -> bool {
+        CONTEXTS.iter().any(|(before, after)| {
+            self.raw.clear();
+            self.raw.extend_from_slice(before.as_bytes());
+            self.raw.extend_from_slice(raw);
+            self.raw.extend_from_slice(after.as_bytes());
+            let normalizer = self.tokenizer.normalizer();
+            normalizer.normalize(&self.raw, &mut self.normalized);
+            memmem::find(&self.normalized, text).is_some()
+        })
+    }
+}
+
+/// A part that rules or symbols write, and a raw text for which they do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Part {
+    /// What is written, with marks for spaces.
+    written: Vec<u8>,
+    /// The source of the rule, or the symbol.
+    source: Vec<u8>,
+}
+
+/// The targets of all rules, and all user-defined symbols.
+#[derive(Debug)]
+struct PartTable {
+    /// Sorted by what is written; one part for each.
+    parts: Vec<Part>,
+    /// What the parts write, reversed, with the indexes of the parts; sorted.
+    reversed: Vec<(Vec<u8>, usize)>,
+    /// What the parts write, with a NUL behind each.
+    joined: Vec<u8>,
+    /// The ends of the parts in `joined`.
+    ends: Vec<usize>,
+    /// The bytes of the longest part, or of the longest character if that is longer.
+    longest: usize,
+}
+
+impl PartTable {
+    /// The parts of a normalizer; `None` if its rules cannot be listed.
+    fn new(tokenizer: &Tokenizer) -> Option<PartTable> {
+        let normalizer = tokenizer.normalizer();
+        let rules = match normalizer.charsmap() {
+            Some(charsmap) => charsmap.rules()?,
+            None => Vec::new(),
+        };
+        let model = tokenizer.model();
+        let symbols = model
+            .pieces()
+            .filter(|piece| piece.kind == PieceKind::UserDefined)
+            .map(|piece| (piece.text.to_vec(), piece.text.to_vec()));
+        let mut written: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
+        for (source, target) in rules.into_iter().chain(symbols) {
+            // Spaces at the start of a target are dropped behind a space.
+            let trimmed = trim_start_spaces(&target);
+            if trimmed.len() < target.len() && normalizer.options().remove_extra_whitespaces {
+                add_part(normalizer, trimmed, &source, &mut written);
+            }
+            add_part(normalizer, &target, &source, &mut written);
+        }
+        Some(PartTable::of(written))
+    }
+
+    /// The table of parts, which are given with their sources.
+    fn of(written: HashMap<Vec<u8>, Vec<u8>>) -> PartTable {
+        let parts = written.into_iter();
+        let mut parts: Vec<Part> = parts
+            .map(|(written, source)| Part { written, source })
+            .collect();
+        parts.sort_by(|a, b| a.written.cmp(&b.written));
+        let backwards = |part: &Part| part.written.iter().rev().copied().collect();
+        let reversed = parts.iter().map(backwards).zip(0..);
+        let mut reversed: Vec<(Vec<u8>, usize)> = reversed.collect();
+        reversed.sort();
+        let mut joined = Vec::new();
+        let mut ends = Vec::new();
+        for part in &parts {
+            joined.extend_from_slice(&part.written);
+            joined.push(0);
+            ends.push(joined.len());
+        }
+        let longest = parts.iter().map(|part| part.written.len()).max();
+        PartTable {
+            parts,
+            reversed,
+            joined,
+            ends,
+            longest: longest.unwrap_or(0).max(char::MAX.len_utf8()),
+        }
+    }
+
+    /// The source of the part that is exactly `text`.
+    fn source_of(&self, text: &[u8]) -> Option<&[u8]> {
+        let found = self
+            .parts
+            .binary_search_by(|part| part.written.as_slice().cmp(text));
+        found.ok().map(|index| self.parts[index].source.as_slice())
+    }
+
+    /// The source of a part that begins with `text`.
+    fn source_starting_with(&self, text: &[u8]) -> Option<&[u8]> {
+        let index = self
+            .parts
+            .partition_point(|part| part.written.as_slice() < text);
+        let part = self.parts.get(index)?;
+        part.written
+            .starts_with(text)
+            .then_some(part.source.as_slice())
+    }
+
+    /// The source of a part that ends with `text`.
+    fn source_ending_with(&self, text: &[u8]) -> Option<&[u8]> {
+        let backwards: Vec<u8> = text.iter().rev().copied().collect();
+        let index = self
+            .reversed
+            .partition_point(|(written, _)| *written < backwards);
+        let (written, part) = self.reversed.get(index)?;
+        written
+            .starts_with(&backwards)
+            .then(|| self.parts[*part].source.as_slice())
+    }
+
+    /// The source of a part that contains `text`, perhaps across the end of the part.
+    fn source_containing(&self, text: &[u8]) -> Option<&[u8]> {
+        let at = memmem::find(&self.joined, text)?;
+        let index = self.ends.partition_point(|end| *end <= at);
+        self.parts.get(index).map(|part| part.source.as_slice())
+    }
+}
+
+/// Adds what the normalizer writes for `target`, unless that is nothing.
+fn add_part(
+    normalizer: &Normalizer,
+    target: &[u8],
+    source: &[u8],
+    written: &mut HashMap<Vec<u8>, Vec<u8>>,
+) {
+    let mut with_marks = Vec::new();
+    for byte in target {
+        match byte {
+            b' ' => with_marks.extend_from_slice(normalizer.mark()),
+            byte => with_marks.push(*byte),
+        }
+    }
+    if with_marks.is_empty() {
+        return;
+    }
+    // Of all sources the smallest, so that the result does not depend on the order of a hash table.
+    let entry = written.entry(with_marks).or_insert_with(|| source.to_vec());
+    if source < entry.as_slice() {
+        *entry = source.to_vec();
+    }
+}
+
+/// The text without the spaces at its start.
+fn trim_start_spaces(text: &[u8]) -> &[u8] {
+    let spaces = text.iter().take_while(|byte| **byte == b' ').count();
+    &text[spaces..]
+}
+
+/// The search for a cover of a text.
+struct Cover<'c> {
+    parts: &'c PartTable,
+    normalizer: &'c Normalizer,
+    text: &'c [u8],
+}
+
+/// How a position of a covered text was reached: from where, and by which raw text.
+#[derive(Debug, Clone)]
+struct CoverStep {
+    from: usize,
+    raw: Vec<u8>,
+}
+
+impl Cover<'_> {
+    /// A raw text whose parts cover the text; `None` if no parts do, unless the text lies inside one part.
+    fn raw_text(&self) -> Option<Vec<u8>> {
+        let length = self.text.len();
+        let mut steps: Vec<Option<CoverStep>> = vec![None; length + 1];
+        for at in 0..length {
+            if at > 0 && steps[at].is_none() {
+                steps[at] = self.first_step(at);
+            }
+            if at > 0 && steps[at].is_none() {
+                continue;
+            }
+            let last = length.min(at + self.parts.longest);
+            for (end, step) in (at + 1..=last).zip(&mut steps[at + 1..=last]) {
+                if step.is_none() {
+                    *step = self.step(at..end);
+                }
+            }
+        }
+        join_steps(&steps)
+    }
+
+    /// The step from the start to `end` by the end of a part.
+    fn first_step(&self, end: usize) -> Option<CoverStep> {
+        let source = self.parts.source_ending_with(&self.text[..end])?;
+        Some(CoverStep {
+            from: 0,
+            raw: source.to_vec(),
+        })
+    }
+
+    /// The step over a range of the text by a whole part, or at the end of the text by the start of a part.
+    fn step(&self, range: Range<usize>) -> Option<CoverStep> {
+        let part = &self.text[range.clone()];
+        let is_last = range.end == self.text.len();
+        let raw = self
+            .single_raw(part, range.start)
+            .or_else(|| self.parts.source_of(part).map(<[u8]>::to_vec))
+            .or_else(|| {
+                let source = is_last.then(|| self.parts.source_starting_with(part))?;
+                source.map(<[u8]>::to_vec)
+            })?;
+        Some(CoverStep {
+            from: range.start,
+            raw,
+        })
+    }
+
+    /// The raw text of a part that is one character or a mark; `None` if it is neither, or is changed.
+    fn single_raw(&self, part: &[u8], at: usize) -> Option<Vec<u8>> {
+        let options = self.normalizer.options();
+        let (char, width) = decode_char(part);
+        if char.is_some() && width == part.len() && part != b" " {
+            let (written, consumed) = self.normalizer.next(part);
+            if written == part && consumed == width {
+                return Some(part.to_vec());
+            }
+        }
+        if part == "\u{fffd}".as_bytes() {
+            return Some(vec![0xFF]);
+        }
+        if part != self.normalizer.mark() {
+            return None;
+        }
+        let follows_space = at > 0 && self.text[..at].ends_with(b" ");
+        let is_dropped = follows_space && options.remove_extra_whitespaces;
+        if !is_dropped && self.normalizer.next(b" ") == (b" ", 1) {
+            return Some(b" ".to_vec());
+        }
+        let is_at_end = at == 0 || at + part.len() == self.text.len();
+        (options.add_dummy_prefix && is_at_end).then(Vec::new)
+    }
+}
+
+/// The raw text of the steps to the last position, if it was reached.
+fn join_steps(steps: &[Option<CoverStep>]) -> Option<Vec<u8>> {
+    let mut raws = Vec::new();
+    let mut at = steps.len() - 1;
+    while at > 0 {
+        let step = steps[at].as_ref()?;
+        raws.push(step.raw.as_slice());
+        at = step.from;
+    }
+    raws.reverse();
+    Some(raws.concat())
+}

@@ -1,0 +1,480 @@
+//! Counts over the tokens of a text.
+//!
+//! Input: a tokenizer and the lines of a text. Output: [`TextStatistics`]. Method: each line is encoded once. The ids are
+//! counted by piece, and one pass over them finds the number of tokens of each word. Only for words that may become one of
+//! the most fragmented ones the line is encoded again, with spans.
+//!
+//! # Definitions
+//! * *Characters*: bytes that begin a character of UTF-8, so that malformed text has a number of characters, too.
+//! * *Words*: runs of bytes other than ASCII whitespace.
+//! * *Tokens of a word*: the tokens from one that begins with a whitespace mark to the next such token. A token that contains a
+//!   mark behind its start ends the word. Languages without spaces have words as long as lines.
+//! * *Rényi efficiency* of order α: the Rényi entropy of the distribution of the pieces divided by the entropy of equal
+//!   frequencies, log2(Σ p^α) / (1 - α) / log2(n). Zouhar et al., "Tokenization and the noiseless channel", ACL 2023,
+//!   <https://doi.org/10.18653/v1/2023.acl-long.284>, find that α = 2.5 predicts the quality of translation best. n is the
+//!   number of pieces that occur, or that of all pieces of the model.
+//!
+//! # Example
+//! The line `Hello, world!` of the model in `testdata/golden/llama2.model` has 13 bytes, 13 characters, 2 words and 10 tokens. 8
+//! pieces occur once and one twice: Σ p^2.5 = 8 · 0.1^2.5 + 0.2^2.5 = 0.0432, so the entropy is log2(0.0432) / -1.5 = 3.02 bits,
+//! and the efficiency over the 9 observed pieces is 3.02 / log2(9) = 0.953.
+//!
+//! # Cost
+//! Encoding the lines, one load and one addition for each token, two vectorized passes over the bytes. Memory: 9 bytes for
+//! each piece.
+
+use std::cmp::Reverse;
+use std::ops::Range;
+
+use super::top_list::TopList;
+use crate::model::Model;
+use crate::normalize::Normalizer;
+use crate::piece::{PieceId, PieceKind};
+use crate::text::is_char_start;
+use crate::text::utf8::floor_char_boundary;
+use crate::tokenizer::{Encoder, Tokenizer};
+
+/// The number of words in [`TextStatistics::fragmented_words`].
+const MAX_WORDS: usize = 50;
+/// The number of lines in each list of lines.
+const MAX_LINES: usize = 10;
+/// Shorter lines are not among those with the most or fewest tokens for each byte.
+const MIN_LINE_BYTES: usize = 20;
+/// Words and lines are kept up to this length.
+const MAX_EXCERPT_BYTES: usize = 200;
+
+/// What encoding a text with a model costs.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct TextStatistics {
+    /// The number of lines, empty ones included.
+    pub lines: u64,
+    /// The bytes of the lines, without line ends.
+    pub bytes: u64,
+    /// The characters of the lines.
+    pub characters: u64,
+    /// The words of the lines.
+    pub words: u64,
+    /// The tokens of the lines.
+    pub tokens: u64,
+    /// The tokens that are byte pieces.
+    pub byte_tokens: u64,
+    /// The tokens that are the unknown piece.
+    pub unknown_tokens: u64,
+    /// How often each piece occurs, by id.
+    pub counts: Vec<u64>,
+    /// The words of most tokens, most tokens first.
+    pub fragmented_words: Vec<FragmentedWord>,
+    /// The lines with the most tokens for each byte, among those of at least 20 bytes.
+    pub dense_lines: Vec<ExtremeLine>,
+    /// The lines with the fewest tokens for each byte, among those of at least 20 bytes.
+    pub sparse_lines: Vec<ExtremeLine>,
+    /// The lines with the most tokens.
+    pub long_lines: Vec<ExtremeLine>,
+}
+
+/// A word that takes several tokens.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct FragmentedWord {
+    /// The number of tokens, reversed so that the order of the type puts the word of most tokens first.
+    pub tokens: Reverse<u64>,
+    /// The bytes of the word.
+    pub bytes: u64,
+    /// The word, or its first 200 bytes.
+    pub text: Vec<u8>,
+}
+
+/// A line with an extreme number of tokens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ExtremeLine {
+    /// The number that the line was added with.
+    pub number: u64,
+    /// The tokens of the line.
+    pub tokens: u64,
+    /// The bytes of the line.
+    pub bytes: u64,
+    /// The line, or its first 200 bytes.
+    pub text: Vec<u8>,
+}
+
+impl TextStatistics {
+    /// The number of different pieces that occur.
+    pub fn pieces_used(&self) -> u64 {
+        self.counts.iter().filter(|count| **count > 0).count() as u64
+    }
+
+    /// The Rényi entropy of the pieces of order `alpha`, in bits; of order 1 that of Shannon. 0 without tokens.
+    pub fn renyi_entropy(&self, alpha: f64) -> f64 {
+        if self.tokens == 0 {
+            return 0.0;
+        }
+        let tokens = self.tokens as f64;
+        let used = self.counts.iter().filter(|count| **count > 0);
+        let shares = used.map(|count| *count as f64 / tokens);
+        if alpha == 1.0 {
+            return -shares.map(|share| share * share.log2()).sum::<f64>();
+        }
+        shares.map(|share| share.powf(alpha)).sum::<f64>().log2() / (1.0 - alpha)
+    }
+
+    /// The Rényi entropy divided by that of equal frequencies of the pieces that occur; `None` if fewer than two do.
+    pub fn observed_efficiency(&self, alpha: f64) -> Option<f64> {
+        self.efficiency(alpha, self.pieces_used())
+    }
+
+    /// The Rényi entropy divided by that of equal frequencies of all pieces; `None` for fewer than two pieces.
+    pub fn full_efficiency(&self, alpha: f64) -> Option<f64> {
+        self.efficiency(alpha, self.counts.len() as u64)
+    }
+
+    /// The Rényi entropy divided by that of `pieces` equal frequencies.
+    fn efficiency(&self, alpha: f64, pieces: u64) -> Option<f64> {
+        let has_entropy = pieces > 1 && self.tokens > 0;
+        has_entropy.then(|| self.renyi_entropy(alpha) / (pieces as f64).log2())
+    }
+}
+
+/// A line in the order of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct RankedLine {
+    line: ExtremeLine,
+    order: LineOrder,
+}
+
+/// By what lines are compared. All lines of a list have the same order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LineOrder {
+    /// Most tokens for each byte first.
+    Dense,
+    /// Fewest tokens for each byte first.
+    Sparse,
+    /// Most tokens first.
+    Long,
+}
+
+impl LineOrder {
+    /// Whether the line `a` comes before `b`; tokens and bytes of each. Equal lines keep the order of their numbers.
+    fn compare(self, a: (u64, u64), b: (u64, u64)) -> std::cmp::Ordering {
+        // tokens_a / bytes_a against tokens_b / bytes_b.
+        let density_a = u128::from(a.0) * u128::from(b.1);
+        let density_b = u128::from(b.0) * u128::from(a.1);
+        match self {
+            LineOrder::Dense => density_b.cmp(&density_a),
+            LineOrder::Sparse => density_a.cmp(&density_b),
+            LineOrder::Long => b.0.cmp(&a.0),
+        }
+    }
+}
+
+impl Ord for RankedLine {
+    fn cmp(&self, other: &RankedLine) -> std::cmp::Ordering {
+        let a = (self.line.tokens, self.line.bytes);
+        let b = (other.line.tokens, other.line.bytes);
+        let by_size = self.order.compare(a, b);
+        by_size.then(self.line.number.cmp(&other.line.number))
+    }
+}
+
+impl PartialOrd for RankedLine {
+    fn partial_cmp(&self, other: &RankedLine) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// A list of extreme lines.
+#[derive(Debug, Clone)]
+struct LineList {
+    order: LineOrder,
+    lines: TopList<RankedLine>,
+}
+
+impl LineList {
+    /// An empty list.
+    fn new(order: LineOrder) -> LineList {
+        LineList {
+            order,
+            lines: TopList::new(MAX_LINES),
+        }
+    }
+
+    /// Takes a line if it is extreme enough. The text is copied only then.
+    fn offer(&mut self, number: u64, tokens: u64, text: &[u8]) {
+        let bytes = text.len() as u64;
+        if let Some(bound) = self.lines.bound() {
+            let bound_size = (bound.line.tokens, bound.line.bytes);
+            let by_size = self.order.compare((tokens, bytes), bound_size);
+            if by_size.then(number.cmp(&bound.line.number)).is_ge() {
+                return;
+            }
+        }
+        self.lines.offer(RankedLine {
+            line: ExtremeLine {
+                number,
+                tokens,
+                bytes,
+                text: excerpt(text).to_vec(),
+            },
+            order: self.order,
+        });
+    }
+
+    /// The lines, in order.
+    fn into_lines(self) -> Vec<ExtremeLine> {
+        let ranked = self.lines.into_values().into_iter();
+        ranked.map(|ranked| ranked.line).collect()
+    }
+}
+
+/// Whether a word begins or ends at a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WordRole {
+    /// The token is inside of a word.
+    Inside,
+    /// A word begins with the token.
+    Begins,
+    /// A word ends with the token.
+    Ends,
+    /// A word begins with the token, and another one ends with it.
+    BeginsAndEnds,
+}
+
+impl WordRole {
+    /// The role of a piece with this text.
+    fn of(text: &[u8], mark: &[u8]) -> WordRole {
+        let Some(rest) = text.strip_prefix(mark) else {
+            return match memchr::memmem::find(text, mark) {
+                Some(_) => WordRole::Ends,
+                None => WordRole::Inside,
+            };
+        };
+        let is_blank = rest.chunks(mark.len()).all(|chunk| chunk == mark);
+        if is_blank || memchr::memmem::find(rest, mark).is_none() {
+            WordRole::Begins
+        } else {
+            WordRole::BeginsAndEnds
+        }
+    }
+
+    fn begins(self) -> bool {
+        matches!(self, WordRole::Begins | WordRole::BeginsAndEnds)
+    }
+
+    fn ends(self) -> bool {
+        matches!(self, WordRole::Ends | WordRole::BeginsAndEnds)
+    }
+}
+
+/// Counts lines for [`TextStatistics`]. Counters of several threads are merged.
+///
+/// ```
+/// use spiece::Tokenizer;
+/// use spiece::inspect::TextCounter;
+///
+/// let tokenizer = Tokenizer::open("testdata/golden/llama2.model")?;
+/// let mut first = TextCounter::new(&tokenizer);
+/// first.add_line(1, b"the right");
+/// let mut second = TextCounter::new(&tokenizer);
+/// second.add_line(2, b"to life");
+/// first.merge(second);
+/// assert_eq!(first.finish().words, 4);
+/// # Ok::<(), spiece::ModelError>(())
+/// ```
+#[derive(Debug)]
+pub struct TextCounter<'t> {
+    encoder: Encoder<'t>,
+    /// The role of each piece.
+    roles: Vec<WordRole>,
+    statistics: TextStatistics,
+    words: TopList<FragmentedWord>,
+    dense: LineList,
+    sparse: LineList,
+    long: LineList,
+    /// The words of the current line that may be among the most fragmented ones, as ranges of tokens.
+    candidates: Vec<Range<usize>>,
+}
+
+impl<'t> TextCounter<'t> {
+    /// A counter that has seen no line. Cost: one pass over the pieces.
+    pub fn new(tokenizer: &'t Tokenizer) -> TextCounter<'t> {
+        let model = tokenizer.model();
+        let statistics = TextStatistics {
+            counts: vec![0; model.len()],
+            ..TextStatistics::default()
+        };
+        TextCounter {
+            encoder: tokenizer.encoder(),
+            roles: word_roles(model, tokenizer.normalizer()),
+            statistics,
+            words: TopList::new(MAX_WORDS),
+            dense: LineList::new(LineOrder::Dense),
+            sparse: LineList::new(LineOrder::Sparse),
+            long: LineList::new(LineOrder::Long),
+            candidates: Vec::new(),
+        }
+    }
+
+    /// Counts one line, which need not be UTF-8. `number` identifies the line in the results.
+    pub fn add_line(&mut self, number: u64, line: &[u8]) {
+        let word_threshold = self.words.bound().map_or(2, |word| word.tokens.0.max(2));
+        let ids = self.encoder.encode(line);
+        for id in ids {
+            self.statistics.counts[id.index()] += 1;
+        }
+        let tokens = ids.len() as u64;
+        self.candidates.clear();
+        find_words(&self.roles, ids, word_threshold, &mut self.candidates);
+        self.add_words(line);
+        let statistics = &mut self.statistics;
+        statistics.lines += 1;
+        statistics.bytes += line.len() as u64;
+        statistics.characters += count_characters(line);
+        statistics.words += count_words(line);
+        statistics.tokens += tokens;
+        if line.len() >= MIN_LINE_BYTES {
+            self.dense.offer(number, tokens, line);
+            self.sparse.offer(number, tokens, line);
+        }
+        if tokens > 0 {
+            self.long.offer(number, tokens, line);
+        }
+    }
+
+    /// Offers the candidates of a line to the list of words.
+    fn add_words(&mut self, line: &[u8]) {
+        if self.candidates.is_empty() {
+            return;
+        }
+        let tokens = self.encoder.tokens(line);
+        let spans = tokens.as_slice();
+        for range in self.candidates.drain(..) {
+            let Some([first, .., last]) = spans.get(range.clone()) else {
+                continue;
+            };
+            let text = line.get(first.begin..last.end).unwrap_or_default();
+            let text = text.trim_ascii();
+            self.words.offer(FragmentedWord {
+                tokens: Reverse(range.len() as u64),
+                bytes: text.len() as u64,
+                text: excerpt(text).to_vec(),
+            });
+        }
+    }
+
+    /// Adds the lines of another counter, which must be of the same tokenizer.
+    ///
+    /// # Panics
+    /// If the tokenizers have different numbers of pieces.
+    pub fn merge(&mut self, other: TextCounter<'_>) {
+        let counts = other.statistics.counts;
+        let own = &mut self.statistics;
+        assert_eq!(own.counts.len(), counts.len(), "counters of two tokenizers");
+        for (own, other) in own.counts.iter_mut().zip(counts) {
+            *own += other;
+        }
+        own.lines += other.statistics.lines;
+        own.bytes += other.statistics.bytes;
+        own.characters += other.statistics.characters;
+        own.words += other.statistics.words;
+        own.tokens += other.statistics.tokens;
+        self.words.merge(other.words);
+        self.dense.lines.merge(other.dense.lines);
+        self.sparse.lines.merge(other.sparse.lines);
+        self.long.lines.merge(other.long.lines);
+    }
+
+    /// The sums of all lines so far: lines, bytes, characters, words, tokens and counts. The other fields are empty until
+    /// [`finish`](TextCounter::finish).
+    pub fn sums(&self) -> &TextStatistics {
+        &self.statistics
+    }
+
+    /// The statistics of all lines.
+    pub fn finish(self) -> TextStatistics {
+        let model = self.encoder.tokenizer().model();
+        let counts = &self.statistics.counts;
+        let byte_tokens = count_of_kind(model, counts, PieceKind::Byte);
+        let unknown_tokens = count_of_kind(model, counts, PieceKind::Unknown);
+        TextStatistics {
+            byte_tokens,
+            unknown_tokens,
+            fragmented_words: self.words.into_values(),
+            dense_lines: self.dense.into_lines(),
+            sparse_lines: self.sparse.into_lines(),
+            long_lines: self.long.into_lines(),
+            ..self.statistics
+        }
+    }
+}
+
+/// The tokens that are pieces of a kind.
+fn count_of_kind(model: &Model, counts: &[u64], kind: PieceKind) -> u64 {
+    let of_kind = model.pieces().filter(|piece| piece.kind == kind);
+    of_kind.map(|piece| counts[piece.id.index()]).sum()
+}
+
+/// The roles of all pieces. Only pieces for text contain marks.
+fn word_roles(model: &Model, normalizer: &Normalizer) -> Vec<WordRole> {
+    let pieces = model.pieces();
+    pieces
+        .map(|piece| match piece.kind {
+            PieceKind::Normal | PieceKind::UserDefined => {
+                WordRole::of(piece.text, normalizer.mark())
+            }
+            _ => WordRole::Inside,
+        })
+        .collect()
+}
+
+/// Appends the words of at least `threshold` tokens, as ranges of `ids`.
+fn find_words(roles: &[WordRole], ids: &[PieceId], threshold: u64, found: &mut Vec<Range<usize>>) {
+    let mut start = 0;
+    let mut end_word = |range: Range<usize>| {
+        if range.len() as u64 >= threshold {
+            found.push(range);
+        }
+    };
+    for (at, id) in ids.iter().enumerate() {
+        let role = roles[id.index()];
+        if role == WordRole::Inside {
+            continue;
+        }
+        if role.begins() {
+            end_word(start..at);
+            start = at;
+        }
+        if role.ends() {
+            end_word(start..at + 1);
+            start = at + 1;
+        }
+    }
+    end_word(start..ids.len());
+}
+
+/// The number of bytes that begin a character.
+fn count_characters(text: &[u8]) -> u64 {
+    let starts = text.iter().filter(|byte| is_char_start(**byte));
+    starts.count() as u64
+}
+
+/// The number of runs of bytes other than ASCII whitespace.
+fn count_words(text: &[u8]) -> u64 {
+    let first = text.first().is_some_and(|byte| !is_space(*byte));
+    let starts = text.windows(2);
+    let starts = starts.filter(|pair| is_space(pair[0]) && !is_space(pair[1]));
+    u64::from(first) + starts.count() as u64
+}
+
+/// Whether a byte is ASCII whitespace: a space, or a tab, line feed, vertical tab, form feed or carriage return.
+fn is_space(byte: u8) -> bool {
+    byte == b' ' || byte.wrapping_sub(b'\t') < 5
+}
+
+/// The start of a text, at most [`MAX_EXCERPT_BYTES`], cut between characters.
+pub(super) fn excerpt(text: &[u8]) -> &[u8] {
+    if text.len() <= MAX_EXCERPT_BYTES {
+        return text;
+    }
+    &text[..floor_char_boundary(text, MAX_EXCERPT_BYTES)]
+}
