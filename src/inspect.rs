@@ -1,7 +1,8 @@
-//! Facts about a model, about its use on a text, and about two models: the library of `spiece inspect` and `spiece compare`.
+//! Facts about a model, about its use on a text, and about two models: the library of `spiece inspect` and `spiece
+//! compare`.
 //!
-//! Job: find what is wrong with a vocabulary, and measure what it costs to encode a text with it. Input: a [`Tokenizer`],
-//! and lines of text. Output: plain structs; nothing is printed, and nothing can fail.
+//! Job: find what is wrong with a vocabulary, and measure what it costs to encode a text with it. Input: a
+//! [`Tokenizer`], and lines of text. Output: plain structs; nothing is printed, and nothing can fail.
 //!
 //! | type | answers | module |
 //! |---|---|---|
@@ -27,8 +28,8 @@
 //! ```
 //!
 //! # Cost
-//! [`Inspection::new`] is linear in the texts of the pieces, except for pieces that the normalizer seems never to produce: see
-//! [`Production`](production). Statistics and comparisons are linear in the text.
+//! [`Inspection::new`] is linear in the texts of the pieces, except for pieces that the normalizer seems never to
+//! produce: see [`Production`](production). Statistics and comparisons are linear in the text.
 
 mod comparison;
 mod inventory;
@@ -49,7 +50,7 @@ pub use self::reachability::UnreachablePiece;
 use self::reachability::find_unreachable;
 pub use self::scores::ScoreSummary;
 pub use self::text_counter::{ExtremeLine, FragmentedWord, TextCounter, TextStatistics};
-use crate::model::{Model, ModelType};
+use crate::model::{Model, ModelType, Piece};
 use crate::piece::{PieceId, PieceKind};
 use crate::tokenizer::Tokenizer;
 
@@ -61,8 +62,8 @@ pub struct Inspection {
     pub model_type: ModelType,
     /// The number of pieces.
     pub piece_count: usize,
-    /// The number of pieces that the trainer was asked for. Another number than `piece_count` is a sign of an edit, or of
-    /// training that found fewer pieces.
+    /// The number of pieces that the trainer was asked for. Another number than `piece_count` is a sign of an edit,
+    /// or of training that found fewer pieces.
     pub trainer_vocab_size: i32,
     /// The number of pieces of each kind, in the order of [`PieceKind::ALL`]; kinds without pieces included.
     pub kinds: Vec<KindCount>,
@@ -116,7 +117,11 @@ fn is_meant_for_text(kind: PieceKind) -> bool {
     matches!(kind, PieceKind::Normal | PieceKind::UserDefined)
 }
 
-/// The normal pieces and user-defined symbols of a model.
-fn pieces_for_text(model: &Model) -> impl Iterator<Item = crate::Piece<'_>> {
-    model.pieces().filter(|piece| is_meant_for_text(piece.kind))
+/// The normal pieces and user-defined symbols of a model. A lone NUL is one of them, too: models with byte fallback
+/// count it as unused from loading on, because the reference never gives it.
+fn pieces_for_text(model: &Model) -> impl Iterator<Item = Piece<'_>> {
+    let has_byte_fallback = model.trainer_spec().byte_fallback();
+    model.pieces().filter(move |piece| {
+        is_meant_for_text(piece.kind) || (has_byte_fallback && piece.text == [0])
+    })
 }

@@ -167,6 +167,22 @@ echo text | "$spiece" encode --model="$work/unigram.model" --output=out
 check "a stray file of encode stays" no_strays
 check "out did not change" [ "$(cat out)" != old ]
 
+section "a run that is killed while it inspects into a file"
+for verb in "inspect $work/unigram.model" "compare $work/unigram.model $work/unigram.model"; do
+  echo old >out
+  # shellcheck disable=SC2086
+  (cat "$work/udhr.txt"; sleep 5) | "$spiece" $verb --text=- --output=out 2>/dev/null &
+  for _ in $(seq 100); do [ "$(strays)" -gt 0 ] && break; sleep 0.02; done
+  check "$verb has no temporary file" [ "$(strays)" -gt 0 ]
+  kill -9 $! 2>/dev/null
+  wait $! 2>/dev/null
+  check "$verb: out changed" [ "$(cat out)" = old ]
+  # shellcheck disable=SC2086
+  echo text | "$spiece" $verb --text=- --output=out
+  check "a stray file of $verb stays" no_strays
+  check "$verb: out did not change" [ "$(cat out)" != old ]
+done
+
 section "two runs, one prefix"
 small() {
   "$spiece" train --input="$work/few_words.txt" --model_prefix=m --normalization_rule_name=identity --quiet \
@@ -243,6 +259,9 @@ full_disk() {
   [ -e filler ] || { echo old >out; dd if=/dev/zero of=filler bs=4k 2>/dev/null; }
   refused "a full disk, encode" "No space left" "$spiece" encode --model="$work/unigram.model" --output=out \
     "$work/udhr.txt"
+  refused "a full disk, inspect" "No space left" "$spiece" inspect "$work/unigram.model" --format=json --output=out
+  refused "a full disk, compare" "No space left" "$spiece" compare "$work/unigram.model" "$work/unigram.model" \
+    --text="$work/udhr.txt" --output=out
   rm filler
   check "no new model with room on the disk" train_new
   check "the new files are not whole" is_state new
@@ -272,6 +291,7 @@ with_mounts() {
   skip "no file system can be mounted here, neither by this user nor in a user namespace"
 }
 with_mounts full_disk
+refused "a full device, inspect" "No space left" "$spiece" inspect "$work/unigram.model" --output=/dev/full
 refused "a full device" "No space left" "$spiece" encode --model="$work/unigram.model" --output=/dev/full \
   "$work/udhr_small.txt"
 
@@ -376,6 +396,9 @@ verbs=(
   "export-vocab $model"
   "export-vocab $model --output_format=syms"
   "eval $model text"
+  "inspect $work/unigram.model --text text --languages"
+  "inspect $work/unigram.model --format=json"
+  "compare $work/unigram.model $work/unigram.model --text text"
 )
 for verb in "${verbs[@]}"; do
   # The first reader takes a line; the second is gone before anything is written.

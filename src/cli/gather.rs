@@ -1,12 +1,12 @@
 //! One value from all lines of files: each thread fills a part, and the parts are merged.
 //!
 //! Input: files, and a [`Gathering`]: how a part begins, takes a line, and is merged with another part. Output: the
-//! merged part. Method: the loop over blocks of [`stream`](super::stream); each thread has a part of its own, which is merged when the thread
-//! ends. The threads end in any order, so the result of merging must not depend on the order of the parts. Cost: that of
-//! adding the lines, and one merge for each thread and file.
+//! merged part. Method: the loop over blocks of [`stream`](super::stream); each thread has a part of its own, which
+//! is merged when the thread ends. The threads end in any order, so the result of merging must not depend on the
+//! order of the parts. Cost: that of adding the lines, and one merge for each thread and file.
 //!
-//! Example with two threads and a gathering that counts lines: thread A reads blocks of 3 and 4 lines, thread B one of 5;
-//! the parts 7 and 5 are merged to 12.
+//! Example with two threads and a gathering that counts lines: thread A reads blocks of 3 and 4 lines, thread B one
+//! of 5; the parts 7 and 5 are merged to 12.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -86,7 +86,8 @@ impl<G: Gathering> Drop for GatherWorker<'_, '_, G> {
     }
 }
 
-/// The loop of a [`GatherConversion`] over its blocks. The workers borrow the conversion, so it is a reference that converts.
+/// The loop of a [`GatherConversion`] over its blocks. The workers borrow the conversion, so it is a reference that
+/// converts.
 struct BorrowedConversion<'g, 'c, G: Gathering>(&'c GatherConversion<'g, G>);
 
 impl<'g, 'c, G: Gathering> Conversion for BorrowedConversion<'g, 'c, G> {

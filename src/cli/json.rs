@@ -1,8 +1,8 @@
 //! JSON (RFC 8259): strings, for `--output_format=json`, and whole documents, for reports.
 //!
-//! Input: bytes, or a [`JsonValue`]. Output: JSON in UTF-8. In strings the quotation mark, the backslash and control characters
-//! are escaped; all other characters are written as UTF-8. Documents have one line for each member of an object and for
-//! each object in a list; lists of numbers and strings are one line. Cost: one pass.
+//! Input: bytes, or a [`JsonValue`]. Output: JSON in UTF-8. In strings the quotation mark, the backslash and control
+//! characters are escaped; all other characters are written as UTF-8. Documents have one line for each member of an
+//! object and for each object in a list; lists of numbers and strings are one line. Cost: one pass.
 //!
 //! ```text
 //! say "hi"<tab>  ->  "say \"hi\"\u0009"

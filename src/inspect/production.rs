@@ -1,33 +1,37 @@
 //! Pieces whose texts the normalizer never produces.
 //!
-//! Input: a tokenizer. Output: the normal pieces and user-defined symbols whose texts occur in no normalized text, and those for
-//! which the question stays open.
+//! Input: a tokenizer. Output: the normal pieces and user-defined symbols whose texts occur in no normalized text,
+//! and those for which the question stays open.
 //!
 //! # Method
 //! Three steps, of which the first answers for nearly all pieces:
 //!
-//! 1. *Witness.* The text of the piece, alone and between other characters, is normalized. If the result contains the text,
-//!    the piece is produced.
-//! 2. *Cover.* Normalized text is a sequence of *parts*: the target of a rule, a user-defined symbol, an unchanged character, U+FFFD, or the
-//!    whitespace mark of a space or of the dummy prefix. A piece that is produced is covered by such parts: it lies inside one
-//!    part, or it begins with the end of a part, goes on with whole parts, and ends with the start of a part. If there is no cover, the
-//!    piece is never produced. This is certain, because the cover may ignore that a longer rule could match
-//!    across two parts, and so finds too many texts rather than too few.
-//! 3. *Witness again.* The sources of the cover, joined, are normalized. If the result contains the text, the piece is
-//!    produced; if not, the question stays open.
+//! 1. *Witness.* The text of the piece, alone and between other characters, is normalized. If the result contains the
+//!    text, the piece is produced.
+//! 2. *Cover.* Normalized text is a sequence of *parts*: the target of a rule, a user-defined symbol, an unchanged
+//!    character, U+FFFD, or the whitespace mark of a space or of the dummy prefix. A piece that is produced is
+//!    covered by such parts: it lies inside one part, or it begins with the end of a part, goes on with whole parts,
+//!    and ends with the start of a part. If there is no cover, the piece is never produced. This is certain, because
+//!    the cover may ignore that a longer rule could match across two parts, and so finds too many texts rather than
+//!    too few.
+//! 3. *Witness again.* The sources of the cover, joined, are normalized. If the result contains the text, the piece
+//!    is produced; if not, the question stays open.
 //!
 //! # Example
-//! With the rules of NFKC the piece `½` has no cover: a rule replaces `½`, and no part contains it. The piece `⁄2` has one: `⁄`
-//! (U+2044) is left unchanged. With a rule `A` -> `B` and a rule `B` -> `C` the piece `B` is not its own witness, but the
-//! cover has the source `A`, whose normalized text is `B`.
+//! With the rules of NFKC the piece `½` has no cover: a rule replaces `½`, and no part contains it. The piece `⁄2`
+//! has one: `⁄` (U+2044) is left unchanged. With a rule `A` -> `B` and a rule `B` -> `C` the piece `B` is not its own
+//! witness, but the cover has the source `A`, whose normalized text is `B`.
 //!
 //! # Limits
-//! Step 2 is not done for pieces of more than [`MAX_PIECE_BYTES`], for charsmaps whose rules cannot be listed (cyclic or too many),
-//! and when all searches together have read [`MAX_SEARCHED_BYTES`]. Those questions stay open, too.
+//! A malicious model can have rules whose targets are as long as its file. So a witness is not tried if its
+//! normalized form could be longer than [`MAX_WITNESS_BYTES`]; step 2 is not done for pieces of more than
+//! [`MAX_PIECE_BYTES`] and for charsmaps whose rules cannot be listed (cyclic or too many); and neither is done when
+//! the work for all pieces together has exceeded [`MAX_WORK`]. Those questions stay open, too. No usual model comes
+//! near these limits.
 //!
 //! # Cost
-//! Step 1 is linear in the texts. For steps 2 and 3 the targets of all rules are sorted once; a piece of n bytes takes O(n²)
-//! binary searches and one search through all targets.
+//! Step 1 is linear in the texts. For steps 2 and 3 the targets of all rules are sorted once; a piece of n bytes
+//! takes O(n²) binary searches and one search through all targets.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -42,8 +46,12 @@ use crate::tokenizer::Tokenizer;
 
 /// Longer pieces are not covered.
 const MAX_PIECE_BYTES: usize = 512;
-/// The bytes of targets that are searched for all pieces together: about a second.
-const MAX_SEARCHED_BYTES: usize = 1 << 32;
+/// The work for all pieces together, in bytes that are searched: a few seconds.
+const MAX_WORK: u64 = 1 << 32;
+/// The work of a binary search, in the same unit.
+const LOOKUP_WORK: u64 = 64;
+/// A witness is tried only if its normalized form is shorter, whatever the rules make of it.
+const MAX_WITNESS_BYTES: usize = 1 << 24;
 /// What stands before and behind the text of a witness.
 const CONTEXTS: [(&str, &str); 4] = [("a", "a"), ("", ""), (" ", " a"), ("漢", "漢")];
 
@@ -87,8 +95,10 @@ struct ProductionSearch<'t> {
     normalized: Vec<u8>,
     /// Targets and user-defined symbols; the inner `None` if the rules cannot be listed.
     parts: Option<Option<PartTable>>,
-    /// The bytes that may still be searched.
-    budget: usize,
+    /// The work that may still be done.
+    budget: u64,
+    /// By how much a normalized text can be longer than its raw text.
+    greatest_growth: usize,
 }
 
 impl<'t> ProductionSearch<'t> {
@@ -99,7 +109,8 @@ impl<'t> ProductionSearch<'t> {
             raw: Vec::new(),
             normalized: Vec::new(),
             parts: None,
-            budget: MAX_SEARCHED_BYTES,
+            budget: MAX_WORK,
+            greatest_growth: greatest_growth(tokenizer.normalizer()),
         }
     }
 
@@ -124,6 +135,10 @@ impl<'t> ProductionSearch<'t> {
 
     /// Steps 2 and 3.
     fn covered_production(&mut self, parts: &PartTable, text: &[u8]) -> Production {
+        let lookups = text.len() * text.len().min(parts.longest);
+        if !self.spend(LOOKUP_WORK * lookups as u64) {
+            return Production::Undecided;
+        }
         let normalizer = self.tokenizer.normalizer();
         if let Some(raw) = (Cover {
             parts,
@@ -138,10 +153,9 @@ impl<'t> ProductionSearch<'t> {
                 Production::Undecided
             };
         }
-        let Some(budget) = self.budget.checked_sub(parts.joined.len()) else {
+        if !self.spend(parts.joined.len() as u64) {
             return Production::Undecided;
-        };
-        self.budget = budget;
+        }
         match parts.source_containing(text) {
             None => Production::Never,
             Some(raw) if self.is_witness(raw, text) => Production::Produced,
@@ -149,18 +163,45 @@ impl<'t> ProductionSearch<'t> {
         }
     }
 
-    /// Whether the normalized form of `raw`, alone or between other characters, contains `text`.
-    fn is_witness(&mut self, raw: &[u8], text: &[u8]) -> bool {
-        CONTEXTS.iter().any(|(before, after)| {
-            self.raw.clear();
-            self.raw.extend_from_slice(before.as_bytes());
-            self.raw.extend_from_slice(raw);
-            self.raw.extend_from_slice(after.as_bytes());
-            let normalizer = self.tokenizer.normalizer();
-            normalizer.normalize(&self.raw, &mut self.normalized);
-            memmem::find(&self.normalized, text).is_some()
-        })
+    /// Takes `work` from the budget; false if too little is left.
+    fn spend(&mut self, work: u64) -> bool {
+        let rest = self.budget.checked_sub(work);
+        self.budget = rest.unwrap_or(0);
+        rest.is_some()
     }
+
+    /// Whether the normalized form of `raw`, alone or between other characters, contains `text`. False is not
+    /// certain.
+    fn is_witness(&mut self, raw: &[u8], text: &[u8]) -> bool {
+        let contexts = CONTEXTS.iter();
+        contexts
+            .copied()
+            .any(|context| self.is_witness_in(context, raw, text))
+    }
+
+    /// Whether the normalized form of `raw` in a context contains `text`.
+    fn is_witness_in(&mut self, context: (&str, &str), raw: &[u8], text: &[u8]) -> bool {
+        self.raw.clear();
+        self.raw.extend_from_slice(context.0.as_bytes());
+        self.raw.extend_from_slice(raw);
+        self.raw.extend_from_slice(context.1.as_bytes());
+        let longest = self.raw.len().saturating_mul(self.greatest_growth);
+        if longest > MAX_WITNESS_BYTES {
+            return false;
+        }
+        let normalizer = self.tokenizer.normalizer();
+        normalizer.normalize(&self.raw, &mut self.normalized);
+        let work = self.raw.len() + self.normalized.len();
+        self.spend(work as u64) && memmem::find(&self.normalized, text).is_some()
+    }
+}
+
+/// By how much a normalized text can be longer than its raw text: the bytes of the longest target, each of which may
+/// be a space that becomes a mark.
+fn greatest_growth(normalizer: &Normalizer) -> usize {
+    let targets = normalizer.charsmap();
+    let longest = targets.map_or(1, |charsmap| charsmap.longest_target());
+    longest.max(1).saturating_mul(normalizer.mark().len())
 }
 
 /// A part that rules or symbols write, and a raw text for which they do.

@@ -1,27 +1,27 @@
 //! Counts over the tokens of a text.
 //!
-//! Input: a tokenizer and the lines of a text. Output: [`TextStatistics`]. Method: each line is encoded once. The ids are
-//! counted by piece, and one pass over them finds the number of tokens of each word. Only for words that may become one of
-//! the most fragmented ones the line is encoded again, with spans.
+//! Input: a tokenizer and the lines of a text. Output: [`TextStatistics`]. Method: each line is encoded once. The ids
+//! are counted by piece, and one pass over them finds the number of tokens of each word. Only for words that may
+//! become one of the most fragmented ones the line is encoded again, with spans.
 //!
 //! # Definitions
 //! * *Characters*: bytes that begin a character of UTF-8, so that malformed text has a number of characters, too.
 //! * *Words*: runs of bytes other than ASCII whitespace.
-//! * *Tokens of a word*: the tokens from one that begins with a whitespace mark to the next such token. A token that contains a
-//!   mark behind its start ends the word. Languages without spaces have words as long as lines.
-//! * *Rényi efficiency* of order α: the Rényi entropy of the distribution of the pieces divided by the entropy of equal
-//!   frequencies, log2(Σ p^α) / (1 - α) / log2(n). Zouhar et al., "Tokenization and the noiseless channel", ACL 2023,
-//!   <https://doi.org/10.18653/v1/2023.acl-long.284>, find that α = 2.5 predicts the quality of translation best. n is the
-//!   number of pieces that occur, or that of all pieces of the model.
+//! * *Tokens of a word*: the tokens from one that begins with a whitespace mark to the next such token. A token that
+//!   contains a mark behind its start ends the word. Languages without spaces have words as long as lines.
+//! * *Rényi efficiency* of order α: the Rényi entropy of the distribution of the pieces divided by the entropy of
+//!   equal frequencies, log2(Σ p^α) / (1 - α) / log2(n). Zouhar et al., "Tokenization and the noiseless channel", ACL
+//!   2023, <https://doi.org/10.18653/v1/2023.acl-long.284>, find that α = 2.5 predicts the quality of translation
+//!   best. n is the number of pieces that occur, or that of all pieces of the model.
 //!
 //! # Example
-//! The line `Hello, world!` of the model in `testdata/golden/llama2.model` has 13 bytes, 13 characters, 2 words and 10 tokens. 8
-//! pieces occur once and one twice: Σ p^2.5 = 8 · 0.1^2.5 + 0.2^2.5 = 0.0432, so the entropy is log2(0.0432) / -1.5 = 3.02 bits,
-//! and the efficiency over the 9 observed pieces is 3.02 / log2(9) = 0.953.
+//! The line `Hello, world!` of the model in `testdata/golden/llama2.model` has 13 bytes, 13 characters, 2 words and
+//! 10 tokens. 8 pieces occur once and one twice: Σ p^2.5 = 8 · 0.1^2.5 + 0.2^2.5 = 0.0432, so the entropy is
+//! log2(0.0432) / -1.5 = 3.02 bits, and the efficiency over the 9 observed pieces is 3.02 / log2(9) = 0.953.
 //!
 //! # Cost
-//! Encoding the lines, one load and one addition for each token, two vectorized passes over the bytes. Memory: 9 bytes for
-//! each piece.
+//! Encoding the lines, one load and one addition for each token, two vectorized passes over the bytes. Memory: 9
+//! bytes for each piece.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -384,8 +384,8 @@ impl<'t> TextCounter<'t> {
         self.long.lines.merge(other.long.lines);
     }
 
-    /// The sums of all lines so far: lines, bytes, characters, words, tokens and counts. The other fields are empty until
-    /// [`finish`](TextCounter::finish).
+    /// The sums of all lines so far: lines, bytes, characters, words, tokens and counts. The other fields are empty
+    /// until [`finish`](TextCounter::finish).
     pub fn sums(&self) -> &TextStatistics {
         &self.statistics
     }

@@ -299,6 +299,13 @@ impl Charsmap {
         (walk.is_ok() && text_bytes <= MAX_RULE_TEXT_BYTES).then_some(rules)
     }
 
+    /// The bytes of the longest target. Cost: linear in the pool.
+    #[cfg(feature = "inspect")]
+    pub(crate) fn longest_target(&self) -> usize {
+        let targets = self.pool.split(|byte| *byte == 0);
+        targets.map(<[u8]>::len).max().unwrap_or(0)
+    }
+
     /// The table of first bytes.
     pub(crate) fn leads(&self) -> &Leads {
         &self.leads

@@ -1,10 +1,10 @@
 //! Encoding of text that is normalized already.
 //!
-//! Input: normalized text. Output: the ids of the encoder alone, without normalizer, dummy prefix, allowed special pieces and
-//! extra pieces. This is what decides whether a piece can be given at all; see `inspect/reachability.rs`.
+//! Input: normalized text. Output: the ids of the encoder alone, without normalizer, dummy prefix, allowed special
+//! pieces and extra pieces. This is what decides whether a piece can be given at all; see `inspect/reachability.rs`.
 //!
-//! Example: with the model of Llama 2 the text `the` gives the piece `the`; [`Tokenizer::encode`] would put the dummy prefix
-//! before it and give `▁the`.
+//! Example: with the model of Llama 2 the text `the` gives the piece `the`; [`Tokenizer::encode`] would put the dummy
+//! prefix before it and give `▁the`.
 
 use super::Tokenizer;
 use super::cache::EncodeCache;

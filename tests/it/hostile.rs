@@ -100,6 +100,11 @@ fn random_tsv_rows_train_or_are_refused() {
 }
 
 #[test]
+fn what_inspections_say_of_mutated_models_is_true() {
+    run("inspect", 300, 300);
+}
+
+#[test]
 fn undone_edits_restore_the_file() {
     run("edits", 300, 300);
 }

@@ -8,6 +8,7 @@
 //! | `run_golden` | encoding and decoding give what SentencePiece 0.2.3 gives (`testdata/run`) |
 //! | `run_library` | encoding and decoding as a library: properties for all texts and ids |
 //! | `run_program` | `spiece encode`, `decode`, `normalize`, `export-vocab`, `eval` |
+//! | `inspect_program` | `spiece inspect` and `spiece compare` |
 //! | `link_program` | links named `spm_train`, `spm_encode` and so on; `spiece install-links` |
 //! | `determinism` | output depends on the input and the options only |
 //! | `hostile` | untrusted models, texts, rules and corpora; shared with the fuzz targets |
@@ -19,6 +20,8 @@ mod allocations;
 mod determinism;
 #[cfg(feature = "train")]
 mod hostile;
+#[cfg(feature = "cli")]
+mod inspect_program;
 #[cfg(feature = "cli")]
 mod link_program;
 mod run_golden;

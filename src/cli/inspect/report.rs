@@ -1,6 +1,7 @@
 //! The report of `spiece inspect` as values, and what its formats share.
 //!
-//! Input: what the library found, with the names from the command line. Output: values for the modules that write a format.
+//! Input: what the library found, with the names from the command line. Output: values for the modules that write a
+//! format.
 
 use crate::inspect::{Inspection, TextStatistics};
 use crate::{NormalizerSpec, PieceId, Tokenizer, TrainerSpec};

@@ -111,7 +111,8 @@ fn write_scores(scores: &ScoreSummary, out: &mut TextTable) {
     let (Some(lowest), Some(highest)) = (scores.lowest, scores.highest) else {
         return out.row("scores", "no normal pieces");
     };
-    out.row("scores", &format!("{lowest} to {highest}"));
+    // Adding zero turns a negative zero into zero.
+    out.row("scores", &format!("{} to {}", lowest + 0.0, highest + 0.0));
     out.row(
         "score ties",
         &match scores.tied_scores {

@@ -138,6 +138,11 @@ class Operations:
             ])
         return results
 
+    def encode_each(self, model, texts):
+        """The ids of each text."""
+        processor = open_model(self.native, model)
+        return [processor._EncodeAsIds(unpack(text), False, 0, 0.0, False, False, False) for text in texts]
+
     def nbest(self, model, lines, size):
         processor = open_model(self.native, model)
         results = []

@@ -23,7 +23,8 @@ pub mod mutation;
 pub mod seeds;
 
 use arbitrary::Unstructured;
-use spiece::{Corpus, Model, PieceId, TextNormalizer, TrainFlags};
+use spiece::inspect::{ComparisonCounter, Inspection, TextCounter};
+use spiece::{Corpus, Model, PieceId, TextNormalizer, Tokenizer, TrainFlags};
 
 use checks::exercise;
 
@@ -42,6 +43,7 @@ pub const ALL: &[Target] = &[
     ("train_options", train_options),
     ("tsv_corpus", tsv_corpus),
     ("edits", edits),
+    ("inspect", inspect),
 ];
 
 /// The bytes are a model file. What loads is saved and loaded again, and runs, on texts of its own pieces too.
@@ -218,4 +220,39 @@ pub fn edits(data: &[u8]) {
         &mut Unstructured::new(edits),
         seeds::file(usize::from(*choice)),
     );
+}
+
+/// The bytes say how a real model is changed and what text it then gets. What the inspection says about the changed model
+/// agrees with what the model does.
+pub fn inspect(data: &[u8]) {
+    let mut input = Unstructured::new(data);
+    let Ok((file, texts, _)) = mutation::case(&mut input) else {
+        return;
+    };
+    let Ok(tokenizer) = Tokenizer::from_bytes(&file) else {
+        return;
+    };
+    let inspection = Inspection::new(&tokenizer);
+    let mut counter = TextCounter::new(&tokenizer);
+    let mut comparison = ComparisonCounter::new(&tokenizer, &tokenizer);
+    for (number, text) in (1..).zip(&texts) {
+        counter.add_line(number, text);
+        comparison.add_line(number, text);
+    }
+    let statistics = counter.finish();
+    let tokens = texts.iter().map(|text| tokenizer.count(text) as u64);
+    assert_eq!(statistics.tokens, tokens.sum::<u64>(), "tokens");
+    let counted: u64 = statistics.counts.iter().sum();
+    assert_eq!(statistics.tokens, counted, "counts of pieces");
+    for piece in inspection
+        .unreachable
+        .iter()
+        .filter(|piece| !piece.is_close)
+    {
+        let id = u32::from(piece.id) as usize;
+        assert_eq!(statistics.counts[id], 0, "{piece:?} is in the text");
+    }
+    let comparison = comparison.finish();
+    assert!(comparison.has_equal_ids(), "a model differs from itself");
+    assert_eq!((comparison.only_a, comparison.only_b), (0, 0));
 }

@@ -1,0 +1,194 @@
+//! `spiece inspect` and `spiece compare` as a user meets them.
+
+use std::path::Path;
+use std::process::Output;
+
+use crate::support::{assert_equal_on_any_number_of_threads, program, testdata_argument};
+
+/// Runs the program.
+fn spiece(arguments: &[&str]) -> Output {
+    program().args(arguments).output().unwrap()
+}
+
+/// What the program writes; it must end with `status`.
+fn output_with_status(arguments: &[&str], status: i32) -> String {
+    let output = spiece(arguments);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(
+        output.status.code(),
+        Some(status),
+        "{arguments:?}: {message}"
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn stdout(arguments: &[&str]) -> String {
+    output_with_status(arguments, 0)
+}
+
+fn path_argument(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Without the names of files, which depend on where the repository is.
+fn without_folder(report: &str) -> String {
+    let folder = testdata_argument("");
+    report.replace(&folder, "")
+}
+
+#[test]
+fn reports_equal_the_stored_ones() {
+    let cases = [
+        ("golden/llama2.model", "llama2"),
+        ("run/unigram.model", "unigram"),
+        ("run/word.model", "word"),
+    ];
+    for (model, name) in cases {
+        let model = testdata_argument(model);
+        let text = format!("--text={}", testdata_argument("mixed.txt"));
+        let report = stdout(&["inspect", &model, &text, "--format=json"]);
+        let report = without_folder(&report);
+        let stored = testdata_argument(&format!("run/inspect_{name}.json"));
+        if std::env::var_os("SPIECE_WRITE_GOLDEN").is_some() {
+            std::fs::write(&stored, &report).unwrap();
+        }
+        let expected = std::fs::read_to_string(&stored).unwrap();
+        assert!(
+            report == expected,
+            "{stored} differs; SPIECE_WRITE_GOLDEN=1 writes it again"
+        );
+    }
+}
+
+#[test]
+fn reports_do_not_depend_on_the_number_of_threads() {
+    let model = testdata_argument("golden/llama2.model");
+    let other = testdata_argument("golden/spm_default.model");
+    let first = format!("--text={}", testdata_argument("udhr.txt"));
+    let second = format!("--text={}", testdata_argument("hostile_text.txt"));
+    assert_equal_on_any_number_of_threads("inspect", |threads| {
+        let threads = format!("--num_threads={threads}");
+        stdout(&[
+            "inspect",
+            &model,
+            &first,
+            &second,
+            "--format=json",
+            &threads,
+        ])
+    });
+    assert_equal_on_any_number_of_threads("compare", |threads| {
+        let threads = format!("--num_threads={threads}");
+        let arguments = ["compare", &model, &other, &first, &second, &threads];
+        output_with_status(&arguments, 1)
+    });
+}
+
+#[test]
+fn languages_are_relative_to_english() {
+    let model = testdata_argument("golden/llama2.model");
+    let report = stdout(&["inspect", &model, "--languages"]);
+    let english = report.lines().find(|line| line.starts_with("  English"));
+    assert!(english.unwrap().contains(" 1.00 "), "{report}");
+    let languages = report.lines().filter(|line| line.contains("% unknown"));
+    assert_eq!(languages.count(), 28);
+}
+
+#[test]
+fn equal_models_have_status_0_and_different_ones_1() {
+    let a = testdata_argument("golden/llama2.model");
+    let b = testdata_argument("golden/spm_default.model");
+    let text = format!("--text={}", testdata_argument("udhr_small.txt"));
+    let equal = stdout(&["compare", &a, &a, &text]);
+    assert!(equal.contains("equal lines          274 of 274"), "{equal}");
+    assert!(equal.contains(" 0 only in A, 0 only in B"), "{equal}");
+    let different = output_with_status(&["compare", &a, &b, &text, "--format=json"], 1);
+    assert!(different.contains("\"equal_ids\": false"), "{different}");
+    assert!(spiece(&["compare", &a, &b, &text]).stderr.is_empty());
+}
+
+#[test]
+fn wrong_command_lines_have_status_2_and_missing_files_1() {
+    let model = testdata_argument("golden/llama2.model");
+    let text = format!("--text={}", testdata_argument("few_words.txt"));
+    let usages: [&[&str]; 6] = [
+        &["inspect"],
+        &["inspect", &model, "--format=xml"],
+        &["inspect", &model, "--text=-", "--text=-"],
+        &["compare", &model, &text],
+        &["compare", &model, &model],
+        &["compare", &model, &model, &text, "--num_threads=x"],
+    ];
+    for arguments in usages {
+        assert_eq!(spiece(arguments).status.code(), Some(2), "{arguments:?}");
+    }
+    let failures: [&[&str]; 3] = [
+        &["inspect", "/no/such.model"],
+        &["inspect", &model, "--text=/no/such.txt"],
+        &["compare", &model, &model, "--text=/no/such.txt"],
+    ];
+    for arguments in failures {
+        let output = spiece(arguments);
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(message.contains("/no/such"), "{message}");
+        assert!(message.contains("check its name"), "{message}");
+    }
+}
+
+#[test]
+fn a_failed_run_leaves_the_output_file_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("report");
+    let output = format!("--output={}", path_argument(&path));
+    let model = testdata_argument("golden/llama2.model");
+    stdout(&["inspect", &model, &output]);
+    let report = std::fs::read(&path).unwrap();
+    assert!(report.starts_with(b"model "));
+    output_with_status(&["inspect", &model, "--text=/no/such.txt", &output], 1);
+    assert_eq!(std::fs::read(&path).unwrap(), report);
+    let text = format!("--text={}", testdata_argument("few_words.txt"));
+    let other = testdata_argument("golden/spm_default.model");
+    output_with_status(&["compare", &model, &other, &text, &output], 1);
+    assert!(std::fs::read(&path).unwrap().starts_with(b"A "));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn hostile_pieces_and_texts_are_escaped() {
+    use spiece::{Model, ModelType, PieceKind};
+    let folder = tempfile::tempdir().unwrap();
+    let mut builder = Model::builder();
+    builder
+        .model_type(ModelType::Bpe)
+        .piece("<unk>", 0.0, PieceKind::Unknown);
+    let texts: [&[u8]; 7] = [
+        b"\x1b[2J",
+        b"\xff\xfe",
+        "\u{202e}abc".as_bytes(),
+        b"\r\n",
+        b"\x07",
+        "\u{9b}31m".as_bytes(),
+        b"\"\\",
+    ];
+    for text in texts {
+        builder.piece(text, 0.0, PieceKind::Normal);
+    }
+    let model = folder.path().join("hostile\u{1b}.model");
+    builder.build().unwrap().save(&model).unwrap();
+    let model = path_argument(&model);
+    let text = format!("--text={}", testdata_argument("hostile_text.txt"));
+    let report = stdout(&["inspect", &model, &text]);
+    let is_control = |c: char| c.is_control() && c != '\n';
+    assert!(!report.contains(is_control), "{report:?}");
+    assert!(!report.contains('\u{202e}'));
+    let other = testdata_argument("golden/llama2.model");
+    let report = output_with_status(&["compare", &model, &other, &text], 1);
+    assert!(!report.contains(is_control), "{report:?}");
+    let json = stdout(&["inspect", &model, &text, "--format=json"]);
+    assert!(!json.contains(|c: char| c < ' ' && c != '\n'), "{json:?}");
+    assert!(
+        json.contains("\"unreachable\": [1, 3, 6]"),
+        "{json}"
+    );
+}
