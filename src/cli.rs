@@ -18,11 +18,12 @@
 //! ```
 //!
 //! The modules, in the order of the data flow: `reference` (names of the program), `args` (flags), `input` (blocks of lines), `stream` (the parallel
-//! loop over blocks), `ordered` (results in order), `gather` (one value from all lines), `json`, `table` and `visible` (reports), `io` (standard streams and errors), `progress` (messages).
+//! loop over blocks), `ordered` (results in order), `gather` (one value from all lines), `json`, `table` and `visible` (reports), `io` (standard streams and errors), `model_files` (changed models), `progress` (messages).
 
 mod args;
 mod compare;
 mod decode;
+mod edit;
 mod encode;
 mod eval;
 mod export_vocab;
@@ -32,6 +33,7 @@ mod inspect;
 mod install_links;
 mod io;
 mod json;
+mod model_files;
 mod normalize;
 mod ordered;
 mod progress;
@@ -105,6 +107,11 @@ const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand {
         command: compare::command,
         run: compare::run,
+        replaces: None,
+    },
+    Subcommand {
+        command: edit::command,
+        run: edit::run,
         replaces: None,
     },
     Subcommand {

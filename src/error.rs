@@ -7,6 +7,7 @@
 //! | [`DecodeError`] | decoding ids | |
 //! | `WriteError` | writing output files | `train` |
 //! | `OptionError`, `TrainError` | training | `train` |
+//! | `EditError`, `MergeError`, `PruneError`, `GuaranteeError` | changing trained models | `train` |
 //!
 //! Conventions, for every error of the crate: the variants carry facts, not sentences; the message names the
 //! file, option or piece, says what is wrong and what to do; the cause, if there is one, is also the
@@ -15,6 +16,8 @@
 //! The errors of encoding and decoding implement `Display` by hand: a derive macro would bring six crates
 //! into programs that only encode.
 
+#[cfg(feature = "train")]
+mod adapt;
 mod decode;
 mod encode;
 mod model;
@@ -27,6 +30,8 @@ mod write;
 
 use std::io;
 
+#[cfg(feature = "train")]
+pub use self::adapt::{EditError, GuaranteeError};
 pub use self::decode::DecodeError;
 pub use self::encode::EncodeError;
 pub use self::model::{ModelError, PieceProblem};

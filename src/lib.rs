@@ -46,6 +46,10 @@
 )]
 #![cfg_attr(
     feature = "train",
+    doc = "| change a model and learn which texts get other ids | [`Model::apply_edits`] |"
+)]
+#![cfg_attr(
+    feature = "train",
     doc = "| train a model with typed options | [`Trainer`], [`TrainOptions`], [`Corpus`] |"
 )]
 #![cfg_attr(
@@ -95,6 +99,8 @@ mod normalize;
 mod encode;
 mod decode;
 mod tokenizer;
+#[cfg(feature = "train")]
+mod adapt;
 mod piece;
 #[cfg(feature = "train")]
 mod packed;
@@ -111,10 +117,14 @@ mod output;
 pub mod cli;
 mod error;
 
+#[cfg(feature = "train")]
+pub use adapt::edit::{EditCheck, EditStep, EditedModel, NormalizerFlag, SpecialRole};
+#[cfg(feature = "train")]
+pub use adapt::{IdMap, TextChange};
 pub use decode::incremental::IncrementalDecoder;
 pub use error::{DecodeError, EncodeError, ModelError, PieceProblem};
 #[cfg(feature = "train")]
-pub use error::{OptionError, TrainError, WriteError};
+pub use error::{EditError, GuaranteeError, OptionError, TrainError, WriteError};
 #[cfg(feature = "proto")]
 pub use model::proto;
 pub use model::{

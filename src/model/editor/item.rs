@@ -204,7 +204,11 @@ fn score_change(score: f32) -> Change {
     })
 }
 
+/// The kind, or nothing if it is the default, as training writes it.
 fn kind_change(kind: PieceKind) -> Change {
+    if kind == PieceKind::default() {
+        return change_of(field::KIND, |_| {});
+    }
     let number = kind_number(kind);
     change_of(field::KIND, |out| {
         write_varint_field(field::KIND, number, out)

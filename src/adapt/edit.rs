@@ -1,0 +1,346 @@
+//! Edits of a model by the texts of pieces, with a report of what they mean for text.
+//!
+//! Input: a model and a list of [`EditStep`]s, which are applied in order. Output: an [`EditedModel`]: the model, loaded
+//! from the bytes of its new file, how old and new ids correspond, and for which texts pieces can differ.
+//!
+//! Guarantees, which [`EditedModel::check`] checks on the model:
+//!
+//! 1. A piece that no step names keeps text, score and kind. Its id changes only by insertions and removals before it.
+//! 2. The special ids of the trainer spec name the pieces that they named, or those that a step names.
+//! 3. A text that meets no condition of [`EditedModel::text_change`] has the same pieces as before.
+//! 4. Bytes of the file that no step concerns are preserved; see [`ModelEditor`]. Steps followed by their inverses in one
+//!    list give the original bytes. So do two lists, one for the model and one for its edited copy, where the file has all
+//!    fields that the steps set, as files of `spm_train` do.
+//!
+//! Example: a model with `<unk>` `<s>` `</s>` `▁a` ... has `[MASK]` added as a user-defined symbol. Ids are unchanged; the
+//! symbol gets the next id; texts that contain `[MASK]` have other pieces.
+//!
+//! Cost: linear in the file; the report encodes the text of each piece twice.
+
+mod check;
+
+pub use self::check::EditCheck;
+use super::found::FoundDifferences;
+use super::id_map::IdMap;
+use super::text_change::TextChange;
+use crate::error::EditError;
+use crate::model::{Model, ModelEditor, PieceEntry};
+use crate::piece::{PieceId, PieceKind};
+use crate::text::lossy_string;
+
+/// The score of pieces that steps add. It has no effect on control pieces and user-defined symbols.
+const ADDED_SCORE: f32 = 0.0;
+
+/// One change of a model; pieces are named by their texts.
+///
+/// In models other than BPE models a text piece and a control piece can have the same text; a step then means the control
+/// piece, as [`Model::piece_to_id`] does.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum EditStep {
+    /// Adds a piece behind all others, with score 0.
+    Add {
+        /// The text of the new piece.
+        text: Vec<u8>,
+        /// Its kind.
+        kind: PieceKind,
+    },
+    /// Inserts a piece with score 0; the ids of the pieces from this id on increase by 1.
+    Insert {
+        /// The id of the new piece, at most the number of pieces.
+        id: PieceId,
+        /// Its text.
+        text: Vec<u8>,
+        /// Its kind.
+        kind: PieceKind,
+    },
+    /// Changes the text of a piece.
+    Rename {
+        /// The text of the piece.
+        old: Vec<u8>,
+        /// The text that it gets.
+        new: Vec<u8>,
+    },
+    /// Removes a piece; the ids of the pieces behind it decrease by 1.
+    Remove {
+        /// The text of the piece.
+        text: Vec<u8>,
+    },
+    /// Changes the kind of a piece.
+    SetKind {
+        /// The text of the piece.
+        text: Vec<u8>,
+        /// The kind that it gets.
+        kind: PieceKind,
+    },
+    /// Makes a piece the special piece with a role: sets id and text in the trainer spec.
+    SetSpecial {
+        /// The role.
+        role: SpecialRole,
+        /// The text of the piece.
+        text: Vec<u8>,
+    },
+    /// Sets a flag of the normalizer spec.
+    SetFlag {
+        /// The flag.
+        flag: NormalizerFlag,
+        /// Its value.
+        value: bool,
+    },
+}
+
+/// The role of a special piece in the trainer spec. The unknown piece has its role by its kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SpecialRole {
+    /// Beginning of a text.
+    Bos,
+    /// End of a text.
+    Eos,
+    /// Padding.
+    Pad,
+}
+
+/// A flag of the normalizer spec.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NormalizerFlag {
+    /// Adds one space before (or after) the text.
+    AddDummyPrefix,
+    /// Removes spaces at both ends and repeated spaces.
+    RemoveExtraWhitespaces,
+    /// Replaces spaces by U+2581.
+    EscapeWhitespaces,
+}
+
+/// A model after [`Model::apply_edits`], and what the edits mean.
+#[derive(Debug, Clone)]
+pub struct EditedModel {
+    model: Model,
+    ids: IdMap,
+    text_change: TextChange,
+    lost: Vec<PieceId>,
+    gained: Vec<PieceId>,
+    /// The old ids of the pieces that a step names.
+    named: Vec<bool>,
+}
+
+impl Model {
+    /// Applies changes to the pieces and flags of a model, in order; see [`EditStep`].
+    ///
+    /// ```
+    /// use spiece::{EditStep, Model, PieceKind};
+    ///
+    /// let model = Model::open("testdata/golden/llama2.model")?;
+    /// let text = b"<sep>".to_vec();
+    /// let edited = model.apply_edits(&[EditStep::Add { text, kind: PieceKind::Control }])?;
+    /// assert_eq!(edited.model().len(), model.len() + 1);
+    /// assert!(edited.ids().moved().next().is_none());
+    /// assert!(edited.text_change().is_none()); // every text has the same ids as before
+    /// edited.check(&model, [])?;
+    /// # Ok::<(), spiece::EditError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A step names a piece that does not exist or adds one that does, or the result breaks a rule for models.
+    pub fn apply_edits(&self, steps: &[EditStep]) -> Result<EditedModel, EditError> {
+        let mut application = Application::new(self);
+        for step in steps {
+            application.apply(step)?;
+        }
+        application.finish(self)
+    }
+}
+
+impl EditedModel {
+    /// The edited model.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// How old and new ids correspond.
+    pub fn ids(&self) -> &IdMap {
+        &self.ids
+    }
+
+    /// For which texts pieces can differ. A text for which they do not has the same ids if no id moved.
+    pub fn text_change(&self) -> &TextChange {
+        &self.text_change
+    }
+
+    /// The old ids of pieces that text gave and does not give any longer, because they or others changed.
+    pub fn no_longer_found(&self) -> &[PieceId] {
+        &self.lost
+    }
+
+    /// The new ids of pieces that text gives and did not give before.
+    pub fn newly_found(&self) -> &[PieceId] {
+        &self.gained
+    }
+}
+
+/// A piece while steps are applied.
+struct Slot {
+    text: Vec<u8>,
+    kind: PieceKind,
+    old_id: Option<PieceId>,
+}
+
+/// Steps in progress.
+struct Application {
+    editor: ModelEditor,
+    /// The pieces of the editor.
+    slots: Vec<Slot>,
+    /// The old ids that a step names.
+    named: Vec<bool>,
+    /// Texts of special pieces, which get their ids at the end.
+    specials: Vec<(SpecialRole, Vec<u8>)>,
+}
+
+impl Application {
+    fn new(model: &Model) -> Application {
+        let slots = model.pieces().map(|piece| Slot {
+            text: piece.text.to_vec(),
+            kind: piece.kind,
+            old_id: Some(piece.id),
+        });
+        Application {
+            editor: model.edit(),
+            slots: slots.collect(),
+            named: vec![false; model.len()],
+            specials: Vec::new(),
+        }
+    }
+
+    fn apply(&mut self, step: &EditStep) -> Result<(), EditError> {
+        match step {
+            EditStep::Add { text, kind } => self.insert(self.slots.len(), text, *kind),
+            EditStep::Insert { id, text, kind } => self.insert(id.index(), text, *kind),
+            EditStep::Rename { old, new } => self.rename(old, new),
+            EditStep::Remove { text } => self.remove(text),
+            EditStep::SetKind { text, kind } => self.set_kind(text, *kind),
+            EditStep::SetSpecial { role, text } => {
+                self.specials.push((*role, text.clone()));
+                Ok(())
+            }
+            EditStep::SetFlag { flag, value } => {
+                self.set_flag(*flag, *value);
+                Ok(())
+            }
+        }
+    }
+
+    fn insert(&mut self, index: usize, text: &[u8], kind: PieceKind) -> Result<(), EditError> {
+        let pieces = self.slots.len();
+        if index > pieces {
+            return Err(EditError::IdTooHigh { id: index, pieces });
+        }
+        self.check_absent(text)?;
+        let piece = PieceEntry::new(text, ADDED_SCORE, kind);
+        self.editor.insert_piece(PieceId::from_index(index), piece);
+        let slot = Slot {
+            text: text.to_vec(),
+            kind,
+            old_id: None,
+        };
+        self.slots.insert(index, slot);
+        Ok(())
+    }
+
+    fn rename(&mut self, old: &[u8], new: &[u8]) -> Result<(), EditError> {
+        let id = self.find(old)?;
+        if old != new {
+            self.check_absent(new)?;
+            self.editor.rename_piece(id, new);
+            self.slots[id.index()].text = new.to_vec();
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, text: &[u8]) -> Result<(), EditError> {
+        let id = self.find(text)?;
+        self.editor.remove_piece(id);
+        self.slots.remove(id.index());
+        Ok(())
+    }
+
+    fn set_kind(&mut self, text: &[u8], kind: PieceKind) -> Result<(), EditError> {
+        let id = self.find(text)?;
+        self.editor.set_kind(id, kind);
+        self.slots[id.index()].kind = kind;
+        Ok(())
+    }
+
+    fn set_flag(&mut self, flag: NormalizerFlag, value: bool) {
+        match flag {
+            NormalizerFlag::AddDummyPrefix => self.editor.set_add_dummy_prefix(value),
+            NormalizerFlag::RemoveExtraWhitespaces => {
+                self.editor.set_remove_extra_whitespaces(value)
+            }
+            NormalizerFlag::EscapeWhitespaces => self.editor.set_escape_whitespaces(value),
+        };
+    }
+
+    /// The piece with this text, which a step names: a control, unknown or byte piece if there is one, else a text piece.
+    fn find(&mut self, text: &[u8]) -> Result<PieceId, EditError> {
+        let index = self.lookup(text).ok_or_else(|| EditError::NoSuchPiece {
+            piece: lossy_string(text),
+        })?;
+        if let Some(old) = self.slots[index].old_id {
+            self.named[old.index()] = true;
+        }
+        Ok(PieceId::from_index(index))
+    }
+
+    /// The index that [`find`](Self::find) means.
+    fn lookup(&self, text: &[u8]) -> Option<usize> {
+        let same = |slot: &Slot| slot.text == text;
+        let is_meta = |slot: &Slot| !slot.kind.is_from_text() && same(slot);
+        let mut slots = self.slots.iter();
+        let meta = slots.position(is_meta);
+        meta.or_else(|| self.slots.iter().position(same))
+    }
+
+    fn check_absent(&self, text: &[u8]) -> Result<(), EditError> {
+        match self.lookup(text) {
+            None => Ok(()),
+            Some(id) => Err(EditError::PieceExists {
+                piece: lossy_string(text),
+                id,
+            }),
+        }
+    }
+
+    /// Writes ids and texts of special pieces.
+    fn set_specials(&mut self) -> Result<(), EditError> {
+        for (role, text) in std::mem::take(&mut self.specials) {
+            let id = self.find(&text)?;
+            let id = i32::try_from(id.get()).ok();
+            let spec = self.editor.trainer_spec_mut();
+            let (id_field, text_field) = match role {
+                SpecialRole::Bos => (&mut spec.bos_id, &mut spec.bos_piece),
+                SpecialRole::Eos => (&mut spec.eos_id, &mut spec.eos_piece),
+                SpecialRole::Pad => (&mut spec.pad_id, &mut spec.pad_piece),
+            };
+            *id_field = id;
+            *text_field = Some(text);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, original: &Model) -> Result<EditedModel, EditError> {
+        self.set_specials()?;
+        let model = self.editor.finish()?;
+        let old_ids = self.slots.iter().map(|slot| slot.old_id).collect();
+        let ids = IdMap::from_old_ids(original.len(), old_ids);
+        let differences = FoundDifferences::between(original, &model, &ids)?;
+        Ok(EditedModel {
+            text_change: TextChange::between(original, &model)?,
+            model,
+            ids,
+            lost: differences.lost,
+            gained: differences.gained,
+            named: self.named,
+        })
+    }
+}

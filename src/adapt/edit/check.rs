@@ -1,0 +1,139 @@
+//! The check of an edited model: what was promised holds.
+//!
+//! Input: the original, the edited model, and lines of text. Output: counts, or the guarantee that is broken. Every piece's
+//! own text is a line of text, too. Cost: encodes all texts with both models.
+
+use super::EditedModel;
+use crate::adapt::text_change::unknown_piece;
+use crate::error::{EditError, GuaranteeError};
+use crate::model::Model;
+use crate::piece::PieceId;
+use crate::text::{WHITESPACE_MARK_STR, lossy_string};
+use crate::tokenizer::Tokenizer;
+
+/// What [`EditedModel::check`] has compared.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EditCheck {
+    /// Pieces that are as they were.
+    pub pieces: usize,
+    /// Texts that were encoded with both models.
+    pub texts: usize,
+    /// Texts whose pieces must not differ, and do not.
+    pub unaffected: usize,
+    /// Texts whose pieces may differ by the conditions, and do.
+    pub changed: usize,
+}
+
+impl EditedModel {
+    /// Checks the guarantees of the module page on the pieces, on the text of each piece, and on `lines`.
+    ///
+    /// # Errors
+    /// [`EditError::Guarantee`], which would be a bug of this crate.
+    pub fn check<'t>(
+        &self,
+        original: &Model,
+        lines: impl IntoIterator<Item = &'t [u8]>,
+    ) -> Result<EditCheck, EditError> {
+        let mut check = EditCheck {
+            pieces: self.check_pieces(original)?,
+            ..EditCheck::default()
+        };
+        let mut comparison = Comparison::new(self, original);
+        for piece in original.pieces().chain(self.model.pieces()) {
+            comparison.compare(&as_raw_text(piece.text), &mut check)?;
+        }
+        for line in lines {
+            comparison.compare(line, &mut check)?;
+        }
+        Ok(check)
+    }
+
+    /// Checks that pieces which no step names are as they were, and returns their number.
+    fn check_pieces(&self, original: &Model) -> Result<usize, GuaranteeError> {
+        let mut unchanged = 0;
+        for piece in original.pieces() {
+            if self.named[piece.id.index()] {
+                continue;
+            }
+            let now = self
+                .ids
+                .new_id(piece.id)
+                .and_then(|id| self.model.piece(id));
+            let is_same = now.is_some_and(|now| {
+                now.text == piece.text
+                    && now.score.to_bits() == piece.score.to_bits()
+                    && now.kind == piece.kind
+            });
+            if !is_same {
+                return Err(GuaranteeError::new(format!(
+                    "piece {} {:?}, which no step names, is unchanged",
+                    piece.id,
+                    lossy_string(piece.text)
+                )));
+            }
+            unchanged += 1;
+        }
+        Ok(unchanged)
+    }
+}
+
+/// The text that is normalized to the text of a piece, or to a similar text.
+pub(in crate::adapt) fn as_raw_text(piece: &[u8]) -> Vec<u8> {
+    match std::str::from_utf8(piece) {
+        Ok(text) => text.replace(WHITESPACE_MARK_STR, " ").into_bytes(),
+        Err(_) => piece.to_vec(),
+    }
+}
+
+/// Encodes texts with both models.
+struct Comparison<'e> {
+    edited: &'e EditedModel,
+    old: Tokenizer,
+    new: Tokenizer,
+    old_unknown: Option<PieceId>,
+}
+
+impl<'e> Comparison<'e> {
+    fn new(edited: &'e EditedModel, original: &Model) -> Comparison<'e> {
+        Comparison {
+            edited,
+            old_unknown: unknown_piece(original),
+            old: Tokenizer::new(original.clone()),
+            new: Tokenizer::new(edited.model.clone()),
+        }
+    }
+
+    fn compare(&mut self, text: &[u8], check: &mut EditCheck) -> Result<(), GuaranteeError> {
+        let old = self.old.encode(text);
+        let new = self.new.encode(text);
+        let is_same = self.edited.ids.maps(&old, &new);
+        check.texts += 1;
+        if self.can_change(text, &old) {
+            check.changed += usize::from(!is_same);
+            return Ok(());
+        }
+        check.unaffected += 1;
+        if is_same {
+            return Ok(());
+        }
+        let text = lossy_string(text);
+        Err(GuaranteeError::new(format!(
+            "the text {text:?} has the pieces that it had"
+        )))
+    }
+
+    fn can_change(&self, text: &[u8], old: &[PieceId]) -> bool {
+        let has_unknown = old.iter().any(|id| {
+            Some(*id) == self.old_unknown || self.old.model().piece(*id).is_none_or(is_byte)
+        });
+        let normalized = self.old.encoder().normalize(text).to_vec();
+        let change = &self.edited.text_change;
+        change.can_change(text, &normalized, has_unknown)
+    }
+}
+
+/// Whether a piece stands for a byte of an unknown character.
+fn is_byte(piece: crate::Piece<'_>) -> bool {
+    piece.kind == crate::PieceKind::Byte
+}

@@ -1,0 +1,116 @@
+//! Old ids and new ids of the pieces of a changed model.
+//!
+//! Input: for each new id the old id of the same piece, if it had one. Output: both directions, and what a table of
+//! embeddings needs to follow. Example: the pieces `a b c` become `a x c`: new id 0 was 0, 1 is new, 2 was 2; old id 1 was
+//! removed. Cost: 8 bytes for each piece of both models; lookups are loads.
+
+use std::io::Write;
+
+use crate::piece::PieceId;
+
+/// How the ids of a model and of a changed copy of it correspond.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdMap {
+    /// The old id of each new piece.
+    old: Vec<Option<PieceId>>,
+    /// The new id of each old piece.
+    new: Vec<Option<PieceId>>,
+}
+
+impl IdMap {
+    /// The map for a model that had `old_len` pieces, from the old id of each new piece. Each old id occurs once at most.
+    pub(crate) fn from_old_ids(old_len: usize, old: Vec<Option<PieceId>>) -> IdMap {
+        let mut new = vec![None; old_len];
+        for (index, id) in old.iter().enumerate() {
+            if let Some(slot) = id.and_then(|id| new.get_mut(id.index())) {
+                *slot = Some(PieceId::from_index(index));
+            }
+        }
+        IdMap { old, new }
+    }
+
+    /// The number of pieces before the change.
+    pub fn old_len(&self) -> usize {
+        self.new.len()
+    }
+
+    /// The number of pieces after the change.
+    pub fn new_len(&self) -> usize {
+        self.old.len()
+    }
+
+    /// The id that the piece with a new id had; `None` if the piece is new, or there is none.
+    pub fn old_id(&self, new: PieceId) -> Option<PieceId> {
+        self.old.get(new.index()).copied().flatten()
+    }
+
+    /// The id that the piece with an old id has now; `None` if it was removed, or there was none.
+    pub fn new_id(&self, old: PieceId) -> Option<PieceId> {
+        self.new.get(old.index()).copied().flatten()
+    }
+
+    /// Old id and new id of each piece that both models have, by old id.
+    pub fn kept(&self) -> impl Iterator<Item = (PieceId, PieceId)> + '_ {
+        let new_ids = self.new.iter().enumerate();
+        new_ids.filter_map(|(old, new)| Some((PieceId::from_index(old), (*new)?)))
+    }
+
+    /// Old id and new id of each piece whose id changed, by old id.
+    pub fn moved(&self) -> impl Iterator<Item = (PieceId, PieceId)> + '_ {
+        self.kept().filter(|(old, new)| old != new)
+    }
+
+    /// The old ids of the pieces that were removed.
+    pub fn removed(&self) -> impl Iterator<Item = PieceId> + '_ {
+        let new_ids = self.new.iter().enumerate();
+        new_ids
+            .filter(|(_, new)| new.is_none())
+            .map(|(old, _)| PieceId::from_index(old))
+    }
+
+    /// The new ids of the pieces that were added.
+    pub fn added(&self) -> impl Iterator<Item = PieceId> + '_ {
+        let old_ids = self.old.iter().enumerate();
+        old_ids
+            .filter(|(_, old)| old.is_none())
+            .map(|(new, _)| PieceId::from_index(new))
+    }
+
+    /// One line for each new id: the new id, a tab, and the old id, or nothing for a piece that was added.
+    pub fn to_tsv(&self) -> Vec<u8> {
+        let mut lines = Vec::new();
+        for (new, old) in self.old.iter().enumerate() {
+            let old = old.map_or(String::new(), |old| old.to_string());
+            // Writing to memory does not fail.
+            let _ = writeln!(lines, "{new}\t{old}");
+        }
+        lines
+    }
+
+    /// Whether the old ids are mapped to the new ids, one by one.
+    pub(crate) fn maps(&self, old: &[PieceId], new: &[PieceId]) -> bool {
+        let mut pairs = old.iter().zip(new);
+        old.len() == new.len() && pairs.all(|(old, new)| self.new_id(*old) == Some(*new))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_directions_agree() {
+        let ids: Vec<PieceId> = (0..4).map(PieceId::new).collect();
+        let map = IdMap::from_old_ids(4, vec![Some(ids[0]), None, Some(ids[2]), Some(ids[1])]);
+        assert_eq!((map.old_len(), map.new_len()), (4, 4));
+        assert_eq!(map.new_id(ids[1]), Some(ids[3]));
+        assert_eq!(map.old_id(ids[3]), Some(ids[1]));
+        assert_eq!(map.removed().collect::<Vec<_>>(), [ids[3]]);
+        assert_eq!(map.added().collect::<Vec<_>>(), [ids[1]]);
+        assert_eq!(map.moved().collect::<Vec<_>>(), [(ids[1], ids[3])]);
+        assert_eq!(map.to_tsv(), b"0\t0\n1\t\n2\t2\n3\t1\n");
+        assert!(map.maps(&[ids[1], ids[0]], &[ids[3], ids[0]]));
+        assert!(!map.maps(&[ids[3]], &[ids[3]]));
+        assert!(!map.maps(&[ids[0]], &[]));
+    }
+}

@@ -1,0 +1,219 @@
+//! For which texts two models can give different pieces.
+//!
+//! Input: two models. Output: a [`TextChange`]: conditions on a text, such that every text that meets none of them has the
+//! same pieces in both models (their ids may differ).
+//!
+//! Method: what a piece does to text, its *role*, is compared by text. A normal piece has its score as role, a user-defined
+//! symbol and an unused piece have roles without a score; control, unknown and byte pieces have none, because text never
+//! gives the first, and the other two do not depend on their texts. A piece whose text does not occur in a text never is a
+//! candidate while that text is encoded, in any type of model. So texts differ only if they contain the text of a
+//! piece whose role differs, or if the normalization differs, or (the score of unknown characters) if the lowest score
+//! differs.
+//!
+//! Example: a user-defined symbol `<x>` is added. The pieces of a text can change only if it contains `<x>`.
+//!
+//! Cost: one hash of each piece; a search in a trie for each byte of a text that is asked about.
+
+use std::collections::HashMap;
+
+use rustc_hash::FxBuildHasher;
+
+use crate::error::ModelError;
+use crate::model::{Model, ModelType};
+use crate::piece::{PieceId, PieceKind};
+use crate::trie::prefix::PrefixTrie;
+
+/// Conditions on texts: a text that meets none of them has the same pieces in both models.
+#[derive(Debug, Clone)]
+pub struct TextChange {
+    normalization: bool,
+    unknown: bool,
+    /// The texts of the pieces whose role differs, sorted.
+    texts: Vec<Vec<u8>>,
+    trie: PrefixTrie,
+}
+
+/// What a piece does to text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// By the bits of the score, so that NaN equals itself.
+    Normal(u32),
+    UserDefined,
+    /// Unused pieces of BPE models merge, by the bits of their scores.
+    Unused(u32),
+}
+
+impl TextChange {
+    /// The conditions under which `old` and `new` differ.
+    ///
+    /// # Errors
+    /// The texts of the pieces that differ do not fit a double array.
+    pub(crate) fn between(old: &Model, new: &Model) -> Result<TextChange, ModelError> {
+        let texts = texts_with_other_roles(old, new);
+        let keys = (0..).zip(&texts).map(|(value, text)| (&text[..], value));
+        let trie = PrefixTrie::with_values(keys).map_err(|_| ModelError::TrieTooLarge)?;
+        Ok(TextChange {
+            normalization: normalizes_differently(old, new),
+            unknown: unknown_differs(old, new),
+            texts,
+            trie,
+        })
+    }
+
+    /// Whether every text has the same pieces in both models.
+    pub fn is_none(&self) -> bool {
+        !self.normalization && !self.unknown && self.texts.is_empty()
+    }
+
+    /// Whether the normalization differs, so that any text can differ.
+    pub fn changes_normalization(&self) -> bool {
+        self.normalization
+    }
+
+    /// Whether texts with characters that are no pieces can differ, because their score differs (unigram models), or the
+    /// unknown piece.
+    pub fn changes_unknown(&self) -> bool {
+        self.unknown
+    }
+
+    /// Texts that contain one of these, before or after normalization, can differ. Sorted.
+    pub fn texts(&self) -> impl Iterator<Item = &[u8]> {
+        self.texts.iter().map(Vec::as_slice)
+    }
+
+    /// Whether a text can have other pieces, given the text and its normalized form in the old model. `has_unknown` is
+    /// whether it has characters that are no pieces.
+    pub(crate) fn can_change(&self, raw: &[u8], normalized: &[u8], has_unknown: bool) -> bool {
+        self.normalization
+            || (self.unknown && has_unknown)
+            || (!self.trie.is_empty()
+                && (self.trie.find(raw).is_some() || self.trie.find(normalized).is_some()))
+    }
+}
+
+/// Whether two models prepare text differently.
+pub(crate) fn normalizes_differently(old: &Model, new: &Model) -> bool {
+    let flags = |model: &Model| {
+        let spec = model.normalizer_spec();
+        [
+            spec.add_dummy_prefix(),
+            spec.remove_extra_whitespaces(),
+            spec.escape_whitespaces(),
+            // Nothing without a dummy prefix, but a flag that is set later would reveal it.
+            model.trainer_spec().treat_whitespace_as_suffix(),
+        ]
+    };
+    let rules = |model: &Model| model.normalizer_spec().precompiled_charsmap().to_vec();
+    flags(old) != flags(new) || rules(old) != rules(new)
+}
+
+/// Whether characters that are no pieces are treated differently.
+fn unknown_differs(old: &Model, new: &Model) -> bool {
+    let has_unknown_piece = |model: &Model| unknown_piece(model).is_some();
+    let differs = old.trainer_spec().byte_fallback() != new.trainer_spec().byte_fallback()
+        || has_unknown_piece(old) != has_unknown_piece(new);
+    let is_unigram = old.model_type() == ModelType::Unigram;
+    differs || (is_unigram && lowest_score(old) != lowest_score(new))
+}
+
+/// The unknown piece.
+pub(crate) fn unknown_piece(model: &Model) -> Option<PieceId> {
+    let mut pieces = model.pieces();
+    let unknown = pieces.find(|piece| piece.kind == PieceKind::Unknown)?;
+    Some(unknown.id)
+}
+
+/// The bits of the lowest score of a normal piece.
+fn lowest_score(model: &Model) -> u32 {
+    let normal = model
+        .pieces()
+        .filter(|piece| piece.kind == PieceKind::Normal);
+    let lowest = normal.map(|piece| piece.score).fold(f32::MAX, f32::min);
+    lowest.to_bits()
+}
+
+/// The texts of the pieces whose roles differ, sorted.
+fn texts_with_other_roles(old: &Model, new: &Model) -> Vec<Vec<u8>> {
+    let old_roles = roles(old);
+    let new_roles = roles(new);
+    let differs = |text: &&[u8]| old_roles.get(text) != new_roles.get(text);
+    let all = old_roles.keys().chain(new_roles.keys()).copied();
+    let mut texts: Vec<&[u8]> = all.filter(differs).collect();
+    texts.sort_unstable();
+    texts.dedup();
+    texts.into_iter().map(<[u8]>::to_vec).collect()
+}
+
+/// The role of each text that has one.
+fn roles(model: &Model) -> HashMap<&[u8], Role, FxBuildHasher> {
+    let is_bpe = model.model_type() == ModelType::Bpe;
+    let role = |kind, score: f32| match kind {
+        PieceKind::Normal => Some(Role::Normal(score.to_bits())),
+        PieceKind::UserDefined => Some(Role::UserDefined),
+        PieceKind::Unused if is_bpe => Some(Role::Unused(score.to_bits())),
+        _ => None,
+    };
+    let pieces = model.pieces();
+    pieces
+        .filter_map(|piece| Some((piece.text, role(piece.kind, piece.score)?)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model() -> Model {
+        let mut builder = Model::builder();
+        builder.piece("<unk>", 0.0, PieceKind::Unknown);
+        builder.piece("a", -1.0, PieceKind::Normal);
+        builder.piece("b", -2.0, PieceKind::Normal);
+        builder.build().unwrap()
+    }
+
+    fn change(edit: impl FnOnce(&mut crate::ModelEditor)) -> TextChange {
+        let model = model();
+        let mut editor = model.edit();
+        edit(&mut editor);
+        TextChange::between(&model, &editor.finish().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn control_pieces_change_no_text() {
+        assert!(
+            change(|editor| {
+                editor.add_piece("<c>", 0.0, PieceKind::Control);
+            })
+            .is_none()
+        );
+    }
+
+    #[test]
+    fn symbols_change_the_texts_that_contain_them() {
+        let change = change(|editor| {
+            editor.add_piece("<c>", 0.0, PieceKind::UserDefined);
+        });
+        assert_eq!(change.texts().collect::<Vec<_>>(), [b"<c>"]);
+        assert!(change.can_change(b"a<c>", b"a<c>", false));
+        assert!(!change.can_change(b"a<c", b"a<c", true));
+    }
+
+    #[test]
+    fn the_lowest_score_changes_texts_with_unknown_characters() {
+        let change = change(|editor| {
+            editor.set_score(PieceId::new(2), -3.0);
+        });
+        assert!(change.changes_unknown());
+        assert!(change.can_change(b"x", b"x", true));
+        assert!(!change.can_change(b"a", b"a", false));
+    }
+
+    #[test]
+    fn flags_change_all_texts() {
+        let change = change(|editor| {
+            editor.set_add_dummy_prefix(false);
+        });
+        assert!(change.changes_normalization());
+        assert!(change.can_change(b"", b"", false));
+    }
+}
