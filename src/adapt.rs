@@ -8,8 +8,8 @@
 //! | module | job |
 //! |---|---|
 //! | [`edit`] | add, rename and remove pieces by their texts; change kinds and flags |
-//! | `merge` | the pieces of a second model behind those of the first |
-//! | `prune` | remove pieces that a text does not need, or the rarest ones |
+//! | [`merge`] | the pieces of a second model behind those of the first |
+//! | [`prune`] | remove pieces that a text does not need, or the rarest ones |
 //! | `id_map` | old ids and new ids |
 //! | `found` | which pieces text can give, and their segmentations |
 //! | `text_change` | for which texts two models can give different pieces |
@@ -32,6 +32,9 @@
 pub(crate) mod edit;
 mod found;
 mod id_map;
+pub(crate) mod merge;
+pub(crate) mod prune;
+mod scores;
 mod text_change;
 
 pub use self::id_map::IdMap;

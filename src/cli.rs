@@ -33,10 +33,13 @@ mod inspect;
 mod install_links;
 mod io;
 mod json;
+mod line_workers;
+mod merge;
 mod model_files;
 mod normalize;
 mod ordered;
 mod progress;
+mod prune;
 mod reference;
 mod stream;
 mod table;
@@ -112,6 +115,16 @@ const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand {
         command: edit::command,
         run: edit::run,
+        replaces: None,
+    },
+    Subcommand {
+        command: merge::command,
+        run: merge::run,
+        replaces: None,
+    },
+    Subcommand {
+        command: prune::command,
+        run: prune::run,
         replaces: None,
     },
     Subcommand {

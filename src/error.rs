@@ -8,6 +8,7 @@
 //! | `WriteError` | writing output files | `train` |
 //! | `OptionError`, `TrainError` | training | `train` |
 //! | `EditError`, `MergeError`, `PruneError`, `GuaranteeError` | changing trained models | `train` |
+//! | `WeightsError` | gathering rows of weights | `safetensors` |
 //!
 //! Conventions, for every error of the crate: the variants carry facts, not sentences; the message names the
 //! file, option or piece, says what is wrong and what to do; the cause, if there is one, is also the
@@ -30,8 +31,10 @@ mod write;
 
 use std::io;
 
+#[cfg(feature = "safetensors")]
+pub use self::adapt::WeightsError;
 #[cfg(feature = "train")]
-pub use self::adapt::{EditError, GuaranteeError};
+pub use self::adapt::{EditError, GuaranteeError, MergeError, PruneError};
 pub use self::decode::DecodeError;
 pub use self::encode::EncodeError;
 pub use self::model::{ModelError, PieceProblem};

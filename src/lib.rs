@@ -50,6 +50,10 @@
 )]
 #![cfg_attr(
     feature = "train",
+    doc = "| add the pieces of another model, or remove pieces that a text does not need | [`Model::merge`], [`Model::prune`] |"
+)]
+#![cfg_attr(
+    feature = "train",
     doc = "| train a model with typed options | [`Trainer`], [`TrainOptions`], [`Corpus`] |"
 )]
 #![cfg_attr(
@@ -85,7 +89,8 @@
 //! | `inspect` | the module `inspect`: facts about models and texts |
 //! | `train` | training, normalization rules by name or from files, atomic output files; implies `inspect` |
 //! | `compressed` | training on `.gz` and `.zst` files; implies `train` |
-//! | `cli` | the program `spiece`; implies `compressed` |
+//! | `safetensors` | rows of embedding tables follow pruned pieces; implies `train` |
+//! | `cli` | the program `spiece`; implies `compressed` and `safetensors` |
 //! | `serde` | `Serialize` and `Deserialize` for plain data: ids, kinds, tokens, options of encoding |
 //! | `proto` | the messages of model files as types of `prost` |
 //!
@@ -120,11 +125,23 @@ mod error;
 #[cfg(feature = "train")]
 pub use adapt::edit::{EditCheck, EditStep, EditedModel, NormalizerFlag, SpecialRole};
 #[cfg(feature = "train")]
+pub use adapt::merge::{MergeCheck, MergeOptions, MergedModel};
+#[cfg(feature = "safetensors")]
+pub use adapt::prune::weights::RowGather;
+#[cfg(feature = "train")]
+pub use adapt::prune::{
+    LineCheck, PieceUsage, PruneChecker, PruneOptions, PruneTarget, PrunedModel, UsageCounter,
+};
+#[cfg(feature = "train")]
 pub use adapt::{IdMap, TextChange};
 pub use decode::incremental::IncrementalDecoder;
+#[cfg(feature = "safetensors")]
+pub use error::WeightsError;
 pub use error::{DecodeError, EncodeError, ModelError, PieceProblem};
 #[cfg(feature = "train")]
-pub use error::{EditError, GuaranteeError, OptionError, TrainError, WriteError};
+pub use error::{
+    EditError, GuaranteeError, MergeError, OptionError, PruneError, TrainError, WriteError,
+};
 #[cfg(feature = "proto")]
 pub use model::proto;
 pub use model::{

@@ -1,6 +1,6 @@
 //! Atomic output files: a reader sees the old file or the new file, never a part of one.
 //!
-//! Job: write one file ([`OutputFile`]) or several files that belong together ([`write_files`]), so that a failure or a
+//! Job: write one file ([`OutputFile`]) or several files that belong together ([`write_contents`]), so that a failure or a
 //! kill leaves what was there before. Input: paths and bytes. Cost: one directory scan, one flush to the disk and one
 //! rename for each file.
 //!
@@ -41,24 +41,59 @@ use self::target::Target;
 use self::temporary::Temporary;
 use crate::error::WriteError;
 
+/// The content of an output file.
+#[derive(Clone, Copy)]
+pub(crate) enum FileContent<'c> {
+    /// These bytes.
+    Bytes(&'c [u8]),
+    /// What the function writes, for content that need not fit in memory.
+    #[cfg(feature = "cli")]
+    Written(WriteContent<'c>),
+}
+
+/// Writes the content of a file.
+#[cfg(feature = "cli")]
+pub(crate) type WriteContent<'c> = &'c dyn Fn(&mut dyn Write) -> io::Result<()>;
+
+impl FileContent<'_> {
+    fn write_to(self, file: &mut File) -> io::Result<()> {
+        match self {
+            FileContent::Bytes(bytes) => file.write_all(bytes),
+            #[cfg(feature = "cli")]
+            FileContent::Written(write) => write(file),
+        }
+    }
+}
+
+/// Writes several files whose content is in memory; see [`write_contents`].
+///
+/// # Errors
+/// The first file that could not be written. Its former content is unchanged.
+pub(crate) fn write_files(files: &[(&Path, &[u8])]) -> Result<(), WriteError> {
+    let contents = files
+        .iter()
+        .map(|(path, bytes)| (*path, FileContent::Bytes(bytes)));
+    write_contents(&contents.collect::<Vec<_>>())
+}
+
 /// Writes several files that belong together: all are new or, if anything fails before the renames, none is. Processes
 /// that write the same files at the same time take turns, so the files are those of one process. If the process is
 /// killed between two renames, the next call for these files (or [`check_writable`]) completes them.
 ///
 /// # Errors
 /// The first file that could not be written. Its former content is unchanged.
-pub(crate) fn write_files(files: &[(&Path, &[u8])]) -> Result<(), WriteError> {
+pub(crate) fn write_contents(files: &[(&Path, FileContent<'_>)]) -> Result<(), WriteError> {
     let targets = targets(files.iter().map(|(path, _)| *path))?;
     let (mut set, mut paths) = (Vec::new(), Vec::new());
-    for ((path, bytes), target) in files.iter().zip(&targets) {
+    for ((path, content), target) in files.iter().zip(&targets) {
         if let Target::File(target) = target {
-            set.push(write_temporary(target, bytes).map_err(|source| failed(path, source))?);
+            set.push(write_temporary(target, *content).map_err(|source| failed(path, source))?);
             paths.push((target, path));
         }
     }
-    for ((path, bytes), target) in files.iter().zip(&targets) {
+    for ((path, content), target) in files.iter().zip(&targets) {
         if let Target::Stream(target) = target {
-            let written = open_stream(target).and_then(|mut stream| stream.write_all(bytes));
+            let written = open_stream(target).and_then(|mut stream| content.write_to(&mut stream));
             written.map_err(|source| failed(path, source))?;
         }
     }
@@ -105,9 +140,9 @@ fn targets<'p>(paths: impl Iterator<Item = &'p Path> + Clone) -> Result<Vec<Targ
     Ok(targets)
 }
 
-fn write_temporary(target: &Path, bytes: &[u8]) -> io::Result<Temporary> {
+fn write_temporary(target: &Path, content: FileContent<'_>) -> io::Result<Temporary> {
     let mut temporary = Temporary::beside(target)?;
-    temporary.file().write_all(bytes)?;
+    content.write_to(temporary.file())?;
     temporary.file().sync_all()?;
     Ok(temporary)
 }

@@ -383,6 +383,9 @@ model=--model=$work/unigram.model
 verbs=(
   "--help"
   "train --help"
+  "edit --help"
+  "merge --help"
+  "prune --help"
   "train --input=$work/few_words.txt --model_prefix=m --vocab_size=40 --quiet"
   "encode $model text"
   "encode $model --output_format=json text"
@@ -423,6 +426,50 @@ done
 train_new --quiet=false 2>/dev/full || train_new 2>/dev/full
 check "training fails if nobody listens" is_state new
 restore
+
+section "changed models are written together"
+# The files of one run of prune, old or new; a run for which the size is too small repairs and then fails.
+prune() { "$spiece" prune "$work/old/m.model" --model_prefix=c --quiet --size="$1" 2>/dev/null; }
+mkdir "$work/changed-old" "$work/changed-new"
+(cd "$work/changed-old" && prune 380) && (cd "$work/changed-new" && prune 360) || fail "no model is pruned"
+changed_state() {
+  local name old=1 new=1
+  for name in c.model c.vocab c.ids.tsv; do
+    cmp -s $name "$work/changed-old/$name" || old=0
+    cmp -s $name "$work/changed-new/$name" || new=0
+  done
+  [ $old = 1 ] && echo old && return
+  [ $new = 1 ] && echo new && return
+  echo broken
+}
+if strace -o /dev/null true 2>/dev/null; then
+  for call in flock fsync rename unlink; do
+    for nth in $(seq 1 12); do
+      cp "$work"/changed-old/c.* .
+      strace -f -qq -o /dev/null -e trace="/^$call" -e inject="/^$call:signal=SIGKILL:when=$nth" \
+        "$spiece" prune "$work/old/m.model" --model_prefix=c --quiet --size=360 2>/dev/null &
+      if wait $! 2>/dev/null; then break; fi
+      prune 1 && fail "a size of 1 is accepted"
+      check "killed at $call $nth: the files of prune are of two runs" [ "$(changed_state)" != broken ]
+      check "killed at $call $nth: the next run leaves temporary files" no_strays
+    done
+  done
+else
+  skip "strace is not there or may not trace"
+fi
+cp "$work"/changed-old/c.* .
+rm c.ids.tsv && mkdir c.ids.tsv
+check "a folder in the place of the ids is accepted" [ "$(prune 360; echo $?)" = 1 ]
+check "the model changed beside a folder" cmp -s c.model "$work/changed-old/c.model"
+rmdir c.ids.tsv
+for verb in "edit $work/old/m.model --add_control=<x>" "merge $work/old/m.model $work/old/m.model"; do
+  # shellcheck disable=SC2086
+  refused "${verb%% *}: a missing folder" "create its folder" "$spiece" $verb --model_prefix=none/c
+  # shellcheck disable=SC2086
+  refused "${verb%% *}: a file as a folder" "m.vocab/c" "$spiece" $verb --model_prefix=m.vocab/c
+done
+rm -f c.model c.vocab
+check "a stray file after changed models" no_strays
 
 section "inputs that change"
 gzip -c "$work/udhr.txt" 2>/dev/null | head -c 20000 >cut.gz

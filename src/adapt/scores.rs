@@ -55,8 +55,19 @@ mod tests {
         assert_eq!(first_three(-1.5), [-3.0, -4.0, -5.0]);
         assert_eq!(first_three(0.0), [-1.0, -2.0, -3.0]);
         assert_eq!(first_three(2.5), [1.0, 0.0, -1.0]);
-        assert_eq!(first_three(-1e9), [-1_000_000_064.0, -1_000_000_128.0, -1_000_000_192.0]);
-        for start in [-16_777_215.0, -16_777_216.0, -1e9, -1e30, 1e30, -0.0, f32::MIN_POSITIVE] {
+        assert_eq!(
+            first_three(-1e9),
+            [-1_000_000_064.0, -1_000_000_128.0, -1_000_000_192.0]
+        );
+        for start in [
+            -16_777_215.0,
+            -16_777_216.0,
+            -1e9,
+            -1e30,
+            1e30,
+            -0.0,
+            f32::MIN_POSITIVE,
+        ] {
             let mut last = start;
             for score in ScoresBelow::new(start).take(100) {
                 assert!(score < last, "{score} below {last}");

@@ -12,7 +12,7 @@ use indicatif::HumanCount;
 
 use super::args;
 use super::io::{self, CliError, CliResult};
-use crate::output::{check_writable, write_files};
+use crate::output::{FileContent, WriteContent, check_writable, write_contents};
 use crate::text::lossy_string;
 use crate::{Model, Piece};
 
@@ -74,24 +74,39 @@ impl OutputSet {
         self.files.push((path(&self.prefix, ending), bytes));
     }
 
+    /// The path of the file with this ending.
+    pub(crate) fn path(&self, ending: &str) -> PathBuf {
+        path(&self.prefix, ending)
+    }
+
     /// Writes all files, reads them back, and returns their names for a message.
     pub(crate) fn write(&self) -> CliResult<String> {
-        let files: Vec<(&Path, &[u8])> = self
-            .files
-            .iter()
-            .map(|(path, bytes)| (path.as_path(), &bytes[..]))
+        self.write_with(None)
+    }
+
+    /// Like [`write`](Self::write), with one more file, which is given by its ending and a function that writes it.
+    pub(crate) fn write_with(&self, extra: Option<(&str, WriteContent<'_>)>) -> CliResult<String> {
+        let extra = extra.map(|(ending, write)| (self.path(ending), write));
+        let files = self.files.iter();
+        let mut contents: Vec<(&Path, FileContent<'_>)> = files
+            .map(|(path, bytes)| (path.as_path(), FileContent::Bytes(bytes)))
             .collect();
-        write_files(&files)?;
-        for (path, bytes) in files {
+        if let Some((path, write)) = &extra {
+            contents.push((path, FileContent::Written(*write)));
+        }
+        write_contents(&contents)?;
+        for (path, bytes) in &self.files {
             // A device or a pipe cannot be read back.
-            if path.is_file() && io::read_file_at(path)? != bytes {
+            if path.is_file() && io::read_file_at(path)? != *bytes {
                 let path = path.display();
                 return Err(CliError::Error(format!(
                     "{path} does not have the bytes that were written; another process may have written it"
                 )));
             }
         }
-        let paths: Vec<PathBuf> = self.files.iter().map(|(path, _)| path.clone()).collect();
+        let extra = extra.into_iter().map(|(path, _)| path);
+        let paths = self.files.iter().map(|(path, _)| path.clone());
+        let paths: Vec<PathBuf> = paths.chain(extra).collect();
         Ok(io::joined_names(&paths))
     }
 }

@@ -1,6 +1,12 @@
 //! Errors of edits, merges and pruning.
 
+#[cfg(feature = "safetensors")]
+use std::io;
+#[cfg(feature = "safetensors")]
+use std::path::PathBuf;
+
 use super::ModelError;
+use crate::model::ModelType;
 
 /// A changed model does not keep a promise. This is a bug of the crate; the model should not be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -46,6 +52,129 @@ pub enum EditError {
     #[error("the edited model: {0}")]
     Model(#[from] ModelError),
     /// The check of the edited model failed.
+    #[error(transparent)]
+    Guarantee(#[from] GuaranteeError),
+}
+
+/// Two models that could not be merged.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MergeError {
+    /// The models have other types. Their scores mean different things.
+    #[error(
+        "the first model is a {first} model and the second a {second} model, whose scores mean different things; merge models of one type"
+    )]
+    Type {
+        /// The type of the first model.
+        first: ModelType,
+        /// The type of the second model.
+        second: ModelType,
+    },
+    /// The models normalize text differently.
+    #[error(
+        "the models normalize text differently (rules, dummy prefix or whitespace), so that pieces of the second may never match; \
+         to keep the first model's normalization all the same, force the merge"
+    )]
+    Normalizer,
+    /// The first model has a score that is infinite, not a number, or so low that no score is below it.
+    #[error(
+        "the first model has a score below which there are no other scores; change that score first"
+    )]
+    NoLowerScore,
+    /// The merged model would not be a model.
+    #[error("the merged model: {0}")]
+    Model(#[from] ModelError),
+    /// The check of the merged model failed.
+    #[error(transparent)]
+    Guarantee(#[from] GuaranteeError),
+}
+
+/// A model that could not be pruned.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PruneError {
+    /// Only BPE and unigram models can be pruned.
+    #[error("a {model_type} model cannot be pruned; BPE and unigram models can")]
+    Type {
+        /// The type of the model.
+        model_type: ModelType,
+    },
+    /// Only BPE models have pieces that are made and not given.
+    #[error("an unused tail is for BPE models; prune this model without it")]
+    Tail,
+    /// The size is below what is always kept.
+    #[error(
+        "size {size} is too small; {smallest} pieces cannot be removed. Raise the size, or allow pieces of one character to be removed"
+    )]
+    TooSmall {
+        /// The size that was asked for.
+        size: usize,
+        /// The number of pieces that are always kept.
+        smallest: usize,
+    },
+    /// The usage was counted with a model of another size.
+    #[error("the usage was counted with another model; count it with this one")]
+    OtherModel,
+    /// The pruned model would not be a model.
+    #[error("the pruned model: {0}")]
+    Model(#[from] ModelError),
+    /// The check of the pruned model failed.
+    #[error(transparent)]
+    Guarantee(#[from] GuaranteeError),
+}
+
+/// Rows of weights that could not be gathered.
+#[cfg(feature = "safetensors")]
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WeightsError {
+    /// The file could not be read.
+    #[error("cannot read {}: {source}; {}", path.display(), super::reading_remedy(source))]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is not a `.safetensors` file.
+    #[error("{}: not a .safetensors file: {problem}; it is damaged or of another format", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The file has no tensor of a name.
+    #[error("{}: there is no tensor {name:?}; the file has {}", path.display(), names.join(", "))]
+    NoTensor {
+        /// The file.
+        path: PathBuf,
+        /// The name.
+        name: String,
+        /// Some of the names that the file has.
+        names: Vec<String>,
+    },
+    /// A tensor has fewer rows than the original model has pieces.
+    #[error(
+        "the tensor {name:?} has {rows} rows, and the model {pieces} pieces; name tensors that have a row for each piece"
+    )]
+    TooFewRows {
+        /// The name of the tensor.
+        name: String,
+        /// Its rows.
+        rows: usize,
+        /// The pieces of the original model.
+        pieces: usize,
+    },
+    /// The rows of a tensor do not begin at whole bytes.
+    #[error(
+        "the rows of the tensor {name:?} do not begin at whole bytes; convert it to another type of numbers"
+    )]
+    SplitBytes {
+        /// The name of the tensor.
+        name: String,
+    },
+    /// The check of the written file failed.
     #[error(transparent)]
     Guarantee(#[from] GuaranteeError),
 }

@@ -182,6 +182,12 @@ impl ModelEditor {
         });
     }
 
+    /// Keeps these pieces only, in this order. Ids that do not exist are skipped. Cost: one pass over the ids.
+    pub fn select_pieces(&mut self, ids: &[PieceId]) {
+        let selected = ids.iter().filter_map(|id| self.pieces.get(id.index()));
+        self.pieces = selected.cloned().collect();
+    }
+
     /// Changes the text of a piece. False if there is no such piece.
     pub fn rename_piece(&mut self, id: PieceId, text: impl AsRef<[u8]>) -> bool {
         self.change_piece(id, |change| change.text = Some(text.as_ref().to_vec()))

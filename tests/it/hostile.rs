@@ -110,6 +110,13 @@ fn undone_edits_restore_the_file() {
 }
 
 #[test]
+fn changed_models_keep_their_guarantees() {
+    run("edit", 100, 300);
+    run("merge", 100, 300);
+    run("prune", 100, 300);
+}
+
+#[test]
 fn random_rules_keep_the_promises() {
     run("rules", 2000, 60);
     let rule = "([0-9A-F]{1,8}( [0-9A-F]{1,5}){0,3}(\t[0-9A-F]{1,6}( 20| 2581| 0)?)?\n){0,4}";

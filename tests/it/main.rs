@@ -10,11 +10,14 @@
 //! | `run_program` | `spiece encode`, `decode`, `normalize`, `export-vocab`, `eval` |
 //! | `inspect_program` | `spiece inspect` and `spiece compare` |
 //! | `link_program` | links named `spm_train`, `spm_encode` and so on; `spiece install-links` |
+//! | `adapt_program` | `spiece edit`, `merge`, `prune` |
 //! | `determinism` | output depends on the input and the options only |
 //! | `hostile` | untrusted models, texts, rules and corpora; shared with the fuzz targets |
 //! | `allocations` | a warm encoder does not allocate |
 //! | `support` | paths and the program, for all modules |
 
+#[cfg(feature = "cli")]
+mod adapt_program;
 mod allocations;
 #[cfg(feature = "cli")]
 mod determinism;

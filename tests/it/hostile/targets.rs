@@ -14,7 +14,9 @@
 //! | `charsmap.rs` | normalization tables that are nearly right |
 //! | `corpus.rs` | training on anything |
 //! | `editing.rs` | edits of models, and their inverses |
+//! | `adapting.rs` | edits with reports, merges, pruning: the guarantees of the results |
 
+mod adapting;
 mod charsmap;
 pub mod checks;
 mod corpus;
@@ -44,6 +46,9 @@ pub const ALL: &[Target] = &[
     ("tsv_corpus", tsv_corpus),
     ("edits", edits),
     ("inspect", inspect),
+    ("edit", edit),
+    ("merge", merge),
+    ("prune", prune),
 ];
 
 /// The bytes are a model file. What loads is saved and loaded again, and runs, on texts of its own pieces too.
@@ -255,4 +260,17 @@ pub fn inspect(data: &[u8]) {
     let comparison = comparison.finish();
     assert!(comparison.has_equal_ids(), "a model differs from itself");
     assert_eq!((comparison.only_a, comparison.only_b), (0, 0));
+/// The bytes make a model that is nearly right, and edits by the texts of pieces. What is not refused keeps its guarantees.
+pub fn edit(data: &[u8]) {
+    let _ = adapting::check_edit(&mut Unstructured::new(data));
+}
+
+/// The bytes make two models that are nearly right. What is not refused keeps its guarantees.
+pub fn merge(data: &[u8]) {
+    let _ = adapting::check_merge(&mut Unstructured::new(data));
+}
+
+/// The bytes make a model that is nearly right, texts, and what is kept. What is not refused keeps its guarantees.
+pub fn prune(data: &[u8]) {
+    let _ = adapting::check_prune(&mut Unstructured::new(data));
 }

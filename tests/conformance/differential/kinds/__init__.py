@@ -5,6 +5,7 @@ A kind is a class with the members of `Kind` in `base.py`; a new kind is a new m
 """
 
 from .decode import Decode
+from .edit import Edit
 from .encode import Encode
 from .inspect import Inspect
 from .load import Load
@@ -12,7 +13,7 @@ from .normalize import Normalize
 from .program import ProgramFlags
 from .train import Train
 
-KINDS = {kind.name: kind for kind in [Train(), Encode(), Decode(), Normalize(), Load(), Inspect(), ProgramFlags()]}
+KINDS = {kind.name: kind for kind in [Train(), Encode(), Decode(), Normalize(), Load(), Inspect(), Edit(), ProgramFlags()]}
 
 # The kinds that need nothing but the wheel.
 DEFAULT_KINDS = [name for name, kind in KINDS.items() if not kind.needs_spm_train]

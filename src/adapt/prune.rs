@@ -1,0 +1,317 @@
+//! Pruning: a model with fewer pieces.
+//!
+//! Input: a BPE or unigram model, the [`PieceUsage`] of a text, and [`PruneOptions`]. Output: a [`PrunedModel`]: the model
+//! and the relation of new and old ids, by which the rows of embedding tables follow.
+//!
+//! Always kept: control, unknown and byte pieces, user-defined symbols; unless told otherwise, pieces of one character; in
+//! unigram models the piece with the lowest score, on which the score of unknown characters depends. The order of the
+//! pieces, their scores and all other bytes of the file stay; special ids in the trainer spec follow.
+//!
+//! | target | pieces kept | texts with unchanged ids (up to the new numbers) |
+//! |---|---|---|
+//! | [`PruneTarget::Used`] | BPE: those that the text gives, and those of which they are made; unigram: those that the text gives | all lines of the text |
+//! | [`PruneTarget::UsedWithTail`] (BPE) | the same; pieces that are only made, and never given, become unused and get the highest ids | all lines of the text |
+//! | [`PruneTarget::Size`] | see `leaves` | those whose merges use kept pieces only |
+//!
+//! Why the lines of the text keep their ids (BPE): compare the merges of a line with all pieces and with the kept
+//! ones. Both begin with the same characters. While they have the same symbols, the pairs that merge to kept pieces
+//! are a part of all pairs that merge. The best pair of all pairs makes a piece that is made on this text, which was
+//! kept; so it is the best of the part, too, and both execute it. At the end no pair merges, so none of the part does. All
+//! tokens were kept. (Unigram): the best path of a line and of each of its prefixes on that path uses kept pieces only. With
+//! fewer candidates the sums of all other paths stay or fall, and ties are decided in the same order.
+//!
+//! Why no kept piece becomes unreachable (BPE): the merges within the span of a token are those of its own text, which
+//! are all kept. Unigram: removing candidates makes no other path better.
+//!
+//! The tail: unused pieces merge, and are split again into the halves from which they were made. So no text gives an id of
+//! the tail (up to 100 levels of splitting), and embedding tables need rows for the ids before the tail only. Programs
+//! other than SentencePiece and spiece do not split unused pieces.
+//!
+//! Example: the pieces `ab` `abc` `abcd` `x` and the characters; the text gives `abcd` and `x` only. `Used` keeps `abcd`, `abc`,
+//! `ab` and `x`. With the tail, `abcd` and `x` come first, `ab` and `abc` are unused and last: the text `abc` is then given as `a`, `b`, `c`.
+//!
+//! Cost: linear in the model, a trace of each piece's text, and an encoding of the text.
+
+mod check;
+mod leaves;
+mod trace;
+mod usage;
+#[cfg(feature = "safetensors")]
+pub(crate) mod weights;
+
+pub use self::check::{LineCheck, PruneChecker};
+pub use self::usage::{PieceUsage, UsageCounter};
+use super::found::FoundDifferences;
+use super::id_map::IdMap;
+use crate::error::{GuaranteeError, PruneError};
+use crate::model::{Model, ModelType};
+use crate::piece::{PieceId, PieceKind};
+use crate::text::{char_length, lossy_string};
+
+/// Which pieces remain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PruneTarget {
+    /// The pieces that the text uses.
+    Used,
+    /// The same, for BPE; pieces that the text only makes become unused pieces behind all others.
+    UsedWithTail,
+    /// So many pieces, chosen by their counts in the text; without text, the last ids (unigram: lowest scores) go first.
+    Size(usize),
+}
+
+/// Options of [`Model::prune`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PruneOptions {
+    /// Which pieces remain.
+    pub target: PruneTarget,
+    /// Whether all pieces of one character remain. Without them, characters that the text does not have become unknown, or
+    /// their bytes.
+    pub keep_chars: bool,
+}
+
+impl PruneOptions {
+    /// Options that keep all pieces of one character.
+    pub fn new(target: PruneTarget) -> PruneOptions {
+        PruneOptions {
+            target,
+            keep_chars: true,
+        }
+    }
+}
+
+/// A model after [`Model::prune`].
+#[derive(Debug, Clone)]
+pub struct PrunedModel {
+    model: Model,
+    ids: IdMap,
+    tail: usize,
+    keeps_text: bool,
+    removed_chars: usize,
+}
+
+impl Model {
+    /// Removes pieces that a text does not need, or the rarest ones; see [`PruneTarget`].
+    ///
+    /// ```
+    /// use spiece::{Model, PruneOptions, PruneTarget, Tokenizer, UsageCounter};
+    ///
+    /// let model = Model::open("testdata/golden/llama2.model")?;
+    /// let tokenizer = Tokenizer::new(model.clone());
+    /// let mut counter = UsageCounter::new(&tokenizer)?;
+    /// counter.add("the right to life");
+    /// let pruned = model.prune(&counter.finish(), &PruneOptions::new(PruneTarget::Used))?;
+    /// assert!(pruned.model().len() < 1200);
+    /// let new_ids = Tokenizer::new(pruned.model().clone()).encode("the right to life");
+    /// let old_ids = new_ids.iter().filter_map(|id| pruned.ids().old_id(*id));
+    /// assert!(old_ids.eq(tokenizer.encode("the right to life")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The model is a word or char model, the target does not suit the type, or the size is smaller than what is always
+    /// kept.
+    pub fn prune(
+        &self,
+        usage: &PieceUsage,
+        options: &PruneOptions,
+    ) -> Result<PrunedModel, PruneError> {
+        if usage.len() != self.len() {
+            return Err(PruneError::OtherModel);
+        }
+        let kept = match self.model_type() {
+            ModelType::Bpe => kept_bpe(self, usage, options)?,
+            ModelType::Unigram => kept_unigram(self, usage, options)?,
+            model_type => return Err(PruneError::Type { model_type }),
+        };
+        check_size(&kept, options)?;
+        build(self, &kept, options)
+    }
+}
+
+/// Which pieces remain, and which of them make the tail.
+struct KeptPieces {
+    keep: Vec<bool>,
+    /// Empty if there is no tail.
+    is_tail: Vec<bool>,
+}
+
+/// The pieces that are always kept.
+fn fixed(model: &Model, options: &PruneOptions) -> Vec<bool> {
+    let is_fixed = |piece: crate::Piece<'_>| match piece.kind {
+        PieceKind::Normal => options.keep_chars && is_char(piece.text),
+        PieceKind::Unused => false,
+        _ => true,
+    };
+    let mut fixed: Vec<bool> = model.pieces().map(is_fixed).collect();
+    if model.model_type() == ModelType::Unigram
+        && let Some(lowest) = lowest(model)
+    {
+        fixed[lowest.index()] = true;
+    }
+    fixed
+}
+
+/// Whether a text is one character.
+fn is_char(text: &[u8]) -> bool {
+    char_length(text) == text.len()
+}
+
+/// The normal piece with the lowest score.
+fn lowest(model: &Model) -> Option<PieceId> {
+    let normal = model
+        .pieces()
+        .filter(|piece| piece.kind == PieceKind::Normal);
+    let lowest = normal.min_by(|a, b| a.score.total_cmp(&b.score))?;
+    Some(lowest.id)
+}
+
+fn kept_bpe(
+    model: &Model,
+    usage: &PieceUsage,
+    options: &PruneOptions,
+) -> Result<KeptPieces, PruneError> {
+    let fixed = fixed(model, options);
+    let halves = leaves::halves(model)?;
+    let mut keep = vec![true; model.len()];
+    let mut is_tail = Vec::new();
+    match options.target {
+        PruneTarget::Size(size) => leaves::remove_leaves(&mut keep, size, &fixed, &halves, usage),
+        PruneTarget::Used | PruneTarget::UsedWithTail => {
+            keep = fixed.clone();
+            for (index, kept) in keep.iter_mut().enumerate() {
+                *kept |= usage.is_used(index);
+            }
+            leaves::close(&mut keep, &halves);
+        }
+    }
+    if options.target == PruneTarget::UsedWithTail {
+        let is_only_made =
+            |index: usize| keep[index] && !fixed[index] && usage.count_at(index) == 0;
+        is_tail = (0..keep.len()).map(is_only_made).collect();
+    }
+    Ok(KeptPieces { keep, is_tail })
+}
+
+fn kept_unigram(
+    model: &Model,
+    usage: &PieceUsage,
+    options: &PruneOptions,
+) -> Result<KeptPieces, PruneError> {
+    let fixed = fixed(model, options);
+    let mut keep = vec![true; model.len()];
+    match options.target {
+        PruneTarget::Size(size) => leaves::remove_rarest(&mut keep, size, &fixed, model, usage),
+        PruneTarget::Used => {
+            for (index, kept) in keep.iter_mut().enumerate() {
+                *kept = fixed[index] || usage.is_used(index);
+            }
+        }
+        PruneTarget::UsedWithTail => return Err(PruneError::Tail),
+    }
+    Ok(KeptPieces {
+        keep,
+        is_tail: Vec::new(),
+    })
+}
+
+/// Checks that the wanted size was reached.
+fn check_size(kept: &KeptPieces, options: &PruneOptions) -> Result<(), PruneError> {
+    let smallest = kept.keep.iter().filter(|kept| **kept).count();
+    match options.target {
+        PruneTarget::Size(size) if smallest > size => Err(PruneError::TooSmall { size, smallest }),
+        _ => Ok(()),
+    }
+}
+
+/// The model with the kept pieces.
+fn build(
+    original: &Model,
+    kept: &KeptPieces,
+    options: &PruneOptions,
+) -> Result<PrunedModel, PruneError> {
+    let is_tail = |id: &PieceId| kept.is_tail.get(id.index()).copied().unwrap_or(false);
+    let all = (0..original.len()).map(PieceId::from_index);
+    let all: Vec<PieceId> = all.filter(|id| kept.keep[id.index()]).collect();
+    let (tail, front): (Vec<PieceId>, Vec<PieceId>) = all.into_iter().partition(is_tail);
+    let order = [&front[..], &tail].concat();
+    let mut editor = original.edit();
+    editor.select_pieces(&order);
+    for index in front.len()..order.len() {
+        editor.set_kind(PieceId::from_index(index), PieceKind::Unused);
+    }
+    let removed_chars = original.pieces().filter(|piece| {
+        piece.kind == PieceKind::Normal && is_char(piece.text) && !kept.keep[piece.id.index()]
+    });
+    Ok(PrunedModel {
+        model: editor.finish()?,
+        ids: IdMap::from_old_ids(original.len(), order.into_iter().map(Some).collect()),
+        tail: tail.len(),
+        keeps_text: !matches!(options.target, PruneTarget::Size(_)),
+        removed_chars: removed_chars.count(),
+    })
+}
+
+impl PrunedModel {
+    /// The pruned model.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// How old and new ids correspond.
+    pub fn ids(&self) -> &IdMap {
+        &self.ids
+    }
+
+    /// The number of ids that text can give: all pieces before the unused tail.
+    pub fn rows(&self) -> usize {
+        self.model.len() - self.tail
+    }
+
+    /// The number of unused pieces behind all others, which [`PruneTarget::UsedWithTail`] makes.
+    pub fn tail(&self) -> usize {
+        self.tail
+    }
+
+    /// The number of pieces of one character that were removed; such characters become unknown, or their bytes.
+    pub fn removed_chars(&self) -> usize {
+        self.removed_chars
+    }
+
+    /// Checks that kept pieces are unchanged, and that none became unreachable. For lines of text, see [`PruneChecker`].
+    ///
+    /// # Errors
+    /// A guarantee is broken, which would be a bug of this crate.
+    pub fn check(&self, original: &Model) -> Result<(), PruneError> {
+        let mut last_old = None;
+        for piece in self.model.pieces().take(self.rows()) {
+            let old_id = self.ids.old_id(piece.id);
+            let old = old_id.and_then(|id| original.piece(id));
+            let is_same = old.is_some_and(|old| {
+                old.text == piece.text
+                    && old.kind == piece.kind
+                    && old.score.to_bits() == piece.score.to_bits()
+            });
+            if !is_same || old_id <= last_old {
+                return Err(self::broken(piece, "is unchanged and in the old order").into());
+            }
+            last_old = old_id;
+        }
+        let found = FoundDifferences::between(original, &self.model, &self.ids)?;
+        let lost = found.lost.into_iter().filter_map(|id| self.ids.new_id(id));
+        let mut lost = lost.filter(|id| id.index() < self.rows());
+        match lost.next().and_then(|id| self.model.piece(id)) {
+            Some(piece) => Err(self::broken(piece, "is still found in text").into()),
+            None => Ok(()),
+        }
+    }
+}
+
+fn broken(piece: crate::Piece<'_>, promise: &str) -> GuaranteeError {
+    let text = lossy_string(piece.text);
+    GuaranteeError::new(format!("piece {} {text:?} {promise}", piece.id))
+}
+
+#[cfg(test)]
+mod tests;

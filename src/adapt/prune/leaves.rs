@@ -1,0 +1,160 @@
+//! Which pieces to remove for a given size.
+//!
+//! BPE, *leaf pruning*: each piece that merges make is joined from two halves by its last merge. A piece that is half of no
+//! piece that remains is a *leaf*. The leaf with the lowest count is removed, of equal counts the one with the highest id,
+//! and its count is added to its halves. Pieces that no merge makes go first. Because halves of remaining pieces remain, every
+//! remaining piece is made by the same merges as before, so that none becomes unreachable. The idea of removing leaves by
+//! frequency: Purason, Chizhov, Yamshchikov and Fishel, <https://arxiv.org/abs/2512.03989>.
+//!
+//! Example: counts `abc` = `ab` `c` 3, `ab` = `a` `b` 0, `bc` = `b` `c` 5; the characters stay. The leaves are `abc` and `bc`.
+//! `abc` is removed, and `ab` has the count 3. Now `ab` is a leaf, and is removed next.
+//!
+//! Unigram: the piece with the lowest count is removed, of equal counts the one with the lowest score, then the one with
+//! the highest id. Without a text that is: the lowest score first.
+//!
+//! Cost: n log n for n pieces; the halves take one trace of each piece's text.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::trace::Tracer;
+use super::usage::PieceUsage;
+use crate::error::ModelError;
+use crate::model::Model;
+use crate::piece::{PieceId, PieceKind};
+
+/// The halves of the last merge of a piece; characters that are no pieces have no id.
+pub(super) type PieceHalves = [Option<PieceId>; 2];
+
+/// For each piece the halves of its last merge; `None` for pieces that no merge makes.
+///
+/// # Errors
+/// As [`Tracer::new`].
+pub(super) fn halves(model: &Model) -> Result<Vec<Option<PieceHalves>>, ModelError> {
+    let tracer = Tracer::new(model)?;
+    let halves = model.pieces().map(|piece| match piece.kind {
+        PieceKind::Normal | PieceKind::Unused => tracer.last_merge(piece.text),
+        _ => None,
+    });
+    Ok(halves.collect())
+}
+
+/// Marks the pieces that the pieces in `keep` are made of.
+pub(super) fn close(keep: &mut [bool], halves: &[Option<PieceHalves>]) {
+    let mut open: Vec<usize> = (0..keep.len()).filter(|index| keep[*index]).collect();
+    while let Some(index) = open.pop() {
+        for half in halves[index].into_iter().flatten().flatten() {
+            if !std::mem::replace(&mut keep[half.index()], true) {
+                open.push(half.index());
+            }
+        }
+    }
+}
+
+/// Clears pieces in `keep` until `size` remain, or none can be removed. Those that `is_fixed` stay.
+pub(super) fn remove_leaves(
+    keep: &mut [bool],
+    size: usize,
+    is_fixed: &[bool],
+    halves: &[Option<PieceHalves>],
+    usage: &PieceUsage,
+) {
+    let mut counts: Vec<u64> = (0..keep.len()).map(|index| usage.count_at(index)).collect();
+    let mut parents = vec![0usize; keep.len()];
+    for half in halves.iter().flatten().flatten().flatten() {
+        parents[half.index()] += 1;
+    }
+    let key = |index: usize, counts: &[u64]| {
+        let is_made = halves[index].is_some();
+        Reverse((is_made, counts[index], Reverse(index)))
+    };
+    let mut remaining = keep.iter().filter(|kept| **kept).count();
+    let leaves = (0..keep.len()).filter(|index| parents[*index] == 0 && !is_fixed[*index]);
+    let mut leaves: BinaryHeap<_> = leaves.map(|index| key(index, &counts)).collect();
+    while remaining > size
+        && let Some(Reverse((_, count, Reverse(index)))) = leaves.pop()
+    {
+        keep[index] = false;
+        remaining -= 1;
+        for half in halves[index].into_iter().flatten().flatten() {
+            let half = half.index();
+            counts[half] += count;
+            parents[half] -= 1;
+            if parents[half] == 0 && !is_fixed[half] {
+                leaves.push(key(half, &counts));
+            }
+        }
+    }
+}
+
+/// Clears pieces of a unigram model in `keep` until `size` remain, or none can be removed. Those that `is_fixed` stay.
+pub(super) fn remove_rarest(
+    keep: &mut [bool],
+    size: usize,
+    is_fixed: &[bool],
+    model: &Model,
+    usage: &PieceUsage,
+) {
+    let mut removable: Vec<usize> = (0..keep.len()).filter(|index| !is_fixed[*index]).collect();
+    let score = |index: usize| model.table().score(index);
+    removable.sort_by(|a, b| {
+        let counts = usage.count_at(*a).cmp(&usage.count_at(*b));
+        let scores = || score(*a).total_cmp(&score(*b));
+        counts.then_with(scores).then_with(|| b.cmp(a))
+    });
+    let excess = keep.len().saturating_sub(size);
+    for index in removable.into_iter().take(excess) {
+        keep[index] = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ModelType;
+
+    #[test]
+    fn the_example_of_the_module_page() {
+        let mut builder = Model::builder();
+        builder.model_type(ModelType::Bpe);
+        builder.piece("<unk>", 0.0, PieceKind::Unknown);
+        for (rank, text) in [
+            (1.0, "ab"),
+            (2.0, "bc"),
+            (3.0, "abc"),
+            (4.0, "a"),
+            (4.0, "b"),
+            (4.0, "c"),
+        ] {
+            builder.piece(text, -rank, PieceKind::Normal);
+        }
+        let model = builder.build().unwrap();
+        let halves = halves(&model).unwrap();
+        let id = |number| Some(PieceId::new(number));
+        assert_eq!(halves[3], Some([id(1), id(6)]));
+        let mut usage = PieceUsage::none(&model);
+        let is_fixed = [true, false, false, false, true, true, true];
+        let mut keep = vec![true; 7];
+        remove_leaves(&mut keep, 5, &is_fixed, &halves, &usage);
+        assert_eq!(keep, [true, true, false, false, true, true, true]);
+        let tokenizer = crate::Tokenizer::new(model.clone());
+        let mut counter = super::super::UsageCounter::new(&tokenizer).unwrap();
+        for _ in 0..3 {
+            counter.add("bcxbcxabcxbc".replace("bcxbcxabcxbc", "bc"));
+        }
+        usage.add(&counter.finish());
+        assert_eq!(usage.count(PieceId::new(2)), 3);
+        let mut keep = vec![true; 7];
+        remove_leaves(&mut keep, 5, &is_fixed, &halves, &usage);
+        assert_eq!(keep, [true, false, true, false, true, true, true]);
+    }
+
+    #[test]
+    fn halves_of_kept_pieces_are_kept() {
+        let half = |number| Some(PieceId::new(number));
+        let halves = [None, Some([half(0), None]), Some([half(1), half(0)]), None];
+        let mut keep = [false, false, true, false];
+        close(&mut keep, &halves);
+        assert_eq!(keep, [true, true, true, false]);
+    }
+}

@@ -1,0 +1,139 @@
+//! Which pieces a text uses.
+//!
+//! Input: a tokenizer and lines of text. Output: a [`PieceUsage`]: for each piece how often the text gives it, and for BPE
+//! models with unused pieces which pieces its merges make. In other BPE models the made pieces follow from the given ones
+//! (locality), so that the fast encoder suffices.
+//!
+//! Cost: one encoding of the text; with unused pieces, a slow trace of it. Memory: 9 bytes for each piece.
+
+use super::trace::Tracer;
+use crate::error::ModelError;
+use crate::model::{Model, ModelType};
+use crate::piece::{PieceId, PieceKind};
+use crate::tokenizer::{Encoder, Tokenizer};
+
+/// How often a text uses the pieces of a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PieceUsage {
+    counts: Vec<u64>,
+    /// Pieces that merges made, in BPE models with unused pieces; else empty.
+    made: Vec<bool>,
+    lines: u64,
+}
+
+impl PieceUsage {
+    /// The usage by no text.
+    pub fn none(model: &Model) -> PieceUsage {
+        PieceUsage {
+            counts: vec![0; model.len()],
+            made: Vec::new(),
+            lines: 0,
+        }
+    }
+
+    /// How often the text gave a piece; 0 for an id that the model does not have.
+    pub fn count(&self, id: PieceId) -> u64 {
+        self.counts.get(id.index()).copied().unwrap_or(0)
+    }
+
+    /// The number of lines.
+    pub fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// Adds the usage by another text.
+    pub fn add(&mut self, other: &PieceUsage) {
+        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
+            *count += more;
+        }
+        self.made
+            .resize(self.made.len().max(other.made.len()), false);
+        for (made, also) in self.made.iter_mut().zip(&other.made) {
+            *made |= also;
+        }
+        self.lines += other.lines;
+    }
+
+    /// The number of pieces of the model.
+    pub(super) fn len(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// Whether a piece was given, or recorded as made.
+    pub(super) fn is_used(&self, index: usize) -> bool {
+        self.counts[index] > 0 || self.made.get(index).copied().unwrap_or(false)
+    }
+
+    /// The count of a piece, by index.
+    pub(super) fn count_at(&self, index: usize) -> u64 {
+        self.counts[index]
+    }
+}
+
+/// Counts the pieces of lines.
+///
+/// ```
+/// use spiece::{Tokenizer, UsageCounter};
+///
+/// let tokenizer = Tokenizer::open("testdata/golden/llama2.model")?;
+/// let mut counter = UsageCounter::new(&tokenizer)?;
+/// counter.add("the right, the left");
+/// let the = tokenizer.piece_to_id("\u{2581}the").unwrap();
+/// assert_eq!(counter.finish().count(the), 2);
+/// # Ok::<(), spiece::ModelError>(())
+/// ```
+#[derive(Debug)]
+pub struct UsageCounter<'t> {
+    encoder: Encoder<'t>,
+    tracer: Option<Tracer<'t>>,
+    usage: PieceUsage,
+}
+
+impl<'t> UsageCounter<'t> {
+    /// A counter without lines.
+    ///
+    /// # Errors
+    /// The user-defined symbols do not fit a double array; models that load do not have this error.
+    pub fn new(tokenizer: &'t Tokenizer) -> Result<UsageCounter<'t>, ModelError> {
+        let model = tokenizer.model();
+        let mut usage = PieceUsage::none(model);
+        let mut tracer = None;
+        if needs_trace(model) {
+            usage.made = vec![false; model.len()];
+            tracer = Some(Tracer::new(model)?);
+        }
+        Ok(UsageCounter {
+            encoder: tokenizer.encoder(),
+            tracer,
+            usage,
+        })
+    }
+
+    /// Adds a line.
+    pub fn add(&mut self, line: impl AsRef<[u8]>) {
+        let line = line.as_ref();
+        self.usage.lines += 1;
+        for id in self.encoder.encode(line) {
+            if let Some(count) = self.usage.counts.get_mut(id.index()) {
+                *count += 1;
+            }
+        }
+        if let Some(tracer) = &self.tracer {
+            let trace = tracer.trace(self.encoder.normalize(line));
+            for (id, _) in trace.merges {
+                self.usage.made[id.index()] = true;
+            }
+        }
+    }
+
+    /// What was counted.
+    pub fn finish(self) -> PieceUsage {
+        self.usage
+    }
+}
+
+/// Whether the made pieces do not follow from the given ones: unused pieces are made, but not given.
+fn needs_trace(model: &Model) -> bool {
+    model.model_type() == ModelType::Bpe
+        && model.pieces().any(|piece| piece.kind == PieceKind::Unused)
+}

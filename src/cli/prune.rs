@@ -1,0 +1,280 @@
+//! `spiece prune`: a model with fewer pieces, and the relation of new and old ids.
+//!
+//! Input: a BPE or unigram model, a text or a size. Output: OUT.model, OUT.vocab, OUT.ids.tsv (new id, old id), and with
+//! `--weights` OUT.safetensors with the rows of the kept ids; all are written together. The text is read twice: to count
+//! pieces, and to check the new model before it is written. Cost: three encodings of the text on all threads.
+//!
+//! ```text
+//! $ spiece prune testdata/golden/llama2.model --keep_text=testdata/udhr_small.txt --model_prefix=small
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use clap::{ArgMatches, Command};
+use indicatif::HumanCount;
+
+use super::args;
+use super::io::{CliError, CliResult};
+use super::line_workers::run_on_lines;
+use super::model_files::{self, OutputSet, count};
+use super::progress::Messages;
+use crate::{
+    LineCheck, PieceUsage, PruneChecker, PruneError, PruneOptions, PruneTarget, PrunedModel,
+    RowGather, Tokenizer, UsageCounter, WeightsError,
+};
+
+/// The ending of the file with the gathered rows.
+const WEIGHTS_ENDING: &str = ".safetensors";
+
+/// The command line: the model, what to keep, the output.
+pub(crate) fn command() -> Command {
+    let command = Command::new("prune")
+        .about("Removes pieces that a text does not need, or the rarest ones, from a BPE or unigram model")
+        .long_about(
+            "Removes pieces from a BPE or unigram model: those that a text does not need (--keep_text), after which all \
+             lines of the text have the same pieces as before, or the rarest ones down to a size (--size). Writes \
+             OUT.model, OUT.vocab and OUT.ids.tsv (new id, old id); with --weights also OUT.safetensors with the rows of \
+             embedding tables.\n\nExample:\n  spiece prune tokenizer.model --keep_text=english.txt --model_prefix=small \
+             --weights=model.safetensors --tensors=model.embed_tokens.weight,lm_head.weight\n  spiece prune \
+             tokenizer.model --size=16000 --text=english.txt --model_prefix=small",
+        )
+        .arg(model_files::model_argument("MODEL", "The .model file"))
+        .arg(model_files::prefix_flag())
+        .args([
+            args::value("keep_text", "Keep the pieces that the lines of this file need").value_name("FILE"),
+            args::switch(
+                "keep_unused_tail",
+                "With --keep_text: pieces that are merged but never given become unused and get the highest ids, for which no \
+                 rows of embeddings are needed. Other programs than SentencePiece and spiece do not support that",
+            ),
+            args::value("size", "Keep so many pieces").value_name("N"),
+            args::value("text", "With --size: remove the pieces that are rarest in this file; without, the last ids first").value_name("FILE"),
+            args::switch("keep_chars", "Keep all pieces of one character [default: true]"),
+            args::value("weights", "A .safetensors file with tables of embeddings").value_name("FILE"),
+            args::value("tensors", "The names of the tables: tensors with a row for each piece").value_name("NAME,..."),
+            args::value("num_threads", "Number of threads, 1 to 1024 [default: one for each core]").value_name("N"),
+        ]);
+    args::with_common_flags(command)
+}
+
+/// What the flags ask for.
+struct Task {
+    options: PruneOptions,
+    /// The text; none for a size without text.
+    text: Vec<PathBuf>,
+    threads: usize,
+}
+
+/// Prunes the model, checks, writes and reports.
+pub(crate) fn run(matches: &ArgMatches) -> CliResult {
+    let messages = args::messages(matches)?;
+    let task = task(matches)?;
+    let names = tensor_names(matches)?;
+    let model = model_files::open_model(matches, "MODEL")?;
+    let endings = [".model", ".vocab", ".ids.tsv", WEIGHTS_ENDING];
+    let written_endings = if names.is_empty() {
+        &endings[..3]
+    } else {
+        &endings
+    };
+    let mut output = OutputSet::new(matches, written_endings)?;
+    let tokenizer = Tokenizer::new(model.clone());
+    let usage = count_pieces(&tokenizer, &task)?;
+    let pruned = model.prune(&usage, &task.options)?;
+    pruned.check(&model)?;
+    let check = check_lines(&tokenizer, &pruned, &task)?;
+    output.add_model(pruned.model());
+    output.add(".ids.tsv", pruned.ids().to_tsv());
+    let gather = gather(matches, &pruned, &names)?;
+    let written = write(&mut output, gather)?;
+    report(&messages, &pruned);
+    report_lines(&messages, &task, &check);
+    if !names.is_empty() {
+        messages.say(&format!(
+            "rows: {} of each of {}, equal to those of the old ids bit for bit",
+            count(pruned.rows()),
+            names.join(", ")
+        ));
+    }
+    messages.say(&format!("written: {written}"));
+    Ok(())
+}
+
+/// Reads the flags.
+fn task(matches: &ArgMatches) -> CliResult<Task> {
+    let keep_text = args::non_empty(matches, "keep_text");
+    let text = args::non_empty(matches, "text");
+    let with_tail = args::is_on(matches, "keep_unused_tail")?;
+    let size = args::given(matches, "size")
+        .map(|_| args::number(matches, "size"))
+        .transpose()?;
+    let usage = |message: &str| Err(CliError::Usage(message.to_owned()));
+    let (target, text) = match (keep_text, size) {
+        (Some(_), Some(_)) => {
+            return usage("--keep_text and --size exclude each other; give one of them");
+        }
+        (None, None) => {
+            return usage("--keep_text or --size is missing; one of them says what to keep");
+        }
+        (Some(_), None) if text.is_some() => {
+            return usage("--text goes with --size; --keep_text names the text already");
+        }
+        (None, Some(_)) if with_tail => return usage("--keep_unused_tail goes with --keep_text"),
+        (Some(keep_text), None) if with_tail => (PruneTarget::UsedWithTail, Some(keep_text)),
+        (Some(keep_text), None) => (PruneTarget::Used, Some(keep_text)),
+        (None, Some(size)) => (PruneTarget::Size(size), text),
+    };
+    if text == Some("-") {
+        return usage("the text is read twice, so it cannot be standard input; name a file");
+    }
+    let mut options = PruneOptions::new(target);
+    options.keep_chars =
+        args::given(matches, "keep_chars").is_none() || args::is_on(matches, "keep_chars")?;
+    Ok(Task {
+        options,
+        text: text.map(PathBuf::from).into_iter().collect(),
+        threads: threads(matches)?,
+    })
+}
+
+/// The number of threads.
+fn threads(matches: &ArgMatches) -> CliResult<usize> {
+    let Some(text) = args::given(matches, "num_threads") else {
+        return Ok(std::thread::available_parallelism().map_or(1, usize::from));
+    };
+    let threads: usize = args::number(matches, "num_threads")?;
+    if !(1..=1024).contains(&threads) {
+        return Err(args::invalid(
+            "num_threads",
+            text,
+            "a number from 1 to 1024",
+        ));
+    }
+    Ok(threads)
+}
+
+/// The names of `--tensors`; empty without `--weights`.
+fn tensor_names(matches: &ArgMatches) -> CliResult<Vec<String>> {
+    let names = args::text(matches, "tensors")
+        .split(',')
+        .filter(|name| !name.is_empty());
+    let names: Vec<String> = names.map(str::to_owned).collect();
+    let has_weights = args::non_empty(matches, "weights").is_some();
+    if has_weights == names.is_empty() {
+        let message =
+            "--weights and --tensors go together: a .safetensors file and the names of its tables";
+        return Err(CliError::Usage(message.to_owned()));
+    }
+    Ok(names)
+}
+
+/// Counts the pieces of the text.
+fn count_pieces(tokenizer: &Tokenizer, task: &Task) -> CliResult<PieceUsage> {
+    let mut usage = PieceUsage::none(tokenizer.model());
+    if task.text.is_empty() {
+        return Ok(usage);
+    }
+    let make = || Ok(UsageCounter::new(tokenizer)?);
+    let give = |counter: &mut UsageCounter<'_>, line: &[u8]| {
+        counter.add(line);
+        Ok(())
+    };
+    for counter in run_on_lines(&task.text, task.threads, make, give)? {
+        usage.add(&counter.finish());
+    }
+    Ok(usage)
+}
+
+/// Encodes the text with both models.
+fn check_lines(tokenizer: &Tokenizer, pruned: &PrunedModel, task: &Task) -> CliResult<LineCheck> {
+    let mut check = LineCheck::default();
+    if task.text.is_empty() {
+        return Ok(check);
+    }
+    let new = Tokenizer::new(pruned.model().clone());
+    let make = || Ok(PruneChecker::new(pruned, tokenizer, &new));
+    let give = |checker: &mut PruneChecker<'_>, line: &[u8]| Ok(checker.add(line)?);
+    for checker in run_on_lines(&task.text, task.threads, make, give)? {
+        check.add(&checker.finish());
+    }
+    Ok(check)
+}
+
+/// The rows to gather; `None` without `--weights`.
+fn gather(
+    matches: &ArgMatches,
+    pruned: &PrunedModel,
+    names: &[String],
+) -> CliResult<Option<RowGather>> {
+    let weights = args::non_empty(matches, "weights");
+    let weights = weights.map(|path| pruned.gather_rows(path, names));
+    Ok(weights.transpose()?)
+}
+
+/// Writes all files, and checks them.
+fn write(output: &mut OutputSet, gather: Option<RowGather>) -> CliResult<String> {
+    let Some(gather) = gather else {
+        return output.write();
+    };
+    let path = output.path(WEIGHTS_ENDING);
+    let written = output.write_with(Some((WEIGHTS_ENDING, &|out| gather.write_to(out))))?;
+    if Path::new(&path).is_file() {
+        gather.check(&path)?;
+    }
+    Ok(written)
+}
+
+/// Writes what became of the pieces.
+fn report(messages: &Messages, pruned: &PrunedModel) {
+    let ids = pruned.ids();
+    messages.say(&format!(
+        "pieces: {} before, {} after",
+        count(ids.old_len()),
+        count(ids.new_len())
+    ));
+    if pruned.tail() > 0 {
+        messages.say(&format!(
+            "unused tail: {} pieces; text gives ids below {} only",
+            count(pruned.tail()),
+            count(pruned.rows())
+        ));
+    }
+    if pruned.removed_chars() > 0 {
+        messages.say(&format!(
+            "removed characters: {}, which become unknown or bytes",
+            count(pruned.removed_chars())
+        ));
+    }
+    messages.say("kept pieces that became unreachable: 0");
+}
+
+/// Writes which lines are as before.
+fn report_lines(messages: &Messages, task: &Task, check: &LineCheck) {
+    if task.text.is_empty() {
+        return;
+    }
+    messages.say(&format!(
+        "checked: {} of {} lines have the same pieces; {} tokens before, {} now",
+        HumanCount(check.equal),
+        HumanCount(check.lines),
+        HumanCount(check.tokens_before),
+        HumanCount(check.tokens_after)
+    ));
+}
+
+/// A broken guarantee is a failure, all else is a wrong use of options.
+impl From<PruneError> for CliError {
+    fn from(error: PruneError) -> CliError {
+        match error {
+            PruneError::Guarantee(_) | PruneError::Model(_) => CliError::Error(error.to_string()),
+            _ => CliError::Usage(error.to_string()),
+        }
+    }
+}
+
+/// Weights that cannot be read are a failure.
+impl From<WeightsError> for CliError {
+    fn from(error: WeightsError) -> CliError {
+        CliError::Error(error.to_string())
+    }
+}

@@ -1,0 +1,410 @@
+//! `spiece edit`, `merge` and `prune` as a user meets them: flags, reports, files, exit status.
+
+use std::path::Path;
+use std::process::Output;
+
+use spiece::{Model, PieceId, Tokenizer};
+
+use crate::support::{program, testdata, testdata_argument};
+
+fn spiece(folder: &Path, arguments: &[&str]) -> Output {
+    program()
+        .current_dir(folder)
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+/// What the program writes to standard error; it must succeed.
+fn report(folder: &Path, arguments: &[&str]) -> String {
+    let output = spiece(folder, arguments);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{arguments:?}: {stderr}");
+    assert!(output.stdout.is_empty());
+    stderr
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+fn llama2() -> String {
+    testdata_argument("golden/llama2.model")
+}
+
+#[test]
+fn edits_and_their_inverses_give_the_original_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let pairs: &[(&[&str], &[&str])] = &[
+        (&["--add_control=<sep>"], &["--remove=<sep>"]),
+        (&["--insert=3:user_defined:a=b"], &["--remove=a=b"]),
+        (&["--rename=<s>=<bos>"], &["--rename=<bos>=<s>"]),
+        (&["--set_kind=▁the=unused"], &["--set_kind=▁the=normal"]),
+        (
+            &["--add_dummy_prefix=false", "--remove_extra_whitespaces"],
+            &["--add_dummy_prefix", "--noremove_extra_whitespaces"],
+        ),
+    ];
+    let original = std::fs::read(testdata("golden/llama2.model")).unwrap();
+    for (edit, inverse) in pairs {
+        report(
+            folder,
+            &[&["edit", &llama2(), "--model_prefix=a"], *edit].concat(),
+        );
+        assert!(
+            std::fs::read(folder.join("a.model")).unwrap() != original,
+            "{edit:?}"
+        );
+        report(
+            folder,
+            &[&["edit", "a.model", "--model_prefix=b"], *inverse].concat(),
+        );
+        assert!(
+            std::fs::read(folder.join("b.model")).unwrap() == original,
+            "{edit:?}"
+        );
+    }
+    assert_eq!(
+        names_in(folder),
+        ["a.model", "a.vocab", "b.model", "b.vocab"]
+    );
+}
+
+#[test]
+fn the_report_of_an_edit_says_what_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let model = llama2();
+    let added = report(
+        folder,
+        &[
+            "edit",
+            &model,
+            "--model_prefix=a",
+            "--add_control=<sep>",
+            "--pad_piece=<sep>",
+        ],
+    );
+    for line in [
+        "pieces: 4,000 before, 4,001 after",
+        "old ids: 4,000 unchanged, 0 moved, 0 removed",
+        "added: 4000 \"<sep>\" (control)",
+        "texts: every text has the same ids as before",
+        "checked: 4,000 old pieces; 8,001 texts",
+        "written: a.model, a.vocab",
+    ] {
+        assert!(added.contains(line), "{line}: {added}");
+    }
+    let pad = Model::open(folder.join("a.model")).unwrap();
+    assert_eq!(pad.trainer_spec().pad_id(), 4000);
+    let symbol = report(
+        folder,
+        &[
+            "edit",
+            &model,
+            "--model_prefix=a",
+            "--insert=3:user_defined:the",
+        ],
+    );
+    assert!(symbol.contains("3 unchanged, 3,997 moved"), "{symbol}");
+    assert!(
+        symbol.contains("no longer found in text: 411 \"▁the\" (normal)"),
+        "{symbol}"
+    );
+    assert!(
+        symbol.contains("contain one of these can have other pieces: \"the\""),
+        "{symbol}"
+    );
+    let quiet = report(
+        folder,
+        &[
+            "edit",
+            &model,
+            "--model_prefix=a",
+            "--noadd_dummy_prefix",
+            "--quiet",
+        ],
+    );
+    assert!(quiet.is_empty());
+}
+
+#[test]
+fn merging_keeps_the_first_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let train = |prefix: &str, seed: &str| {
+        report(
+            folder,
+            &[
+                "train",
+                "--quiet",
+                &format!("--input={}", testdata_argument(seed)),
+                &format!("--model_prefix={prefix}"),
+                "--vocab_size=700",
+                "--hard_vocab_limit=false",
+                "--character_coverage=0.98",
+            ],
+        );
+    };
+    train("a", "udhr_small.txt");
+    train("b", "mixed.txt");
+    let text = format!("--text={}", testdata_argument("udhr.txt"));
+    let merged = report(
+        folder,
+        &[
+            "merge",
+            "a.model",
+            "b.model",
+            "--model_prefix=c",
+            "--drop_unreachable",
+            &text,
+        ],
+    );
+    assert!(merged.contains("unreachable pieces of B: 0"), "{merged}");
+    assert!(merged.contains("texts have no new boundary"), "{merged}");
+    assert!(
+        merged.contains("pieces of A that became unreachable: 0"),
+        "{merged}"
+    );
+    let first = Model::open(folder.join("a.model")).unwrap();
+    let both = Model::open(folder.join("c.model")).unwrap();
+    assert!(both.len() > first.len());
+    assert!(first.pieces().eq(both.pieces().take(first.len())));
+    report(
+        folder,
+        &["merge", "a.model", "a.model", "--model_prefix=d", "--quiet"],
+    );
+    assert!(
+        std::fs::read(folder.join("d.model")).unwrap()
+            == std::fs::read(folder.join("a.model")).unwrap()
+    );
+}
+
+#[test]
+fn pruning_keeps_the_pieces_of_the_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let model = llama2();
+    let text = testdata("udhr_small.txt");
+    let keep = format!("--keep_text={}", text.display());
+    let used = report(
+        folder,
+        &[
+            "prune",
+            &model,
+            &keep,
+            "--model_prefix=u",
+            "--num_threads=3",
+        ],
+    );
+    let lines = std::fs::read(&text)
+        .unwrap()
+        .split(|byte| *byte == b'\n')
+        .count()
+        - 1;
+    assert!(
+        used.contains(&format!("{lines} of {lines} lines have the same pieces")),
+        "{used}"
+    );
+    assert_eq!(names_in(folder), ["u.ids.tsv", "u.model", "u.vocab"]);
+    let old = Tokenizer::open(testdata("golden/llama2.model")).unwrap();
+    let new = Tokenizer::open(folder.join("u.model")).unwrap();
+    let rows = std::fs::read_to_string(folder.join("u.ids.tsv")).unwrap();
+    let old_ids: Vec<u32> = rows
+        .lines()
+        .map(|row| row.split_once('\t').unwrap().1.parse().unwrap())
+        .collect();
+    assert_eq!(old_ids.len(), new.vocab_size());
+    for line in std::fs::read_to_string(&text).unwrap().lines() {
+        let mapped: Vec<PieceId> = new
+            .encode(line)
+            .iter()
+            .map(|id| PieceId::new(old_ids[id.get() as usize]))
+            .collect();
+        assert_eq!(mapped, old.encode(line), "{line}");
+    }
+    let tail = report(
+        folder,
+        &[
+            "prune",
+            &model,
+            &keep,
+            "--model_prefix=t",
+            "--keep_unused_tail",
+            "--keep_chars=false",
+        ],
+    );
+    assert!(tail.contains("unused tail: "), "{tail}");
+    let sized = report(
+        folder,
+        &[
+            "prune",
+            &model,
+            "--size=2000",
+            &format!("--text={}", text.display()),
+            "--model_prefix=s",
+        ],
+    );
+    assert!(
+        sized.contains("pieces: 4,000 before, 2,000 after"),
+        "{sized}"
+    );
+}
+
+#[test]
+fn rows_of_weights_follow_the_pieces() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let header = br#"{"e":{"dtype":"U8","shape":[4000,2],"data_offsets":[0,8000]},"n":{"dtype":"U8","shape":[1],"data_offsets":[8000,8001]}}"#;
+    let mut weights = (header.len() as u64).to_le_bytes().to_vec();
+    weights.extend(header);
+    weights.extend((0..4000u16).flat_map(u16::to_le_bytes));
+    weights.push(7);
+    std::fs::write(folder.join("w.safetensors"), &weights).unwrap();
+    let model = llama2();
+    let arguments = [
+        "prune",
+        &model,
+        "--size=1500",
+        "--model_prefix=p",
+        "--weights=w.safetensors",
+        "--tensors=e",
+    ];
+    let done = report(folder, &arguments);
+    assert!(
+        done.contains("rows: 1,500 of each of e, equal to those of the old ids bit for bit"),
+        "{done}"
+    );
+    let written = std::fs::read(folder.join("p.safetensors")).unwrap();
+    assert_eq!(written.last(), Some(&7));
+    let table = &written[written.len() - 3001..written.len() - 1];
+    let rows = std::fs::read_to_string(folder.join("p.ids.tsv")).unwrap();
+    for (row, line) in table.chunks(2).zip(rows.lines()) {
+        let old: u16 = line.split_once('\t').unwrap().1.parse().unwrap();
+        assert_eq!(row, old.to_le_bytes());
+    }
+    std::fs::write(folder.join("w.safetensors"), &weights[..90]).unwrap();
+    let before = std::fs::read(folder.join("p.model")).unwrap();
+    let failed = spiece(
+        folder,
+        &[
+            "prune",
+            &model,
+            "--size=1400",
+            "--model_prefix=p",
+            "--weights=w.safetensors",
+            "--tensors=e",
+        ],
+    );
+    assert_eq!(failed.status.code(), Some(1));
+    assert!(std::fs::read(folder.join("p.model")).unwrap() == before);
+}
+
+#[test]
+fn mistakes_of_changes_give_their_message_and_exit_status() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let (model, unigram, word) = (
+        llama2(),
+        testdata_argument("run/unigram.model"),
+        testdata_argument("run/word.model"),
+    );
+    let text = testdata_argument("udhr_small.txt");
+    let keep = format!("--keep_text={text}");
+    let prefix = "--model_prefix=x";
+    let cases: &[(&[&str], i32, &str)] = &[
+        (&["edit", prefix], 2, "MODEL"),
+        (&["edit", &model], 2, "--model_prefix is missing"),
+        (&["edit", "no/such", prefix], 1, "cannot read no/such"),
+        (
+            &["edit", &model, prefix, "--remove=no such"],
+            2,
+            "there is no piece \"no such\"",
+        ),
+        (
+            &["edit", &model, prefix, "--add_control=<s>"],
+            2,
+            "piece 1 has the text \"<s>\" already",
+        ),
+        (
+            &["edit", &model, prefix, "--remove=<0x41>"],
+            2,
+            "the byte piece <0x41> is missing",
+        ),
+        (
+            &["edit", &model, prefix, "--insert=9999:control:x"],
+            2,
+            "id 9999 is above the number of pieces, 4000",
+        ),
+        (&["edit", &model, prefix, "--insert=x"], 2, "ID:KIND:TEXT"),
+        (&["edit", &model, prefix, "--rename=x"], 2, "OLD=NEW"),
+        (
+            &["edit", &model, prefix, "--set_kind=<s>=none"],
+            2,
+            "PIECE=KIND",
+        ),
+        (
+            &["merge", &model, &unigram, prefix],
+            1,
+            "merge models of one type",
+        ),
+        (&["merge", &model, prefix], 2, "B"),
+        (
+            &["prune", &model, prefix],
+            2,
+            "--keep_text or --size is missing",
+        ),
+        (
+            &["prune", &model, prefix, &keep, "--size=3"],
+            2,
+            "exclude each other",
+        ),
+        (
+            &["prune", &model, prefix, "--keep_text=-"],
+            2,
+            "cannot be standard input",
+        ),
+        (
+            &["prune", &model, prefix, "--keep_text=no/such"],
+            1,
+            "cannot read no/such",
+        ),
+        (
+            &["prune", &model, prefix, "--size=100"],
+            2,
+            "size 100 is too small",
+        ),
+        (
+            &["prune", &model, prefix, &keep, "--tensors=e"],
+            2,
+            "go together",
+        ),
+        (
+            &["prune", &unigram, prefix, &keep, "--keep_unused_tail"],
+            2,
+            "an unused tail is for BPE models",
+        ),
+        (
+            &["prune", &word, prefix, &keep],
+            2,
+            "a word model cannot be pruned",
+        ),
+    ];
+    for (arguments, status, message) in cases {
+        let output = spiece(folder, arguments);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(
+            output.status.code(),
+            Some(*status),
+            "{arguments:?}: {stderr}"
+        );
+        assert!(stderr.contains(message), "{arguments:?}: {stderr}");
+    }
+    assert!(names_in(folder).is_empty(), "{:?}", names_in(folder));
+}

@@ -1,0 +1,149 @@
+//! Edits by the texts of pieces, merges and pruning of models that are nearly right: a result is refused, or its check
+//! passes and its bytes load.
+
+use arbitrary::{Result, Unstructured};
+use spiece::{
+    EditError, EditStep, MergeError, MergeOptions, Model, NormalizerFlag, PieceId, PieceKind,
+    PieceUsage, PruneChecker, PruneError, PruneOptions, PruneTarget, SpecialRole, Tokenizer,
+    UsageCounter,
+};
+
+use super::mutation;
+
+/// Models of more pieces than this are real ones, whose check takes long; they are drawn seldom.
+const MAX_PIECES: usize = 5000;
+
+/// A model and texts; `None` if the file is refused.
+fn model_and_texts(input: &mut Unstructured<'_>) -> Result<Option<(Model, Vec<Vec<u8>>)>> {
+    let (file, texts, _) = mutation::case(input)?;
+    let model = Model::from_bytes(&file).ok();
+    let model = model.filter(|model| model.len() <= MAX_PIECES);
+    Ok(model.map(|model| (model, texts)))
+}
+
+/// The text of a piece, or a short text.
+fn any_text(input: &mut Unstructured<'_>, model: &Model) -> Result<Vec<u8>> {
+    if input.ratio(2, 3)? {
+        let last = u32::try_from(model.len().saturating_sub(1)).expect("ids are u32");
+        let id = PieceId::new(input.int_in_range(0..=last)?);
+        return Ok(model
+            .piece(id)
+            .map_or(Vec::new(), |piece| piece.text.to_vec()));
+    }
+    let length = input.int_in_range(0..=5)?;
+    Ok(input.bytes(length.min(input.len()))?.to_vec())
+}
+
+fn any_step(input: &mut Unstructured<'_>, model: &Model) -> Result<EditStep> {
+    let text = any_text(input, model)?;
+    let kind = *input.choose(&PieceKind::ALL)?;
+    Ok(match input.int_in_range(0..=6)? {
+        0 => EditStep::Add { text, kind },
+        1 => EditStep::Remove { text },
+        2 => EditStep::Rename {
+            old: text,
+            new: any_text(input, model)?,
+        },
+        3 => EditStep::SetKind { text, kind },
+        4 => EditStep::Insert {
+            id: PieceId::new(input.int_in_range(0..=9)?),
+            text,
+            kind,
+        },
+        5 => EditStep::SetSpecial {
+            role: SpecialRole::Pad,
+            text,
+        },
+        _ => EditStep::SetFlag {
+            flag: NormalizerFlag::AddDummyPrefix,
+            value: input.arbitrary()?,
+        },
+    })
+}
+
+/// The bytes of a model load again.
+fn check_loads(model: &Model) {
+    let again = Model::from_bytes(&model.to_bytes()).expect("a changed model loads");
+    super::checks::assert_same(model, &again);
+}
+
+pub fn check_edit(input: &mut Unstructured<'_>) -> Result<()> {
+    let Some((model, texts)) = model_and_texts(input)? else {
+        return Ok(());
+    };
+    let mut steps = Vec::new();
+    for _ in 0..input.int_in_range(0..=4)? {
+        steps.push(any_step(input, &model)?);
+    }
+    match model.apply_edits(&steps) {
+        Ok(edited) => {
+            let texts = texts.iter().map(Vec::as_slice);
+            let checked = edited.check(&model, texts);
+            checked.unwrap_or_else(|error| panic!("{steps:?}: {error}"));
+            check_loads(edited.model());
+        }
+        Err(EditError::Guarantee(error)) => panic!("{error}"),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+    Ok(())
+}
+
+pub fn check_merge(input: &mut Unstructured<'_>) -> Result<()> {
+    let Some((first, texts)) = model_and_texts(input)? else {
+        return Ok(());
+    };
+    let Some((second, _)) = model_and_texts(input)? else {
+        return Ok(());
+    };
+    let mut options = MergeOptions::default();
+    options.allow_other_normalizer = !input.ratio(1, 4)?;
+    options.drop_unreachable = input.arbitrary()?;
+    match first.merge(&second, &options) {
+        Ok(merged) => {
+            let texts = texts.iter().map(Vec::as_slice);
+            merged
+                .check(&first, texts)
+                .unwrap_or_else(|error| panic!("{error}"));
+            check_loads(merged.model());
+        }
+        Err(MergeError::Guarantee(error)) => panic!("{error}"),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+    Ok(())
+}
+
+pub fn check_prune(input: &mut Unstructured<'_>) -> Result<()> {
+    let Some((model, texts)) = model_and_texts(input)? else {
+        return Ok(());
+    };
+    let target = match input.int_in_range(0..=2)? {
+        0 => PruneTarget::Used,
+        1 => PruneTarget::UsedWithTail,
+        _ => PruneTarget::Size(input.int_in_range(0..=model.len())?),
+    };
+    let mut options = PruneOptions::new(target);
+    options.keep_chars = input.arbitrary()?;
+    let tokenizer = Tokenizer::new(model.clone());
+    let mut usage = PieceUsage::none(&model);
+    let mut counter = UsageCounter::new(&tokenizer).expect("the model loads");
+    texts.iter().for_each(|text| counter.add(text));
+    usage.add(&counter.finish());
+    match model.prune(&usage, &options) {
+        Ok(pruned) => {
+            pruned
+                .check(&model)
+                .unwrap_or_else(|error| panic!("{target:?}: {error}"));
+            let new = Tokenizer::new(pruned.model().clone());
+            let mut checker = PruneChecker::new(&pruned, &tokenizer, &new);
+            for text in &texts {
+                checker
+                    .add(text)
+                    .unwrap_or_else(|error| panic!("{target:?}: {error}"));
+            }
+            check_loads(pruned.model());
+        }
+        Err(PruneError::Guarantee(error)) => panic!("{error}"),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+    Ok(())
+}
