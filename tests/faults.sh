@@ -429,9 +429,10 @@ restore
 
 section "changed models are written together"
 # The files of one run of prune, old or new; a run for which the size is too small repairs and then fails.
-prune() { "$spiece" prune "$work/old/m.model" --model_prefix=c --quiet --size="$1" 2>/dev/null; }
+prune() { "$spiece" prune "$work/new/m.model" --model_prefix=c --quiet "$@" 2>/dev/null; }
+few=--keep_text=$work/few_words.txt many=--keep_text=$work/udhr_small.txt
 mkdir "$work/changed-old" "$work/changed-new"
-(cd "$work/changed-old" && prune 380) && (cd "$work/changed-new" && prune 360) || fail "no model is pruned"
+(cd "$work/changed-old" && prune "$few") && (cd "$work/changed-new" && prune "$many") || fail "no model is pruned"
 changed_state() {
   local name old=1 new=1
   for name in c.model c.vocab c.ids.tsv; do
@@ -447,9 +448,9 @@ if strace -o /dev/null true 2>/dev/null; then
     for nth in $(seq 1 12); do
       cp "$work"/changed-old/c.* .
       strace -f -qq -o /dev/null -e trace="/^$call" -e inject="/^$call:signal=SIGKILL:when=$nth" \
-        "$spiece" prune "$work/old/m.model" --model_prefix=c --quiet --size=360 2>/dev/null &
+        "$spiece" prune "$work/new/m.model" --model_prefix=c --quiet "$many" 2>/dev/null &
       if wait $! 2>/dev/null; then break; fi
-      prune 1 && fail "a size of 1 is accepted"
+      prune --size=1 && fail "a size of 1 is accepted"
       check "killed at $call $nth: the files of prune are of two runs" [ "$(changed_state)" != broken ]
       check "killed at $call $nth: the next run leaves temporary files" no_strays
     done
@@ -459,7 +460,7 @@ else
 fi
 cp "$work"/changed-old/c.* .
 rm c.ids.tsv && mkdir c.ids.tsv
-check "a folder in the place of the ids is accepted" [ "$(prune 360; echo $?)" = 1 ]
+check "a folder in the place of the ids is accepted" [ "$(prune "$many"; echo $?)" = 1 ]
 check "the model changed beside a folder" cmp -s c.model "$work/changed-old/c.model"
 rmdir c.ids.tsv
 for verb in "edit $work/old/m.model --add_control=<x>" "merge $work/old/m.model $work/old/m.model"; do
