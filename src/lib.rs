@@ -130,7 +130,7 @@ pub use adapt::merge::{MergeCheck, MergeOptions, MergedModel};
 pub use adapt::prune::weights::RowGather;
 #[cfg(feature = "train")]
 pub use adapt::prune::{
-    LineCheck, PieceUsage, PruneChecker, PruneOptions, PruneTarget, PrunedModel, UsageCounter,
+    LineCheck, PieceUsage, PruneChecker, PruneGoal, PruneOptions, PrunedModel, UsageCounter,
 };
 #[cfg(feature = "train")]
 pub use adapt::{IdMap, TextChange};

@@ -9,9 +9,9 @@
 //!
 //! | target | pieces kept | texts with unchanged ids (up to the new numbers) |
 //! |---|---|---|
-//! | [`PruneTarget::Used`] | BPE: those that the text gives, and those of which they are made, down to characters; unigram: those that the text gives | all lines of the text |
-//! | [`PruneTarget::UsedWithTail`] (BPE) | the same; pieces that are only made, and never given, become unused and get the highest ids | all lines of the text |
-//! | [`PruneTarget::Size`] | see `leaves` | those whose merges use kept pieces only |
+//! | [`PruneGoal::Used`] | BPE: those that the text gives, and those of which they are made, down to characters; unigram: those that the text gives | all lines of the text |
+//! | [`PruneGoal::UsedWithTail`] (BPE) | the same; pieces that are only made, and never given, become unused and get the highest ids | all lines of the text |
+//! | [`PruneGoal::Size`] | see `leaves` | those whose merges use kept pieces only |
 //!
 //! Why the lines of the text keep their ids. BPE: compare the merges of a line with all pieces and with the kept
 //! ones. Both begin with the same characters. While they have the same symbols, the pairs that merge to kept pieces
@@ -52,7 +52,7 @@ use crate::text::{char_length, lossy_string};
 /// Which pieces remain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum PruneTarget {
+pub enum PruneGoal {
     /// The pieces that the text uses.
     Used,
     /// The same, for BPE; pieces that the text only makes become unused pieces behind all others.
@@ -66,7 +66,7 @@ pub enum PruneTarget {
 #[non_exhaustive]
 pub struct PruneOptions {
     /// Which pieces remain.
-    pub target: PruneTarget,
+    pub target: PruneGoal,
     /// Whether all pieces of one character remain. Without them, characters that the text does not have become unknown, or
     /// their bytes.
     pub keep_chars: bool,
@@ -74,7 +74,7 @@ pub struct PruneOptions {
 
 impl PruneOptions {
     /// Options that keep all pieces of one character.
-    pub fn new(target: PruneTarget) -> PruneOptions {
+    pub fn new(target: PruneGoal) -> PruneOptions {
         PruneOptions {
             target,
             keep_chars: true,
@@ -93,16 +93,16 @@ pub struct PrunedModel {
 }
 
 impl Model {
-    /// Removes pieces that a text does not need, or the rarest ones; see [`PruneTarget`].
+    /// Removes pieces that a text does not need, or the rarest ones; see [`PruneGoal`].
     ///
     /// ```
-    /// use spiece::{Model, PruneOptions, PruneTarget, Tokenizer, UsageCounter};
+    /// use spiece::{Model, PruneOptions, PruneGoal, Tokenizer, UsageCounter};
     ///
     /// let model = Model::open("testdata/golden/llama2.model")?;
     /// let tokenizer = Tokenizer::new(model.clone());
     /// let mut counter = UsageCounter::new(&tokenizer)?;
     /// counter.add("the right to life");
-    /// let pruned = model.prune(&counter.finish(), &PruneOptions::new(PruneTarget::Used))?;
+    /// let pruned = model.prune(&counter.finish(), &PruneOptions::new(PruneGoal::Used))?;
     /// assert!(pruned.model().len() < 2400);
     /// let new_ids = Tokenizer::new(pruned.model().clone()).encode("the right to life");
     /// let old_ids = new_ids.iter().filter_map(|id| pruned.ids().old_id(*id));
@@ -178,8 +178,8 @@ fn kept_bpe(
     let mut keep = vec![true; model.len()];
     let mut is_tail = Vec::new();
     match options.target {
-        PruneTarget::Size(size) => leaves::remove_leaves(&mut keep, size, &fixed, &halves, usage),
-        PruneTarget::Used | PruneTarget::UsedWithTail => {
+        PruneGoal::Size(size) => leaves::remove_leaves(&mut keep, size, &fixed, &halves, usage),
+        PruneGoal::Used | PruneGoal::UsedWithTail => {
             keep = fixed.clone();
             for (index, kept) in keep.iter_mut().enumerate() {
                 *kept |= usage.is_used(index);
@@ -187,7 +187,7 @@ fn kept_bpe(
             leaves::close(&mut keep, &halves);
         }
     }
-    if options.target == PruneTarget::UsedWithTail {
+    if options.target == PruneGoal::UsedWithTail {
         let is_only_made =
             |index: usize| keep[index] && !fixed[index] && usage.count_at(index) == 0;
         is_tail = (0..keep.len()).map(is_only_made).collect();
@@ -203,13 +203,13 @@ fn kept_unigram(
     let fixed = fixed(model, options);
     let mut keep = vec![true; model.len()];
     match options.target {
-        PruneTarget::Size(size) => leaves::remove_rarest(&mut keep, size, &fixed, model, usage),
-        PruneTarget::Used => {
+        PruneGoal::Size(size) => leaves::remove_rarest(&mut keep, size, &fixed, model, usage),
+        PruneGoal::Used => {
             for (index, kept) in keep.iter_mut().enumerate() {
                 *kept = fixed[index] || usage.is_used(index);
             }
         }
-        PruneTarget::UsedWithTail => return Err(PruneError::Tail),
+        PruneGoal::UsedWithTail => return Err(PruneError::Tail),
     }
     Ok(KeptPieces {
         keep,
@@ -221,7 +221,7 @@ fn kept_unigram(
 fn check_size(kept: &KeptPieces, options: &PruneOptions) -> Result<(), PruneError> {
     let smallest = kept.keep.iter().filter(|kept| **kept).count();
     match options.target {
-        PruneTarget::Size(size) if smallest > size => Err(PruneError::TooSmall { size, smallest }),
+        PruneGoal::Size(size) if smallest > size => Err(PruneError::TooSmall { size, smallest }),
         _ => Ok(()),
     }
 }
@@ -249,7 +249,7 @@ fn build(
         model: editor.finish()?,
         ids: IdMap::from_old_ids(original.len(), order.into_iter().map(Some).collect()),
         tail: tail.len(),
-        keeps_text: !matches!(options.target, PruneTarget::Size(_)),
+        keeps_text: !matches!(options.target, PruneGoal::Size(_)),
         removed_chars: removed_chars.count(),
     })
 }
@@ -270,7 +270,7 @@ impl PrunedModel {
         self.model.len() - self.tail
     }
 
-    /// The number of unused pieces behind all others, which [`PruneTarget::UsedWithTail`] makes.
+    /// The number of unused pieces behind all others, which [`PruneGoal::UsedWithTail`] makes.
     pub fn tail(&self) -> usize {
         self.tail
     }

@@ -35,7 +35,7 @@ pub struct TextChange {
 
 /// What a piece does to text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
+enum PieceRole {
     /// By the bits of the score, so that NaN equals itself.
     Normal(u32),
     UserDefined,
@@ -145,12 +145,12 @@ fn texts_with_other_roles(old: &Model, new: &Model) -> Vec<Vec<u8>> {
 }
 
 /// The role of each text that has one.
-fn roles(model: &Model) -> HashMap<&[u8], Role, FxBuildHasher> {
+fn roles(model: &Model) -> HashMap<&[u8], PieceRole, FxBuildHasher> {
     let is_bpe = model.model_type() == ModelType::Bpe;
     let role = |kind, score: f32| match kind {
-        PieceKind::Normal => Some(Role::Normal(score.to_bits())),
-        PieceKind::UserDefined => Some(Role::UserDefined),
-        PieceKind::Unused if is_bpe => Some(Role::Unused(score.to_bits())),
+        PieceKind::Normal => Some(PieceRole::Normal(score.to_bits())),
+        PieceKind::UserDefined => Some(PieceRole::UserDefined),
+        PieceKind::Unused if is_bpe => Some(PieceRole::Unused(score.to_bits())),
         _ => None,
     };
     let pieces = model.pieces();

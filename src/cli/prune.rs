@@ -19,7 +19,7 @@ use super::line_workers::run_on_lines;
 use super::model_files::{self, OutputSet, count};
 use super::progress::Messages;
 use crate::{
-    LineCheck, PieceUsage, PruneChecker, PruneError, PruneOptions, PruneTarget, PrunedModel,
+    LineCheck, PieceUsage, PruneChecker, PruneError, PruneGoal, PruneOptions, PrunedModel,
     RowGather, Tokenizer, UsageCounter, WeightsError,
 };
 
@@ -120,9 +120,9 @@ fn task(matches: &ArgMatches) -> CliResult<Task> {
             return usage("--text goes with --size; --keep_text names the text already");
         }
         (None, Some(_)) if with_tail => return usage("--keep_unused_tail goes with --keep_text"),
-        (Some(keep_text), None) if with_tail => (PruneTarget::UsedWithTail, Some(keep_text)),
-        (Some(keep_text), None) => (PruneTarget::Used, Some(keep_text)),
-        (None, Some(size)) => (PruneTarget::Size(size), text),
+        (Some(keep_text), None) if with_tail => (PruneGoal::UsedWithTail, Some(keep_text)),
+        (Some(keep_text), None) => (PruneGoal::Used, Some(keep_text)),
+        (None, Some(size)) => (PruneGoal::Size(size), text),
     };
     if text == Some("-") {
         return usage("the text is read twice, so it cannot be standard input; name a file");

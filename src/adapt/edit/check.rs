@@ -39,7 +39,7 @@ impl EditedModel {
             pieces: self.check_pieces(original)?,
             ..EditCheck::default()
         };
-        let mut comparison = Comparison::new(self, original);
+        let mut comparison = EditComparison::new(self, original);
         for piece in original.pieces().chain(self.model.pieces()) {
             comparison.compare(&as_raw_text(piece.text), &mut check)?;
         }
@@ -87,16 +87,16 @@ pub(in crate::adapt) fn as_raw_text(piece: &[u8]) -> Vec<u8> {
 }
 
 /// Encodes texts with both models.
-struct Comparison<'e> {
+struct EditComparison<'e> {
     edited: &'e EditedModel,
     old: Tokenizer,
     new: Tokenizer,
     old_unknown: Option<PieceId>,
 }
 
-impl<'e> Comparison<'e> {
-    fn new(edited: &'e EditedModel, original: &Model) -> Comparison<'e> {
-        Comparison {
+impl<'e> EditComparison<'e> {
+    fn new(edited: &'e EditedModel, original: &Model) -> EditComparison<'e> {
+        EditComparison {
             edited,
             old_unknown: unknown_piece(original),
             old: Tokenizer::new(original.clone()),

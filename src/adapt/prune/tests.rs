@@ -7,11 +7,7 @@ use super::*;
 use crate::adapt::merge::tests::random_model;
 use crate::tokenizer::Tokenizer;
 
-const TARGETS: [PruneTarget; 3] = [
-    PruneTarget::Used,
-    PruneTarget::UsedWithTail,
-    PruneTarget::Size(0),
-];
+const TARGETS: [PruneGoal; 3] = [PruneGoal::Used, PruneGoal::UsedWithTail, PruneGoal::Size(0)];
 
 fn golden(name: &str) -> Model {
     let root = env!("CARGO_MANIFEST_DIR");
@@ -27,7 +23,7 @@ fn usage<'t>(tokenizer: &Tokenizer, lines: impl Iterator<Item = &'t str>) -> Pie
 /// Prunes to a target and checks all guarantees.
 fn check(
     model: &Model,
-    target: PruneTarget,
+    target: PruneGoal,
     keep_chars: bool,
     lines: &[String],
 ) -> Option<PrunedModel> {
@@ -37,7 +33,7 @@ fn check(
     let pruned = match model.prune(&usage, &options) {
         Ok(pruned) => pruned,
         Err(PruneError::TooSmall { smallest, .. }) => {
-            let target = PruneTarget::Size(smallest + (model.len() - smallest) / 2);
+            let target = PruneGoal::Size(smallest + (model.len() - smallest) / 2);
             model
                 .prune(&usage, &PruneOptions { target, keep_chars })
                 .unwrap()
@@ -86,7 +82,7 @@ fn trained_models_keep_the_pieces_of_the_text() {
 #[test]
 fn special_ids_follow_and_sizes_are_met() {
     let model = golden("golden/llama2");
-    let options = PruneOptions::new(PruneTarget::Size(2500));
+    let options = PruneOptions::new(PruneGoal::Size(2500));
     let pruned = model.prune(&PieceUsage::none(&model), &options).unwrap();
     assert_eq!(pruned.model().len(), 2500);
     assert_eq!(pruned.model().trainer_spec().vocab_size(), 2500);
@@ -99,7 +95,7 @@ fn special_ids_follow_and_sizes_are_met() {
         normal.map(|piece| piece.text.to_vec()).collect()
     };
     assert!(merges(&model).starts_with(&merges(pruned.model())));
-    let all = PruneOptions::new(PruneTarget::Size(model.len()));
+    let all = PruneOptions::new(PruneGoal::Size(model.len()));
     let pruned = model.prune(&PieceUsage::none(&model), &all).unwrap();
     assert!(pruned.model().to_bytes() == model.to_bytes());
 }
@@ -108,7 +104,7 @@ fn special_ids_follow_and_sizes_are_met() {
 fn what_cannot_be_pruned_is_refused() {
     let usage = |model: &Model| PieceUsage::none(model);
     let word = golden("run/word");
-    let options = PruneOptions::new(PruneTarget::Used);
+    let options = PruneOptions::new(PruneGoal::Used);
     assert!(matches!(
         word.prune(&usage(&word), &options),
         Err(PruneError::Type { .. })
@@ -118,12 +114,12 @@ fn what_cannot_be_pruned_is_refused() {
         unigram.prune(&usage(&word), &options),
         Err(PruneError::OtherModel)
     ));
-    let tail = PruneOptions::new(PruneTarget::UsedWithTail);
+    let tail = PruneOptions::new(PruneGoal::UsedWithTail);
     assert!(matches!(
         unigram.prune(&usage(&unigram), &tail),
         Err(PruneError::Tail)
     ));
-    let small = PruneOptions::new(PruneTarget::Size(1));
+    let small = PruneOptions::new(PruneGoal::Size(1));
     assert!(matches!(
         unigram.prune(&usage(&unigram), &small),
         Err(PruneError::TooSmall { size: 1, .. })
@@ -151,12 +147,12 @@ fn the_example_of_the_module_page() {
     }
     let model = builder.build().unwrap();
     let lines = ["abcdx".to_owned(), "x".to_owned()];
-    let used = check(&model, PruneTarget::Used, false, &lines).unwrap();
+    let used = check(&model, PruneGoal::Used, false, &lines).unwrap();
     let texts: Vec<&[u8]> = used.model().pieces().map(|piece| piece.text).collect();
     let expected = ["<unk>", "ab", "abc", "abcd", "a", "b", "c", "d", "x"].map(str::as_bytes);
     assert_eq!(texts, expected);
     assert_eq!(used.removed_chars(), 0);
-    let tail = check(&model, PruneTarget::UsedWithTail, true, &lines).unwrap();
+    let tail = check(&model, PruneGoal::UsedWithTail, true, &lines).unwrap();
     assert_eq!((tail.tail(), tail.rows(), tail.model().len()), (2, 7, 9));
     let ids = Tokenizer::new(tail.model().clone()).encode("abc");
     let texts: Vec<&[u8]> = ids

@@ -256,7 +256,7 @@ impl RowGather {
         let (metadata, data_start) = read_header(written)?;
         let mut file = File::open(written).map_err(failed)?;
         file.seek(SeekFrom::Start(data_start)).map_err(failed)?;
-        let mut comparison = Comparing {
+        let mut comparison = RowComparison {
             file: BufReader::new(file),
             is_equal: true,
         };
@@ -276,18 +276,18 @@ impl RowGather {
 }
 
 /// Compares what is written to it with a file.
-struct Comparing {
+struct RowComparison {
     file: BufReader<File>,
     is_equal: bool,
 }
 
-impl Comparing {
+impl RowComparison {
     fn is_at_end(&mut self) -> io::Result<bool> {
         Ok(self.file.read(&mut [0])? == 0)
     }
 }
 
-impl Write for Comparing {
+impl Write for RowComparison {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut other = vec![0; bytes.len()];
         match self.file.read_exact(&mut other) {
@@ -305,7 +305,7 @@ impl Write for Comparing {
 
 /// Drops the first bytes that are written to it.
 struct SkipFirst<'w> {
-    inner: &'w mut Comparing,
+    inner: &'w mut RowComparison,
     skipped: usize,
 }
 
@@ -325,7 +325,7 @@ impl Write for SkipFirst<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Model, PieceUsage, PruneOptions, PruneTarget};
+    use crate::{Model, PieceUsage, PruneGoal, PruneOptions};
 
     /// A file with a table of 4,000 rows (and 2 rows of padding) of three 16-bit numbers, another tensor, and metadata.
     fn weights() -> Vec<u8> {
@@ -353,7 +353,7 @@ mod tests {
     fn pruned() -> PrunedModel {
         let root = env!("CARGO_MANIFEST_DIR");
         let model = Model::open(format!("{root}/testdata/golden/llama2.model")).unwrap();
-        let options = PruneOptions::new(PruneTarget::Size(2400));
+        let options = PruneOptions::new(PruneGoal::Size(2400));
         model.prune(&PieceUsage::none(&model), &options).unwrap()
     }
 

@@ -4,7 +4,7 @@
 use arbitrary::{Result, Unstructured};
 use spiece::{
     EditError, EditStep, MergeError, MergeOptions, Model, NormalizerFlag, PieceId, PieceKind,
-    PieceUsage, PruneChecker, PruneError, PruneOptions, PruneTarget, SpecialRole, Tokenizer,
+    PieceUsage, PruneChecker, PruneError, PruneGoal, PruneOptions, SpecialRole, Tokenizer,
     UsageCounter,
 };
 
@@ -117,9 +117,9 @@ pub fn check_prune(input: &mut Unstructured<'_>) -> Result<()> {
         return Ok(());
     };
     let target = match input.int_in_range(0..=2)? {
-        0 => PruneTarget::Used,
-        1 => PruneTarget::UsedWithTail,
-        _ => PruneTarget::Size(input.int_in_range(0..=model.len())?),
+        0 => PruneGoal::Used,
+        1 => PruneGoal::UsedWithTail,
+        _ => PruneGoal::Size(input.int_in_range(0..=model.len())?),
     };
     let mut options = PruneOptions::new(target);
     options.keep_chars = input.arbitrary()?;

@@ -260,6 +260,8 @@ pub fn inspect(data: &[u8]) {
     let comparison = comparison.finish();
     assert!(comparison.has_equal_ids(), "a model differs from itself");
     assert_eq!((comparison.only_a, comparison.only_b), (0, 0));
+}
+
 /// The bytes make a model that is nearly right, and edits by the texts of pieces. What is not refused keeps its guarantees.
 pub fn edit(data: &[u8]) {
     let _ = adapting::check_edit(&mut Unstructured::new(data));
