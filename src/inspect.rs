@@ -29,7 +29,7 @@
 //!
 //! # Cost
 //! [`Inspection::new`] is linear in the texts of the pieces, except for pieces that the normalizer seems never to
-//! produce: see [`Production`](production). Statistics and comparisons are linear in the text.
+//! produce, which take at most some seconds together. Statistics and comparisons are linear in the text.
 
 mod comparison;
 mod inventory;

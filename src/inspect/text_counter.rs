@@ -40,6 +40,8 @@ const MAX_WORDS: usize = 50;
 const MAX_LINES: usize = 10;
 /// Shorter lines are not among those with the most or fewest tokens for each byte.
 const MIN_LINE_BYTES: usize = 20;
+/// Bytes are counted in blocks of this size, so that the sum of a block fits 8 bits.
+const MAX_BLOCK_BYTES: usize = u8::MAX as usize;
 /// Words and lines are kept up to this length.
 const MAX_EXCERPT_BYTES: usize = 200;
 
@@ -454,21 +456,33 @@ fn find_words(roles: &[WordRole], ids: &[PieceId], threshold: u64, found: &mut V
 
 /// The number of bytes that begin a character.
 fn count_characters(text: &[u8]) -> u64 {
-    let starts = text.iter().filter(|byte| is_char_start(**byte));
-    starts.count() as u64
+    let blocks = text.chunks(MAX_BLOCK_BYTES);
+    let starts = blocks.map(|block| {
+        let starts = block.iter().map(|byte| u8::from(is_char_start(*byte)));
+        u64::from(starts.sum::<u8>())
+    });
+    starts.sum()
 }
 
 /// The number of runs of bytes other than ASCII whitespace.
 fn count_words(text: &[u8]) -> u64 {
-    let first = text.first().is_some_and(|byte| !is_space(*byte));
-    let starts = text.windows(2);
-    let starts = starts.filter(|pair| is_space(pair[0]) && !is_space(pair[1]));
-    u64::from(first) + starts.count() as u64
+    let Some((first, rest)) = text.split_first() else {
+        return 0;
+    };
+    let before = text.chunks(MAX_BLOCK_BYTES);
+    let blocks = before.zip(rest.chunks(MAX_BLOCK_BYTES));
+    let starts = blocks.map(|(before, block)| {
+        let pairs = before.iter().zip(block);
+        // Without short circuits the loop is vectorized.
+        let starts = pairs.map(|(before, byte)| u8::from(is_space(*before) & !is_space(*byte)));
+        u64::from(starts.sum::<u8>())
+    });
+    u64::from(!is_space(*first)) + starts.sum::<u64>()
 }
 
 /// Whether a byte is ASCII whitespace: a space, or a tab, line feed, vertical tab, form feed or carriage return.
 fn is_space(byte: u8) -> bool {
-    byte == b' ' || byte.wrapping_sub(b'\t') < 5
+    (byte == b' ') | (byte.wrapping_sub(b'\t') < 5)
 }
 
 /// The start of a text, at most [`MAX_EXCERPT_BYTES`], cut between characters.
@@ -477,4 +491,27 @@ pub(super) fn excerpt(text: &[u8]) -> &[u8] {
         return text;
     }
     &text[..floor_char_boundary(text, MAX_EXCERPT_BYTES)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{count_characters, count_words};
+
+    #[test]
+    fn counts_continue_across_blocks() {
+        for length in [0, 1, 254, 255, 256, 509, 510, 511, 2000] {
+            let words = "a ".repeat(length);
+            assert_eq!(count_words(words.as_bytes()), length as u64);
+            assert_eq!(
+                count_words("a".repeat(length).as_bytes()),
+                u64::from(length > 0)
+            );
+            assert_eq!(count_words(" ".repeat(length).as_bytes()), 0);
+            assert_eq!(
+                count_characters("é".repeat(length).as_bytes()),
+                length as u64
+            );
+        }
+        assert_eq!(count_words(b"\ta\r\nb\x0b\x0cc\x1fd"), 3);
+    }
 }
