@@ -131,8 +131,13 @@ impl TextLattice {
         for position in 0..last {
             let before = self.forward[position];
             for edge in edges_of(&self.edges, &self.starts, position) {
+                let path = edge.score + before;
                 let sum = &mut self.forward[edge.end as usize];
-                *sum = math.log_sum(*sum, edge.score + before);
+                *sum = if *sum == f32::NEG_INFINITY {
+                    path
+                } else {
+                    math.log_sum(*sum, path)
+                };
             }
         }
     }
@@ -151,12 +156,17 @@ impl TextLattice {
             let before = self.forward[position];
             let range = edge_range(&self.starts, position);
             let edges = &self.edges[range.clone()];
-            let mut sum = f32::NEG_INFINITY;
-            for (edge, count) in edges.iter().zip(&mut self.counts[range]) {
-                let after = self.backward[edge.end as usize];
-                *count = math.expected_count(frequency, ((before + edge.score) + after) - all);
-                sum = math.log_sum(sum, edge.score + after);
-            }
+            let mut paths = edges
+                .iter()
+                .zip(&mut self.counts[range])
+                .map(|(edge, count)| {
+                    let after = self.backward[edge.end as usize];
+                    *count = math.expected_count(frequency, ((before + edge.score) + after) - all);
+                    edge.score + after
+                });
+            // Every position has an edge. The first path is the sum so far, without a computation.
+            let first = paths.next().unwrap_or(f32::NEG_INFINITY);
+            let sum = paths.fold(first, |sum, path| math.log_sum(sum, path));
             self.backward[position] = sum;
         }
     }
