@@ -29,7 +29,7 @@ fn counted(batch: &[(String, u64)]) -> CountedTexts {
 
 /// What training gets: the words, and the sorted entries of each chunk.
 #[derive(Debug, PartialEq)]
-struct Input {
+struct UnigramInput {
     words: Vec<(String, u64)>,
     chunks: Vec<Vec<(Vec<u8>, usize, u64)>>,
 }
@@ -40,11 +40,11 @@ fn listed(words: &CountedTexts) -> Vec<(String, u64)> {
 }
 
 /// The input from the sentences in their order.
-fn ordered_input(texts: CountedTexts, alphabet: &Alphabet, rules: &SegmentRules) -> Input {
+fn ordered_input(texts: CountedTexts, alphabet: &Alphabet, rules: &SegmentRules) -> UnigramInput {
     let texts = texts.mark_unknown(&alphabet.known());
     let chunks = texts.chunks(rules.chunk_bytes);
     let entries = |chunk| texts.entries(chunk, Some(rules.words)).unwrap().listed();
-    Input {
+    UnigramInput {
         words: listed(&texts.words(rules.words)),
         chunks: chunks.iter().map(entries).collect(),
     }
@@ -73,11 +73,11 @@ fn counted_input(
     segments: SegmentedSentences,
     alphabet: &Alphabet,
     rules: &SegmentRules,
-) -> Option<Input> {
+) -> Option<UnigramInput> {
     match segments.resolve(alphabet).unwrap() {
         ResolvedTexts::Words(corpus) => {
             let entries = |chunk: WordChunk| chunk.into_entries().unwrap().listed();
-            Some(Input {
+            Some(UnigramInput {
                 words: listed(&corpus.words),
                 chunks: corpus.chunks.into_iter().map(entries).collect(),
             })
