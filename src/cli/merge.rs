@@ -5,7 +5,14 @@
 //! [`crate::Model::merge`].
 //!
 //! ```text
-//! $ spiece merge testdata/golden/llama2.model testdata/golden/symbols.model --model_prefix=both --force
+//! $ spiece merge testdata/golden/coverage_1.model testdata/golden/exhausted.model --model_prefix=both
+//! pieces: 2,500 of A, 42 of B added, 2,542 together
+//! old ids: 2,500 unchanged
+//! unreachable pieces of B: 0
+//! pieces of A that became unreachable: 0
+//! checked: 2,542 texts, 4,839 tokens with A, 4,766 now; 2,498 without added pieces have the same ids
+//! checked: 2,542 texts have no new boundary
+//! written: both.model, both.vocab
 //! ```
 
 use clap::{ArgMatches, Command};
@@ -129,7 +136,7 @@ impl From<MergeError> for CliError {
     fn from(error: MergeError) -> CliError {
         let message = error.to_string();
         match error {
-            MergeError::Normalizer => CliError::Error(format!("{message} (--force)")),
+            MergeError::Normalizer => CliError::Error(format!("{message} with --force")),
             _ => CliError::Error(message),
         }
     }

@@ -6,6 +6,10 @@
 //!
 //! ```text
 //! $ spiece prune testdata/golden/llama2.model --keep_text=testdata/udhr_small.txt --model_prefix=small
+//! pieces: 4,000 before, 2,671 after
+//! kept pieces that became unreachable: 0
+//! checked: 274 of 274 lines have the same pieces; 23,396 tokens before, 23,396 now
+//! written: small.model, small.vocab, small.ids.tsv
 //! ```
 
 use std::path::{Path, PathBuf};
