@@ -159,13 +159,15 @@ fn is_char(text: &[u8]) -> bool {
     char_length(text) == text.len()
 }
 
-/// The normal piece with the lowest score.
+/// The normal piece with the lowest score. A unigram model without normal pieces must keep another piece for text, so it is an
+/// unused one then.
 fn lowest(model: &Model) -> Option<PieceId> {
-    let normal = model
-        .pieces()
-        .filter(|piece| piece.kind == PieceKind::Normal);
-    let lowest = normal.min_by(|a, b| a.score.total_cmp(&b.score))?;
-    Some(lowest.id)
+    let lowest_of = |kind: PieceKind| {
+        let pieces = model.pieces().filter(|piece| piece.kind == kind);
+        let lowest = pieces.min_by(|a, b| a.score.total_cmp(&b.score))?;
+        Some(lowest.id)
+    };
+    lowest_of(PieceKind::Normal).or_else(|| lowest_of(PieceKind::Unused))
 }
 
 fn kept_bpe(

@@ -101,6 +101,19 @@ fn special_ids_follow_and_sizes_are_met() {
 }
 
 #[test]
+fn a_unigram_model_of_unused_pieces_keeps_one() {
+    let pieces = [("a".to_owned(), -1.0), ("b".to_owned(), -2.0)];
+    let model = random_model(ModelType::Unigram, &pieces, None).unwrap();
+    let mut editor = model.edit();
+    for id in [1, 2] {
+        editor.set_kind(PieceId::new(id), PieceKind::Unused);
+    }
+    let model = editor.finish().unwrap();
+    let pruned = check(&model, PruneGoal::Used, false, &[]).unwrap();
+    assert_eq!(pruned.model().len(), 2);
+}
+
+#[test]
 fn what_cannot_be_pruned_is_refused() {
     let usage = |model: &Model| PieceUsage::none(model);
     let word = golden("run/word");
