@@ -7,8 +7,9 @@
 //!
 //! Words with unknown characters are no pieces, but their counts are part of the sum.
 //!
-//! Cost: sorting the distinct words. Source: `word_model_trainer.cc` and `char_model_trainer.cc` of SentencePiece 0.2.3.
+//! Cost: linear in the distinct words, besides sorting the pieces. Memory: the texts of twice as many words as wanted. Source: `word_model_trainer.cc` and `char_model_trainer.cc` of SentencePiece 0.2.3.
 
+use std::cmp::Ordering;
 use std::convert::Infallible;
 
 use rayon::prelude::*;
@@ -20,6 +21,9 @@ use crate::train::assemble::LearnedPiece;
 use crate::train::counts::ShardedCounts;
 use crate::train::log_f32::log_f32;
 
+/// So many words are collected, or twice as many as wanted, before the others are dropped.
+const MIN_CANDIDATES: usize = 1 << 16;
+
 /// The pieces of a word model, at most `room`.
 ///
 /// # Errors
@@ -30,6 +34,7 @@ pub(crate) fn word_pieces(
     room: usize,
 ) -> Result<Vec<LearnedPiece>, TrainError> {
     let known = alphabet.known();
+    let max_candidates = room.saturating_mul(2).max(MIN_CANDIDATES);
     let mut sum = 0u64;
     let mut candidates: Vec<(Box<str>, u64)> = Vec::new();
     for shard in words.shards() {
@@ -40,6 +45,9 @@ pub(crate) fn word_pieces(
             if text.chars().all(|c| known.contains(c)) {
                 candidates.push((text.into(), count));
             }
+            if candidates.len() >= max_candidates {
+                keep_best(&mut candidates, room);
+            }
             Ok(())
         });
         match collected {
@@ -49,9 +57,22 @@ pub(crate) fn word_pieces(
     if i64::try_from(sum).is_err() {
         return Err(TrainError::TooLarge { what: "words" });
     }
-    candidates.par_sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    candidates.par_sort_unstable_by(by_count);
     candidates.truncate(room);
     Ok(scored(candidates, sum))
+}
+
+/// The order of words: by count, descending, and then by bytes.
+fn by_count(a: &(Box<str>, u64), b: &(Box<str>, u64)) -> Ordering {
+    b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0))
+}
+
+/// Keeps the `room` first words, in no particular order.
+fn keep_best(candidates: &mut Vec<(Box<str>, u64)>, room: usize) {
+    if candidates.len() > room {
+        candidates.select_nth_unstable_by(room, by_count);
+        candidates.truncate(room);
+    }
 }
 
 /// The pieces of a char model, at most `room`.

@@ -45,6 +45,19 @@ fn equal_words_are_sorted_by_bytes_and_cut_to_the_room() {
 }
 
 #[test]
+fn dropping_words_while_they_are_collected_keeps_the_best() {
+    let texts: Vec<String> = (0..200_000).map(|number| number.to_string()).collect();
+    let count = |text: &String| text.bytes().map(u64::from).product::<u64>() % 5_000 + 1;
+    let counts = ShardedCounts::of(texts.iter().map(|text| (text.as_str(), count(text))));
+    let known: Vec<(char, u64)> = ('0'..='9').map(|c| (c, 1)).collect();
+    let pieces = word_pieces(&counts, &alphabet(&known), 300).unwrap();
+    let mut expected = texts.clone();
+    expected.sort_by(|a, b| count(b).cmp(&count(a)).then_with(|| a.cmp(b)));
+    let found: Vec<&str> = pieces.iter().map(|piece| piece.text.as_ref()).collect();
+    assert_eq!(found, expected[..300]);
+}
+
+#[test]
 fn too_many_words_are_refused() {
     let counts = ShardedCounts::of([("▁a", 1 << 62), ("▁b", 1 << 62)]);
     let refused = word_pieces(&counts, &alphabet(&[('a', 1)]), 9);
