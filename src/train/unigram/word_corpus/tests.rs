@@ -192,7 +192,7 @@ fn sentences() -> impl Strategy<Value = Batches> {
 
 /// What else varies.
 #[derive(Debug, Clone)]
-struct Case {
+struct SegmentCase {
     chunk_bytes: u64,
     held_bytes: usize,
     group: usize,
@@ -200,7 +200,7 @@ struct Case {
     whitespace_runs: bool,
 }
 
-fn cases() -> impl Strategy<Value = Case> {
+fn cases() -> impl Strategy<Value = SegmentCase> {
     (
         prop_oneof![1u64..100, 100u64..3000, Just(1 << 29)],
         prop_oneof![Just(0usize), 0usize..300],
@@ -209,7 +209,7 @@ fn cases() -> impl Strategy<Value = Case> {
         any::<bool>(),
     )
         .prop_map(
-            |(chunk_bytes, held_bytes, group, coverage, whitespace_runs)| Case {
+            |(chunk_bytes, held_bytes, group, coverage, whitespace_runs)| SegmentCase {
                 chunk_bytes,
                 held_bytes,
                 group,
