@@ -16,7 +16,8 @@
 //!
 //! 1. Ids, texts, scores and kinds of the first model's pieces are unchanged.
 //! 2. A text that contains none of the added pieces has the same ids as in the first model (unigram models: and no unknown
-//!    characters, whose score follows the lowest score).
+//!    characters, whose score follows the lowest score, and sums of scores below 100,000 in magnitude, above which the
+//!    encoder rounds in another way).
 //! 3. BPE models without unused pieces: every boundary between two tokens is a boundary in the first model, for each text
 //!    without an added user-defined symbol. Two unknown characters side by side count as two tokens here.
 //!    So there are never more tokens. Proof: while any pair of the first model's pieces merges, it has a better score

@@ -18,7 +18,8 @@
 //! are a part of all pairs that merge. The best pair of all pairs makes a piece that is made on this text, which was
 //! kept; so it is the best of the part, too, and both execute it. At the end no pair merges, so none of the part does. All
 //! tokens were kept. Unigram: the best path of a line and each of its prefixes use kept pieces only. With fewer candidates the
-//! sums of all other paths stay or fall, and ties are decided in the same order.
+//! sums of all other paths stay or fall, and ties are decided in the same order. This holds while the sums of scores stay below
+//! 100,000 in magnitude; above, the encoder subtracts a constant from all sums, at a place that depends on all candidates.
 //!
 //! Why no kept piece becomes unreachable (BPE): the merges within the span of a token are those of its own text, which
 //! are all kept. Unigram: removing candidates makes no other path better.

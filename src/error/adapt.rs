@@ -8,9 +8,15 @@ use std::path::PathBuf;
 use super::ModelError;
 use crate::model::ModelType;
 
-/// A changed model does not keep a promise. This is a bug of the crate; the model should not be used.
+/// A changed model does not keep a promise. The model should not be used.
+///
+/// Unigram models with scores near 1e9, and lines of more than about 10,000 tokens, have sums of scores at which roundings
+/// depend on all pieces; there a change of the pieces can change other ids. Otherwise this error is a bug of the crate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a guarantee does not hold: {guarantee}. Do not use the new model; please report this")]
+#[error(
+    "a guarantee does not hold: {guarantee}. Do not use the new model. If no score is below -100,000 \
+     and no line is long, please report this"
+)]
 pub struct GuaranteeError {
     /// What does not hold.
     pub guarantee: String,
