@@ -7,7 +7,7 @@
 //! | type | answers | module |
 //! |---|---|---|
 //! | [`Inspection`] | which pieces the model has, and which of them text can never give | `inventory`, `reachability`, `production`, `scores` |
-//! | [`TextStatistics`] | how many tokens, unknown tokens and byte tokens a text takes, which words and lines take most | `text_counter`, `top_list` |
+//! | [`TextStatistics`] | how many tokens, unknown tokens and byte tokens a text takes, which words and lines take most | `statistics`, `text_counter`, `top_list` |
 //! | [`Comparison`] | whether two models give the same ids and the same boundaries on a text | `comparison` |
 //!
 //! # Example
@@ -36,6 +36,7 @@ mod inventory;
 mod production;
 mod reachability;
 mod scores;
+mod statistics;
 #[cfg(all(test, feature = "train"))]
 mod tests;
 mod text_counter;
@@ -49,7 +50,8 @@ use self::production::find_unproduced;
 pub use self::reachability::UnreachablePiece;
 use self::reachability::find_unreachable;
 pub use self::scores::ScoreSummary;
-pub use self::text_counter::{ExtremeLine, FragmentedWord, TextCounter, TextStatistics};
+pub use self::statistics::{ExtremeLine, FragmentedWord, TextStatistics};
+pub use self::text_counter::TextCounter;
 use crate::model::{Model, ModelType, Piece};
 use crate::piece::{PieceId, PieceKind};
 use crate::tokenizer::Tokenizer;
