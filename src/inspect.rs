@@ -53,7 +53,7 @@ pub use self::scores::ScoreSummary;
 pub use self::statistics::{ExtremeLine, FragmentedWord, TextStatistics};
 pub use self::text_counter::TextCounter;
 use crate::model::{Model, ModelType, Piece};
-use crate::piece::{PieceId, PieceKind};
+use crate::piece::PieceId;
 use crate::tokenizer::Tokenizer;
 
 /// What a model consists of, and what is wrong with it.
@@ -114,16 +114,11 @@ impl Inspection {
     }
 }
 
-/// Whether a piece stands for text and is meant to be given for it: a normal piece or a user-defined symbol.
-fn is_meant_for_text(kind: PieceKind) -> bool {
-    matches!(kind, PieceKind::Normal | PieceKind::UserDefined)
-}
-
 /// The normal pieces and user-defined symbols of a model. A lone NUL is one of them, too: models with byte fallback
 /// count it as unused from loading on, because the reference never gives it.
 fn pieces_for_text(model: &Model) -> impl Iterator<Item = Piece<'_>> {
     let has_byte_fallback = model.trainer_spec().byte_fallback();
     model.pieces().filter(move |piece| {
-        is_meant_for_text(piece.kind) || (has_byte_fallback && piece.text == [0])
+        piece.kind.is_given_for_text() || (has_byte_fallback && piece.text == [0])
     })
 }

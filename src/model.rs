@@ -269,6 +269,14 @@ impl Model {
         (0..self.len()).map(|index| self.piece_at(index))
     }
 
+    /// The id of the unknown piece; a model has one at most. Cost: linear in the pieces.
+    #[cfg(feature = "train")]
+    pub(crate) fn unknown_piece(&self) -> Option<PieceId> {
+        let mut pieces = self.pieces();
+        let unknown = pieces.find(|piece| piece.kind == PieceKind::Unknown)?;
+        Some(unknown.id)
+    }
+
     /// The piece at an index below [`Model::len`].
     fn piece_at(&self, index: usize) -> Piece<'_> {
         Piece {

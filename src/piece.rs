@@ -131,6 +131,11 @@ impl PieceKind {
         }
     }
 
+    /// Whether ids of this kind stand for their own text in a result: unused pieces are split again.
+    pub(crate) const fn is_given_for_text(self) -> bool {
+        matches!(self, PieceKind::Normal | PieceKind::UserDefined)
+    }
+
     /// Whether segmentation can give a piece of this kind. The other kinds are meta pieces that have no surface.
     pub(crate) const fn is_from_text(self) -> bool {
         matches!(

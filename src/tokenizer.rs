@@ -43,6 +43,8 @@ pub use self::cache::EncodeCache;
 pub use self::config::TokenizerConfig;
 use self::context::{CheckedOptions, EncodeContext, NO_OPTIONS};
 pub use self::encoder::Encoder;
+#[cfg(feature = "inspect")]
+pub(crate) use self::normalized::NormalizedEncoder;
 pub use self::options::{EncodeOptions, ExtraOption, SampleOptions};
 use self::pipeline::Pipeline;
 use self::special_ids::{SpecialIds, byte_ids};

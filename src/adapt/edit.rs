@@ -333,7 +333,7 @@ impl Application {
         let model = self.editor.finish()?;
         let old_ids = self.slots.iter().map(|slot| slot.old_id).collect();
         let ids = IdMap::from_old_ids(original.len(), old_ids);
-        let differences = FoundDifferences::between(original, &model, &ids)?;
+        let differences = FoundDifferences::between(original, &model, &ids);
         Ok(EditedModel {
             text_change: TextChange::between(original, &model)?,
             model,

@@ -34,19 +34,18 @@
 //!
 //! Cost: linear in both files; each piece's text is encoded with the first and the merged model.
 
+mod check;
+
 use std::collections::HashSet;
 
-use super::edit::check::as_raw_text;
-use super::found::{NormalizedEncoder, found_pieces};
+pub use self::check::MergeCheck;
+use super::found::{FoundDifferences, unreachable_pieces};
 use super::id_map::IdMap;
 use super::scores::ScoresBelow;
-use super::text_change::{TextChange, normalizes_differently, unknown_piece};
-use crate::error::{GuaranteeError, MergeError, ModelError};
+use super::text_change::{TextChange, normalizes_differently};
+use crate::error::{MergeError, ModelError};
 use crate::model::{Model, ModelType};
 use crate::piece::{PieceId, PieceKind};
-use crate::text::lossy_string;
-use crate::tokenizer::Tokenizer;
-use crate::trie::prefix::PrefixTrie;
 
 /// Rounds in which unreachable pieces are removed. One is enough for BPE; in unigram models, removing the lowest score
 /// changes the score of unknown characters, which can matter for other pieces.
@@ -73,22 +72,6 @@ pub struct MergedModel {
     skipped: Vec<Vec<u8>>,
     /// Ids of the first model's pieces that text does not give any longer.
     lost: Vec<PieceId>,
-}
-
-/// What [`MergedModel::check`] has compared.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct MergeCheck {
-    /// Texts that were encoded with the first and the merged model.
-    pub texts: usize,
-    /// Texts without an added piece, which have the same ids.
-    pub unaffected: usize,
-    /// Texts with no new boundary; 0 if the guarantee does not apply.
-    pub without_new_boundary: usize,
-    /// Tokens of all texts with the first model.
-    pub tokens_before: u64,
-    /// Tokens of all texts with the merged model.
-    pub tokens_after: u64,
 }
 
 /// A piece of the second model that is to be added.
@@ -120,39 +103,48 @@ impl Model {
         }
         let (mut additions, skipped) = additions(self, second);
         set_scores(self, &mut additions)?;
-        let mut dropped = Vec::new();
         let mut model = with_additions(self, &additions)?;
-        let mut unreachable = unreachable(self.len(), &model)?;
-        for _ in 0..MAX_DROP_ROUNDS {
-            if !options.drop_unreachable || unreachable.is_empty() {
+        let mut unreachable = unreachable(self, &model);
+        let mut dropped = Vec::new();
+        let rounds = if options.drop_unreachable {
+            MAX_DROP_ROUNDS
+        } else {
+            0
+        };
+        for _ in 0..rounds {
+            if unreachable.is_empty() {
                 break;
             }
-            let is_unreachable: HashSet<usize> = unreachable
-                .iter()
-                .map(|id| id.index() - self.len())
-                .collect();
-            let mut index = 0;
-            additions.retain(|addition| {
-                let is_dropped = is_unreachable.contains(&index);
-                index += 1;
-                if is_dropped {
-                    dropped.push(addition.text.clone());
-                }
-                !is_dropped
-            });
+            dropped.extend(drop_additions(self, &mut additions, &unreachable));
             model = with_additions(self, &additions)?;
-            unreachable = self::unreachable(self.len(), &model)?;
+            unreachable = self::unreachable(self, &model);
         }
+        let ids = ids(self, &model);
         Ok(MergedModel {
-            lost: lost(self, &model)?,
-            ids: ids(self, &model),
+            lost: FoundDifferences::between(self, &model, &ids).lost,
             text_change: TextChange::between(self, &model)?,
+            ids,
             model,
             unreachable,
             dropped,
             skipped,
         })
     }
+}
+
+/// Removes the additions with these ids, which ascend, and returns their texts.
+fn drop_additions(
+    first: &Model,
+    additions: &mut Vec<Addition>,
+    ids: &[PieceId],
+) -> impl Iterator<Item = Vec<u8>> {
+    let mut index = first.len();
+    let is_dropped = move |_: &mut Addition| {
+        index += 1;
+        ids.binary_search(&PieceId::from_index(index - 1)).is_ok()
+    };
+    let dropped: Vec<Addition> = additions.extract_if(.., is_dropped).collect();
+    dropped.into_iter().map(|addition| addition.text)
 }
 
 /// Refuses models of different types.
@@ -261,26 +253,11 @@ fn with_additions(first: &Model, additions: &[Addition]) -> Result<Model, ModelE
     editor.finish()
 }
 
-/// The ids from `first_len` on of pieces for text that no text gives.
-fn unreachable(first_len: usize, merged: &Model) -> Result<Vec<PieceId>, ModelError> {
-    let mut encoder = NormalizedEncoder::new(merged)?;
-    let ids = (first_len..merged.len()).map(PieceId::from_index);
-    let is_for_text = |id: &PieceId| {
-        let kind = merged.table().kind(id.index());
-        kind.is_from_text()
-    };
-    let is_unreachable = |id: &PieceId| !encoder.is_found(*id);
-    Ok(ids.filter(is_for_text).filter(is_unreachable).collect())
-}
-
-/// The pieces of the first model that text gives with the first model only.
-fn lost(first: &Model, merged: &Model) -> Result<Vec<PieceId>, ModelError> {
-    let before = found_pieces(first)?;
-    let mut encoder = NormalizedEncoder::new(merged)?;
-    let ids = (0..first.len()).map(PieceId::from_index);
-    Ok(ids
-        .filter(|id| before[id.index()] && !encoder.is_found(*id))
-        .collect())
+/// The pieces for text behind those of the first model that no text gives.
+fn unreachable(first: &Model, merged: &Model) -> Vec<PieceId> {
+    let mut ids = unreachable_pieces(merged);
+    ids.retain(|id| id.index() >= first.len());
+    ids
 }
 
 /// The first model's ids stay; all others are new.
@@ -336,133 +313,6 @@ impl MergedModel {
                 .pieces()
                 .all(|piece| piece.kind != PieceKind::Unused)
     }
-
-    /// Checks the guarantees of the module page on the pieces, on the text of each piece, and on `lines`.
-    ///
-    /// # Errors
-    /// A guarantee is broken, which would be a bug of this crate.
-    pub fn check<'t>(
-        &self,
-        first: &Model,
-        lines: impl IntoIterator<Item = &'t [u8]>,
-    ) -> Result<MergeCheck, MergeError> {
-        self.check_pieces(first)?;
-        let mut check = MergeCheck::default();
-        let mut comparison = BoundaryComparison::new(self, first)?;
-        for piece in self.model.pieces() {
-            comparison.compare(&as_raw_text(piece.text), &mut check)?;
-        }
-        for line in lines {
-            comparison.compare(line, &mut check)?;
-        }
-        Ok(check)
-    }
-
-    /// Checks that the first model's pieces are unchanged, and that all added scores are below theirs.
-    fn check_pieces(&self, first: &Model) -> Result<(), GuaranteeError> {
-        let mut lowest = f32::INFINITY;
-        for piece in first.pieces() {
-            if self.model.piece(piece.id) != Some(piece) && !piece.score.is_nan() {
-                let text = lossy_string(piece.text);
-                return Err(GuaranteeError::new(format!(
-                    "piece {} {text:?} is unchanged",
-                    piece.id
-                )));
-            }
-            lowest = lowest.min(piece.score);
-        }
-        let mut added = self.model.pieces().skip(first.len());
-        if added.any(|piece| piece.score >= lowest) {
-            let text = "scores of added pieces are below all others".to_owned();
-            return Err(GuaranteeError::new(text));
-        }
-        Ok(())
-    }
-}
-
-/// Encodes texts with the first and the merged model, and compares ids and boundaries.
-struct BoundaryComparison<'c> {
-    merged: &'c MergedModel,
-    first_len: usize,
-    first_unknown: Option<PieceId>,
-    keeps_boundaries: bool,
-    /// The user-defined symbols that were added.
-    added_symbols: PrefixTrie,
-    /// For normalization only.
-    tokenizer: Tokenizer,
-    old: NormalizedEncoder<'c>,
-    new: NormalizedEncoder<'c>,
-}
-
-impl<'c> BoundaryComparison<'c> {
-    fn new(
-        merged: &'c MergedModel,
-        first: &'c Model,
-    ) -> Result<BoundaryComparison<'c>, ModelError> {
-        let added = merged.model.pieces().skip(first.len());
-        let symbols = added.filter(|piece| piece.kind == PieceKind::UserDefined);
-        let added_symbols = PrefixTrie::new(symbols.map(|piece| piece.text));
-        Ok(BoundaryComparison {
-            merged,
-            first_len: first.len(),
-            first_unknown: unknown_piece(first),
-            keeps_boundaries: merged.keeps_boundaries(),
-            added_symbols: added_symbols.map_err(|_| ModelError::TrieTooLarge)?,
-            tokenizer: Tokenizer::new(first.clone()),
-            old: NormalizedEncoder::new(first)?,
-            new: NormalizedEncoder::new(&merged.model)?,
-        })
-    }
-
-    fn compare(&mut self, text: &[u8], check: &mut MergeCheck) -> Result<(), GuaranteeError> {
-        if self.has_added_symbol(text) {
-            // Normalization copies added symbols, so the normalized texts can differ.
-            return Ok(());
-        }
-        let normalized = self.tokenizer.encoder().normalize(text).to_vec();
-        let old = self.old.encode(&normalized).to_vec();
-        let new = self.new.encode(&normalized).to_vec();
-        check.texts += 1;
-        check.tokens_before += old.len() as u64;
-        check.tokens_after += new.len() as u64;
-        let number_of_pieces = self.first_len;
-        let has_unknown = old
-            .iter()
-            .any(|id| Some(*id) == self.first_unknown || id.index() >= number_of_pieces);
-        if !self
-            .merged
-            .text_change
-            .can_change(text, &normalized, has_unknown)
-        {
-            check.unaffected += 1;
-            if old != new {
-                return Err(broken("has the ids of the first model", text));
-            }
-        }
-        if self.keeps_boundaries && !self.has_added_symbol(&normalized) {
-            let old_boundaries = self.old.boundaries(&normalized);
-            let new_boundaries = self.new.boundaries(&normalized);
-            if !is_subset(&new_boundaries, &old_boundaries) {
-                return Err(broken("has no new boundary", text));
-            }
-            check.without_new_boundary += 1;
-        }
-        Ok(())
-    }
-
-    fn has_added_symbol(&self, text: &[u8]) -> bool {
-        self.added_symbols.find(text).is_some()
-    }
-}
-
-fn broken(promise: &str, text: &[u8]) -> GuaranteeError {
-    GuaranteeError::new(format!("the text {:?} {promise}", lossy_string(text)))
-}
-
-/// Whether the ascending `part` has only values of the ascending `whole`.
-pub(crate) fn is_subset(part: &[usize], whole: &[usize]) -> bool {
-    let mut whole = whole.iter();
-    part.iter().all(|wanted| whole.any(|value| value == wanted))
 }
 
 #[cfg(test)]

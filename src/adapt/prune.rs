@@ -302,7 +302,7 @@ impl PrunedModel {
             }
             last_old = old_id;
         }
-        let found = FoundDifferences::between(original, &self.model, &self.ids)?;
+        let found = FoundDifferences::between(original, &self.model, &self.ids);
         let lost = found.lost.into_iter().filter_map(|id| self.ids.new_id(id));
         let mut lost = lost.filter(|id| id.index() < self.rows());
         match lost.next().and_then(|id| self.model.piece(id)) {

@@ -20,7 +20,7 @@ use rustc_hash::FxBuildHasher;
 
 use crate::error::ModelError;
 use crate::model::{Model, ModelType};
-use crate::piece::{PieceId, PieceKind};
+use crate::piece::PieceKind;
 use crate::trie::prefix::PrefixTrie;
 
 /// Conditions on texts: a text that meets none of them has the same pieces in both models.
@@ -109,18 +109,11 @@ pub(crate) fn normalizes_differently(old: &Model, new: &Model) -> bool {
 
 /// Whether characters that are no pieces are treated differently.
 fn unknown_differs(old: &Model, new: &Model) -> bool {
-    let has_unknown_piece = |model: &Model| unknown_piece(model).is_some();
+    let has_unknown_piece = |model: &Model| model.unknown_piece().is_some();
     let differs = old.trainer_spec().byte_fallback() != new.trainer_spec().byte_fallback()
         || has_unknown_piece(old) != has_unknown_piece(new);
     let is_unigram = old.model_type() == ModelType::Unigram;
     differs || (is_unigram && lowest_score(old) != lowest_score(new))
-}
-
-/// The unknown piece.
-pub(crate) fn unknown_piece(model: &Model) -> Option<PieceId> {
-    let mut pieces = model.pieces();
-    let unknown = pieces.find(|piece| piece.kind == PieceKind::Unknown)?;
-    Some(unknown.id)
 }
 
 /// The bits of the lowest score of a normal piece.
@@ -162,6 +155,7 @@ fn roles(model: &Model) -> HashMap<&[u8], PieceRole, FxBuildHasher> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::piece::PieceId;
 
     fn model() -> Model {
         let mut builder = Model::builder();

@@ -39,7 +39,7 @@
 use super::pieces_for_text;
 use crate::encode::ModelEncoder;
 use crate::piece::PieceId;
-use crate::tokenizer::{EncodeCache, Tokenizer};
+use crate::tokenizer::{NormalizedEncoder, Tokenizer};
 
 /// A piece that encoding never gives.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,9 +66,7 @@ pub(super) fn find_unreachable(tokenizer: &Tokenizer) -> Vec<UnreachablePiece> {
 /// Encodes the texts of pieces.
 struct ReachabilityTest<'t> {
     tokenizer: &'t Tokenizer,
-    cache: EncodeCache,
-    /// The ids of the last text.
-    ids: Vec<PieceId>,
+    encoder: NormalizedEncoder<'t>,
     /// The greatest magnitude of a score, in unigram models.
     greatest_score: f64,
 }
@@ -83,35 +81,29 @@ impl<'t> ReachabilityTest<'t> {
         };
         ReachabilityTest {
             tokenizer,
-            cache: tokenizer.create_cache(),
-            ids: Vec::new(),
+            encoder: NormalizedEncoder::new(tokenizer),
             greatest_score,
         }
     }
 
     /// The piece with what wins against it; `None` if its text gives the piece.
     fn loser(&mut self, id: PieceId, text: &[u8]) -> Option<UnreachablePiece> {
-        let cache = &mut self.cache;
-        self.tokenizer.encode_normalized(cache, text, &mut self.ids);
-        if self.ids == [id] {
+        if self.encoder.gives(id, text) {
             return None;
         }
-        let is_close = self.is_close(id, text.len());
-        let cache = &mut self.cache;
-        self.tokenizer
-            .resolve_normalized(cache, text, &mut self.ids);
         Some(UnreachablePiece {
             id,
-            winner: self.ids.clone(),
-            is_close,
+            is_close: self.is_close(id, text),
+            winner: self.encoder.encode_resolved(text).to_vec(),
         })
     }
 
-    /// Whether rounding may let the piece `id` of `bytes` bytes win against the current ids.
-    fn is_close(&self, id: PieceId, bytes: usize) -> bool {
+    /// Whether rounding may let the piece `id`, whose text this is, win.
+    fn is_close(&mut self, id: PieceId, text: &[u8]) -> bool {
         let ModelEncoder::Unigram(unigram) = self.tokenizer.model_encoder() else {
             return false;
         };
-        !unigram.always_loses(id, &self.ids, bytes, self.greatest_score)
+        let winner = self.encoder.encode(text);
+        !unigram.always_loses(id, winner, text.len(), self.greatest_score)
     }
 }

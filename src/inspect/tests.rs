@@ -8,7 +8,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::normalize::charsmap::compile;
 use crate::normalize::rules::Rules;
-use crate::tokenizer::Tokenizer;
+use crate::piece::PieceKind;
+use crate::tokenizer::{NormalizedEncoder, Tokenizer};
 
 /// A piece of a random model.
 #[derive(Debug, Clone)]
@@ -70,12 +71,10 @@ fn random_piece(alphabet: &'static str) -> impl Strategy<Value = RandomPiece> {
 
 /// The ids that the encodings of all texts contain.
 fn given_ids(tokenizer: &Tokenizer, texts: &[String]) -> HashSet<PieceId> {
-    let mut cache = tokenizer.create_cache();
-    let mut ids = Vec::new();
+    let mut encoder = NormalizedEncoder::new(tokenizer);
     let mut given = HashSet::new();
     for text in texts {
-        tokenizer.encode_normalized(&mut cache, text.as_bytes(), &mut ids);
-        given.extend(ids.iter().copied());
+        given.extend(encoder.encode(text.as_bytes()));
     }
     given
 }

@@ -82,9 +82,7 @@ pub(super) fn check_tries(pieces: &PieceTable, model_type: ModelType) -> Result<
     }
     check_trie(pieces, |kind| kind == PieceKind::UserDefined)?;
     if model_type == ModelType::Unigram {
-        check_trie(pieces, |kind| {
-            matches!(kind, PieceKind::Normal | PieceKind::UserDefined)
-        })?;
+        check_trie(pieces, |kind| kind.is_given_for_text())?;
     }
     Ok(())
 }

@@ -115,10 +115,7 @@ impl RawLengths {
 
 /// The length of the raw text that a piece stands for, with flags.
 fn raw_length(pieces: &PieceTable, index: usize) -> u32 {
-    if !matches!(
-        pieces.kind(index),
-        PieceKind::Normal | PieceKind::UserDefined
-    ) {
+    if !pieces.kind(index).is_given_for_text() {
         return MEASURE;
     }
     let text = pieces.text(index);

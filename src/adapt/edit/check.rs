@@ -4,7 +4,6 @@
 //! own text is a line of text, too. Cost: encodes all texts with both models.
 
 use super::EditedModel;
-use crate::adapt::text_change::unknown_piece;
 use crate::error::{EditError, GuaranteeError};
 use crate::model::Model;
 use crate::piece::PieceId;
@@ -98,7 +97,7 @@ impl<'e> EditComparison<'e> {
     fn new(edited: &'e EditedModel, original: &Model) -> EditComparison<'e> {
         EditComparison {
             edited,
-            old_unknown: unknown_piece(original),
+            old_unknown: original.unknown_piece(),
             old: Tokenizer::new(original.clone()),
             new: Tokenizer::new(edited.model.clone()),
         }

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::error::ModelError;
+use crate::text::lossy_string;
 
 fn golden(name: &str) -> Model {
     let root = env!("CARGO_MANIFEST_DIR");

@@ -181,7 +181,8 @@ fn made_pieces_follow_from_given_ones() {
     let model = golden("golden/llama2");
     let tracer = Tracer::new(&model).unwrap();
     let halves = leaves::halves(&model).unwrap();
-    let mut encoder = crate::adapt::found::NormalizedEncoder::new(&model).unwrap();
+    let tokenizer = Tokenizer::new(model.clone());
+    let mut encoder = crate::tokenizer::NormalizedEncoder::new(&tokenizer);
     for text in [
         "▁the▁right▁to▁life",
         "▁internationalization",

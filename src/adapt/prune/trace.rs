@@ -296,7 +296,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::adapt::found::NormalizedEncoder;
+    use crate::tokenizer::{NormalizedEncoder, Tokenizer};
 
     fn golden(name: &str) -> Model {
         let root = env!("CARGO_MANIFEST_DIR");
@@ -316,7 +316,8 @@ mod tests {
         ] {
             let model = golden(name);
             let tracer = Tracer::new(&model).unwrap();
-            let mut encoder = NormalizedEncoder::new(&model).unwrap();
+            let tokenizer = Tokenizer::new(model.clone());
+            let mut encoder = NormalizedEncoder::new(&tokenizer);
             let texts: Vec<Vec<u8>> = model
                 .pieces()
                 .map(|piece| piece.text.to_vec())

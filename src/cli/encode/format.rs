@@ -14,7 +14,7 @@ use std::io::Write;
 
 use crate::cli::json;
 use crate::text::num::low_u8;
-use crate::{Encoder, Model, PieceId, PieceKind, TokenRef, Tokens};
+use crate::{Encoder, Model, PieceId, TokenRef, Tokens};
 
 /// The bytes of a token and a space, padded with zeros; the last byte is their number.
 type Entry<const N: usize> = [u8; N];
@@ -148,7 +148,7 @@ impl<'m> PieceWriter<'m> {
     pub(super) fn new(model: &'m Model) -> Self {
         PieceWriter {
             texts: TokenTexts::new(model, write_piece),
-            unknown: unknown_id(model),
+            unknown: model.unknown_piece(),
         }
     }
 
@@ -158,14 +158,6 @@ impl<'m> PieceWriter<'m> {
         self.unknown
             .is_some_and(|unknown| ids.iter().fold(false, |found, id| found | (*id == unknown)))
     }
-}
-
-/// The id of the unknown piece.
-fn unknown_id(model: &Model) -> Option<PieceId> {
-    let mut pieces = model.pieces();
-    pieces
-        .find(|piece| piece.kind == PieceKind::Unknown)
-        .map(|piece| piece.id)
 }
 
 impl BestWriter for PieceWriter<'_> {
