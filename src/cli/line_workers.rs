@@ -1,50 +1,88 @@
 //! Lines of files, each once, for workers on several threads that need no order.
 //!
 //! Input: files, and a function that makes a worker. Output: the workers, after each line was given to one of them. Method:
-//! the threads take turns in reading blocks of lines (see `input`), so that memory is a block for each thread. An error
-//! stops all threads. Cost: that of the workers.
+//! the threads take turns in reading blocks of lines (see [`input`](super::input)), so that memory is a block for each
+//! thread. An error stops all threads. Cost: that of the workers.
+//!
+//! Example with two threads and workers that count lines: thread A reads blocks of 3 and 4 lines, thread B one of 5; the
+//! workers have counted 7 and 5.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use clap::ArgMatches;
+
+use super::args;
 use super::input::{Block, Input};
 use super::io::{CliError, CliResult};
+use super::progress::{LineCount, Messages};
+use super::stream::thread_count;
 
-/// Gives each line to one of the workers, and returns these.
-pub(crate) fn run_on_lines<W: Send>(
-    files: &[PathBuf],
+/// How lines are given to workers.
+pub(crate) struct LineWorkers {
     threads: usize,
-    make: impl Fn() -> CliResult<W> + Sync,
-    give: impl Fn(&mut W, &[u8]) -> CliResult + Sync,
-) -> CliResult<Vec<W>> {
-    let input = Mutex::new(Input::new(files));
-    let is_stopped = AtomicBool::new(false);
-    let work = || {
-        let result = make().and_then(|mut worker| {
-            let mut block = Block::default();
-            while !is_stopped.load(Ordering::Relaxed) && read_block(&input, &mut block)? {
-                for (_, line) in block.lines() {
-                    give(&mut worker, line)?;
-                }
-            }
-            Ok(worker)
-        });
-        is_stopped.fetch_or(result.is_err(), Ordering::Relaxed);
-        result
-    };
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
-        let results = threads.into_iter().map(|thread| thread.join());
-        results
-            .map(|result| result.unwrap_or_else(|_| Err(panicked())))
-            .collect()
-    })
+    /// Whether progress is reported.
+    messages: Messages,
 }
 
-fn read_block(input: &Mutex<Input<'_>>, block: &mut Block) -> CliResult<bool> {
-    let mut input = input.lock().unwrap_or_else(PoisonError::into_inner);
-    input.read_block(block)
+impl LineWorkers {
+    /// Reads the flags of a subcommand, [`threads_flag`](super::stream::threads_flag) among them.
+    pub(crate) fn new(matches: &ArgMatches) -> CliResult<LineWorkers> {
+        Ok(LineWorkers {
+            threads: thread_count(matches)?,
+            messages: args::messages(matches)?,
+        })
+    }
+
+    /// Gives each line of the files, with its number from 1, to one of the workers that `make` makes. Returns the workers.
+    pub(crate) fn run<W: Send>(
+        &self,
+        files: &[PathBuf],
+        make: impl Fn() -> CliResult<W> + Sync,
+        give: impl Fn(&mut W, u64, &[u8]) -> CliResult + Sync,
+    ) -> CliResult<Vec<W>> {
+        let source = Mutex::new(LineSource {
+            input: Input::new(files),
+            lines: LineCount::new(&self.messages),
+        });
+        let is_stopped = AtomicBool::new(false);
+        let work = || {
+            let result = make().and_then(|mut worker| {
+                let mut block = Block::default();
+                while !is_stopped.load(Ordering::Relaxed) && read_block(&source, &mut block)? {
+                    for (number, line) in block.lines() {
+                        give(&mut worker, number, line)?;
+                    }
+                }
+                Ok(worker)
+            });
+            is_stopped.fetch_or(result.is_err(), Ordering::Relaxed);
+            result
+        };
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..self.threads).map(|_| scope.spawn(work)).collect();
+            let results = threads.into_iter().map(|thread| thread.join());
+            results
+                .map(|result| result.unwrap_or_else(|_| Err(panicked())))
+                .collect()
+        })
+    }
+}
+
+/// What the threads share.
+struct LineSource<'f> {
+    input: Input<'f>,
+    lines: LineCount,
+}
+
+fn read_block(source: &Mutex<LineSource<'_>>, block: &mut Block) -> CliResult<bool> {
+    let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_read = source.input.read_block(block)?;
+    if is_read {
+        source.lines.advance(block.line_count());
+    }
+    Ok(is_read)
 }
 
 fn panicked() -> CliError {
@@ -55,6 +93,13 @@ fn panicked() -> CliError {
 mod tests {
     use super::*;
 
+    fn three_threads() -> LineWorkers {
+        LineWorkers {
+            threads: 3,
+            messages: Messages::new(true),
+        }
+    }
+
     #[test]
     fn each_line_is_given_once() {
         let folder = tempfile::tempdir().unwrap();
@@ -62,12 +107,14 @@ mod tests {
         let text: String = (0..100_000).map(|number| format!("{number}\n")).collect();
         std::fs::write(&path, text).unwrap();
         let files = [path];
-        let give = |worker: &mut Vec<u64>, line: &[u8]| {
-            worker.push(std::str::from_utf8(line).unwrap().parse().unwrap());
+        let give = |worker: &mut Vec<u64>, number: u64, line: &[u8]| {
+            let written: u64 = std::str::from_utf8(line).unwrap().parse().unwrap();
+            assert_eq!(number, written + 1);
+            worker.push(written);
             Ok(())
         };
-        let workers = run_on_lines(&files, 3, || Ok(Vec::new()), give).unwrap();
-        let mut numbers = workers.concat();
+        let workers = three_threads().run(&files, || Ok(Vec::new()), give);
+        let mut numbers = workers.unwrap().concat();
         numbers.sort_unstable();
         assert!(numbers.into_iter().eq(0..100_000));
     }
@@ -78,8 +125,8 @@ mod tests {
         let path = folder.path().join("text");
         std::fs::write(&path, "a\nb\n").unwrap();
         let files = [path];
-        let give = |(): &mut (), _: &[u8]| Err(CliError::Error("no".to_owned()));
-        let error = run_on_lines(&files, 2, || Ok(()), give).unwrap_err();
+        let give = |(): &mut (), _: u64, _: &[u8]| Err(CliError::Error("no".to_owned()));
+        let error = three_threads().run(&files, || Ok(()), give).unwrap_err();
         assert!(matches!(error, CliError::Error(message) if message == "no"));
     }
 }

@@ -19,9 +19,10 @@ use indicatif::HumanCount;
 
 use super::args;
 use super::io::{CliError, CliResult};
-use super::line_workers::run_on_lines;
+use super::line_workers::LineWorkers;
 use super::model_files::{self, OutputSet, count};
 use super::progress::Messages;
+use super::stream::threads_flag;
 use crate::{
     LineCheck, PieceUsage, PruneChecker, PruneError, PruneGoal, PruneOptions, PrunedModel,
     RowGather, Tokenizer, UsageCounter, WeightsError,
@@ -56,7 +57,7 @@ pub(crate) fn command() -> Command {
             args::switch("keep_chars", "Keep all pieces of one character [default: true]"),
             args::value("weights", "A .safetensors file with tables of embeddings").value_name("FILE"),
             args::value("tensors", "The names of the tables: tensors with a row for each piece").value_name("NAME,..."),
-            args::value("num_threads", "Number of threads, 1 to 1024 [default: one for each core]").value_name("N"),
+            threads_flag(),
         ]);
     args::with_common_flags(command)
 }
@@ -66,7 +67,7 @@ struct Task {
     options: PruneOptions,
     /// The text; none for a size without text.
     text: Vec<PathBuf>,
-    threads: usize,
+    workers: LineWorkers,
 }
 
 /// Prunes the model, checks, writes and reports.
@@ -137,24 +138,8 @@ fn task(matches: &ArgMatches) -> CliResult<Task> {
     Ok(Task {
         options,
         text: text.map(PathBuf::from).into_iter().collect(),
-        threads: threads(matches)?,
+        workers: LineWorkers::new(matches)?,
     })
-}
-
-/// The number of threads.
-fn threads(matches: &ArgMatches) -> CliResult<usize> {
-    let Some(text) = args::given(matches, "num_threads") else {
-        return Ok(std::thread::available_parallelism().map_or(1, usize::from));
-    };
-    let threads: usize = args::number(matches, "num_threads")?;
-    if !(1..=1024).contains(&threads) {
-        return Err(args::invalid(
-            "num_threads",
-            text,
-            "a number from 1 to 1024",
-        ));
-    }
-    Ok(threads)
 }
 
 /// The names of `--tensors`; empty without `--weights`.
@@ -179,11 +164,11 @@ fn count_pieces(tokenizer: &Tokenizer, task: &Task) -> CliResult<PieceUsage> {
         return Ok(usage);
     }
     let make = || Ok(UsageCounter::new(tokenizer)?);
-    let give = |counter: &mut UsageCounter<'_>, line: &[u8]| {
+    let give = |counter: &mut UsageCounter<'_>, _: u64, line: &[u8]| {
         counter.add(line);
         Ok(())
     };
-    for counter in run_on_lines(&task.text, task.threads, make, give)? {
+    for counter in task.workers.run(&task.text, make, give)? {
         usage.add(&counter.finish());
     }
     Ok(usage)
@@ -197,8 +182,8 @@ fn check_lines(tokenizer: &Tokenizer, pruned: &PrunedModel, task: &Task) -> CliR
     }
     let new = Tokenizer::new(pruned.model().clone());
     let make = || Ok(PruneChecker::new(pruned, tokenizer, &new));
-    let give = |checker: &mut PruneChecker<'_>, line: &[u8]| Ok(checker.add(line)?);
-    for checker in run_on_lines(&task.text, task.threads, make, give)? {
+    let give = |checker: &mut PruneChecker<'_>, _: u64, line: &[u8]| Ok(checker.add(line)?);
+    for checker in task.workers.run(&task.text, make, give)? {
         check.add(&checker.finish());
     }
     Ok(check)

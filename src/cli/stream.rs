@@ -57,8 +57,9 @@ pub(crate) fn threads_flag() -> Arg {
     args::value("num_threads", help).default_value("0")
 }
 
-/// The number of threads for the value of `--num_threads`; 0 is one for each core.
-fn thread_count(asked: usize) -> CliResult<usize> {
+/// The number of threads for the value of [`threads_flag`]; 0 is one for each core.
+pub(crate) fn thread_count(matches: &ArgMatches) -> CliResult<usize> {
+    let asked: usize = args::number(matches, "num_threads")?;
     match asked {
         0 => Ok(available_cores()),
         1..=MAX_THREADS => Ok(asked),
@@ -117,28 +118,13 @@ pub(crate) struct Stream {
 impl Stream {
     /// Reads the flags of [`with_stream_flags`]. An empty value means that the flag is not given, as in the reference.
     pub(crate) fn new(matches: &ArgMatches) -> CliResult<Stream> {
-        let threads = thread_count(args::number(matches, "num_threads")?)?;
+        let threads = thread_count(matches)?;
         Ok(Stream {
             files: input_files(matches),
             output: args::output_file(matches).map(PathBuf::from),
             threads,
             messages: args::messages(matches)?,
         })
-    }
-
-    /// The lines of one file, for a subcommand with flags of its own, [`threads_flag`] among them.
-    pub(crate) fn of_file(matches: &ArgMatches, file: &Path) -> CliResult<Stream> {
-        Ok(Stream {
-            files: vec![file.to_owned()],
-            output: None,
-            threads: thread_count(args::number(matches, "num_threads")?)?,
-            messages: args::messages(matches)?,
-        })
-    }
-
-    /// Converts all blocks, whose results have no content.
-    pub(crate) fn run_workers<C: Conversion<Result = ()>>(&self, conversion: &C) -> CliResult {
-        self.convert(conversion, |()| Ok(()))
     }
 
     /// The name of the input in reports.

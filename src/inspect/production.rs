@@ -1,7 +1,7 @@
 //! Pieces whose texts the normalizer never produces.
 //!
 //! Input: a tokenizer. Output: the normal pieces and user-defined symbols whose texts occur in no normalized text,
-//! and those for which the question stays open.
+//! and those for which this remains undecided.
 //!
 //! # Method
 //! Three steps, of which the first answers for nearly all pieces:
@@ -15,7 +15,7 @@
 //!    the cover may ignore that a longer rule could match across two parts, and so finds too many texts rather than
 //!    too few.
 //! 3. *Witness again.* The sources of the cover, joined, are normalized. If the result contains the text, the piece
-//!    is produced; if not, the question stays open.
+//!    is produced; if not, the piece remains undecided.
 //!
 //! # Example
 //! With the rules of NFKC the piece `½` has no cover: a rule replaces `½`, and no part contains it. The piece `⁄2`
@@ -26,21 +26,23 @@
 //! A malicious model can have rules whose targets are as long as its file. So a witness is not tried if its
 //! normalized form could be longer than [`MAX_WITNESS_BYTES`]; step 2 is not done for pieces of more than
 //! [`MAX_PIECE_BYTES`] and for charsmaps whose rules cannot be listed (cyclic or too many); and neither is done when
-//! the work for all pieces together has exceeded [`MAX_WORK`]. Those questions stay open, too. No usual model comes
-//! near these limits.
+//! the work for all pieces together has exceeded [`MAX_WORK`]. Those pieces remain undecided, too. Usual
+//! models are far below these limits.
 //!
 //! # Cost
 //! Step 1 is linear in the texts. For steps 2 and 3 the targets of all rules are sorted once; a piece of n bytes
 //! takes O(n²) binary searches and one search through all targets.
 
-use std::collections::HashMap;
+mod parts;
+
 use std::ops::Range;
 
 use memchr::memmem;
 
+use self::parts::PartTable;
 use super::pieces_for_text;
 use crate::normalize::Normalizer;
-use crate::piece::{PieceId, PieceKind};
+use crate::piece::PieceId;
 use crate::text::decode_char;
 use crate::tokenizer::Tokenizer;
 
@@ -52,7 +54,7 @@ const MAX_WORK: u64 = 1 << 32;
 const LOOKUP_WORK: u64 = 64;
 /// A witness is tried only if its normalized form is shorter, whatever the rules make of it.
 const MAX_WITNESS_BYTES: usize = 1 << 24;
-/// What stands before and behind the text of a witness.
+/// The texts before and behind that of a witness.
 const CONTEXTS: [(&str, &str); 4] = [("a", "a"), ("", ""), (" ", " a"), ("漢", "漢")];
 
 /// The pieces that the normalizer does not seem to produce.
@@ -60,7 +62,7 @@ const CONTEXTS: [(&str, &str); 4] = [("a", "a"), ("", ""), (" ", " a"), ("漢", 
 pub(super) struct Unproduced {
     /// Those that it certainly never produces.
     pub(super) never: Vec<PieceId>,
-    /// Those for which the question stays open.
+    /// Those that remain undecided.
     pub(super) undecided: Vec<PieceId>,
 }
 
@@ -202,152 +204,6 @@ fn greatest_growth(normalizer: &Normalizer) -> usize {
     let targets = normalizer.charsmap();
     let longest = targets.map_or(1, |charsmap| charsmap.longest_target());
     longest.max(1).saturating_mul(normalizer.mark().len())
-}
-
-/// A part that rules or symbols write, and a raw text for which they do.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Part {
-    /// What is written, with marks for spaces.
-    written: Vec<u8>,
-    /// The source of the rule, or the symbol.
-    source: Vec<u8>,
-}
-
-/// The targets of all rules, and all user-defined symbols.
-#[derive(Debug)]
-struct PartTable {
-    /// Sorted by what is written; one part for each.
-    parts: Vec<Part>,
-    /// What the parts write, reversed, with the indexes of the parts; sorted.
-    reversed: Vec<(Vec<u8>, usize)>,
-    /// What the parts write, with a NUL behind each.
-    joined: Vec<u8>,
-    /// The ends of the parts in `joined`.
-    ends: Vec<usize>,
-    /// The bytes of the longest part, or of the longest character if that is longer.
-    longest: usize,
-}
-
-impl PartTable {
-    /// The parts of a normalizer; `None` if its rules cannot be listed.
-    fn new(tokenizer: &Tokenizer) -> Option<PartTable> {
-        let normalizer = tokenizer.normalizer();
-        let rules = match normalizer.charsmap() {
-            Some(charsmap) => charsmap.rules()?,
-            None => Vec::new(),
-        };
-        let model = tokenizer.model();
-        let symbols = model
-            .pieces()
-            .filter(|piece| piece.kind == PieceKind::UserDefined)
-            .map(|piece| (piece.text.to_vec(), piece.text.to_vec()));
-        let mut written: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
-        for (source, target) in rules.into_iter().chain(symbols) {
-            // Spaces at the start of a target are dropped behind a space.
-            let trimmed = trim_start_spaces(&target);
-            if trimmed.len() < target.len() && normalizer.options().remove_extra_whitespaces {
-                add_part(normalizer, trimmed, &source, &mut written);
-            }
-            add_part(normalizer, &target, &source, &mut written);
-        }
-        Some(PartTable::of(written))
-    }
-
-    /// The table of parts, which are given with their sources.
-    fn of(written: HashMap<Vec<u8>, Vec<u8>>) -> PartTable {
-        let parts = written.into_iter();
-        let mut parts: Vec<Part> = parts
-            .map(|(written, source)| Part { written, source })
-            .collect();
-        parts.sort_by(|a, b| a.written.cmp(&b.written));
-        let backwards = |part: &Part| part.written.iter().rev().copied().collect();
-        let reversed = parts.iter().map(backwards).zip(0..);
-        let mut reversed: Vec<(Vec<u8>, usize)> = reversed.collect();
-        reversed.sort();
-        let mut joined = Vec::new();
-        let mut ends = Vec::new();
-        for part in &parts {
-            joined.extend_from_slice(&part.written);
-            joined.push(0);
-            ends.push(joined.len());
-        }
-        let longest = parts.iter().map(|part| part.written.len()).max();
-        PartTable {
-            parts,
-            reversed,
-            joined,
-            ends,
-            longest: longest.unwrap_or(0).max(char::MAX.len_utf8()),
-        }
-    }
-
-    /// The source of the part that is exactly `text`.
-    fn source_of(&self, text: &[u8]) -> Option<&[u8]> {
-        let found = self
-            .parts
-            .binary_search_by(|part| part.written.as_slice().cmp(text));
-        found.ok().map(|index| self.parts[index].source.as_slice())
-    }
-
-    /// The source of a part that begins with `text`.
-    fn source_starting_with(&self, text: &[u8]) -> Option<&[u8]> {
-        let index = self
-            .parts
-            .partition_point(|part| part.written.as_slice() < text);
-        let part = self.parts.get(index)?;
-        part.written
-            .starts_with(text)
-            .then_some(part.source.as_slice())
-    }
-
-    /// The source of a part that ends with `text`.
-    fn source_ending_with(&self, text: &[u8]) -> Option<&[u8]> {
-        let backwards: Vec<u8> = text.iter().rev().copied().collect();
-        let index = self
-            .reversed
-            .partition_point(|(written, _)| *written < backwards);
-        let (written, part) = self.reversed.get(index)?;
-        written
-            .starts_with(&backwards)
-            .then(|| self.parts[*part].source.as_slice())
-    }
-
-    /// The source of a part that contains `text`, perhaps across the end of the part.
-    fn source_containing(&self, text: &[u8]) -> Option<&[u8]> {
-        let at = memmem::find(&self.joined, text)?;
-        let index = self.ends.partition_point(|end| *end <= at);
-        self.parts.get(index).map(|part| part.source.as_slice())
-    }
-}
-
-/// Adds what the normalizer writes for `target`, unless that is nothing.
-fn add_part(
-    normalizer: &Normalizer,
-    target: &[u8],
-    source: &[u8],
-    written: &mut HashMap<Vec<u8>, Vec<u8>>,
-) {
-    let mut with_marks = Vec::new();
-    for byte in target {
-        match byte {
-            b' ' => with_marks.extend_from_slice(normalizer.mark()),
-            byte => with_marks.push(*byte),
-        }
-    }
-    if with_marks.is_empty() {
-        return;
-    }
-    // Of all sources the smallest, so that the result does not depend on the order of a hash table.
-    let entry = written.entry(with_marks).or_insert_with(|| source.to_vec());
-    if source < entry.as_slice() {
-        *entry = source.to_vec();
-    }
-}
-
-/// The text without the spaces at its start.
-fn trim_start_spaces(text: &[u8]) -> &[u8] {
-    let spaces = text.iter().take_while(|byte| **byte == b' ').count();
-    &text[spaces..]
 }
 
 /// The search for a cover of a text.

@@ -1,11 +1,11 @@
-//! `spiece edit`, `merge` and `prune` as a user meets them: flags, reports, files, exit status.
+//! `spiece edit`, `merge` and `prune`, run as programs: flags, reports, files, exit status.
 
 use std::path::Path;
 use std::process::Output;
 
 use spiece::{Model, PieceId, Tokenizer};
 
-use crate::support::{program, testdata, testdata_argument};
+use crate::support::{names_in, program, testdata, testdata_argument};
 
 fn spiece(folder: &Path, arguments: &[&str]) -> Output {
     program()
@@ -22,15 +22,6 @@ fn report(folder: &Path, arguments: &[&str]) -> String {
     assert!(output.status.success(), "{arguments:?}: {stderr}");
     assert!(output.stdout.is_empty());
     stderr
-}
-
-fn names_in(folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|file| file.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
 }
 
 fn llama2() -> String {

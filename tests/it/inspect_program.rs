@@ -1,4 +1,4 @@
-//! `spiece inspect` and `spiece compare` as a user meets them.
+//! `spiece inspect` and `spiece compare`, run as programs.
 
 use std::path::Path;
 use std::process::Output;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::support::{program, testdata, testdata_argument};
+use crate::support::{names_in, program, testdata, testdata_argument};
 
 const NAMES: [&str; 6] = [
     "spm_train",
@@ -49,16 +49,6 @@ fn output_of(command: &mut Command) -> String {
 
 fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// The names of all files in a folder, sorted.
-fn names_in(folder: &Path) -> Vec<String> {
-    let files = fs::read_dir(folder).unwrap();
-    let mut names: Vec<String> = files
-        .map(|file| file.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `spiece encode`, `decode`, `normalize`, `export-vocab` and `eval` as a user meets them.
+//! `spiece encode`, `decode`, `normalize`, `export-vocab` and `eval`, run as programs.
 
 use std::io::{Read, Write};
 use std::path::PathBuf;

@@ -62,3 +62,14 @@ pub fn testdata_argument(name: &str) -> String {
 pub fn program() -> std::process::Command {
     std::process::Command::new(env!("CARGO_BIN_EXE_spiece"))
 }
+
+/// The names of the files in a folder, sorted.
+#[cfg(feature = "cli")]
+pub fn names_in(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use crate::support::program;
+use crate::support::{names_in, program};
 
 const TEXT: &str = "the quick brown fox\njumps over the lazy dog\nthe dog sleeps\n";
 
@@ -27,15 +27,6 @@ fn folder_with(files: &[(&str, &[u8])]) -> tempfile::TempDir {
 
 fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
-}
-
-fn names_in(folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|file| file.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
 }
 
 const SMALL: &[&str] = &["--vocab_size=40", "--normalization_rule_name=identity"];

@@ -63,7 +63,7 @@ fn flag_members(flags: &[(&'static str, bool)]) -> Members {
         .collect()
 }
 
-/// What the pieces are, and which of them are useless.
+/// What the pieces are, and which of them text cannot give.
 fn vocabulary_members(tokenizer: &Tokenizer, inspection: &Inspection) -> Members {
     let kinds = inspection.kinds.iter();
     let kinds = kinds.map(|count| (count.kind.name(), count.pieces.into()));

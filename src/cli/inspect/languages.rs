@@ -7,8 +7,8 @@
 //!
 //! Example: with the model of Llama 2 German takes 1.4 times as many tokens as English, Greek 5.4 times.
 //!
-//! A language whose characters the model does not know seems cheap without byte fallback: all of a word is one
-//! unknown token. The share of unknown tokens is therefore part of the cost.
+//! Without byte fallback, a language whose characters are no pieces has few tokens, since all of a word is one unknown
+//! token. The share of unknown tokens is therefore part of the cost.
 
 use super::report::{LanguageCost, share};
 use crate::Tokenizer;

@@ -53,7 +53,7 @@ fn edges_in(store: &LatticeStore, pieces: &PieceList) -> Vec<(Vec<Edge>, f32)> {
     all
 }
 
-/// Forgets the seeds that are no pieces.
+/// Removes the seeds that are no pieces.
 fn renumber(store: &mut LatticeStore, pieces: &mut Pieces) {
     let numbers = Renumbering::new(&pieces.list);
     store.renumber(&numbers, |_| true);
