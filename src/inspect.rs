@@ -67,7 +67,7 @@ pub struct Inspection {
     /// The number of pieces that the trainer was asked for. Another number than `piece_count` is a sign of an edit,
     /// or of training that found fewer pieces.
     pub trainer_vocab_size: i32,
-    /// The number of pieces of each kind, in the order of [`PieceKind::ALL`]; kinds without pieces included.
+    /// The number of pieces of each kind, in the order of [`PieceKind::ALL`](crate::PieceKind::ALL); kinds without pieces included.
     pub kinds: Vec<KindCount>,
     /// The number of pieces for text by script, most frequent first.
     pub scripts: Vec<ScriptCount>,
