@@ -26,6 +26,12 @@ fn try_model(model_type: ModelType, pieces: &[(&str, f32)]) -> Result<Model, Mod
     builder.build()
 }
 
+/// The scores of the pieces that were added to `first`.
+fn added_scores(first: &Model, merged: &MergedModel) -> Vec<f32> {
+    let added = merged.model().pieces().skip(first.len());
+    added.map(|piece| piece.score).collect()
+}
+
 fn texts_of(model: &Model) -> Vec<String> {
     model
         .pieces()
@@ -50,12 +56,7 @@ fn the_example_of_the_module_page() {
         ],
     );
     let merged = first.merge(&second, &MergeOptions::default()).unwrap();
-    let scores: Vec<f32> = merged
-        .model()
-        .pieces()
-        .skip(5)
-        .map(|piece| piece.score)
-        .collect();
+    let scores = added_scores(&first, &merged);
     assert_eq!(scores, [-5.0, -6.0]);
     assert_eq!(texts_of(merged.model())[5..], ["bc", "abc"]);
     merged.check(&first, [&b"abc abcab"[..]]).unwrap();
@@ -142,12 +143,7 @@ fn scores_below_large_ones_stay_different() {
         &[("x", 5.0), ("y", -1.0), ("z", -1.0), ("w", -2.0)],
     );
     let merged = first.merge(&second, &MergeOptions::default()).unwrap();
-    let scores: Vec<f32> = merged
-        .model()
-        .pieces()
-        .skip(3)
-        .map(|piece| piece.score)
-        .collect();
+    let scores = added_scores(&first, &merged);
     assert_eq!(
         scores,
         [
@@ -164,12 +160,7 @@ fn unigram_scores_keep_their_differences() {
     let first = model(ModelType::Unigram, &[("a", -1.0), ("b", -8.0)]);
     let second = model(ModelType::Unigram, &[("x", -2.0), ("y", -4.5), ("a", -1.0)]);
     let merged = first.merge(&second, &MergeOptions::default()).unwrap();
-    let scores: Vec<f32> = merged
-        .model()
-        .pieces()
-        .skip(3)
-        .map(|piece| piece.score)
-        .collect();
+    let scores = added_scores(&first, &merged);
     assert!(
         scores[0] < -8.0 && (scores[0] - scores[1] - 2.5).abs() < 1e-5,
         "{scores:?}"

@@ -6,8 +6,8 @@
 //! The end of a chunk depends on numbers that are known only after the last sentence: the lengths of unknown characters, which
 //! are replaced by the three bytes of U+2585, and the lengths of the sentences that take the places of empty ones. So two positions
 //! are followed, with sentences that are a little shorter and a little longer than read. A chunk ends between
-//! the sentences at which the two positions reach its size. The result is an estimate: whoever uses it has to verify it when
-//! the lengths are known.
+//! the sentences at which the two positions reach its size. The result is an estimate, which has to be verified when the
+//! lengths are known.
 //!
 //! Example: chunks of 100 bytes, sentences of 10 bytes with their NUL, 5 % of uncertainty.
 //!
