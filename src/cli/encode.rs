@@ -2,8 +2,8 @@
 //!
 //! Input: a model and lines of text. Output: one line for each input line (several for n-best lists), in the order of
 //! the input, or the counts of the pieces with `--generate_vocabulary`. Cost: one encoding of the text; the lines are
-//! encoded by all threads. The best ids and pieces are written from tables (module `format`); other outputs need the spans
-//! of the tokens and are slower.
+//! encoded by all threads. The best ids and pieces are written as words of constant size (module `best`); other outputs
+//! need the spans of the tokens and are slower.
 //!
 //! ```text
 //! $ echo 'Hello, world!' | spiece encode --model=testdata/golden/llama2.model
@@ -15,13 +15,17 @@
 //! Samples do not depend on the number of threads: each line has a random number generator of its own, seeded with
 //! `--random_seed` and the number of the line.
 
+mod best;
+mod decimal;
 mod format;
+mod text_buffer;
 mod vocabulary;
 
 use crate::{EncodeError, EncodeOptions, Encoder, Rng, SampleOptions, Tokenizer, Tokens};
 use clap::{ArgMatches, Command};
 
-use self::format::{BestWriter, IdWriter, PieceWriter};
+use self::best::{BestConversion, BestWriter, IdWriter, PieceWriter};
+use self::text_buffer::TextBuffer;
 use super::args;
 use super::io::{CliError, CliResult};
 use super::stream::{Stream, with_stream_flags};
@@ -131,8 +135,8 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     }
     let model = tokenizer.model();
     match (output.selection, output.format) {
-        (Selection::Best, Format::Id) => write_best(&stream, &IdWriter::new(model), worker),
-        (Selection::Best, Format::Piece) => write_best(&stream, &PieceWriter::new(model), worker),
+        (Selection::Best, Format::Id) => write_best(&stream, IdWriter, worker),
+        (Selection::Best, Format::Piece) => write_best(&stream, PieceWriter::new(model), worker),
         _ => write_tokens(&stream, output, worker),
     }
 }
@@ -147,13 +151,14 @@ fn encode_options(matches: &ArgMatches) -> CliResult<EncodeOptions> {
 /// Writes the best segmentation of each line as ids or pieces.
 fn write_best<'t>(
     stream: &Stream,
-    writer: &impl BestWriter,
-    worker: impl Fn() -> CliResult<Encoder<'t>> + Sync,
+    writer: impl BestWriter,
+    make_encoder: impl Fn() -> CliResult<Encoder<'t>> + Sync,
 ) -> CliResult {
-    stream.run(worker, |encoder, _, line, out| {
-        writer.write_best(encoder, line, out);
-        Ok(())
-    })
+    let conversion = BestConversion {
+        writer,
+        make_encoder,
+    };
+    stream.write_blocks(&conversion, TextBuffer::text)
 }
 
 /// Writes any selection in any format; slower than [`write_best`].

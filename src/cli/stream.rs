@@ -143,9 +143,18 @@ impl Stream {
         line: impl Fn(&mut W, u64, &[u8], &mut Vec<u8>) -> CliResult + Sync,
     ) -> CliResult {
         let conversion = LineByLine { worker, line };
+        self.write_blocks(&conversion, Vec::as_slice)
+    }
+
+    /// Writes the text of the result of each block, in order.
+    pub(crate) fn write_blocks<C: Conversion>(
+        &self,
+        conversion: &C,
+        text: impl Fn(&C::Result) -> &[u8] + Sync,
+    ) -> CliResult {
         self.with_output(|output| {
-            self.convert(&conversion, |text| {
-                output.write_all(text).map_err(output_error)
+            self.convert(conversion, |result| {
+                output.write_all(text(result)).map_err(output_error)
             })
         })
     }

@@ -181,10 +181,11 @@ impl SymbolTable {
         if !self.is_known(left) || !self.is_known(right) {
             return SymbolMerge::NONE;
         }
-        let left_text = self.text(pieces, left);
-        let right_text = self.text(pieces, right);
-        let is_joined =
-            |id: u32| pieces.text(id as usize).strip_prefix(left_text) == Some(right_text);
+        // The texts are loaded only if there is a piece with the tag: if the Bloom filter was wrong, there is none.
+        let is_joined = |id: u32| {
+            let text = pieces.text(id as usize);
+            text.strip_prefix(self.text(pieces, left)) == Some(self.text(pieces, right))
+        };
         let (slot, _) = self.find_slot(hash, is_joined);
         let symbol = self.slots[slot].id;
         self.ranks
