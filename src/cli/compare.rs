@@ -1,6 +1,6 @@
 //! `spiece compare`: two models on the same text.
 //!
-//! Input: two models, A and B, and texts. Output: a report as text or JSON: shared pieces, changed ids, equal lines,
+//! Input: two models, A and B, and texts. Output: a report as text, JSON or HTML: shared pieces, changed ids, equal lines,
 //! boundaries that only one model has, tokens of each, and the lines that differ most. The exit status is 0 if all
 //! lines have the same ids, 1 if not, so that a script can check that a change of a model changes nothing. Method:
 //! the lines are encoded by all threads; the report does not depend on their number. Cost: one encoding with spans by
@@ -19,7 +19,8 @@ use clap::{ArgMatches, Command};
 
 use super::args;
 use super::gather::{Gathering, gather};
-use super::inspect::report::{piece_text, place_of, share};
+use super::inspect::html::render_comparison;
+use super::inspect::report::{InspectReport, piece_text, place_of, share};
 use super::inspect::{
     ReportFormat, format_flag, model_argument, open_argument, text_files, text_flag,
 };
@@ -29,7 +30,9 @@ use super::stream::{output_error, threads_flag, with_output};
 use super::table::TextTable;
 use super::visible::visible;
 use crate::Tokenizer;
-use crate::inspect::{Comparison, ComparisonCounter, DifferentLine, VocabularyComparison};
+use crate::inspect::{
+    Comparison, ComparisonCounter, DifferentLine, Inspection, VocabularyComparison,
+};
 
 /// The command line: two models, texts, format and output.
 pub(crate) fn command() -> Command {
@@ -39,12 +42,13 @@ pub(crate) fn command() -> Command {
             "Compares two models on a text: shared pieces, changed ids, equal lines, boundaries that only one of them \
              has, tokens of each. The exit status is 0 if all lines have equal ids, 1 if not (and if the run fails, \
              with a message), 2 if the command line is wrong.\n\nExample:\n  spiece compare old.model new.model \
-             --text=text.txt",
+             --text=text.txt\n  spiece compare old.model new.model --format=html \
+             --output=report.html   # type a text, see both tokenizations",
         )
         .args([
             model_argument("a", "A", "The first .model file"),
             model_argument("b", "B", "The second .model file"),
-            text_flag("The text to encode; repeat it for several files; - is standard input").required(true),
+            text_flag("The text to encode; repeat it for several files; - is standard input; required unless --format=html"),
             format_flag(),
             args::value("output", "Write to this file, which is replaced when the run has succeeded").value_name("FILE"),
             threads_flag(),
@@ -67,6 +71,19 @@ struct Side<'t> {
     tokenizer: &'t Tokenizer,
 }
 
+impl<'t> Side<'t> {
+    /// The report on the model.
+    fn inspect(&self) -> InspectReport<'t> {
+        InspectReport {
+            model_name: self.name.clone(),
+            tokenizer: self.tokenizer,
+            inspection: Inspection::new(self.tokenizer),
+            text: None,
+            languages: None,
+        }
+    }
+}
+
 /// One of the texts.
 struct ComparedFile {
     name: String,
@@ -80,6 +97,10 @@ struct ComparedFile {
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let format = ReportFormat::new(matches)?;
     let files = text_files(matches)?;
+    if files.is_empty() && format != ReportFormat::Html {
+        let message = "--text is missing; it names the text that both models encode";
+        return Err(CliError::Usage(message.to_owned()));
+    }
     let (name_a, a) = open_argument(matches, "a")?;
     let (name_b, b) = open_argument(matches, "b")?;
     let mut has_equal_ids = false;
@@ -101,6 +122,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
         let bytes = match format {
             ReportFormat::Text => report.text(),
             ReportFormat::Json => report.json(),
+            ReportFormat::Html => report.html(),
         };
         output.write_all(&bytes).map_err(output_error)
     })?;
@@ -256,10 +278,24 @@ impl ComparisonReport<'_> {
 
     /// The report as JSON.
     fn json(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.json_value().write_document(&mut out);
+        out
+    }
+
+    /// The report as a page, with the reports on both models.
+    fn html(&self) -> Vec<u8> {
+        let a = self.a.inspect();
+        let b = self.b.inspect();
+        render_comparison([&a, &b], self.json_value())
+    }
+
+    /// The report as a value of JSON.
+    fn json_value(&self) -> JsonValue {
         let found = &self.comparison;
         let files = self.files.iter().map(ComparedFile::json);
         let worst = found.worst_lines.iter().map(|line| self.line_json(line));
-        let document = JsonValue::Object(vec![
+        JsonValue::Object(vec![
             ("a", self.a.name.as_str().into()),
             ("b", self.b.name.as_str().into()),
             ("equal_ids", found.has_equal_ids().into()),
@@ -278,10 +314,7 @@ impl ComparisonReport<'_> {
             ("lines_with_boundaries_only_a", found.lines_only_a.into()),
             ("lines_with_boundaries_only_b", found.lines_only_b.into()),
             ("worst_lines", JsonValue::List(worst.collect())),
-        ]);
-        let mut out = Vec::new();
-        document.write_document(&mut out);
-        out
+        ])
     }
 
     /// The vocabularies as JSON.

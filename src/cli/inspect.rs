@@ -1,7 +1,7 @@
 //! `spiece inspect`: what a model contains, which pieces no text gives, and what a text costs.
 //!
 //! Input: a model, and optionally texts. Output: a report as text or JSON. Method: the facts are gathered into a
-//! [`Report`](report), which [`text`] and [`json`] write; another format is another module that reads the same
+//! [`Report`](report), which [`text`], [`json`] and [`html`] write; another format is another module that reads the same
 //! report. The texts are encoded by all threads, and the report does not depend on their number. Cost: one encoding
 //! of the texts of all pieces and of the texts.
 //!
@@ -14,6 +14,7 @@
 //!
 //! docs/INSPECT.md describes the report and the keys of the JSON.
 
+pub(crate) mod html;
 mod json;
 mod languages;
 pub(crate) mod report;
@@ -40,7 +41,8 @@ pub(crate) fn command() -> Command {
             "Reports what a model contains: flags, special ids, pieces by kind, script and length, the pieces that no \
              text gives, and the pieces that the normalizer never produces. With --text also what encoding the text \
              costs, with --languages what 28 languages cost.\n\nExample:\n  spiece inspect my.model --text=text.txt \
-             --format=json --output=report.json",
+             --format=json --output=report.json\n  spiece inspect my.model --format=html --output=report.html   # \
+             open it in a browser",
         )
         .args([
             model_argument("model", "MODEL", "The .model file"),
@@ -75,7 +77,7 @@ pub(crate) fn text_flag(help: &'static str) -> Arg {
 
 /// The flag `--format`.
 pub(crate) fn format_flag() -> Arg {
-    args::value("format", "text or json").default_value("text")
+    args::value("format", "text, json or html").default_value("text")
 }
 
 /// The formats of reports.
@@ -83,6 +85,7 @@ pub(crate) fn format_flag() -> Arg {
 pub(crate) enum ReportFormat {
     Text,
     Json,
+    Html,
 }
 
 impl ReportFormat {
@@ -91,7 +94,8 @@ impl ReportFormat {
         match args::text(matches, "format") {
             "text" => Ok(ReportFormat::Text),
             "json" => Ok(ReportFormat::Json),
-            other => Err(args::invalid("format", other, "text or json")),
+            "html" => Ok(ReportFormat::Html),
+            other => Err(args::invalid("format", other, "text, json or html")),
         }
     }
 }
@@ -134,6 +138,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
         let bytes = match format {
             ReportFormat::Text => text::render(&report),
             ReportFormat::Json => json::render(&report),
+            ReportFormat::Html => html::render(&report),
         };
         output.write_all(&bytes).map_err(output_error)
     })

@@ -50,6 +50,23 @@ impl JsonValue {
         out.push(b'\n');
     }
 
+    /// Appends the value without spaces and line ends, for documents that no one reads.
+    pub(crate) fn write_compact(&self, out: &mut Vec<u8>) {
+        match self {
+            JsonValue::List(values) => {
+                write_compact_members(b"[]", values, out, JsonValue::write_compact);
+            }
+            JsonValue::Object(members) => {
+                write_compact_members(b"{}", members, out, |(name, value), out| {
+                    write_string(name.as_bytes(), out);
+                    out.push(b':');
+                    value.write_compact(out);
+                });
+            }
+            flat => flat.write(0, out),
+        }
+    }
+
     /// Appends the value, whose members are indented by one more than `depth`.
     fn write(&self, depth: usize, out: &mut Vec<u8>) {
         match self {
@@ -101,10 +118,34 @@ impl JsonValue {
     }
 }
 
+/// Appends members between brackets, with nothing but commas between them.
+fn write_compact_members<T>(
+    brackets: &[u8; 2],
+    members: &[T],
+    out: &mut Vec<u8>,
+    write: impl Fn(&T, &mut Vec<u8>),
+) {
+    out.push(brackets[0]);
+    for (index, member) in members.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        write(member, out);
+    }
+    out.push(brackets[1]);
+}
+
 /// Begins a line with two spaces for each level.
 fn write_line_start(depth: usize, out: &mut Vec<u8>) {
     out.push(b'\n');
     out.resize(out.len() + 2 * depth, b' ');
+}
+
+/// A list.
+impl FromIterator<JsonValue> for JsonValue {
+    fn from_iter<I: IntoIterator<Item = JsonValue>>(values: I) -> JsonValue {
+        JsonValue::List(values.into_iter().collect())
+    }
 }
 
 impl From<bool> for JsonValue {
@@ -220,6 +261,10 @@ mod tests {
   "empty": {}
 }
 "#;
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+        let mut out = Vec::new();
+        document.write_compact(&mut out);
+        let expected = r#"{"none":null,"numbers":[1,2],"objects":[{"a":-0.5}],"empty":{}}"#;
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 

@@ -40,7 +40,7 @@ fn push_char(c: char, out: &mut String) {
 
 /// Whether `c` has no shape of its own or changes the direction of others. Spaces are visible by what is around them,
 /// except for the unusual ones.
-fn is_invisible(c: char) -> bool {
+pub(crate) fn is_invisible(c: char) -> bool {
     matches!(
         c,
         '\u{ad}'

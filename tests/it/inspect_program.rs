@@ -111,12 +111,13 @@ fn equal_models_have_status_0_and_different_ones_1() {
 fn wrong_command_lines_have_status_2_and_missing_files_1() {
     let model = testdata_argument("golden/llama2.model");
     let text = format!("--text={}", testdata_argument("few_words.txt"));
-    let usages: [&[&str]; 6] = [
+    let usages: [&[&str]; 7] = [
         &["inspect"],
         &["inspect", &model, "--format=xml"],
         &["inspect", &model, "--text=-", "--text=-"],
         &["compare", &model, &text],
         &["compare", &model, &model],
+        &["compare", &model, &model, "--format=json"],
         &["compare", &model, &model, &text, "--num_threads=x"],
     ];
     for arguments in usages {
@@ -152,6 +153,24 @@ fn a_failed_run_leaves_the_output_file_alone() {
     output_with_status(&["compare", &model, &other, &text, &output], 1);
     assert!(std::fs::read(&path).unwrap().starts_with(b"A "));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn pages_hold_one_model_or_two_and_do_not_depend_on_the_number_of_threads() {
+    let a = testdata_argument("golden/llama2.model");
+    let b = testdata_argument("golden/spm_default.model");
+    let text = format!("--text={}", testdata_argument("hostile_text.txt"));
+    let count = |page: &str| page.matches("\"pieces\":[").count();
+    assert_equal_on_any_number_of_threads("inspect", |threads| {
+        let threads = format!("--num_threads={threads}");
+        let page = stdout(&["inspect", &a, &text, "--format=html", &threads]);
+        assert_eq!(count(&page), 1);
+        page
+    });
+    let page = stdout(&["compare", &a, &b, "--format=html"]);
+    assert_eq!(count(&page), 2);
+    let page = output_with_status(&["compare", &a, &b, &text, "--format=html"], 1);
+    assert!(page.contains("\"equal_ids\":false"));
 }
 
 #[test]

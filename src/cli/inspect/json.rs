@@ -12,8 +12,18 @@ use crate::cli::json::JsonValue;
 use crate::inspect::{ExtremeLine, Inspection, ScoreSummary, TextStatistics, UnreachablePiece};
 use crate::{PieceId, Tokenizer};
 
+/// The members of an object.
+pub(super) type Members = Vec<(&'static str, JsonValue)>;
+
 /// The report as a document.
 pub(super) fn render(report: &InspectReport<'_>) -> Vec<u8> {
+    let mut out = Vec::new();
+    JsonValue::Object(members(report)).write_document(&mut out);
+    out
+}
+
+/// The members of the report.
+pub(super) fn members(report: &InspectReport<'_>) -> Members {
     let mut members = model_members(report);
     members.extend(vocabulary_members(report.tokenizer, &report.inspection));
     if let Some(text) = &report.text {
@@ -23,13 +33,8 @@ pub(super) fn render(report: &InspectReport<'_>) -> Vec<u8> {
         let objects = languages.iter().map(language_object);
         members.push(("languages", JsonValue::List(objects.collect())));
     }
-    let mut out = Vec::new();
-    JsonValue::Object(members).write_document(&mut out);
-    out
+    members
 }
-
-/// The members of an object.
-type Members = Vec<(&'static str, JsonValue)>;
 
 /// Name, type, size, flags and special ids.
 fn model_members(report: &InspectReport<'_>) -> Members {

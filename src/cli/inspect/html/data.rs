@@ -1,0 +1,102 @@
+//! What the scripts of the HTML report need to know about a model, as JSON.
+//!
+//! Input: the report on a model. Output: an object with these members. Cost: linear in the pieces.
+//!
+//! | member | value |
+//! |---|---|
+//! | `report` | the object of `--format=json`, without the unreachable pieces |
+//! | `pieces` | list: the text of each piece by id; a list of bytes if the text is not UTF-8 |
+//! | `scores` | Base64 of the scores, as 32-bit floats with the lowest byte first |
+//! | `kinds` | list: number of a kind in [`PieceKind::ALL`], number of pieces, and so on, in the order of the ids |
+//! | `charsmap` | Base64 of the rules of the normalizer; empty if there are none |
+//! | `unreachable` | list for each unreachable piece: id, 1 if it is close, number of winners, and the first winners |
+//! | `unreachable_count` | number of unreachable pieces, listed or not |
+//!
+//! Scores are binary because NaN and infinities are no numbers of JSON, and because they are shorter: 5.3 characters for a
+//! score of a unigram model instead of nine.
+
+use super::escape::base64;
+use crate::cli::inspect::json;
+use crate::cli::inspect::report::InspectReport;
+use crate::cli::json::JsonValue;
+use crate::inspect::UnreachablePiece;
+use crate::{Model, PieceKind};
+
+/// The unreachable pieces that are listed. Usual models have fewer than 1,000; the limit bounds the file.
+const MAX_UNREACHABLE: usize = 5_000;
+/// The winners that are listed for each of them.
+const MAX_WINNERS: usize = 12;
+/// Members of the report that have a shorter form here.
+const SHORTENED: [&str; 2] = ["unreachable", "unreachable_details"];
+
+/// The model as an object.
+pub(super) fn model_value(report: &InspectReport<'_>) -> JsonValue {
+    let model = report.tokenizer.model();
+    let mut members = json::members(report);
+    members.retain(|(name, _)| !SHORTENED.contains(name));
+    let unreachable = &report.inspection.unreachable;
+    let listed = unreachable.iter().take(MAX_UNREACHABLE);
+    let charsmap = model.normalizer_spec().precompiled_charsmap();
+    JsonValue::Object(vec![
+        ("report", JsonValue::Object(members)),
+        ("pieces", texts(model)),
+        ("scores", JsonValue::from(scores(model).as_str())),
+        ("kinds", kinds(model)),
+        ("charsmap", JsonValue::from(base64(charsmap).as_str())),
+        ("unreachable", listed.map(unreachable_value).collect()),
+        ("unreachable_count", unreachable.len().into()),
+    ])
+}
+
+/// The texts of all pieces.
+fn texts(model: &Model) -> JsonValue {
+    let texts = model.pieces().map(|piece| text_value(piece.text));
+    texts.collect()
+}
+
+/// A text, or its bytes if it is not UTF-8.
+fn text_value(text: &[u8]) -> JsonValue {
+    match std::str::from_utf8(text) {
+        Ok(text) => JsonValue::from(text),
+        Err(_) => JsonValue::list(text.iter().map(|byte| usize::from(*byte))),
+    }
+}
+
+/// The scores of all pieces.
+fn scores(model: &Model) -> String {
+    let bytes = model.pieces().flat_map(|piece| piece.score.to_le_bytes());
+    base64(&bytes.collect::<Vec<u8>>())
+}
+
+/// The kinds of all pieces, as runs.
+fn kinds(model: &Model) -> JsonValue {
+    let mut runs: Vec<(PieceKind, usize)> = Vec::new();
+    for piece in model.pieces() {
+        match runs.last_mut() {
+            Some((kind, length)) if *kind == piece.kind => *length += 1,
+            _ => runs.push((piece.kind, 1)),
+        }
+    }
+    let numbers = runs
+        .into_iter()
+        .flat_map(|(kind, length)| [kind_number(kind), length]);
+    JsonValue::list(numbers)
+}
+
+/// The position of a kind in [`PieceKind::ALL`].
+fn kind_number(kind: PieceKind) -> usize {
+    let before = PieceKind::ALL.iter().take_while(|other| **other != kind);
+    before.count()
+}
+
+/// An unreachable piece with the first ids that win.
+fn unreachable_value(piece: &UnreachablePiece) -> JsonValue {
+    let winner = piece.winner.iter().take(MAX_WINNERS);
+    let mut values: Vec<JsonValue> = vec![
+        piece.id.into(),
+        usize::from(piece.is_close).into(),
+        piece.winner.len().into(),
+    ];
+    values.extend(winner.map(|id| JsonValue::from(*id)));
+    JsonValue::List(values)
+}

@@ -1,0 +1,130 @@
+//! Texts inside HTML: in markup, and in the JSON of a script element; and bytes as Base64.
+//!
+//! Input: any text. Output: text that the parser of HTML reads as text, whatever the input is. Cost: one pass.
+//!
+//! | where | escaped | as |
+//! |---|---|---|
+//! | markup | `<` `>` `&` `"` `'` | character references |
+//! | JSON in a script element | `<` `>` `&`, control characters, invisible and bidirectional ones, U+2028, U+2029 | `\uXXXX` |
+//!
+//! Inside a script element only `<` could end the element or begin a comment. The invisible characters are escaped so
+//! that an editor shows the file as it is. In JSON all of these occur inside strings only, where `\uXXXX` means the same.
+
+use std::fmt::Write as _;
+
+use crate::cli::visible::is_invisible;
+
+/// Text for the content of an element or for an attribute in quotes.
+pub(super) fn escape_markup(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// A JSON document for the content of a script element.
+pub(super) fn escape_script_json(json: &[u8]) -> String {
+    let json = String::from_utf8_lossy(json);
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if needs_escape(c) {
+            push_escape(c, &mut out);
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Whether a character of a JSON string is escaped.
+fn needs_escape(c: char) -> bool {
+    matches!(c, '<' | '>' | '&') || c.is_control() || is_invisible(c)
+}
+
+/// Appends a character as JSON escapes, one for each unit of UTF-16.
+fn push_escape(c: char, out: &mut String) {
+    for unit in c.encode_utf16(&mut [0; 2]) {
+        // Writing to memory does not fail.
+        let _ = write!(out, "\\u{unit:04x}");
+    }
+}
+
+const BASE64_DIGITS: &[u8; 64] =
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Bytes as Base64 (RFC 4648, section 4).
+pub(super) fn base64(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let first = group[0];
+        let second = group.get(1).copied().unwrap_or(0);
+        let third = group.get(2).copied().unwrap_or(0);
+        let digits = [
+            first >> 2,
+            (first & 0x03) << 4 | second >> 4,
+            (second & 0x0F) << 2 | third >> 6,
+            third & 0x3F,
+        ];
+        for (position, digit) in digits.into_iter().enumerate() {
+            let is_padding = position > group.len();
+            let char = BASE64_DIGITS[usize::from(digit)];
+            out.push(if is_padding { '=' } else { char::from(char) });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_could_end_a_script_element_or_hide_text_is_left() {
+        let table = [
+            ("\"</script>\"", "\"\\u003c/script\\u003e\""),
+            ("\"<!--&amp;\"", "\"\\u003c!--\\u0026amp;\""),
+            ("\"\u{202e}\u{2028}\u{2066}\"", "\"\\u202e\\u2028\\u2066\""),
+            ("\"\u{e0041}\"", "\"\\udb40\\udc41\""),
+            ("\"▁é漢\u{9b}\"", "\"▁é漢\\u009b\""),
+        ];
+        for (json, expected) in table {
+            assert_eq!(escape_script_json(json.as_bytes()), expected);
+        }
+        for c in '\0'..=char::MAX {
+            let escaped = escape_script_json(c.to_string().as_bytes());
+            assert!(!needs_escape(c) || escaped.is_ascii(), "{c:?}");
+        }
+    }
+
+    #[test]
+    fn markup_has_no_special_characters() {
+        assert_eq!(
+            escape_markup("</title>\"a\" & 'b'"),
+            "&lt;/title&gt;&quot;a&quot; &amp; &#39;b&#39;"
+        );
+    }
+
+    #[test]
+    fn base64_is_that_of_the_standard() {
+        let table = [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("foobar", "Zm9vYmFy"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(base64(text.as_bytes()), expected);
+        }
+        assert_eq!(base64(&[0xFF, 0xFE, 0xFB]), "//77");
+    }
+}
