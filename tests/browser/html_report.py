@@ -3,8 +3,8 @@
 
 Usage: tests/browser/html_report.py [--spiece PROGRAM] [--models FOLDER] [--lines N] [--screenshots FOLDER] [MODEL...]
 
-Writes reports of models (by default those of MODELS, a selection of testdata/; with --models also those of a folder, by
-default that of the variable SPIECE_MODELS) and opens them in headless Chromium. Checks: the ids of each page equal those of
+Writes reports of models (by default some of testdata/; with --models or the variable SPIECE_MODELS also those of a
+folder) and opens them in headless Chromium. Checks: the ids of each page equal those of
 `spiece encode` on the same lines; the boundaries of two models equal those of `spiece compare`; hostile pieces stay text;
 keys select tokens; no console message, no request, no horizontal scrolling at 360 pixels, enough contrast in both
 colour schemes; the size of the file. Exit status 0 if all checks pass, 1 if one fails, 77 if a program is missing.
@@ -29,11 +29,11 @@ from webdriver import Browser, missing_program  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 SKIPPED = 77
-# One of each type, option of the normalizer and set of rules.
-MODELS = [
-    "golden/char_all", "golden/char_small", "golden/hostile", "golden/hostile_bytes", "golden/llama2", "golden/nfkc_cf",
-    "golden/no_split_whitespace", "golden/no_split_whitespace_suffix", "golden/nmt_nfkc_cf", "golden/rule_files",
-    "golden/spm_default", "golden/symbols", "golden/tsv", "run/unigram", "run/word",
+# Trained models: one of each type, option of the normalizer and set of rules. All models of testdata/run/, which are made
+# for rare cases of encoding, are compared, too.
+TRAINED_MODELS = [
+    "char_all", "char_small", "hostile", "hostile_bytes", "llama2", "nfkc_cf", "no_split_whitespace",
+    "no_split_whitespace_suffix", "nmt_nfkc_cf", "rule_files", "spm_default", "symbols", "tsv",
 ]
 MAX_BYTES_OF_32000_PIECES = 2_000_000
 PHONE_WIDTH = 360
@@ -75,6 +75,11 @@ class Program:
         if done.returncode not in statuses:
             raise RuntimeError(f"spiece {arguments}: {done.stderr.decode(errors='replace')}")
         return done.stdout
+
+    def refusal(self, model):
+        """Why the program does not load a model; empty if it does."""
+        done = subprocess.run([self.path, "encode", f"--model={model}"], input=b"", capture_output=True)
+        return done.stderr.decode(errors="replace").strip() if done.returncode else ""
 
     def ids(self, model, lines):
         """The ids of lines."""
@@ -149,7 +154,10 @@ class ReportTest:
             self.checks.equal(ids, right, f"{name}: ids of {line!r:.200}")
 
     def check_model(self, model, lines):
-        """One report: size, ids, layout on a phone."""
+        """One report: size, ids, layout on a phone. A model that the program refuses has no report."""
+        refusal = self.program.refusal(model)
+        if refusal:
+            return print(f"{model.name} is refused: {refusal}", flush=True)
         path = self.report(model.stem, "inspect", model)
         pieces = self.browser.run("return JSON.parse(document.getElementById('data').textContent).models[0].pieces.length")
         size = path.stat().st_size
@@ -158,7 +166,7 @@ class ReportTest:
         self.check_ids(model.name, model, lines)
         self.check_phone(model.name)
         self.check_console(model.name)
-        print(f"{model.name}: {pieces} pieces, {size} bytes, {len(lines)} lines compared", flush=True)
+        return print(f"{model.name}: {pieces} pieces, {size} bytes, {len(lines)} lines compared", flush=True)
 
     def check_phone(self, name):
         """A narrow page is not scrolled horizontally."""
@@ -228,10 +236,35 @@ class ReportTest:
         self.checks.equal(selected, 1, "selected tokens")
         visible = self.browser.run("return getComputedStyle(document.activeElement).outlineStyle")
         self.checks.equal(visible, "solid", "the focus is visible")
+        self.check_phone_panel()
         self.browser.press("End")
         details = self.browser.run("return document.getElementById('details-content').textContent")
         self.checks.check(f"Id{ids[-1]}Kindbyte" in details, f"the panel shows a byte piece: {details!r}")
         self.check_console("keyboard")
+
+    def check_phone_panel(self):
+        """On a phone the panel covers the bottom of the page, and Escape closes it."""
+        self.browser.set_width(PHONE_WIDTH)
+        displayed = "return getComputedStyle(document.getElementById('details')).display"
+        self.checks.equal(self.browser.run(displayed), "block", "the panel of a phone is open")
+        self.check_phone("the panel of a phone")
+        self.browser.set_width(PHONE_WIDTH)
+        self.browser.press("Escape")
+        self.checks.equal(self.browser.run(displayed), "none", "the panel of a phone is closed")
+        self.browser.set_width(1280)
+
+    def check_policy(self):
+        """The page runs no script but its own, and makes no request."""
+        self.browser.run(
+            "const script = document.createElement('script'); script.textContent = 'attacked = 1';"
+            "document.body.append(script); script.remove();"
+            "fetch('https://example.invalid/').catch(() => { window.refused = 1; });"
+        )
+        self.wait_for("window.refused === 1")
+        self.checks.equal(self.browser.run("return typeof attacked"), "undefined", "foreign scripts")
+        messages = self.browser.console_messages()
+        violations = [message for message in messages if "Content Security Policy" in message]
+        self.checks.check(len(violations) >= 2, f"the policy refuses scripts and requests: {messages}")
 
     def check_hostile(self):
         """Hostile pieces and names are text: no script runs, and the page has their text."""
@@ -314,7 +347,8 @@ def models_of(options):
     """The models whose ids are compared."""
     if options.model:
         return [Path(model) for model in options.model]
-    models = [ROOT / "testdata" / f"{name}.model" for name in MODELS]
+    models = [ROOT / "testdata/golden" / f"{name}.model" for name in TRAINED_MODELS]
+    models += sorted((ROOT / "testdata/run").glob("*.model"))
     folder = options.models or os.environ.get("SPIECE_MODELS")
     return models + (sorted(Path(folder).glob("*.model")) if folder else [])
 
@@ -349,6 +383,7 @@ def main():
             test.check_typing()
             test.check_keyboard()
             test.check_hostile()
+            test.check_policy()
             test.check_comparison()
     checks = test.checks
     print(f"{checks.passed} checks passed, {len(checks.failures)} failed")

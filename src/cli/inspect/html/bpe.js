@@ -198,7 +198,8 @@ function mergeTree(model, id) {
   const nodes = [];
   const steps = [];
   const join = (left, right, merged) => {
-    const node = { id: merged, start: nodes[left].start, end: nodes[right].end, parts: [nodes[left], nodes[right]] };
+    const parts = [nodes[left], nodes[right]];
+    const node = { id: merged, start: parts[0].start, end: parts[1].end, parts };
     steps.push(node);
     nodes[left] = node;
   };

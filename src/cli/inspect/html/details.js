@@ -23,14 +23,14 @@ class DetailsPanel {
     }
   }
 
-  /** Shows a piece of a model. `opener` is the element that gets the focus back. */
-  showPiece(model, id, opener) {
+  /** Displays a piece of a model. `opener` is the element that gets the focus back. */
+  displayPiece(model, id, opener) {
     const text = model.pieces[id];
-    this.show(model, { id, kind: 'piece', text }, opener);
+    this.display(model, { id, kind: 'piece', text }, opener);
   }
 
-  /** Shows a token; one from the text box has a span, too. */
-  show(model, token, opener) {
+  /** Displays a token; one from the text box has a span, too. */
+  display(model, token, opener) {
     this.opener = opener;
     const text = token.kind === 'unknown' ? token.text : model.pieces[token.id];
     const nodes = [element('p', { class: 'big' }, visibleNode(text)), this.facts(model, token, text)];
@@ -49,7 +49,7 @@ class DetailsPanel {
     add('Bytes', element('code', {}, hexText(text)));
     add('Length', `${countChars(text)} characters, ${text.length} bytes`);
     if (token.kind === 'byte') {
-      add('Byte', element('code', {}, hexByte(token.text.charCodeAt(0)).toUpperCase()));
+      add('Byte', byteNode(token.text));
       add('Part of', visibleNode(token.char));
     }
     if (token.start !== undefined) {

@@ -39,15 +39,16 @@ function addOverview() {
       row('Normalizer', (report) => visibleText(report.normalizer.name || 'without a name')),
       row('Its rules', (report) => (report.normalizer.has_rules ? 'yes' : 'none')),
       row('Its flags', (report) => flagNames(report.normalizer)),
-      row('Scores', (report) => scoreRange(report.scores)),
+      row('Scores', scoreRange),
       row('Score ties', (report) => tieText(report.scores)),
       row('Score order', (report) => orderText(report.scores)),
     ]),
   );
 }
 
-function scoreRange(scores) {
-  return scores.lowest === null ? 'no normal pieces' : `${scores.lowest} to ${scores.highest}`;
+function scoreRange({ kinds, scores }) {
+  const text = (score) => (score === null ? 'not finite' : String(score));
+  return kinds.normal === 0 ? 'no normal pieces' : `${text(scores.lowest)} to ${text(scores.highest)}`;
 }
 
 function tieText(scores) {
@@ -306,7 +307,7 @@ function addPieces() {
 function pieceSearch(model) {
   const input = element('input', { type: 'search', autocomplete: 'off', spellcheck: 'false' });
   const label = element('label', { class: 'search' }, 'Part of a piece, or an id ', input);
-  const result = element('div', { 'aria-live': 'polite' });
+  const result = element('div', {});
   const update = () => {
     const ids = findPieces(model, input.value);
     const rows = ids.map((id) => () => [
@@ -315,7 +316,8 @@ function pieceSearch(model) {
       KIND_NAMES[model.kinds[id]],
       floatText(model.scores[id]),
     ]);
-    replaceChildren(result, makeTable(`Pieces: ${numberText(ids.length)}`, ['Id', 'Piece', 'Kind', 'Score'], rows, false));
+    const caption = `Pieces: ${numberText(ids.length)}`;
+    replaceChildren(result, makeTable(caption, ['Id', 'Piece', 'Kind', 'Score'], rows, false));
   };
   input.addEventListener('input', update);
   update();

@@ -45,27 +45,27 @@ function makeTable(caption, headings, rows, hasHeading) {
     body,
   );
   const frame = element('div', { class: 'table', role: 'region', 'aria-label': caption, tabindex: '0' }, table);
-  let shown = 0;
-  const show = (count) => {
-    rows.slice(shown, shown + count).forEach((row) => body.append(tableRow(row(), hasHeading)));
-    shown = Math.min(shown + count, rows.length);
+  let displayed = 0;
+  const display = (count) => {
+    rows.slice(displayed, displayed + count).forEach((row) => body.append(tableRow(row(), hasHeading)));
+    displayed = Math.min(displayed + count, rows.length);
   };
-  show(FIRST_ROWS);
-  if (shown < rows.length) {
-    frame.append(moreButton(() => show(MORE_ROWS), () => rows.length - shown));
+  display(FIRST_ROWS);
+  if (displayed < rows.length) {
+    frame.append(moreButton(() => display(MORE_ROWS), () => rows.length - displayed));
   }
   return frame;
 }
 
 /** A button that shows more rows and disappears when there are none. */
-function moreButton(showMore, remaining) {
+function moreButton(displayMore, remaining) {
   const button = element('button', { type: 'button', class: 'more' }, '');
   const update = () => {
     button.textContent = `Show more (${numberText(remaining())} are hidden)`;
     button.hidden = remaining() === 0;
   };
   button.addEventListener('click', () => {
-    showMore();
+    displayMore();
     update();
   });
   update();
@@ -99,7 +99,7 @@ function percent(share) {
 /** A button with the text of a piece that shows the piece. */
 function pieceButton(model, id) {
   const button = element('button', { type: 'button', class: 'piece' }, visibleNode(model.pieces[id]));
-  button.addEventListener('click', () => view.details.showPiece(model, id, button));
+  button.addEventListener('click', () => view.details.displayPiece(model, id, button));
   return button;
 }
 

@@ -8,7 +8,7 @@ const MAX_INPUT_BYTES = 100000;
 /** The tokens that are drawn for each model; the others are counted. */
 const MAX_DRAWN_TOKENS = 4000;
 const COLOURS = 6;
-/** Milliseconds from the last key to the tokens. */
+/** Milliseconds from the last key to the tokens, unless tokenizing takes longer. */
 const TYPING_PAUSE = 60;
 
 /** The boundaries of tokens inside a line, in bytes. */
@@ -23,6 +23,7 @@ class TokenView {
     this.details = details;
     this.input = document.getElementById('input');
     this.output = document.getElementById('tokens');
+    this.duration = 0;
     this.isJoined = document.getElementById('joined');
     this.input.addEventListener('input', () => this.schedule());
     this.isJoined.addEventListener('change', () => this.update());
@@ -38,9 +39,16 @@ class TokenView {
     this.input.scrollIntoView({ block: 'center' });
   }
 
+  /** Tokenizes after a pause of typing, which is as long as tokenizing took, so that long texts can be typed, too. */
   schedule() {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.update(), TYPING_PAUSE);
+    this.timer = setTimeout(() => this.timedUpdate(), Math.max(TYPING_PAUSE, this.duration));
+  }
+
+  timedUpdate() {
+    const start = performance.now();
+    this.update();
+    this.duration = performance.now() - start;
   }
 
   /** Tokenizes the text and draws the tokens. */
@@ -93,19 +101,19 @@ class TokenView {
   }
 
   /** Draws the tokens of a line of one model. */
-  drawRow(row, place) {
+  drawRow(row, context) {
     const isPair = this.encoders.length > 1;
-    const name = 'AB'[place.side];
-    const label = isPair ? `Line ${place.number}, model ${name}` : `Line ${place.number}`;
+    const name = 'AB'[context.side];
+    const label = isPair ? `Line ${context.number}, model ${name}` : `Line ${context.number}`;
     const group = element('div', { class: 'row', role: 'group', 'aria-label': label });
     if (isPair) {
       group.append(element('span', { class: `side side-${name}`, 'aria-hidden': 'true' }, name));
     }
     const first = this.tokens.length;
-    row.tokens.slice(0, place.room).forEach((token, at) => {
+    row.tokens.slice(0, context.room).forEach((token, at) => {
       const next = row.tokens[at + 1];
       const isOwn = row.own.has(token.end) && !(next && next.end === token.end);
-      group.append(this.drawToken(token, at, { side: place.side, isOwn }));
+      group.append(this.drawToken(token, at, { side: context.side, isOwn }));
     });
     if (row.tokens.length === 0) {
       group.append(element('span', { class: 'note' }, 'no tokens'));
@@ -115,10 +123,10 @@ class TokenView {
     this.output.append(group);
   }
 
-  drawToken(token, at, place) {
-    const model = this.encoders[place.side].model;
+  drawToken(token, at, context) {
+    const model = this.encoders[context.side].model;
     const classes = ['token', `colour-${at % COLOURS}`, `kind-${token.kind}`];
-    if (place.isOwn) {
+    if (context.isOwn) {
       classes.push('own-boundary');
     }
     const node = element('span', {
@@ -130,10 +138,10 @@ class TokenView {
     });
     const isPiece = token.kind === 'piece';
     const text = isPiece ? model.pieces[token.id] : token.text;
-    const content = token.kind === 'byte' ? element('code', {}, hexByte(text.charCodeAt(0)).toUpperCase()) : visibleNode(text);
+    const content = token.kind === 'byte' ? byteNode(text) : visibleNode(text);
     node.append(content, element('span', { class: 'id' }, String(token.id)));
-    if (place.isOwn) {
-      node.append(element('span', { class: 'hidden' }, ` boundary only in ${'AB'[place.side]}`));
+    if (context.isOwn) {
+      node.append(element('span', { class: 'hidden' }, ` boundary only in ${'AB'[context.side]}`));
     }
     this.tokens.push({ node, token, model });
     return node;
@@ -186,7 +194,7 @@ class TokenView {
     found.node.tabIndex = 0;
     found.node.setAttribute('aria-selected', 'true');
     found.node.focus();
-    this.details.show(found.model, found.token, found.node);
+    this.details.display(found.model, found.token, found.node);
   }
 
   onKey(event) {

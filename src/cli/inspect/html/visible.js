@@ -63,6 +63,11 @@ function hexByte(byte) {
   return byte.toString(16).padStart(2, '0');
 }
 
+/** A byte of a byte string in hexadecimal. */
+function byteNode(byte) {
+  return element('code', {}, hexByte(byte.charCodeAt(0)).toUpperCase());
+}
+
 /** A byte string as an element in which nothing affects the direction of other text. */
 function visibleNode(bytes) {
   const node = element('bdi', { class: 'visible' });
