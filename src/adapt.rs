@@ -1,4 +1,4 @@
-//! Changes of trained models with stated guarantees: edit, merge, prune.
+//! Changes of trained models with stated guarantees: edit, extend, merge, prune.
 //!
 //! Job: change the vocabulary of a trained model so that it is known, for every text, whether its ids change. Input:
 //! models, and for pruning the pieces that a text uses. Output: another [`Model`](crate::Model), which was loaded from the
@@ -8,9 +8,11 @@
 //! | module | job |
 //! |---|---|
 //! | [`edit`] | add, rename and remove pieces by their texts; change kinds and flags |
+//! | [`extend`] | pieces that continued training learns from other text |
 //! | [`merge`] | the pieces of a second model behind those of the first |
 //! | [`prune`] | remove pieces that a text does not need, or the rarest ones |
 //! | `id_map` | old ids and new ids |
+//! | `boundaries` | ids and boundaries before and after pieces were added |
 //! | `found` | which pieces text can give, and their segmentations |
 //! | `text_change` | for which texts two models can give different pieces |
 //! | `scores` | scores below all others |
@@ -29,7 +31,9 @@
 //! Example: `edit` of a model with a control piece `<sep>` added at the end. All old ids are unchanged, no piece
 //! begins or ceases to be found in text, and every text has the same ids as before.
 
+mod boundaries;
 pub(crate) mod edit;
+pub(crate) mod extend;
 mod found;
 mod id_map;
 pub(crate) mod merge;
@@ -37,5 +41,6 @@ pub(crate) mod prune;
 mod scores;
 mod text_change;
 
+pub use self::boundaries::BoundaryCheck;
 pub use self::id_map::IdMap;
 pub use self::text_change::TextChange;

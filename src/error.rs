@@ -7,7 +7,7 @@
 //! | [`DecodeError`] | decoding ids | |
 //! | `WriteError` | writing output files | `train` |
 //! | `OptionError`, `TrainError` | training | `train` |
-//! | `EditError`, `MergeError`, `PruneError`, `GuaranteeError` | changing trained models | `train` |
+//! | `EditError`, `ExtendError`, `MergeError`, `PruneError`, `GuaranteeError` | changing trained models | `train` |
 //! | `WeightsError` | gathering rows of weights | `safetensors` |
 //!
 //! Conventions, for every error of the crate: the variants carry facts, not sentences; the message names the
@@ -34,7 +34,7 @@ use std::io;
 #[cfg(feature = "safetensors")]
 pub use self::adapt::WeightsError;
 #[cfg(feature = "train")]
-pub use self::adapt::{EditError, GuaranteeError, MergeError, PruneError};
+pub use self::adapt::{EditError, ExtendError, GuaranteeError, MergeError, PruneError};
 pub use self::decode::DecodeError;
 pub use self::encode::EncodeError;
 pub use self::model::{ModelError, PieceProblem};

@@ -125,7 +125,9 @@ mod error;
 #[cfg(feature = "train")]
 pub use adapt::edit::{EditCheck, EditStep, EditedModel, NormalizerFlag, SpecialRole};
 #[cfg(feature = "train")]
-pub use adapt::merge::{MergeCheck, MergeOptions, MergedModel};
+pub use adapt::extend::{ExtendCheck, ExtendOptions, ExtendSize, ExtendedModel, ExtensionPiece};
+#[cfg(feature = "train")]
+pub use adapt::merge::{MergeOptions, MergedModel};
 #[cfg(feature = "safetensors")]
 pub use adapt::prune::weights::RowGather;
 #[cfg(feature = "train")]
@@ -133,14 +135,15 @@ pub use adapt::prune::{
     LineCheck, PieceUsage, PruneChecker, PruneGoal, PruneOptions, PrunedModel, UsageCounter,
 };
 #[cfg(feature = "train")]
-pub use adapt::{IdMap, TextChange};
+pub use adapt::{BoundaryCheck, IdMap, TextChange};
 pub use decode::incremental::IncrementalDecoder;
 #[cfg(feature = "safetensors")]
 pub use error::WeightsError;
 pub use error::{DecodeError, EncodeError, ModelError, PieceProblem};
 #[cfg(feature = "train")]
 pub use error::{
-    EditError, GuaranteeError, MergeError, OptionError, PruneError, TrainError, WriteError,
+    EditError, ExtendError, GuaranteeError, MergeError, OptionError, PruneError, TrainError,
+    WriteError,
 };
 #[cfg(feature = "proto")]
 pub use model::proto;
@@ -158,7 +161,8 @@ pub use tokenizer::{
 };
 #[cfg(feature = "train")]
 pub use train::{
-    Corpus, Event, InputFormat, NormalizationRules, Observer, OptionDescriptor, OptionKind,
-    PruningMethod, RETIRED_OPTIONS, RuleSet, SeedSize, SentenceCounts, SentenceSelection,
-    SpecRecording, SpecialPiece, Stage, Summary, TrainFlags, TrainOptions, Trainer, UnigramOptions,
+    Corpus, Event, InputFormat, NewCharacters, NormalizationRules, Observer, OptionDescriptor,
+    OptionKind, PruningMethod, RETIRED_OPTIONS, RuleSet, SeedSize, SentenceCounts,
+    SentenceSelection, SpecRecording, SpecialPiece, Stage, Summary, TrainFlags, TrainOptions,
+    Trainer, UnigramOptions,
 };

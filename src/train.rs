@@ -27,6 +27,7 @@ mod words;
 mod sentence_list;
 mod reading;
 mod learning;
+mod continued;
 mod swar;
 mod raw_chunk_cache;
 mod counts;
@@ -46,8 +47,12 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 pub use batch::SentenceCounts;
+pub(crate) use bpe::merge::LearnedMerge;
+pub(crate) use continued::ContinuedTrainer;
+pub use continued::NewCharacters;
 pub use corpus::Corpus;
 pub use flags::{OptionDescriptor, OptionKind, RETIRED_OPTIONS, SpecRecording, TrainFlags};
+pub(crate) use observer::SilentObserver;
 pub use observer::{Event, Observer, Stage, Summary};
 pub use options::{
     InputFormat, NormalizationRules, PruningMethod, RuleSet, SeedSize, SentenceSelection,
@@ -231,7 +236,7 @@ impl Trainer {
     /// # Errors
     /// The corpus cannot be read, or does not fit the options; see [`TrainError`].
     pub fn train(&self, corpus: Corpus<'_>) -> Result<Model, TrainError> {
-        self.train_observed(corpus, &mut observer::Silent)
+        self.train_observed(corpus, &mut observer::SilentObserver)
             .map(|(model, _)| model)
     }
 
@@ -246,7 +251,7 @@ impl Trainer {
     ) -> Result<(Model, Summary), TrainError> {
         let mut run = Run {
             reporter: Reporter::new(observer),
-            pool: self.thread_pool()?,
+            pool: self.work.thread_pool()?,
             summary: Summary::default(),
         };
         let learned = match self.options.model_type {
@@ -296,15 +301,6 @@ impl Trainer {
     /// The number of pieces of the vocabulary besides the meta pieces.
     fn learned_size(&self) -> usize {
         (self.options.vocab_size as usize).saturating_sub(self.meta.len())
-    }
-
-    fn thread_pool(&self) -> Result<rayon::ThreadPool, TrainError> {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(self.work.threads)
-            .build()
-            .map_err(|error| TrainError::Threads {
-                source: Box::new(error),
-            })
     }
 }
 

@@ -38,7 +38,6 @@ mod check;
 
 use std::collections::HashSet;
 
-pub use self::check::MergeCheck;
 use super::found::{FoundDifferences, unreachable_pieces};
 use super::id_map::IdMap;
 use super::scores::ScoresBelow;

@@ -21,7 +21,7 @@ use super::args;
 use super::io::{CliError, CliResult};
 use super::model_files::{self, OutputSet, count, listed, listed_pieces};
 use super::progress::Messages;
-use crate::{MergeCheck, MergeError, MergeOptions, MergedModel, Model};
+use crate::{BoundaryCheck, MergeError, MergeOptions, MergedModel, Model};
 
 /// The command line: two models, the output, options.
 pub(crate) fn command() -> Command {
@@ -115,7 +115,7 @@ fn with_list(line: &str, list: &str) -> String {
 }
 
 /// Writes which guarantees were checked.
-fn report_check(messages: &Messages, merged: &MergedModel, check: &MergeCheck) {
+fn report_check(messages: &Messages, merged: &MergedModel, check: &BoundaryCheck) {
     messages.say(&format!(
         "checked: {} texts, {} tokens with A, {} now; {} without added pieces have the same ids",
         count(check.texts),

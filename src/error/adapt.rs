@@ -5,8 +5,9 @@ use std::io;
 #[cfg(feature = "safetensors")]
 use std::path::PathBuf;
 
-use super::ModelError;
+use super::{ModelError, TrainError};
 use crate::model::ModelType;
+use crate::piece::PieceId;
 
 /// A changed model does not keep a promise. The model should not be used.
 ///
@@ -91,6 +92,70 @@ pub enum MergeError {
     #[error("the merged model: {0}")]
     Model(#[from] ModelError),
     /// The check of the merged model failed.
+    #[error(transparent)]
+    Guarantee(#[from] GuaranteeError),
+}
+
+/// A model that could not be extended.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExtendError {
+    /// Only BPE models can be extended.
+    #[error(
+        "a {model_type} model cannot be extended by continued training; BPE models can. `spiece edit` adds single pieces"
+    )]
+    Type {
+        /// The type of the model.
+        model_type: ModelType,
+    },
+    /// The size is below that of the model.
+    #[error("the vocabulary has {smallest} pieces already; ask for a size above that, not {size}")]
+    TooSmall {
+        /// The size that was asked for.
+        size: usize,
+        /// The size before learning.
+        smallest: usize,
+    },
+    /// The corpus does not give as many pieces.
+    #[error(
+        "the text gives {available} new pieces, not {wanted}; ask for at most {available}, or use more text"
+    )]
+    TooFewPieces {
+        /// The number of pieces that was asked for.
+        wanted: usize,
+        /// The number of pieces that can be learned.
+        available: usize,
+    },
+    /// More pieces than a model file can count.
+    #[error("more than 2^31 - 1 pieces; ask for fewer")]
+    TooManyPieces,
+    /// A piece to add exists.
+    #[error("there is a piece {piece:?} already; do not add it")]
+    PieceExists {
+        /// The text.
+        piece: String,
+    },
+    /// The id of this piece cannot be reused.
+    #[error(
+        "the id of piece {id} {piece:?} cannot be reused: only control, unused and user-defined pieces that are not the unknown, \
+         bos, eos or pad piece can; use another pattern"
+    )]
+    NotReusable {
+        /// The id.
+        id: PieceId,
+        /// The text of its piece.
+        piece: String,
+    },
+    /// The model has a score that is infinite, not a number, or so low that no score is below it.
+    #[error("the model has a score below which there are no other scores; change that score first")]
+    NoLowerScore,
+    /// Training failed.
+    #[error(transparent)]
+    Train(#[from] TrainError),
+    /// The extended model would not be a model.
+    #[error("the extended model: {0}")]
+    Model(#[from] ModelError),
+    /// The check of the extended model failed.
     #[error(transparent)]
     Guarantee(#[from] GuaranteeError),
 }

@@ -19,6 +19,7 @@ use std::num::NonZeroUsize;
 use foldhash::fast::SeedableRandomState;
 use hashbrown::HashMap;
 
+use crate::error::TrainError;
 use crate::model::ModelType;
 use crate::train::corpus::BATCH_BYTES;
 use crate::train::options::TrainOptions;
@@ -64,6 +65,16 @@ impl ExecutionConfig {
     /// Sets the number of threads, whatever the options and the machine. More than [`MAX_THREADS`] count as that many.
     pub(crate) fn set_threads(&mut self, threads: NonZeroUsize) {
         self.threads = threads.get().min(MAX_THREADS);
+    }
+
+    /// The threads of a run.
+    pub(crate) fn thread_pool(&self) -> Result<rayon::ThreadPool, TrainError> {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(self.threads)
+            .build()
+            .map_err(|error| TrainError::Threads {
+                source: Box::new(error),
+            })
     }
 }
 

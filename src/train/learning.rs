@@ -101,11 +101,12 @@ impl Trainer {
         chunk_bytes: u64,
         run: &mut Run<'_>,
     ) -> Result<(UnigramTexts, Alphabet), TrainError> {
-        let Some(rules) = self.segment_rules(chunk_bytes)? else {
+        let reader = self.reader()?;
+        let Some(rules) = reader.segment_rules(chunk_bytes) else {
             return self.ordered_texts(corpus, run);
         };
         let again = corpus.reread();
-        let segments = self.count_sentences(corpus, rules, run)?;
+        let segments = reader.count_sentences(corpus, rules, run)?;
         run.reporter.start(Stage::Characters)?;
         let counts = run.pool.install(|| segments.character_counts())?;
         let alphabet = self.choose_characters(&counts)?;
@@ -128,7 +129,7 @@ impl Trainer {
         corpus: Corpus<'_>,
         run: &mut Run<'_>,
     ) -> Result<(UnigramTexts, Alphabet), TrainError> {
-        let sentences = self.read_sentences(corpus, run)?;
+        let sentences = self.reader()?.read_sentences(corpus, run)?;
         run.reporter.start(Stage::Characters)?;
         let counts = run.pool.install(|| sentences.character_counts())?;
         let alphabet = self.choose_characters(&counts)?;
@@ -145,7 +146,7 @@ impl Trainer {
 
     /// Counts the words and the characters of the corpus, and chooses the characters.
     fn count(&self, corpus: Corpus<'_>, run: &mut Run<'_>) -> Result<Counted, TrainError> {
-        let counted = self.count_words(corpus, &mut run.reporter)?;
+        let counted = self.reader()?.count_words(corpus, &mut run.reporter)?;
         run.summary.sentences = counted.sentences;
         run.reporter.start(Stage::Characters)?;
         let characters = run.pool.install(|| CharacterCounts::of(&counted.words))?;

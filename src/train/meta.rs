@@ -21,7 +21,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::error::OptionError;
-use crate::model::ModelType;
+use crate::model::{Model, ModelType, Piece};
 use crate::piece::PieceKind;
 use crate::text::WHITESPACE_MARK;
 use crate::train::options::TrainOptions;
@@ -151,6 +151,20 @@ impl MetaPieces {
         pieces.add_symbols(options)?;
         pieces.check_texts()?;
         Ok(pieces)
+    }
+
+    /// The pieces of a model that merging does not make: all but normal and unused ones.
+    pub(crate) fn of_model(model: &Model) -> Self {
+        let is_meta = |kind| !matches!(kind, PieceKind::Normal | PieceKind::Unused);
+        let pieces = model.pieces().filter(|piece| is_meta(piece.kind));
+        let entry = |piece: Piece<'_>| {
+            // Text, which is UTF-8, contains no other piece.
+            let text = std::str::from_utf8(piece.text).ok()?;
+            Some((piece.id.index(), (text.to_owned(), piece.kind)))
+        };
+        Self {
+            by_id: pieces.filter_map(entry).collect(),
+        }
     }
 
     fn has_unknown(&self) -> bool {

@@ -106,9 +106,9 @@ impl<F: FnMut(Event<'_>) -> ControlFlow<()>> Observer for F {
 }
 
 /// Ignores every event.
-pub(crate) struct Silent;
+pub(crate) struct SilentObserver;
 
-impl Observer for Silent {
+impl Observer for SilentObserver {
     fn on_event(&mut self, _event: Event<'_>) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }

@@ -16,15 +16,18 @@ use std::sync::Arc;
 use super::Trainer;
 use super::batch::{Batch, SentenceCounts, SentenceFilter};
 use super::corpus::{Batches, Corpus};
+use super::execution::ExecutionConfig;
+use super::meta::MetaPieces;
 use super::observer::{Reporter, Run, Stage};
-use super::options::SentenceSelection;
+use super::options::{SentenceSelection, TrainOptions};
 use super::prepare::Preparation;
 use super::sample::{DEFAULT_SEED, Reservoir, SentenceCursor};
 use super::sentence_list::SentencePreparer;
+use super::split::kept_pairs::KeptPairs;
 use super::split::word_rules::WordRules;
 use super::unigram::segments::{SegmentCounter, SegmentRules, SegmentedSentences};
 use super::unigram::sentences::CountedTexts;
-use super::words::{WordCountJob, WordCounts, pieces_are_local};
+use super::words::{CountContext, WordCountJob, WordCounts, pieces_are_local};
 use crate::error::{OptionError, TrainError};
 use crate::normalize::{Normalizer, NormalizerOptions};
 use crate::trie::prefix::PrefixTrie;
@@ -77,28 +80,69 @@ impl SelectedBatches<'_> {
 /// Batches that are prepared at the same time, for each thread.
 const BATCHES_PER_THREAD: usize = 8;
 
+/// Reads a corpus for a training run.
+pub(super) struct CorpusReader<'a> {
+    options: &'a TrainOptions,
+    preparation: Preparation,
+    meta: &'a MetaPieces,
+    work: &'a ExecutionConfig,
+    /// Where parts of the text are not divided although the rules would allow that.
+    kept_pairs: KeptPairs,
+}
+
 impl Trainer {
-    fn preparation(&self) -> Result<Preparation, TrainError> {
+    /// The reader of a corpus with the options of this trainer.
+    pub(super) fn reader(&self) -> Result<CorpusReader<'_>, TrainError> {
         let options = NormalizerOptions {
             add_dummy_prefix: self.options.add_dummy_prefix,
             remove_extra_whitespaces: self.options.remove_extra_whitespaces,
             escape_whitespaces: true,
             treat_whitespace_as_suffix: self.options.treat_whitespace_as_suffix,
         };
-        let meta_pieces = PrefixTrie::new(self.meta.texts().map(str::as_bytes)).map_err(|_| {
-            OptionError::Conflict {
-                option: "user_defined_symbols",
-                problem: "the symbols are too large for one trie of 2^29 cells".to_owned(),
-                remedy: "name fewer or shorter symbols",
-            }
-        })?;
-        Ok(Preparation {
+        let preparation = Preparation {
             normalizer: Normalizer::new(options, self.specs.charsmap.clone()),
-            meta_pieces: Arc::new(meta_pieces),
+            meta_pieces: meta_trie(&self.meta)?,
             delimiter: self.options.pretokenization_delimiter.clone(),
             pretokenizer: self.pretokenizer.clone(),
             allow_inconsistent_pretokenization: self.allow_inconsistent_pretokenization,
+        };
+        Ok(CorpusReader {
+            options: &self.options,
+            preparation,
+            meta: &self.meta,
+            work: &self.work,
+            kept_pairs: KeptPairs::default(),
         })
+    }
+}
+
+/// The texts of the meta pieces.
+pub(super) fn meta_trie(meta: &MetaPieces) -> Result<Arc<PrefixTrie>, TrainError> {
+    let trie = PrefixTrie::new(meta.texts().map(str::as_bytes));
+    let conflict = |_| OptionError::Conflict {
+        option: "user_defined_symbols",
+        problem: "the symbols are too large for one trie of 2^29 cells".to_owned(),
+        remedy: "name fewer or shorter symbols",
+    };
+    Ok(trie.map(Arc::new).map_err(conflict)?)
+}
+
+impl<'a> CorpusReader<'a> {
+    /// A reader for continued training: text is not divided between two characters of `kept_pairs`.
+    pub(super) fn continued(
+        options: &'a TrainOptions,
+        preparation: Preparation,
+        meta: &'a MetaPieces,
+        work: &'a ExecutionConfig,
+        kept_pairs: KeptPairs,
+    ) -> CorpusReader<'a> {
+        CorpusReader {
+            options,
+            preparation,
+            meta,
+            work,
+            kept_pairs,
+        }
     }
 
     pub(super) fn count_words(
@@ -107,7 +151,7 @@ impl Trainer {
         reporter: &mut Reporter<'_>,
     ) -> Result<WordCounts, TrainError> {
         let mut batches = self.selected_batches(corpus, reporter)?;
-        let mut counted = self.counting()?.count(|send| {
+        let mut counted = self.counting().count(|send| {
             while let Some(batch) = batches.next(reporter)? {
                 if !send(batch) {
                     return Ok(());
@@ -142,21 +186,18 @@ impl Trainer {
 
     /// The words of the corpus, and the sentences whose order unigram training may need. `None` if training needs the order of all:
     /// pieces cross words, or sentences do not begin with whitespace.
-    pub(super) fn segment_rules(
-        &self,
-        chunk_bytes: u64,
-    ) -> Result<Option<SegmentRules>, TrainError> {
-        let options = &self.options;
+    pub(super) fn segment_rules(&self, chunk_bytes: u64) -> Option<SegmentRules> {
+        let options = self.options;
         let is_counted = options.add_dummy_prefix
             && !options.auto_character_coverage
-            && pieces_are_local(options, &self.preparation()?, &self.meta);
-        Ok(is_counted.then(|| SegmentRules {
+            && pieces_are_local(options, &self.preparation, self.meta);
+        is_counted.then(|| SegmentRules {
             words: WordRules::new(options),
             chunk_bytes,
             held_bytes: self.work.held_bytes,
             character_coverage: options.character_coverage,
             hasher: self.work.hasher.clone(),
-        }))
+        })
     }
 
     /// The words of the corpus, and the sentences whose order may matter.
@@ -179,7 +220,7 @@ impl Trainer {
         mut add: impl FnMut(Vec<CountedTexts>) -> Result<(), TrainError> + Send,
     ) -> Result<(), TrainError> {
         let mut batches = self.selected_batches(corpus, &mut run.reporter)?;
-        let mut sentences = SentencePreparer::new(&self.options, self.preparation()?);
+        let mut sentences = SentencePreparer::new(self.options, self.preparation.clone());
         let mut group = Vec::new();
         let mut is_last = false;
         while !is_last {
@@ -209,7 +250,7 @@ impl Trainer {
         if !takes_first {
             corpus.check_files()?;
         }
-        let mut filter = SentenceFilter::new(&self.options);
+        let mut filter = SentenceFilter::new(self.options);
         let (corpus, selection) = self.select(corpus, &mut filter, reporter)?;
         reporter.start(Stage::Reading)?;
         reporter.expect_bytes(corpus.total_bytes());
@@ -220,12 +261,13 @@ impl Trainer {
         })
     }
 
-    fn counting(&self) -> Result<WordCountJob<'_>, TrainError> {
-        Ok(WordCountJob::new(
-            &self.options,
-            self.preparation()?,
-            &self.meta,
-            &self.work,
+    fn counting(&self) -> WordCountJob<'_> {
+        WordCountJob::new(CountContext::new(
+            self.options,
+            self.preparation.clone(),
+            self.meta,
+            self.work,
+            self.kept_pairs.clone(),
         ))
     }
 
@@ -254,7 +296,7 @@ impl Trainer {
         match corpus.reread() {
             Some(again) => {
                 let mut reservoir = Reservoir::new(wanted, seed);
-                let mut first_pass = SentenceFilter::new(&self.options);
+                let mut first_pass = SentenceFilter::new(self.options);
                 self.for_each_used(corpus, &mut first_pass, reporter, |_, _| {
                     let position = reservoir.offered();
                     reservoir.offer(|| position);

@@ -29,8 +29,10 @@
 //! As in the reference, Hiragana, Katakana and U+30FC are Han; an inherited script and the whitespace mark
 //! take the script of the characters before them; and with `split_by_number=false` a digit may be next to any script.
 
+pub(crate) mod kept_pairs;
 pub(crate) mod word_rules;
 
+use self::kept_pairs::KeptPairs;
 use self::word_rules::WordRules;
 use crate::model::ModelType;
 use crate::text::num::low_u8;
@@ -116,6 +118,8 @@ pub(crate) struct Shape {
     trail: ScriptRun,
     whitespace: Whitespace,
     is_digit: bool,
+    /// No valid piece contains the text: it breaks a rule itself. Only pieces of a model whose training is continued do.
+    is_excluded: bool,
 }
 
 impl Shape {
@@ -127,6 +131,7 @@ impl Shape {
             trail: run,
             whitespace: Whitespace::of_character(c),
             is_digit: is_digit(c),
+            is_excluded: false,
         }
     }
 
@@ -143,6 +148,7 @@ impl Shape {
             trail: right.trail.or(self.trail),
             whitespace: self.whitespace.followed_by(right.whitespace),
             is_digit: false,
+            is_excluded: self.is_excluded | right.is_excluded,
         }
     }
 }
@@ -198,10 +204,34 @@ impl SplitRules {
     pub(crate) fn join(&self, left: &Shape, right: &Shape) -> Option<Shape> {
         let joined = left.followed_by(right);
         let valid = u32::from(joined.length) <= self.max_length
+            && !joined.is_excluded
             && !self.isolates_digit(left, right)
             && !left.trail.conflicts(right.lead)
             && self.allows_whitespace(&joined.whitespace);
         valid.then_some(joined)
+    }
+
+    /// The shape of a text of one character or more that need not be a valid piece. Whitespace marks and the length are part
+    /// of the shape; if another rule is broken, the text is excluded from all pieces.
+    pub(crate) fn shape_of_text(&self, text: &str) -> Shape {
+        let characters = text.chars().map(|c| {
+            let run = self.script_run(c);
+            let mut shape = Shape::of_character(c, run);
+            shape.is_excluded = is_breaking(c);
+            shape
+        });
+        let joined = characters.reduce(|left, right| {
+            let is_excluded =
+                self.isolates_digit(&left, &right) || left.trail.conflicts(right.lead);
+            let mut joined = left.followed_by(&right);
+            joined.is_excluded |= is_excluded;
+            joined
+        });
+        joined.unwrap_or_else(|| {
+            let mut empty = Shape::of_character('\0', ScriptRun::Transparent);
+            empty.is_excluded = true;
+            empty
+        })
     }
 
     /// Whether a text may be a piece. Cost: linear.
@@ -285,20 +315,23 @@ fn split_between<'t, C: Copy>(
 }
 
 /// How prepared text is divided into the parts that are counted.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) enum PartRules {
     /// At boundaries, which no piece crosses.
     Boundaries(SplitRules),
+    /// At boundaries, but not between two characters that a piece of the model has side by side.
+    KeptPairs(SplitRules, KeptPairs),
     /// Into words.
     Words(WordRules),
 }
 
 impl PartRules {
     /// The rules for the type of model.
-    pub(crate) fn new(options: &TrainOptions) -> Self {
+    pub(crate) fn new(options: &TrainOptions, kept_pairs: KeptPairs) -> Self {
         match options.model_type {
             ModelType::Word => Self::Words(WordRules::PREFIX),
-            _ => Self::Boundaries(SplitRules::new(options)),
+            _ if kept_pairs.is_empty() => Self::Boundaries(SplitRules::new(options)),
+            _ => Self::KeptPairs(SplitRules::new(options), kept_pairs),
         }
     }
 }
@@ -306,14 +339,18 @@ impl PartRules {
 /// Divides prepared text.
 pub(crate) enum PartSplitter {
     Boundaries(BoundarySplitter),
+    KeptPairs(BoundarySplitter, KeptPairs),
     Words(WordRules),
 }
 
 impl PartSplitter {
-    pub(crate) fn new(rules: PartRules) -> Self {
+    pub(crate) fn new(rules: &PartRules) -> Self {
         match rules {
-            PartRules::Boundaries(rules) => Self::Boundaries(BoundarySplitter::new(rules)),
-            PartRules::Words(rules) => Self::Words(rules),
+            PartRules::Boundaries(rules) => Self::Boundaries(BoundarySplitter::new(*rules)),
+            PartRules::KeptPairs(rules, pairs) => {
+                Self::KeptPairs(BoundarySplitter::new(*rules), pairs.clone())
+            }
+            PartRules::Words(rules) => Self::Words(*rules),
         }
     }
 
@@ -322,6 +359,7 @@ impl PartSplitter {
     pub(crate) fn split<'t>(&mut self, text: &'t str, emit: impl FnMut(&'t str)) {
         match self {
             Self::Boundaries(splitter) => splitter.split(text, emit),
+            Self::KeptPairs(splitter, pairs) => splitter.split_except(pairs, text, emit),
             Self::Words(rules) => rules.split(text, emit),
         }
     }
@@ -361,6 +399,21 @@ impl BoundarySplitter {
                 let right = self.class(c);
                 let is_boundary = left.is_some_and(|left| self.has_boundary(left, right));
                 (right, is_boundary)
+            },
+            emit,
+        );
+    }
+
+    /// As [`split`](Self::split), but two characters of `kept` are never divided.
+    fn split_except<'t>(&mut self, kept: &KeptPairs, text: &'t str, emit: impl FnMut(&'t str)) {
+        split_between(
+            text,
+            |left: Option<(u8, char)>, c| {
+                let right = self.class(c);
+                let is_boundary = left.is_some_and(|(left, before)| {
+                    self.has_boundary(left, right) && !kept.contains(before, c)
+                });
+                ((right, c), is_boundary)
             },
             emit,
         );

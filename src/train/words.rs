@@ -31,15 +31,11 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::ScopedJoinHandle;
 
 pub(crate) use self::chunk_rule::pieces_are_local;
-use self::context::CountContext;
+pub(crate) use self::context::CountContext;
 use self::worker::CountWorker;
 use crate::error::TrainError;
 use crate::train::batch::{Batch, SentenceCounts};
 use crate::train::counts::{ShardedCounts, SharedCounts};
-use crate::train::execution::ExecutionConfig;
-use crate::train::meta::MetaPieces;
-use crate::train::options::TrainOptions;
-use crate::train::prepare::Preparation;
 
 /// Counts the words of a corpus.
 pub(crate) struct WordCountJob<'a> {
@@ -53,15 +49,8 @@ pub(crate) struct WordCounts {
 }
 
 impl<'a> WordCountJob<'a> {
-    pub(crate) fn new(
-        options: &'a TrainOptions,
-        preparation: Preparation,
-        meta: &MetaPieces,
-        work: &'a ExecutionConfig,
-    ) -> Self {
-        WordCountJob {
-            context: CountContext::new(options, preparation, meta, work),
-        }
+    pub(crate) fn new(context: CountContext<'a>) -> Self {
+        WordCountJob { context }
     }
 
     /// Counts the words of every batch that `feed` sends. `feed` runs on this thread, so that it may report

@@ -29,6 +29,9 @@
 //! A merge visits the positions where its pair occurs or occurred, and looks up each neighbouring pair once. In total that
 //! is linear in the text of the distinct words times the depth of its merges. See [`pairs`](super::pairs) for what is kept.
 
+pub(crate) mod continuation;
+pub(crate) mod old_pieces;
+
 use foldhash::fast::SeedableRandomState;
 use hashbrown::HashSet;
 
@@ -81,6 +84,8 @@ pub(crate) struct MergeTrainer<'a> {
     neighbours: MergeContexts,
     second_half: MergeContexts,
     merges: Vec<LearnedMerge>,
+    /// Pairs that occur less often are not indexed; `u64::MAX` before the first index.
+    min_count: u64,
     /// The texts of all pairs that ever occurred, if they are wanted.
     seen: Option<Texts>,
     tuning: Tuning,
@@ -109,6 +114,7 @@ impl<'a> MergeTrainer<'a> {
             neighbours: MergeContexts::default(),
             second_half: MergeContexts::default(),
             merges: Vec::new(),
+            min_count: u64::MAX,
             seen: None,
             tuning: TUNING,
         }
@@ -140,20 +146,31 @@ impl<'a> MergeTrainer<'a> {
 
     /// Merges pairs until there are `wanted` merges or no pair occurs.
     fn merge_occurring(&mut self, wanted: usize, on_merge: OnMerge<'_>) -> Result<(), TrainError> {
-        let mut min_count = u64::MAX;
-        while self.merges.len() < wanted && min_count > 1 {
-            min_count = self.build_index(wanted, min_count)?;
-            while self.merges.len() < wanted
-                && let Some(best) = self.queue.pop(&PairView {
-                    pairs: &self.pairs,
-                    symbols: &self.symbols,
-                })
-            {
-                self.take(best)?;
-                on_merge(&self.merges)?;
-            }
+        self.min_count = u64::MAX;
+        while self.merges.len() < wanted
+            && let Some(best) = self.next_candidate(wanted)?
+        {
+            self.take(best)?;
+            on_merge(&self.merges)?;
         }
         Ok(())
+    }
+
+    /// The best pair of all that occur, of which `wanted` are to be merged; `None` if no pair occurs.
+    fn next_candidate(&mut self, wanted: usize) -> Result<Option<Candidate>, TrainError> {
+        loop {
+            let view = PairView {
+                pairs: &self.pairs,
+                symbols: &self.symbols,
+            };
+            if let Some(best) = self.queue.pop(&view) {
+                return Ok(Some(best));
+            }
+            if self.min_count <= 1 {
+                return Ok(None);
+            }
+            self.min_count = self.build_index(wanted, self.min_count)?;
+        }
     }
 
     /// Indexes the pairs above a min_count lower than `last_min_count`, and returns that min_count.

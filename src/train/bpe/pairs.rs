@@ -231,6 +231,11 @@ impl PairIndex {
         &mut self.pairs[first..]
     }
 
+    /// Sets where a pair occurs, ascending.
+    pub(crate) fn set_positions(&mut self, pair: u32, positions: Vec<u32>) {
+        self.pairs[pair as usize].positions = positions;
+    }
+
     /// Takes `lost` occurrences from a pair, if it is kept.
     pub(crate) fn subtract(&mut self, left: Symbol, right: Symbol, lost: u64) {
         let Some(pair) = self.index.get(left, right) else {

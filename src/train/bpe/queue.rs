@@ -95,7 +95,7 @@ impl Queue {
         }
     }
 
-    /// Adds a pair that occurs `count` times, which is no more than the pair popped last.
+    /// Adds a pair that occurs `count` times. In training that is no more than the pair popped last.
     pub(crate) fn push(&mut self, pair: u32, count: u64, pairs: &impl PairSource) {
         if count == self.count {
             self.best.push(pairs.candidate(pair));
@@ -110,13 +110,31 @@ impl Queue {
         }
     }
 
+    /// Takes back the pair that was popped last.
+    pub(crate) fn put_back(&mut self, candidate: Candidate) {
+        self.best.push(candidate);
+    }
+
     /// The best pair, by the counts of `pairs`; pairs of count 0 are dropped.
     pub(crate) fn pop(&mut self, pairs: &impl PairSource) -> Option<Candidate> {
+        self.yield_to_higher_counts();
         loop {
             if let Some(best) = self.pop_best(pairs) {
                 return Some(best);
             }
             self.refill(pairs)?;
+        }
+    }
+
+    /// Puts the pairs of the best count aside if pairs with a higher count were pushed since. That happens in continued
+    /// training only, when a character becomes a symbol.
+    #[inline]
+    fn yield_to_higher_counts(&mut self) {
+        let highest = self.high.last_key_value();
+        if highest.is_some_and(|(count, _)| *count > self.count) {
+            let pairs = self.best.drain().map(|candidate| candidate.pair);
+            self.high.entry(self.count).or_default().extend(pairs);
+            self.count = u64::MAX;
         }
     }
 
@@ -154,7 +172,7 @@ impl Queue {
         if let Some(highest) = self.high.pop_last() {
             return Some(highest);
         }
-        // Nothing is pushed above the best count any more, so what is passed stays empty.
+        // What is pushed above the best count goes to `high`, so what is passed stays empty.
         while let Some(bucket) = self.low.pop() {
             if !bucket.is_empty() {
                 return Some((self.low.len() as u64, bucket));

@@ -1,4 +1,8 @@
-//! The symbols that words consist of: first the characters, then one more for each merge.
+//! The symbols that words consist of: first the characters (or the pieces of a model whose training is continued), then
+//! one more for each merge.
+//!
+//! A symbol has a length in slots of the [word buffer](super::word_buffer): 1 for a symbol that words begin with, and the
+//! sum of both parts for a merged one.
 
 use crate::error::TrainError;
 use crate::text::Arena;
@@ -23,6 +27,8 @@ impl Symbol {
 pub(crate) struct SymbolArena {
     texts: Arena<char>,
     shapes: Vec<Shape>,
+    /// Lengths in slots.
+    lengths: Vec<u32>,
     /// Number of symbols that are single characters; they come first.
     characters: usize,
 }
@@ -33,16 +39,58 @@ impl SymbolArena {
         let mut symbols = Self {
             texts: Arena::default(),
             shapes: Vec::new(),
+            lengths: Vec::new(),
             characters: 0,
         };
         for &(c, _) in &alphabet.characters {
             if let Some(shape) = rules.shape_of(c) {
-                symbols.texts.push(&[c]);
-                symbols.shapes.push(shape);
+                symbols.push(&[c], shape);
             }
         }
         symbols.characters = symbols.shapes.len();
         symbols
+    }
+
+    /// One symbol for each text, in their order. The symbols have the length of one slot, however long the texts are.
+    pub(crate) fn of_texts<'t>(
+        texts: impl IntoIterator<Item = &'t str>,
+        rules: &SplitRules,
+    ) -> Self {
+        let mut symbols = Self {
+            texts: Arena::default(),
+            shapes: Vec::new(),
+            lengths: Vec::new(),
+            characters: 0,
+        };
+        let mut characters = Vec::new();
+        for text in texts {
+            characters.clear();
+            characters.extend(text.chars());
+            symbols.push(&characters, rules.shape_of_text(text));
+        }
+        symbols
+    }
+
+    /// Adds a symbol of one slot.
+    fn push(&mut self, text: &[char], shape: Shape) {
+        self.texts.push(text);
+        self.shapes.push(shape);
+        self.lengths.push(1);
+    }
+
+    /// Makes the symbol of a character.
+    pub(crate) fn add_character(&mut self, c: char, shape: Shape) -> Result<Symbol, TrainError> {
+        let symbol = self.next()?;
+        self.push(&[c], shape);
+        Ok(symbol)
+    }
+
+    /// The symbol that is made next.
+    fn next(&self) -> Result<Symbol, TrainError> {
+        let symbol = u32::try_from(self.len()).ok().map(Symbol);
+        symbol
+            .filter(|symbol| symbol.0 < Symbol::LIMIT)
+            .ok_or(TrainError::TooLarge { what: "symbols" })
     }
 
     /// Makes the symbol of `left` and `right` together, which has the shape `shape`.
@@ -52,21 +100,20 @@ impl SymbolArena {
         right: Symbol,
         shape: Shape,
     ) -> Result<Symbol, TrainError> {
-        let symbol = u32::try_from(self.len())
-            .ok()
-            .filter(|symbol| *symbol < Symbol::LIMIT);
-        let Some(symbol) = symbol else {
-            return Err(TrainError::TooLarge { what: "symbols" });
-        };
+        let symbol = self.next()?;
+        // Both lie in one word, and the slots of all words have 32-bit numbers.
+        let length = self.lengths[left.index()] + self.lengths[right.index()];
         self.texts.push_joined(left.index(), right.index());
         self.shapes.push(shape);
-        Ok(Symbol(symbol))
+        self.lengths.push(length);
+        Ok(symbol)
     }
 
     /// Forgets the merged symbols.
     pub(crate) fn keep_characters(&mut self) {
         self.texts.truncate(self.characters);
         self.shapes.truncate(self.characters);
+        self.lengths.truncate(self.characters);
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -95,9 +142,19 @@ impl SymbolArena {
         rules.join(self.shape(left), self.shape(right)).is_some()
     }
 
-    /// Length in characters.
+    /// Length in slots.
     pub(crate) fn length(&self, symbol: Symbol) -> usize {
-        usize::from(self.shape(symbol).length())
+        self.slots(symbol) as usize
+    }
+
+    /// As [`length`](Self::length), as positions are stored.
+    pub(crate) fn slots(&self, symbol: Symbol) -> u32 {
+        self.lengths[symbol.index()]
+    }
+
+    /// Sets the length in slots of a symbol that occurs nowhere yet.
+    pub(crate) fn set_length(&mut self, symbol: Symbol, slots: u32) {
+        self.lengths[symbol.index()] = slots;
     }
 
     /// The single characters with their symbols.

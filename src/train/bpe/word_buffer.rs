@@ -1,6 +1,6 @@
 //! All words as one flat array of symbols that is changed in place.
 //!
-//! Every character of a word owns a slot. A symbol is stored in the slot of its first character; the other
+//! Every character of a word owns a slot (in continued training every piece of the model; see [`segmented`]). A symbol is stored in the slot of its first character; the other
 //! slots of its characters are marked as inside, and the last of them holds the symbol's length. So both
 //! neighbours of a symbol are found in constant time, slots never move, and where a pair was found (its
 //! position: the slot of its left symbol) it can be found again, at a cost that does not grow with the word
@@ -21,6 +21,8 @@
 //! Words with equal counts are adjacent and form a run, so that no word needs a count of its own:
 //! positions are visited in ascending order, and the counts change rarely. A slot takes 4 bytes.
 
+mod segmented;
+
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::ops::Range;
@@ -29,6 +31,7 @@ use foldhash::fast::SeedableRandomState;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+pub(crate) use self::segmented::{SegmentSink, WordPart};
 use crate::error::TrainError;
 use crate::text::num::low_u32;
 use crate::train::bpe::symbols::{Symbol, SymbolArena};
@@ -38,8 +41,10 @@ use crate::train::execution::SeededMap;
 /// Positions that are read together.
 const LOOKAHEAD: usize = 64;
 
-/// What a slot holds that is not a symbol: `INSIDE` with a length, or [`WORD_START`].
+/// What a slot holds that is not a symbol: `INSIDE` with a length, `INACTIVE` with a code point, or [`WORD_START`].
 const INSIDE: u32 = 1 << 31;
+/// A character that is no symbol yet; from here on, slots are no part of a symbol.
+const INACTIVE: u32 = 0b11 << 30;
 const WORD_START: u32 = u32::MAX;
 
 /// The words of the corpus, as far as merging goes: single characters are left out.
@@ -332,9 +337,10 @@ fn is_boundary(byte: u8) -> bool {
 
 /// The symbol that begins at `at`, if the word goes on there.
 fn symbol_at(slots: &[u32], at: usize) -> Option<Symbol> {
+    // No other symbol has its inside there.
     slots
         .get(at)
-        .filter(|slot| **slot != WORD_START)
+        .filter(|slot| **slot < INSIDE)
         .map(|slot| Symbol(*slot))
 }
 
@@ -414,7 +420,7 @@ impl WordBufferMut<'_> {
     #[inline]
     fn symbol_before(&self, at: usize, position: u32) -> Option<(Symbol, u32)> {
         let before = self.slots[at - 1];
-        if before == WORD_START {
+        if before >= INACTIVE {
             return None;
         }
         let length = if before & INSIDE == 0 {

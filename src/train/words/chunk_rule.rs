@@ -38,8 +38,10 @@ impl ChunkRule {
     /// If runs of whitespace may be pieces, a sentence in which the rules extend a run across two chunks is prepared
     /// as a whole; see [`Normalizer::extends_run_by_raw_space`](crate::normalize::Normalizer).
     pub(super) fn of(options: &TrainOptions, preparation: &Preparation, meta: &MetaPieces) -> Self {
-        let are_local =
-            pieces_are_local(options, preparation, meta) && rules_are_local(preparation);
+        // Only continued training has models that do not mark spaces.
+        let are_local = preparation.normalizer.options().escape_whitespaces
+            && pieces_are_local(options, preparation, meta)
+            && rules_are_local(preparation);
         if !are_local {
             return Self::Sentence;
         }

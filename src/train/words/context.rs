@@ -10,9 +10,10 @@ use crate::train::meta::MetaPieces;
 use crate::train::options::TrainOptions;
 use crate::train::prepare::Preparation;
 use crate::train::split::PartRules;
+use crate::train::split::kept_pairs::KeptPairs;
 
 /// Everything that counting threads share.
-pub(super) struct CountContext<'a> {
+pub(crate) struct CountContext<'a> {
     pub(super) options: &'a TrainOptions,
     pub(super) preparation: Preparation,
     /// Prepares a chunk of `chunk_rule` as it would be prepared inside a sentence.
@@ -27,19 +28,25 @@ pub(super) struct CountContext<'a> {
 }
 
 impl<'a> CountContext<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         options: &'a TrainOptions,
         preparation: Preparation,
         meta: &MetaPieces,
         work: &'a ExecutionConfig,
+        kept_pairs: KeptPairs,
     ) -> Self {
-        let chunk_rule = ChunkRule::of(options, &preparation, meta);
+        let chunk_rule = if kept_pairs.cross_words() {
+            ChunkRule::Sentence
+        } else {
+            ChunkRule::of(options, &preparation, meta)
+        };
         let chunk_preparation = match chunk_rule {
             // The first chunk contains the prefix already.
             ChunkRule::SpacedWords { .. } => preparation.without_dummy_prefix(),
             _ => preparation.clone(),
         };
-        let may_extend_runs = options.allow_whitespace_only_pieces
+        let may_extend_runs = (options.allow_whitespace_only_pieces
+            || kept_pairs.has_whitespace_runs())
             && matches!(chunk_rule, ChunkRule::SpacedWords { .. });
         let charsmap = preparation.normalizer.charsmap();
         let space_rules = charsmap.filter(|_| may_extend_runs).map(SpaceRuleEnds::of);
@@ -49,7 +56,7 @@ impl<'a> CountContext<'a> {
             preparation,
             chunk_preparation,
             chunk_rule,
-            rules: PartRules::new(options),
+            rules: PartRules::new(options, kept_pairs),
             work,
             whitespace_mark: memmem::Finder::new(WHITESPACE_MARK_STR).into_owned(),
             space_rules,

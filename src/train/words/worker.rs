@@ -62,7 +62,7 @@ struct PartCounter<'a> {
 impl<'a> PartCounter<'a> {
     fn new(context: &CountContext<'_>, counts: &'a SharedCounts) -> Self {
         PartCounter {
-            splitter: PartSplitter::new(context.rules),
+            splitter: PartSplitter::new(&context.rules),
             counts: counts.adder(),
             buffer: Vec::new(),
             plain_text: String::new(),

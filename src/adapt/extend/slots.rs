@@ -1,0 +1,146 @@
+//! Which ids the new pieces of an extension get.
+//!
+//! Input: a model and the options of its extension. Output: the *base*, in which the pieces to reuse have lost their texts and
+//! special pieces were added, and the ids of learned pieces and of padding.
+//!
+//! Example: a model of 100 pieces of which 3 and 5 are reused, one control piece to add, 4 pieces to learn, a multiple of 8.
+//! The control piece gets 100; the learned pieces get 3, 5, 101 and 102; `<reserved_0>` gets 103.
+//!
+//! Cost: a copy of the model.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::{ExtendOptions, IdMap};
+use crate::error::ExtendError;
+use crate::model::Model;
+use crate::piece::{PieceId, PieceKind};
+use crate::text::lossy_string;
+
+/// The pieces to reuse, ascending.
+pub(super) fn reusable(model: &Model, options: &ExtendOptions) -> BTreeSet<PieceId> {
+    let ids = options.reuse.iter().copied();
+    ids.filter(|id| id.index() < model.len()).collect()
+}
+
+/// The model before learning: pieces to reuse have texts that no text contains, and special pieces are added.
+pub(super) fn base_model(model: &Model, options: &ExtendOptions) -> Result<Model, ExtendError> {
+    let reused = reusable(model, options);
+    if reused.is_empty() && options.control.is_empty() && options.user_defined.is_empty() {
+        return Ok(model.clone());
+    }
+    let mut texts = texts(model);
+    let mut editor = model.edit();
+    for id in reused {
+        check_reusable(model, id)?;
+        editor.set_kind(id, PieceKind::Control);
+        editor.rename_piece(id, unused_text(&mut texts, "reused"));
+    }
+    let control = options
+        .control
+        .iter()
+        .map(|text| (text, PieceKind::Control));
+    let user_defined = options.user_defined.iter();
+    let user_defined = user_defined.map(|text| (text, PieceKind::UserDefined));
+    for (text, kind) in control.chain(user_defined) {
+        if !texts.insert(text.clone().into_bytes()) {
+            return Err(ExtendError::PieceExists {
+                piece: text.clone(),
+            });
+        }
+        editor.add_piece(text, 0.0, kind);
+    }
+    Ok(editor.finish()?)
+}
+
+/// The texts of all pieces.
+fn texts(model: &Model) -> HashSet<Vec<u8>> {
+    model.pieces().map(|piece| piece.text.to_vec()).collect()
+}
+
+/// The first text `<name_i>` that is not in `texts`, which it is added to.
+fn unused_text(texts: &mut HashSet<Vec<u8>>, name: &str) -> String {
+    let mut candidates = (0..=texts.len()).map(|index| format!("<{name}_{index}>"));
+    // One of so many candidates is new.
+    let text = candidates.find(|text| !texts.contains(text.as_bytes()));
+    let text = text.unwrap_or_default();
+    texts.insert(text.clone().into_bytes());
+    text
+}
+
+/// Fails for pieces of other kinds, and for those that the trainer spec names as special.
+fn check_reusable(model: &Model, id: PieceId) -> Result<(), ExtendError> {
+    let spec = model.trainer_spec();
+    let special = [spec.unk_id(), spec.bos_id(), spec.eos_id(), spec.pad_id()];
+    let is_special = special
+        .iter()
+        .any(|special| u32::try_from(*special) == Ok(id.get()));
+    let piece = model.piece(id);
+    let is_reserved = piece.is_some_and(|piece| {
+        use PieceKind::{Control, Unused, UserDefined};
+        matches!(piece.kind, Control | Unused | UserDefined)
+    });
+    if is_reserved && !is_special {
+        return Ok(());
+    }
+    Err(ExtendError::NotReusable {
+        id,
+        piece: piece.map_or_else(String::new, |piece| lossy_string(piece.text)),
+    })
+}
+
+/// The ids of learned pieces and the texts of the padding.
+pub(super) struct IdSlots {
+    learned: Vec<PieceId>,
+    padding: Vec<String>,
+    /// Ids that are taken, so that they are no longer those of old pieces.
+    reused: BTreeSet<PieceId>,
+}
+
+impl IdSlots {
+    pub(super) fn new(
+        model: &Model,
+        base: &Model,
+        options: &ExtendOptions,
+        learned: usize,
+    ) -> IdSlots {
+        let reused = reusable(model, options);
+        let behind = (base.len()..).map(PieceId::from_index);
+        let learned: Vec<PieceId> = reused.iter().copied().chain(behind).take(learned).collect();
+        let last = learned.iter().map(|id| id.index() + 1).max();
+        let size = last.unwrap_or(0).max(base.len());
+        let multiple = options.multiple_of.map_or(1, usize::from);
+        let padded = size.checked_next_multiple_of(multiple).unwrap_or(size);
+        let mut texts = texts(base);
+        let padding = (size..padded).map(|_| unused_text(&mut texts, "reserved"));
+        IdSlots {
+            padding: padding.collect(),
+            learned,
+            reused,
+        }
+    }
+
+    /// Whether there is nothing to add.
+    pub(super) fn is_empty(&self) -> bool {
+        self.learned.is_empty() && self.padding.is_empty()
+    }
+
+    /// The ids of the learned pieces, in the order of learning.
+    pub(super) fn learned(&self) -> impl Iterator<Item = PieceId> {
+        self.learned.iter().copied()
+    }
+
+    /// The texts of the padding.
+    pub(super) fn padding(&self) -> impl Iterator<Item = &str> {
+        self.padding.iter().map(String::as_str)
+    }
+
+    /// The old id of each new one.
+    pub(super) fn id_map(&self, old_len: usize, new_len: usize) -> IdMap {
+        let ids = (0..new_len).map(PieceId::from_index);
+        let old_id = |id: PieceId| {
+            let is_old = id.index() < old_len && !self.reused.contains(&id);
+            is_old.then_some(id)
+        };
+        IdMap::from_old_ids(old_len, ids.map(old_id).collect())
+    }
+}

@@ -1,0 +1,133 @@
+//! Merging that goes on where the pieces of a model end.
+//!
+//! In: a [`MergeTrainer`] whose words are segmented by a model, the characters that may become pieces, and the pieces of the
+//! model that were found nowhere so far. Out: the new pieces, best first: merges as in training, and characters between
+//! them. The model keeps its pieces, and the new ones get lower scores, in this order; so the words are always segmented as
+//! the model with the new pieces would do it. Two things happen here that do not happen in training:
+//!
+//! * A *character* becomes a piece when its gain is at least the count of the best pair. The gain of a merge is its count:
+//!   so many tokens fewer. The gain of a character is given; with byte fallback it is the bytes less one, times its count.
+//!   Its pairs may then be more frequent than the best pair, but not more frequent than the character.
+//! * A merge can make one half of a piece of the model that no text gave before; see [`old_pieces`](super::old_pieces).
+//!
+//! Example: the model has `a` and bytes; the words are `ab` (9 times) and `é` (6 times). The characters `b` (gain 0: one
+//! byte) and `é` (gain 6) are no pieces. There is no pair, since `b` is inactive; so `é` is the next piece, and the last one.
+//!
+//! Cost: that of training, and for a character that of a merge at its positions.
+
+use rustc_hash::FxHashMap;
+
+use super::old_pieces::UnfoundPieces;
+use super::{LearnedMerge, MergeTrainer, OnMerge};
+use crate::error::TrainError;
+use crate::train::bpe::symbols::Symbol;
+use crate::train::bpe::word_buffer::MergeOp;
+
+/// A character that may become a piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CharacterCandidate {
+    pub(crate) character: char,
+    /// How often it occurs.
+    pub(crate) count: u64,
+    /// It becomes a piece before pairs that occur less often, or equally often.
+    pub(crate) gain: u64,
+}
+
+/// What a continuation has besides words.
+pub(crate) struct Continuation {
+    /// The last one is the next: the highest gain, then the lowest code point.
+    characters: Vec<CharacterCandidate>,
+    /// Where they occur.
+    positions: FxHashMap<char, Vec<u32>>,
+    unfound: UnfoundPieces,
+}
+
+impl Continuation {
+    /// Characters in any order, and the pieces of the model that no text gives.
+    pub(crate) fn new(mut characters: Vec<CharacterCandidate>, unfound: UnfoundPieces) -> Self {
+        characters.sort_unstable_by_key(|candidate| {
+            let last_first = std::cmp::Reverse(candidate.character);
+            (candidate.gain, last_first)
+        });
+        Continuation {
+            characters,
+            positions: FxHashMap::default(),
+            unfound,
+        }
+    }
+
+    /// The next character, if its gain is at least `count`.
+    fn next_character(&mut self, count: u64) -> Option<CharacterCandidate> {
+        self.characters.pop_if(|candidate| candidate.gain >= count)
+    }
+}
+
+impl MergeTrainer<'_> {
+    /// The first `wanted` new pieces, or fewer if no pair occurs any more.
+    pub(crate) fn run_continuation(
+        mut self,
+        mut continuation: Continuation,
+        wanted: usize,
+        on_merge: OnMerge<'_>,
+    ) -> Result<Vec<LearnedMerge>, TrainError> {
+        let characters = continuation.characters.iter();
+        let characters = characters.map(|candidate| candidate.character);
+        continuation.positions = self.words.inactive_positions(characters);
+        while self.merges.len() < wanted {
+            let best = self.next_candidate(wanted)?;
+            let count = best.as_ref().map_or(0, |best| best.count);
+            if let Some(character) = continuation.next_character(count) {
+                best.into_iter().for_each(|best| self.queue.put_back(best));
+                let positions = continuation.positions.remove(&character.character);
+                self.add_character(&character, &positions.unwrap_or_default())?;
+            } else if let Some(best) = best {
+                if continuation.unfound.have_part(&best.text) {
+                    self.take_with_old_pieces(best, &continuation.unfound)?;
+                } else {
+                    self.take(best)?;
+                }
+            } else {
+                break;
+            }
+            on_merge(&self.merges)?;
+        }
+        Ok(self.merges)
+    }
+
+    /// Makes a character a piece.
+    fn add_character(
+        &mut self,
+        candidate: &CharacterCandidate,
+        positions: &[u32],
+    ) -> Result<(), TrainError> {
+        let c = candidate.character;
+        if let Some(shape) = self.rules.shape_of(c) {
+            let symbol = self.symbols.add_character(c, shape)?;
+            self.activate((c, symbol), positions)?;
+        }
+        self.merges.push(LearnedMerge {
+            text: c.to_string().into_boxed_str(),
+            count: candidate.count,
+        });
+        Ok(())
+    }
+
+    /// Makes a character a symbol at all of its positions.
+    fn activate(&mut self, character: (char, Symbol), positions: &[u32]) -> Result<(), TrainError> {
+        let (_, symbol) = character;
+        let symbols = self.symbols.len();
+        let near = &mut self.neighbours;
+        near.reset(symbols);
+        self.second_half.reset(symbols);
+        self.words
+            .whole()
+            .activate(character, positions, |found| near.add(found));
+        // As if the character had been made of others; no pair is lost.
+        let merge_op = MergeOp {
+            left: (symbol, 1),
+            right: (symbol, 1),
+            merged: symbol,
+        };
+        self.add_new_pairs(&merge_op)
+    }
+}

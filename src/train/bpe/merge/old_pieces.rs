@@ -1,0 +1,267 @@
+//! Pieces of a model that text gives only after the model was extended.
+//!
+//! A piece of a BPE model is *unfound* if its own text does not encode to it, because it is the join of no two symbols that
+//! merging makes. Then no text gives it. A new piece can be the missing half: if the model has `abc` but neither `ab` nor
+//! `bc`, and `ab` is learned, then `ab` and `c` merge to `abc` from now on. Its score is better than all new scores, so this
+//! happens directly after the merge to `ab`, before the next occurrence of `ab` to the right is merged.
+//!
+//! In: the unfound pieces with their scores. Out: the merge of a pair, and of all old pieces that it makes possible, in
+//! every word, in the order of the encoder: occurrences from left to right; after each the best old piece that the new
+//! symbol and a neighbour make, the left neighbour first among equals, until there is none.
+//!
+//! Only merges whose text is part of an unfound piece come here. Whole words are compared before and after, so the cost is
+//! linear in the words with the pair. Most models have no unfound piece, some have a few dozen.
+//!
+//! Lemma: all symbols made by one such merge are new. A span that no symbol crosses was segmented like all other such
+//! spans of the same text (see the [lemma](super)). If an old piece was made at a span now, it was made nowhere before, or it
+//! would have been made here at the same time. So pairs of other symbols only lose occurrences.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use memchr::memmem;
+use rustc_hash::FxHashMap;
+
+use super::{LearnedMerge, MergeTrainer};
+use crate::error::TrainError;
+use crate::train::bpe::queue::Candidate;
+use crate::train::bpe::symbols::{Symbol, SymbolArena};
+use crate::train::bpe::word_buffer::{WordBufferMut, WordPart};
+
+/// A piece that no text gives so far.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct UnfoundPiece {
+    pub(crate) symbol: Symbol,
+    /// Lower is merged first.
+    pub(crate) rank: u32,
+}
+
+/// The pieces of a model that no text gives so far.
+#[derive(Debug, Default)]
+pub(crate) struct UnfoundPieces {
+    by_text: FxHashMap<Box<str>, UnfoundPiece>,
+    /// All texts, each ended by NUL, which no piece contains.
+    texts: String,
+}
+
+impl UnfoundPieces {
+    pub(crate) fn new<'t>(pieces: impl Iterator<Item = (&'t str, UnfoundPiece)>) -> Self {
+        let mut unfound = Self::default();
+        for (text, piece) in pieces {
+            unfound.texts.push_str(text);
+            unfound.texts.push('\0');
+            unfound.by_text.insert(text.into(), piece);
+        }
+        unfound
+    }
+
+    /// Whether one of the pieces contains `text`.
+    pub(crate) fn have_part(&self, text: &str) -> bool {
+        !self.by_text.is_empty() && memmem::find(self.texts.as_bytes(), text.as_bytes()).is_some()
+    }
+}
+
+/// A token of a word.
+#[derive(Debug, Clone, Copy)]
+struct WordToken {
+    position: u32,
+    part: WordPart,
+}
+
+impl WordToken {
+    /// The symbol, if it is one.
+    fn symbol(self) -> Option<Symbol> {
+        match self.part {
+            WordPart::Symbol(symbol) => Some(symbol),
+            WordPart::Inactive(_) => None,
+        }
+    }
+}
+
+/// What one merge changed about a pair.
+#[derive(Debug, Default)]
+struct PairChange {
+    /// Occurrences in the changed words before.
+    before: u64,
+    /// Occurrences in them now.
+    after: u64,
+    /// Where it occurs now.
+    positions: Vec<u32>,
+}
+
+/// What one merge changed.
+struct MergeChanges {
+    pairs: BTreeMap<(Symbol, Symbol), PairChange>,
+    /// The symbols that the merge made.
+    made: BTreeSet<Symbol>,
+}
+
+impl MergeChanges {
+    /// Notes the pairs of a word with `count` occurrences.
+    fn note(&mut self, tokens: &[WordToken], mut note: impl FnMut(&mut PairChange, u32)) {
+        for pair in tokens.windows(2) {
+            if let (Some(left), Some(right)) = (pair[0].symbol(), pair[1].symbol()) {
+                note(
+                    self.pairs.entry((left, right)).or_default(),
+                    pair[0].position,
+                );
+            }
+        }
+    }
+}
+
+/// One word while a pair is merged in it.
+struct WordRewriter<'w, 's> {
+    words: WordBufferMut<'w>,
+    symbols: &'s mut SymbolArena,
+    unfound: &'s UnfoundPieces,
+    tokens: Vec<WordToken>,
+    made: &'s mut BTreeSet<Symbol>,
+}
+
+impl WordRewriter<'_, '_> {
+    /// Merges all occurrences of `pair` to `merged`, from left to right.
+    fn merge_all(&mut self, pair: (Symbol, Symbol), merged: Symbol) {
+        let mut at = 0;
+        while at + 1 < self.tokens.len() {
+            if self.pair_at(at) == Some(pair) {
+                self.merge_at(at, merged);
+                at = self.merge_old_pieces(at);
+            }
+            at += 1;
+        }
+    }
+
+    /// The symbols at `at` and behind it.
+    fn pair_at(&self, at: usize) -> Option<(Symbol, Symbol)> {
+        let left = self.tokens.get(at)?.symbol()?;
+        let right = self.tokens.get(at + 1)?.symbol()?;
+        Some((left, right))
+    }
+
+    /// Merges the tokens at `at` and behind it to `merged`.
+    fn merge_at(&mut self, at: usize, merged: Symbol) {
+        let WordToken { position, .. } = self.tokens[at];
+        let length = self.token_length(at) + self.token_length(at + 1);
+        self.symbols.set_length(merged, length);
+        self.words.write(position, merged, length);
+        self.tokens.remove(at + 1);
+        self.tokens[at].part = WordPart::Symbol(merged);
+        self.made.insert(merged);
+    }
+
+    /// The length of a token in slots.
+    fn token_length(&self, at: usize) -> u32 {
+        let symbol = self.tokens[at].symbol();
+        symbol.map_or(1, |symbol| self.symbols.slots(symbol))
+    }
+
+    /// Merges old pieces that contain the token at `at` until there is none. Returns where that token is then.
+    fn merge_old_pieces(&mut self, mut at: usize) -> usize {
+        loop {
+            let before = at.checked_sub(1).and_then(|before| self.old_piece(before));
+            let behind = self.old_piece(at);
+            let takes_before = match (&before, &behind) {
+                (Some(before), Some(behind)) => before.rank <= behind.rank,
+                (before, _) => before.is_some(),
+            };
+            let best = if takes_before { before } else { behind };
+            let Some(piece) = best else { return at };
+            at -= usize::from(takes_before);
+            self.merge_at(at, piece.symbol);
+        }
+    }
+
+    /// The old piece of the tokens at `at` and behind it. The encoder also merges characters that are no pieces.
+    fn old_piece(&self, at: usize) -> Option<UnfoundPiece> {
+        let mut text = String::new();
+        self.push_text(self.tokens.get(at)?.part, &mut text);
+        self.push_text(self.tokens.get(at + 1)?.part, &mut text);
+        self.unfound.by_text.get(text.as_str()).copied()
+    }
+
+    fn push_text(&self, part: WordPart, text: &mut String) {
+        match part {
+            WordPart::Symbol(symbol) => text.extend(self.symbols.text(symbol)),
+            WordPart::Inactive(c) => text.push(c),
+        }
+    }
+}
+
+impl MergeTrainer<'_> {
+    /// Merges the candidate everywhere, and the old pieces that this makes possible.
+    pub(super) fn take_with_old_pieces(
+        &mut self,
+        candidate: Candidate,
+        unfound: &UnfoundPieces,
+    ) -> Result<(), TrainError> {
+        let positions = self.pairs.remove(&candidate);
+        let (left, right) = candidate.symbols;
+        let merged = self.symbols.join(left, right, candidate.shape)?;
+        let mut changes = MergeChanges {
+            pairs: BTreeMap::new(),
+            made: BTreeSet::from([merged]),
+        };
+        let mut done = 0;
+        for position in positions {
+            if position >= done {
+                let word = self.words.whole().word_around(position);
+                self.rewrite_word(word, (candidate.symbols, merged), unfound, &mut changes);
+                (_, done) = word;
+            }
+        }
+        self.update_pairs(changes)?;
+        self.merges.push(LearnedMerge {
+            text: candidate.text,
+            count: candidate.count,
+        });
+        Ok(())
+    }
+
+    /// Merges the pair in one word and notes what changes.
+    fn rewrite_word(
+        &mut self,
+        word: (u32, u32),
+        (pair, merged): ((Symbol, Symbol), Symbol),
+        unfound: &UnfoundPieces,
+        changes: &mut MergeChanges,
+    ) {
+        let words = self.words.whole();
+        let count = words.count_at(word.0);
+        let mut tokens = Vec::new();
+        words.visit_parts(word, |position, part| {
+            tokens.push(WordToken { position, part });
+        });
+        changes.note(&tokens, |change, _| change.before += count);
+        let mut rewriter = WordRewriter {
+            words,
+            symbols: &mut self.symbols,
+            unfound,
+            tokens,
+            made: &mut changes.made,
+        };
+        rewriter.merge_all(pair, merged);
+        let tokens = rewriter.tokens;
+        changes.note(&tokens, |change, position| {
+            change.after += count;
+            change.positions.push(position);
+        });
+    }
+
+    /// Adds the pairs of new symbols, and takes lost occurrences from the other pairs.
+    fn update_pairs(&mut self, changes: MergeChanges) -> Result<(), TrainError> {
+        let MergeChanges { pairs, made } = changes;
+        for ((left, right), change) in pairs {
+            if made.contains(&left) || made.contains(&right) {
+                let positions = change.positions.len();
+                let pair = self.add_new_pair(left, right, change.after, positions)?;
+                if let Some(pair) = pair {
+                    self.pairs.set_positions(pair, change.positions);
+                }
+            } else {
+                let lost = change.before.saturating_sub(change.after);
+                self.pairs.subtract(left, right, lost);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,224 @@
+//! Words that begin as symbols of several characters, and characters that become symbols later.
+//!
+//! Input: distinct words with their counts, and a function that divides a word into symbols, characters without a symbol,
+//! and breaks. Output: a [`WordBuffer`] with one slot for each of these, however long the texts of the symbols are.
+//! Continued training begins with it: the symbols are the pieces of a model. Words of one slot are left out.
+//!
+//! A character without a symbol is *inactive*: it is in no pair. [`WordBufferMut::activate`] makes it a symbol wherever it
+//! occurs.
+//!
+//! Example: the word `▁東京都` with the pieces `▁` and `都` is the slots `^ ▁ (東) (京) 都`, which have no pair of neighbours.
+//! After `東` became a symbol the only pair is `▁` and `東`.
+//!
+//! Cost: that of the function, and a copy of all slots. Memory: 4 bytes for each slot, twice while the buffer is made.
+
+use std::collections::BTreeSet;
+
+use foldhash::fast::SeedableRandomState;
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::{
+    CountRun, INACTIVE, INSIDE, Occurrence, WORD_START, WordBuffer, WordBufferMut, counts,
+    position_of, symbol_at,
+};
+use crate::error::TrainError;
+use crate::train::bpe::symbols::Symbol;
+use crate::train::counts::{ShardedCounts, TextCounts};
+use crate::train::execution::SeededMap;
+
+/// A part of a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WordPart {
+    Symbol(Symbol),
+    /// A character that is no symbol.
+    Inactive(char),
+}
+
+/// Receives the parts of one word, from left to right.
+pub(crate) struct SegmentSink<'s>(&'s mut Vec<u32>);
+
+impl SegmentSink<'_> {
+    /// Adds a symbol.
+    pub(crate) fn symbol(&mut self, symbol: Symbol) {
+        self.0.push(symbol.0);
+    }
+
+    /// Adds a character that is no symbol yet.
+    pub(crate) fn inactive(&mut self, c: char) {
+        self.0.push(INACTIVE | c as u32);
+    }
+}
+
+/// Slots of words by their count.
+type SlotsByCount = SeededMap<u64, Vec<u32>>;
+
+impl WordBuffer {
+    /// Divides `words` with `segment` on the threads of the current pool; `make` makes the state of a thread. The words are
+    /// freed group by group.
+    ///
+    /// # Errors
+    /// More than 2^32 - 1 slots.
+    pub(crate) fn of_segments<S>(
+        words: ShardedCounts,
+        hasher: &SeedableRandomState,
+        make: impl Fn() -> S + Sync,
+        segment: impl Fn(&mut S, &str, &mut SegmentSink<'_>) + Sync,
+    ) -> Result<Self, TrainError> {
+        let groups = words.into_groups(rayon::current_num_threads());
+        let divided: Vec<SlotsByCount> = groups
+            .into_par_iter()
+            .map(|group| divide(group, hasher, make(), &segment))
+            .collect();
+        joined(divided)
+    }
+
+    /// The positions of inactive characters, ascending; `characters` are those that are wanted.
+    pub(crate) fn inactive_positions(
+        &self,
+        characters: impl Iterator<Item = char>,
+    ) -> FxHashMap<char, Vec<u32>> {
+        let mut positions: FxHashMap<char, Vec<u32>> =
+            characters.map(|c| (c, Vec::new())).collect();
+        for (slot, position) in self.slots.iter().zip(0..) {
+            if *slot >= INACTIVE
+                && let Some(c) = char::from_u32(*slot & !INACTIVE)
+                && let Some(positions) = positions.get_mut(&c)
+            {
+                positions.push(position);
+            }
+        }
+        positions
+    }
+}
+
+/// Divides the words of a group.
+fn divide<S>(
+    group: Vec<TextCounts>,
+    hasher: &SeedableRandomState,
+    mut state: S,
+    segment: &impl Fn(&mut S, &str, &mut SegmentSink<'_>),
+) -> SlotsByCount {
+    let mut slots = SlotsByCount::with_hasher(hasher.clone());
+    let mut word = Vec::new();
+    for words in group {
+        words.visit(|text, count| {
+            // Words are parts of valid text.
+            let text = std::str::from_utf8(text).unwrap_or_default();
+            word.clear();
+            segment(&mut state, text, &mut SegmentSink(&mut word));
+            if word.len() > 1 {
+                let slots = slots.entry(count).or_default();
+                slots.push(WORD_START);
+                slots.extend_from_slice(&word);
+            }
+        });
+    }
+    slots
+}
+
+/// The slots of all groups, those of equal counts side by side.
+fn joined(mut groups: Vec<SlotsByCount>) -> Result<WordBuffer, TrainError> {
+    let lengths = groups.iter().flat_map(SeededMap::values).map(Vec::len);
+    let total: usize = lengths.sum();
+    if u32::try_from(total).is_err() {
+        return Err(TrainError::TooLarge {
+            what: "tokens in distinct words",
+        });
+    }
+    let distinct: BTreeSet<u64> = groups.iter().flat_map(SeededMap::keys).copied().collect();
+    let mut buffer = WordBuffer {
+        slots: Vec::with_capacity(total),
+        runs: Vec::with_capacity(distinct.len()),
+    };
+    for count in distinct {
+        let start = buffer.slots.len();
+        for group in &mut groups {
+            buffer
+                .slots
+                .extend(group.remove(&count).unwrap_or_default());
+        }
+        let end = buffer.slots.len();
+        buffer.runs.push(CountRun { start, end, count });
+    }
+    Ok(buffer)
+}
+
+impl WordBufferMut<'_> {
+    /// Makes an inactive character a symbol at those of the `positions` where it still is, and then calls `visit` with its
+    /// neighbours at each of them. A neighbour on the left that is the same symbol is left out, since that pair has been visited from the left.
+    pub(crate) fn activate(
+        &mut self,
+        (c, symbol): (char, Symbol),
+        positions: &[u32],
+        mut visit: impl FnMut(&Occurrence),
+    ) {
+        for position in positions {
+            let slot = &mut self.slots[*position as usize - self.offset];
+            // It may have become part of an old piece since.
+            if *slot == INACTIVE | c as u32 {
+                *slot = symbol.0;
+            }
+        }
+        let mut counts = counts(self.runs);
+        for &position in positions {
+            let at = position as usize - self.offset;
+            if self.slots[at] != symbol.0 {
+                continue;
+            }
+            let left = self.symbol_before(at, position);
+            visit(&Occurrence {
+                count: counts.at(position as usize),
+                position,
+                left: left.filter(|(left, _)| *left != symbol),
+                right: symbol_at(self.slots, at + 1),
+            });
+        }
+    }
+
+    /// The slots of the word around `position`: the first one and the one behind the last. A break is no end.
+    pub(crate) fn word_around(&self, position: u32) -> (u32, u32) {
+        let at = position as usize - self.offset;
+        let is_start = |slot: &u32| *slot == WORD_START;
+        let before = self.slots[..at].iter().rposition(is_start);
+        let behind = self.slots[at..].iter().position(is_start);
+        let start = before.map_or(0, |mark| mark + 1);
+        let end = behind.map_or(self.slots.len(), |length| at + length);
+        (
+            position_of(start + self.offset),
+            position_of(end + self.offset),
+        )
+    }
+
+    /// Calls `visit` with the position of each part of a word, and the part.
+    pub(crate) fn visit_parts(
+        &self,
+        (start, end): (u32, u32),
+        mut visit: impl FnMut(u32, WordPart),
+    ) {
+        for position in start..end {
+            let slot = self.slots[position as usize - self.offset];
+            if slot < INSIDE {
+                visit(position, WordPart::Symbol(Symbol(slot)));
+            } else if slot >= INACTIVE
+                && let Some(c) = char::from_u32(slot & !INACTIVE)
+            {
+                visit(position, WordPart::Inactive(c));
+            }
+        }
+    }
+
+    /// Writes a symbol that takes `length` slots.
+    pub(crate) fn write(&mut self, position: u32, symbol: Symbol, length: u32) {
+        let at = position as usize - self.offset;
+        let last = at + length as usize - 1;
+        self.slots[at..=last].fill(INSIDE);
+        self.slots[last] = INSIDE | length;
+        self.slots[at] = symbol.0;
+    }
+
+    /// The count of the word at a position.
+    pub(crate) fn count_at(&self, position: u32) -> u64 {
+        counts(self.runs).at(position as usize)
+    }
+}

@@ -1,0 +1,241 @@
+//! Continued BPE training: a model and a corpus -> the pieces that training would learn next.
+//!
+//! Input: a BPE model, a corpus, rules for new pieces. Output: new pieces, best first. The model keeps its pieces, ids
+//! and scores; whoever appends the new pieces gives them scores below all others, in this order (see `adapt/extend`).
+//!
+//! # Method
+//!
+//! 1. The corpus is read, prepared and divided into parts as in training, except that parts are not divided where a piece
+//!    of the model lies across ([`kept_pairs`](super::split::kept_pairs)). Equal parts are counted once.
+//! 2. The model segments each distinct part. The segments are the symbols that merging begins with, where training
+//!    begins with characters. It is the state of the encoder before unused pieces are split again and unknown
+//!    characters become bytes, for these are the symbols that pieces with lower scores would merge.
+//! 3. The loop of training merges the best pair, again and again ([`merge`](super::bpe::merge)). Characters that are no pieces
+//!    become pieces among the merges by their gain, or before them by coverage.
+//!
+//! Because new pieces have lower scores than all old ones, each in order, the words are at every moment segmented as
+//! the model with the new pieces so far segments them. It follows that training in two steps gives what training in one
+//! step gives, and that every new piece is the encoding of its own text.
+//!
+//! # Example
+//!
+//! A model has `ab` and the characters `a`, `b`, `c`. The corpus is `abc abc ab`. Its parts `▁abc` (twice) and `▁ab` are
+//! segmented as `▁ ab c` and `▁ ab`, if `▁` is a character of the model. Pairs: `▁ab` 3, `abc` 2. The first new piece is
+//! `▁ab`, the second one `▁abc`.
+//!
+//! # Cost
+//!
+//! That of training, and one encoding of the distinct parts. Memory: 4 bytes for each token of the distinct parts instead of
+//! each character.
+
+mod characters;
+mod segments;
+
+use std::num::NonZeroUsize;
+
+pub use self::characters::NewCharacters;
+use self::segments::{StateModel, StateSegmenter};
+use super::bpe::merge::continuation::Continuation;
+use super::bpe::merge::{LearnedMerge, MergeTrainer};
+use super::bpe::symbols::SymbolArena;
+use super::bpe::word_buffer::WordBuffer;
+use super::corpus::Corpus;
+use super::execution::ExecutionConfig;
+use super::meta::MetaPieces;
+use super::observer::{Observer, Reporter, Run, Stage, Summary};
+use super::options::{SentenceSelection, TrainOptions};
+use super::prepare::Preparation;
+use super::reading::{CorpusReader, meta_trie};
+use super::split::SplitRules;
+use super::split::kept_pairs::KeptPairs;
+use super::words::WordCounts;
+use crate::error::TrainError;
+use crate::model::{Model, ModelType, TrainerSpec};
+use crate::piece::PieceKind;
+
+/// What continued training learned, best first.
+pub(crate) struct ContinuedPieces {
+    pub(crate) pieces: Vec<LearnedMerge>,
+    pub(crate) summary: Summary,
+}
+
+/// Continues the training of a BPE model.
+pub(crate) struct ContinuedTrainer<'m> {
+    model: &'m Model,
+    /// The rules for pieces and sentences; the normalization is the model's.
+    options: TrainOptions,
+    characters: NewCharacters,
+    meta: MetaPieces,
+    work: ExecutionConfig,
+}
+
+impl<'m> ContinuedTrainer<'m> {
+    /// Training of `model` with the rules for pieces and sentences of `options`; all that concerns the model itself, such as
+    /// its normalization, is the model's.
+    pub(crate) fn new(
+        model: &'m Model,
+        options: &TrainOptions,
+        characters: NewCharacters,
+    ) -> Result<Self, TrainError> {
+        let options = TrainOptions {
+            model_type: ModelType::Bpe,
+            ..options.clone().with_normalization_of(model)
+        };
+        options.validate()?;
+        Ok(ContinuedTrainer {
+            model,
+            work: ExecutionConfig::new(&options),
+            options,
+            characters,
+            meta: MetaPieces::of_model(model),
+        })
+    }
+
+    /// Sets the number of threads, which does not change the result.
+    pub(crate) fn with_threads(mut self, threads: NonZeroUsize) -> Self {
+        self.work.set_threads(threads);
+        self
+    }
+
+    /// The first `wanted` new pieces, or fewer if the corpus does not give more.
+    pub(crate) fn learn(
+        &self,
+        corpus: Corpus<'_>,
+        wanted: usize,
+        observer: &mut dyn Observer,
+    ) -> Result<ContinuedPieces, TrainError> {
+        let mut run = Run {
+            reporter: Reporter::new(observer),
+            pool: self.work.thread_pool()?,
+            summary: Summary::default(),
+        };
+        let rules = SplitRules::new(&self.options);
+        let counted = self
+            .reader(&rules)?
+            .count_words(corpus, &mut run.reporter)?;
+        run.summary.sentences = counted.sentences;
+        run.summary.distinct_words = counted.words.len();
+        let pieces = self.merge(counted, &rules, wanted, &mut run)?;
+        run.summary.merges = pieces.len();
+        run.summary.pieces = self.model.len() + pieces.len();
+        Ok(ContinuedPieces {
+            pieces,
+            summary: run.summary,
+        })
+    }
+
+    /// Reads the corpus.
+    fn reader(&self, rules: &SplitRules) -> Result<CorpusReader<'_>, TrainError> {
+        let preparation = Preparation {
+            normalizer: self.model.normalizer(),
+            meta_pieces: meta_trie(&self.meta)?,
+            delimiter: self.options.pretokenization_delimiter.clone(),
+            pretokenizer: None,
+            allow_inconsistent_pretokenization: false,
+        };
+        let kept_pairs = KeptPairs::of(mergeable_texts(self.model), rules);
+        Ok(CorpusReader::continued(
+            &self.options,
+            preparation,
+            &self.meta,
+            &self.work,
+            kept_pairs,
+        ))
+    }
+
+    fn merge(
+        &self,
+        counted: WordCounts,
+        rules: &SplitRules,
+        wanted: usize,
+        run: &mut Run<'_>,
+    ) -> Result<Vec<LearnedMerge>, TrainError> {
+        run.reporter.start(Stage::Characters)?;
+        let candidates = run.pool.install(|| {
+            characters::candidates(self.model, &counted.words, &self.options, self.characters)
+        })?;
+        run.summary.characters = candidates.len();
+        run.reporter.start(Stage::Merging)?;
+        let state = StateModel::new(self.model)?;
+        let symbols = SymbolArena::of_texts(state.texts(), rules);
+        let unfound = state.unfound_pieces();
+        let words = run.pool.install(|| {
+            WordBuffer::of_segments(
+                counted.words,
+                &self.work.hasher,
+                || StateSegmenter::new(&state),
+                StateSegmenter::segment,
+            )
+        })?;
+        drop(state);
+        run.reporter.expect_merges(wanted);
+        let trainer = MergeTrainer::new(rules, &run.pool, &self.work.hasher, symbols, words);
+        let continuation = Continuation::new(candidates, unfound);
+        trainer.run_continuation(continuation, wanted, &mut |merges| {
+            run.reporter.merged(merges)
+        })
+    }
+}
+
+/// The texts of the pieces that merging makes.
+fn mergeable_texts(model: &Model) -> impl Iterator<Item = &str> {
+    let mergeable = model.pieces().filter(|piece| is_mergeable(piece.kind));
+    mergeable.filter_map(|piece| std::str::from_utf8(piece.text).ok())
+}
+
+/// Whether merging makes pieces of this kind.
+fn is_mergeable(kind: PieceKind) -> bool {
+    matches!(kind, PieceKind::Normal | PieceKind::Unused)
+}
+
+impl TrainOptions {
+    /// The rules for pieces and sentences that a model was trained with, as its trainer spec records them. The vocabulary and
+    /// the normalization are not taken over, and all sentences are used.
+    pub fn of_model(model: &Model) -> TrainOptions {
+        let spec = model.trainer_spec();
+        let defaults = TrainOptions::default();
+        let positive = |value: i32, default: u32| u32::try_from(value).unwrap_or(default).max(1);
+        let options = TrainOptions {
+            model_type: model.model_type(),
+            sentences: SentenceSelection::All,
+            max_sentence_length: sentence_length(spec, &defaults),
+            max_sentencepiece_length: positive(
+                spec.max_sentencepiece_length(),
+                defaults.max_sentencepiece_length,
+            )
+            .min(512),
+            character_coverage: spec.character_coverage().clamp(0.98, 1.0),
+            byte_fallback: spec.byte_fallback(),
+            split_by_unicode_script: spec.split_by_unicode_script(),
+            split_by_number: spec.split_by_number(),
+            split_by_whitespace: spec.split_by_whitespace(),
+            split_digits: spec.split_digits(),
+            allow_whitespace_only_pieces: spec.allow_whitespace_only_pieces(),
+            pretokenization_delimiter: String::from_utf8_lossy(spec.pretokenization_delimiter())
+                .into_owned(),
+            ..defaults
+        };
+        options.with_normalization_of(model)
+    }
+
+    /// The options with what the model does to whitespace.
+    fn with_normalization_of(self, model: &Model) -> TrainOptions {
+        let normalizer = model.normalizer().options();
+        TrainOptions {
+            treat_whitespace_as_suffix: normalizer.treat_whitespace_as_suffix,
+            add_dummy_prefix: normalizer.add_dummy_prefix,
+            remove_extra_whitespaces: normalizer.remove_extra_whitespaces,
+            ..self
+        }
+    }
+}
+
+/// The longest sentence in bytes, within the range of the option.
+fn sentence_length(spec: &TrainerSpec, defaults: &TrainOptions) -> u32 {
+    let recorded = u32::try_from(spec.max_sentence_length());
+    let length = recorded.unwrap_or(defaults.max_sentence_length);
+    length.clamp(10, 1 << 30)
+}
+
+#[cfg(test)]
+mod tests;

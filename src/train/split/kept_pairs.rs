@@ -1,0 +1,99 @@
+//! Where text is not divided, because a piece of the model lies across.
+//!
+//! In continued training the pieces of the model need not follow the rules for new pieces: Llama 2 has runs of spaces as
+//! pieces, but no new piece may have a whitespace mark inside. Between two characters that the rules separate, text is
+//! divided only if no piece of the model has the two side by side. Then no piece, old or new, lies across, and the parts
+//! can be encoded one by one.
+//!
+//! Input: the pieces of a model and the rules for new ones. Output: the pairs of adjacent characters that pieces have and
+//! that the rules separate. Cost: linear in the text of the pieces; two numbers for each pair.
+//!
+//! Example: the pieces `▁▁` and `▁the`, and rules that allow whitespace at the beginning of a piece only. The pair `▁▁` is
+//! kept; `▁t` needs not be, since the rules do not separate it. The text `a▁▁b` is divided into `a` and `▁▁b`.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+
+use super::SplitRules;
+use crate::text::WHITESPACE_MARK;
+
+/// Pairs of characters that are not divided; shared by copies.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct KeptPairs(Arc<FxHashSet<(char, char)>>);
+
+impl KeptPairs {
+    /// The pairs in `pieces` that `rules` separate.
+    pub(crate) fn of<'p>(pieces: impl Iterator<Item = &'p str>, rules: &SplitRules) -> Self {
+        let mut pairs = FxHashSet::default();
+        for piece in pieces {
+            let neighbours = piece.chars().zip(piece.chars().skip(1));
+            pairs.extend(neighbours.filter(|(left, right)| separates(rules, *left, *right)));
+        }
+        Self(Arc::new(pairs))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether two adjacent characters are not divided.
+    #[inline]
+    pub(crate) fn contains(&self, left: char, right: char) -> bool {
+        self.0.contains(&(left, right))
+    }
+
+    /// Whether a piece lies across the end of a word: it has a whitespace mark behind another character.
+    pub(crate) fn cross_words(&self) -> bool {
+        let is_end = |(left, right): &(char, char)| is_space(*right) && !is_space(*left);
+        self.0.iter().any(is_end)
+    }
+
+    /// Whether a piece has two whitespace marks side by side.
+    pub(crate) fn has_whitespace_runs(&self) -> bool {
+        self.0
+            .iter()
+            .any(|(left, right)| is_space(*left) && is_space(*right))
+    }
+}
+
+/// A whitespace mark, or the space that models without marks have.
+fn is_space(c: char) -> bool {
+    matches!(c, WHITESPACE_MARK | ' ')
+}
+
+/// Whether the rules allow no piece with these two characters side by side.
+fn separates(rules: &SplitRules, left: char, right: char) -> bool {
+    let shapes = rules.shape_of(left).zip(rules.shape_of(right));
+    shapes.is_none_or(|(left, right)| rules.is_boundary_between(&left, &right))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::train::options::TrainOptions;
+    use crate::train::split::{PartRules, PartSplitter};
+
+    #[test]
+    fn text_is_not_divided_where_a_piece_lies_across() {
+        let options = TrainOptions::default();
+        let rules = SplitRules::new(&options);
+        let pieces = ["\u{2581}\u{2581}", "\u{2581}the", "a\u{431}"];
+        let pairs = KeptPairs::of(pieces.into_iter(), &rules);
+        assert!(!pairs.cross_words());
+        assert!(pairs.has_whitespace_runs());
+        let mut splitter = PartSplitter::new(&PartRules::new(&options, pairs));
+        let mut parts = Vec::new();
+        splitter.split("a\u{2581}\u{2581}b\u{431}a\u{431}\u{431}", |part| {
+            parts.push(part);
+        });
+        assert_eq!(
+            parts,
+            ["a", "\u{2581}\u{2581}b", "\u{431}", "a\u{431}\u{431}"]
+        );
+        let crossing = KeptPairs::of(["of\u{2581}the"].into_iter(), &rules);
+        assert!(crossing.cross_words());
+        let none = KeptPairs::of(["\u{2581}the"].into_iter(), &rules);
+        assert!(none.is_empty());
+    }
+}
