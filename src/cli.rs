@@ -27,6 +27,7 @@ mod edit;
 mod encode;
 mod eval;
 mod export_vocab;
+mod extend;
 mod gather;
 mod input;
 mod inspect;
@@ -115,6 +116,11 @@ const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand {
         command: edit::command,
         run: edit::run,
+        replaces: None,
+    },
+    Subcommand {
+        command: extend::command,
+        run: extend::run,
         replaces: None,
     },
     Subcommand {

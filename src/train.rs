@@ -120,6 +120,15 @@ impl Trainer {
         record: TrainFlags,
     ) -> Result<Self, TrainError> {
         options.validate()?;
+        if options.max_words.is_some() {
+            let problem = "training from the beginning has no limit in words".to_owned();
+            return Err(OptionError::Conflict {
+                option: "max_words",
+                problem,
+                remedy: "train without it, and then extend the model with it",
+            }
+            .into());
+        }
         let meta = MetaPieces::new(&options)?;
         let vocab_size = options.vocab_size as usize;
         // The search for characters needs at least one piece besides.

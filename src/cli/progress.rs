@@ -108,7 +108,7 @@ impl Progress {
     }
 
     /// Writes the counts of sentences and words.
-    fn summarize_input(&self, summary: &Summary) {
+    pub(crate) fn summarize_input(&self, summary: &Summary) {
         self.messages.say(&sentences_line(summary));
         self.messages.say(&words_line(summary));
     }

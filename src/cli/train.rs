@@ -146,7 +146,7 @@ fn trainer(flags: &TrainFlags, matches: &ArgMatches) -> CliResult<Trainer> {
 }
 
 /// The value of `--jobs`; `None` if it is not given.
-fn jobs(matches: &ArgMatches) -> CliResult<Option<NonZeroUsize>> {
+pub(super) fn jobs(matches: &ArgMatches) -> CliResult<Option<NonZeroUsize>> {
     let Some(text) = args::given(matches, "jobs") else {
         return Ok(None);
     };
@@ -256,7 +256,7 @@ fn output_paths(prefix: &str) -> [PathBuf; 2] {
 
 /// A flag that is set by SIGINT (Ctrl-C), SIGTERM and SIGHUP, so that training ends and removes its temporary files.
 /// A second signal ends the program at once.
-fn stop_on_signal() -> Arc<AtomicBool> {
+pub(super) fn stop_on_signal() -> Arc<AtomicBool> {
     let stop = Arc::default();
     let flag = Arc::clone(&stop);
     // If no handler can be installed, a signal ends the program at once.

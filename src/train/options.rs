@@ -13,6 +13,7 @@ pub(crate) use validate::{
 };
 
 use std::fmt;
+use std::num::NonZeroU8;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -278,6 +279,9 @@ pub struct TrainOptions {
     pub treat_whitespace_as_suffix: bool,
     /// Runs of whitespace may become pieces.
     pub allow_whitespace_only_pieces: bool,
+    /// Longest piece in words, for pieces of several words (`split_by_whitespace=false`); `None` is no limit. With a limit
+    /// no piece has a colon before a space. For [`Model::extend`](crate::Model::extend) only.
+    pub max_words: Option<NonZeroU8>,
     /// No piece crosses this string; empty for none.
     pub pretokenization_delimiter: String,
     /// Rules that text is normalized with.
@@ -333,6 +337,7 @@ impl Default for TrainOptions {
             split_digits: false,
             treat_whitespace_as_suffix: false,
             allow_whitespace_only_pieces: false,
+            max_words: None,
             pretokenization_delimiter: String::new(),
             normalization: NormalizationRules::default(),
             denormalization: None,

@@ -50,6 +50,10 @@ pub(crate) struct SplitRules {
     whitespace_splits: bool,
     whitespace_is_suffix: bool,
     whitespace_runs: bool,
+    /// The most words of a piece.
+    max_words: u16,
+    /// Whether a piece may have a whitespace mark behind a colon.
+    colon_ends_piece: bool,
 }
 
 /// The script of one end of a text, as far as it restricts the text's neighbours.
@@ -120,6 +124,10 @@ pub(crate) struct Shape {
     is_digit: bool,
     /// No valid piece contains the text: it breaks a rule itself. Only pieces of a model whose training is continued do.
     is_excluded: bool,
+    /// The number of words: runs without whitespace marks.
+    words: u16,
+    /// It ends in a colon that may not have a whitespace mark behind it.
+    ends_in_colon: bool,
 }
 
 impl Shape {
@@ -132,6 +140,8 @@ impl Shape {
             whitespace: Whitespace::of_character(c),
             is_digit: is_digit(c),
             is_excluded: false,
+            words: u16::from(c != WHITESPACE_MARK),
+            ends_in_colon: false,
         }
     }
 
@@ -149,7 +159,23 @@ impl Shape {
             whitespace: self.whitespace.followed_by(right.whitespace),
             is_digit: false,
             is_excluded: self.is_excluded | right.is_excluded,
+            words: self.words_with(right),
+            ends_in_colon: right.ends_in_colon,
         }
+    }
+}
+
+impl Shape {
+    /// The number of words of a text of this shape followed by a text of shape `right`.
+    fn words_with(&self, right: &Self) -> u16 {
+        let is_inside_word = !self.whitespace.last && !right.whitespace.first;
+        let words = self.words.saturating_add(right.words);
+        words - u16::from(is_inside_word && words > 0)
+    }
+
+    /// Whether a colon of this text is followed by a whitespace mark of the text `right`.
+    fn separates_colon(&self, right: &Self) -> bool {
+        self.ends_in_colon && right.whitespace.first
     }
 }
 
@@ -173,12 +199,23 @@ impl SplitRules {
             whitespace_splits: options.split_by_whitespace,
             whitespace_is_suffix: options.treat_whitespace_as_suffix,
             whitespace_runs: options.allow_whitespace_only_pieces,
+            max_words: options
+                .max_words
+                .map_or(u16::MAX, |words| words.get().into()),
+            colon_ends_piece: options.max_words.is_some() && !options.treat_whitespace_as_suffix,
         }
     }
 
     /// The shape of a single character that may be part of longer pieces, or `None`.
     pub(crate) fn shape_of(&self, c: char) -> Option<Shape> {
-        (!is_breaking(c)).then(|| Shape::of_character(c, self.script_run(c)))
+        (!is_breaking(c)).then(|| self.shape_of_any(c))
+    }
+
+    /// As [`shape_of`](Self::shape_of), for any character.
+    fn shape_of_any(&self, c: char) -> Shape {
+        let mut shape = Shape::of_character(c, self.script_run(c));
+        shape.ends_in_colon = self.colon_ends_piece && c == ':';
+        shape
     }
 
     fn script_run(&self, c: char) -> ScriptRun {
@@ -205,6 +242,8 @@ impl SplitRules {
         let joined = left.followed_by(right);
         let valid = u32::from(joined.length) <= self.max_length
             && !joined.is_excluded
+            && joined.words <= self.max_words
+            && !left.separates_colon(right)
             && !self.isolates_digit(left, right)
             && !left.trail.conflicts(right.lead)
             && self.allows_whitespace(&joined.whitespace);
@@ -215,14 +254,14 @@ impl SplitRules {
     /// of the shape; if another rule is broken, the text is excluded from all pieces.
     pub(crate) fn shape_of_text(&self, text: &str) -> Shape {
         let characters = text.chars().map(|c| {
-            let run = self.script_run(c);
-            let mut shape = Shape::of_character(c, run);
+            let mut shape = self.shape_of_any(c);
             shape.is_excluded = is_breaking(c);
             shape
         });
         let joined = characters.reduce(|left, right| {
-            let is_excluded =
-                self.isolates_digit(&left, &right) || left.trail.conflicts(right.lead);
+            let is_excluded = self.isolates_digit(&left, &right)
+                || left.trail.conflicts(right.lead)
+                || left.separates_colon(&right);
             let mut joined = left.followed_by(&right);
             joined.is_excluded |= is_excluded;
             joined
@@ -277,6 +316,7 @@ impl SplitRules {
         self.max_length < 2
             || self.isolates_digit(left, right)
             || left.trail.conflicts(right.lead)
+            || left.separates_colon(right)
             || (self.whitespace_splits && self.is_whitespace_boundary(left, right))
     }
 

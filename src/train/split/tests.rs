@@ -41,12 +41,18 @@ impl SplitRules {
             }
             script_before = script;
         }
+        let words = text.split(WHITESPACE_MARK).filter(|word| !word.is_empty());
+        let has_colon = self.colon_ends_piece && text.contains(":\u{2581}");
         chars.len() <= self.max_length as usize
+            && words.count() <= usize::from(self.max_words)
+            && !has_colon
     }
 }
 
 fn any_rules() -> impl Strategy<Value = SplitRules> {
-    (2u32..9, any::<[bool; 6]>()).prop_map(|(max_length, flags)| SplitRules {
+    let max_words = prop_oneof![Just(u16::MAX), 1..4u16];
+    let rules = (2u32..9, any::<[bool; 6]>(), max_words);
+    rules.prop_map(|(max_length, flags, max_words)| SplitRules {
         max_length,
         one_script: flags[0],
         digits_have_script: flags[1],
@@ -54,13 +60,15 @@ fn any_rules() -> impl Strategy<Value = SplitRules> {
         whitespace_splits: flags[3],
         whitespace_is_suffix: flags[4],
         whitespace_runs: flags[5],
+        max_words,
+        colon_ends_piece: max_words < u16::MAX && !flags[4],
     })
 }
 
 /// Characters of several scripts and all the special kinds.
 fn any_text(lengths: std::ops::Range<usize>) -> impl Strategy<Value = String> {
     let alphabet: Vec<char> =
-        "ab\u{431}1\u{ff12}\u{2581}\u{301}\u{3042}\u{30a2}\u{30fc}\u{4e00},\u{1f}"
+        "ab:\u{431}1\u{ff12}\u{2581}\u{301}\u{3042}\u{30a2}\u{30fc}\u{4e00},\u{1f}"
             .chars()
             .collect();
     proptest::collection::vec(proptest::sample::select(alphabet), lengths)
