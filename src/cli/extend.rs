@@ -31,8 +31,11 @@ use crate::{
     NewCharacters, OptionKind, PieceId, TrainFlags, TrainOptions,
 };
 
+/// Takes one option over from other options.
+type TakeOver = fn(&mut TrainOptions, &TrainOptions);
+
 /// The flags of training that apply, and how an option is taken over.
-const TRAINING_FLAGS: &[(&str, fn(&mut TrainOptions, &TrainOptions))] = &[
+const TRAINING_FLAGS: &[(&str, TakeOver)] = &[
     ("input_format", |to, from| {
         to.input_format = from.input_format
     }),

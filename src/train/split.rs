@@ -52,8 +52,8 @@ pub(crate) struct SplitRules {
     whitespace_runs: bool,
     /// The most words of a piece.
     max_words: u16,
-    /// Whether a piece may have a whitespace mark behind a colon.
-    colon_ends_piece: bool,
+    /// Whether the rules of superwords apply: no whitespace mark behind a colon or behind another mark.
+    superwords: bool,
 }
 
 /// The script of one end of a text, as far as it restricts the text's neighbours.
@@ -126,8 +126,8 @@ pub(crate) struct Shape {
     is_excluded: bool,
     /// The number of words: runs without whitespace marks.
     words: u16,
-    /// It ends in a colon that may not have a whitespace mark behind it.
-    ends_in_colon: bool,
+    /// No whitespace mark may follow.
+    ends_superword: bool,
 }
 
 impl Shape {
@@ -141,7 +141,7 @@ impl Shape {
             is_digit: is_digit(c),
             is_excluded: false,
             words: u16::from(c != WHITESPACE_MARK),
-            ends_in_colon: false,
+            ends_superword: false,
         }
     }
 
@@ -160,7 +160,7 @@ impl Shape {
             is_digit: false,
             is_excluded: self.is_excluded | right.is_excluded,
             words: self.words_with(right),
-            ends_in_colon: right.ends_in_colon,
+            ends_superword: right.ends_superword,
         }
     }
 }
@@ -173,9 +173,9 @@ impl Shape {
         words - u16::from(is_inside_word && words > 0)
     }
 
-    /// Whether a colon of this text is followed by a whitespace mark of the text `right`.
-    fn separates_colon(&self, right: &Self) -> bool {
-        self.ends_in_colon && right.whitespace.first
+    /// Whether no superword goes on with the text `right`.
+    fn ends_before(&self, right: &Self) -> bool {
+        self.ends_superword && right.whitespace.first
     }
 }
 
@@ -202,7 +202,7 @@ impl SplitRules {
             max_words: options
                 .max_words
                 .map_or(u16::MAX, |words| words.get().into()),
-            colon_ends_piece: options.max_words.is_some() && !options.treat_whitespace_as_suffix,
+            superwords: options.max_words.is_some(),
         }
     }
 
@@ -214,7 +214,7 @@ impl SplitRules {
     /// As [`shape_of`](Self::shape_of), for any character.
     fn shape_of_any(&self, c: char) -> Shape {
         let mut shape = Shape::of_character(c, self.script_run(c));
-        shape.ends_in_colon = self.colon_ends_piece && c == ':';
+        shape.ends_superword = self.superwords && matches!(c, ':' | WHITESPACE_MARK);
         shape
     }
 
@@ -243,7 +243,7 @@ impl SplitRules {
         let valid = u32::from(joined.length) <= self.max_length
             && !joined.is_excluded
             && joined.words <= self.max_words
-            && !left.separates_colon(right)
+            && !self.ends_superword(left, right)
             && !self.isolates_digit(left, right)
             && !left.trail.conflicts(right.lead)
             && self.allows_whitespace(&joined.whitespace);
@@ -261,7 +261,7 @@ impl SplitRules {
         let joined = characters.reduce(|left, right| {
             let is_excluded = self.isolates_digit(&left, &right)
                 || left.trail.conflicts(right.lead)
-                || left.separates_colon(&right);
+                || self.ends_superword(&left, &right);
             let mut joined = left.followed_by(&right);
             joined.is_excluded |= is_excluded;
             joined
@@ -293,6 +293,12 @@ impl SplitRules {
                 && self.allows_whitespace(&shape.whitespace))
     }
 
+    /// Whether a whitespace mark is where superwords have none. Runs of marks may be pieces of their own.
+    fn ends_superword(&self, left: &Shape, right: &Shape) -> bool {
+        let is_run = left.whitespace.everywhere && right.whitespace.everywhere;
+        left.ends_before(right) && !(self.whitespace_runs && is_run)
+    }
+
     /// Whether one of the two is a digit and digits are pieces of their own.
     fn isolates_digit(&self, left: &Shape, right: &Shape) -> bool {
         self.lone_digits && (left.is_digit || right.is_digit)
@@ -316,7 +322,7 @@ impl SplitRules {
         self.max_length < 2
             || self.isolates_digit(left, right)
             || left.trail.conflicts(right.lead)
-            || left.separates_colon(right)
+            || self.ends_superword(left, right)
             || (self.whitespace_splits && self.is_whitespace_boundary(left, right))
     }
 

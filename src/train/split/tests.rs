@@ -42,10 +42,12 @@ impl SplitRules {
             script_before = script;
         }
         let words = text.split(WHITESPACE_MARK).filter(|word| !word.is_empty());
-        let has_colon = self.colon_ends_piece && text.contains(":\u{2581}");
+        let is_run = self.whitespace_runs && all_marks;
+        let ends_before = |end: &str| text.contains(&format!("{end}\u{2581}"));
+        let has_end = self.superwords && !is_run && (ends_before(":") || ends_before("\u{2581}"));
         chars.len() <= self.max_length as usize
             && words.count() <= usize::from(self.max_words)
-            && !has_colon
+            && !has_end
     }
 }
 
@@ -61,7 +63,7 @@ fn any_rules() -> impl Strategy<Value = SplitRules> {
         whitespace_is_suffix: flags[4],
         whitespace_runs: flags[5],
         max_words,
-        colon_ends_piece: max_words < u16::MAX && !flags[4],
+        superwords: max_words < u16::MAX,
     })
 }
 
