@@ -9,6 +9,18 @@ import struct
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED = 1, 2, 3, 4, 5
 UNIGRAM, BPE = 1, 2
 
+# The reference divides unused pieces up to this depth.
+MAX_LEVELS = 100
+
+# Name, type, kind of the hostile pieces, and differences of scores. With steep scores the sums of a unigram model exceed
+# 100,000, where the reference subtracts them.
+MODELS = [
+    ("bpe", BPE, NORMAL, 1.0),
+    ("unigram", UNIGRAM, NORMAL, 1.0),
+    ("steep", UNIGRAM, NORMAL, 3_333.3),
+    ("symbols", BPE, USER_DEFINED, 1.0),
+]
+
 # The bytes of a piece, and the text that a report shows for it.
 PIECES = [
     (b"</script><script>attacked=1</script>", "</script><script>attacked=1</script>"),
@@ -55,13 +67,18 @@ def model(model_type, pieces):
     return b"".join(pieces) + field(2, b"\x18" + bytes([model_type])) + normalizer
 
 
-def letters():
+def letters(steepness):
     """Pieces of single characters, and merges with unused ones among them."""
     for number, letter in enumerate("▁abcst<>/!-&;'\"ripx=1"):
-        yield piece(letter.encode(), -float(number) / 3, NORMAL)
+        yield piece(letter.encode(), -steepness * number / 3, NORMAL)
     yield piece(b"z", -1, UNUSED)
     for text, score, kind in (("ab", -2, NORMAL), ("abc", -0.0, UNUSED), ("st", 0.0, NORMAL), ("bc", 1e9, UNUSED)):
         yield piece(text.encode(), score, kind)
+    # Almost a tie with two pieces `a`: sums above 100,000 would round the difference away.
+    yield piece(b"aa", -2 * steepness / 3 - 0.02, NORMAL)
+    # More levels of unused pieces than are divided.
+    for count in range(1, MAX_LEVELS + 10):
+        yield piece(b"t" + count * b"i", -10.0 - count, UNUSED)
     yield piece("cc".encode(), -2, NORMAL)
     yield piece("cs".encode(), -2, NORMAL)
 
@@ -69,9 +86,9 @@ def letters():
 def hostile_models(folder):
     """Writes the models; (path, shown texts) for each of them."""
     shown = [text for _, text in PIECES]
-    for name, model_type, kind in (("bpe", BPE, NORMAL), ("unigram", UNIGRAM, NORMAL), ("symbols", BPE, USER_DEFINED)):
+    for name, model_type, kind, steepness in MODELS:
         pieces = [piece(b"<unk>", 0, UNKNOWN), piece(b"<s>", 0, CONTROL)]
-        pieces += [piece(text, -float(number), kind) for number, (text, _) in enumerate(PIECES)]
+        pieces += [piece(text, -steepness * number, kind) for number, (text, _) in enumerate(PIECES)]
         path = folder / f"hostile_{name}<img src=x onerror=attacked=1>.model"
-        path.write_bytes(model(model_type, [*pieces, *letters()]))
+        path.write_bytes(model(model_type, [*pieces, *letters(steepness)]))
         yield path, shown

@@ -35,6 +35,8 @@ TRAINED_MODELS = [
     "char_all", "char_small", "hostile", "hostile_bytes", "llama2", "nfkc_cf", "no_split_whitespace",
     "no_split_whitespace_suffix", "nmt_nfkc_cf", "rule_files", "spm_default", "symbols", "tsv",
 ]
+# User-defined symbols that rules would change, and with spaces at all positions.
+ADDED_SYMBOLS = ["Ａ", "½", "a b", " x", "b ", "  ", "e\u0301"]
 MAX_BYTES_OF_32000_PIECES = 2_000_000
 PHONE_WIDTH = 360
 # Parts of generated lines: spaces, marks, text of rules, symbols, marks of direction, markup.
@@ -42,7 +44,7 @@ PARTS = [
     " ", "  ", "\u3000", "\t", "\u00a0", "▁", "▁▁", "\0", "\u0001", "\u200b", "\u200d", "\ufeff", "\ufffd", "\u202e",
     "\u2066", "a", "A", "e\u0301", "\u0301", "ﬁ", "Ａ", "ｶﾞ", "㍿", "½", "ß", "İ", "Σς", "각", "각", "漢字", "😀", "👩‍👩‍👧", "🇩🇪",
     "\U0010ffff", "\ue000", "<s>", "</s>", "<unk>", "<0x41>", "</script>", "<!--", "&lt;", "the ", "ing", "1234", "!!!!",
-    "aaaaaaaa", "нет", "नमस्ते", "مرحبا", "\r",
+    "aaaaaaaa", "a b", " x", "нет", "नमस्ते", "مرحبا", "\r",
 ]
 
 
@@ -103,7 +105,7 @@ def test_lines(count):
     texts = (ROOT / "testdata/udhr.txt").read_bytes().split(b"\n")[:-1]
     lines = random_numbers.sample(texts, min(len(texts), count // 2))
     lines += (ROOT / "testdata/hostile_text.txt").read_bytes().split(b"\n")[: count // 10]
-    lines += [b"", b" ", b"   ", b"a" * 3000, "▁".encode() * 500, b"ab " * 1000]
+    lines += [b"", b" ", b"   ", b"a" * 3000, "▁".encode() * 500, b"ab " * 1000, b"t" + b"i" * 120]
     return lines + [generated_line(random_numbers) for _ in range(count - len(lines))]
 
 
@@ -167,6 +169,22 @@ class ReportTest:
         self.check_phone(model.name)
         self.check_console(model.name)
         return print(f"{model.name}: {pieces} pieces, {size} bytes, {len(lines)} lines compared", flush=True)
+
+    def check_normalizers(self):
+        """All combinations of the options of the normalizer, with rules and user-defined symbols."""
+        symbols = [f"--add_user_defined={symbol}" for symbol in ADDED_SYMBOLS]
+        lines = test_lines(300)
+        for base in ("golden/nfkc_cf", "run/unigram_suffix", "run/char"):
+            for number in range(8):
+                flags = ["add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces"]
+                values = [f"--{flag}={str(number >> bit & 1 == 1).lower()}" for bit, flag in enumerate(flags)]
+                prefix = self.folder / f"{Path(base).name}_{number}"
+                model = prefix.with_suffix(".model")
+                arguments = [ROOT / "testdata" / f"{base}.model", f"--model_prefix={prefix}", "--quiet", *values]
+                self.program.run("edit", *arguments, *symbols)
+                self.report(prefix.name, "inspect", model)
+                self.check_ids(model.name, model, lines)
+        print("normalizers: 24 models, 300 lines each", flush=True)
 
     def check_phone(self, name):
         """A narrow page is not scrolled horizontally."""
@@ -379,6 +397,7 @@ def main():
         for model in models_of(options):
             test.check_model(model, lines)
         if not options.model:
+            test.check_normalizers()
             test.check_full_report()
             test.check_typing()
             test.check_keyboard()
