@@ -153,8 +153,9 @@ class Browser:
         """The addresses that were requested since the last call."""
         entries = self.command("POST", "/se/log", {"type": "performance"})
         events = [json.loads(entry["message"])["message"] for entry in entries]
-        sent = [event for event in events if event["method"] == "Network.requestWillBeSent"]
-        return [event["params"]["request"]["url"] for event in sent]
+        sent = [event["params"] for event in events if event["method"] == "Network.requestWillBeSent"]
+        # The browser's own first page may still be loading.
+        return [request["request"]["url"] for request in sent if not request["documentURL"].startswith("chrome://")]
 
     def screenshot(self, path):
         """Writes what the page shows as PNG."""
