@@ -16,7 +16,7 @@
 //! `b` are single characters.
 //!
 //! Method: all suffixes of all entries that begin at a character are sorted, in groups of equal first bytes that fit into
-//! memory; a walk with a stack over the common prefixes of neighbours finds the nodes of the suffix tree (Abouelhoda,
+//! memory; a walk with a stack over the common prefixes of neighbours, which the sort leaves, finds the nodes of the suffix tree (Abouelhoda,
 //! Kurtz and Ohlebusch, "Replacing suffix trees with enhanced suffix arrays", 2004, doi:10.1016/S1570-8667(03)00065-0).
 //!
 //! The reference divides the corpus into chunks of 500 MiB, adds the counts that a substring has as a node of each, and
@@ -30,7 +30,7 @@ use std::cmp::Ordering;
 
 use rayon::prelude::*;
 
-use super::entries::{Entries, Suffix, SuffixGroups, compared_bytes};
+use super::entries::{Entries, Suffix, SuffixGroups};
 use super::pieces::{ScoredSeed, Seeds, log_probabilities, numbered};
 use super::seed_rules::{LengthWeights, MinCounts, SeedRules};
 use crate::error::TrainError;
@@ -236,23 +236,13 @@ impl NodeWalk<'_> {
         let mut count = 0;
         for at in 1..=self.suffixes.len() {
             let added = self.entries.count(self.suffixes[at - 1]);
-            let common = self.common_prefix(at);
+            // At the end nothing is in common.
+            let common = self.suffixes.get(at).map_or(0, |next| next.common_prefix());
             let child = self.close_deeper_nodes(at - 1, common, count, count + added);
             self.open_node(child, common);
             count += added;
         }
         self.candidates
-    }
-
-    /// The length of the common prefix of suffix `at` and the one before, in the bytes that are compared; 0 at the end.
-    fn common_prefix(&self, at: usize) -> usize {
-        let Some(suffix) = self.suffixes.get(at) else {
-            return 0;
-        };
-        let a = self.entries.suffix_bytes(self.suffixes[at - 1]);
-        let b = self.entries.suffix_bytes(*suffix);
-        let compared = a.iter().zip(b).take(compared_bytes(self.rules.max_length));
-        compared.take_while(|(a, b)| a == b).count()
     }
 
     /// Leaves the nodes deeper than `common`. Returns the start of the node that contains all that was left: the last
