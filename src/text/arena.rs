@@ -135,6 +135,50 @@ impl TextArena {
     }
 }
 
+/// Texts, back to back, by index. As [`TextArena`], but the texts need no check when they are read.
+#[cfg(feature = "train")]
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StrArena {
+    items: String,
+    /// The end of each text.
+    ends: Vec<usize>,
+}
+
+#[cfg(feature = "train")]
+impl StrArena {
+    /// An empty arena with room for `texts` texts of `bytes` bytes together.
+    pub(crate) fn with_capacity(texts: usize, bytes: usize) -> StrArena {
+        StrArena {
+            items: String::with_capacity(bytes),
+            ends: Vec::with_capacity(texts),
+        }
+    }
+
+    /// Appends a text. Its index is the number of texts before it.
+    #[inline]
+    pub(crate) fn push(&mut self, text: &str) {
+        self.items.push_str(text);
+        self.ends.push(self.items.len());
+    }
+
+    /// The text at an index below the number of texts.
+    #[inline]
+    pub(crate) fn get(&self, index: usize) -> &str {
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.items[start..self.ends[index]]
+    }
+
+    /// All texts, by index.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        (0..self.ends.len()).map(|index| self.get(index))
+    }
+
+    /// The number of bytes of all texts.
+    pub(crate) fn bytes(&self) -> usize {
+        self.items.len()
+    }
+}
+
 impl<'s, T: Copy + 's> FromIterator<&'s [T]> for Arena<T> {
     fn from_iter<I: IntoIterator<Item = &'s [T]>>(slices: I) -> Arena<T> {
         let mut arena = Arena::default();
@@ -167,6 +211,16 @@ mod tests {
         assert_eq!((arena.len(), arena.items()), (1, &b"the"[..]));
         arena.truncate(0);
         assert_eq!(arena, TextArena::default());
+    }
+
+    #[test]
+    fn texts_are_returned_by_index() {
+        let mut arena = StrArena::with_capacity(3, 6);
+        for text in ["thé", "", "re"] {
+            arena.push(text);
+        }
+        assert_eq!((arena.get(1), arena.get(2), arena.bytes()), ("", "re", 6));
+        assert!(arena.iter().eq(["thé", "", "re"]));
     }
 
     proptest! {

@@ -29,6 +29,7 @@ mod math;
 mod pieces;
 mod prune;
 mod seed_file;
+mod seed_trie;
 mod seeds;
 mod seed_rules;
 pub(crate) mod segments;
@@ -50,6 +51,7 @@ use self::math::FastMath;
 use self::pieces::{PieceList, Renumbering, ScoredSeed, Seeds};
 use self::prune::{OwnLattices, PruneTarget};
 use self::seed_rules::{CountRule, LengthWeights, SeedRules};
+use self::seed_trie::SeedTrie;
 use self::seeds::ScoredSeeds;
 use self::sentences::CountedTexts;
 use self::sparse::SparsePruning;
@@ -61,7 +63,6 @@ use crate::train::observer::{Event, Run, Stage};
 use crate::train::options::PruningMethod;
 use crate::train::split::SplitRules;
 use crate::train::split::word_rules::WordRules;
-use crate::trie::DoubleArray;
 
 /// Training is given up after so many pruning steps in a row that drop no piece.
 ///
@@ -208,7 +209,7 @@ struct Estimation {
     /// The lattices of the texts.
     corpus: CorpusLattices,
     /// The seeds, until `own` was made of it.
-    trie: Option<Arc<DoubleArray>>,
+    trie: Option<Arc<SeedTrie>>,
     /// The lattices of the pieces. They are made after the first step, which drops many seeds.
     own: OwnLattices,
 }

@@ -21,10 +21,10 @@ use rayon::prelude::*;
 use super::lattice::TextLattice;
 use super::lattice_store::{self, LatticeStore};
 use super::pieces::{PieceList, Renumbering, Seeds};
+use super::seed_trie::SeedTrie;
 use super::sentences::CountedTexts;
 use crate::error::TrainError;
 use crate::text::num::count_to_f32;
-use crate::trie::DoubleArray;
 
 /// The most edges that are stored: 512 MiB.
 pub(crate) const MAX_STORED_EDGES: usize = 1 << 27;
@@ -49,7 +49,7 @@ enum LatticeSource {
 #[derive(Debug)]
 struct SearchedTexts {
     texts: CountedTexts,
-    trie: Arc<DoubleArray>,
+    trie: Arc<SeedTrie>,
 }
 
 impl CorpusLattices {
@@ -57,7 +57,7 @@ impl CorpusLattices {
     /// `max_stored_edges` edges are stored.
     pub(super) fn new(
         texts: CountedTexts,
-        trie: Arc<DoubleArray>,
+        trie: Arc<SeedTrie>,
         partials: usize,
         max_stored_edges: usize,
     ) -> CorpusLattices {
@@ -127,7 +127,7 @@ impl SearchedTexts {
                 let before = store.edges();
                 store.push(
                     &self.trie,
-                    self.texts.texts.get(index),
+                    self.texts.text(index).as_bytes(),
                     self.frequency(index),
                 );
                 let added = store.edges() - before;
@@ -156,12 +156,12 @@ impl SearchedTexts {
     ) {
         for index in indices {
             lattice.clear();
-            for rest in lattice_store::suffixes(self.texts.texts.get(index)) {
-                lattice.start_position();
-                for seed in lattice_store::seeds_in(&self.trie, rest) {
-                    lattice_store::add_edge(seed, pieces, lattice);
+            for rest in lattice_store::suffixes(self.texts.text(index).as_bytes()) {
+                let mut position = lattice.start_position();
+                for seed in self.trie.seeds_in(rest) {
+                    position.add(seed, pieces);
                 }
-                lattice_store::add_unknown(pieces, lattice);
+                position.finish(pieces);
             }
             lattice.finish();
             visit(lattice, self.frequency(index));

@@ -21,6 +21,7 @@
 use std::ops::Range;
 
 use super::math::{ExpectedCount, FastMath};
+use super::pieces::{DROPPED, PieceList};
 
 /// A piece at a position of the text.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,36 +53,21 @@ impl TextLattice {
         self.starts.clear();
     }
 
-    /// Begins the edges of the next position.
+    /// Begins the next position.
     #[inline]
-    pub(super) fn start_position(&mut self) {
+    pub(super) fn start_position(&mut self) -> OpenPosition<'_> {
+        let begin = index(self.starts.len());
         self.starts.push(index(self.edges.len()));
-    }
-
-    /// Adds an edge of `length` characters at the position begun last.
-    #[inline]
-    pub(super) fn add(&mut self, seed: u32, length: u32, score: f32) {
-        let begin = index(self.starts.len()) - 1;
-        self.edges.push(Edge {
-            seed,
+        OpenPosition {
+            edges: &mut self.edges,
             begin,
-            end: begin + length,
-            score,
-        });
-    }
-
-    /// Whether the position begun last has an edge of one character, which is its first.
-    #[inline]
-    pub(super) fn has_character(&self) -> bool {
-        let begin = index(self.starts.len()) - 1;
-        let start = self.starts[begin as usize] as usize;
-        let first = self.edges.get(start);
-        first.is_some_and(|edge| edge.end == begin + 1)
+            has_character: false,
+        }
     }
 
     /// Ends the last position.
     pub(super) fn finish(&mut self) {
-        self.start_position();
+        self.starts.push(index(self.edges.len()));
     }
 
     /// Positions without the last one: the number of characters.
@@ -147,11 +133,15 @@ impl TextLattice {
     fn count_backward(&mut self, math: &FastMath, frequency: f64) {
         let last = self.characters();
         let all = self.forward[last];
-        self.backward.clear();
-        self.backward.resize(last + 1, 0.0);
-        self.counts.clear();
-        self.counts
-            .resize(self.edges.len(), ExpectedCount::default());
+        // What another text left is overwritten before it is read.
+        if self.backward.len() <= last {
+            self.backward.resize(last + 1, 0.0);
+        }
+        self.backward[last] = 0.0;
+        if self.counts.len() < self.edges.len() {
+            self.counts
+                .resize(self.edges.len(), ExpectedCount::default());
+        }
         for position in (0..last).rev() {
             let before = self.forward[position];
             let range = edge_range(&self.starts, position);
@@ -169,6 +159,46 @@ impl TextLattice {
             let sum = paths.fold(first, |sum, path| math.log_sum(sum, path));
             self.backward[position] = sum;
         }
+    }
+}
+
+/// The position of a lattice to which edges are added, from the shortest to the longest.
+pub(super) struct OpenPosition<'l> {
+    edges: &'l mut Vec<Edge>,
+    begin: u32,
+    /// Whether there is an edge of one character.
+    has_character: bool,
+}
+
+impl OpenPosition<'_> {
+    /// Adds the edge of a seed, if the seed is a piece.
+    #[inline]
+    pub(super) fn add(&mut self, seed: u32, pieces: &PieceList) {
+        if let Some(state) = pieces.state(seed)
+            && state.score > DROPPED
+        {
+            self.has_character |= state.length == 1;
+            self.push(seed, state.length, state.score);
+        }
+    }
+
+    /// Adds an edge for an unknown character, unless there is an edge of one character.
+    #[inline]
+    pub(super) fn finish(mut self, pieces: &PieceList) {
+        if !self.has_character {
+            let unknown = pieces.unknown();
+            self.push(unknown.seed, 1, unknown.score);
+        }
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, seed: u32, length: u32, score: f32) {
+        self.edges.push(Edge {
+            seed,
+            begin: self.begin,
+            end: self.begin + length,
+            score,
+        });
     }
 }
 

@@ -20,8 +20,8 @@
 //! Cost: a pass reads 4 bytes for each edge and loads a score at random.
 
 use super::lattice::TextLattice;
-use super::pieces::{DROPPED, PieceList, Renumbering};
-use crate::trie::DoubleArray;
+use super::pieces::{PieceList, Renumbering};
+use super::seed_trie::SeedTrie;
 
 /// Marks the last edge of a position.
 const LAST: u32 = 1 << 31;
@@ -46,11 +46,11 @@ pub(super) struct LatticeStore {
 
 impl LatticeStore {
     /// Adds the lattice of a text in which every seed is a piece. `trie` has the seeds with their numbers.
-    pub(super) fn push(&mut self, trie: &DoubleArray, text: &[u8], frequency: f32) {
+    pub(super) fn push(&mut self, trie: &SeedTrie, text: &[u8], frequency: f32) {
         let mut characters = 0;
         for rest in suffixes(text) {
             let first = self.edges.len();
-            self.edges.extend(seeds_in(trie, rest));
+            self.edges.extend(trie.seeds_in(rest));
             self.end_position(first);
             characters += 1;
         }
@@ -131,15 +131,6 @@ pub(super) fn suffixes(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     starts.map(move |at| &text[at..])
 }
 
-/// The seeds that begin at the start of `rest`, from the shortest to the longest.
-pub(super) fn seeds_in<'t>(
-    trie: &'t DoubleArray,
-    rest: &'t [u8],
-) -> impl Iterator<Item = u32> + 't {
-    trie.common_prefixes(rest)
-        .map(|(_, seed)| seed_number(seed))
-}
-
 /// Adds the edges of the next position to `lattice`.
 #[inline]
 fn load_position(
@@ -147,33 +138,14 @@ fn load_position(
     pieces: &PieceList,
     lattice: &mut TextLattice,
 ) {
-    lattice.start_position();
+    let mut position = lattice.start_position();
     for entry in entries {
-        add_edge(entry & !LAST, pieces, lattice);
+        position.add(entry & !LAST, pieces);
         if entry & LAST != 0 {
             break;
         }
     }
-    add_unknown(pieces, lattice);
-}
-
-/// Adds the edge of a seed at the position begun last, if the seed is a piece.
-#[inline]
-pub(super) fn add_edge(seed: u32, pieces: &PieceList, lattice: &mut TextLattice) {
-    if let Some(state) = pieces.state(seed)
-        && state.score > DROPPED
-    {
-        lattice.add(seed, state.length, state.score);
-    }
-}
-
-/// Adds the edge of an unknown character after the other edges of a position, unless one of these has one character.
-#[inline]
-pub(super) fn add_unknown(pieces: &PieceList, lattice: &mut TextLattice) {
-    if !lattice.has_character() {
-        let unknown = pieces.unknown();
-        lattice.add(unknown.seed, 1, unknown.score);
-    }
+    position.finish(pieces);
 }
 
 /// Reads entries and writes those that remain to the front.
@@ -214,15 +186,6 @@ impl<'e> CompactedEdges<'e> {
         self.edges[self.written] = entry;
         self.written += 1;
     }
-}
-
-/// A value of the trie as the number of a seed. Seeds are numbered below [`MAX_SEEDS`].
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the trie was made of 32-bit values"
-)]
-fn seed_number(value: usize) -> u32 {
-    value as u32
 }
 
 #[cfg(test)]

@@ -11,9 +11,9 @@
 use rayon::prelude::*;
 
 use super::math::ln;
+use super::seed_trie::SeedTrie;
 use crate::error::TrainError;
 use crate::text::num::{low_u32, round_f32};
-use crate::trie::DoubleArray;
 
 /// The score of a seed that is no piece any more.
 pub(super) const DROPPED: f32 = f32::NEG_INFINITY;
@@ -47,16 +47,16 @@ impl Seeds {
         &self.bytes[start..self.ends[index]]
     }
 
-    /// A trie of the seeds with their numbers.
+    /// A trie of the seeds with their numbers. Runs on the current pool.
     ///
     /// # Errors
     /// They do not fit into one trie.
-    pub(super) fn trie(&self) -> Result<DoubleArray, TrainError> {
+    pub(super) fn trie(&self) -> Result<SeedTrie, TrainError> {
         let mut keys: Vec<(&[u8], u32)> = (0..low_u32(self.len() as u64))
             .map(|seed| (self.text(seed), seed))
             .collect();
         keys.par_sort_unstable();
-        DoubleArray::build(&keys).map_err(|_| TrainError::TooLarge {
+        SeedTrie::build(&keys).map_err(|_| TrainError::TooLarge {
             what: "seed pieces",
         })
     }

@@ -271,7 +271,7 @@ impl SegmentCounter {
         for texts in batches {
             self.sentences += texts.len() as u64;
             self.remaining += texts.len() as u64 - texts.empty_texts();
-            self.pending_bytes += texts.texts.items().len();
+            self.pending_bytes += texts.texts.bytes();
             self.pending.push_back(PendingBatch {
                 texts,
                 end: self.sentences,
@@ -297,7 +297,7 @@ impl SegmentCounter {
             return None;
         }
         let texts = self.pending.pop_front()?.texts;
-        self.pending_bytes -= texts.texts.items().len();
+        self.pending_bytes -= texts.texts.bytes();
         Some(texts)
     }
 

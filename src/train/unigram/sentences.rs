@@ -22,7 +22,7 @@ use rayon::prelude::*;
 
 use super::entries::Entries;
 use crate::error::TrainError;
-use crate::text::arena::TextArena;
+use crate::text::arena::StrArena;
 use crate::text::num::count_to_f32;
 use crate::train::alphabet::{CharacterCounts, KnownCharacters, add_characters};
 use crate::train::execution::SeededMap;
@@ -31,13 +31,13 @@ use crate::train::split::word_rules::WordRules;
 /// Texts with their counts.
 #[derive(Debug, Default)]
 pub(crate) struct CountedTexts {
-    pub(crate) texts: TextArena,
+    pub(crate) texts: StrArena,
     pub(crate) counts: Vec<u64>,
 }
 
 impl CountedTexts {
     pub(crate) fn push(&mut self, text: &str, count: u64) {
-        self.texts.push(text.as_bytes());
+        self.texts.push(text);
         self.counts.push(count);
     }
 
@@ -46,8 +46,7 @@ impl CountedTexts {
     }
 
     pub(crate) fn text(&self, index: usize) -> &str {
-        // Only text is pushed.
-        std::str::from_utf8(self.texts.get(index)).unwrap_or_default()
+        self.texts.get(index)
     }
 
     /// A text and its count.
@@ -102,15 +101,15 @@ impl CountedTexts {
         let Some(first) = self.iter().position(|(text, _)| known.lacks_any(text)) else {
             return self;
         };
-        let mut marked = TextArena::with_capacity(self.len(), self.texts.items().len());
+        let mut marked = StrArena::with_capacity(self.len(), self.texts.bytes());
         let mut buffer = String::new();
         for index in 0..self.len() {
             let text = self.text(index);
             if index < first || !known.lacks_any(text) {
-                marked.push(text.as_bytes());
+                marked.push(text);
             } else {
                 known.mark(text, &mut buffer);
-                marked.push(buffer.as_bytes());
+                marked.push(&buffer);
             }
         }
         self.texts = marked;

@@ -87,9 +87,9 @@ pub(super) fn lattice_of(positions: &EdgeLists) -> TextLattice {
     let mut lattice = TextLattice::default();
     let mut seed = 0;
     for edges in positions {
-        lattice.start_position();
+        let mut position = lattice.start_position();
         for (length, score) in edges {
-            lattice.add(seed, *length, *score);
+            position.push(seed, *length, *score);
             seed += 1;
         }
     }
