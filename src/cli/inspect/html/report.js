@@ -172,7 +172,7 @@ function fileTable(files) {
     file.lines,
     file.bytes,
     file.tokens,
-    file.tokens ? (file.bytes / file.tokens).toFixed(3) : '0',
+    ratioCell(file.tokens ? file.bytes / file.tokens : 0),
   ]);
   return makeTable('Files', ['File', 'Lines', 'Bytes', 'Tokens', 'Bytes per token'], rows, false);
 }
@@ -220,12 +220,12 @@ function addLanguages() {
   const largest = Math.max(...languages.map((language) => language.relative_tokens));
   const rows = languages.map((language) => () => [
     language.name,
-    language.relative_tokens,
+    ratioCell(language.relative_tokens),
     bar(language.relative_tokens, largest),
     language.tokens,
-    language.bytes_per_token,
-    percent(language.byte_token_share),
-    percent(language.unknown_token_share),
+    ratioCell(language.bytes_per_token),
+    { digits: percent(language.byte_token_share) },
+    { digits: percent(language.unknown_token_share) },
   ]);
   const headings = ['Language', 'Relative', '', 'Tokens', 'Bytes each', 'Byte tokens', 'Unknown'];
   const caption = 'Universal Declaration of Human Rights, tokens relative to English';

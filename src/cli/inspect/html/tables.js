@@ -4,13 +4,13 @@
 const FIRST_ROWS = 30;
 const MORE_ROWS = 100;
 
-/** A cell: a number is aligned to the right, a node or a string is inserted as it is. */
+/** A cell: numbers and {digits} are aligned to the right, a node or a string is inserted as it is. */
 function tableCell(value) {
   if (typeof value === 'number') {
-    return element('td', { class: 'number' }, Number.isInteger(value) ? numberText(value) : value.toFixed(3));
+    return element('td', { class: 'number' }, numberText(value));
   }
-  if (value === null || value === undefined) {
-    return element('td', {}, 'none');
+  if (value.digits !== undefined) {
+    return element('td', { class: 'number' }, value.digits);
   }
   return element('td', {}, value);
 }
@@ -40,7 +40,7 @@ function makeTable(caption, headings, rows, hasHeading) {
   const table = element(
     'table',
     {},
-    element('caption', {}, caption),
+    element('caption', {}, element('span', {}, caption)),
     element('thead', {}, element('tr', {}, ...cells)),
     body,
   );
@@ -89,6 +89,11 @@ function bar(value, largest) {
   const fill = element('span', {});
   fill.style.width = `${(100 * value) / Math.max(largest, 1e-9)}%`;
   return element('span', { class: 'bar', 'aria-hidden': 'true' }, fill);
+}
+
+/** The cell of a ratio. */
+function ratioCell(value) {
+  return { digits: value.toFixed(3) };
 }
 
 /** A percentage. */
