@@ -18,7 +18,7 @@
 //! |---|---|
 //! | G0 | pieces, ids, scores and kinds of the base are unchanged, and so are all other bytes of its file but `vocab_size` |
 //! | G1 | a text without a new piece as a part of its normalized form has the ids of the base |
-//! | G2 | every boundary between tokens was a boundary before, so there are never more tokens (models without unused pieces) |
+//! | G2 | every boundary between tokens was a boundary before, so there are never more tokens (models without unused pieces; a run of unknown characters counts as its characters) |
 //! | G3 | every learned piece is reachable: its text encodes to it |
 //! | G4 | the first k of n learned pieces are the k learned pieces; learning in two steps is learning in one |
 //! | G5 | a model trained with n merges, extended by m on the same text, has the pieces of n + m merges, in their order |

@@ -129,6 +129,16 @@ pub enum ExtendError {
     /// More pieces than a model file can count.
     #[error("more than 2^31 - 1 pieces; ask for fewer")]
     TooManyPieces,
+    /// So many pieces would be added to fill the vocabulary up that it would be useless.
+    #[error(
+        "the vocabulary is filled up to a multiple of {largest} at most, not of {multiple}; 64 or 128 is usual"
+    )]
+    Multiple {
+        /// The multiple that was asked for.
+        multiple: usize,
+        /// The largest one.
+        largest: usize,
+    },
     /// A piece to add exists.
     #[error("there is a piece {piece:?} already; do not add it")]
     PieceExists {

@@ -16,6 +16,9 @@ use crate::model::Model;
 use crate::piece::{PieceId, PieceKind};
 use crate::text::lossy_string;
 
+/// The largest multiple that the size can be filled up to. Tables of embeddings have sizes that are multiples of 64 or 128.
+const MAX_MULTIPLE: usize = 1 << 16;
+
 /// The pieces to reuse, ascending.
 pub(super) fn reusable(model: &Model, options: &ExtendOptions) -> BTreeSet<PieceId> {
     let ids = options.reuse.iter().copied();
@@ -24,16 +27,21 @@ pub(super) fn reusable(model: &Model, options: &ExtendOptions) -> BTreeSet<Piece
 
 /// The model before learning: pieces to reuse have texts that no text contains, and special pieces are added.
 pub(super) fn base_model(model: &Model, options: &ExtendOptions) -> Result<Model, ExtendError> {
+    check_multiple(options)?;
+    for id in &options.reuse {
+        check_reusable(model, *id)?;
+    }
     let reused = reusable(model, options);
     if reused.is_empty() && options.control.is_empty() && options.user_defined.is_empty() {
         return Ok(model.clone());
     }
     let mut texts = texts(model);
     let mut editor = model.edit();
-    for id in reused {
-        check_reusable(model, id)?;
+    let reused_texts = new_texts("reused", &texts, reused.len());
+    for (id, text) in reused.into_iter().zip(reused_texts) {
         editor.set_kind(id, PieceKind::Control);
-        editor.rename_piece(id, unused_text(&mut texts, "reused"));
+        editor.rename_piece(id, &text);
+        texts.insert(text.into_bytes());
     }
     let control = options
         .control
@@ -57,14 +65,22 @@ fn texts(model: &Model) -> HashSet<Vec<u8>> {
     model.pieces().map(|piece| piece.text.to_vec()).collect()
 }
 
-/// The first text `<name_i>` that is not in `texts`, which it is added to.
-fn unused_text(texts: &mut HashSet<Vec<u8>>, name: &str) -> String {
-    let mut candidates = (0..=texts.len()).map(|index| format!("<{name}_{index}>"));
-    // One of so many candidates is new.
-    let text = candidates.find(|text| !texts.contains(text.as_bytes()));
-    let text = text.unwrap_or_default();
-    texts.insert(text.clone().into_bytes());
-    text
+/// The first `count` texts `<name_i>` that are not in `texts`.
+fn new_texts(name: &str, texts: &HashSet<Vec<u8>>, count: usize) -> Vec<String> {
+    let candidates = (0_usize..).map(|index| format!("<{name}_{index}>"));
+    let new = candidates.filter(|text| !texts.contains(text.as_bytes()));
+    new.take(count).collect()
+}
+
+/// Fails for multiples that would fill the model with reserved pieces.
+fn check_multiple(options: &ExtendOptions) -> Result<(), ExtendError> {
+    match options.multiple_of {
+        Some(multiple) if multiple.get() > MAX_MULTIPLE => Err(ExtendError::Multiple {
+            multiple: multiple.get(),
+            largest: MAX_MULTIPLE,
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// Fails for pieces of other kinds, and for those that the trainer spec names as special.
@@ -110,10 +126,8 @@ impl IdSlots {
         let size = last.unwrap_or(0).max(base.len());
         let multiple = options.multiple_of.map_or(1, usize::from);
         let padded = size.checked_next_multiple_of(multiple).unwrap_or(size);
-        let mut texts = texts(base);
-        let padding = (size..padded).map(|_| unused_text(&mut texts, "reserved"));
         IdSlots {
-            padding: padding.collect(),
+            padding: new_texts("reserved", &texts(base), padded - size),
             learned,
             reused,
         }
