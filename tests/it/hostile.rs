@@ -114,6 +114,7 @@ fn changed_models_keep_their_guarantees() {
     run("edit", 100, 300);
     run("merge", 100, 300);
     run("prune", 100, 300);
+    run("extend", 100, 300);
 }
 
 #[test]

@@ -1,11 +1,13 @@
-//! Edits by the texts of pieces, merges and pruning of models that are nearly right: a result is refused, or its check
-//! passes and its bytes load.
+//! Edits by the texts of pieces, merges, pruning and extension of models that are nearly right: a result is refused, or its
+//! check passes and its bytes load.
+
+use std::num::{NonZeroU8, NonZeroUsize};
 
 use arbitrary::{Result, Unstructured};
 use spiece::{
-    EditError, EditStep, MergeError, MergeOptions, Model, NormalizerFlag, PieceId, PieceKind,
-    PieceUsage, PruneChecker, PruneError, PruneGoal, PruneOptions, SpecialRole, Tokenizer,
-    UsageCounter,
+    Corpus, EditError, EditStep, ExtendError, ExtendOptions, ExtendSize, ExtendedModel, MergeError,
+    MergeOptions, Model, NewCharacters, NormalizerFlag, PieceId, PieceKind, PieceUsage,
+    PruneChecker, PruneError, PruneGoal, PruneOptions, SpecialRole, Tokenizer, UsageCounter,
 };
 
 use super::mutation;
@@ -143,6 +145,100 @@ pub fn check_prune(input: &mut Unstructured<'_>) -> Result<()> {
             check_loads(pruned.model());
         }
         Err(PruneError::Guarantee(error)) => panic!("{error}"),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+    Ok(())
+}
+
+/// Options of an extension. Most fit the model.
+fn extend_options(input: &mut Unstructured<'_>, model: &Model) -> Result<ExtendOptions> {
+    let size = match input.int_in_range(0..=7)? {
+        0 => ExtendSize::Vocabulary(input.int_in_range(0..=2 * model.len())?),
+        1 => ExtendSize::NextMultiple(NonZeroUsize::new(input.int_in_range(1..=999)?).unwrap()),
+        _ => ExtendSize::Learn(input.int_in_range(0..=60)?),
+    };
+    let mut options = ExtendOptions::new(model, size);
+    let rules = &mut options.training;
+    rules.max_sentencepiece_length = input.int_in_range(0..=40)?;
+    rules.split_by_whitespace = input.arbitrary()?;
+    rules.split_by_unicode_script = input.arbitrary()?;
+    rules.split_digits = input.arbitrary()?;
+    rules.allow_whitespace_only_pieces = input.arbitrary()?;
+    rules.max_words = NonZeroU8::new(input.int_in_range(0..=4)?);
+    let characters = [
+        NewCharacters::ByGain,
+        NewCharacters::Coverage,
+        NewCharacters::Never,
+    ];
+    options.characters = *input.choose(&characters)?;
+    options.multiple_of = NonZeroUsize::new(input.int_in_range(0..=99)?);
+    options.threads = NonZeroUsize::new(input.int_in_range(1..=3)?);
+    if !input.ratio(2, 3)? {
+        options.reuse = reusable_pieces(input, model)?;
+    }
+    if !input.ratio(2, 3)? {
+        let text = any_text(input, model)?;
+        options.user_defined = vec![String::from_utf8_lossy(&text).into_owned()];
+        options.control = vec!["<new>".to_owned()];
+    }
+    Ok(options)
+}
+
+/// Some pieces that can be reused, and seldom one that cannot.
+fn reusable_pieces(input: &mut Unstructured<'_>, model: &Model) -> Result<Vec<PieceId>> {
+    use PieceKind::{Control, Unused, UserDefined};
+    let reserved = model.pieces().filter(|piece| {
+        matches!(piece.kind, Control | Unused | UserDefined)
+            && !b"<s></s><pad>".ends_with(piece.text)
+    });
+    let mut ids: Vec<PieceId> = reserved.map(|piece| piece.id).take(300).collect();
+    if !input.ratio(7, 8)? {
+        ids.push(PieceId::new(input.arbitrary()?));
+    }
+    Ok(ids)
+}
+
+/// The written model goes on to learn what it would have learned in one step.
+fn check_two_steps(first: &ExtendedModel, lines: &[Vec<u8>], options: &ExtendOptions) {
+    let mut options = options.clone();
+    options.size = ExtendSize::Learn(0);
+    options.reuse.clear();
+    options.control.clear();
+    options.user_defined.clear();
+    options.multiple_of = None;
+    let model = first.model();
+    let same = model
+        .extend(Corpus::texts(lines), &options)
+        .expect("learning nothing succeeds");
+    assert!(same.model().to_bytes() == model.to_bytes());
+    options.size = ExtendSize::Learn(2);
+    if let Ok(then) = model.extend(Corpus::texts(lines), &options) {
+        then.check(model, lines.iter().map(Vec::as_slice))
+            .unwrap_or_else(|error| panic!("second step: {error}"));
+    }
+}
+
+pub fn check_extend(input: &mut Unstructured<'_>) -> Result<()> {
+    let Some((model, mut texts)) = model_and_texts(input)? else {
+        return Ok(());
+    };
+    texts.extend_from_within(..);
+    let mut options = extend_options(input, &model)?;
+    let mut result = model.extend(Corpus::texts(&texts), &options);
+    if let Err(ExtendError::TooFewPieces { available, .. }) = result {
+        options.size = ExtendSize::Learn(available);
+        result = model.extend(Corpus::texts(&texts), &options);
+        assert!(!matches!(result, Err(ExtendError::TooFewPieces { .. })));
+    }
+    match result {
+        Ok(extended) => {
+            extended
+                .check(&model, texts.iter().map(Vec::as_slice))
+                .unwrap_or_else(|error| panic!("{options:?}: {error}"));
+            check_loads(extended.model());
+            check_two_steps(&extended, &texts, &options);
+        }
+        Err(ExtendError::Guarantee(error)) => panic!("{error}"),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
     Ok(())

@@ -14,7 +14,7 @@
 //! | `charsmap.rs` | normalization tables that are nearly right |
 //! | `corpus.rs` | training on anything |
 //! | `editing.rs` | edits of models, and their inverses |
-//! | `adapting.rs` | edits with reports, merges, pruning: the guarantees of the results |
+//! | `adapting.rs` | edits with reports, merges, pruning, extension: the guarantees of the results |
 
 mod adapting;
 mod charsmap;
@@ -49,6 +49,7 @@ pub const ALL: &[Target] = &[
     ("edit", edit),
     ("merge", merge),
     ("prune", prune),
+    ("extend", extend),
 ];
 
 /// The bytes are a model file. What loads is saved and loaded again, and runs, on texts of its own pieces too.
@@ -275,4 +276,9 @@ pub fn merge(data: &[u8]) {
 /// The bytes make a model that is nearly right, texts, and what is kept. What is not refused keeps its guarantees.
 pub fn prune(data: &[u8]) {
     let _ = adapting::check_prune(&mut Unstructured::new(data));
+}
+
+/// The bytes make a model that is nearly right, texts to learn from, and options. What is not refused keeps its guarantees.
+pub fn extend(data: &[u8]) {
+    let _ = adapting::check_extend(&mut Unstructured::new(data));
 }
