@@ -7,13 +7,14 @@ A kind is a class with the members of `Kind` in `base.py`; a new kind is a new m
 from .decode import Decode
 from .edit import Edit
 from .encode import Encode
+from .extend import Extend
 from .inspect import Inspect
 from .load import Load
 from .normalize import Normalize
 from .program import ProgramFlags
 from .train import Train
 
-KINDS = {kind.name: kind for kind in [Train(), Encode(), Decode(), Normalize(), Load(), Inspect(), Edit(), ProgramFlags()]}
+KINDS = {kind.name: kind for kind in [Train(), Encode(), Decode(), Normalize(), Load(), Inspect(), Edit(), Extend(), ProgramFlags()]}
 
 # The kinds that need nothing but the wheel.
 DEFAULT_KINDS = [name for name, kind in KINDS.items() if not kind.needs_spm_train]
