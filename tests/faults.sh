@@ -53,6 +53,9 @@ check() {
 
 # --- models that the faults may damage ----------------------------------------------------------------------------
 
+"$spiece" train --input="$work/udhr_small.txt" --model_type=bpe --model_prefix="$work/bpe" --vocab_size=600 \
+  --character_coverage=0.98 --quiet || exit 1
+
 # The model records its prefix and input, so runs whose results are compared use the same names.
 flags=(--input="$work/udhr_small.txt" --model_prefix=m --character_coverage=0.98 --quiet)
 train_old() { "$spiece" train "${flags[@]}" --vocab_size=400 "$@"; }
@@ -260,6 +263,8 @@ full_disk() {
   refused "a full disk, encode" "No space left" "$spiece" encode --model="$work/unigram.model" --output=out \
     "$work/udhr.txt"
   refused "a full disk, inspect" "No space left" "$spiece" inspect "$work/unigram.model" --format=json --output=out
+  refused "a full disk, extend" "No space left.*free disk space" "$spiece" extend "$work/bpe.model" \
+    --input="$work/udhr.txt" --pieces=2000 --model_prefix=c
   refused "a full disk, compare" "No space left" "$spiece" compare "$work/unigram.model" "$work/unigram.model" \
     --text="$work/udhr.txt" --output=out
   rm filler
@@ -387,7 +392,9 @@ unaffected=(
   "edit --help"
   "merge --help"
   "prune --help"
+  "extend --help"
   "train --input=$work/few_words.txt --model_prefix=m --vocab_size=40 --quiet"
+  "extend $work/bpe.model --input=text --model_prefix=c --pieces=9 --quiet"
 )
 verbs=(
   "encode $model text"
@@ -431,49 +438,96 @@ check "training fails if nobody listens" is_state new
 restore
 
 section "changed models are written together"
-# The files of one run of prune, old or new; a run for which the size is too small repairs and then fails.
-prune() { "$spiece" prune "$work/new/m.model" --model_prefix=c --quiet "$@" 2>/dev/null; }
-few=--keep_text=$work/few_words.txt many=--keep_text=$work/udhr_small.txt
-mkdir "$work/changed-old" "$work/changed-new"
-(cd "$work/changed-old" && prune "$few") && (cd "$work/changed-new" && prune "$many") || fail "no model is pruned"
+# change ARGUMENT...: changes a model with the verb and the flags in `changing`.
+change() { "$spiece" "${changing[@]}" --model_prefix=c --quiet "$@" 2>/dev/null; }
+# The state of the files of a changed model: old, new, or broken.
 changed_state() {
   local name old=1 new=1
-  for name in c.model c.vocab c.ids.tsv; do
-    cmp -s $name "$work/changed-old/$name" || old=0
-    cmp -s $name "$work/changed-new/$name" || new=0
+  for name in c.model c.vocab "$listing"; do
+    cmp -s "$name" "$work/changed-old/$name" || old=0
+    cmp -s "$name" "$work/changed-new/$name" || new=0
   done
   [ $old = 1 ] && echo old && return
   [ $new = 1 ] && echo new && return
   echo broken
 }
-if strace -o /dev/null true 2>/dev/null; then
-  for call in flock fsync rename unlink; do
-    for nth in $(seq 1 12); do
-      cp "$work"/changed-old/c.* .
-      strace -f -qq -o /dev/null -e trace="/^$call" -e inject="/^$call:signal=SIGKILL:when=$nth" \
-        "$spiece" prune "$work/new/m.model" --model_prefix=c --quiet "$many" 2>/dev/null &
-      if wait $! 2>/dev/null; then break; fi
-      prune --size=1 && fail "a size of 1 is accepted"
-      check "killed at $call $nth: the files of prune are of two runs" [ "$(changed_state)" != broken ]
-      check "killed at $call $nth: the next run leaves temporary files" no_strays
+# changed_together LISTING OLD NEW FAILING: the files of the runs with these flags are never mixed. LISTING is the third file;
+# the run with FAILING repairs and then fails.
+changed_together() {
+  local listing=$1 old=$2 new=$3 failing=$4 verb=${changing[0]} call nth
+  rm -rf "$work/changed-old" "$work/changed-new"
+  mkdir "$work/changed-old" "$work/changed-new"
+  (cd "$work/changed-old" && change "$old") && (cd "$work/changed-new" && change "$new") || fail "$verb: no model"
+  if strace -o /dev/null true 2>/dev/null; then
+    for call in flock fsync rename unlink; do
+      for nth in $(seq 1 12); do
+        cp "$work"/changed-old/c.* .
+        strace -f -qq -o /dev/null -e trace="/^$call" -e inject="/^$call:signal=SIGKILL:when=$nth" \
+          "$spiece" "${changing[@]}" --model_prefix=c --quiet "$new" 2>/dev/null &
+        if wait $! 2>/dev/null; then break; fi
+        change "$failing" && fail "$verb: $failing is accepted"
+        check "killed at $call $nth: the files of $verb are of two runs" [ "$(changed_state)" != broken ]
+        check "killed at $call $nth: the next run leaves temporary files" no_strays
+      done
     done
-  done
-else
-  skip "strace is not there or may not trace"
-fi
-cp "$work"/changed-old/c.* .
-rm c.ids.tsv && mkdir c.ids.tsv
-check "a folder in the place of the ids is accepted" [ "$(prune "$many"; echo $?)" = 1 ]
-check "the model changed beside a folder" cmp -s c.model "$work/changed-old/c.model"
-rmdir c.ids.tsv
-for verb in "edit $work/old/m.model --add_control=<x>" "merge $work/old/m.model $work/old/m.model"; do
+  else
+    skip "strace is not there or may not trace"
+  fi
+  cp "$work"/changed-old/c.* .
+  rm "$listing" && mkdir "$listing"
+  check "$verb: a folder in the place of $listing is accepted" [ "$(change "$new"; echo $?)" = 1 ]
+  check "$verb: the model changed beside a folder" cmp -s c.model "$work/changed-old/c.model"
+  rmdir "$listing"
+  rm -f c.*
+}
+changing=(prune "$work/new/m.model")
+changed_together c.ids.tsv "--keep_text=$work/few_words.txt" "--keep_text=$work/udhr_small.txt" --size=1
+changing=(extend "$work/bpe.model" --input="$work/udhr_small.txt")
+changed_together c.extension.tsv --pieces=20 --pieces=90 --vocab_size=1
+extend="extend $work/bpe.model --input=$work/udhr_small.txt --pieces=9"
+for verb in "edit $work/old/m.model --add_control=<x>" "merge $work/old/m.model $work/old/m.model" "$extend"; do
   # shellcheck disable=SC2086
   refused "${verb%% *}: a missing folder" "create its folder" "$spiece" $verb --model_prefix=none/c
   # shellcheck disable=SC2086
   refused "${verb%% *}: a file as a folder" "m.vocab/c" "$spiece" $verb --model_prefix=m.vocab/c
 done
-rm -f c.model c.vocab
+if as_user true; then
+  chmod 555 .
+  # shellcheck disable=SC2086
+  refused "extend: a folder without write permission" "Permission denied.*permissions" \
+    as_user "$spiece" $extend --model_prefix=c
+  chmod 755 .
+fi
 check "a stray file after changed models" no_strays
+
+section "the text and the flags of extend"
+changing=(extend "$work/bpe.model")
+change --input="$work/udhr_small.txt" --pieces=40 && mkdir from-file && mv c.* from-file
+check "no extension by standard input" change --input=- --pieces=40 <"$work/udhr_small.txt"
+for name in c.model c.vocab c.extension.tsv; do
+  check "standard input gives another $name than a file" cmp -s $name from-file/$name
+done
+(head -c 20000 "$work/udhr_small.txt"; sleep 0.3; tail -c +20001 "$work/udhr_small.txt") |
+  change --input=- --pieces=40 --text="$work/few_words.txt"
+check "a pipe that pauses gives another model than a file" cmp -s c.model from-file/c.model
+rm -r c.* from-file
+hostile() { refused "extend $1" "$2" timeout 60 "$spiece" extend "$work/bpe.model" --model_prefix=c "${@:3}"; }
+hostile "by more pieces than there are" "gives .* new pieces" --input="$work/few_words.txt" --pieces=18446744073709551615
+hostile "to a size that is too large" "gives .* new pieces" --input="$work/few_words.txt" --vocab_size=18446744073709551615
+hostile "up to a multiple that is too large" "gives .* new pieces" --input="$work/few_words.txt" --multiple_of=9999999999
+hostile "filled up to a large multiple" "65536" --input="$work/few_words.txt" --pieces=1 --multiple_of=9999999999
+hostile "by a number below 0" "pieces" --input="$work/few_words.txt" --pieces=-1
+hostile "to a multiple of 0" "multiple_of" --input="$work/few_words.txt" --multiple_of=0
+hostile "with a pattern of nothing" "no piece is like" --input="$work/few_words.txt" --pieces=1 --reuse=
+hostile "with a long pattern" "reuse" --input="$work/few_words.txt" --pieces=1 --reuse="$(printf '*?%.0s' $(seq 9999))"
+hostile "with the pattern of all pieces" "cannot be reused" --input="$work/few_words.txt" --pieces=1 "--reuse=*"
+hostile "with a symbol that exists" "already" --input="$work/few_words.txt" --pieces=1 "--control_symbols=<s>"
+hostile "by a folder" "input\|directory\|read" --input=. --pieces=1
+hostile "by a missing file" "none.txt" --input=none.txt --pieces=1
+hostile "by an empty file" "no sentence" --input=/dev/null --pieces=1
+hostile "with pieces of no length" "max_sentencepiece_length" --input="$work/few_words.txt" --pieces=1 \
+  --max_sentencepiece_length=0
+check "a stray file after refused extensions" no_strays
 
 section "inputs that change"
 gzip -c "$work/udhr.txt" 2>/dev/null | head -c 20000 >cut.gz
