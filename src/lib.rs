@@ -50,6 +50,10 @@
 )]
 #![cfg_attr(
     feature = "train",
+    doc = "| go on with the training of a BPE model on other text | [`Model::extend`] |"
+)]
+#![cfg_attr(
+    feature = "train",
     doc = "| add the pieces of another model, or remove pieces that a text does not need | [`Model::merge`], [`Model::prune`] |"
 )]
 #![cfg_attr(
