@@ -157,7 +157,8 @@ impl SearchedTexts {
         for index in indices {
             lattice.clear();
             for rest in lattice_store::suffixes(self.texts.text(index).as_bytes()) {
-                let mut position = lattice.start_position();
+                // A match has at least one byte.
+                let mut position = lattice.start_position(rest.len());
                 for seed in self.trie.seeds_in(rest) {
                     position.add(seed, pieces);
                 }

@@ -32,10 +32,21 @@ pub(super) struct Edge {
     pub(super) score: f32,
 }
 
+/// What is overwritten before it is read.
+const NO_EDGE: Edge = Edge {
+    seed: 0,
+    begin: 0,
+    end: 0,
+    score: DROPPED,
+};
+
 /// The lattice of a text. One is reused for many texts.
 #[derive(Debug, Default)]
 pub(super) struct TextLattice {
+    /// The first of them are those of the text; the others are left from other texts, so that adding an edge does not move the end of a vector.
     edges: Vec<Edge>,
+    /// The number of edges of the text.
+    size: usize,
     /// The first edge of each position, and the number of edges.
     starts: Vec<u32>,
     /// By position: the logarithm of the sum of all paths from the start.
@@ -49,17 +60,23 @@ pub(super) struct TextLattice {
 impl TextLattice {
     /// Removes everything.
     pub(super) fn clear(&mut self) {
-        self.edges.clear();
+        self.size = 0;
         self.starts.clear();
     }
 
-    /// Begins the next position.
+    /// Begins the next position, which has at most so many edges, that for an unknown character not included.
     #[inline]
-    pub(super) fn start_position(&mut self) -> OpenPosition<'_> {
+    pub(super) fn start_position(&mut self, max_edges: usize) -> OpenPosition<'_> {
         let begin = index(self.starts.len());
-        self.starts.push(index(self.edges.len()));
+        self.starts.push(index(self.size));
+        let needed = self.size + max_edges + 1;
+        if self.edges.len() < needed {
+            self.edges.resize(needed, NO_EDGE);
+        }
         OpenPosition {
-            edges: &mut self.edges,
+            edges: &mut self.edges[self.size..needed],
+            size: 0,
+            size_of_text: &mut self.size,
             begin,
             has_character: false,
         }
@@ -67,7 +84,7 @@ impl TextLattice {
 
     /// Ends the last position.
     pub(super) fn finish(&mut self) {
-        self.starts.push(index(self.edges.len()));
+        self.starts.push(index(self.size));
     }
 
     /// Positions without the last one: the number of characters.
@@ -76,11 +93,11 @@ impl TextLattice {
     }
 
     pub(super) fn edges(&self) -> &[Edge] {
-        &self.edges
+        &self.edges[..self.size]
     }
 
     fn edges_at(&self, position: usize) -> &[Edge] {
-        edges_of(&self.edges, &self.starts, position)
+        &self.edges[edge_range(&self.starts, position)]
     }
 
     /// The edge that spans the whole text, if there is one.
@@ -101,7 +118,7 @@ impl TextLattice {
         let frequency = f64::from(frequency);
         self.count_backward(math, frequency);
         // From the start to the end: a seed that occurs twice in the text receives the counts in this order.
-        for (edge, count) in self.edges.iter().zip(&self.counts) {
+        for (edge, count) in self.edges[..self.size].iter().zip(&self.counts) {
             let total = &mut totals[edge.seed as usize];
             *total = math.add_count(*total, *count, frequency);
         }
@@ -114,17 +131,14 @@ impl TextLattice {
         self.forward.resize(last + 1, f32::NEG_INFINITY);
         self.forward[0] = 0.0;
         // By beginning, so that the sum at each end is taken in the order of the beginnings.
-        for position in 0..last {
-            let before = self.forward[position];
-            for edge in edges_of(&self.edges, &self.starts, position) {
-                let path = edge.score + before;
-                let sum = &mut self.forward[edge.end as usize];
-                *sum = if *sum == f32::NEG_INFINITY {
-                    path
-                } else {
-                    math.log_sum(*sum, path)
-                };
-            }
+        for edge in &self.edges[..self.size] {
+            let path = edge.score + self.forward[edge.begin as usize];
+            let sum = &mut self.forward[edge.end as usize];
+            *sum = if *sum == f32::NEG_INFINITY {
+                path
+            } else {
+                math.log_sum(*sum, path)
+            };
         }
     }
 
@@ -138,9 +152,8 @@ impl TextLattice {
             self.backward.resize(last + 1, 0.0);
         }
         self.backward[last] = 0.0;
-        if self.counts.len() < self.edges.len() {
-            self.counts
-                .resize(self.edges.len(), ExpectedCount::default());
+        if self.counts.len() < self.size {
+            self.counts.resize(self.size, ExpectedCount::default());
         }
         for position in (0..last).rev() {
             let before = self.forward[position];
@@ -164,48 +177,62 @@ impl TextLattice {
 
 /// The position of a lattice to which edges are added, from the shortest to the longest.
 pub(super) struct OpenPosition<'l> {
-    edges: &'l mut Vec<Edge>,
+    edges: &'l mut [Edge],
+    /// The number of edges of the position.
+    size: usize,
+    /// That of the text, without this position.
+    size_of_text: &'l mut usize,
     begin: u32,
     /// Whether there is an edge of one character.
     has_character: bool,
 }
 
 impl OpenPosition<'_> {
-    /// Adds the edge of a seed, if the seed is a piece.
+    /// Adds the edge of a seed, if the seed is a piece. The edge is written in any case and overwritten by the next one,
+    /// since nobody can foresee which seeds were dropped.
     #[inline]
     pub(super) fn add(&mut self, seed: u32, pieces: &PieceList) {
-        if let Some(state) = pieces.state(seed)
-            && state.score > DROPPED
-        {
-            self.has_character |= state.length == 1;
-            self.push(seed, state.length, state.score);
+        if let Some(state) = pieces.state(seed) {
+            let is_piece = state.score > DROPPED;
+            self.has_character |= is_piece && state.length == 1;
+            self.write(seed, state.length, state.score);
+            self.size += usize::from(is_piece);
         }
     }
 
-    /// Adds an edge for an unknown character, unless there is an edge of one character.
+    /// Adds an edge for an unknown character, unless there is an edge of one character, and ends the position.
     #[inline]
     pub(super) fn finish(mut self, pieces: &PieceList) {
         if !self.has_character {
             let unknown = pieces.unknown();
-            self.push(unknown.seed, 1, unknown.score);
+            self.write(unknown.seed, 1, unknown.score);
+            self.size += 1;
         }
+        *self.size_of_text += self.size;
     }
 
     #[inline]
-    pub(super) fn push(&mut self, seed: u32, length: u32, score: f32) {
-        self.edges.push(Edge {
+    fn write(&mut self, seed: u32, length: u32, score: f32) {
+        self.edges[self.size] = Edge {
             seed,
             begin: self.begin,
             end: self.begin + length,
             score,
-        });
+        };
     }
 }
 
-/// The edges that begin at a position.
-#[inline]
-fn edges_of<'e>(edges: &'e [Edge], starts: &[u32], position: usize) -> &'e [Edge] {
-    &edges[edge_range(starts, position)]
+#[cfg(test)]
+impl TextLattice {
+    /// Adds a position with edges of these seeds, lengths and scores.
+    pub(super) fn push_position(&mut self, edges: &[(u32, u32, f32)]) {
+        let mut position = self.start_position(edges.len());
+        for (seed, length, score) in edges {
+            position.write(*seed, *length, *score);
+            position.size += 1;
+        }
+        *position.size_of_text += position.size;
+    }
 }
 
 /// The indices of the edges that begin at a position.

@@ -19,7 +19,7 @@
 //!
 //! Cost: a pass reads 4 bytes for each edge and loads a score at random.
 
-use super::lattice::TextLattice;
+use super::lattice::{OpenPosition, TextLattice};
 use super::pieces::{PieceList, Renumbering};
 use super::seed_trie::SeedTrie;
 
@@ -42,6 +42,8 @@ struct StoredText {
 pub(super) struct LatticeStore {
     texts: Vec<StoredText>,
     edges: Vec<u32>,
+    /// The most entries of a position.
+    max_position: usize,
 }
 
 impl LatticeStore {
@@ -73,6 +75,7 @@ impl LatticeStore {
         if let Some(last) = self.edges.last_mut() {
             *last |= LAST;
         }
+        self.max_position = self.max_position.max(self.edges.len() - first);
     }
 
     /// Releases unused memory after the last [`LatticeStore::push`].
@@ -92,7 +95,8 @@ impl LatticeStore {
         for text in &self.texts {
             lattice.clear();
             for _ in 0..text.characters {
-                load_position(&mut entries, pieces, lattice);
+                let position = lattice.start_position(self.max_position);
+                load_position(&mut entries, pieces, position);
             }
             lattice.finish();
             visit(lattice, text.frequency);
@@ -131,14 +135,13 @@ pub(super) fn suffixes(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     starts.map(move |at| &text[at..])
 }
 
-/// Adds the edges of the next position to `lattice`.
+/// Adds the edges of the next position.
 #[inline]
 fn load_position(
     entries: &mut std::slice::Iter<'_, u32>,
     pieces: &PieceList,
-    lattice: &mut TextLattice,
+    mut position: OpenPosition<'_>,
 ) {
-    let mut position = lattice.start_position();
     for entry in entries {
         position.add(entry & !LAST, pieces);
         if entry & LAST != 0 {

@@ -38,6 +38,8 @@ const ROUNDING_F32: f32 = 12_582_912.0;
 const ROUNDING: f64 = 6_755_399_441_055_744.0;
 /// Powers of two between 1 and 2 in the table of the exponential function, a power of two.
 const POWERS: usize = 128;
+/// The same as a float.
+const POWERS_F64: f64 = 128.0;
 /// The binary logarithm of [`POWERS`].
 const POWER_BITS: u32 = POWERS.trailing_zeros();
 /// Below this x, e^x is 10^-217: together with any count it is lost beside a sum of [`MIN_FAST_SUM`].
@@ -95,7 +97,7 @@ impl FastMath {
             }
         }
         let mut powers_of_two = Box::new([0.0; POWERS]);
-        let step = 1.0 / f64::from(1u32 << POWER_BITS);
+        let step = 1.0 / POWERS_F64;
         for (power, n) in powers_of_two.iter_mut().zip(0u8..) {
             *power = libm::exp2(f64::from(n) * step);
         }
@@ -158,8 +160,8 @@ impl FastMath {
     /// e^x for x in -500..=500, with a relative error below 3 * 10^-12.
     #[inline]
     fn exp(&self, x: f64) -> f64 {
-        const PARTS_PER_UNIT: f64 = (1u64 << POWER_BITS) as f64 / std::f64::consts::LN_2;
-        const PART: f64 = std::f64::consts::LN_2 / (1u64 << POWER_BITS) as f64;
+        const PARTS_PER_UNIT: f64 = POWERS_F64 / std::f64::consts::LN_2;
+        const PART: f64 = std::f64::consts::LN_2 / POWERS_F64;
         let shifted = x * PARTS_PER_UNIT + ROUNDING;
         let parts = shifted - ROUNDING;
         let rest = x - parts * PART;

@@ -87,11 +87,12 @@ pub(super) fn lattice_of(positions: &EdgeLists) -> TextLattice {
     let mut lattice = TextLattice::default();
     let mut seed = 0;
     for edges in positions {
-        let mut position = lattice.start_position();
-        for (length, score) in edges {
-            position.push(seed, *length, *score);
-            seed += 1;
-        }
+        let numbered = (seed..).zip(edges);
+        let edges: Vec<(u32, u32, f32)> = numbered
+            .map(|(seed, (length, score))| (seed, *length, *score))
+            .collect();
+        lattice.push_position(&edges);
+        seed += u32::try_from(edges.len()).unwrap();
     }
     lattice.finish();
     lattice
