@@ -33,6 +33,9 @@
 //! | 6 | longer, and the windows do not fit together | [`windowed`](strategies::windowed) with windows of 32 characters, which are cached by their whole texts | as row 5 | linear |
 //! | 7 | longer, and no windows fit together | [`heap_merge`](strategies::heap_merge) | it is the definition, carried out with a priority queue | n log n |
 //!
+//! Models that were extended by pieces of several words are encoded in two layers; the table is about the first one, and
+//! [`superwords`] is the second.
+//!
 //! Row 0 is [`BpeEncoder::encode`] and [`BpeEncoder::sample`]; rows 1 and 2 are in [`scan`], where chunks end; rows 3 to 7
 //! are the branches of `ChunkContext::encode_chunk`.
 //!
@@ -42,12 +45,13 @@
 //! from [`lookup`], and [`lookup`] from none of them.
 //!
 //! # Cost
-//! Linear in the text, except for rows 0 and 7. Memory of a worker: see [`BpeCache::with_max_bytes`].
+//! Linear in the text, except for rows 0 and 7 and for [`superwords`]. Memory of a worker: see [`BpeCache::with_max_bytes`].
 
 mod classes;
 mod lookup;
 mod scan;
 mod strategies;
+mod superwords;
 #[cfg(test)]
 mod tests;
 
@@ -60,8 +64,8 @@ use self::lookup::symbol_table::SymbolTable;
 use self::scan::{ChunkScanner, ScanTables};
 use self::strategies::chunk_context::{ChunkContext, MergeState, Strategy};
 use self::strategies::full_merge::{FullMerge, FullMergeState};
-use self::strategies::last_merge_table::LastMergeTable;
 use self::strategies::merge_context::MergeTables;
+use self::superwords::SuperwordLayer;
 use crate::encode::chunk_cache::{ChunkCache, KeyedText};
 use crate::encode::vocabulary::Vocabulary;
 use crate::join::join;
@@ -76,6 +80,8 @@ pub(crate) struct BpeEncoder {
     /// For each piece whether it is unused: it merges, but is resegmented afterwards. Empty if no piece is.
     unused: Vec<bool>,
     accepts_raw_text: bool,
+    /// Merges the ids of chunks, if the model has superwords.
+    superwords: Option<SuperwordLayer>,
 }
 
 /// The caches and buffers of one worker, reused from text to text.
@@ -94,7 +100,8 @@ impl BpeCache {
     pub(crate) const DEFAULT_MAX_BYTES: usize = 2 * ChunkCache::DEFAULT_MAX_BYTES;
 
     /// Empty caches. The chunk caches, which are the largest part, need at most `max_bytes`. Not included are the pair
-    /// caches, at most 1.5 MB, and the buffers for merging, which are proportional to the longest chunk.
+    /// caches, at most 1.5 MB (8 MB more for models with superwords), and the buffers for merging, which are proportional to
+    /// the longest chunk.
     pub(crate) fn with_max_bytes(max_bytes: usize) -> BpeCache {
         BpeCache {
             chunks: ChunkCache::with_max_bytes(max_bytes / 2),
@@ -141,6 +148,11 @@ impl BpeEncoder {
     pub(crate) fn new(vocabulary: &Vocabulary<'_>, user_defined: Arc<PrefixTrie>) -> BpeEncoder {
         let unused = vocabulary.unused_flags();
         let mergeable = vocabulary.mergeable();
+        let first_layer = superwords::first_layer(vocabulary, &mergeable);
+        let superwords = first_layer
+            .is_some()
+            .then(|| SuperwordLayer::new(vocabulary, &mergeable));
+        let mergeable = first_layer.unwrap_or(mergeable);
         let read_chars = || {
             let mut bigrams = ClassBigramsBuilder::new();
             let (chars, texts) = CharTable::new(vocabulary, &mergeable, &mut bigrams);
@@ -154,19 +166,14 @@ impl BpeEncoder {
         let tables = ScanTables {
             ascii: AsciiBigrams::new(&chars, &bigrams, &user_defined),
             bigrams,
-            merge: MergeTables {
-                symbols,
-                chars,
-                last_merges: LastMergeTable::new(vocabulary.len()),
-                piece_count: vocabulary.len(),
-                unknown: vocabulary.unknown(),
-            },
+            merge: MergeTables::new(vocabulary, symbols, chars),
             user_defined,
         };
         BpeEncoder {
             tables,
             unused,
             accepts_raw_text,
+            superwords,
         }
     }
 
@@ -182,8 +189,24 @@ impl BpeEncoder {
             let skips_merge = || false;
             return self.sample(pieces, DropoutText { text, skips_merge }, cache, out);
         }
+        let start = out.len();
         self.scanner(pieces, text, None, cache)
             .scan::<false>(false, out);
+        self.merge_superwords(pieces, cache, out, start);
+    }
+
+    /// Merges the ids of chunks from `start` on, if the model has superwords.
+    #[inline]
+    fn merge_superwords(
+        &self,
+        pieces: &PieceTable,
+        cache: &mut BpeCache,
+        ids: &mut Vec<PieceId>,
+        start: usize,
+    ) {
+        if let Some(superwords) = &self.superwords {
+            superwords.merge(pieces, &mut cache.state, ids, start);
+        }
     }
 
     /// Whether raw text can be encoded as it is, if normalization only replaces spaces by whitespace marks and malformed
@@ -202,8 +225,10 @@ impl BpeEncoder {
         out: &mut Vec<PieceId>,
     ) {
         let has_prefix = raw.adds_prefix && !raw.text.is_empty();
+        let start = out.len();
         self.scanner(pieces, raw.text, raw.byte_ids, cache)
             .scan::<true>(has_prefix, out);
+        self.merge_superwords(pieces, cache, out, start);
     }
 
     /// Appends the ids of a text, with some merges skipped.
@@ -214,8 +239,9 @@ impl BpeEncoder {
         cache: &mut BpeCache,
         out: &mut Vec<PieceId>,
     ) {
+        let layer = self.superwords.as_ref();
         let merge = FullMerge {
-            tables: &self.tables.merge,
+            tables: layer.map_or(&self.tables.merge, |layer| &layer.tables),
             pieces,
             user_defined: &self.tables.user_defined,
             unused: &self.unused,
@@ -244,7 +270,9 @@ impl BpeEncoder {
 
     /// Whether texts can be split at bigram boundaries, wherever a search for them begins.
     fn has_boundaries(&self) -> bool {
-        self.unused.is_empty() && self.tables.merge.chars.all_well_formed()
+        self.superwords.is_none()
+            && self.unused.is_empty()
+            && self.tables.merge.chars.all_well_formed()
     }
 
     /// What splits and encodes one text.

@@ -24,7 +24,7 @@
 #[non_exhaustive]
 pub struct TokenizerConfig {
     /// The most bytes that the chunk caches of one worker may use. Default: 17 MiB, beyond which larger caches were
-    /// slower. BPE models need up to 1.5 MB more for caches of pairs, which have a fixed size; below 68 KiB (unigram: 34
+    /// slower. BPE models need up to 1.5 MB more for caches of pairs, which have a fixed size (9.5 MB with superwords); below 68 KiB (unigram: 34
     /// KiB) no chunk is cached. Word and char models have no caches.
     pub max_cache_bytes: usize,
     /// The most caches that the tokenizer keeps for later workers. Caches that are returned while so many are kept

@@ -22,6 +22,7 @@ use crate::text::WHITESPACE_MARK_STR;
 use crate::trie::prefix::PrefixTrie;
 
 mod naive;
+mod superwords;
 use naive::{ModelBytes, NaiveEncoder};
 
 /// Models with equal scores, positive scores, infinities, NaN and -0, user-defined symbols, and repeated characters.

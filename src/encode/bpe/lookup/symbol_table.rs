@@ -175,6 +175,15 @@ impl SymbolTable {
         self.filter.may_contain(hash)
     }
 
+    /// What two symbols become.
+    pub(super) fn join(&self, pieces: &PieceTable, pair: [u32; 2]) -> SymbolMerge {
+        let [left, right] = pair;
+        match self.joined_hash(left, right) {
+            Some(hash) if self.may_be_piece(hash) => self.find_merge(pieces, pair, hash),
+            _ => SymbolMerge::NONE,
+        }
+    }
+
     /// What `left` and `right` become; `hash` is the hash of their joined text.
     pub(super) fn find_merge(&self, pieces: &PieceTable, pair: [u32; 2], hash: u64) -> SymbolMerge {
         let [left, right] = pair;

@@ -15,14 +15,14 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::encode::bpe::lookup::pair_cache::PairLookup;
 use crate::encode::bpe::lookup::symbol_table::{NO_SYMBOL, SymbolMerge};
+use crate::encode::bpe::lookup::token_merges::MergeSource;
 
 /// The index of a node that does not exist.
 const NO_NODE: usize = usize::MAX;
 
 /// Observes merges, and can prevent them.
-pub(super) trait MergeObserver {
+pub(in crate::encode::bpe) trait MergeObserver {
     /// Whether the merge whose turn has come is skipped for good.
     fn skips_merge(&mut self) -> bool {
         false
@@ -39,7 +39,7 @@ impl MergeObserver for () {}
 #[derive(Debug, Default)]
 pub(in crate::encode::bpe) struct HeapMerge {
     /// The symbols: first the input, then the result.
-    pub(super) symbols: Vec<u32>,
+    pub(in crate::encode::bpe) symbols: Vec<u32>,
     nodes: Vec<MergeNode>,
     candidates: BinaryHeap<Reverse<MergeCandidate>>,
 }
@@ -79,7 +79,11 @@ struct MergeNode {
 
 impl HeapMerge {
     /// Merges [`symbols`](Self::symbols).
-    pub(super) fn merge(&mut self, pairs: &mut PairLookup<'_>, observer: &mut impl MergeObserver) {
+    pub(in crate::encode::bpe) fn merge(
+        &mut self,
+        pairs: &mut impl MergeSource,
+        observer: &mut impl MergeObserver,
+    ) {
         self.init_nodes();
         for left in 0..self.nodes.len() {
             self.add_candidate(left, pairs, observer);
@@ -126,7 +130,7 @@ impl HeapMerge {
     fn add_candidate(
         &mut self,
         left: usize,
-        pairs: &mut PairLookup<'_>,
+        pairs: &mut impl MergeSource,
         observer: &mut impl MergeObserver,
     ) {
         let MergeNode { symbol, next, .. } = self.nodes[left];
@@ -135,7 +139,7 @@ impl HeapMerge {
             return;
         }
         let right = self.nodes[next].symbol;
-        let merge = pairs.get(symbol, right);
+        let merge = pairs.merge_of(symbol, right);
         self.nodes[left].merge = merge;
         if merge != SymbolMerge::NONE {
             observer.on_candidate(merge.symbol(), symbol, right);

@@ -8,6 +8,7 @@ use super::last_merge_table::LastMergeTable;
 use crate::encode::bpe::classes::char_table::CharTable;
 use crate::encode::bpe::lookup::pair_cache::{PairCache, PairLookup};
 use crate::encode::bpe::lookup::symbol_table::SymbolTable;
+use crate::encode::vocabulary::Vocabulary;
 use crate::piece::{PieceId, PieceTable};
 
 /// What all strategies know about a model.
@@ -22,6 +23,21 @@ pub(in crate::encode::bpe) struct MergeTables {
 }
 
 impl MergeTables {
+    /// The tables of these symbols and characters.
+    pub(in crate::encode::bpe) fn new(
+        vocabulary: &Vocabulary<'_>,
+        symbols: SymbolTable,
+        chars: CharTable,
+    ) -> MergeTables {
+        MergeTables {
+            symbols,
+            chars,
+            last_merges: LastMergeTable::new(vocabulary.len()),
+            piece_count: vocabulary.len(),
+            unknown: vocabulary.unknown(),
+        }
+    }
+
     /// The id of a symbol in the output.
     #[inline]
     pub(in crate::encode::bpe) fn id_of(&self, symbol: u32) -> PieceId {
