@@ -11,6 +11,7 @@
 //! | `inspect_program` | `spiece inspect` and `spiece compare` |
 //! | `link_program` | links named `spm_train`, `spm_encode` and so on; `spiece install-links` |
 //! | `adapt_program` | `spiece edit`, `merge`, `prune` |
+//! | `extend_program` | `spiece extend` |
 //! | `determinism` | output depends on the input and the options only |
 //! | `hostile` | untrusted models, texts, rules and corpora; shared with the fuzz targets |
 //! | `allocations` | a warm encoder does not allocate |
@@ -21,6 +22,8 @@ mod adapt_program;
 mod allocations;
 #[cfg(feature = "cli")]
 mod determinism;
+#[cfg(feature = "cli")]
+mod extend_program;
 #[cfg(feature = "train")]
 mod hostile;
 #[cfg(feature = "cli")]
