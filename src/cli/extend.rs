@@ -14,7 +14,7 @@
 //! written: more.model, more.vocab, more.extension.tsv
 //! ```
 
-use std::num::{NonZeroU8, NonZeroUsize};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -25,7 +25,7 @@ use super::args;
 use super::io::{CliError, CliResult};
 use super::model_files::{self, OutputSet, count, listed_pieces};
 use super::progress::{Messages, Progress};
-use super::train::{jobs, stop_on_signal};
+use super::train::{jobs, stop_on_signal, superwords};
 use crate::{
     Corpus, ExtendCheck, ExtendError, ExtendOptions, ExtendSize, ExtendedModel, Model,
     NewCharacters, OptionKind, PieceId, TrainFlags, TrainOptions,
@@ -75,11 +75,6 @@ const TRAINING_FLAGS: &[(&str, TakeOver)] = &[
     }),
 ];
 
-/// Longest superword in words, unless the flag says another number.
-const DEFAULT_MAX_WORDS: NonZeroU8 = NonZeroU8::new(4).unwrap();
-/// Longest superword in characters, unless the flag says another number.
-const MAX_SUPERWORD_LENGTH: u32 = 64;
-
 /// The command line: the model, the text, the number of pieces, the rules.
 pub(crate) fn command() -> Command {
     let command = Command::new("extend")
@@ -117,7 +112,7 @@ pub(crate) fn command() -> Command {
                 .action(ArgAction::Append),
             args::value("control_symbols", "Control pieces to add").value_name("A,B,..."),
             args::value("user_defined_symbols", "User-defined pieces to add").value_name("A,B,..."),
-            args::value("max_words", "With --split_by_whitespace=false: the most words of a piece [default: 4]").value_name("N"),
+            superwords::max_words_flag("With --split_by_whitespace=false: the most words of a piece [default: 4]"),
             args::value("text", "Lines to check the new model with, besides the texts of its pieces").value_name("FILE"),
             args::value("jobs", "Number of threads; the result does not depend on it [default: all cores]").value_name("N"),
         ])
@@ -227,24 +222,16 @@ fn set_training_options(matches: &ArgMatches, options: &mut TrainOptions) -> Cli
 
 /// Sets the limits of superwords, if pieces may cross words.
 fn set_max_words(matches: &ArgMatches, options: &mut TrainOptions) -> CliResult {
-    let given = args::given(matches, "max_words");
-    if options.split_by_whitespace {
-        return match given {
-            None => Ok(()),
-            Some(_) => Err(CliError::Usage(
-                "--max_words goes with --split_by_whitespace=false; otherwise no piece has two words".to_owned(),
-            )),
-        };
+    if !options.split_by_whitespace {
+        return superwords::cross_words(matches, options);
     }
-    options.max_words = Some(match given {
-        Some(_) => args::number(matches, "max_words")?,
-        None => DEFAULT_MAX_WORDS,
-    });
-    if args::given(matches, "max_sentencepiece_length").is_none() {
-        options.max_sentencepiece_length =
-            options.max_sentencepiece_length.max(MAX_SUPERWORD_LENGTH);
+    match args::given(matches, "max_words") {
+        None => Ok(()),
+        Some(_) => Err(CliError::Usage(
+            "--max_words goes with --split_by_whitespace=false; otherwise no piece has two words"
+                .to_owned(),
+        )),
     }
-    Ok(())
 }
 
 /// The value of `--new_characters`, or the coverage if that is given.

@@ -21,6 +21,8 @@
 //! ne    -2
 //! ```
 
+pub(super) mod superwords;
+
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -30,6 +32,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::{OptionDescriptor, OptionKind, RETIRED_OPTIONS, SpecRecording, TrainFlags, Trainer};
 use clap::{Arg, ArgMatches, Command};
 
+use self::superwords::SuperwordStage;
 use super::args;
 use super::io::{self, CliError, CliResult};
 use super::progress::{Messages, Progress};
@@ -69,6 +72,13 @@ pub(crate) fn command() -> Command {
             args::value("user_defined_symbols_file", "File with more user-defined symbols, one per line"),
             args::value("required_chars_file", "File with the required characters; replaces required_chars"),
             args::value("jobs", JOBS_HELP).value_name("N"),
+            args::value(
+                "superword_from",
+                "BPE: learn so many pieces within words, and the rest of vocab_size across words, like ▁of▁the; reads the \
+                 text twice. The file is no longer that of spm_train, which lacks this",
+            )
+            .value_name("N"),
+            superwords::max_words_flag("With --superword_from: the most words of a piece [default: 4]"),
         ])
         .args(RETIRED_OPTIONS.iter().map(|name| retired(name)));
     args::with_common_flags(command)
@@ -117,7 +127,8 @@ fn retired(name: &'static str) -> Arg {
 /// Trains a model, writes both files, and reports a summary.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let messages = args::messages(matches)?;
-    let flags = flags(matches, &messages)?;
+    let mut flags = flags(matches, &messages)?;
+    let superwords = SuperwordStage::new(matches, &mut flags)?;
     let stop = stop_on_signal();
     let mut progress = Progress::new(&messages, stop);
     let trainer = trainer(&flags, matches)?;
@@ -128,7 +139,13 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     }
     let trained = trainer.train_observed(flags.corpus(), &mut progress);
     progress.finish();
-    let (model, summary) = trained?;
+    let (mut model, mut summary) = trained?;
+    if let Some(stage) = superwords {
+        let extended = stage.extend(&model, flags.corpus(), jobs(matches)?, &mut progress);
+        progress.finish();
+        model = extended?;
+        summary.pieces = model.len();
+    }
     let vocab = model.to_vocab(flags.vocabulary_output_piece_score);
     crate::output::write_files(&[(&model_path, &model.to_bytes()), (&vocab_path, &vocab)])?;
     progress.summarize(&summary, &[model_path, vocab_path]);

@@ -4,7 +4,9 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use crate::support::{names_in, program};
+use spiece::Model;
+
+use crate::support::{names_in, program, testdata_argument};
 
 const TEXT: &str = "the quick brown fox\njumps over the lazy dog\nthe dog sleeps\n";
 
@@ -587,5 +589,68 @@ fn an_interrupted_run_leaves_no_file() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(stderr(&output).contains("stopped"), "{}", stderr(&output));
+    assert!(names_in(folder.path()).is_empty());
+}
+
+/// A BPE model of `size` pieces from the small corpus of laws; more flags may follow.
+fn train_laws(folder: &Path, prefix: &str, size: &str, more: &[&str]) -> Output {
+    let input = format!("--input={}", testdata_argument("udhr_small.txt"));
+    let prefix = format!("--model_prefix={prefix}");
+    let size = format!("--vocab_size={size}");
+    let flags = [
+        "train",
+        "--quiet",
+        "--model_type=bpe",
+        &input,
+        &prefix,
+        &size,
+    ];
+    spiece(folder, &[&flags[..], more].concat())
+}
+
+#[test]
+fn superwords_follow_the_pieces_of_the_first_stage() {
+    let folder = folder_with(&[]);
+    let folder = folder.path();
+    let output = train_laws(folder, "words", "1500", &[]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let flags = ["--superword_from=1500", "--max_words=2"];
+    let output = train_laws(folder, "both", "1600", &flags);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let words = Model::open(folder.join("words.model")).unwrap();
+    let both = Model::open(folder.join("both.model")).unwrap();
+    assert_eq!((words.len(), both.len()), (1500, 1600));
+    assert!(words.pieces().eq(both.pieces().take(1500)));
+    let texts: Vec<String> = both
+        .pieces()
+        .skip(1500)
+        .map(|piece| String::from_utf8(piece.text.to_vec()).unwrap())
+        .collect();
+    let words_of = |text: &String| {
+        text.split('\u{2581}')
+            .filter(|word| !word.is_empty())
+            .count()
+    };
+    assert!(texts.iter().any(|text| words_of(text) == 2), "{texts:?}");
+    assert!(texts.iter().all(|text| words_of(text) <= 2), "{texts:?}");
+}
+
+#[test]
+fn superword_flags_that_do_not_fit_are_refused() {
+    let folder = folder_with(&[]);
+    let cases: [(&[&str], &str); 4] = [
+        (&["--max_words=2"], "--max_words goes with --superword_from"),
+        (&["--superword_from=1600"], "below --vocab_size"),
+        (&["--superword_from=many"], "superword_from"),
+        (
+            &["--superword_from=100", "--model_type=unigram"],
+            "is for BPE models",
+        ),
+    ];
+    for (flags, message) in cases {
+        let output = train_laws(folder.path(), "m", "1600", flags);
+        assert_eq!(output.status.code(), Some(2), "{flags:?}");
+        assert!(stderr(&output).contains(message), "{}", stderr(&output));
+    }
     assert!(names_in(folder.path()).is_empty());
 }

@@ -1,0 +1,109 @@
+//! `--superword_from`: training in two stages, words first and then pieces of several words.
+//!
+//! Input: the flags of training, the size of the vocabulary at which words end (T), the most words of a piece. Output: the
+//! model of `vocab_size` pieces. Method: a model of T pieces is trained, and extended on the same text by pieces that may
+//! cross words; the text is read twice. The first T pieces are those of the model of T pieces.
+//!
+//! Example: `--vocab_size=200000 --superword_from=80000` trains 80,000 pieces and learns 120,000 more, such as `▁of▁the`.
+//!
+//! Cost: that of both stages. The second one counts lines instead of words, so its memory follows the distinct lines.
+
+use std::num::NonZeroU8;
+
+use clap::{Arg, ArgMatches};
+
+use crate::cli::args;
+use crate::cli::io::{CliError, CliResult};
+use crate::{
+    Corpus, ExtendOptions, ExtendSize, Model, ModelType, NewCharacters, Observer, TrainFlags,
+    TrainOptions,
+};
+
+/// Longest superword in words, unless a flag says another number.
+const DEFAULT_MAX_WORDS: NonZeroU8 = NonZeroU8::new(4).unwrap();
+/// Longest superword in characters, unless a flag says another number.
+const MAX_SUPERWORD_LENGTH: u32 = 64;
+
+/// The flag for the most words of a piece.
+pub(in crate::cli) fn max_words_flag(help: &'static str) -> Arg {
+    args::value("max_words", help).value_name("N")
+}
+
+/// Lets pieces cross words, with the limits of `--max_words` and `--max_sentencepiece_length` or their defaults.
+pub(in crate::cli) fn cross_words(matches: &ArgMatches, options: &mut TrainOptions) -> CliResult {
+    options.split_by_whitespace = false;
+    options.max_words = Some(match args::given(matches, "max_words") {
+        Some(_) => args::number(matches, "max_words")?,
+        None => DEFAULT_MAX_WORDS,
+    });
+    if args::given(matches, "max_sentencepiece_length").is_none() {
+        let length = options.max_sentencepiece_length.max(MAX_SUPERWORD_LENGTH);
+        options.max_sentencepiece_length = length;
+    }
+    Ok(())
+}
+
+/// The second stage of training.
+pub(super) struct SuperwordStage {
+    options: TrainOptions,
+    vocab_size: usize,
+}
+
+impl SuperwordStage {
+    /// The stage that `--superword_from` asks for; `flags` are then those of the first stage.
+    pub(super) fn new(
+        matches: &ArgMatches,
+        flags: &mut TrainFlags,
+    ) -> CliResult<Option<SuperwordStage>> {
+        if args::given(matches, "superword_from").is_none() {
+            return match args::given(matches, "max_words") {
+                None => Ok(None),
+                Some(_) => usage("--max_words goes with --superword_from"),
+            };
+        }
+        let first: i32 = args::number(matches, "superword_from")?;
+        if flags.model_type != ModelType::Bpe {
+            return usage("--superword_from is for BPE models; add --model_type=bpe");
+        }
+        if flags.input.iter().any(|file| file == "-") {
+            return usage(
+                "--superword_from reads the text twice, so it cannot be standard input; name a file",
+            );
+        }
+        let vocab_size = usize::try_from(flags.vocab_size).unwrap_or_default();
+        if usize::try_from(first).is_ok_and(|first| first >= vocab_size) {
+            return usage("--superword_from has to be below --vocab_size; the rest are superwords");
+        }
+        flags.vocab_size = first;
+        let mut options = flags
+            .options()
+            .map_err(|error| CliError::Usage(format!("--{error}")))?;
+        cross_words(matches, &mut options)?;
+        Ok(Some(SuperwordStage {
+            options,
+            vocab_size,
+        }))
+    }
+
+    /// Extends the model of the first stage.
+    pub(super) fn extend(
+        self,
+        model: &Model,
+        corpus: Corpus<'_>,
+        threads: Option<std::num::NonZeroUsize>,
+        observer: &mut dyn Observer,
+    ) -> CliResult<Model> {
+        let mut options = ExtendOptions::new(model, ExtendSize::Vocabulary(self.vocab_size));
+        options.training = self.options;
+        // The first stage has chosen the characters.
+        options.characters = NewCharacters::Never;
+        options.threads = threads;
+        let extended = model.extend_observed(corpus, &options, observer)?;
+        extended.check(model, std::iter::empty())?;
+        Ok(extended.model().clone())
+    }
+}
+
+fn usage<T>(message: &str) -> CliResult<T> {
+    Err(CliError::Usage(message.to_owned()))
+}
