@@ -228,6 +228,7 @@ fn learn(
     if wanted == 0 {
         return Ok((Vec::new(), Summary::default()));
     }
+    slots::check_symbols(base)?;
     let mut trainer = ContinuedTrainer::new(base, &options.training, options.characters)?;
     if let Some(threads) = options.threads {
         trainer = trainer.with_threads(threads);

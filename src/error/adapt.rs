@@ -156,6 +156,17 @@ pub enum ExtendError {
         /// The text of its piece.
         piece: String,
     },
+    /// A user-defined symbol is not UTF-8, so that it can be found inside a character.
+    #[error(
+        "the user-defined symbol {id} {piece:?} is not UTF-8 and can be a part of characters, which then cannot be learned; \
+         remove it or give its id to --reuse"
+    )]
+    PartOfCharacter {
+        /// The id.
+        id: PieceId,
+        /// The text, with U+FFFD for what is not UTF-8.
+        piece: String,
+    },
     /// The model has a score that is infinite, not a number, or so low that no score is below it.
     #[error("the model has a score below which there are no other scores; change that score first")]
     NoLowerScore,

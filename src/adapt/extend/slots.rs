@@ -72,6 +72,20 @@ fn new_texts(name: &str, texts: &HashSet<Vec<u8>>, count: usize) -> Vec<String> 
     new.take(count).collect()
 }
 
+/// Fails for models with user-defined symbols that can be found inside a character: text around them is no sequence of characters.
+pub(super) fn check_symbols(base: &Model) -> Result<(), ExtendError> {
+    let mut symbols = base
+        .pieces()
+        .filter(|piece| piece.kind == PieceKind::UserDefined);
+    match symbols.find(|piece| std::str::from_utf8(piece.text).is_err()) {
+        Some(piece) => Err(ExtendError::PartOfCharacter {
+            id: piece.id,
+            piece: lossy_string(piece.text),
+        }),
+        None => Ok(()),
+    }
+}
+
 /// Fails for multiples that would fill the model with reserved pieces.
 fn check_multiple(options: &ExtendOptions) -> Result<(), ExtendError> {
     match options.multiple_of {

@@ -512,6 +512,21 @@ fn scores_of_runs_of_spaces_stay_above_the_learned_ones() {
 }
 
 #[test]
+fn symbols_that_are_parts_of_characters_are_refused() {
+    let mut editor = small_model().edit();
+    // The first byte of `á`.
+    let id = editor.add_piece([0xC3], 0.0, PieceKind::UserDefined);
+    let model = editor.finish().unwrap();
+    let learn = |options: &ExtendOptions| model.extend(Corpus::texts(["á ab á ab"]), options);
+    let mut options = learn_options(&model, 1);
+    let error = learn(&options).unwrap_err();
+    assert!(matches!(error, ExtendError::PartOfCharacter { id: named, .. } if named == id));
+    assert!(learn(&learn_options(&model, 0)).is_ok());
+    options.reuse = vec![id];
+    assert_eq!(learned_ids(&learn(&options).unwrap()), [id.get()]);
+}
+
+#[test]
 fn an_observer_can_stop_an_extension() {
     let model = small_model();
     let mut stop = |_: crate::Event<'_>| std::ops::ControlFlow::Break(());
