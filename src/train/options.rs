@@ -280,7 +280,7 @@ pub struct TrainOptions {
     /// Runs of whitespace may become pieces.
     pub allow_whitespace_only_pieces: bool,
     /// Longest piece in words, for pieces of several words (`split_by_whitespace=false`); `None` is no limit. With a limit
-    /// no such piece has a space behind a colon or another space. For [`Model::extend`](crate::Model::extend) only.
+    /// no piece has a space behind a colon. For [`Model::extend`](crate::Model::extend) only.
     pub max_words: Option<NonZeroU8>,
     /// No piece crosses this string; empty for none.
     pub pretokenization_delimiter: String,

@@ -52,7 +52,7 @@ pub(crate) struct SplitRules {
     whitespace_runs: bool,
     /// The most words of a piece.
     max_words: u16,
-    /// Whether the rules of superwords apply: no whitespace mark behind a colon or behind another mark.
+    /// Whether the rules of superwords apply: no whitespace mark behind a colon.
     superwords: bool,
 }
 
@@ -214,7 +214,7 @@ impl SplitRules {
     /// As [`shape_of`](Self::shape_of), for any character.
     fn shape_of_any(&self, c: char) -> Shape {
         let mut shape = Shape::of_character(c, self.script_run(c));
-        shape.ends_superword = self.superwords && matches!(c, ':' | WHITESPACE_MARK);
+        shape.ends_superword = self.superwords && c == ':';
         shape
     }
 
@@ -243,7 +243,7 @@ impl SplitRules {
         let valid = u32::from(joined.length) <= self.max_length
             && !joined.is_excluded
             && joined.words <= self.max_words
-            && !self.ends_superword(left, right)
+            && !left.ends_before(right)
             && !self.isolates_digit(left, right)
             && !left.trail.conflicts(right.lead)
             && self.allows_whitespace(&joined.whitespace);
@@ -261,7 +261,7 @@ impl SplitRules {
         let joined = characters.reduce(|left, right| {
             let is_excluded = self.isolates_digit(&left, &right)
                 || left.trail.conflicts(right.lead)
-                || self.ends_superword(&left, &right);
+                || left.ends_before(&right);
             let mut joined = left.followed_by(&right);
             joined.is_excluded |= is_excluded;
             joined
@@ -293,12 +293,6 @@ impl SplitRules {
                 && self.allows_whitespace(&shape.whitespace))
     }
 
-    /// Whether a whitespace mark is where superwords have none. Runs of marks may be pieces of their own.
-    fn ends_superword(&self, left: &Shape, right: &Shape) -> bool {
-        let is_run = left.whitespace.everywhere && right.whitespace.everywhere;
-        left.ends_before(right) && !(self.whitespace_runs && is_run)
-    }
-
     /// Whether one of the two is a digit and digits are pieces of their own.
     fn isolates_digit(&self, left: &Shape, right: &Shape) -> bool {
         self.lone_digits && (left.is_digit || right.is_digit)
@@ -322,7 +316,7 @@ impl SplitRules {
         self.max_length < 2
             || self.isolates_digit(left, right)
             || left.trail.conflicts(right.lead)
-            || self.ends_superword(left, right)
+            || left.ends_before(right)
             || (self.whitespace_splits && self.is_whitespace_boundary(left, right))
     }
 

@@ -42,9 +42,7 @@ impl SplitRules {
             script_before = script;
         }
         let words = text.split(WHITESPACE_MARK).filter(|word| !word.is_empty());
-        let is_run = self.whitespace_runs && all_marks;
-        let ends_before = |end: &str| text.contains(&format!("{end}\u{2581}"));
-        let has_end = self.superwords && !is_run && (ends_before(":") || ends_before("\u{2581}"));
+        let has_end = self.superwords && text.contains(":\u{2581}");
         chars.len() <= self.max_length as usize
             && words.count() <= usize::from(self.max_words)
             && !has_end
