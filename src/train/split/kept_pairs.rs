@@ -72,7 +72,7 @@ fn separates(rules: &SplitRules, left: char, right: char) -> bool {
 mod tests {
     use super::*;
     use crate::train::options::TrainOptions;
-    use crate::train::split::{PartRules, PartSplitter};
+    use crate::train::split::parts::{PartRules, PartSplitter};
 
     #[test]
     fn text_is_not_divided_where_a_piece_lies_across() {

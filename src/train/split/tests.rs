@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 
+use super::parts::BoundarySplitter;
 use super::*;
 
 impl SplitRules {

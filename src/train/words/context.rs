@@ -9,8 +9,8 @@ use crate::train::execution::ExecutionConfig;
 use crate::train::meta::MetaPieces;
 use crate::train::options::TrainOptions;
 use crate::train::prepare::Preparation;
-use crate::train::split::PartRules;
 use crate::train::split::kept_pairs::KeptPairs;
+use crate::train::split::parts::PartRules;
 
 /// Everything that counting threads share.
 pub(crate) struct CountContext<'a> {

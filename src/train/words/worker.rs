@@ -25,7 +25,7 @@ use crate::train::batch::{Batch, SentenceCounts, SentenceFilter};
 use crate::train::counts::{CountAdder, SharedCounts, TextCounts, TextLookup};
 use crate::train::prepare::Preparation;
 use crate::train::raw_chunk_cache::{CachedChunk, RawChunkCache, ShortText};
-use crate::train::split::PartSplitter;
+use crate::train::split::parts::PartSplitter;
 use crate::train::swar::Block16;
 
 /// Raw chunks too long for the [`RawChunkCache`] that a thread holds before it prepares them.

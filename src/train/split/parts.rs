@@ -1,0 +1,170 @@
+//! Text -> the parts that are counted one by one.
+//!
+//! Input: prepared text, and the rules of the [page above](super) or those of word models. Output: parts whose concatenation is
+//! the text; no piece lies across two of them. Method: characters of equal [`Shape`] are a class, and whether two classes have
+//! a boundary between them is read from a table.
+//!
+//! Example: with the default options `▁in▁2024` has the parts `▁in` and `▁2024`.
+//!
+//! Cost: linear, with two loads for each character.
+
+use super::kept_pairs::KeptPairs;
+use super::word_rules::WordRules;
+use super::{Shape, SplitRules, split_between};
+use crate::model::ModelType;
+use crate::text::num::low_u8;
+use crate::train::options::TrainOptions;
+
+/// How prepared text is divided into the parts that are counted.
+#[derive(Debug, Clone)]
+pub(crate) enum PartRules {
+    /// At boundaries, which no piece crosses.
+    Boundaries(SplitRules),
+    /// At boundaries, but not between two characters that a piece of the model has side by side.
+    KeptPairs(SplitRules, KeptPairs),
+    /// Into words.
+    Words(WordRules),
+}
+
+impl PartRules {
+    /// The rules for the type of model.
+    pub(crate) fn new(options: &TrainOptions, kept_pairs: KeptPairs) -> Self {
+        match options.model_type {
+            ModelType::Word => Self::Words(WordRules::PREFIX),
+            _ if kept_pairs.is_empty() => Self::Boundaries(SplitRules::new(options)),
+            _ => Self::KeptPairs(SplitRules::new(options), kept_pairs),
+        }
+    }
+}
+
+/// Divides prepared text.
+pub(crate) enum PartSplitter {
+    Boundaries(BoundarySplitter),
+    KeptPairs(BoundarySplitter, KeptPairs),
+    Words(WordRules),
+}
+
+impl PartSplitter {
+    pub(crate) fn new(rules: &PartRules) -> Self {
+        match rules {
+            PartRules::Boundaries(rules) => Self::Boundaries(BoundarySplitter::new(*rules)),
+            PartRules::KeptPairs(rules, pairs) => {
+                Self::KeptPairs(BoundarySplitter::new(*rules), pairs.clone())
+            }
+            PartRules::Words(rules) => Self::Words(*rules),
+        }
+    }
+
+    /// Calls `emit` with the parts of `text`, in order; their concatenation is `text`. Cost: linear.
+    #[inline]
+    pub(crate) fn split<'t>(&mut self, text: &'t str, emit: impl FnMut(&'t str)) {
+        match self {
+            Self::Boundaries(splitter) => splitter.split(text, emit),
+            Self::KeptPairs(splitter, pairs) => splitter.split_except(pairs, text, emit),
+            Self::Words(rules) => rules.split(text, emit),
+        }
+    }
+}
+
+/// Splits normalized text at its boundaries and at breaking characters. Characters of equal shape are a class;
+/// each character's class is looked up once, and whether two classes have a boundary between them is read from a table.
+pub(crate) struct BoundarySplitter {
+    rules: SplitRules,
+    /// By code point: the class, or [`UNSEEN`].
+    class_of: Vec<u8>,
+    /// By class. The first class is that of breaking characters, which have no shape.
+    shapes: Vec<Option<Shape>>,
+    /// By the left class and then the right: whether there is a boundary between the two.
+    boundaries: Vec<bool>,
+}
+
+/// The class of a character that has not occurred yet.
+const UNSEEN: u8 = u8::MAX;
+
+impl BoundarySplitter {
+    pub(crate) fn new(rules: SplitRules) -> Self {
+        Self {
+            rules,
+            class_of: vec![UNSEEN; 0x11_0000],
+            shapes: vec![None],
+            boundaries: vec![true],
+        }
+    }
+
+    /// Calls `emit` with every maximal part of `text` without a boundary inside, in order; breaking characters
+    /// are parts of their own. The concatenation of the parts is `text`. Cost: linear.
+    pub(crate) fn split<'t>(&mut self, text: &'t str, emit: impl FnMut(&'t str)) {
+        split_between(
+            text,
+            |left: Option<u8>, c| {
+                let right = self.class(c);
+                let is_boundary = left.is_some_and(|left| self.has_boundary(left, right));
+                (right, is_boundary)
+            },
+            emit,
+        );
+    }
+
+    /// As [`split`](Self::split), but two characters of `kept` are never divided.
+    fn split_except<'t>(&mut self, kept: &KeptPairs, text: &'t str, emit: impl FnMut(&'t str)) {
+        split_between(
+            text,
+            |left: Option<(u8, char)>, c| {
+                let right = self.class(c);
+                let is_boundary = left.is_some_and(|(left, before)| {
+                    self.has_boundary(left, right) && !kept.contains(before, c)
+                });
+                ((right, c), is_boundary)
+            },
+            emit,
+        );
+    }
+
+    fn class(&mut self, c: char) -> u8 {
+        match self.class_of[c as usize] {
+            UNSEEN => self.add_character(c),
+            class => class,
+        }
+    }
+
+    fn has_boundary(&self, left: u8, right: u8) -> bool {
+        self.boundaries[usize::from(left) * self.shapes.len() + usize::from(right)]
+    }
+
+    #[cold]
+    fn add_character(&mut self, c: char) -> u8 {
+        let class = self.class_of_shape(self.rules.shape_of(c));
+        // A shape of one character is a script or one of a few special kinds; Unicode 9 has 137 scripts.
+        debug_assert!(class < usize::from(UNSEEN), "too many classes");
+        let class = low_u8(class as u64);
+        self.class_of[c as usize] = class;
+        class
+    }
+
+    fn class_of_shape(&mut self, shape: Option<Shape>) -> usize {
+        let class = self.shapes.iter().position(|known| *known == shape);
+        class.unwrap_or_else(|| self.add_class(shape))
+    }
+
+    fn add_class(&mut self, shape: Option<Shape>) -> usize {
+        self.shapes.push(shape);
+        self.boundaries = self.boundary_table();
+        self.shapes.len() - 1
+    }
+
+    /// Whether there is a boundary, for every left shape and then every right shape.
+    fn boundary_table(&self) -> Vec<bool> {
+        let row = |left| {
+            self.shapes
+                .iter()
+                .map(move |right| self.separates(left, *right))
+        };
+        self.shapes.iter().copied().flat_map(row).collect()
+    }
+
+    /// Whether there is a boundary between two characters of these shapes.
+    fn separates(&self, left: Option<Shape>, right: Option<Shape>) -> bool {
+        let shapes = left.zip(right);
+        shapes.is_none_or(|(left, right)| self.rules.is_boundary_between(&left, &right))
+    }
+}
