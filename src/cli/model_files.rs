@@ -156,7 +156,13 @@ pub(crate) fn listed_pieces<'m>(pieces: impl Iterator<Item = Piece<'m>>) -> Stri
 
 /// The lines of the file of the flag `name`; none without the flag.
 pub(crate) fn text_of_flag(matches: &ArgMatches, name: &str) -> CliResult<Vec<u8>> {
-    args::non_empty(matches, name).map_or(Ok(Vec::new()), io::read_file)
+    match args::non_empty(matches, name) {
+        None => Ok(Vec::new()),
+        Some("-") => Err(CliError::Usage(format!(
+            "--{name}: cannot be standard input; name a file"
+        ))),
+        Some(path) => io::read_file(path),
+    }
 }
 
 /// The lines of a text; the last one may lack its line feed.

@@ -79,6 +79,17 @@ impl CharacterCounts {
         Ok(Self { counts, total })
     }
 
+    /// The counts without characters that are never part of a piece, boundary marks excepted. Text that was not normalized
+    /// for training can have them.
+    pub(crate) fn without_breaking(&self) -> Self {
+        let is_kept = |c: char| c == BOUNDARY_MARK || !is_breaking(c);
+        let counts: Vec<(char, u64)> = self.iter().filter(|(c, _)| is_kept(*c)).collect();
+        Self {
+            total: counts.iter().map(|(_, count)| count).sum(),
+            counts,
+        }
+    }
+
     /// How often NUL occurs.
     pub(crate) fn of_nul(&self) -> u64 {
         let first = self.counts.first();

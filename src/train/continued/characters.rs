@@ -61,7 +61,9 @@ pub(super) fn candidates(
     let all: Vec<(char, u64)> = match rule {
         NewCharacters::Never => Vec::new(),
         NewCharacters::ByGain => counts.iter().collect(),
-        NewCharacters::Coverage => Alphabet::choose(&counts, options)?.characters,
+        NewCharacters::Coverage => {
+            Alphabet::choose(&counts.without_breaking(), options)?.characters
+        }
     };
     let candidates = all.into_iter().filter(|(c, _)| is_candidate(c));
     Ok(candidates

@@ -256,3 +256,30 @@ fn a_new_half_makes_old_pieces_before_the_next_occurrence() {
     // `▁ababab` is now `▁ aba b ab`, since `aba` is made before the second `ab`.
     assert!(all.contains(&("\u{2581}aba".to_owned(), 1)), "{all:?}");
 }
+
+#[test]
+fn models_with_a_nul_piece_are_continued() {
+    let normal = [("\u{2581}", -6.0), ("a", -7.0), ("b", -8.0)];
+    let normal = normal.map(|(text, score)| (text.to_owned(), score, PieceKind::Normal));
+    let nul = [("\0".to_owned(), -5.0, PieceKind::Unused)];
+    let model = model_of(&[&nul[..], &normal].concat(), true);
+    let lines = vec!["ab ab\0".to_owned()];
+    let all = learned(&model, &lines, &TrainOptions::default(), 2);
+    assert_eq!(all[0], ("ab".to_owned(), 2));
+}
+
+#[test]
+fn characters_that_are_never_pieces_are_no_matter_for_coverage() {
+    let pieces = [("a", -7.0), ("b", -8.0)];
+    let pieces = pieces.map(|(text, score)| (text.to_owned(), score, PieceKind::Normal));
+    let mut editor = model_of(&pieces, false).edit();
+    editor.set_escape_whitespaces(false);
+    let model = editor.finish().unwrap();
+    let options = TrainOptions::default();
+    let trainer = ContinuedTrainer::new(&model, &options, NewCharacters::Coverage).unwrap();
+    let lines = ["ab ab c", "a\u{2585}"];
+    let result = trainer.learn(Corpus::texts(lines), 2, &mut SilentObserver);
+    let pieces = result.unwrap().pieces.into_iter();
+    let texts: Vec<String> = pieces.map(|piece| piece.text.into_string()).collect();
+    assert_eq!(texts, ["c", "ab"]);
+}
