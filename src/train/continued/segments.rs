@@ -80,13 +80,15 @@ fn ranked(mut pieces: Vec<(f32, &str, Symbol)>) -> Vec<(&str, UnfoundPiece)> {
     ranked.collect()
 }
 
-/// The model with unused pieces as normal ones and byte pieces without effect. The piece NUL has to stay unused; text never
+/// The model with unused pieces as normal ones and byte pieces without effect. The piece NUL has to be unused; text never
 /// gives it.
 fn state_model(model: &Model) -> Result<Model, ModelError> {
     let mut editor = model.edit();
     for piece in model.pieces() {
         match piece.kind {
-            PieceKind::Unused if piece.text != [0] => editor.set_kind(piece.id, PieceKind::Normal),
+            // With byte fallback it may be a normal piece in the file, and counts as unused all the same.
+            _ if piece.text == [0] => editor.set_kind(piece.id, PieceKind::Unused),
+            PieceKind::Unused => editor.set_kind(piece.id, PieceKind::Normal),
             PieceKind::Byte => editor.set_kind(piece.id, PieceKind::Control),
             _ => true,
         };
