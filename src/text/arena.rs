@@ -213,6 +213,7 @@ mod tests {
         assert_eq!(arena, TextArena::default());
     }
 
+    #[cfg(feature = "train")]
     #[test]
     fn texts_are_returned_by_index() {
         let mut arena = StrArena::with_capacity(3, 6);
