@@ -18,7 +18,6 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use indicatif::HumanCount;
 use regex::Regex;
 
 use super::args;
@@ -339,20 +338,7 @@ fn report_check(messages: &Messages, extended: &ExtendedModel, check: &ExtendChe
         "unreachable pieces: {}{separator}{list}",
         count(check.unreachable.len())
     ));
-    let texts = &check.texts;
-    messages.say(&format!(
-        "checked: {} texts, {} tokens before, {} now; {} without new pieces have the same ids",
-        count(texts.texts),
-        HumanCount(texts.tokens_before),
-        HumanCount(texts.tokens_after),
-        count(texts.unaffected)
-    ));
-    if extended.keeps_boundaries() {
-        messages.say(&format!(
-            "checked: {} texts have no new boundary",
-            count(texts.without_new_boundary)
-        ));
-    }
+    model_files::report_boundaries(messages, &check.texts, ["before", "new"]);
 }
 
 /// Models that cannot be extended are a failure of the operation.

@@ -21,7 +21,7 @@ use super::args;
 use super::io::{CliError, CliResult};
 use super::model_files::{self, OutputSet, count, listed, listed_pieces};
 use super::progress::Messages;
-use crate::{BoundaryCheck, MergeError, MergeOptions, MergedModel, Model};
+use crate::{MergeError, MergeOptions, MergedModel, Model};
 
 /// The command line: two models, the output, options.
 pub(crate) fn command() -> Command {
@@ -59,7 +59,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     output.add_model(merged.model());
     let written = output.write()?;
     report(&messages, &first, &merged);
-    report_check(&messages, &merged, &check);
+    model_files::report_boundaries(&messages, &check, ["with A", "added"]);
     messages.say(&format!("written: {written}"));
     Ok(())
 }
@@ -112,23 +112,6 @@ fn with_list(line: &str, list: &str) -> String {
         return line.to_owned();
     }
     format!("{line}: {list}")
-}
-
-/// Writes which guarantees were checked.
-fn report_check(messages: &Messages, merged: &MergedModel, check: &BoundaryCheck) {
-    messages.say(&format!(
-        "checked: {} texts, {} tokens with A, {} now; {} without added pieces have the same ids",
-        count(check.texts),
-        indicatif::HumanCount(check.tokens_before),
-        indicatif::HumanCount(check.tokens_after),
-        count(check.unaffected)
-    ));
-    if merged.keeps_boundaries() {
-        messages.say(&format!(
-            "checked: {} texts have no new boundary",
-            count(check.without_new_boundary)
-        ));
-    }
 }
 
 /// Models that cannot be merged are a failure of the operation.

@@ -12,9 +12,10 @@ use indicatif::HumanCount;
 
 use super::args;
 use super::io::{self, CliError, CliResult};
+use super::progress::Messages;
 use crate::output::{FileContent, WriteContent, check_writable, write_contents};
 use crate::text::lossy_string;
-use crate::{Model, Piece};
+use crate::{BoundaryCheck, Model, Piece};
 
 /// Pieces that a line of a report lists.
 const MAX_LISTED: usize = 12;
@@ -120,6 +121,24 @@ fn path(prefix: &str, ending: &str) -> PathBuf {
 /// A number with commas between thousands.
 pub(crate) fn count(number: usize) -> HumanCount {
     HumanCount(number as u64)
+}
+
+/// Writes what the comparison with the model before has shown. `[old, new]` are words for the old tokens and the new pieces.
+pub(crate) fn report_boundaries(messages: &Messages, check: &BoundaryCheck, [old, new]: [&str; 2]) {
+    messages.say(&format!(
+        "checked: {} texts, {} tokens {old}, {} now; {} without {new} pieces have the same ids",
+        count(check.texts),
+        HumanCount(check.tokens_before),
+        HumanCount(check.tokens_after),
+        count(check.unaffected)
+    ));
+    // No text is counted if the guarantee does not apply.
+    if check.without_new_boundary > 0 {
+        messages.say(&format!(
+            "checked: {} texts have no new boundary",
+            count(check.without_new_boundary)
+        ));
+    }
 }
 
 /// The texts as a list in quotes, the first ones only if there are many.

@@ -43,7 +43,7 @@ use super::corpus::Corpus;
 use super::execution::ExecutionConfig;
 use super::meta::MetaPieces;
 use super::observer::{Observer, Reporter, Run, Stage, Summary};
-use super::options::{SentenceSelection, TrainOptions};
+use super::options::{PIECE_LENGTH, SENTENCE_LENGTH, SentenceSelection, TrainOptions};
 use super::prepare::Preparation;
 use super::reading::{CorpusReader, meta_trie};
 use super::split::SplitRules;
@@ -189,12 +189,13 @@ fn is_mergeable(kind: PieceKind) -> bool {
 }
 
 impl TrainOptions {
-    /// The rules for pieces and sentences that a model was trained with, as its trainer spec records them. The vocabulary and
-    /// the normalization are not taken over, and all sentences are used.
+    /// The rules for pieces and sentences that a model was trained with, as its trainer spec records them. A length or
+    /// coverage outside the range of its option becomes the nearest one inside, a negative length the default. The vocabulary and the
+    /// normalization are not taken over, and all sentences are used.
     pub fn of_model(model: &Model) -> TrainOptions {
         let spec = model.trainer_spec();
         let defaults = TrainOptions::default();
-        let positive = |value: i32, default: u32| u32::try_from(value).unwrap_or(default).max(1);
+        let positive = |value: i32, default: u32| u32::try_from(value).unwrap_or(default);
         let options = TrainOptions {
             model_type: model.model_type(),
             sentences: SentenceSelection::All,
@@ -203,7 +204,7 @@ impl TrainOptions {
                 spec.max_sentencepiece_length(),
                 defaults.max_sentencepiece_length,
             )
-            .min(512),
+            .clamp(*PIECE_LENGTH.start(), *PIECE_LENGTH.end()),
             character_coverage: spec.character_coverage().clamp(0.98, 1.0),
             byte_fallback: spec.byte_fallback(),
             split_by_unicode_script: spec.split_by_unicode_script(),
@@ -234,7 +235,7 @@ impl TrainOptions {
 fn sentence_length(spec: &TrainerSpec, defaults: &TrainOptions) -> u32 {
     let recorded = u32::try_from(spec.max_sentence_length());
     let length = recorded.unwrap_or(defaults.max_sentence_length);
-    length.clamp(10, 1 << 30)
+    length.clamp(*SENTENCE_LENGTH.start(), *SENTENCE_LENGTH.end())
 }
 
 #[cfg(test)]

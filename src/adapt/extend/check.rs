@@ -8,13 +8,12 @@ use std::collections::HashSet;
 use super::ExtendedModel;
 use crate::adapt::boundaries::{BoundaryCheck, BoundaryComparison};
 use crate::adapt::edit::check::as_raw_text;
-use crate::adapt::found::{FoundDifferences, unreachable_pieces};
-use crate::adapt::id_map::IdMap;
+use crate::adapt::found::unreachable_pieces;
 use crate::error::{ExtendError, GuaranteeError};
 use crate::model::Model;
 use crate::piece::{PieceId, PieceKind};
 use crate::text::lossy_string;
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::{NormalizedEncoder, Tokenizer};
 
 /// What [`ExtendedModel::check`] has found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,13 +79,14 @@ impl ExtendedModel {
         if let Some(id) = unreachable.iter().find(|id| learned.contains(id)) {
             return Err(self.broken_piece(*id, "is reachable"));
         }
-        let base_ids = (0..self.base.len()).map(PieceId::from_index);
-        let kept = base_ids.map(|id| (!learned.contains(&id)).then_some(id));
-        let ids = IdMap::from_old_ids(self.base.len(), kept.collect());
-        match FoundDifferences::between(&self.base, &self.model, &ids)
-            .lost
-            .first()
-        {
+        let base = Tokenizer::new(self.base.clone());
+        let mut encoder = NormalizedEncoder::new(&base);
+        // None of them was learned, so their ids are those of the base.
+        let mut was_reachable = |id: &&PieceId| {
+            let piece = self.base.piece(**id);
+            piece.is_some_and(|piece| encoder.gives(piece.id, piece.text))
+        };
+        match unreachable.iter().find(|id| was_reachable(id)) {
             Some(id) => Err(self.broken_piece(*id, "is still reachable")),
             None => Ok(unreachable),
         }

@@ -1,7 +1,7 @@
 //! Words that begin as symbols of several characters, and characters that become symbols later.
 //!
-//! Input: distinct words with their counts, and a function that divides a word into symbols, characters without a symbol,
-//! and breaks. Output: a [`WordBuffer`] with one slot for each of these, however long the texts of the symbols are.
+//! Input: distinct words with their counts, and a function that divides a word into symbols and characters without a
+//! symbol. Output: a [`WordBuffer`] with one slot for each of these, however long the texts of the symbols are.
 //! Continued training begins with it: the symbols are the pieces of a model. Words of one slot are left out.
 //!
 //! A character without a symbol is *inactive*: it is in no pair. [`WordBufferMut::activate`] makes it a symbol wherever it
@@ -176,7 +176,7 @@ impl WordBufferMut<'_> {
         }
     }
 
-    /// The slots of the word around `position`: the first one and the one behind the last. A break is no end.
+    /// The slots of the word around `position`: the first one and the one behind the last.
     pub(crate) fn word_around(&self, position: u32) -> (u32, u32) {
         let at = position as usize - self.offset;
         let is_start = |slot: &u32| *slot == WORD_START;
