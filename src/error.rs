@@ -8,6 +8,7 @@
 //! | `WriteError` | writing output files | `train` |
 //! | `OptionError`, `TrainError` | training | `train` |
 //! | `EditError`, `ExtendError`, `MergeError`, `PruneError`, `GuaranteeError` | changing trained models | `train` |
+//! | `ConvertError` | models in other formats | `convert` |
 //! | `WeightsError` | gathering rows of weights | `safetensors` |
 //!
 //! Conventions, for every error of the crate: the variants carry facts, not sentences; the message names the
@@ -19,6 +20,8 @@
 
 #[cfg(feature = "train")]
 mod adapt;
+#[cfg(feature = "convert")]
+mod convert;
 mod decode;
 mod encode;
 mod model;
@@ -35,6 +38,8 @@ use std::io;
 pub use self::adapt::WeightsError;
 #[cfg(feature = "train")]
 pub use self::adapt::{EditError, ExtendError, GuaranteeError, MergeError, PruneError};
+#[cfg(feature = "convert")]
+pub use self::convert::ConvertError;
 pub use self::decode::DecodeError;
 pub use self::encode::EncodeError;
 pub use self::model::{ModelError, PieceProblem};

@@ -94,7 +94,9 @@
 //! | `train` | training, normalization rules by name or from files, atomic output files; implies `inspect` |
 //! | `compressed` | training on `.gz` and `.zst` files; implies `train` |
 //! | `safetensors` | rows of embedding tables follow pruned pieces; implies `train` |
-//! | `cli` | the program `spiece`; implies `compressed` and `safetensors` |
+//! | `convert` | what the formats of other programs have in common; implied by each of them |
+//! | `tokenizer-json` | models from and to the `tokenizer.json` of the library `tokenizers` |
+//! | `cli` | the program `spiece`; implies `compressed`, `safetensors` and `tokenizer-json` |
 //! | `serde` | `Serialize` and `Deserialize` for plain data: ids, kinds, tokens, options of encoding |
 //! | `proto` | the messages of model files as types of `prost` |
 //!
@@ -110,6 +112,8 @@ mod decode;
 mod tokenizer;
 #[cfg(feature = "train")]
 mod adapt;
+#[cfg(feature = "convert")]
+mod convert;
 mod piece;
 #[cfg(feature = "train")]
 mod packed;
@@ -140,7 +144,11 @@ pub use adapt::prune::{
 };
 #[cfg(feature = "train")]
 pub use adapt::{BoundaryCheck, IdMap, TextChange};
+#[cfg(feature = "convert")]
+pub use convert::{ConvertedModel, FileFormat, Reason, ReasonKind, Verdict};
 pub use decode::incremental::IncrementalDecoder;
+#[cfg(feature = "convert")]
+pub use error::ConvertError;
 #[cfg(feature = "safetensors")]
 pub use error::WeightsError;
 pub use error::{DecodeError, EncodeError, ModelError, PieceProblem};

@@ -1,0 +1,33 @@
+//! Models in the formats of other programs, each with a verdict on whether the ids are equal.
+//!
+//! Job: write a [`Model`] in a format that another program reads, and read a [`Model`] from such a format. Input: a model,
+//! or the bytes of a file. Output: bytes or a model, and a [`Verdict`]: "ids equal for all text", or each reason why some
+//! text can have other ids, with an example where one can be constructed.
+//!
+//! | module | job |
+//! |---|---|
+//! | `format` | which format bytes have, and which one a path asks for |
+//! | `verdict` | reasons why ids can differ |
+//!
+//! The verdict is derived from the model alone, before anything is written: it holds for every text, not for a sample of
+//! texts. `docs/DESIGN.md` has the argument. Where the analysis cannot prove equality, it gives a reason; so a verdict without
+//! reasons is certain, and a reason without an example may concern no text at all.
+
+mod format;
+mod verdict;
+
+pub use self::format::FileFormat;
+pub use self::verdict::{Reason, ReasonKind, Verdict};
+use crate::model::Model;
+
+/// A model that was read from another format.
+///
+/// If the verdict is not [exact](Verdict::is_exact), some texts have other ids than in the program that the file was made for.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ConvertedModel {
+    /// The model.
+    pub model: Model,
+    /// Whether the ids of the model equal those of the program that the file was made for.
+    pub verdict: Verdict,
+}

@@ -1,0 +1,123 @@
+//! Formats: recognized by content when reading, by path when writing.
+//!
+//! Input: the first bytes of a file, or a path. Output: a [`FileFormat`]. A GGUF file starts with its magic number. A
+//! `tokenizer.json` is an object of JSON, so it starts with a brace and a quote, whitespace aside. Everything else is taken
+//! for a `.model` file, whose reader says what is wrong with it. No `.model` file that holds a piece starts like JSON: the
+//! brace and the quote would be the length of the first piece and its text.
+//!
+//! Cost: constant, but for whitespace in front.
+
+use std::fmt;
+use std::path::Path;
+
+/// The first bytes of a GGUF file.
+const GGUF_MAGIC: &[u8] = b"GGUF";
+/// The bytes that mark UTF-8; JSON must not start with them, but some editors write them.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// A format of tokenizers.
+///
+/// ```
+/// use spiece::FileFormat;
+/// use std::path::Path;
+///
+/// assert_eq!(FileFormat::of_content(b"{\"version\": \"1.0\"}"), FileFormat::TokenizerJson);
+/// assert_eq!(FileFormat::of_content(b"GGUF\x03\0\0\0"), FileFormat::Gguf);
+/// assert_eq!(FileFormat::of_path(Path::new("m/")), Some(FileFormat::Folder));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FileFormat {
+    /// A `.model` file of SentencePiece.
+    Model,
+    /// A `tokenizer.json` of the library `tokenizers`.
+    TokenizerJson,
+    /// A GGUF file of llama.cpp.
+    Gguf,
+    /// A folder for `AutoTokenizer.from_pretrained` of the library `transformers`.
+    Folder,
+}
+
+impl FileFormat {
+    /// The format of a file that starts with these bytes; [`FileFormat::Model`] if it is no other one.
+    pub fn of_content(start: &[u8]) -> FileFormat {
+        if start.starts_with(GGUF_MAGIC) {
+            FileFormat::Gguf
+        } else if is_json_object(start) {
+            FileFormat::TokenizerJson
+        } else {
+            FileFormat::Model
+        }
+    }
+
+    /// The format that the name of an output asks for: a folder if it ends with a separator, else by its extension.
+    pub fn of_path(path: &Path) -> Option<FileFormat> {
+        let name = path.as_os_str().as_encoded_bytes();
+        if name
+            .last()
+            .is_some_and(|byte| std::path::is_separator(char::from(*byte)))
+        {
+            return Some(FileFormat::Folder);
+        }
+        match path.extension()?.to_str()? {
+            "model" => Some(FileFormat::Model),
+            "json" => Some(FileFormat::TokenizerJson),
+            "gguf" => Some(FileFormat::Gguf),
+            _ => None,
+        }
+    }
+
+    /// The name for messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            FileFormat::Model => ".model",
+            FileFormat::TokenizerJson => "tokenizer.json",
+            FileFormat::Gguf => "GGUF",
+            FileFormat::Folder => "folder",
+        }
+    }
+}
+
+impl fmt::Display for FileFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Whether the bytes start like an object of JSON.
+fn is_json_object(start: &[u8]) -> bool {
+    let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start);
+    let Some(inside) = start.trim_ascii_start().strip_prefix(b"{") else {
+        return false;
+    };
+    matches!(inside.trim_ascii_start().first(), Some(b'"' | b'}'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_recognized_behind_whitespace_and_a_byte_order_mark() {
+        for json in ["{\"a\": 1}", " \n\t{ \"a\"", "{}", "\u{feff}{\"a\"", "{\n}"] {
+            let format = FileFormat::of_content(json.as_bytes());
+            assert_eq!(format, FileFormat::TokenizerJson, "{json:?}");
+        }
+        // A piece of 123 bytes, whose length is the brace.
+        for other in [&b"\n{\nt"[..], b"", b"{", b"[1]", b"\x0a\x0e\x0a\x05<unk>"] {
+            let format = FileFormat::of_content(other);
+            assert_eq!(format, FileFormat::Model, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn outputs_are_named_by_extension() {
+        let of = |name: &str| FileFormat::of_path(Path::new(name));
+        assert_eq!(of("a/tokenizer.json"), Some(FileFormat::TokenizerJson));
+        assert_eq!(of("a.model"), Some(FileFormat::Model));
+        assert_eq!(of("a.b.gguf"), Some(FileFormat::Gguf));
+        assert_eq!(of("a.json/"), Some(FileFormat::Folder));
+        assert_eq!(of("a.txt"), None);
+        assert_eq!(of("a"), None);
+    }
+}

@@ -1,0 +1,196 @@
+//! Verdicts: whether a converted model gives the same ids, and why not.
+//!
+//! A [`Verdict`] is a list of [`Reason`]s. It is exact if the list is empty. An analysis adds reasons; it never removes any.
+//! Ids are compared without BOS and EOS, for text that is well-formed Unicode, and with control pieces in the text taken for
+//! ordinary text, as SentencePiece does.
+
+use std::fmt;
+
+/// Whether ids are equal for all text, and the reasons if they are not.
+///
+/// ```
+/// use spiece::{Reason, ReasonKind, Verdict};
+///
+/// let mut verdict = Verdict::default();
+/// assert_eq!(verdict.to_string(), "ids equal for all text");
+/// verdict.add(Reason::new(ReasonKind::ScoreTie, "the pieces \"ab\" and \"bc\" have equal scores").with_example("abc"));
+/// assert!(!verdict.is_exact());
+/// assert_eq!(verdict.reasons()[0].example.as_deref(), Some("abc"));
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Verdict {
+    reasons: Vec<Reason>,
+}
+
+impl Verdict {
+    /// Whether the ids of every text are equal.
+    pub fn is_exact(&self) -> bool {
+        self.reasons.is_empty()
+    }
+
+    /// The reasons why some text can have other ids.
+    pub fn reasons(&self) -> &[Reason] {
+        &self.reasons
+    }
+
+    /// Adds a reason.
+    pub fn add(&mut self, reason: Reason) {
+        self.reasons.push(reason);
+    }
+
+    /// Whether a reason of this kind was given.
+    pub fn has(&self, kind: ReasonKind) -> bool {
+        self.reasons.iter().any(|reason| reason.kind == kind)
+    }
+}
+
+/// "ids equal for all text", or one line for each reason.
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_exact() {
+            return f.write_str("ids equal for all text");
+        }
+        f.write_str("ids can differ:")?;
+        self.reasons
+            .iter()
+            .try_for_each(|reason| write!(f, "\n  {reason}"))
+    }
+}
+
+/// Why some text can have other ids.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Reason {
+    /// The kind.
+    pub kind: ReasonKind,
+    /// What differs, with the pieces or flags concerned.
+    pub explanation: String,
+    /// A text whose ids differ, if one could be constructed.
+    pub example: Option<String>,
+}
+
+impl Reason {
+    /// A reason without an example.
+    pub fn new(kind: ReasonKind, explanation: impl Into<String>) -> Reason {
+        Reason {
+            kind,
+            explanation: explanation.into(),
+            example: None,
+        }
+    }
+
+    /// The same reason with a text that shows it.
+    #[must_use]
+    pub fn with_example(self, text: impl Into<String>) -> Reason {
+        Reason {
+            example: Some(text.into()),
+            ..self
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.kind, self.explanation)?;
+        match &self.example {
+            Some(text) => write!(f, "; for example the text {text:?}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What kind of difference a [`Reason`] describes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ReasonKind {
+    /// Normalization rules are applied differently.
+    NormalizationRules,
+    /// Spaces or the dummy prefix are treated differently.
+    Whitespace,
+    /// Pieces with equal scores are merged in another order.
+    ScoreTie,
+    /// Pairs are merged in another order, or not at all.
+    MergeOrder,
+    /// A piece has characters that are no pieces themselves, so that it is never merged.
+    UncoveredCharacter,
+    /// Unused pieces take part in merges.
+    UnusedPiece,
+    /// A user-defined symbol is found in other texts.
+    UserDefinedSymbol,
+    /// A control, unknown, byte or NUL piece is found in text that spells it.
+    MetaPiece,
+    /// Characters without a piece get other ids.
+    UnknownCharacter,
+    /// A piece is not UTF-8, or has the text of another piece.
+    PieceText,
+    /// Sums of scores are rounded differently.
+    Rounding,
+    /// The other program is set to change ids: truncation, padding, dropout.
+    Setting,
+}
+
+impl ReasonKind {
+    /// Every kind.
+    pub const ALL: [ReasonKind; 12] = [
+        ReasonKind::NormalizationRules,
+        ReasonKind::Whitespace,
+        ReasonKind::ScoreTie,
+        ReasonKind::MergeOrder,
+        ReasonKind::UncoveredCharacter,
+        ReasonKind::UnusedPiece,
+        ReasonKind::UserDefinedSymbol,
+        ReasonKind::MetaPiece,
+        ReasonKind::UnknownCharacter,
+        ReasonKind::PieceText,
+        ReasonKind::Rounding,
+        ReasonKind::Setting,
+    ];
+
+    /// The name: `normalization_rules`, `score_tie`, ...
+    pub const fn name(self) -> &'static str {
+        match self {
+            ReasonKind::NormalizationRules => "normalization_rules",
+            ReasonKind::Whitespace => "whitespace",
+            ReasonKind::ScoreTie => "score_tie",
+            ReasonKind::MergeOrder => "merge_order",
+            ReasonKind::UncoveredCharacter => "uncovered_character",
+            ReasonKind::UnusedPiece => "unused_piece",
+            ReasonKind::UserDefinedSymbol => "user_defined_symbol",
+            ReasonKind::MetaPiece => "meta_piece",
+            ReasonKind::UnknownCharacter => "unknown_character",
+            ReasonKind::PieceText => "piece_text",
+            ReasonKind::Rounding => "rounding",
+            ReasonKind::Setting => "setting",
+        }
+    }
+}
+
+impl fmt::Display for ReasonKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_list_reasons_with_examples() {
+        let mut verdict = Verdict::default();
+        verdict.add(Reason::new(ReasonKind::ScoreTie, "equal scores").with_example("a\nb"));
+        verdict.add(Reason::new(ReasonKind::Rounding, "32-bit sums"));
+        let expected = "ids can differ:\n  score_tie: equal scores; for example the text \"a\\nb\"\n  rounding: 32-bit sums";
+        assert_eq!(verdict.to_string(), expected);
+        assert!(verdict.has(ReasonKind::Rounding));
+        assert!(!verdict.has(ReasonKind::Setting));
+    }
+
+    #[test]
+    fn names_of_kinds_are_different() {
+        let mut names: Vec<&str> = ReasonKind::ALL.map(ReasonKind::name).to_vec();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), ReasonKind::ALL.len());
+    }
+}
