@@ -65,7 +65,7 @@ use self::scan::{ChunkScanner, ScanTables};
 use self::strategies::chunk_context::{ChunkContext, MergeState, Strategy};
 use self::strategies::full_merge::{FullMerge, FullMergeState};
 use self::strategies::merge_context::MergeTables;
-use self::superwords::SuperwordLayer;
+use self::superwords::{Layers, SuperwordLayer};
 use crate::encode::chunk_cache::{ChunkCache, KeyedText};
 use crate::encode::vocabulary::Vocabulary;
 use crate::join::join;
@@ -100,8 +100,7 @@ impl BpeCache {
     pub(crate) const DEFAULT_MAX_BYTES: usize = 2 * ChunkCache::DEFAULT_MAX_BYTES;
 
     /// Empty caches. The chunk caches, which are the largest part, need at most `max_bytes`. Not included are the pair
-    /// caches, at most 1.5 MB (8 MB more for models with superwords), and the buffers for merging, which are proportional to
-    /// the longest chunk.
+    /// caches, at most 1.5 MB, and the buffers for merging, which are proportional to the longest chunk.
     pub(crate) fn with_max_bytes(max_bytes: usize) -> BpeCache {
         BpeCache {
             chunks: ChunkCache::with_max_bytes(max_bytes / 2),
@@ -146,34 +145,46 @@ pub(crate) struct DropoutText<'t, F> {
 
 impl BpeEncoder {
     pub(crate) fn new(vocabulary: &Vocabulary<'_>, user_defined: Arc<PrefixTrie>) -> BpeEncoder {
-        let unused = vocabulary.unused_flags();
         let mergeable = vocabulary.mergeable();
-        let first_layer = superwords::first_layer(vocabulary, &mergeable);
-        let superwords = first_layer
-            .is_some()
-            .then(|| SuperwordLayer::new(vocabulary, &mergeable));
-        let mergeable = first_layer.unwrap_or(mergeable);
+        let layers = Layers::of(vocabulary, &mergeable);
+        let layered = layers.and_then(|layers| {
+            let first = || BpeEncoder::in_one_layer(vocabulary, &layers.first, &user_defined);
+            let all = || SymbolTable::new(vocabulary, &mergeable);
+            let (symbols, mut encoder) = join(all, first);
+            encoder.superwords = SuperwordLayer::new(vocabulary, &layers, &encoder, symbols);
+            encoder.superwords.is_some().then_some(encoder)
+        });
+        layered.unwrap_or_else(|| BpeEncoder::in_one_layer(vocabulary, &mergeable, &user_defined))
+    }
+
+    /// An encoder with the pieces `mergeable` alone.
+    fn in_one_layer(
+        vocabulary: &Vocabulary<'_>,
+        mergeable: &[u32],
+        user_defined: &Arc<PrefixTrie>,
+    ) -> BpeEncoder {
         let read_chars = || {
             let mut bigrams = ClassBigramsBuilder::new();
-            let (chars, texts) = CharTable::new(vocabulary, &mergeable, &mut bigrams);
+            let (chars, texts) = CharTable::new(vocabulary, mergeable, &mut bigrams);
             (bigrams.build(), chars, texts)
         };
         let (mut symbols, (bigrams, mut chars, texts)) =
-            join(|| SymbolTable::new(vocabulary, &mergeable), read_chars);
+            join(|| SymbolTable::new(vocabulary, mergeable), read_chars);
         chars.add_symbols(&texts, &mut symbols, vocabulary.table());
+        let unused = vocabulary.unused_flags();
         let accepts_raw_text =
             unused.is_empty() && vocabulary.symbols().all(|(text, _)| is_same_when_raw(text));
         let tables = ScanTables {
-            ascii: AsciiBigrams::new(&chars, &bigrams, &user_defined),
+            ascii: AsciiBigrams::new(&chars, &bigrams, user_defined),
             bigrams,
             merge: MergeTables::new(vocabulary, symbols, chars),
-            user_defined,
+            user_defined: Arc::clone(user_defined),
         };
         BpeEncoder {
             tables,
             unused,
             accepts_raw_text,
-            superwords,
+            superwords: None,
         }
     }
 
@@ -192,20 +203,14 @@ impl BpeEncoder {
         let start = out.len();
         self.scanner(pieces, text, None, cache)
             .scan::<false>(false, out);
-        self.merge_superwords(pieces, cache, out, start);
+        self.merge_superwords(cache, out, start);
     }
 
     /// Merges the ids of chunks from `start` on, if the model has superwords.
     #[inline]
-    fn merge_superwords(
-        &self,
-        pieces: &PieceTable,
-        cache: &mut BpeCache,
-        ids: &mut Vec<PieceId>,
-        start: usize,
-    ) {
+    fn merge_superwords(&self, cache: &mut BpeCache, ids: &mut Vec<PieceId>, start: usize) {
         if let Some(superwords) = &self.superwords {
-            superwords.merge(pieces, &mut cache.state, ids, start);
+            superwords.merge(&mut cache.state, ids, start);
         }
     }
 
@@ -228,7 +233,7 @@ impl BpeEncoder {
         let start = out.len();
         self.scanner(pieces, raw.text, raw.byte_ids, cache)
             .scan::<true>(has_prefix, out);
-        self.merge_superwords(pieces, cache, out, start);
+        self.merge_superwords(cache, out, start);
     }
 
     /// Appends the ids of a text, with some merges skipped.
@@ -241,7 +246,8 @@ impl BpeEncoder {
     ) {
         let layer = self.superwords.as_ref();
         let merge = FullMerge {
-            tables: layer.map_or(&self.tables.merge, |layer| &layer.tables),
+            tables: &self.tables.merge,
+            symbols: layer.map_or(&self.tables.merge.symbols, |layer| &layer.symbols),
             pieces,
             user_defined: &self.tables.user_defined,
             unused: &self.unused,

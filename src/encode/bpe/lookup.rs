@@ -6,7 +6,7 @@
 //! | [`text_hash`] | polynomial hashes that can be joined and cut |
 //! | [`pair_cache`] | pairs that one worker has seen |
 //! | [`ascii_pairs`] | the same for two ASCII characters, indexed directly |
-//! | [`token_merges`] | the same for pairs of words, found by their symbols alone |
+//! | [`token_merges`] | the merges of the second layer of models with superwords, found by their symbols alone |
 //!
 //! Input: two symbols. Output: a [`SymbolMerge`](symbol_table::SymbolMerge), or none. Each level answers what the level
 //! below would compute, only faster.
@@ -14,5 +14,5 @@
 pub(super) mod ascii_pairs;
 pub(super) mod pair_cache;
 pub(super) mod symbol_table;
-mod text_hash;
+pub(super) mod text_hash;
 pub(super) mod token_merges;

@@ -6,76 +6,101 @@
 //!
 //! 1. As if the model had only the pieces with better scores than all superwords: chunks end at whitespace marks, and most are
 //!    cached.
-//! 2. The tokens of the whole text merge further, with all pieces, by the [heap](super::strategies::heap_merge).
+//! 2. The tokens of the text merge further, with all pieces.
 //!
 //! # Why this is exact
 //! The best pair merges first. So superwords, and all pieces with equal or lower scores, merge only when no pair merges to
-//! a piece of the first layer. The state at that moment is the result of the model of the first layer, which does the same
+//! a piece of the first layer. The result at that moment is that of the model of the first layer, which does the same
 //! merges in the same order. The second layer goes on from there by the definition.
 //!
-//! The second layer begins with ids, in which unknown characters are no longer told apart. So each character of each
-//! piece of the second layer has to be a piece. The text of a single character merges from nothing, so that such pieces
+//! The second layer begins with ids, in which unknown characters are no longer told apart. So no piece that it makes may have
+//! a character that is no piece. The text of a single character merges from nothing, so that such pieces
 //! are in the first layer whatever their scores are. User-defined symbols are no operands; byte pieces and the unknown piece
-//! are none either, since their texts are not in the table of merges.
+//! are none either, since text does not yield them by their texts.
+//!
+//! # Method of the second layer
+//! [`late_pieces`] finds, when the model is loaded, all pairs of symbols that merge, and all pairs of tokens of the first
+//! layer between which a merge is possible. A text is cut where two neighbouring tokens are no such pair: no merge crosses there,
+//! as at a bigram boundary. The runs of tokens between the cuts, mostly of one to five tokens, are merged by [`token_run`],
+//! and long ones by the [heap](super::strategies::heap_merge). Neither reads a text.
 //!
 //! Example: the pieces `▁of` (-5), `▁the` (-6), `▁of▁the` (-7), `▁theory` (-8) and all characters. The text `▁of▁theory` gives
 //! `▁of ▁the o r y` in the first layer. In the second, `▁of▁the` merges before `▁theory` could.
 //!
-//! Cost: n log n for the n tokens of a text, besides that of the first layer; a second table of merges.
+//! Cost: a lookup for each pair of tokens, two for each merge; n log n for a run of n tokens. Loading takes a second table of
+//! pieces and one encoding of the pieces of the second layer.
 
-use std::collections::HashSet;
+mod late_pieces;
+pub(super) mod token_run;
+
+use std::ops::Range;
 
 use memchr::{memchr, memmem};
 
-use super::classes::char_table::CharTable;
-use super::classes::class_bigrams::ClassBigramsBuilder;
+use self::late_pieces::LatePieces;
+use self::token_run::MAX_TOKENS;
+use super::BpeEncoder;
 use super::lookup::symbol_table::SymbolTable;
-use super::lookup::token_merges::TokenMergeLookup;
+use super::lookup::token_merges::TokenMergeTable;
 use super::strategies::chunk_context::MergeState;
-use super::strategies::merge_context::MergeTables;
 use crate::encode::vocabulary::Vocabulary;
-use crate::piece::{PieceId, PieceTable};
+use crate::piece::PieceId;
 use crate::text::{WHITESPACE_MARK_STR, char_length};
 
 /// One piece in so many has to be in the first layer. If fewer are, most of the work is left to the second layer, which is
 /// slower than chunks of whole lines.
 const MIN_FIRST_SHARE: usize = 8;
 
-/// The second layer of a model.
-#[derive(Debug)]
-pub(super) struct SuperwordLayer {
-    /// The merges of all pieces.
-    pub(super) tables: MergeTables,
+/// The pieces of both layers.
+pub(super) struct Layers {
+    pub(super) first: Vec<u32>,
+    pub(super) second: Vec<u32>,
     /// For each piece whether it is user-defined: no operand. Empty if no piece is.
     is_user_defined: Vec<bool>,
 }
 
-/// The pieces of the first layer, if the model has two layers.
-pub(super) fn first_layer(vocabulary: &Vocabulary<'_>, mergeable: &[u32]) -> Option<Vec<u32>> {
-    let is_user_defined = vocabulary.symbol_flags();
-    let is_operand = |id: u32| !is_user_defined.get(id as usize).is_some_and(|is| *is);
-    let mark = memmem::Finder::new(WHITESPACE_MARK_STR);
-    let text = |id: u32| vocabulary.text(id as usize);
-    let score = |id: u32| vocabulary.score(id as usize);
-    let superwords = mergeable
-        .iter()
-        .copied()
-        .filter(|id| is_operand(*id) && is_superword(text(*id), &mark));
-    let best = superwords.map(score).max_by(f32::total_cmp)?;
-    let is_first = |id: &u32| {
-        !is_operand(*id) || is_character(text(*id)) || score(*id).total_cmp(&best).is_gt()
-    };
-    let (first, second): (Vec<u32>, Vec<u32>) = mergeable.iter().copied().partition(is_first);
-    let characters: HashSet<&[u8]> = first
-        .iter()
-        .map(|id| text(*id))
-        .filter(|text| is_character(text))
-        .collect();
-    let are_known =
-        |id: &u32| characters_of(text(*id)).all(|character| characters.contains(character));
-    let has_layers =
-        first.len() * MIN_FIRST_SHARE >= mergeable.len() && second.iter().all(are_known);
-    has_layers.then_some(first)
+/// The second layer of a model.
+#[derive(Debug)]
+pub(super) struct SuperwordLayer {
+    /// All pieces, for sampling, which knows no layers.
+    pub(super) symbols: SymbolTable,
+    merges: TokenMergeTable,
+}
+
+impl Layers {
+    /// Divides the pieces, if there are superwords and it is worth it; models with unused pieces are merged as a whole. The pieces of the second layer are the superwords and all pieces with equal or
+    /// lower scores, except for single characters and user-defined symbols.
+    pub(super) fn of(vocabulary: &Vocabulary<'_>, mergeable: &[u32]) -> Option<Layers> {
+        let mut layers = Layers {
+            first: Vec::new(),
+            second: Vec::new(),
+            is_user_defined: vocabulary.symbol_flags(),
+        };
+        let mark = memmem::Finder::new(WHITESPACE_MARK_STR);
+        let text = |id: u32| vocabulary.text(id as usize);
+        let score = |id: u32| vocabulary.score(id as usize);
+        let superwords = mergeable
+            .iter()
+            .copied()
+            .filter(|id| !layers.is_user_defined(*id) && is_superword(text(*id), &mark));
+        let best = superwords.map(score).max_by(f32::total_cmp)?;
+        if !vocabulary.unused_flags().is_empty() {
+            return None;
+        }
+        let is_first = |id: &u32| {
+            layers.is_user_defined(*id)
+                || is_character(text(*id))
+                || score(*id).total_cmp(&best).is_gt()
+        };
+        (layers.first, layers.second) = mergeable.iter().copied().partition(is_first);
+        let has_layers = layers.first.len() * MIN_FIRST_SHARE >= mergeable.len();
+        has_layers.then_some(layers)
+    }
+
+    fn is_user_defined(&self, id: u32) -> bool {
+        let flag = self.is_user_defined.get(id as usize);
+        flag.is_some_and(|is| *is)
+    }
 }
 
 /// Whether a piece has a whitespace mark behind another character.
@@ -93,63 +118,73 @@ fn is_character(text: &[u8]) -> bool {
     !text.is_empty() && char_length(text) == text.len()
 }
 
-/// The characters of a text.
-fn characters_of(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let (first, others) = rest.split_at_checked(char_length(rest))?;
-        rest = others;
-        (!first.is_empty()).then_some(first)
-    })
-}
-
 impl SuperwordLayer {
-    /// The layer of all pieces.
-    pub(super) fn new(vocabulary: &Vocabulary<'_>, mergeable: &[u32]) -> SuperwordLayer {
-        let mut symbols = SymbolTable::new(vocabulary, mergeable);
-        // Nobody asks for the bigrams.
-        let mut bigrams = ClassBigramsBuilder::new();
-        let (mut chars, texts) = CharTable::new(vocabulary, mergeable, &mut bigrams);
-        chars.add_symbols(&texts, &mut symbols, vocabulary.table());
-        SuperwordLayer {
-            tables: MergeTables::new(vocabulary, symbols, chars),
-            is_user_defined: vocabulary.symbol_flags(),
-        }
+    /// The layer behind `first`, the encoder of the first layer; `symbols` has all pieces. `None` if the second layer cannot go
+    /// on from ids.
+    pub(super) fn new(
+        vocabulary: &Vocabulary<'_>,
+        layers: &Layers,
+        first: &BpeEncoder,
+        mut symbols: SymbolTable,
+    ) -> Option<SuperwordLayer> {
+        symbols.copy_chars(&first.tables.merge.symbols);
+        let late_pieces = LatePieces {
+            vocabulary,
+            layers,
+            first,
+            symbols: &symbols,
+        };
+        let merges = late_pieces.find_merges()?;
+        Some(SuperwordLayer { symbols, merges })
     }
 
     /// Merges the ids of the first layer, which begin at `start`.
-    pub(super) fn merge(
-        &self,
-        pieces: &PieceTable,
-        state: &mut MergeState,
-        ids: &mut Vec<PieceId>,
-        start: usize,
-    ) {
-        let mut tokens = std::mem::take(&mut state.layer);
-        tokens.clear();
-        tokens.extend_from_slice(&ids[start..]);
-        ids.truncate(start);
-        let heap = &mut state.heap;
-        let mut lookup = TokenMergeLookup {
-            symbols: &self.tables.symbols,
-            pieces,
-            cache: &mut state.token_merges,
-        };
-        for part in tokens.split_inclusive(|id| self.is_user_defined(*id)) {
-            let (last, operands) = match part.split_last() {
-                Some((last, operands)) if self.is_user_defined(*last) => (Some(*last), operands),
-                _ => (None, part),
-            };
-            heap.symbols.clear();
-            heap.symbols.extend(operands.iter().map(|id| id.get()));
-            heap.merge(&mut lookup, &mut ());
-            ids.extend(heap.symbols.iter().map(|symbol| PieceId::new(*symbol)));
-            ids.extend(last);
+    pub(super) fn merge(&self, state: &mut MergeState, ids: &mut Vec<PieceId>, start: usize) {
+        let mut end = start;
+        let mut read = start;
+        while read < ids.len() {
+            let run = read..self.run_end(ids, read);
+            read = run.end;
+            end = self.merge_run(state, ids, run, end);
         }
-        state.layer = tokens;
+        ids.truncate(end);
     }
 
-    fn is_user_defined(&self, id: PieceId) -> bool {
-        self.is_user_defined.get(id.index()).is_some_and(|is| *is)
+    /// The end of the run of tokens that begins at `start`: the first place behind it that no merge crosses.
+    #[inline]
+    fn run_end(&self, ids: &[PieceId], start: usize) -> usize {
+        let is_end = |pair: &[PieceId]| !self.merges.can_be_adjacent(pair[0].get(), pair[1].get());
+        let rest = &ids[start..];
+        let last = rest.windows(2).position(is_end);
+        start + last.map_or(rest.len(), |last| last + 1)
+    }
+
+    /// Merges a run and writes its symbols at `end`, which is not behind the run. Returns the new end.
+    #[inline]
+    fn merge_run(
+        &self,
+        state: &mut MergeState,
+        ids: &mut [PieceId],
+        run: Range<usize>,
+        end: usize,
+    ) -> usize {
+        let symbols = match run.len() {
+            1 => {
+                ids[end] = ids[run.start];
+                return end + 1;
+            }
+            ..=MAX_TOKENS => state.run.merge(&ids[run], &self.merges),
+            _ => {
+                let heap = &mut state.heap;
+                heap.symbols.clear();
+                heap.symbols.extend(ids[run].iter().map(|id| id.get()));
+                heap.merge(&mut &self.merges, &mut ());
+                &heap.symbols
+            }
+        };
+        for (id, symbol) in ids[end..].iter_mut().zip(symbols) {
+            *id = PieceId::new(*symbol);
+        }
+        end + symbols.len()
     }
 }

@@ -141,6 +141,31 @@ impl SymbolTable {
         symbol
     }
 
+    /// Gives the characters that are no pieces of another table of this model the same symbols here. They must be no pieces
+    /// of this table either, and no character may have been added before.
+    pub(in crate::encode::bpe) fn copy_chars(&mut self, other: &SymbolTable) {
+        let hash = |char: &Box<[u8]>| self.hasher.hash(char);
+        self.hashes.extend(other.chars.iter().map(hash));
+        self.chars = other.chars.clone();
+    }
+
+    /// The piece with this text, whose hash is given.
+    pub(in crate::encode::bpe) fn find(
+        &self,
+        pieces: &PieceTable,
+        text: &[u8],
+        hash: u64,
+    ) -> Option<u32> {
+        let (slot, _) = self.find_slot(hash, |id| pieces.text(id as usize) == text);
+        let id = self.slots[slot].id;
+        (id != NO_SYMBOL).then_some(id)
+    }
+
+    /// The hashes of both parts of `text` for each place between two bytes.
+    pub(in crate::encode::bpe) fn splits(&self, text: &[u8]) -> impl Iterator<Item = [u64; 2]> {
+        self.hasher.splits(text)
+    }
+
     /// The merge rank of a piece; [`NO_RANK`] for other symbols.
     #[inline]
     pub(in crate::encode::bpe) fn rank(&self, symbol: u32) -> u32 {
@@ -149,7 +174,7 @@ impl SymbolTable {
 
     /// The hash of the text of a symbol; 0 for [`NO_SYMBOL`].
     pub(in crate::encode::bpe) fn hash(&self, symbol: u32) -> u64 {
-        self.text_hash(symbol).map_or(0, |hash| hash.hash)
+        self.text_hash(symbol).hash
     }
 
     /// Extends prefix sums of a short text; see [`TextHasher::prefix_sum`].
@@ -161,27 +186,21 @@ impl SymbolTable {
     /// The hash of the joined text of two symbols; `None` if one of them is [`NO_SYMBOL`].
     #[inline]
     pub(in crate::encode::bpe) fn joined_hash(&self, left: u32, right: u32) -> Option<u64> {
-        Some(self.text_hash(left)?.join(self.text_hash(right)?))
+        let left = self.hashes.get(left as usize)?;
+        Some(left.join(*self.hashes.get(right as usize)?))
     }
 
+    /// The hash of the text of a symbol; that of an empty text for [`NO_SYMBOL`].
     #[inline]
-    fn text_hash(&self, symbol: u32) -> Option<TextHash> {
-        self.hashes.get(symbol as usize).copied()
+    pub(in crate::encode::bpe) fn text_hash(&self, symbol: u32) -> TextHash {
+        let hash = self.hashes.get(symbol as usize);
+        hash.copied().unwrap_or(TextHash::EMPTY)
     }
 
     /// False only if no piece has this hash.
     #[inline]
     pub(in crate::encode::bpe) fn may_be_piece(&self, hash: u64) -> bool {
         self.filter.may_contain(hash)
-    }
-
-    /// What two symbols become.
-    pub(super) fn join(&self, pieces: &PieceTable, pair: [u32; 2]) -> SymbolMerge {
-        let [left, right] = pair;
-        match self.joined_hash(left, right) {
-            Some(hash) if self.may_be_piece(hash) => self.find_merge(pieces, pair, hash),
-            _ => SymbolMerge::NONE,
-        }
     }
 
     /// What `left` and `right` become; `hash` is the hash of their joined text.

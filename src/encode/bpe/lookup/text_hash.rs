@@ -26,13 +26,28 @@ type Powers = [u64; 256];
 
 /// The hash of a text, and the base to the power of its length.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct TextHash {
+pub(in crate::encode::bpe) struct TextHash {
     pub(super) hash: u64,
     pub(super) power: u64,
 }
 
 impl TextHash {
-    pub(super) const EMPTY: TextHash = TextHash { hash: 0, power: 1 };
+    pub(in crate::encode::bpe) const EMPTY: TextHash = TextHash { hash: 0, power: 1 };
+
+    /// The hash as a number.
+    #[inline]
+    pub(in crate::encode::bpe) fn hash(self) -> u64 {
+        self.hash
+    }
+
+    /// The hash of this text followed by another, with its power.
+    #[inline]
+    pub(in crate::encode::bpe) fn concat(self, right: TextHash) -> TextHash {
+        TextHash {
+            hash: self.join(right),
+            power: self.power.wrapping_mul(right.power),
+        }
+    }
 
     /// The hash of this text followed by another.
     #[inline]
@@ -63,6 +78,22 @@ impl TextHasher {
             hash: mix_high(self.sum(text)),
             power: self.power(text.len()),
         }
+    }
+
+    /// The hashes of both parts of `text` for each place between two bytes, from left to right.
+    pub(super) fn splits(&self, text: &[u8]) -> impl Iterator<Item = [u64; 2]> {
+        let whole = self.hash(text);
+        let inverse = self.inverse_powers[1];
+        let mut sum = 0;
+        let mut power = whole.power;
+        let before_last = text.len().saturating_sub(1);
+        text[..before_last].iter().map(move |byte| {
+            sum = self.add_byte(sum, *byte);
+            power = power.wrapping_mul(inverse);
+            let begin = mix_high(sum);
+            let end = whole.hash.wrapping_sub(begin.wrapping_mul(power));
+            [begin, end]
+        })
     }
 
     /// The polynomial of the bytes of `text`, by Horner's method.
@@ -133,7 +164,12 @@ mod tests {
             let (left, right) = text.split_at(at);
             let joined = hasher.hash(left).join(hasher.hash(right));
             assert_eq!(joined, hasher.hash(text).hash, "{at}");
+            let concatenated = hasher.hash(left).concat(hasher.hash(right));
+            assert_eq!(concatenated.power, hasher.hash(text).power, "{at}");
         }
+        let parts = |at| <[&[u8]; 2]>::from(text.split_at(at)).map(|part| hasher.hash(part).hash);
+        assert!(hasher.splits(text).eq((1..text.len()).map(parts)));
+        assert_eq!(hasher.splits(b"").count(), 0);
         let mut sums = vec![(0, 1)];
         for (end, byte) in (1..=100).zip(text) {
             let (before, _) = sums[sums.len() - 1];

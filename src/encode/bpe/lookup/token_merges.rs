@@ -1,25 +1,26 @@
-//! A cache of what two tokens become, found by their symbols alone.
+//! What two tokens become in the second layer of models with superwords.
 //!
-//! Input: two symbols. Output: what they become. Method: a direct-mapped table like the [pair cache](super::pair_cache), but
-//! the slot depends on the two symbols and not on the hash of their joined text. The second layer of models with
-//! superwords asks for pairs of words, of which a text has very many: with the pair cache each question waits for two
-//! hashes, then for the filter, then for the slot; here it waits for the slot alone.
+//! Input: when a model is loaded, pairs of symbols with what they become, and pairs that are only adjacent in some piece.
+//! Output: for two symbols whether they are such a pair, and what they become. Method: a hash table with linear probing, of
+//! which at most half of the slots are used, behind a [`BloomFilter`] of its keys. The keys are the numbers of the
+//! symbols, so no text is read.
 //!
-//! Example: the pair (`▁of`, `▁the`) with the symbols 310 and 278 has a slot by a hash of the number 310·2^32 + 278.
+//! Example: the pair (`▁of`, `▁the`) with the symbols 310 and 278 has the key 310·2^32 + 278. Its slot says that the pair
+//! becomes `▁of▁the`. The piece `▁of▁the▁best` makes the pair (`▁the`, `▁best`) adjacent, which becomes nothing.
 //!
-//! Cost: one load for each pair that was seen before. Memory: 8 MiB at most.
+//! Cost: one multiplication and one load for most pairs that merge nowhere, one load more for the others. Memory: 32 to 64
+//! bytes for each pair, and the filter. The multiplier is drawn at random for each table, so that no model can be prepared
+//! whose pairs collide.
+
+use std::hash::{BuildHasher, RandomState};
 
 use super::pair_cache::PairLookup;
-use super::symbol_table::{NO_SYMBOL, SymbolMerge, SymbolTable};
-use crate::piece::PieceTable;
-use crate::text::num::{masked_index, mix_high};
+use super::symbol_table::{NO_SYMBOL, SymbolMerge};
+use crate::encode::bloom_filter::BloomFilter;
+use crate::text::num::low_usize;
 
-/// Slots of a table that has just received its first pair.
-const MIN_SLOTS: usize = 1 << 11;
-/// Slots of the largest table.
-const MAX_SLOTS: usize = 1 << 19;
-/// The factor by which tables grow.
-const GROWTH: usize = 4;
+/// Slots of an empty table.
+const MIN_SLOTS: usize = 64;
 
 /// A source of answers: what two symbols become.
 pub(in crate::encode::bpe) trait MergeSource {
@@ -34,7 +35,14 @@ impl MergeSource for PairLookup<'_> {
     }
 }
 
-/// Two symbols and what they become.
+impl MergeSource for &TokenMergeTable {
+    #[inline]
+    fn merge_of(&mut self, left: u32, right: u32) -> SymbolMerge {
+        self.get(left, right)
+    }
+}
+
+/// Two symbols and what they become; [`SymbolMerge::NONE`] if they are only adjacent.
 #[derive(Debug, Clone, Copy)]
 struct TokenMerge {
     left: u32,
@@ -49,77 +57,146 @@ const FREE: TokenMerge = TokenMerge {
     merge: SymbolMerge::NONE,
 };
 
-/// The cached pairs.
-#[derive(Debug, Default)]
-pub(in crate::encode::bpe) struct TokenMerges {
-    /// None, or a power of two.
+/// Pairs of tokens; see the [module page](self).
+#[derive(Debug)]
+pub(in crate::encode::bpe) struct TokenMergeTable {
+    pairs: TokenMergeMap,
+    /// The hashes of all pairs.
+    filter: BloomFilter,
+}
+
+impl TokenMergeTable {
+    /// Whether a pair may be in the table. False only if it is not.
+    #[inline]
+    pub(in crate::encode::bpe) fn can_be_adjacent(&self, left: u32, right: u32) -> bool {
+        self.filter.may_contain(self.pairs.hash(left, right))
+    }
+
+    /// What two symbols become.
+    #[inline]
+    pub(in crate::encode::bpe) fn get(&self, left: u32, right: u32) -> SymbolMerge {
+        let hash = self.pairs.hash(left, right);
+        if !self.filter.may_contain(hash) {
+            return SymbolMerge::NONE;
+        }
+        self.pairs.slots[self.pairs.find_slot(left, right, hash)].merge
+    }
+}
+
+/// The pairs while they are collected.
+#[derive(Debug)]
+pub(in crate::encode::bpe) struct TokenMergeMap {
+    /// A power of two; at least half are free.
     slots: Vec<TokenMerge>,
     /// Slots with a pair.
     used: usize,
+    /// A hash shifted right by this is the number of its first slot.
+    shift: u32,
+    /// Random and odd. The upper bits of the product with a key are a universal hash (Dietzfelbinger et al., "A reliable
+    /// randomized algorithm for the closest-pair problem", 1997, <https://doi.org/10.1006/jagm.1997.0873>).
+    multiplier: u64,
 }
 
-impl TokenMerges {
-    /// The memory that the table needs now, in bytes.
-    pub(in crate::encode::bpe) fn size_bytes(&self) -> usize {
-        size_of_val(&self.slots[..])
+impl TokenMergeMap {
+    /// An empty map with room for `count` pairs.
+    pub(in crate::encode::bpe) fn with_capacity(count: usize) -> TokenMergeMap {
+        let slots = (count * 2).next_power_of_two().max(MIN_SLOTS);
+        TokenMergeMap {
+            slots: vec![FREE; slots],
+            used: 0,
+            shift: 64 - slots.trailing_zeros(),
+            multiplier: RandomState::new().hash_one(0) | 1,
+        }
     }
 
-    #[inline]
-    fn slot(&self, left: u32, right: u32) -> usize {
-        let hash = mix_high(u64::from(left) << 32 | u64::from(right));
-        masked_index(hash >> 40, self.slots.len().wrapping_sub(1))
+    /// The number of pairs.
+    pub(in crate::encode::bpe) fn len(&self) -> usize {
+        self.used
     }
 
-    #[inline]
-    fn get(&self, left: u32, right: u32) -> Option<SymbolMerge> {
-        let slot = self.slots.get(self.slot(left, right))?;
-        (slot.left == left && slot.right == right).then_some(slot.merge)
+    /// Adds a pair that is adjacent in some piece.
+    pub(in crate::encode::bpe) fn insert_adjacent(&mut self, left: u32, right: u32) {
+        self.slot_of(left, right);
     }
 
-    fn insert(&mut self, left: u32, right: u32, merge: SymbolMerge) {
-        if self.used >= self.slots.len() / 2 && self.slots.len() < MAX_SLOTS {
+    /// Adds what a pair becomes.
+    pub(in crate::encode::bpe) fn insert(&mut self, left: u32, right: u32, merge: SymbolMerge) {
+        let slot = self.slot_of(left, right);
+        self.slots[slot].merge = merge;
+    }
+
+    /// Adds the pairs of another map. A pair becomes the same in both, or is only adjacent in one of them.
+    pub(in crate::encode::bpe) fn extend(&mut self, other: &TokenMergeMap) {
+        for pair in other.pairs() {
+            match pair.merge {
+                SymbolMerge::NONE => self.insert_adjacent(pair.left, pair.right),
+                merge => self.insert(pair.left, pair.right, merge),
+            }
+        }
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = &TokenMerge> {
+        self.slots.iter().filter(|slot| slot.left != NO_SYMBOL)
+    }
+
+    /// The table of the pairs.
+    pub(in crate::encode::bpe) fn build(self) -> TokenMergeTable {
+        let mut filter = BloomFilter::with_capacity(self.used);
+        for pair in self.pairs() {
+            filter.insert(self.hash(pair.left, pair.right));
+        }
+        TokenMergeTable {
+            pairs: self,
+            filter,
+        }
+    }
+
+    /// The slot of a pair, which is added if it is missing.
+    fn slot_of(&mut self, left: u32, right: u32) -> usize {
+        if self.used >= self.slots.len() / 2 {
             self.grow();
         }
-        self.write(TokenMerge { left, right, merge });
+        let slot = self.find_slot(left, right, self.hash(left, right));
+        if self.slots[slot].left == NO_SYMBOL {
+            self.used += 1;
+            self.slots[slot] = TokenMerge {
+                left,
+                right,
+                merge: SymbolMerge::NONE,
+            };
+        }
+        slot
     }
 
+    /// Doubles the number of slots.
     fn grow(&mut self) {
-        let count = (self.slots.len() * GROWTH).clamp(MIN_SLOTS, MAX_SLOTS);
+        let count = self.slots.len() * 2;
         let old = std::mem::replace(&mut self.slots, vec![FREE; count]);
-        self.used = 0;
+        self.shift -= 1;
         for entry in old.into_iter().filter(|entry| entry.left != NO_SYMBOL) {
-            self.write(entry);
+            let hash = self.hash(entry.left, entry.right);
+            let slot = self.find_slot(entry.left, entry.right, hash);
+            self.slots[slot] = entry;
         }
     }
 
-    fn write(&mut self, entry: TokenMerge) {
-        let at = self.slot(entry.left, entry.right);
-        self.used += usize::from(self.slots[at].left == NO_SYMBOL);
-        self.slots[at] = entry;
-    }
-}
-
-/// Looks pairs of tokens up, in the cache first.
-pub(in crate::encode::bpe) struct TokenMergeLookup<'p> {
-    pub(in crate::encode::bpe) symbols: &'p SymbolTable,
-    pub(in crate::encode::bpe) pieces: &'p PieceTable,
-    pub(in crate::encode::bpe) cache: &'p mut TokenMerges,
-}
-
-impl MergeSource for TokenMergeLookup<'_> {
     #[inline]
-    fn merge_of(&mut self, left: u32, right: u32) -> SymbolMerge {
-        let cached = self.cache.get(left, right);
-        cached.unwrap_or_else(|| self.compute(left, right))
+    fn hash(&self, left: u32, right: u32) -> u64 {
+        (u64::from(left) << 32 | u64::from(right)).wrapping_mul(self.multiplier)
     }
-}
 
-impl TokenMergeLookup<'_> {
-    #[cold]
-    fn compute(&mut self, left: u32, right: u32) -> SymbolMerge {
-        let merge = self.symbols.join(self.pieces, [left, right]);
-        self.cache.insert(left, right, merge);
-        merge
+    /// The slot of a pair, or the free slot where it belongs.
+    #[inline]
+    fn find_slot(&self, left: u32, right: u32, hash: u64) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut at = low_usize(hash >> self.shift);
+        loop {
+            let slot = &self.slots[at];
+            if slot.left == NO_SYMBOL || slot.left == left && slot.right == right {
+                return at;
+            }
+            at = (at + 1) & mask;
+        }
     }
 }
 
@@ -128,18 +205,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pairs_are_found_until_others_take_their_slots() {
-        let mut merges = TokenMerges::default();
-        assert_eq!(merges.get(1, 2), None);
+    fn all_pairs_are_found_and_no_others() {
         let merge = |number: u32| SymbolMerge::new(number, number);
-        for number in 0..100_000 {
-            merges.insert(number, number + 1, merge(number));
-            assert_eq!(merges.get(number, number + 1), Some(merge(number)));
-            assert_eq!(merges.get(number + 1, number), None);
+        for count in [0, 1, 100, 50_000] {
+            let mut map = TokenMergeMap::with_capacity(10);
+            for number in 0..count {
+                map.insert_adjacent(number, number + 1);
+                map.insert(number, number + 2, merge(number));
+                map.insert_adjacent(number, number + 2);
+            }
+            assert_eq!(map.len(), 2 * count as usize);
+            let table = map.build();
+            for number in 0..count {
+                assert!(table.can_be_adjacent(number, number + 1));
+                assert!(table.can_be_adjacent(number, number + 2));
+                assert_eq!(table.get(number, number + 1), SymbolMerge::NONE);
+                assert_eq!(table.get(number, number + 2), merge(number));
+                assert_eq!(table.get(number + 2, number), SymbolMerge::NONE);
+            }
+            let others = (0..10_000).filter(|number| table.can_be_adjacent(number + 1, *number));
+            assert!(others.count() < 2_500);
         }
-        let is_found = |number: &u32| merges.get(*number, number + 1) == Some(merge(*number));
-        let found = (0..100_000).filter(is_found).count();
-        assert!(found > 50_000, "{found}");
-        assert_eq!(merges.size_bytes(), MAX_SLOTS / GROWTH * 16);
     }
 }

@@ -9,7 +9,7 @@ use super::merge_context::MergeTables;
 use super::short_merge::ShortMerge;
 use super::token_pairs::TokenPairCache;
 use crate::encode::bpe::lookup::pair_cache::PairCache;
-use crate::encode::bpe::lookup::token_merges::TokenMerges;
+use crate::encode::bpe::superwords::token_run::TokenRun;
 use crate::encode::chunk_cache::ChunkCache;
 use crate::piece::{PieceId, PieceTable};
 
@@ -40,10 +40,8 @@ pub(in crate::encode::bpe) struct MergeState {
     pub(super) large_windows: LongChunkCache,
     /// The ids of chunks for which small windows do not fit together.
     pub(super) long_chunks: LongChunkCache,
-    /// The pairs of the second layer; see [`superwords`](crate::encode::bpe::superwords).
-    pub(in crate::encode::bpe) token_merges: TokenMerges,
-    /// The ids of a text before the second layer.
-    pub(in crate::encode::bpe) layer: Vec<PieceId>,
+    /// The tokens that the second layer merges; see [`superwords`](crate::encode::bpe::superwords).
+    pub(in crate::encode::bpe) run: TokenRun,
     #[cfg(test)]
     pub(in crate::encode::bpe) counts: StrategyCounts,
 }
@@ -59,8 +57,7 @@ impl MergeState {
             windows: ChunkCache::with_max_bytes(max_bytes),
             large_windows: LongChunkCache::default(),
             long_chunks: LongChunkCache::default(),
-            token_merges: TokenMerges::default(),
-            layer: Vec::new(),
+            run: TokenRun::default(),
             #[cfg(test)]
             counts: StrategyCounts::default(),
         }
@@ -72,7 +69,6 @@ impl MergeState {
             + self.large_windows.size_bytes()
             + self.long_chunks.size_bytes()
             + self.pairs.size_bytes()
-            + self.token_merges.size_bytes()
             + self.token_pairs.size_bytes()
     }
 

@@ -22,8 +22,8 @@ use rustc_hash::FxBuildHasher;
 
 use super::heap_merge::{HeapMerge, MergeObserver};
 use super::merge_context::MergeTables;
-use crate::encode::bpe::lookup::pair_cache::PairCache;
-use crate::encode::bpe::lookup::symbol_table::NO_SYMBOL;
+use crate::encode::bpe::lookup::pair_cache::{PairCache, PairLookup};
+use crate::encode::bpe::lookup::symbol_table::{NO_SYMBOL, SymbolTable};
 use crate::piece::{PieceId, PieceTable};
 use crate::trie::prefix::PrefixTrie;
 
@@ -56,6 +56,8 @@ impl FullMergeState {
 /// What merging of whole texts needs to know about a model.
 pub(in crate::encode::bpe) struct FullMerge<'m> {
     pub(in crate::encode::bpe) tables: &'m MergeTables,
+    /// All pieces, which the tables may not have.
+    pub(in crate::encode::bpe) symbols: &'m SymbolTable,
     pub(in crate::encode::bpe) pieces: &'m PieceTable,
     pub(in crate::encode::bpe) user_defined: &'m PrefixTrie,
     /// For each piece whether it is unused; empty if no piece is.
@@ -92,7 +94,11 @@ impl FullMerge<'_> {
     ) {
         self.read_symbols(text, state);
         state.parts.clear();
-        let mut pairs = self.tables.pair_lookup(self.pieces, &mut state.pairs);
+        let mut pairs = PairLookup {
+            symbols: self.symbols,
+            pieces: self.pieces,
+            cache: &mut state.pairs,
+        };
         let mut observer = FullMergeObserver {
             unused: self.unused,
             parts: &mut state.parts,

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{Fixture, RawText};
 use crate::model::{Model, ModelType};
-use crate::piece::PieceKind;
+use crate::piece::{PieceId, PieceKind};
 
 /// A model of characters and of pieces with scores; a piece with score 9 is a user-defined symbol.
 fn model_of(pieces: &BTreeMap<String, i8>, has_c: bool) -> Model {
@@ -91,4 +91,81 @@ fn superwords_merge_before_pieces_of_lower_scores() {
         .map(|id| model.piece(*id).unwrap().text)
         .collect();
     assert_eq!(texts, ["\u{2581}a\u{2581}b".as_bytes(), b"c"]);
+}
+
+/// Encodes a text and returns the texts of the pieces, `?` for unknown ones.
+fn texts_of(model: &Model, fixture: &mut Fixture<'_>, text: &str) -> Vec<String> {
+    let ids = fixture.encode(text.as_bytes());
+    let text = |id: PieceId| match model.piece(id).unwrap() {
+        piece if piece.kind == PieceKind::Unknown => "?".to_owned(),
+        piece => String::from_utf8(piece.text.to_vec()).unwrap(),
+    };
+    ids.into_iter().map(text).collect()
+}
+
+fn model_with(pieces: &[(&str, i8)], has_c: bool) -> Model {
+    let pieces = pieces
+        .iter()
+        .map(|(text, score)| ((*text).to_owned(), *score));
+    model_of(&pieces.collect(), has_c)
+}
+
+/// `abb` is in the first layer, but only `ab`, which is in the second, makes it.
+#[test]
+fn pieces_of_the_first_layer_can_be_made_late() {
+    let pieces = [
+        ("abb", -1),
+        ("a\u{2581}a", -2),
+        ("ab", -3),
+        ("abba", -4),
+        ("abbab", 0),
+    ];
+    let model = model_with(&pieces, true);
+    let mut fixture = Fixture::new(&model);
+    assert!(fixture.encoder.superwords.is_some());
+    for (text, expected) in [
+        ("abb", vec!["abb"]),
+        ("abbab", vec!["abbab"]),
+        ("aabb", vec!["a", "abb"]),
+    ] {
+        assert_eq!(texts_of(&model, &mut fixture, text), expected);
+        assert_eq!(
+            fixture.encode(text.as_bytes()),
+            fixture.naive.encode(text.as_bytes())
+        );
+    }
+}
+
+/// `abc` is made of `ab` and of `c`, which is no piece, so that the ids of the first layer do not tell it.
+#[test]
+fn late_pieces_with_unknown_characters_need_one_layer() {
+    let pieces = [("abc", -1), ("a\u{2581}a", -2), ("ab", -3)];
+    let model = model_with(&pieces, false);
+    let mut fixture = Fixture::new(&model);
+    assert!(fixture.encoder.superwords.is_none());
+    assert_eq!(texts_of(&model, &mut fixture, "abcc"), ["abc", "?"]);
+}
+
+/// Runs of tokens that are longer than the arrays are merged by the heap.
+#[test]
+fn long_runs_of_tokens_have_the_ids_of_the_naive_encoder() {
+    let pieces = [
+        ("ab", 0),
+        ("ab\u{2581}", -2),
+        ("b\u{2581}a", -3),
+        ("aba", -4),
+        ("abaab", -5),
+        ("bb", -5),
+        ("aa", -6),
+    ];
+    let model = model_with(&pieces, true);
+    let mut fixture = Fixture::new(&model);
+    assert!(fixture.encoder.superwords.is_some());
+    for length in 0..60 {
+        for text in ["aba", "ab\u{2581}a", "aab", "ab", "b", "bab\u{2581}"] {
+            let text = text.repeat(length);
+            let expected = fixture.naive.encode(text.as_bytes());
+            assert_eq!(fixture.encode(text.as_bytes()), expected, "{text}");
+        }
+    }
 }

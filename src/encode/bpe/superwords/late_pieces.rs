@@ -1,0 +1,256 @@
+//! The merges of the second layer, found when a model is loaded.
+//!
+//! Input: the encoder of the first layer, the symbols of all pieces, and which pieces are in the first layer. Output: the
+//! [`TokenMergeTable`], or `None` if the model cannot have two layers.
+//!
+//! # Method
+//! A *late piece* is one that the second layer may make. Where it is made, no symbol crosses the ends of its text, neither then
+//! nor at the end of the first layer, since symbols only grow. So by locality (see `docs/DESIGN.md`) the first layer
+//! has made of this text what it makes of the text alone: the *tokens* of the piece. All symbols of the second layer consist
+//! of such tokens. Therefore
+//!
+//! - two tokens of the first layer are joined by a merge only if they are neighbours in the tokens of some late piece;
+//! - two symbols that join to a late piece meet between two of its tokens.
+//!
+//! Each late piece is encoded by the first layer. Its neighbouring tokens are entered as adjacent pairs, and for each place
+//! between two tokens at which both parts are pieces, the two parts are entered with what they become. That is the
+//! definition of a merge, so nothing has to be known about which of these merges happen.
+//!
+//! Late are all pieces of the second layer, and those of the first that their own merges cannot make. For example
+//! the pieces `ab` (-9, second layer), `abc` (-1, first layer) and no `bc`: the first layer gives `a b c`, and only when the
+//! second has made `ab`, `abc` follows. At the end of the first layer no pair joins to a piece of the first layer, so one
+//! part of such a piece has to be late itself. Therefore the pieces of the first layer are searched from the shortest
+//! to the longest for those with a late piece as beginning or end.
+//!
+//! A piece that contains a user-defined symbol is never made: the symbol is cut out of every text.
+//!
+//! Example: `▁one▁of▁the` with the tokens `▁one ▁of ▁the`. The pairs (`▁one`, `▁of`) and (`▁of`, `▁the`) are adjacent. If
+//! `▁of▁the` is a piece and `▁one▁of` is none, (`▁one`, `▁of▁the`) becomes `▁one▁of▁the`.
+//!
+//! Cost: one encoding of all late pieces, on two threads, and a lookup for each place between tokens.
+
+use super::super::lookup::symbol_table::{SymbolMerge, SymbolTable};
+use super::super::lookup::text_hash::TextHash;
+use super::super::lookup::token_merges::{TokenMergeMap, TokenMergeTable};
+use super::super::{BpeCache, BpeEncoder};
+use super::Layers;
+use crate::encode::bloom_filter::BloomFilter;
+use crate::encode::vocabulary::Vocabulary;
+use crate::join::join;
+use crate::piece::PieceId;
+
+/// Pairs in the table for each piece of the model, at most. Trained models have less than two; the limit keeps the memory
+/// proportional to the model.
+const MAX_PAIRS_PER_PIECE: usize = 8;
+
+/// What the search for merges needs to know about a model.
+pub(super) struct LatePieces<'l> {
+    pub(super) vocabulary: &'l Vocabulary<'l>,
+    pub(super) layers: &'l Layers,
+    /// The encoder of the first layer.
+    pub(super) first: &'l BpeEncoder,
+    /// All pieces.
+    pub(super) symbols: &'l SymbolTable,
+}
+
+/// The state of the search.
+struct LateMergeSearch<'l> {
+    model: &'l LatePieces<'l>,
+    cache: BpeCache,
+    /// The tokens of the current piece.
+    tokens: Vec<PieceId>,
+    /// The hashes of the text from each of these tokens on.
+    ends: Vec<TextHash>,
+    map: TokenMergeMap,
+}
+
+/// A place between two tokens of a piece.
+#[derive(Debug, Clone, Copy)]
+struct TokenPlace {
+    /// The number of the token before it.
+    last: usize,
+    /// The bytes before it, and their hash.
+    at: usize,
+    begin: TextHash,
+}
+
+/// A token of a late piece is unknown, so that ids of the first layer are not enough; or there are too many pairs.
+struct NotLayered;
+
+impl LatePieces<'_> {
+    /// All merges of the second layer.
+    pub(super) fn find_merges(&self) -> Option<TokenMergeTable> {
+        let (half, other_half) = self.layers.second.split_at(self.layers.second.len() / 2);
+        let (first_part, second_part) = join(
+            || self.find_some(half, LateMergeSearch::add_pieces_of_first_layer),
+            || self.find_some(other_half, |_| Ok(())),
+        );
+        let mut merges = first_part.ok()?;
+        merges.extend(&second_part.ok()?);
+        Some(merges.build())
+    }
+
+    /// The merges of some pieces of the second layer, and those that `add_others` adds.
+    fn find_some<'l>(
+        &'l self,
+        pieces: &[u32],
+        add_others: impl Fn(&mut LateMergeSearch<'l>) -> Result<(), NotLayered>,
+    ) -> Result<TokenMergeMap, NotLayered> {
+        let mut search = LateMergeSearch {
+            model: self,
+            cache: BpeCache::default(),
+            tokens: Vec::new(),
+            ends: Vec::new(),
+            map: TokenMergeMap::with_capacity(pieces.len()),
+        };
+        for id in pieces {
+            search.add(*id)?;
+        }
+        add_others(&mut search)?;
+        Ok(search.map)
+    }
+}
+
+impl LateMergeSearch<'_> {
+    /// Adds the pieces of the first layer that only the second layer makes.
+    fn add_pieces_of_first_layer(&mut self) -> Result<(), NotLayered> {
+        let mut late = LateTexts::new(self.model);
+        let text = |id: u32| self.model.vocabulary.text(id as usize);
+        let mut shortest_first = self.model.layers.first.clone();
+        shortest_first.sort_by_key(|id| text(*id).len());
+        for id in shortest_first {
+            if late.is_end_of(text(id)) && self.add(id)? {
+                late.insert(id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the merges of a piece. Returns false if the second layer never makes it.
+    fn add(&mut self, id: u32) -> Result<bool, NotLayered> {
+        let LatePieces {
+            vocabulary, first, ..
+        } = *self.model;
+        let text = vocabulary.text(id as usize);
+        self.tokens.clear();
+        first.encode(vocabulary.table(), text, &mut self.cache, &mut self.tokens);
+        let is_user_defined = |token: &PieceId| self.model.layers.is_user_defined(token.get());
+        if self.tokens.len() < 2 || self.tokens.iter().any(is_user_defined) {
+            return Ok(false);
+        }
+        if self.tokens.contains(&vocabulary.unknown()) {
+            return Err(NotLayered);
+        }
+        self.add_pairs(id);
+        let most = MAX_PAIRS_PER_PIECE * vocabulary.len();
+        if self.map.len() > most {
+            return Err(NotLayered);
+        }
+        Ok(true)
+    }
+
+    /// Adds the neighbouring tokens of a piece, and the pairs that become this piece.
+    fn add_pairs(&mut self, id: u32) {
+        let merge = SymbolMerge::new(self.model.symbols.rank(id), id);
+        if let [left, right] = &self.tokens[..] {
+            return self.map.insert(left.get(), right.get(), merge);
+        }
+        for pair in self.tokens.windows(2) {
+            self.map.insert_adjacent(pair[0].get(), pair[1].get());
+        }
+        self.hash_ends();
+        let mut begin = TextHash::EMPTY;
+        let mut at = 0;
+        for last in 0..self.tokens.len() - 1 {
+            let token = self.tokens[last];
+            begin = begin.concat(self.model.symbols.text_hash(token.get()));
+            at += self.model.vocabulary.text(token.index()).len();
+            let place = TokenPlace { last, at, begin };
+            if let Some([left, right]) = self.parts(id, place) {
+                self.map.insert(left, right, merge);
+            }
+        }
+    }
+
+    /// The two parts of a piece at a place, if both are pieces.
+    fn parts(&self, id: u32, place: TokenPlace) -> Option<[u32; 2]> {
+        let symbols = self.model.symbols;
+        let begin = place.begin.hash();
+        let end = self.ends[place.last + 1].hash();
+        if !symbols.may_be_piece(begin) || !symbols.may_be_piece(end) {
+            return None;
+        }
+        let text = self.model.vocabulary.text(id as usize);
+        let (left, right) = text.split_at(place.at);
+        let pieces = self.model.vocabulary.table();
+        let right = match &self.tokens[place.last + 1..] {
+            [token] => token.get(),
+            _ => symbols.find(pieces, right, end)?,
+        };
+        let left = match place.last {
+            0 => self.tokens[0].get(),
+            _ => symbols.find(pieces, left, begin)?,
+        };
+        Some([left, right])
+    }
+
+    /// Fills [`ends`](Self::ends).
+    fn hash_ends(&mut self) {
+        self.ends.clear();
+        let mut end = TextHash::EMPTY;
+        for token in self.tokens.iter().rev() {
+            end = self.model.symbols.text_hash(token.get()).concat(end);
+            self.ends.push(end);
+        }
+        self.ends.reverse();
+    }
+}
+
+/// The texts of the late pieces, and a search for them.
+struct LateTexts<'l> {
+    model: &'l LatePieces<'l>,
+    is_late: Vec<bool>,
+    /// The hashes of the texts. Most parts of pieces are none of them.
+    filter: BloomFilter,
+}
+
+impl<'l> LateTexts<'l> {
+    /// The pieces of the second layer.
+    fn new(model: &'l LatePieces<'l>) -> LateTexts<'l> {
+        let second = &model.layers.second;
+        let mut late = LateTexts {
+            model,
+            is_late: vec![false; model.vocabulary.len()],
+            filter: BloomFilter::with_capacity(second.len()),
+        };
+        second.iter().for_each(|id| late.insert(*id));
+        late
+    }
+
+    fn insert(&mut self, id: u32) {
+        self.is_late[id as usize] = true;
+        self.filter.insert(self.model.symbols.hash(id));
+    }
+
+    /// Whether a late piece, but not the whole text, is the beginning or the end of `text`.
+    fn is_end_of(&self, text: &[u8]) -> bool {
+        let splits = self.model.symbols.splits(text);
+        splits.zip(1..text.len()).any(|([begin, end], at)| {
+            let (left, right) = text.split_at(at);
+            self.is_late(left, begin) || self.is_late(right, end)
+        })
+    }
+
+    /// Whether a text with this hash is a late piece.
+    #[inline]
+    fn is_late(&self, text: &[u8], hash: u64) -> bool {
+        let pieces = self.model.vocabulary.table();
+        let is_late = |id: u32| self.is_late[id as usize];
+        self.filter.may_contain(hash)
+            && self
+                .model
+                .symbols
+                .find(pieces, text, hash)
+                .is_some_and(is_late)
+    }
+}
