@@ -40,7 +40,7 @@ use memchr::{memchr, memmem};
 use self::late_pieces::LatePieces;
 use self::token_run::MAX_TOKENS;
 use super::BpeEncoder;
-use super::lookup::symbol_table::SymbolTable;
+use super::lookup::symbol_table::{NO_RANK, SymbolMerge, SymbolTable};
 use super::lookup::token_merges::TokenMergeTable;
 use super::strategies::chunk_context::MergeState;
 use crate::encode::vocabulary::Vocabulary;
@@ -57,6 +57,13 @@ pub(super) struct Layers {
     pub(super) second: Vec<u32>,
     /// For each piece whether it is user-defined: no operand. Empty if no piece is.
     is_user_defined: Vec<bool>,
+}
+
+/// Tokens between which merges are possible.
+struct TokenRun<'m> {
+    range: Range<usize>,
+    /// What each token and the next one become; the last one nothing.
+    merges: &'m [SymbolMerge],
 }
 
 /// The second layer of a model.
@@ -140,23 +147,37 @@ impl SuperwordLayer {
 
     /// Merges the ids of the first layer, which begin at `start`.
     pub(super) fn merge(&self, state: &mut MergeState, ids: &mut Vec<PieceId>, start: usize) {
+        let mut merges = std::mem::take(&mut state.token_merges);
+        self.look_up(&ids[start..], &mut merges);
         let mut end = start;
         let mut read = start;
         while read < ids.len() {
-            let run = read..self.run_end(ids, read);
+            let rest = &merges[read - start..];
+            let is_end = |merge: &SymbolMerge| *merge == SymbolMerge::UNSEEN;
+            let last = rest.iter().position(is_end).unwrap_or(rest.len() - 1);
+            let run = read..read + last + 1;
             read = run.end;
-            end = self.merge_run(state, ids, run, end);
+            end = self.merge_run(
+                state,
+                ids,
+                TokenRun {
+                    range: run,
+                    merges: &rest[..=last],
+                },
+                end,
+            );
         }
         ids.truncate(end);
+        state.token_merges = merges;
     }
 
-    /// The end of the run of tokens that begins at `start`: the first place behind it that no merge crosses.
-    #[inline]
-    fn run_end(&self, ids: &[PieceId], start: usize) -> usize {
-        let is_end = |pair: &[PieceId]| !self.merges.can_be_adjacent(pair[0].get(), pair[1].get());
-        let rest = &ids[start..];
-        let last = rest.windows(2).position(is_end);
-        start + last.map_or(rest.len(), |last| last + 1)
+    /// Looks up what each token and the next one become. No lookup depends on another, so that the processor does
+    /// several at a time: most of them wait for memory.
+    fn look_up(&self, tokens: &[PieceId], merges: &mut Vec<SymbolMerge>) {
+        merges.clear();
+        let merge = |pair: &[PieceId]| self.merges.find(pair[0].get(), pair[1].get());
+        merges.extend(tokens.windows(2).map(merge));
+        merges.push(SymbolMerge::UNSEEN);
     }
 
     /// Merges a run and writes its symbols at `end`, which is not behind the run. Returns the new end.
@@ -165,22 +186,23 @@ impl SuperwordLayer {
         &self,
         state: &mut MergeState,
         ids: &mut [PieceId],
-        run: Range<usize>,
+        run: TokenRun<'_>,
         end: usize,
     ) -> usize {
-        let symbols = match run.len() {
-            1 => {
-                ids[end] = ids[run.start];
-                return end + 1;
-            }
-            ..=MAX_TOKENS => state.run.merge(&ids[run], &self.merges),
-            _ => {
-                let heap = &mut state.heap;
-                heap.symbols.clear();
-                heap.symbols.extend(ids[run].iter().map(|id| id.get()));
-                heap.merge(&mut &self.merges, &mut ());
-                &heap.symbols
-            }
+        let length = run.range.len();
+        if run.merges.iter().all(|merge| merge.rank() == NO_RANK) {
+            ids.copy_within(run.range, end);
+            return end + length;
+        }
+        let tokens = &ids[run.range];
+        let symbols = if length <= MAX_TOKENS {
+            state.run.merge(tokens, run.merges, &self.merges)
+        } else {
+            let heap = &mut state.heap;
+            heap.symbols.clear();
+            heap.symbols.extend(tokens.iter().map(|id| id.get()));
+            heap.merge(&mut &self.merges, &mut ());
+            &heap.symbols
         };
         for (id, symbol) in ids[end..].iter_mut().zip(symbols) {
             *id = PieceId::new(*symbol);

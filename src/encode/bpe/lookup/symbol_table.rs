@@ -39,7 +39,7 @@ pub(in crate::encode::bpe) struct SymbolMerge(u64);
 impl SymbolMerge {
     /// The pair does not merge: all bits are set.
     pub(in crate::encode::bpe) const NONE: SymbolMerge = SymbolMerge(u64::MAX);
-    /// The pair was not looked up yet; the result of no lookup.
+    /// The pair was not looked up yet, or is in no table of pairs.
     pub(in crate::encode::bpe) const UNSEEN: SymbolMerge = SymbolMerge(u64::MAX - 1);
 
     pub(in crate::encode::bpe) fn new(rank: u32, symbol: u32) -> SymbolMerge {

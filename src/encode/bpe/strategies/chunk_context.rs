@@ -9,7 +9,8 @@ use super::merge_context::MergeTables;
 use super::short_merge::ShortMerge;
 use super::token_pairs::TokenPairCache;
 use crate::encode::bpe::lookup::pair_cache::PairCache;
-use crate::encode::bpe::superwords::token_run::TokenRun;
+use crate::encode::bpe::lookup::symbol_table::SymbolMerge;
+use crate::encode::bpe::superwords::token_run::TokenRunMerge;
 use crate::encode::chunk_cache::ChunkCache;
 use crate::piece::{PieceId, PieceTable};
 
@@ -41,7 +42,9 @@ pub(in crate::encode::bpe) struct MergeState {
     /// The ids of chunks for which small windows do not fit together.
     pub(super) long_chunks: LongChunkCache,
     /// The tokens that the second layer merges; see [`superwords`](crate::encode::bpe::superwords).
-    pub(in crate::encode::bpe) run: TokenRun,
+    pub(in crate::encode::bpe) run: TokenRunMerge,
+    /// What each token and the next one become there.
+    pub(in crate::encode::bpe) token_merges: Vec<SymbolMerge>,
     #[cfg(test)]
     pub(in crate::encode::bpe) counts: StrategyCounts,
 }
@@ -57,7 +60,8 @@ impl MergeState {
             windows: ChunkCache::with_max_bytes(max_bytes),
             large_windows: LongChunkCache::default(),
             long_chunks: LongChunkCache::default(),
-            run: TokenRun::default(),
+            run: TokenRunMerge::default(),
+            token_merges: Vec::new(),
             #[cfg(test)]
             counts: StrategyCounts::default(),
         }

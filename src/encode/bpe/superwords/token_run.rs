@@ -18,30 +18,36 @@ pub(super) const MAX_TOKENS: usize = 16;
 
 /// The buffers of a run.
 #[derive(Debug)]
-pub(in crate::encode::bpe) struct TokenRun {
+pub(in crate::encode::bpe) struct TokenRunMerge {
     symbols: [u32; MAX_TOKENS],
     /// What each symbol and the next one become; the last one nothing.
     merges: [SymbolMerge; MAX_TOKENS],
 }
 
-impl Default for TokenRun {
-    fn default() -> TokenRun {
-        TokenRun {
+impl Default for TokenRunMerge {
+    fn default() -> TokenRunMerge {
+        TokenRunMerge {
             symbols: [NO_SYMBOL; MAX_TOKENS],
             merges: [SymbolMerge::NONE; MAX_TOKENS],
         }
     }
 }
 
-impl TokenRun {
-    /// Merges `tokens`, of which there are 2 to [`MAX_TOKENS`]. Returns the symbols that remain.
-    pub(super) fn merge(&mut self, tokens: &[PieceId], table: &TokenMergeTable) -> &[u32] {
+impl TokenRunMerge {
+    /// Merges `tokens`, of which there are at most [`MAX_TOKENS`]; `merges` is what each and the next one become. Returns the
+    /// symbols that remain.
+    pub(super) fn merge(
+        &mut self,
+        tokens: &[PieceId],
+        merges: &[SymbolMerge],
+        table: &TokenMergeTable,
+    ) -> &[u32] {
         let mut count = tokens.len().min(MAX_TOKENS);
         for (symbol, token) in self.symbols.iter_mut().zip(tokens) {
             *symbol = token.get();
         }
-        for left in 0..count {
-            self.look_up(left, count, table);
+        for (own, merge) in self.merges.iter_mut().zip(merges) {
+            *own = *merge;
         }
         while let Some(left) = self.next_merge(count) {
             self.symbols[left] = self.merges[left].symbol();
