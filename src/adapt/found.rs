@@ -11,6 +11,8 @@
 //!
 //! Cost: one encoding of all texts of pieces.
 
+use std::cell::OnceCell;
+
 use super::id_map::IdMap;
 use crate::model::{Model, Piece};
 use crate::piece::PieceId;
@@ -33,6 +35,30 @@ pub(crate) fn unreachable_pieces(model: &Model) -> Vec<PieceId> {
         .filter(|piece| piece.kind.is_given_for_text() && !found[piece.id.index()])
         .map(|piece| piece.id)
         .collect()
+}
+
+/// The first of the pieces `new_ids` of a model that is not found in it, but was found in the `original`, where it had the id
+/// `old_id`. The original is asked only for pieces that are not found now, of which there are few.
+pub(crate) fn first_lost(
+    original: &Model,
+    new: &Tokenizer,
+    mut new_ids: impl Iterator<Item = PieceId>,
+    old_id: impl Fn(PieceId) -> Option<PieceId>,
+) -> Option<PieceId> {
+    let old_tokenizer = OnceCell::new();
+    let mut old_encoder = None;
+    let mut encoder = NormalizedEncoder::new(new);
+    new_ids.find(|id| {
+        let Some(piece) = new.model().piece(*id) else {
+            return false;
+        };
+        if !piece.kind.is_given_for_text() || encoder.gives(*id, piece.text) {
+            return false;
+        }
+        let old_tokenizer = old_tokenizer.get_or_init(|| Tokenizer::new(original.clone()));
+        let old_encoder = old_encoder.get_or_insert_with(|| NormalizedEncoder::new(old_tokenizer));
+        old_id(*id).is_some_and(|old_id| old_encoder.gives(old_id, piece.text))
+    })
 }
 
 /// Pieces that are found in one of two models only.

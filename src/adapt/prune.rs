@@ -32,23 +32,34 @@
 //! pieces of which it is made (`abc`, `ab`, `a`, `b`, `c`, `d`) and `x`. With the tail, `abcd`, `x` and the characters come first,
 //! `ab` and `abc` are unused and last: the text `abc` is then given as `a`, `b`, `c`.
 //!
-//! Cost: linear in the model, a trace of each piece's text, and an encoding of the text.
+//! # Checks
+//! | check | what is compared |
+//! |---|---|
+//! | [`PrunedModel::check`] | the pieces: texts, scores, kinds, and whether each is still found |
+//! | [`PrunedModel::check_usage`] | all lines of the counted text at once: see `text_check` for why equal pieces and equal pairs mean equal lines |
+//! | [`PruneChecker`] | lines, by encoding each with both models |
+//!
+//! Cost: linear in the model, an encoding of each kept piece's text, and an encoding of the text.
 
 mod check;
 mod leaves;
+mod record;
+mod text_check;
 mod trace;
 mod usage;
 #[cfg(feature = "safetensors")]
 pub(crate) mod weights;
 
 pub use self::check::{LineCheck, PruneChecker};
+use self::leaves::HalvesFinder;
 pub use self::usage::{PieceUsage, UsageCounter};
-use super::found::FoundDifferences;
+use super::found::first_lost;
 use super::id_map::IdMap;
 use crate::error::{GuaranteeError, PruneError};
 use crate::model::{Model, ModelType};
 use crate::piece::{PieceId, PieceKind};
 use crate::text::{char_length, lossy_string};
+use crate::tokenizer::Tokenizer;
 
 /// Which pieces remain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,17 +188,20 @@ fn kept_bpe(
     options: &PruneOptions,
 ) -> Result<KeptPieces, PruneError> {
     let fixed = fixed(model, options);
-    let halves = leaves::halves(model)?;
+    let mut finder = HalvesFinder::new(model)?;
     let mut keep = vec![true; model.len()];
     let mut is_tail = Vec::new();
     match options.target {
-        PruneGoal::Size(size) => leaves::remove_leaves(&mut keep, size, &fixed, &halves, usage),
+        PruneGoal::Size(size) => {
+            let halves: Vec<_> = (0..model.len()).map(|index| finder.halves(index)).collect();
+            leaves::remove_leaves(&mut keep, size, &fixed, &halves, usage);
+        }
         PruneGoal::Used | PruneGoal::UsedWithTail => {
             keep = fixed.clone();
             for (index, kept) in keep.iter_mut().enumerate() {
                 *kept |= usage.is_used(index);
             }
-            leaves::close(&mut keep, &halves);
+            leaves::close(&mut keep, |index| finder.halves(index));
         }
     }
     if options.target == PruneGoal::UsedWithTail {
@@ -283,11 +297,17 @@ impl PrunedModel {
         self.removed_chars
     }
 
-    /// Checks that kept pieces are unchanged, and that none became unreachable. For lines of text, see [`PruneChecker`].
+    /// Checks that kept pieces are unchanged, and that none became unreachable. For the text, see
+    /// [`check_usage`](Self::check_usage).
     ///
     /// # Errors
     /// A guarantee is broken, which would be a bug of this crate.
     pub fn check(&self, original: &Model) -> Result<(), PruneError> {
+        self.check_pieces(original, &Tokenizer::new(self.model.clone()))
+    }
+
+    /// As [`check`](Self::check), with the tokenizer of the pruned model.
+    pub(crate) fn check_pieces(&self, original: &Model, new: &Tokenizer) -> Result<(), PruneError> {
         let mut last_old = None;
         for piece in self.model.pieces().take(self.rows()) {
             let old_id = self.ids.old_id(piece.id);
@@ -302,10 +322,9 @@ impl PrunedModel {
             }
             last_old = old_id;
         }
-        let found = FoundDifferences::between(original, &self.model, &self.ids);
-        let lost = found.lost.into_iter().filter_map(|id| self.ids.new_id(id));
-        let mut lost = lost.filter(|id| id.index() < self.rows());
-        match lost.next().and_then(|id| self.model.piece(id)) {
+        let front = (0..self.rows()).map(PieceId::from_index);
+        let lost = first_lost(original, new, front, |id| self.ids.old_id(id));
+        match lost.and_then(|id| self.model.piece(id)) {
             Some(piece) => Err(self::broken(piece, "is still found in text").into()),
             None => Ok(()),
         }

@@ -1,8 +1,10 @@
 //! `spiece prune`: a model with fewer pieces, and the relation of new and old ids.
 //!
 //! Input: a BPE or unigram model, a text or a size. Output: OUT.model, OUT.vocab, OUT.ids.tsv (new id, old id), and with
-//! `--weights` OUT.safetensors with the rows of the kept ids; all are written together. The text is read twice: to count
-//! pieces, and to check the new model before it is written. Cost: three encodings of the text on all threads.
+//! `--weights` OUT.safetensors with the rows of the kept ids; all are written together. The text is encoded once,
+//! on all threads. The new model is checked before it is written: with `--keep_text` that all lines have the same pieces follows
+//! from distinct pieces and pairs of pieces ([`PrunedModel::check_usage`]); where it does not (`--size`, unused pieces, very
+//! long lines of unigram models) the text is read and encoded again. Cost: an encoding of the text, or three.
 //!
 //! ```text
 //! $ spiece prune testdata/golden/llama2.model --keep_text=testdata/udhr_small.txt --model_prefix=small
@@ -86,8 +88,12 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let tokenizer = Tokenizer::new(model.clone());
     let usage = count_pieces(&tokenizer, &task)?;
     let pruned = model.prune(&usage, &task.options)?;
-    pruned.check(&model)?;
-    let check = check_lines(&tokenizer, &pruned, &task)?;
+    let new = Tokenizer::new(pruned.model().clone());
+    pruned.check_pieces(&model, &new)?;
+    let check = match pruned.check_usage(&model, &new, &usage)? {
+        Some(check) => check,
+        None => check_lines([&tokenizer, &new], &pruned, &task)?,
+    };
     output.add_model(pruned.model());
     output.add(".ids.tsv", pruned.ids().to_tsv());
     let gather = gather(matches, &pruned, &names)?;
@@ -174,14 +180,17 @@ fn count_pieces(tokenizer: &Tokenizer, task: &Task) -> CliResult<PieceUsage> {
     Ok(usage)
 }
 
-/// Encodes the text with both models.
-fn check_lines(tokenizer: &Tokenizer, pruned: &PrunedModel, task: &Task) -> CliResult<LineCheck> {
+/// Reads the text again and encodes it with both models.
+fn check_lines(
+    [old, new]: [&Tokenizer; 2],
+    pruned: &PrunedModel,
+    task: &Task,
+) -> CliResult<LineCheck> {
     let mut check = LineCheck::default();
     if task.text.is_empty() {
         return Ok(check);
     }
-    let new = Tokenizer::new(pruned.model().clone());
-    let make = || Ok(PruneChecker::new(pruned, tokenizer, &new));
+    let make = || Ok(PruneChecker::new(pruned, old, new));
     let give = |checker: &mut PruneChecker<'_>, _: u64, line: &[u8]| Ok(checker.add(line)?);
     for checker in task.workers.run(&task.text, make, give)? {
         check.add(&checker.finish());

@@ -12,38 +12,85 @@
 //! Unigram: the piece with the lowest count is removed, of equal counts the one with the lowest score, then the one with
 //! the highest id. Without a text that is: the lowest score first.
 //!
-//! Cost: n log n for n pieces; the halves take one trace of each piece's text.
+//! Cost: n log n for n pieces; the halves take one merge of each piece's text.
 
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 use super::trace::Tracer;
 use super::usage::PieceUsage;
+use crate::encode::bpe::{BpeCache, BpeEncoder, PieceMerge};
+use crate::encode::vocabulary::Vocabulary;
 use crate::error::ModelError;
 use crate::model::Model;
 use crate::piece::{PieceId, PieceKind};
+use crate::text::char_length;
+use crate::trie::prefix::PrefixTrie;
 
 /// The halves of the last merge of a piece; characters that are no pieces have no id.
 pub(super) type PieceHalves = [Option<PieceId>; 2];
 
-/// For each piece the halves of its last merge; `None` for pieces that no merge makes.
-///
-/// # Errors
-/// As [`Tracer::new`].
-pub(super) fn halves(model: &Model) -> Result<Vec<Option<PieceHalves>>, ModelError> {
-    let tracer = Tracer::new(model)?;
-    let halves = model.pieces().map(|piece| match piece.kind {
-        PieceKind::Normal | PieceKind::Unused => tracer.last_merge(piece.text),
-        _ => None,
-    });
-    Ok(halves.collect())
+/// Finds the halves of the last merges of pieces: by the encoder, and where that cannot tell, by a [`Tracer`].
+pub(super) struct HalvesFinder<'m> {
+    model: &'m Model,
+    encoder: BpeEncoder,
+    user_defined: Arc<PrefixTrie>,
+    cache: BpeCache,
+    tracer: OnceCell<Tracer<'m>>,
+}
+
+impl<'m> HalvesFinder<'m> {
+    /// # Errors
+    /// The user-defined symbols do not fit a double array; models that load do not have this error.
+    pub(super) fn new(model: &'m Model) -> Result<HalvesFinder<'m>, ModelError> {
+        let vocabulary = Vocabulary::new(model, true);
+        let user_defined = PrefixTrie::with_values(vocabulary.symbols());
+        let user_defined = Arc::new(user_defined.map_err(|_| ModelError::TrieTooLarge)?);
+        Ok(HalvesFinder {
+            model,
+            encoder: BpeEncoder::without_layers(&vocabulary, &user_defined),
+            user_defined,
+            cache: BpeCache::default(),
+            tracer: OnceCell::new(),
+        })
+    }
+
+    /// The halves of the last merge of a piece; `None` for pieces that no merge makes.
+    pub(super) fn halves(&mut self, index: usize) -> Option<PieceHalves> {
+        let text = self.model.table().text(index);
+        match self.model.table().kind(index) {
+            PieceKind::Normal | PieceKind::Unused if char_length(text) < text.len() => {}
+            _ => return None,
+        }
+        if self.user_defined.is_empty() || self.user_defined.find(text).is_none() {
+            let id = PieceId::from_index(index);
+            let pieces = self.model.table();
+            match self.encoder.last_merge(pieces, id, &mut self.cache) {
+                PieceMerge::Of(halves) => return Some(halves),
+                PieceMerge::None => return None,
+                PieceMerge::TooLong => {}
+            }
+        }
+        self.tracer()?.last_merge(text)
+    }
+
+    /// The tracer, which is made when it is needed first.
+    fn tracer(&self) -> Option<&Tracer<'m>> {
+        if self.tracer.get().is_none() {
+            // Its only error is that of `new`.
+            let _ = self.tracer.set(Tracer::new(self.model).ok()?);
+        }
+        self.tracer.get()
+    }
 }
 
 /// Marks the pieces that the pieces in `keep` are made of.
-pub(super) fn close(keep: &mut [bool], halves: &[Option<PieceHalves>]) {
+pub(super) fn close(keep: &mut [bool], mut halves: impl FnMut(usize) -> Option<PieceHalves>) {
     let mut open: Vec<usize> = (0..keep.len()).filter(|index| keep[*index]).collect();
     while let Some(index) = open.pop() {
-        for half in halves[index].into_iter().flatten().flatten() {
+        for half in halves(index).into_iter().flatten().flatten() {
             if !std::mem::replace(&mut keep[half.index()], true) {
                 open.push(half.index());
             }
@@ -129,7 +176,8 @@ mod tests {
             builder.piece(text, -rank, PieceKind::Normal);
         }
         let model = builder.build().unwrap();
-        let halves = halves(&model).unwrap();
+        let mut finder = HalvesFinder::new(&model).unwrap();
+        let halves: Vec<_> = (0..7).map(|index| finder.halves(index)).collect();
         let id = |number| Some(PieceId::new(number));
         assert_eq!(halves[3], Some([id(1), id(6)]));
         let mut usage = PieceUsage::none(&model);
@@ -154,7 +202,7 @@ mod tests {
         let half = |number| Some(PieceId::new(number));
         let halves = [None, Some([half(0), None]), Some([half(1), half(0)]), None];
         let mut keep = [false, false, true, false];
-        close(&mut keep, &halves);
+        close(&mut keep, |index| halves[index]);
         assert_eq!(keep, [true, true, true, false]);
     }
 }

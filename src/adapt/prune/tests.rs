@@ -47,8 +47,79 @@ fn check(
     for line in lines {
         checker.add(line).unwrap();
     }
-    drop(checker);
+    let expected = checker.finish();
+    if let Some(check) = pruned.check_usage(model, &new, &usage).unwrap() {
+        assert_eq!(check, expected);
+    }
     Some(pruned)
+}
+
+/// The check of the usage decides for these models, and sees what is missing.
+#[test]
+fn a_text_with_other_pieces_or_pairs_breaks_the_check_of_the_usage() {
+    for name in ["golden/llama2", "run/unigram", "run/bpe_equal"] {
+        let model = golden(name);
+        let tokenizer = Tokenizer::new(model.clone());
+        let own = usage(
+            &tokenizer,
+            ["the right to life", "and to liberty"].into_iter(),
+        );
+        let mut other = usage(&tokenizer, ["the right to security of person"].into_iter());
+        other.add(&own);
+        for target in TARGETS {
+            let Ok(pruned) = model.prune(&own, &PruneOptions::new(target)) else {
+                continue;
+            };
+            let new = Tokenizer::new(pruned.model().clone());
+            let check = pruned.check_usage(&model, &new, &own).unwrap().unwrap();
+            assert_eq!((check.lines, check.equal), (2, 2), "{name}");
+            assert_eq!(check.tokens_after, own.tokens());
+            let error = pruned.check_usage(&model, &new, &other).unwrap_err();
+            assert!(matches!(error, PruneError::Guarantee(_)), "{name}: {error}");
+        }
+    }
+}
+
+/// All tokens of a text are there, but a piece is missing that only merges make: the pairs tell.
+#[test]
+fn a_missing_made_piece_breaks_the_check_of_the_usage() {
+    let pieces = [
+        ("ab", -1.0),
+        ("abc", -2.0),
+        ("cd", -3.0),
+        ("a", -9.0),
+        ("b", -9.0),
+        ("c", -9.0),
+        ("d", -9.0),
+    ];
+    let pieces = pieces.map(|(text, score)| (text.to_owned(), score));
+    let model = random_model(ModelType::Bpe, &pieces, None).unwrap();
+    let tokenizer = Tokenizer::new(model.clone());
+    let usage = usage(&tokenizer, ["abcd"].into_iter());
+    let mut kept = KeptPieces {
+        keep: vec![true; model.len()],
+        is_tail: Vec::new(),
+    };
+    let is_ab = |piece: &crate::Piece<'_>| piece.text == b"ab";
+    kept.keep[model.pieces().find(is_ab).unwrap().id.index()] = false;
+    let pruned = build(&model, &kept, &PruneOptions::new(PruneGoal::Used)).unwrap();
+    let new = Tokenizer::new(pruned.model().clone());
+    let error = pruned.check_usage(&model, &new, &usage).unwrap_err();
+    assert!(matches!(error, PruneError::Guarantee(_)), "{error}");
+}
+
+/// A line whose sums of scores may be rebased is compared as a whole.
+#[test]
+fn long_lines_of_unigram_models_are_not_decided_by_the_usage() {
+    let model = golden("run/unigram");
+    let tokenizer = Tokenizer::new(model.clone());
+    let line = "the right ".repeat(5000);
+    let usage = usage(&tokenizer, [&line[..]].into_iter());
+    let pruned = model
+        .prune(&usage, &PruneOptions::new(PruneGoal::Used))
+        .unwrap();
+    let new = Tokenizer::new(pruned.model().clone());
+    assert_eq!(pruned.check_usage(&model, &new, &usage).unwrap(), None);
 }
 
 #[test]
@@ -180,7 +251,8 @@ fn the_example_of_the_module_page() {
 fn made_pieces_follow_from_given_ones() {
     let model = golden("golden/llama2");
     let tracer = Tracer::new(&model).unwrap();
-    let halves = leaves::halves(&model).unwrap();
+    let mut finder = HalvesFinder::new(&model).unwrap();
+    let halves: Vec<_> = (0..model.len()).map(|index| finder.halves(index)).collect();
     let tokenizer = Tokenizer::new(model.clone());
     let mut encoder = crate::tokenizer::NormalizedEncoder::new(&tokenizer);
     for text in [
@@ -204,7 +276,7 @@ fn made_pieces_follow_from_given_ones() {
                 made[id.index()] = true;
             }
         }
-        leaves::close(&mut given, &halves);
+        leaves::close(&mut given, |index| halves[index]);
         assert_eq!(given, made, "{text}");
     }
 }

@@ -2,10 +2,12 @@
 //!
 //! Input: a tokenizer and lines of text. Output: a [`PieceUsage`]: for each piece how often the text gives it, and for BPE
 //! models with unused pieces which pieces its merges make. In other BPE models the made pieces follow from the given ones
-//! (locality), so that the fast encoder suffices.
+//! (locality), so that the fast encoder suffices. The usage also has what a check of all lines needs to know (see `record`).
 //!
-//! Cost: one encoding of the text; with unused pieces, a slow trace of it. Memory: 9 bytes for each piece.
+//! Cost: one encoding of the text; with unused pieces, a slow trace of it. Memory: 9 bytes for each piece, and up to 16 for each
+//! distinct pair of neighbouring tokens.
 
+use super::record::{TextRecord, TextRecorder};
 use super::trace::Tracer;
 use crate::error::ModelError;
 use crate::model::{Model, ModelType};
@@ -19,6 +21,8 @@ pub struct PieceUsage {
     /// Pieces that merges made, in BPE models with unused pieces; else empty.
     made: Vec<bool>,
     lines: u64,
+    tokens: u64,
+    record: TextRecord,
 }
 
 impl PieceUsage {
@@ -28,6 +32,8 @@ impl PieceUsage {
             counts: vec![0; model.len()],
             made: Vec::new(),
             lines: 0,
+            tokens: 0,
+            record: TextRecord::empty(model),
         }
     }
 
@@ -52,6 +58,18 @@ impl PieceUsage {
             *made |= also;
         }
         self.lines += other.lines;
+        self.tokens += other.tokens;
+        self.record.add(&other.record);
+    }
+
+    /// The number of tokens.
+    pub fn tokens(&self) -> u64 {
+        self.tokens
+    }
+
+    /// What a check of all lines needs to know.
+    pub(super) fn record(&self) -> &TextRecord {
+        &self.record
     }
 
     /// The number of pieces of the model.
@@ -86,6 +104,7 @@ impl PieceUsage {
 pub struct UsageCounter<'t> {
     encoder: Encoder<'t>,
     tracer: Option<Tracer<'t>>,
+    recorder: TextRecorder,
     usage: PieceUsage,
 }
 
@@ -105,6 +124,7 @@ impl<'t> UsageCounter<'t> {
         Ok(UsageCounter {
             encoder: tokenizer.encoder(),
             tracer,
+            recorder: TextRecorder::new(model, usage.record.clone()),
             usage,
         })
     }
@@ -113,10 +133,16 @@ impl<'t> UsageCounter<'t> {
     pub fn add(&mut self, line: impl AsRef<[u8]>) {
         let line = line.as_ref();
         self.usage.lines += 1;
-        for id in self.encoder.encode(line) {
+        let ids = self.encoder.encode(line);
+        self.usage.tokens += ids.len() as u64;
+        for id in ids {
             if let Some(count) = self.usage.counts.get_mut(id.index()) {
                 *count += 1;
             }
+        }
+        if !self.recorder.add(ids) {
+            let bytes = self.encoder.normalize(line).len();
+            self.recorder.add_characters(bytes as u64);
         }
         if let Some(tracer) = &self.tracer {
             let trace = tracer.trace(self.encoder.normalize(line));
@@ -127,7 +153,8 @@ impl<'t> UsageCounter<'t> {
     }
 
     /// What was counted.
-    pub fn finish(self) -> PieceUsage {
+    pub fn finish(mut self) -> PieceUsage {
+        self.usage.record = self.recorder.finish();
         self.usage
     }
 }

@@ -136,12 +136,17 @@ pub fn check_prune(input: &mut Unstructured<'_>) -> Result<()> {
                 .check(&model)
                 .unwrap_or_else(|error| panic!("{target:?}: {error}"));
             let new = Tokenizer::new(pruned.model().clone());
+            let check = pruned
+                .check_usage(&model, &new, &usage)
+                .unwrap_or_else(|error| panic!("{target:?}: {error}"));
             let mut checker = PruneChecker::new(&pruned, &tokenizer, &new);
             for text in &texts {
                 checker
                     .add(text)
                     .unwrap_or_else(|error| panic!("{target:?}: {error}"));
             }
+            let expected = checker.finish();
+            assert_eq!(check.unwrap_or(expected), expected);
             check_loads(pruned.model());
         }
         Err(PruneError::Guarantee(error)) => panic!("{error}"),

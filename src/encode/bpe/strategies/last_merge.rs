@@ -29,6 +29,28 @@ pub(in crate::encode::bpe) fn last_merge(symbol: u32, context: &mut MergeContext
     computed
 }
 
+/// The two symbols that are merged last when the text of a symbol is merged alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::encode::bpe) enum LastPair {
+    Of(u32, u32),
+    /// The text becomes something else, or is one character.
+    None,
+    TooLong,
+}
+
+/// Merges the text of a piece alone.
+pub(in crate::encode::bpe) fn last_pair(symbol: u32, context: &mut MergeContext<'_>) -> LastPair {
+    let text = context.pairs.pieces.text(symbol as usize);
+    let mut short = ShortMerge::default();
+    if !short.push_text::<false>(text, context.tables) {
+        return LastPair::TooLong;
+    }
+    match short.merge_with_last::<true>(&mut context.pairs) {
+        Some((left, right)) if short.symbols().eq([symbol]) => LastPair::Of(left, right),
+        _ => LastPair::None,
+    }
+}
+
 #[cold]
 fn compute_last_merge(symbol: u32, context: &mut MergeContext<'_>) -> LastMerge {
     let tables = context.tables;
@@ -36,13 +58,10 @@ fn compute_last_merge(symbol: u32, context: &mut MergeContext<'_>) -> LastMerge 
     if tables.chars.symbols_of(text).nth(1).is_none() {
         return LastMerge::Char;
     }
-    let mut short = ShortMerge::default();
-    if !short.push_text::<false>(text, tables) {
-        return LastMerge::TooLong;
-    }
-    let last = short.merge_with_last::<true>(&mut context.pairs);
-    let Some((left, right)) = last.filter(|_| short.symbols().eq([symbol])) else {
-        return LastMerge::Unreachable;
+    let (left, right) = match last_pair(symbol, context) {
+        LastPair::Of(left, right) => (left, right),
+        LastPair::None => return LastMerge::Unreachable,
+        LastPair::TooLong => return LastMerge::TooLong,
     };
     let rank = tables.symbols.rank(symbol);
     let mut is_earlier = |part| match last_merge(part, context) {
