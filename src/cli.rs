@@ -17,12 +17,13 @@
 //! 1
 //! ```
 //!
-//! The modules, in the order of the data flow: `reference` (names of the program), `args` (flags), `input` (blocks of lines), `stream` (the parallel
+//! The modules, in the order of the data flow: `reference` (names of the program), `args` (flags), `documents` (what a document is), `input` (blocks of lines), `stream` (the parallel
 //! loop over blocks), `ordered` (results in order), `gather` (one value from all lines), `json`, `table` and `visible` (reports), `io` (standard streams and errors), `model_files` (changed models), `progress` (messages).
 
 mod args;
 mod compare;
 mod decode;
+mod documents;
 mod edit;
 mod encode;
 mod eval;

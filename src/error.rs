@@ -49,9 +49,18 @@ pub use self::options::OptionError;
 pub use self::train::TrainError;
 #[cfg(feature = "train")]
 pub use self::write::WriteError;
+#[cfg(feature = "jsonl")]
+use crate::input::json_field::{RECORD_REMEDY, RecordError};
 
 /// What to do about a file that could not be read.
-fn reading_remedy(error: &io::Error) -> &'static str {
+pub(crate) fn reading_remedy(error: &io::Error) -> &'static str {
+    #[cfg(feature = "jsonl")]
+    if error
+        .get_ref()
+        .is_some_and(|inner| inner.is::<RecordError>())
+    {
+        return RECORD_REMEDY;
+    }
     match error.kind() {
         io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof => {
             "it is damaged, cut off, or not of the kind that its name says"

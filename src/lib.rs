@@ -93,16 +93,19 @@
 //! | `inspect` | the module `inspect`: facts about models and texts |
 //! | `train` | training, normalization rules by name or from files, atomic output files; implies `inspect` |
 //! | `compressed` | training on `.gz` and `.zst` files; implies `train` |
+//! | `jsonl` | training on the texts of JSON Lines files; implies `train` |
 //! | `safetensors` | rows of embedding tables follow pruned pieces; implies `train` |
 //! | `convert` | what the formats of other programs have in common; implied by each of them |
 //! | `tokenizer-json` | models from and to the `tokenizer.json` of the library `tokenizers` |
-//! | `cli` | the program `spiece`; implies `compressed`, `safetensors` and `tokenizer-json` |
+//! | `cli` | the program `spiece`; implies `compressed`, `jsonl`, `safetensors` and `tokenizer-json` |
 //! | `serde` | `Serialize` and `Deserialize` for plain data: ids, kinds, tokens, options of encoding |
 //! | `proto` | the messages of model files as types of `prost` |
 //!
 //! Without default features the crate loads and runs models, with few dependencies.
 
 // In the order of the flow: training, the model between, running, and what all of them use.
+#[cfg(feature = "train")]
+mod input;
 #[cfg(feature = "train")]
 mod train;
 mod model;

@@ -1,6 +1,7 @@
 //! Atomic output files: a reader sees the old file or the new file, never a part of one.
 //!
-//! Job: write one file ([`OutputFile`]) or several files that belong together ([`write_contents`]), so that a failure or a
+//! Job: write one file ([`OutputFile`]) or several files that belong together ([`write_contents`]; `group` for files that
+//! grow at the same time), so that a failure or a
 //! kill leaves what was there before. Input: paths and bytes. Cost: one directory scan, one flush to the disk and one
 //! rename for each file.
 //!
@@ -27,6 +28,8 @@
 //!
 //! A pipe or a device cannot be replaced by a rename; the bytes are written to it directly.
 
+#[cfg(any(feature = "cli", test))]
+pub(crate) mod group;
 mod set;
 mod target;
 mod temporary;

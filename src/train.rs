@@ -18,7 +18,6 @@ mod rules;
 mod meta;
 mod execution;
 mod corpus;
-mod compressed;
 mod batch;
 mod sample;
 mod prepare;

@@ -500,6 +500,116 @@ if as_user true; then
 fi
 check "a stray file after changed models" no_strays
 
+section "training data and its shards"
+# tokenize ARGUMENT...: writes ids with their index.
+tokenize() { "$spiece" encode --model="$work/unigram.model" --output_format=u16 --quiet "$@"; }
+mkdir "$work/ids-old" "$work/ids-new"
+tokenize --output="$work/ids-old/t.bin" "$work/few_words.txt" && tokenize --output="$work/ids-new/t.bin" "$work/udhr_small.txt" ||
+  fail "no training data"
+# The state of the ids and their index: old, new, or broken.
+ids_state() {
+  local name old=1 new=1
+  for name in t.bin t.bin.offsets; do
+    cmp -s $name "$work/ids-old/$name" || old=0
+    cmp -s $name "$work/ids-new/$name" || new=0
+  done
+  [ $old = 1 ] && echo old && return
+  [ $new = 1 ] && echo new && return
+  echo broken
+}
+# Repairs the files, and fails: the input is cut off.
+tokenize_in_vain() { ! tokenize --output=t.bin cut.gz 2>/dev/null; }
+gzip -c "$work/udhr.txt" | head -c 9000 >cut.gz
+if strace -o /dev/null true 2>/dev/null; then
+  for call in flock fsync rename unlink; do
+    for nth in $(seq 1 12); do
+      cp "$work"/ids-old/t.bin* .
+      strace -f -qq -o /dev/null -e trace="/^$call" -e inject="/^$call:signal=SIGKILL:when=$nth" \
+        "$spiece" encode --model="$work/unigram.model" --output_format=u16 --quiet --output=t.bin "$work/udhr_small.txt" 2>/dev/null &
+      if wait $! 2>/dev/null; then break; fi
+      check "ids: a cut input is accepted" tokenize_in_vain
+      check "killed at $call $nth: ids and index are of two runs" [ "$(ids_state)" != broken ]
+      check "killed at $call $nth: the next run leaves temporary files" no_strays
+    done
+  done
+else
+  skip "strace is not there or may not trace"
+fi
+cp "$work"/ids-old/t.bin* .
+check "ids of a cut input are accepted" tokenize_in_vain
+check "the ids changed" [ "$(ids_state)" = old ]
+rm t.bin.offsets && mkdir t.bin.offsets
+refused_ids() { # refused_ids WHAT PATTERN ARGUMENT...
+  local what=$1 pattern=$2
+  shift 2
+  if tokenize "$@" 2>"$work/stderr"; then fail "ids: $what is accepted"; return; fi
+  check "ids: $what: no message like $pattern" grep -q "$pattern" "$work/stderr"
+}
+refused_ids "a folder as the index" "t.bin.offsets.*folder" --output=t.bin "$work/udhr_small.txt"
+check "ids: the ids changed beside a folder" cmp -s t.bin "$work/ids-old/t.bin"
+rmdir t.bin.offsets
+refused_ids "a missing folder" "create its folder" --output=none/t.bin "$work/udhr_small.txt"
+refused_ids "shards in a missing folder" "create its folder" --output=none/t.bin --shards=2 "$work/udhr_small.txt"
+refused_ids "an index of a device" "name a file" --output=/dev/full --index=offsets "$work/udhr_small.txt"
+refused_ids "a full device" "No space left" --output=/dev/full "$work/udhr_small.txt"
+refused_ids "shards of a pipe" "is no file" --output=t.bin --shards=2 <(cat "$work/udhr_small.txt")
+rm -f t.bin*
+
+# Runs that are killed at any moment: the next run keeps what is complete, and the shards are those of one run.
+for _ in $(seq 8); do cat "$work/udhr.txt"; done >text
+tokenize --output=one.bin text
+shards=(encode --model="$work/unigram.model" --output_format=u16 --output=s.bin --shards=9 text)
+start=$(now)
+"$spiece" "${shards[@]}" --quiet
+length=$((($(now) - start) / 1000))
+cat s-*.bin >all
+check "shards are not the ids of one run" cmp -s all one.bin
+rm s-*.bin
+"$spiece" "${shards[@]}" 2>"$work/stderr"
+check "missing shards are kept" [ "$(grep -c '^written: ' "$work/stderr")" = 9 ]
+kept=0
+for nth in $(seq 20); do
+  rm -f s*.bin* s.bin.shards.json
+  "$spiece" "${shards[@]}" --quiet 2>/dev/null &
+  child=$!
+  sleep "$(awk -v n="$nth" -v length_us=$length 'BEGIN { printf "%.6f", n / 20 * length_us / 1e6 }')"
+  kill -9 $child 2>/dev/null
+  wait $child 2>/dev/null
+  complete=$(find . -name 's-*.bin' | wc -l)
+  "$spiece" "${shards[@]}" 2>"$work/stderr" || fail "killed $nth: the next run fails"
+  cat s-*.bin >all
+  check "killed $nth: the shards are not the ids of one run" cmp -s all one.bin
+  # The kill may come between the last shard and its entry in the manifest.
+  kept_now=$(grep -c '^kept: ' "$work/stderr")
+  check "killed $nth: of $complete shards $kept_now are kept" [ "$kept_now" -ge $((complete - 1)) ]
+  check "killed $nth: no temporary file remains" no_strays
+  kept=$((kept + kept_now))
+done
+check "no killed run left a shard" [ $kept -gt 0 ]
+full_disk_of_shards() {
+  here=$PWD
+  mount -t tmpfs -o size=200k none "$1" && cd "$1" && echo old >t.bin || exit 77
+  refused_ids "a full disk" "No space left" --output=t.bin "$here/text"
+  check "ids: a full disk changes the old file" [ "$(cat t.bin)" = old ]
+  refused_ids "shards on a full disk" "No space left" --output=f.bin --shards=40 "$here/text"
+  check "no shard before the disk was full" [ -s f-00000-of-00040.bin ]
+  mount -o remount,size=9m none "$1" || { skip "a file system cannot be made larger"; exit; }
+  "$spiece" encode --model="$work/unigram.model" --output_format=u16 --output=f.bin --shards=40 "$here/text" 2>"$work/stderr"
+  check "shards before a full disk are not kept" grep -q "^kept: " "$work/stderr"
+  cat f-*.bin >all
+  check "shards after a full disk are not the ids of one run" cmp -s all "$here/one.bin"
+  check "a stray file after a full disk" no_strays
+}
+export -f refused_ids tokenize
+with_mounts full_disk_of_shards
+if as_user true; then
+  chmod 555 .
+  refused "ids in a folder without write permission" "Permission denied.*permissions" \
+    as_user "$spiece" encode --model="$work/unigram.model" --output_format=u16 --output=p.bin --shards=2 text
+  chmod 755 .
+fi
+restore
+
 section "the text and the flags of extend"
 changing=(extend "$work/bpe.model")
 change --input="$work/udhr_small.txt" --pieces=40 && mkdir from-file && mv c.* from-file

@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use clap::{ArgMatches, Command};
 
 use super::args;
+use super::documents::json_field_flag;
 use super::gather::{Gathering, gather};
 use super::inspect::html::render_comparison;
 use super::inspect::report::{InspectReport, piece_text, place_of, share};
@@ -51,6 +52,7 @@ pub(crate) fn command() -> Command {
             text_flag("The text to encode; repeat it for several files; - is standard input; required unless --format=html"),
             format_flag(),
             args::value("output", "Write to this file, which is replaced when the run has succeeded").value_name("FILE"),
+            json_field_flag(),
             threads_flag(),
         ]);
     args::with_common_flags(command)

@@ -19,6 +19,7 @@ mod best;
 mod decimal;
 mod format;
 mod text_buffer;
+mod training_data;
 mod vocabulary;
 
 use crate::{EncodeError, EncodeOptions, Encoder, Rng, SampleOptions, Tokenizer, Tokens};
@@ -27,6 +28,7 @@ use clap::{ArgMatches, Command};
 use self::best::{BestConversion, BestWriter, IdWriter, PieceWriter};
 use self::text_buffer::TextBuffer;
 use super::args;
+use super::documents::{document_flag, json_field_flag};
 use super::io::{CliError, CliResult};
 use super::stream::{Stream, with_stream_flags};
 use crate::text::num::mix_high;
@@ -105,7 +107,7 @@ pub(crate) fn command() -> Command {
             args::value(
                 "output_format",
                 "piece, id or json (ids, pieces and their positions in the line); with sample_ or nbest_ before it, one \
-                 random segmentation or the best ones",
+                 random segmentation or the best ones. Training data: u16, u32 (little-endian ids), npy (NumPy), llmc (llm.c)",
             )
             .default_value("piece"),
             args::value("extra_options", "Changes of the result: bos, eos, reverse, unk; several are separated by colons: bos:eos"),
@@ -117,13 +119,20 @@ pub(crate) fn command() -> Command {
             args::switch("generate_vocabulary", "Write the pieces that occur in the text and their counts"),
             args::value("vocabulary", "Retired; has no effect").hide(true),
             args::value("vocabulary_threshold", "Retired; has no effect").hide(true),
-        ]);
+            json_field_flag(),
+            document_flag(),
+        ])
+        .args(training_data::flags());
     with_stream_flags(command)
 }
 
 /// Encodes each line of the input. Checks all flags before the first line is read.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let stream = Stream::new(matches)?;
+    if training_data::is_wanted(matches) {
+        return training_data::run(matches, &stream);
+    }
+    training_data::check_absent(matches)?;
     let output = OutputChoice::new(matches)?;
     let tokenizer = open_model(matches)?;
     let options = encode_options(matches)?;
@@ -236,7 +245,7 @@ impl Format {
 
 /// The error for a value of `--output_format` that does not exist.
 fn unknown_format(name: &str) -> CliError {
-    let formats = "piece, id or json, nor one of them with sample_ or nbest_ before it";
+    let formats = "piece, id, json, u16, u32, npy or llmc, nor one of the first three with sample_ or nbest_ before it";
     args::invalid("output_format", name, formats)
 }
 

@@ -42,6 +42,7 @@ use crate::{Encoder, ModelType, PieceId, Tokenizer};
 use clap::{ArgMatches, Command};
 
 use super::args;
+use super::documents::json_field_flag;
 use super::encode::open_model;
 use super::io::CliResult;
 use super::stream::{Block, Conversion, Stream, with_stream_flags};
@@ -52,7 +53,7 @@ pub(crate) fn command() -> Command {
         "Reports compression and likelihood of a text under a model, as spm_eval 0.2.3 does.\n\nExample:\n  \
              spiece eval --model=my.model --input=text.txt",
     );
-    with_stream_flags(command)
+    with_stream_flags(command.arg(json_field_flag()))
 }
 
 /// What was counted, in the order of the lines.
@@ -134,12 +135,14 @@ impl<'t> Conversion for BlockEncoding<'t> {
         encoded: &mut EncodedBlock,
     ) -> CliResult {
         *encoded = EncodedBlock::default();
-        for (_, line) in block.lines().filter(|(_, line)| !line.is_empty()) {
-            encoded.sentences += 1;
-            encoded.bytes += line.len() as u64 + 1;
-            encoder.encode_into(line, &mut encoded.ids);
-        }
-        Ok(())
+        block.for_each_document(|_, line| {
+            if !line.is_empty() {
+                encoded.sentences += 1;
+                encoded.bytes += line.len() as u64 + 1;
+                encoder.encode_into(line, &mut encoded.ids);
+            }
+            Ok(())
+        })
     }
 }
 

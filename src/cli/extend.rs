@@ -21,6 +21,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use regex::Regex;
 
 use super::args;
+use super::documents::{json_field_flag, with_records};
 use super::io::{CliError, CliResult};
 use super::model_files::{self, OutputSet, count, listed_pieces};
 use super::progress::{Messages, Progress};
@@ -91,6 +92,7 @@ pub(crate) fn command() -> Command {
         .arg(model_files::prefix_flag())
         .args([
             args::value("input", "Files with the text to learn from; - is standard input").value_name("A,B,..."),
+            json_field_flag(),
             args::value("pieces", "Learn so many pieces").value_name("N"),
             args::value("vocab_size", "Learn as many pieces as make a vocabulary of this size").value_name("N"),
             args::value(
@@ -139,7 +141,8 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let mut output = OutputSet::new(matches, &[".model", ".vocab", ".extension.tsv"])?;
     let text = model_files::text_of_flag(matches, "text")?;
     let mut progress = Progress::new(&messages, stop_on_signal());
-    let extended = model.extend_observed(Corpus::files(files), &options, &mut progress);
+    let corpus = with_records(Corpus::files(files), matches)?;
+    let extended = model.extend_observed(corpus, &options, &mut progress);
     progress.finish();
     let extended = extended?;
     let check = extended.check(&model, model_files::lines(&text))?;

@@ -1,32 +1,62 @@
-//! The input as blocks of whole lines.
+//! The input as blocks of whole documents.
 //!
 //! Input: files, or standard input. Output: blocks of about 128 kB that end with a line. A line ends with a line feed or
-//! with its file. Cost: each byte is copied once and searched for line feeds twice (count, split).
+//! with its file. Names that end in `.gz` or `.zst` are decompressed. What a document is decides [`Documents`]: a line, the
+//! text in a JSON record, or a file. Cost: each byte is copied once and searched for line feeds twice (count, split).
 //!
 //! Example: the files `"a\n\nb"` and `"c"` are two blocks. The first block has the lines 1 (`a`), 2 (empty) and 3 (`b`);
 //! the second block has the line 4 (`c`). A carriage return is part of its line.
+//!
+//! The input can be read in parts, which are given by positions in the decompressed text of all files together: a part ends
+//! with the first document that ends at its position or behind it. Whoever reads all parts reads each document once, and
+//! where a part ends depends on the text and the position alone. For example, the input `"one\ntwo\nthree\n"` with the
+//! position 5 has the parts `"one\ntwo\n"` and `"three\n"`.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use memchr::{memchr_iter, memrchr};
+use flate2::Crc;
+use memchr::{memchr, memchr_iter, memrchr};
 
+use super::documents::Documents;
 use super::io::{self, CliError, CliResult};
+use crate::input::json_field::{JsonField, RECORD_REMEDY, is_blank};
 
 /// The size of a block, if no line is longer: small enough that block and result stay in the cache of a core.
 const BLOCK_BYTES: usize = 1 << 17;
 
 /// Consecutive lines of one file.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Block {
     /// The lines with their line feeds; only the last line of a file may lack its own.
     text: Vec<u8>,
+    /// What a document is.
+    documents: Documents,
     /// The number of blocks before this one.
     index: u64,
-    /// The number of the first line, from 1.
+    /// The number of the first line, from 1, through all files.
     first_line: u64,
-    /// The number of lines, counted when the block was read.
+    /// The number of lines, counted when the block was read; 1 for a block that is a file.
     line_count: u64,
+    /// The file.
+    path: Arc<Path>,
+    /// The number of lines in the file before the block.
+    lines_before: u64,
+}
+
+impl Default for Block {
+    fn default() -> Block {
+        Block {
+            text: Vec::new(),
+            documents: Documents::Lines,
+            index: 0,
+            first_line: 0,
+            line_count: 0,
+            path: Path::new("-").into(),
+            lines_before: 0,
+        }
+    }
 }
 
 impl Block {
@@ -40,8 +70,46 @@ impl Block {
         self.line_count
     }
 
+    /// Calls `take` with the text of each document. Its number is that of its line, or that of the file.
+    ///
+    /// # Errors
+    /// A record has no text, or `take` fails.
+    #[inline]
+    pub(crate) fn for_each_document(
+        &self,
+        mut take: impl FnMut(u64, &[u8]) -> CliResult,
+    ) -> CliResult {
+        match &self.documents {
+            Documents::Lines => self
+                .lines()
+                .try_for_each(|(number, line)| take(number, line)),
+            Documents::Files => take(self.first_line, &self.text),
+            Documents::Records(field) => self.for_each_record(field, take),
+        }
+    }
+
+    /// Calls `take` with the text of each record.
+    fn for_each_record(
+        &self,
+        field: &JsonField,
+        mut take: impl FnMut(u64, &[u8]) -> CliResult,
+    ) -> CliResult {
+        let mut records = self.lines().filter(|(_, line)| !is_blank(line));
+        records.try_for_each(|(number, record)| match field.text_of(record) {
+            Ok(text) => take(number, text.as_bytes()),
+            Err(error) => {
+                let line = number - self.first_line + self.lines_before + 1;
+                let path = self.path.display();
+                Err(CliError::Error(format!(
+                    "cannot read {path}: {}; {RECORD_REMEDY}",
+                    error.in_line(line)
+                )))
+            }
+        })
+    }
+
     /// The lines without their line feeds, each with its number.
-    pub(crate) fn lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
+    fn lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
         let lines = self.line_ends().scan(0, |start, end| {
             let line = &self.text[*start..end];
             *start = end + 1;
@@ -61,34 +129,65 @@ impl Block {
         (self.text.last()? != &b'\n').then_some(self.text.len())
     }
 
-    /// Numbers the lines from `first_line` and counts them.
-    fn number_lines(&mut self, first_line: u64) {
-        self.first_line = first_line;
-        self.line_count = self.count_lines();
-    }
-
-    /// The number of lines in the text.
-    fn count_lines(&self) -> u64 {
+    /// Counts the documents: lines, or the file.
+    fn count_documents(&self) -> u64 {
+        if matches!(self.documents, Documents::Files) {
+            return 1;
+        }
         let line_feeds = memchr_iter(b'\n', &self.text).count() as u64;
         line_feeds + u64::from(self.unterminated_end().is_some())
+    }
+
+    /// Removes the documents behind the first one that ends at `position` of the text or behind it. Returns them.
+    fn split_off_behind(&mut self, position: u64) -> Vec<u8> {
+        let last_byte = usize::try_from(position.saturating_sub(1)).unwrap_or(usize::MAX);
+        let rest = self.text.get(last_byte..).unwrap_or_default();
+        match memchr(b'\n', rest) {
+            Some(line_feed) if !matches!(self.documents, Documents::Files) => {
+                self.text.split_off(last_byte + line_feed + 1)
+            }
+            _ => Vec::new(),
+        }
     }
 }
 
 /// Reads files one after the other.
-#[derive(Default)]
 pub(crate) struct Input<'f> {
     /// Files that are not open yet.
     files: std::slice::Iter<'f, PathBuf>,
     /// There are no files, and standard input has not been opened.
     reads_standard_input: bool,
+    /// What a document is.
+    documents: Documents,
     /// The file that is being read.
     open: Option<OpenFile>,
+    /// The file that was opened last.
+    path: Arc<Path>,
     /// The start of a line whose end has not been read.
     partial_line: Vec<u8>,
+    /// Lines that were read and belong to the next part.
+    next_part: Vec<u8>,
     /// The index of the next block.
     next_index: u64,
     /// The number of the next line; lines are numbered through all files.
     next_line: u64,
+    /// The number of lines in the file before the next one.
+    lines_in_file: u64,
+    /// The bytes of all blocks so far.
+    position: u64,
+    /// Where the part ends; `None` for the end of the input.
+    end: Option<u64>,
+    /// The checksum of the part, if it is wanted.
+    checksum: Option<Crc>,
+}
+
+/// A part of the input that was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ReadPart {
+    /// The position behind the part.
+    pub(crate) end: u64,
+    /// The CRC-32 of the text; 0 if it was not wanted.
+    pub(crate) checksum: u32,
 }
 
 /// A file that is being read, with its name for messages.
@@ -96,14 +195,14 @@ struct OpenFile {
     /// The content that has not been read.
     reader: Box<dyn Read + Send>,
     /// The name on the command line; `-` is standard input.
-    path: PathBuf,
+    path: Arc<Path>,
 }
 
 impl OpenFile {
     /// Opens a file, or standard input for `-`.
     fn open(path: &Path) -> CliResult<OpenFile> {
-        let path = path.to_owned();
-        let reader = io::open(&path).map_err(|error| CliError::read(&path, &error))?;
+        let reader = io::open(path).map_err(|error| CliError::read(path, &error))?;
+        let path = path.into();
         Ok(OpenFile { reader, path })
     }
 
@@ -116,37 +215,100 @@ impl OpenFile {
 }
 
 impl<'f> Input<'f> {
-    /// The lines of `files`; of standard input if there are no files.
-    pub(crate) fn new(files: &'f [PathBuf]) -> Input<'f> {
+    /// The documents of `files`; of standard input if there are no files.
+    pub(crate) fn new(files: &'f [PathBuf], documents: &Documents) -> Input<'f> {
         Input {
             files: files.iter(),
             reads_standard_input: files.is_empty(),
+            documents: documents.clone(),
+            open: None,
+            path: Path::new("-").into(),
+            partial_line: Vec::new(),
+            next_part: Vec::new(),
+            next_index: 0,
             next_line: 1,
-            ..Input::default()
+            lines_in_file: 0,
+            position: 0,
+            end: None,
+            checksum: None,
         }
     }
 
-    /// Replaces `block` by the next block; false at the end of the input. The block of an error has an index, too, so
-    /// that the error is reported in the order of the results.
+    /// Begins the next part. It ends with the first document that ends at `end` or behind it, or with the input.
+    pub(crate) fn begin_part(&mut self, end: Option<u64>) {
+        self.end = end;
+        self.next_index = 0;
+        self.checksum = Some(Crc::new());
+    }
+
+    /// What was read of the part since [`begin_part`](Self::begin_part).
+    pub(crate) fn read_part(&self) -> ReadPart {
+        ReadPart {
+            end: self.position,
+            checksum: self.checksum.as_ref().map_or(0, Crc::sum),
+        }
+    }
+
+    /// Replaces `block` by the next block; false at the end of the part. The block of an error has an index, too, so that
+    /// the error is reported in the order of the results.
     pub(crate) fn read_block(&mut self, block: &mut Block) -> CliResult<bool> {
         block.index = self.next_index;
         self.next_index += 1;
+        block.documents.clone_from(&self.documents);
         block.text.clear();
         block.line_count = 0;
+        if self.end.is_some_and(|end| self.position >= end) || !self.read_text(block)? {
+            return Ok(false);
+        }
+        if let Some(end) = self.end
+            && self.position + block.text.len() as u64 > end
+        {
+            self.next_part = block.split_off_behind(end - self.position);
+        }
+        self.number(block);
+        if let Some(checksum) = &mut self.checksum {
+            checksum.update(&block.text);
+        }
+        Ok(true)
+    }
+
+    /// Reads the text of a block: whole documents. False at the end of the input.
+    fn read_text(&mut self, block: &mut Block) -> CliResult<bool> {
+        if !self.next_part.is_empty() {
+            std::mem::swap(&mut block.text, &mut self.next_part);
+            return Ok(true);
+        }
         while block.text.is_empty() {
             if self.open.is_none() && !self.open_next_file()? {
                 return Ok(false);
             }
+            if matches!(self.documents, Documents::Files) {
+                self.fill_with_file(block)?;
+                return Ok(true);
+            }
             self.fill(block)?;
         }
-        block.number_lines(self.next_line);
-        self.next_line += block.line_count;
         Ok(true)
+    }
+
+    /// Numbers the documents of a block.
+    fn number(&mut self, block: &mut Block) {
+        block.path = Arc::clone(&self.path);
+        block.line_count = block.count_documents();
+        block.first_line = self.next_line;
+        block.lines_before = self.lines_in_file;
+        self.next_line += block.line_count;
+        self.lines_in_file += block.line_count;
+        self.position += block.text.len() as u64;
     }
 
     /// Opens the next file; false if there is none.
     fn open_next_file(&mut self) -> CliResult<bool> {
         self.open = self.next_path().map(OpenFile::open).transpose()?;
+        if let Some(file) = &self.open {
+            self.path = Arc::clone(&file.path);
+            self.lines_in_file = 0;
+        }
         Ok(self.open.is_some())
     }
 
@@ -182,6 +344,14 @@ impl<'f> Input<'f> {
             }
         }
     }
+
+    /// Reads all of the open file.
+    fn fill_with_file(&mut self, block: &mut Block) -> CliResult {
+        if let Some(mut file) = self.open.take() {
+            file.append_to(&mut block.text, usize::MAX)?;
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -196,7 +366,7 @@ mod tests {
             std::fs::write(&path, content).unwrap();
             paths.push(path);
         }
-        let mut input = Input::new(&paths);
+        let mut input = Input::new(&paths, &Documents::Lines);
         let mut block = Block::default();
         let mut lines = Vec::new();
         while input.read_block(&mut block).unwrap() {
@@ -244,10 +414,80 @@ mod tests {
         assert!(blocks >= 5, "{blocks} blocks");
     }
 
+    /// The texts of the documents in each part that ends at one of `ends`, and in the rest.
+    fn parts_of(content: &[u8], documents: &Documents, ends: &[u64]) -> Vec<Vec<String>> {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = [folder.path().join("a"), folder.path().join("b")];
+        std::fs::write(&paths[0], content).unwrap();
+        std::fs::write(&paths[1], content).unwrap();
+        let mut input = Input::new(&paths, documents);
+        let mut block = Block::default();
+        let mut parts = Vec::new();
+        for end in ends.iter().copied().map(Some).chain([None]) {
+            input.begin_part(end);
+            let mut part = Vec::new();
+            while input.read_block(&mut block).unwrap() {
+                let take = |_, text: &[u8]| {
+                    part.push(String::from_utf8(text.to_vec()).unwrap());
+                    Ok(())
+                };
+                block.for_each_document(take).unwrap();
+            }
+            parts.push(part);
+        }
+        parts
+    }
+
+    #[test]
+    fn parts_end_with_documents_and_have_each_document_once() {
+        let text = b"one\ntwo\n\nthree";
+        let parts = parts_of(text, &Documents::Lines, &[0, 4, 5, 5, 9, 20]);
+        let expected: [&[&str]; 7] = [
+            &[],
+            &["one"],
+            &["two"],
+            &[],
+            &[""],
+            &["three", "one", "two"],
+            &["", "three"],
+        ];
+        assert_eq!(parts, expected);
+        let whole = String::from_utf8(text.to_vec()).unwrap();
+        let parts = parts_of(text, &Documents::Files, &[1]);
+        assert_eq!(parts, [[whole.clone()], [whole]]);
+        let long = "x\n".repeat(BLOCK_BYTES);
+        for end in [1, BLOCK_BYTES as u64 - 1, 3 * BLOCK_BYTES as u64 + 1] {
+            let parts = parts_of(long.as_bytes(), &Documents::Lines, &[end]);
+            assert_eq!(parts[0].len() as u64, end.div_ceil(2), "{end}");
+            assert_eq!(parts.concat().len(), 2 * BLOCK_BYTES);
+        }
+    }
+
+    #[test]
+    fn records_are_documents_and_errors_name_file_and_line() {
+        let documents = Documents::Records(JsonField::parse("t").unwrap().into());
+        let parts = parts_of(b"{\"t\":\"a\\nb\"}\n\n{\"t\":\"\"}", &documents, &[]);
+        assert_eq!(parts, [["a\nb", "", "a\nb", ""]]);
+        let folder = tempfile::tempdir().unwrap();
+        let paths = [folder.path().join("a"), folder.path().join("b.jsonl")];
+        std::fs::write(&paths[0], "{\"t\":\"\"}\n").unwrap();
+        std::fs::write(&paths[1], "{\"t\":\"\"}\n{\"u\":\"\"}\n").unwrap();
+        let mut input = Input::new(&paths, &documents);
+        let mut block = Block::default();
+        assert!(input.read_block(&mut block).unwrap());
+        assert!(block.for_each_document(|_, _| Ok(())).is_ok());
+        assert!(input.read_block(&mut block).unwrap());
+        let error = block.for_each_document(|_, _| Ok(())).unwrap_err();
+        assert!(
+            matches!(&error, CliError::Error(message) if message.contains("b.jsonl: line 2: the field \"t\"")),
+            "{error:?}"
+        );
+    }
+
     #[test]
     fn a_missing_file_is_an_error_with_its_name() {
         let path = [PathBuf::from("/no/such/file")];
-        let error = Input::new(&path)
+        let error = Input::new(&path, &Documents::Lines)
             .read_block(&mut Block::default())
             .unwrap_err();
         assert!(matches!(error, CliError::Error(message) if message.contains("/no/such/file")));

@@ -27,6 +27,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use self::languages::language_costs;
 use self::report::{InspectReport, TextFile, TextReport};
 use super::args;
+use super::documents::json_field_flag;
 use super::gather::{Gathering, gather};
 use super::io::{self, CliError, CliResult};
 use super::stream::{output_error, threads_flag, with_output};
@@ -50,6 +51,7 @@ pub(crate) fn command() -> Command {
             format_flag(),
             args::value("output", "Write to this file, which is replaced when the run has succeeded").value_name("FILE"),
             args::switch("languages", "Report what the Universal Declaration of Human Rights costs in 28 languages"),
+            json_field_flag(),
             threads_flag(),
         ]);
     args::with_common_flags(command)

@@ -17,6 +17,8 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use crate::error::reading_remedy;
+use crate::input::compressed::{Compression, decompressor};
 use crate::output::write_files;
 use crate::{EncodeError, ModelError, TrainError, WriteError};
 
@@ -71,8 +73,9 @@ impl CliError {
     /// An error for reading `path`.
     pub(crate) fn read(path: &Path, error: &io::Error) -> CliError {
         CliError::Error(format!(
-            "cannot read {}: {error}; check its name and permissions",
-            path.display()
+            "cannot read {}: {error}; {}",
+            path.display(),
+            reading_remedy(error)
         ))
     }
 
@@ -174,10 +177,10 @@ pub(crate) fn read_file_at(path: &Path) -> CliResult<Vec<u8>> {
     std::fs::read(path).map_err(|error| CliError::read(path, &error))
 }
 
-/// Opens a file, or standard input for `-`.
+/// Opens a file, which is decompressed if its name says so, or standard input for `-`.
 pub(crate) fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     if path.as_os_str() == "-" {
         return Ok(Box::new(io::stdin()));
     }
-    Ok(Box::new(File::open(path)?))
+    decompressor(File::open(path)?, Compression::of(path))
 }

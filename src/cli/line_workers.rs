@@ -14,6 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use clap::ArgMatches;
 
 use super::args;
+use super::documents::Documents;
 use super::input::{Block, Input};
 use super::io::{CliError, CliResult};
 use super::progress::{LineCount, Messages};
@@ -21,6 +22,8 @@ use super::stream::thread_count;
 
 /// How lines are given to workers.
 pub(crate) struct LineWorkers {
+    /// What a line is: with `--json_field` the text of a record.
+    documents: Documents,
     threads: usize,
     /// Whether progress is reported.
     messages: Messages,
@@ -30,6 +33,7 @@ impl LineWorkers {
     /// Reads the flags of a subcommand, [`threads_flag`](super::stream::threads_flag) among them.
     pub(crate) fn new(matches: &ArgMatches) -> CliResult<LineWorkers> {
         Ok(LineWorkers {
+            documents: Documents::new(matches)?,
             threads: thread_count(matches)?,
             messages: args::messages(matches)?,
         })
@@ -43,7 +47,7 @@ impl LineWorkers {
         give: impl Fn(&mut W, u64, &[u8]) -> CliResult + Sync,
     ) -> CliResult<Vec<W>> {
         let source = Mutex::new(LineSource {
-            input: Input::new(files),
+            input: Input::new(files, &self.documents),
             lines: LineCount::new(&self.messages),
         });
         let is_stopped = AtomicBool::new(false);
@@ -51,9 +55,7 @@ impl LineWorkers {
             let result = make().and_then(|mut worker| {
                 let mut block = Block::default();
                 while !is_stopped.load(Ordering::Relaxed) && read_block(&source, &mut block)? {
-                    for (number, line) in block.lines() {
-                        give(&mut worker, number, line)?;
-                    }
+                    block.for_each_document(|number, line| give(&mut worker, number, line))?;
                 }
                 Ok(worker)
             });
@@ -95,6 +97,7 @@ mod tests {
 
     fn three_threads() -> LineWorkers {
         LineWorkers {
+            documents: Documents::Lines,
             threads: 3,
             messages: Messages::new(true),
         }

@@ -20,6 +20,7 @@ use clap::{ArgMatches, Command};
 use indicatif::HumanCount;
 
 use super::args;
+use super::documents::json_field_flag;
 use super::io::{CliError, CliResult};
 use super::line_workers::LineWorkers;
 use super::model_files::{self, OutputSet, count};
@@ -59,6 +60,7 @@ pub(crate) fn command() -> Command {
             args::switch("keep_chars", "Keep all pieces of one character [default: true]"),
             args::value("weights", "A .safetensors file with tables of embeddings").value_name("FILE"),
             args::value("tensors", "The names of the tables: tensors with a row for each piece").value_name("NAME,..."),
+            json_field_flag(),
             threads_flag(),
         ]);
     args::with_common_flags(command)

@@ -26,6 +26,7 @@ use std::sync::Mutex;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::args;
+use super::documents::Documents;
 pub(crate) use super::input::Block;
 use super::input::Input;
 use super::io::{self, CliError, CliResult};
@@ -109,6 +110,8 @@ pub(crate) struct Stream {
     files: Vec<PathBuf>,
     /// The output file; `None` is standard output.
     output: Option<PathBuf>,
+    /// What a document is.
+    documents: Documents,
     /// The number of threads, at least 1.
     threads: usize,
     /// Whether progress is reported.
@@ -122,9 +125,35 @@ impl Stream {
         Ok(Stream {
             files: input_files(matches),
             output: args::output_file(matches).map(PathBuf::from),
+            documents: Documents::new(matches)?,
             threads,
             messages: args::messages(matches)?,
         })
+    }
+
+    /// The file of the output; `None` is standard output.
+    pub(crate) fn output_path(&self) -> Option<&Path> {
+        self.output.as_deref()
+    }
+
+    /// The files of the input; none is standard input.
+    pub(crate) fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    /// What a document is.
+    pub(crate) fn documents(&self) -> &Documents {
+        &self.documents
+    }
+
+    /// The input from its beginning.
+    pub(crate) fn open_input(&self) -> Input<'_> {
+        Input::new(&self.files, &self.documents)
+    }
+
+    /// Writes a message.
+    pub(crate) fn say(&self, message: &str) {
+        self.messages.say(message);
     }
 
     /// The name of the input in reports.
@@ -180,6 +209,17 @@ impl Stream {
     fn convert<C: Conversion>(
         &self,
         conversion: &C,
+        take: impl FnMut(&mut C::Result) -> CliResult + Send,
+    ) -> CliResult {
+        let input = Mutex::new(self.open_input());
+        self.convert_input(&input, conversion, take)
+    }
+
+    /// Converts the blocks of `input`; `take` gets the results in order.
+    pub(crate) fn convert_input<C: Conversion>(
+        &self,
+        input: &Mutex<Input<'_>>,
+        conversion: &C,
         mut take: impl FnMut(&mut C::Result) -> CliResult + Send,
     ) -> CliResult {
         let mut lines = LineCount::new(&self.messages);
@@ -188,7 +228,7 @@ impl Stream {
             lines.advance(block_lines);
             Ok(())
         };
-        convert_in_order(&self.files, self.threads, conversion, Box::new(sink))
+        convert_in_order(input, self.threads, conversion, Box::new(sink))
     }
 
     /// Calls `write` with the output and completes the output if that succeeds.
@@ -261,31 +301,28 @@ where
 
     fn convert(&self, worker: &mut W, block: &Block, out: &mut Vec<u8>) -> CliResult {
         out.clear();
-        block
-            .lines()
-            .try_for_each(|(number, line)| (self.line)(worker, number, line, out))
+        block.for_each_document(|number, line| (self.line)(worker, number, line, out))
     }
 }
 
-/// Converts the blocks of `files` on `threads` threads; `take` gets the results in order.
+/// Converts the blocks of `input` on `threads` threads; `take` gets the results in order.
 fn convert_in_order<C: Conversion>(
-    files: &[PathBuf],
+    input: &Mutex<Input<'_>>,
     threads: usize,
     conversion: &C,
     take: ResultWriter<'_, C::Result>,
 ) -> CliResult {
-    let input = Mutex::new(Input::new(files));
     let ordered = Ordered::new(take, threads);
     std::thread::scope(|scope| {
         for _ in 1..threads {
-            let run = || convert_blocks(&input, &ordered, conversion);
+            let run = || convert_blocks(input, &ordered, conversion);
             let started = std::thread::Builder::new().spawn_scoped(scope, run);
             if let Err(error) = started {
                 ordered.stop(no_thread(&error));
                 break;
             }
         }
-        convert_blocks(&input, &ordered, conversion);
+        convert_blocks(input, &ordered, conversion);
     });
     ordered.finish()
 }

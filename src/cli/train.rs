@@ -29,11 +29,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::{OptionDescriptor, OptionKind, RETIRED_OPTIONS, SpecRecording, TrainFlags, Trainer};
+use crate::{
+    Corpus, OptionDescriptor, OptionKind, RETIRED_OPTIONS, SpecRecording, TrainFlags, Trainer,
+};
 use clap::{Arg, ArgMatches, Command};
 
 use self::superwords::SuperwordStage;
 use super::args;
+use super::documents::{json_field_flag, with_records};
 use super::io::{self, CliError, CliResult};
 use super::progress::{Messages, Progress};
 
@@ -71,6 +74,7 @@ pub(crate) fn command() -> Command {
             args::value("control_symbols_file", "File with more control symbols, one per line"),
             args::value("user_defined_symbols_file", "File with more user-defined symbols, one per line"),
             args::value("required_chars_file", "File with the required characters; replaces required_chars"),
+            json_field_flag(),
             args::value("jobs", JOBS_HELP).value_name("N"),
             args::value(
                 "superword_from",
@@ -132,16 +136,22 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let stop = stop_on_signal();
     let mut progress = Progress::new(&messages, stop);
     let trainer = trainer(&flags, matches)?;
+    check_records(matches, &flags)?;
     let [model_path, vocab_path] = output_paths(&flags.model_prefix);
     crate::output::check_writable(&[&model_path, &vocab_path])?;
     if args::given(matches, "model_type").is_none() {
         messages.say(DEFAULT_TYPE_NOTE);
     }
-    let trained = trainer.train_observed(flags.corpus(), &mut progress);
+    let trained = trainer.train_observed(corpus(matches, &flags)?, &mut progress);
     progress.finish();
     let (mut model, mut summary) = trained?;
     if let Some(stage) = superwords {
-        let extended = stage.extend(&model, flags.corpus(), jobs(matches)?, &mut progress);
+        let extended = stage.extend(
+            &model,
+            corpus(matches, &flags)?,
+            jobs(matches)?,
+            &mut progress,
+        );
         progress.finish();
         model = extended?;
         summary.pieces = model.len();
@@ -150,6 +160,24 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     crate::output::write_files(&[(&model_path, &model.to_bytes()), (&vocab_path, &vocab)])?;
     progress.summarize(&summary, &[model_path, vocab_path]);
     Ok(())
+}
+
+/// Records have sentences and no counts.
+fn check_records(matches: &ArgMatches, flags: &TrainFlags) -> CliResult {
+    with_records(flags.corpus(), matches)?;
+    let has_records = args::non_empty(matches, "json_field").is_some();
+    if has_records && flags.input_format == "tsv" {
+        return Err(CliError::Usage(
+            "--json_field and --input_format=tsv exclude each other; a record has no count"
+                .to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+/// The files of `--input`, as `--json_field` says.
+fn corpus(matches: &ArgMatches, flags: &TrainFlags) -> CliResult<Corpus<'static>> {
+    with_records(flags.corpus(), matches)
 }
 
 /// The trainer for the flags, with as many threads as `--jobs` says.

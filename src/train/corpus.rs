@@ -13,9 +13,15 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "jsonl")]
+use crate::error::OptionError;
 use crate::error::TrainError;
+use crate::input::compressed::{Compression, decompressor};
+#[cfg(feature = "jsonl")]
+use crate::input::json_field::JsonField;
+#[cfg(feature = "jsonl")]
+use crate::input::record_texts::RecordTexts;
 use crate::train::batch::Batch;
-use crate::train::compressed::{Compression, decompressor};
 
 /// Bytes that a batch aims at: small enough to spread work evenly, large enough to hide its overhead.
 pub(crate) const BATCH_BYTES: usize = 1 << 20;
@@ -33,6 +39,28 @@ pub(crate) const BATCH_BYTES: usize = 1 << 20;
 /// ```
 pub struct Corpus<'a> {
     pub(crate) source: CorpusSource<'a>,
+    format: CorpusFormat,
+}
+
+/// What files and readers contain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum CorpusFormat {
+    /// Lines.
+    Text,
+    /// JSON records, one on each line, whose texts consist of lines.
+    #[cfg(feature = "jsonl")]
+    Records(JsonField),
+}
+
+impl CorpusFormat {
+    /// The lines in what `reader` reads.
+    fn lines<'a>(&self, reader: Box<dyn Read + Send + 'a>) -> Box<dyn Read + Send + 'a> {
+        match self {
+            CorpusFormat::Text => reader,
+            #[cfg(feature = "jsonl")]
+            CorpusFormat::Records(field) => Box::new(RecordTexts::new(reader, field.clone())),
+        }
+    }
 }
 
 pub(crate) enum CorpusSource<'a> {
@@ -54,16 +82,14 @@ impl fmt::Debug for Corpus<'_> {
 impl<'a> Corpus<'a> {
     /// Files, in this order; `-` is standard input.
     pub fn files<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> Self {
-        Corpus {
-            source: CorpusSource::Files(paths.into_iter().map(Into::into).collect()),
-        }
+        Corpus::new(CorpusSource::Files(
+            paths.into_iter().map(Into::into).collect(),
+        ))
     }
 
     /// Lines of bytes, in the format that `input_format` names.
     pub fn reader(reader: impl Read + Send + 'a) -> Self {
-        Corpus {
-            source: CorpusSource::Reader(Box::new(reader)),
-        }
+        Corpus::new(CorpusSource::Reader(Box::new(reader)))
     }
 
     /// Sentences, UTF-8 or not; a newline inside is text.
@@ -82,22 +108,52 @@ impl<'a> Corpus<'a> {
         let owned = texts
             .into_iter()
             .map(|(text, count)| (text.as_ref().to_vec(), count));
-        Corpus {
-            source: CorpusSource::Texts(Box::new(owned)),
-        }
+        Corpus::new(CorpusSource::Texts(Box::new(owned)))
+    }
+
+    /// Reads the files, or the reader, as JSON Lines: each line is an object, and its field `path` is a text. Each line of
+    /// a text is a sentence, as if the text were a file. The names of nested fields are separated by dots (`meta.body`); a
+    /// backslash before a dot makes it a part of a name. A corpus of texts is not changed.
+    ///
+    /// ```
+    /// let records = std::io::Cursor::new("{\"id\": 1, \"text\": \"one\\ntwo\"}\n");
+    /// let corpus = spiece::Corpus::reader(records).with_json_field("text")?;
+    /// # Ok::<(), spiece::OptionError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A name in the path is empty.
+    #[cfg(feature = "jsonl")]
+    pub fn with_json_field(mut self, path: &str) -> Result<Self, OptionError> {
+        let field = JsonField::parse(path).ok_or_else(|| OptionError::Value {
+            option: "json_field",
+            value: path.to_owned(),
+            expected: "names of fields separated by dots",
+        })?;
+        self.format = CorpusFormat::Records(field);
+        Ok(self)
+    }
+
+    /// Lines of text, or texts.
+    fn new(source: CorpusSource<'a>) -> Self {
+        let format = CorpusFormat::Text;
+        Corpus { source, format }
     }
 
     /// The same corpus once more, if it can be read twice.
     pub(crate) fn reread(&self) -> Option<Self> {
         let paths = self.paths()?;
-        paths
-            .iter()
-            .all(|path| path.is_file())
-            .then(|| Self::files(paths))
+        let mut copy = Self::files(paths);
+        copy.format = self.format.clone();
+        let can_be_reread = paths.iter().all(|path| path.is_file());
+        can_be_reread.then_some(copy)
     }
 
     /// Bytes to read, if that is known before reading.
     pub(crate) fn total_bytes(&self) -> Option<u64> {
+        if self.format != CorpusFormat::Text {
+            return None;
+        }
         self.paths()?.iter().map(|path| known_size(path)).sum()
     }
 
@@ -174,6 +230,7 @@ fn open_decompressed(path: &Path) -> io::Result<Box<dyn Read + Send>> {
 /// Reads a corpus as batches, in order.
 pub(crate) struct Batches<'a> {
     source: CorpusSource<'a>,
+    format: CorpusFormat,
     line_limit: usize,
     batch_bytes: usize,
     next_file: usize,
@@ -185,9 +242,9 @@ impl<'a> Batches<'a> {
     /// Batches of about `batch_bytes`. Of a line, the bytes beyond `line_limit` are dropped while reading, so
     /// that one endless line does not fill the memory.
     pub(crate) fn new(corpus: Corpus<'a>, line_limit: usize, batch_bytes: usize) -> Self {
-        let source = corpus.source;
         Batches {
-            source,
+            source: corpus.source,
+            format: corpus.format,
             line_limit,
             batch_bytes,
             next_file: 0,
@@ -202,11 +259,12 @@ impl<'a> Batches<'a> {
             CorpusSource::Texts(texts) => Ok(batch_of_texts(texts, self.batch_bytes)),
             CorpusSource::Reader(reader) => {
                 let reader = std::mem::replace(reader, Box::new(io::empty()));
+                let format = &self.format;
                 let line_limit = self.line_limit;
                 let batch_bytes = self.batch_bytes;
-                let open = self
-                    .open
-                    .get_or_insert_with(|| LineReader::new(reader, None, line_limit, batch_bytes));
+                let open = self.open.get_or_insert_with(|| {
+                    LineReader::new(format.lines(reader), None, line_limit, batch_bytes)
+                });
                 open.next_batch()
             }
             CorpusSource::Files(_) => self.next_of_files(),
@@ -247,7 +305,7 @@ impl<'a> Batches<'a> {
     fn open_file(&mut self, path: &Path) -> Result<(), TrainError> {
         let reader = open(path).map_err(|source| read_error(path, source))?;
         self.open = Some(LineReader::new(
-            reader,
+            self.format.lines(reader),
             Some(path.to_owned()),
             self.line_limit,
             self.batch_bytes,

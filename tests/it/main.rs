@@ -15,6 +15,7 @@
 //! | `determinism` | output depends on the input and the options only |
 //! | `hostile` | untrusted models, texts, rules and corpora; shared with the fuzz targets |
 //! | `allocations` | a warm encoder does not allocate |
+//! | `training_data` | `spiece encode --output_format=u16` and its like; JSON Lines and compressed text |
 //! | `support` | paths and the program, for all modules |
 
 #[cfg(feature = "cli")]
@@ -41,3 +42,5 @@ mod train_golden;
 mod train_library;
 #[cfg(feature = "cli")]
 mod train_program;
+#[cfg(feature = "cli")]
+mod training_data;

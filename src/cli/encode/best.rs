@@ -45,10 +45,10 @@ where
 
     fn convert(&self, encoder: &mut Encoder<'t>, block: &Block, out: &mut TextBuffer) -> CliResult {
         out.clear();
-        for (_, line) in block.lines() {
+        block.for_each_document(|_, line| {
             self.writer.write_best(encoder, line, out);
-        }
-        Ok(())
+            Ok(())
+        })
     }
 }
 

@@ -57,12 +57,12 @@ impl<'t, F: Fn() -> CliResult<Encoder<'t>> + Sync> Conversion for PieceCounting<
         block: &Block,
         counts: &mut PieceCounts,
     ) -> CliResult {
-        for (_, line) in block.lines() {
+        block.for_each_document(|_, line| {
             for id in encoder.encode(line) {
                 *counts.entry(id.get()).or_default() += 1;
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 }
 

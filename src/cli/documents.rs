@@ -1,0 +1,81 @@
+//! What a document is: the flags `--json_field` and `--document`.
+//!
+//! Input: parsed flags. Output: [`Documents`]. A subcommand without one of the flags has lines as documents.
+
+use std::sync::Arc;
+
+use clap::{Arg, ArgMatches};
+
+use super::args;
+use super::io::{CliError, CliResult};
+use crate::Corpus;
+use crate::input::json_field::JsonField;
+
+/// What a document is.
+#[derive(Debug, Clone)]
+pub(crate) enum Documents {
+    /// A line.
+    Lines,
+    /// A file, with its line feeds.
+    Files,
+    /// The text of a record. Each line that is not blank is a record.
+    Records(Arc<JsonField>),
+}
+
+impl Documents {
+    /// Reads the flags, as far as the subcommand has them.
+    pub(crate) fn new(matches: &ArgMatches) -> CliResult<Documents> {
+        let wants_files = match value_of(matches, "document") {
+            None | Some("line") => false,
+            Some("file") => true,
+            Some(other) => return Err(args::invalid("document", other, "line or file")),
+        };
+        match value_of(matches, "json_field") {
+            Some(_) if wants_files => Err(CliError::Usage(
+                "--json_field and --document=file exclude each other; each record is a document"
+                    .to_owned(),
+            )),
+            Some(path) => {
+                let field = JsonField::parse(path);
+                let field = field.ok_or_else(|| args::invalid("json_field", path, FIELD_PATH))?;
+                Ok(Documents::Records(Arc::new(field)))
+            }
+            None if wants_files => Ok(Documents::Files),
+            None => Ok(Documents::Lines),
+        }
+    }
+}
+
+/// What `--json_field` takes.
+const FIELD_PATH: &str = "the name of a field, or names separated by dots";
+
+/// The value of a flag, which the subcommand may not have.
+fn value_of<'m>(matches: &'m ArgMatches, name: &str) -> Option<&'m str> {
+    let value = matches.try_get_one::<String>(name).ok().flatten()?;
+    Some(value.as_str()).filter(|value| !value.is_empty())
+}
+
+/// The flag for the field of a record that is its text.
+pub(crate) fn json_field_flag() -> Arg {
+    args::value(
+        "json_field",
+        "The files are JSON Lines: each line is an object, and its field NAME is a text; meta.body is the field body of the \
+         object meta",
+    )
+    .value_name("NAME")
+}
+
+/// The flag for what a document is.
+pub(crate) fn document_flag() -> Arg {
+    args::value("document", "What is encoded as one text: line or file").default_value("line")
+}
+
+/// The corpus with the records that `--json_field` describes.
+pub(crate) fn with_records<'c>(corpus: Corpus<'c>, matches: &ArgMatches) -> CliResult<Corpus<'c>> {
+    match value_of(matches, "json_field") {
+        Some(path) => corpus
+            .with_json_field(path)
+            .map_err(|_| args::invalid("json_field", path, FIELD_PATH)),
+        None => Ok(corpus),
+    }
+}
