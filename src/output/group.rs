@@ -93,9 +93,9 @@ mod tests {
         fs::write(paths[0], "old").unwrap();
         let write = |commit: bool| {
             let mut group = OutputGroup::create(&paths).unwrap();
-            for position in 0..2 {
+            for (position, expected) in paths.iter().enumerate() {
                 let (path, file) = group.file(position).unwrap();
-                assert_eq!(path, paths[position]);
+                assert_eq!(path, *expected);
                 file.write_all(b"__data").unwrap();
                 file.seek(SeekFrom::Start(0)).unwrap();
                 file.write_all(b"2:").unwrap();

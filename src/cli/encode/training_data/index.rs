@@ -31,7 +31,7 @@ use crate::cli::io::{CliError, CliResult};
 const MEGATRON_MAGIC: &[u8] = b"MMIDIDX\0\0";
 
 /// The bytes before the lengths.
-const MEGATRON_HEADER_BYTES: u64 = 34;
+const MEGATRON_HEADER_BYTES: usize = 34;
 
 /// Which index is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +101,7 @@ impl IndexKind {
         match self {
             IndexKind::None => Vec::new(),
             IndexKind::Offsets => 0_u64.to_le_bytes().to_vec(),
-            IndexKind::Megatron => vec![0; MEGATRON_HEADER_BYTES as usize],
+            IndexKind::Megatron => vec![0; MEGATRON_HEADER_BYTES],
         }
     }
 
@@ -178,7 +178,7 @@ fn append_positions(file: &mut File, width: IdWidth, documents: u64) -> io::Resu
     while read < documents {
         let count = CHUNK.min(documents - read);
         let mut lengths = Vec::new();
-        file.seek(SeekFrom::Start(MEGATRON_HEADER_BYTES + read * 4))?;
+        file.seek(SeekFrom::Start(MEGATRON_HEADER_BYTES as u64 + read * 4))?;
         let found = BufReader::new(&mut *file)
             .take(count * 4)
             .read_to_end(&mut lengths)?;
