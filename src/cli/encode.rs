@@ -245,7 +245,7 @@ impl Format {
 
 /// The error for a value of `--output_format` that does not exist.
 fn unknown_format(name: &str) -> CliError {
-    let formats = "piece, id, json, u16, u32, npy or llmc, nor one of the first three with sample_ or nbest_ before it";
+    let formats = "piece, id or json, nor one of them with sample_ or nbest_ before it, nor training data: u16, u32, npy, llmc";
     args::invalid("output_format", name, formats)
 }
 
