@@ -22,6 +22,7 @@
 
 mod args;
 mod compare;
+mod convert;
 mod decode;
 mod documents;
 mod edit;
@@ -112,6 +113,11 @@ const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand {
         command: compare::command,
         run: compare::run,
+        replaces: None,
+    },
+    Subcommand {
+        command: convert::command,
+        run: convert::run,
         replaces: None,
     },
     Subcommand {

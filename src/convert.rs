@@ -8,16 +8,31 @@
 //! |---|---|
 //! | `format` | which format bytes have, and which one a path asks for |
 //! | `verdict` | reasons why ids can differ |
+//! | `merges` | the merges of a BPE model that text ever executes |
+//! | `order` | an order of these merges for programs that merge by rank |
+//! | `tokenizer_json` | `tokenizer.json` and the folder for `transformers` |
+//! | `base64` | binary data in JSON |
 //!
 //! The verdict is derived from the model alone, before anything is written: it holds for every text, not for a sample of
 //! texts. `docs/DESIGN.md` has the argument. Where the analysis cannot prove equality, it gives a reason; so a verdict without
 //! reasons is certain, and a reason without an example may concern no text at all.
 
+#[cfg(feature = "tokenizer-json")]
+mod base64;
 mod format;
+#[cfg(feature = "tokenizer-json")]
+mod merges;
+#[cfg(feature = "tokenizer-json")]
+mod order;
+#[cfg(feature = "tokenizer-json")]
+mod tokenizer_json;
 mod verdict;
 
 pub use self::format::FileFormat;
+#[cfg(feature = "tokenizer-json")]
+pub use self::tokenizer_json::{JsonOptions, TokenizerJson, TransformersFolder};
 pub use self::verdict::{Reason, ReasonKind, Verdict};
+use crate::error::ConvertError;
 use crate::model::Model;
 
 /// A model that was read from another format.
@@ -30,4 +45,19 @@ pub struct ConvertedModel {
     pub model: Model,
     /// Whether the ids of the model equal those of the program that the file was made for.
     pub verdict: Verdict,
+}
+
+impl ConvertedModel {
+    /// The model, if its ids are equal for all text.
+    ///
+    /// # Errors
+    /// [`ConvertError::NotExact`] with the reasons.
+    pub fn into_exact(self) -> Result<Model, ConvertError> {
+        if self.verdict.is_exact() {
+            return Ok(self.model);
+        }
+        Err(ConvertError::NotExact {
+            verdict: self.verdict,
+        })
+    }
 }

@@ -149,6 +149,8 @@ pub use adapt::prune::{
 pub use adapt::{BoundaryCheck, IdMap, TextChange};
 #[cfg(feature = "convert")]
 pub use convert::{ConvertedModel, FileFormat, Reason, ReasonKind, Verdict};
+#[cfg(feature = "tokenizer-json")]
+pub use convert::{JsonOptions, TokenizerJson, TransformersFolder};
 pub use decode::incremental::IncrementalDecoder;
 #[cfg(feature = "convert")]
 pub use error::ConvertError;

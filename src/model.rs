@@ -46,6 +46,8 @@ pub use self::model_type::{ModelType, ParseModelTypeError};
 use self::normalizer::parse_charsmap;
 use self::piece_lookup::PieceLookup;
 pub use self::spec::{BytesList, NormalizerSpec, TrainerSpec};
+#[cfg(feature = "tokenizer-json")]
+use crate::convert::{ConvertedModel, FileFormat};
 use crate::error::ModelError;
 #[cfg(feature = "train")]
 use crate::error::WriteError;
@@ -101,7 +103,7 @@ pub struct Piece<'m> {
 }
 
 impl Model {
-    /// Reads a `.model` file.
+    /// Reads a `.model` file, or with the feature `tokenizer-json` a `tokenizer.json`.
     ///
     /// # Errors
     /// The file cannot be read ([`ModelError::Read`]), or its content is refused ([`ModelError::InFile`]); see
@@ -109,7 +111,7 @@ impl Model {
     pub fn open(path: impl AsRef<Path>) -> Result<Model, ModelError> {
         let path = path.as_ref();
         let file = Model::read_file(path)?;
-        Model::from_file(file).map_err(|error| error.in_file(path))
+        Model::from_any_format(file).map_err(|error| error.in_file(path))
     }
 
     /// The bytes of a file, for [`Model::from_file`].
@@ -125,10 +127,40 @@ impl Model {
 
     /// Reads and checks the bytes of a `.model` file, which are copied. Cost: linear.
     ///
+    /// With the feature `tokenizer-json`, also the bytes of a `tokenizer.json` whose ids are equal for all text; use
+    /// `Model::from_tokenizer_json` for others, which returns the reasons.
+    ///
     /// # Errors
     /// What SentencePiece refuses to load is refused. The error names the piece or the spec, and the rule.
     pub fn from_bytes(bytes: &[u8]) -> Result<Model, ModelError> {
-        Model::from_file(bytes.to_vec())
+        Model::from_any_format(bytes.to_vec())
+    }
+
+    /// Reads a file in any format that is recognized by its content.
+    fn from_any_format(file: Vec<u8>) -> Result<Model, ModelError> {
+        match Model::from_other_format(&file)? {
+            Some(model) => Ok(model),
+            None => Model::from_file(file),
+        }
+    }
+
+    /// The model of a file that is recognized as one of another format than `.model`; `None` for all other files.
+    ///
+    /// # Errors
+    /// The file cannot be converted, or has other ids for some text.
+    #[cfg(feature = "tokenizer-json")]
+    pub(crate) fn from_other_format(file: &[u8]) -> Result<Option<Model>, ModelError> {
+        if FileFormat::of_content(file) != FileFormat::TokenizerJson {
+            return Ok(None);
+        }
+        let converted = Model::from_tokenizer_json(file).and_then(ConvertedModel::into_exact);
+        converted.map(Some).map_err(ModelError::from_conversion)
+    }
+
+    /// The same without any other format.
+    #[cfg(not(feature = "tokenizer-json"))]
+    pub(crate) fn from_other_format(_: &[u8]) -> Result<Option<Model>, ModelError> {
+        Ok(None)
     }
 
     /// Reads a model from a reader, to its end; see [`Model::from_bytes`].
@@ -140,7 +172,7 @@ impl Model {
         reader
             .read_to_end(&mut file)
             .map_err(|source| ModelError::Stream { source })?;
-        Model::from_file(file)
+        Model::from_any_format(file)
     }
 
     /// A builder of models, without pieces.

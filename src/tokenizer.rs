@@ -149,7 +149,8 @@ impl Tokenizer {
         }
     }
 
-    /// Reads a `.model` file, checks it and makes its tables.
+    /// Reads a `.model` file, checks it and makes its tables. With the feature `tokenizer-json` it also reads a
+    /// `tokenizer.json` whose ids are equal for all text; see [`Model::from_bytes`].
     ///
     /// # Errors
     /// The file cannot be read, is not a model, or is one that the reference refuses; see [`ModelError`].
@@ -176,6 +177,9 @@ impl Tokenizer {
 
     fn from_file(file: Vec<u8>) -> Result<Tokenizer, ModelError> {
         let config = TokenizerConfig::default();
+        if let Some(model) = Model::from_other_format(&file)? {
+            return Ok(Tokenizer::with_config(model, config));
+        }
         let (model, tables) = Model::from_file_with(file, |model| Tables::new(model, config))?;
         Ok(Tokenizer::from_tables(model, tables, config))
     }

@@ -44,6 +44,8 @@ use std::ops::Range;
 use self::chunks::{Chunk, ChunkFinder};
 use self::lattice::Lattice;
 use self::tables::UnigramTables;
+#[cfg(feature = "convert")]
+pub(crate) use self::tables::symbol_score;
 use self::viterbi::{BestPath, MAX_SUM};
 use crate::encode::chunk_cache::{ChunkCache, ChunkKey, KeyedText};
 use crate::encode::vocabulary::Vocabulary;

@@ -41,7 +41,9 @@ pub enum ConvertError {
         remedy: &'static str,
     },
     /// Ids can differ, and the caller asked for equal ids.
-    #[error("{verdict}")]
+    #[error(
+        "{verdict}\nModel::from_tokenizer_json and `spiece convert --force` convert it all the same"
+    )]
     NotExact {
         /// The reasons.
         verdict: Verdict,

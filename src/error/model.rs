@@ -82,6 +82,12 @@ pub enum ModelError {
     },
     /// The search tree of the pieces would need more cells than its format can number.
     TrieTooLarge,
+    /// A file of another format, such as `tokenizer.json`, is broken, or has no equal model.
+    #[cfg(feature = "convert")]
+    Converted {
+        /// Why it could not be converted.
+        source: Box<crate::error::ConvertError>,
+    },
     /// A precompiled charsmap is broken.
     Charsmap {
         /// The spec that contains it.
@@ -126,6 +132,14 @@ impl ModelError {
             source: Box::new(self),
         }
     }
+
+    /// The error of a conversion.
+    #[cfg(feature = "tokenizer-json")]
+    pub(crate) fn from_conversion(error: crate::error::ConvertError) -> ModelError {
+        ModelError::Converted {
+            source: Box::new(error),
+        }
+    }
 }
 
 impl fmt::Display for ModelError {
@@ -162,6 +176,8 @@ impl fmt::Display for ModelError {
             ModelError::TrieTooLarge => f.write_str(
                 "the pieces need a trie of more than 2^29 cells; remove some of the pieces",
             ),
+            #[cfg(feature = "convert")]
+            ModelError::Converted { source } => source.fmt(f),
             ModelError::Charsmap { field, source } => write!(f, "{field}: {source}"),
         }
     }
@@ -172,6 +188,8 @@ impl Error for ModelError {
         match self {
             ModelError::Read { source, .. } | ModelError::Stream { source } => Some(source),
             ModelError::InFile { source, .. } => Some(source),
+            #[cfg(feature = "convert")]
+            ModelError::Converted { source } => Some(source),
             ModelError::Charsmap { source, .. } => Some(&**source),
             _ => None,
         }

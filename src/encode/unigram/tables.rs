@@ -165,6 +165,6 @@ impl UnigramTables {
     clippy::cast_possible_truncation,
     reason = "the reference narrows a double here"
 )]
-pub(super) fn symbol_score(length: usize) -> f32 {
+pub(crate) fn symbol_score(length: usize) -> f32 {
     (0.1 * (length as f64 - 1.0)) as f32
 }

@@ -1,0 +1,195 @@
+//! `spiece convert`: a tokenizer in the format of another program.
+//!
+//! Input: a `.model` file or a `tokenizer.json`, recognized by its content. Output: the format that the name of the output asks
+//! for; all files of a folder are written together or not at all. The verdict is printed: "ids equal for all text", or the
+//! reasons why not. What is not equal is written with `--force` only. Cost: that of reading, and of encoding every piece once.
+//!
+//! ```text
+//! $ spiece convert testdata/golden/llama2.model hf/
+//! verdict: ids equal for all text
+//! written: hf/tokenizer.model, hf/special_tokens_map.json, hf/tokenizer_config.json, hf/tokenizer.json
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use clap::{ArgMatches, Command};
+
+use super::args;
+use super::io::{self, CliError, CliResult};
+use super::model_files::model_argument;
+use crate::output::{check_writable, write_files};
+use crate::{ConvertError, ConvertedModel, FileFormat, JsonOptions, Model, Verdict};
+
+/// The command line: input, output, options of formats.
+pub(crate) fn command() -> Command {
+    let command = Command::new("convert")
+        .about("Converts between .model files and the formats of other programs, with a verdict on whether the ids are equal")
+        .long_about(
+            "Converts a BPE or unigram model. FROM is a .model file or a tokenizer.json, recognized by its content. TO ends in \
+             .model, in .json (tokenizer.json), or in / (a folder for AutoTokenizer.from_pretrained of transformers). Prints whether \
+             the ids are equal for all text, and each reason why not, with an example. What is not equal is refused unless \
+             --force is given.\n\nExample:\n  spiece convert tokenizer.model hf/ --bos\n  spiece convert tokenizer.json \
+             tokenizer.model",
+        )
+        .arg(model_argument("FROM", "The .model file or tokenizer.json"))
+        .arg(model_argument("TO", "The .model file, .json file, or folder (with a / at the end) to write"))
+        .args([
+            args::switch("force", "Write the output even if some texts have other ids"),
+            args::switch("bos", "Put the BOS piece before every text (tokenizer.json and folders)"),
+            args::switch("eos", "Put the EOS piece behind every text (tokenizer.json and folders)"),
+            args::value("chat_template", "File with a chat template for tokenizer_config.json (folders)").value_name("FILE"),
+        ]);
+    args::with_common_flags(command)
+}
+
+/// What is written, and the verdict.
+struct Conversion {
+    files: Vec<(PathBuf, Vec<u8>)>,
+    verdict: Verdict,
+}
+
+/// Reads, converts, judges and writes.
+pub(crate) fn run(matches: &ArgMatches) -> CliResult {
+    let messages = args::messages(matches)?;
+    let is_forced = args::is_on(matches, "force")?;
+    let from = args::text(matches, "FROM");
+    let to = Path::new(args::text(matches, "TO"));
+    let format = format_of_output(to)?;
+    let options = json_options(matches, format)?;
+    let source = read_source(Path::new(from))?;
+    let mut conversion = convert(&source.model, to, format, &options)?;
+    for reason in source.verdict.reasons().iter().rev() {
+        conversion.verdict.add(reason.clone());
+    }
+    if !conversion.verdict.is_exact() && !is_forced {
+        return Err(refusal(from, &conversion.verdict));
+    }
+    write(&conversion.files, to, format)?;
+    let paths: Vec<PathBuf> = conversion.files.into_iter().map(|(path, _)| path).collect();
+    messages.say(&format!("verdict: {}", conversion.verdict));
+    messages.say(&format!("written: {}", io::joined_names(&paths)));
+    Ok(())
+}
+
+/// The error that lists the reasons.
+fn refusal(from: &str, verdict: &Verdict) -> CliError {
+    CliError::Error(format!(
+        "{from}: {verdict}\nnothing was written; --force writes the output all the same"
+    ))
+}
+
+/// The format that the name of the output asks for.
+fn format_of_output(to: &Path) -> CliResult<FileFormat> {
+    let unknown = || {
+        CliError::Usage(format!(
+            "{}: the name does not say which format to write; use .model, .json, or a folder with / at its end",
+            to.display()
+        ))
+    };
+    let format = FileFormat::of_path(to).ok_or_else(unknown)?;
+    match format {
+        FileFormat::Gguf => Err(unknown()),
+        _ => Ok(format),
+    }
+}
+
+/// The options for `tokenizer.json` and folders. Those that the format does not have are an error.
+fn json_options(matches: &ArgMatches, format: FileFormat) -> CliResult<JsonOptions> {
+    let mut options = JsonOptions::default();
+    options.add_bos = args::is_on(matches, "bos")?;
+    options.add_eos = args::is_on(matches, "eos")?;
+    let is_json = matches!(format, FileFormat::TokenizerJson | FileFormat::Folder);
+    if (options.add_bos || options.add_eos) && !is_json {
+        let message =
+            format!("--bos and --eos are for tokenizer.json and folders, not for {format}");
+        return Err(CliError::Usage(message));
+    }
+    if let Some(path) = args::non_empty(matches, "chat_template") {
+        if format != FileFormat::Folder {
+            let message = format!("--chat_template is for folders, not for {format}");
+            return Err(CliError::Usage(message));
+        }
+        let template = String::from_utf8(io::read_file(path)?);
+        let invalid = |_| CliError::Error(format!("{path}: the chat template is not UTF-8"));
+        options.chat_template = Some(template.map_err(invalid)?);
+    }
+    Ok(options)
+}
+
+/// Reads a model in any format; a `.model` file has an exact verdict.
+fn read_source(path: &Path) -> CliResult<ConvertedModel> {
+    let bytes = Model::read_file(path)?;
+    let in_file =
+        |error: &dyn std::fmt::Display| CliError::Error(format!("{}: {error}", path.display()));
+    match FileFormat::of_content(&bytes) {
+        FileFormat::TokenizerJson => {
+            Model::from_tokenizer_json(&bytes).map_err(|error| in_file(&error))
+        }
+        FileFormat::Gguf => Err(in_file(&"GGUF files cannot be read by this build")),
+        _ => Ok(ConvertedModel {
+            model: Model::from_bytes(&bytes).map_err(|error| in_file(&error))?,
+            verdict: Verdict::default(),
+        }),
+    }
+}
+
+/// The files of the output, and the verdict of writing them.
+fn convert(
+    model: &Model,
+    to: &Path,
+    format: FileFormat,
+    options: &JsonOptions,
+) -> CliResult<Conversion> {
+    match format {
+        FileFormat::TokenizerJson => {
+            let converted = model.to_tokenizer_json(options)?;
+            Ok(Conversion {
+                files: vec![(to.to_owned(), converted.json)],
+                verdict: converted.verdict,
+            })
+        }
+        FileFormat::Folder => {
+            let folder = model.to_transformers_folder(options)?;
+            let files = folder.files.into_iter().rev();
+            Ok(Conversion {
+                files: files.map(|(name, bytes)| (to.join(name), bytes)).collect(),
+                verdict: folder.verdict,
+            })
+        }
+        _ => Ok(Conversion {
+            files: vec![(to.to_owned(), model.to_bytes())],
+            verdict: Verdict::default(),
+        }),
+    }
+}
+
+/// Writes all files or none. A folder that does not exist is made, and removed again if it cannot be filled.
+fn write(files: &[(PathBuf, Vec<u8>)], to: &Path, format: FileFormat) -> CliResult {
+    let is_new = format == FileFormat::Folder && !to.exists();
+    if is_new {
+        std::fs::create_dir(to)
+            .map_err(|error| CliError::write(&to.display().to_string(), &error))?;
+    }
+    let contents: Vec<(&Path, &[u8])> = files
+        .iter()
+        .map(|(path, bytes)| (path.as_path(), bytes.as_slice()))
+        .collect();
+    let paths: Vec<&Path> = contents.iter().map(|(path, _)| *path).collect();
+    let written = check_writable(&paths).and_then(|()| write_files(&contents));
+    if written.is_err() && is_new {
+        // The error of writing is the one to report.
+        let _ = std::fs::remove_dir(to);
+    }
+    Ok(written?)
+}
+
+/// An option that names a piece which the model lacks is a usage error; all others are failures.
+impl From<ConvertError> for CliError {
+    fn from(error: ConvertError) -> CliError {
+        let message = error.to_string();
+        match error {
+            ConvertError::NoSuchPiece { .. } => CliError::Usage(message),
+            _ => CliError::Error(message),
+        }
+    }
+}

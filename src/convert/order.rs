@@ -1,0 +1,451 @@
+//! An order of merges in which a program that merges by rank does what SentencePiece does.
+//!
+//! Input: the [merges](super::merges) of a BPE model. Output: the merges in an order, and reasons where no order is known to
+//! be equal.
+//!
+//! SentencePiece merges the pair with the best score, of equal scores the leftmost. The libraries `tokenizers` and llama.cpp's
+//! file format need an order of all merges; they merge the first pair in that order, of equal pairs the leftmost.
+//!
+//! # Different scores
+//! The order is that of the scores. Both programs then execute the same merges: each merge that SentencePiece executes is
+//! in the list (see [`merges`](super::merges)); it is the best candidate of all pairs, so it is the best one of the list, too.
+//!
+//! # Equal scores
+//! Let the pieces of a group have equal scores. Merges of the group are executed when no better pair is left. They differ
+//! between the two programs only if the order of two of them matters, that is, if they share a symbol, or if one of them makes a
+//! symbol of the other. Three cases are decided, in all others there is a reason:
+//!
+//! 1. *Runs*: pieces `cc`, `ccc`, ... that repeat one character c. SentencePiece extends the leftmost run until it is longest,
+//!    then begins the next one. The order "longest first" usually does the same; that is checked by carrying out both for texts
+//!    of c up to three times as long as the longest piece. In longer texts the symbols on the left are finished and do not merge
+//!    any more, so that the rest is as in a shorter text.
+//! 2. *Shared symbols*: the right symbol of p is the left symbol of q. If both are candidates there, p is to the left. So p has
+//!    to precede q. If these relations have no cycle, an order exists.
+//! 3. *No shared symbols*: any order.
+//!
+//! All three need that no merge of the group makes a pair with a better score possible; otherwise there is a reason.
+//!
+//! Example: Llama 2 has `▁▁` to `▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁` with the score -1e9 (case 1). Seven marks are merged to `▁▁`, which grows by
+//! one mark at a time, in both programs.
+//!
+//! # Cost
+//! Linear in the merges, plus sorting.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::merges::{Formation, MergeTable};
+use super::{Reason, ReasonKind};
+use crate::model::Model;
+use crate::piece::PieceId;
+use crate::text::{char_length, lossy_string};
+
+/// One merge: the piece that it gives, and the bytes of its left symbol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OrderedMerge {
+    pub(crate) piece: PieceId,
+    pub(crate) split: usize,
+}
+
+/// Merges in order, and reasons why the order can matter.
+#[derive(Debug, Default)]
+pub(crate) struct MergeOrder {
+    pub(crate) merges: Vec<OrderedMerge>,
+    pub(crate) reasons: Vec<Reason>,
+}
+
+impl MergeOrder {
+    /// Orders the merges of a model.
+    pub(crate) fn new(model: &Model, table: &MergeTable) -> MergeOrder {
+        let mut by_rank: BTreeMap<u32, Vec<OrderedMerge>> = BTreeMap::new();
+        for (piece, split) in table.merged() {
+            let group = by_rank.entry(table.rank(piece)).or_default();
+            group.push(OrderedMerge { piece, split });
+        }
+        let best_extensions = best_extensions(model, table);
+        let mut order = MergeOrder::default();
+        for group in by_rank.into_values() {
+            if group.len() == 1 {
+                order.merges.extend(group);
+                continue;
+            }
+            let tie = TieGroup {
+                model,
+                table,
+                best_extensions: &best_extensions,
+            };
+            tie.order(group, &mut order);
+        }
+        order
+    }
+}
+
+/// For each piece that is a symbol of a merge, the best rank of the pieces that these merges give, and one of them.
+fn best_extensions(model: &Model, table: &MergeTable) -> HashMap<PieceId, (u32, PieceId)> {
+    let mut best: HashMap<PieceId, (u32, PieceId)> = HashMap::new();
+    for (piece, split) in table.merged() {
+        let rank = table.rank(piece);
+        let (left, right) = symbols_of(model, OrderedMerge { piece, split });
+        for part in [left, right] {
+            if let Some(part) = model.piece_to_id(part) {
+                let known = best.entry(part).or_insert((rank, piece));
+                *known = (*known).min((rank, piece));
+            }
+        }
+    }
+    best
+}
+
+/// The texts of the two symbols of a merge.
+pub(crate) fn symbols_of(model: &Model, merge: OrderedMerge) -> (&[u8], &[u8]) {
+    model
+        .table()
+        .text(merge.piece.index())
+        .split_at(merge.split)
+}
+
+/// What is needed to order a group of merges whose pieces have equal scores.
+struct TieGroup<'m> {
+    model: &'m Model,
+    table: &'m MergeTable,
+    best_extensions: &'m HashMap<PieceId, (u32, PieceId)>,
+}
+
+impl TieGroup<'_> {
+    /// Appends the merges of a group to `order`.
+    fn order(&self, group: Vec<OrderedMerge>, order: &mut MergeOrder) {
+        if let Some(reason) = self.better_extension(&group) {
+            order.reasons.push(reason);
+        }
+        let members: BTreeSet<PieceId> = group.iter().map(|merge| merge.piece).collect();
+        let (runs, others) = self.split_runs(group);
+        if let Some(reason) = self.mixture(&runs, &others, &members) {
+            order.reasons.push(reason);
+        }
+        for (character, mut run) in runs {
+            run.sort_by_key(|merge| Reverse(self.length(*merge)));
+            let merges = RunMerges::new(&character, &run, self.model);
+            if !merges.is_leftmost() {
+                let explanation = format!(
+                    "pieces that repeat {:?} have equal scores, and no order of their merges is known to equal SentencePiece's, which merges the \
+                     leftmost",
+                    lossy_string(&character)
+                );
+                order
+                    .reasons
+                    .push(Reason::new(ReasonKind::ScoreTie, explanation));
+            }
+            order.merges.extend(run);
+        }
+        let (sorted, cycle) = self.sort_by_shared_symbols(others);
+        order.reasons.extend(cycle);
+        order.merges.extend(sorted);
+    }
+
+    /// A reason if a piece of the group is a symbol of a piece with a better score.
+    fn better_extension(&self, group: &[OrderedMerge]) -> Option<Reason> {
+        let rank = self.table.rank(group.first()?.piece);
+        let find = |merge: &OrderedMerge| {
+            let (best, extension) = *self.best_extensions.get(&merge.piece)?;
+            (best < rank).then_some((merge.piece, extension))
+        };
+        let (piece, extension) = group.iter().find_map(find)?;
+        let explanation = format!(
+            "{} pieces have the score of {}, whose extension {} has a better score; SentencePiece merges the leftmost of equal scores",
+            group.len(),
+            self.named(piece),
+            self.named(extension),
+        );
+        Some(Reason::new(ReasonKind::ScoreTie, explanation))
+    }
+
+    /// The runs of the group by their character, and all other merges.
+    fn split_runs(
+        &self,
+        group: Vec<OrderedMerge>,
+    ) -> (BTreeMap<Vec<u8>, Vec<OrderedMerge>>, Vec<OrderedMerge>) {
+        let mut runs: BTreeMap<Vec<u8>, Vec<OrderedMerge>> = BTreeMap::new();
+        let mut others = Vec::new();
+        for merge in group {
+            match self.run_character(merge) {
+                Some(character) => runs.entry(character.to_vec()).or_default().push(merge),
+                None => others.push(merge),
+            }
+        }
+        runs.retain(|_, run| {
+            let is_run = run.len() > 1;
+            if !is_run {
+                others.append(run);
+            }
+            is_run
+        });
+        others.sort_by_key(|merge| merge.piece);
+        (runs, others)
+    }
+
+    /// The character that the piece of a merge repeats.
+    fn run_character(&self, merge: OrderedMerge) -> Option<&[u8]> {
+        let text = self.model.table().text(merge.piece.index());
+        let (character, rest) = text.split_at(char_length(text));
+        let repeats = rest.chunks(character.len()).all(|part| part == character);
+        repeats.then_some(character)
+    }
+
+    /// The bytes of the piece of a merge.
+    fn length(&self, merge: OrderedMerge) -> usize {
+        self.model.table().text(merge.piece.index()).len()
+    }
+
+    /// A reason if symbols of the other merges are pieces of the group, or parts of its runs.
+    fn mixture(
+        &self,
+        runs: &BTreeMap<Vec<u8>, Vec<OrderedMerge>>,
+        others: &[OrderedMerge],
+        members: &BTreeSet<PieceId>,
+    ) -> Option<Reason> {
+        let is_mixed = |text: &[u8]| {
+            let is_member = self
+                .model
+                .piece_to_id(text)
+                .is_some_and(|id| members.contains(&id));
+            is_member || runs.contains_key(text)
+        };
+        let mixed = others.iter().find(|merge| {
+            let (left, right) = symbols_of(self.model, **merge);
+            is_mixed(left) || is_mixed(right)
+        })?;
+        let (left, right) = symbols_of(self.model, *mixed);
+        let explanation = format!(
+            "{} is merged from {:?} and {:?}, of which one is merged at the same score; SentencePiece merges the leftmost of equal scores",
+            self.named(mixed.piece),
+            lossy_string(left),
+            lossy_string(right),
+        );
+        Some(Reason::new(ReasonKind::ScoreTie, explanation))
+    }
+
+    /// The merges in an order in which p precedes q if the right symbol of p is the left symbol of q; and a reason if there is
+    /// none.
+    fn sort_by_shared_symbols(
+        &self,
+        merges: Vec<OrderedMerge>,
+    ) -> (Vec<OrderedMerge>, Option<Reason>) {
+        let mut by_left: HashMap<&[u8], Vec<usize>> = HashMap::new();
+        for (index, merge) in merges.iter().enumerate() {
+            let (left, _) = symbols_of(self.model, *merge);
+            by_left.entry(left).or_default().push(index);
+        }
+        let successors = |index: usize| {
+            let (_, right) = symbols_of(self.model, merges[index]);
+            let found = by_left.get(right).map_or(&[][..], Vec::as_slice);
+            found.iter().copied().filter(move |other| *other != index)
+        };
+        let mut waiting = vec![0_usize; merges.len()];
+        for index in 0..merges.len() {
+            successors(index).for_each(|other| waiting[other] += 1);
+        }
+        let mut ready: BTreeSet<usize> = (0..merges.len()).filter(|at| waiting[*at] == 0).collect();
+        let mut sorted = Vec::with_capacity(merges.len());
+        while let Some(index) = ready.pop_first() {
+            sorted.push(merges[index]);
+            for other in successors(index) {
+                waiting[other] -= 1;
+                if waiting[other] == 0 {
+                    ready.insert(other);
+                }
+            }
+        }
+        if sorted.len() == merges.len() {
+            return (sorted, None);
+        }
+        let cyclic: Vec<usize> = (0..merges.len()).filter(|at| waiting[*at] > 0).collect();
+        let reason = self.cycle(&merges, &cyclic, successors);
+        sorted.extend(cyclic.into_iter().map(|index| merges[index]));
+        (sorted, reason)
+    }
+
+    /// The reason for merges that have no order. They are exported by id, so a text in which a higher id is to the left of a
+    /// lower one shows the difference.
+    fn cycle<I: Iterator<Item = usize>>(
+        &self,
+        merges: &[OrderedMerge],
+        cyclic: &[usize],
+        successors: impl Fn(usize) -> I,
+    ) -> Option<Reason> {
+        let first = *cyclic.first()?;
+        let conflict = cyclic.iter().find_map(|index| {
+            let later = successors(*index).find(|other| other < index && cyclic.contains(other));
+            later.map(|other| (*index, other))
+        });
+        let (left, right) = conflict.unwrap_or((first, first));
+        let explanation = format!(
+            "{} pieces with equal scores share symbols, for example {} and {}; SentencePiece merges the leftmost, so no order of \
+             the merges is right for every text",
+            cyclic.len(),
+            self.named(merges[left].piece),
+            self.named(merges[right].piece),
+        );
+        let reason = Reason::new(ReasonKind::ScoreTie, explanation);
+        let Some((left, right)) = conflict else {
+            return Some(reason);
+        };
+        let (start, _) = symbols_of(self.model, merges[left]);
+        let text = [start, self.model.table().text(merges[right].piece.index())].concat();
+        Some(reason.with_example(plain_text(&text)))
+    }
+
+    /// A piece for a message.
+    fn named(&self, piece: PieceId) -> String {
+        named(self.model, piece)
+    }
+}
+
+/// The merges of pieces that repeat one character, as numbers of characters.
+struct RunMerges {
+    /// Left and right symbols, in order.
+    pairs: Vec<(usize, usize)>,
+    /// For each number of characters whether it is a piece.
+    is_piece: Vec<bool>,
+    /// Whether all pieces that repeat the character have the score of the group.
+    is_complete: bool,
+}
+
+/// Longer runs are not simulated.
+const MAX_RUN: usize = 256;
+
+impl RunMerges {
+    fn new(character: &[u8], run: &[OrderedMerge], model: &Model) -> RunMerges {
+        let texts = run.iter().map(|merge| symbols_of(model, *merge));
+        let width = character.len();
+        let pairs: Vec<(usize, usize)> = texts
+            .map(|(left, right)| (left.len() / width, right.len() / width))
+            .collect();
+        let longest = pairs.iter().map(|(left, right)| left + right).max();
+        let longest = longest.unwrap_or(1).min(MAX_RUN + 1);
+        let is_piece: Vec<bool> = (0..=2 * longest)
+            .map(|length| {
+                let id = model.piece_to_id(character.repeat(length));
+                length > 1 && id.is_some_and(|id| model.table().kind(id.index()).is_from_text())
+            })
+            .collect();
+        let is_complete =
+            longest <= MAX_RUN && is_piece.iter().filter(|is| **is).count() == run.len();
+        RunMerges {
+            pairs,
+            is_piece,
+            is_complete,
+        }
+    }
+
+    /// Whether the order of the pairs gives what merging the leftmost pair gives.
+    fn is_leftmost(&self) -> bool {
+        let longest = self.is_piece.len() / 2;
+        let leftmost = |symbols: &[usize]| {
+            let mut pairs = symbols.windows(2);
+            pairs.position(|pair| self.is_piece.get(pair[0] + pair[1]) == Some(&true))
+        };
+        let first = |symbols: &[usize]| {
+            let ranks = symbols.windows(2).map(|pair| {
+                let mut pairs = self.pairs.iter();
+                pairs.position(|(left, right)| [*left, *right] == pair)
+            });
+            let ranked = ranks.enumerate().filter_map(|(at, rank)| Some((rank?, at)));
+            ranked.min().map(|(_, at)| at)
+        };
+        self.is_complete
+            && (1..=3 * longest)
+                .all(|length| merge_run(length, leftmost) == merge_run(length, first))
+    }
+}
+
+/// The lengths of the symbols that a run of one character is merged to, if `choose` names the left symbol of each merge.
+fn merge_run(length: usize, choose: impl Fn(&[usize]) -> Option<usize>) -> Vec<usize> {
+    let mut symbols = vec![1; length];
+    while let Some(left) = choose(&symbols) {
+        symbols[left] += symbols.remove(left + 1);
+    }
+    symbols
+}
+
+/// A piece for a message: its text and its id.
+pub(crate) fn named(model: &Model, piece: PieceId) -> String {
+    let text = lossy_string(model.table().text(piece.index()));
+    format!("{text:?} (id {piece})")
+}
+
+/// A text of normalized form as a caller writes it: with spaces for whitespace marks.
+pub(crate) fn plain_text(normalized: &[u8]) -> String {
+    lossy_string(normalized).replace(crate::text::WHITESPACE_MARK, " ")
+}
+
+/// Whether text is merged to a piece.
+pub(crate) fn is_merged(table: &MergeTable, piece: PieceId) -> bool {
+    matches!(table.formation(piece), Formation::Merged { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ModelType, PieceKind};
+
+    fn order_of(pieces: &[(&str, f32)]) -> (Vec<String>, usize) {
+        let mut builder = Model::builder();
+        builder.model_type(ModelType::Bpe);
+        builder.piece("<unk>", 0.0, PieceKind::Unknown);
+        for (text, score) in pieces {
+            builder.piece(text, *score, PieceKind::Normal);
+        }
+        let model = builder.build().unwrap();
+        let table = MergeTable::new(&model).unwrap();
+        let order = MergeOrder::new(&model, &table);
+        let texts = order.merges.iter().map(|merge| {
+            let (left, right) = symbols_of(&model, *merge);
+            format!("{}+{}", lossy_string(left), lossy_string(right))
+        });
+        (texts.collect(), order.reasons.len())
+    }
+
+    #[test]
+    fn different_scores_decide() {
+        let pieces = [("bc", -2.0), ("ab", -1.0), ("abc", -3.0)];
+        assert_eq!(
+            order_of(&pieces),
+            (["a+b", "b+c", "ab+c"].map(str::to_owned).to_vec(), 0)
+        );
+    }
+
+    #[test]
+    fn runs_of_one_character_are_longest_first() {
+        let pieces = [("__", -9.0), ("____", -9.0), ("___", -9.0)];
+        assert_eq!(
+            order_of(&pieces),
+            (["___+_", "__+_", "_+_"].map(str::to_owned).to_vec(), 0)
+        );
+        // Four are merged from three and one, six from four and two.
+        let with_gap = [
+            ("__", -9.0),
+            ("____", -9.0),
+            ("___", -9.0),
+            ("______", -9.0),
+        ];
+        assert_eq!(order_of(&with_gap).1, 0);
+        let other_score = [("__", -9.0), ("____", -9.0), ("___", -8.0)];
+        assert!(order_of(&other_score).1 > 0);
+    }
+
+    #[test]
+    fn shared_symbols_of_equal_scores_decide_unless_cyclic() {
+        let pieces = [("bc", -1.0), ("ab", -1.0)];
+        assert_eq!(
+            order_of(&pieces),
+            (["a+b", "b+c"].map(str::to_owned).to_vec(), 0)
+        );
+        let (merges, reasons) = order_of(&[("ba", -1.0), ("ab", -1.0)]);
+        assert_eq!((merges.len(), reasons), (2, 1));
+    }
+
+    #[test]
+    fn merges_that_use_a_piece_of_their_own_score_are_a_reason() {
+        assert_eq!(order_of(&[("ab", -1.0), ("abc", -1.0)]).1, 1);
+    }
+}

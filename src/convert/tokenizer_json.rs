@@ -1,0 +1,116 @@
+//! `tokenizer.json` of the library `tokenizers`, and the folder that `AutoTokenizer.from_pretrained` of `transformers` reads.
+//!
+//! Input: a BPE or unigram [`Model`]; or the bytes of a `tokenizer.json`. Output: bytes, or a model; and a verdict.
+//!
+//! | module | job |
+//! |---|---|
+//! | `export` | model -> the parts of a `tokenizer.json`, and the verdict |
+//! | `normalization` | whitespace, dummy prefix and simple rules as normalizers of `tokenizers` |
+//! | `symbols` | user-defined symbols as added tokens |
+//! | `write` | parts -> JSON |
+//! | `folder` | the files for `transformers` |
+//! | `parse` | JSON -> borrowed parts |
+//! | `components` | normalizers and pre-tokenizers -> flags of a model |
+//! | `import` | parts -> model, and the verdict |
+//!
+//! # What a model becomes
+//! | part of the model | in `tokenizer.json` |
+//! |---|---|
+//! | pieces | `model.vocab`, with their ids |
+//! | merges of a BPE model | `model.merges`: one pair for each piece, the only one that text ever executes (see `merges`) |
+//! | scores of a unigram model | `model.vocab` |
+//! | whitespace flags | regular expressions in `normalizer` |
+//! | precompiled charsmap | `Precompiled`, which applies it differently; rules for single characters become `Replace` |
+//! | control and unknown pieces | added tokens with `special` |
+//! | user-defined symbols | BPE: added tokens with `normalized`; unigram: pieces with the score that SentencePiece gives them |
+//!
+//! # Control pieces in text
+//! `tokenizers` finds the text of control pieces, such as `<s>`, in every text, and encodes the parts between them as texts of
+//! their own. This is what [`EncodeOptions::allowed_special`](crate::EncodeOptions::allowed_special) does with all control
+//! pieces. With `split_special_tokens=True` the text of control pieces is ordinary text, as in SentencePiece. Verdicts compare
+//! these two settings with each other, not one with the other.
+
+mod components;
+mod export;
+mod folder;
+mod import;
+mod normalization;
+mod parse;
+mod symbols;
+mod write;
+
+pub use self::folder::TransformersFolder;
+use super::{ConvertedModel, Verdict};
+use crate::error::ConvertError;
+use crate::model::Model;
+
+/// Options of [`Model::to_tokenizer_json`] and [`Model::to_transformers_folder`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct JsonOptions {
+    /// Put the BOS piece before every text (unless the caller of `transformers` sets `add_special_tokens=False`).
+    pub add_bos: bool,
+    /// Put the EOS piece behind every text.
+    pub add_eos: bool,
+    /// The chat template, a template of Jinja, which is passed through to `tokenizer_config.json`.
+    pub chat_template: Option<String>,
+}
+
+/// A `tokenizer.json`, and whether it gives the ids of the model.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct TokenizerJson {
+    /// The file.
+    pub json: Vec<u8>,
+    /// Whether the ids of `tokenizers` equal those of the model.
+    pub verdict: Verdict,
+}
+
+impl Model {
+    /// The model as a `tokenizer.json`, with a verdict.
+    ///
+    /// ```
+    /// use spiece::{JsonOptions, Model};
+    ///
+    /// let model = Model::open("testdata/golden/llama2.model")?;
+    /// let converted = model.to_tokenizer_json(&JsonOptions::default())?;
+    /// assert!(converted.verdict.is_exact());
+    /// let back = Model::from_tokenizer_json(&converted.json)?;
+    /// assert!(back.verdict.is_exact());
+    /// assert_eq!(back.model.len(), model.len());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The model is a word or char model, or has no BOS or EOS piece although an option asks for it.
+    pub fn to_tokenizer_json(&self, options: &JsonOptions) -> Result<TokenizerJson, ConvertError> {
+        let parts = export::JsonParts::new(self, options)?;
+        Ok(TokenizerJson {
+            json: write::tokenizer_json(&parts),
+            verdict: parts.verdict,
+        })
+    }
+
+    /// The files that `AutoTokenizer.from_pretrained` of `transformers` reads: `tokenizer.json`, `tokenizer_config.json`,
+    /// `special_tokens_map.json` and `tokenizer.model`; with a verdict.
+    ///
+    /// # Errors
+    /// As [`Model::to_tokenizer_json`].
+    pub fn to_transformers_folder(
+        &self,
+        options: &JsonOptions,
+    ) -> Result<TransformersFolder, ConvertError> {
+        let parts = export::JsonParts::new(self, options)?;
+        Ok(folder::files(self, &parts, options))
+    }
+
+    /// Reads a `tokenizer.json`, with a verdict on whether the ids of the model equal those of `tokenizers`.
+    ///
+    /// Memory: at most 40 times the input, beside the model. Cost: linear, plus that of encoding all pieces once.
+    ///
+    /// # Errors
+    /// The bytes are not a `tokenizer.json`, or ask for something that a SentencePiece model cannot express.
+    pub fn from_tokenizer_json(bytes: &[u8]) -> Result<ConvertedModel, ConvertError> {
+        import::read(bytes)
+    }
+}

@@ -1,0 +1,289 @@
+//! Normalization of a model as normalizers of `tokenizers`.
+//!
+//! Input: a model. Output: a list of [`JsonNormalizer`]s, which are applied one after the other, and reasons where they do not
+//! equal SentencePiece's normalization.
+//!
+//! | flag | normalizers |
+//! |---|---|
+//! | rules for single characters | one `Replace` for each target |
+//! | other rules | `Precompiled` |
+//! | `remove_extra_whitespaces` | `Replace` of spaces at the start, of runs of spaces, of spaces and marks at the end |
+//! | `escape_whitespaces` | `Replace` of a space by the mark |
+//! | `add_dummy_prefix` | `Prepend`; with user-defined symbols `Replace` of the start of every text that is not a symbol |
+//! | `treat_whitespace_as_suffix` | `Replace` of the end |
+//!
+//! `tokenizers` normalizes the texts of user-defined symbols with the same normalizers and looks for the result. So the dummy
+//! prefix must not be put before a text that is a symbol.
+//!
+//! # Rules for single characters
+//! If every rule replaces one character, if no target contains a character that a rule replaces, and if there are few targets,
+//! the rules can be applied one target after the other.
+
+use std::collections::BTreeMap;
+
+use super::super::{Reason, ReasonKind};
+use crate::model::Model;
+use crate::normalize::Normalizer;
+use crate::text::{WHITESPACE_MARK_STR, lossy_string};
+
+/// More targets than that are not written as one `Replace` each.
+const MAX_REPLACED_TARGETS: usize = 64;
+/// A combining mark that few rules know.
+const COMBINING_MARK: &str = "\u{301}";
+
+/// One normalizer of `tokenizers`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum JsonNormalizer {
+    /// The precompiled charsmap.
+    Precompiled(Vec<u8>),
+    /// Every match of a regular expression is replaced.
+    Regex { pattern: String, content: String },
+    /// Every occurrence of a text is replaced.
+    Text { pattern: String, content: String },
+    /// The text is put before every text that is not empty.
+    Prepend(String),
+}
+
+impl JsonNormalizer {
+    fn regex(pattern: impl Into<String>, content: &str) -> JsonNormalizer {
+        JsonNormalizer::Regex {
+            pattern: pattern.into(),
+            content: content.to_owned(),
+        }
+    }
+}
+
+/// Spaces at the start.
+pub(super) const LEADING_SPACES: &str = r"\A +";
+/// Runs of spaces.
+pub(super) const REPEATED_SPACES: &str = " {2,}";
+/// Spaces at the end, where spaces become marks.
+pub(super) const TRAILING_SPACES_AND_MARKS: &str = "[ \u{2581}]+\\z";
+/// Spaces at the end, where spaces stay spaces.
+pub(super) const TRAILING_SPACES: &str = r" +\z";
+/// The end of a text.
+pub(super) const END: &str = r"(?<=[\s\S])\z";
+/// The end of a text with the spaces and marks before it.
+pub(super) const TRIMMED_END: &str = "(?:[ \u{2581}]+\\z|(?<=[^ \u{2581}])\\z)";
+/// The same where spaces stay spaces.
+pub(super) const TRIMMED_END_OF_SPACES: &str = r"(?: +\z|(?<=[^ ])\z)";
+
+/// Normalizers, and reasons why they differ from the model's.
+pub(super) struct JsonNormalization {
+    pub(super) normalizers: Vec<JsonNormalizer>,
+    pub(super) reasons: Vec<Reason>,
+}
+
+impl JsonNormalization {
+    /// The normalization of a model, whose `symbols` are added tokens.
+    pub(super) fn new(model: &Model, symbols: &[&str]) -> JsonNormalization {
+        let mut normalization = JsonNormalization {
+            normalizers: Vec::new(),
+            reasons: Vec::new(),
+        };
+        normalization.add_rules(model);
+        normalization.add_whitespace(model);
+        normalization.add_dummy_prefix(model, symbols);
+        normalization
+    }
+
+    fn add_rules(&mut self, model: &Model) {
+        let charsmap = model.normalizer_spec().precompiled_charsmap();
+        if charsmap.is_empty() {
+            return;
+        }
+        let rules = model.normalization_rules();
+        let simple = rules.as_ref().ok().and_then(|rules| simple_rules(rules));
+        if let Some(targets) = simple {
+            let can_vanish = targets.contains_key("");
+            for (target, sources) in targets {
+                self.normalizers
+                    .push(JsonNormalizer::regex(character_class(&sources), &target));
+            }
+            let keeps_prefix = !model.normalizer_spec().remove_extra_whitespaces();
+            if can_vanish && keeps_prefix && model.normalizer_spec().add_dummy_prefix() {
+                self.reasons.push(Reason::new(
+                    ReasonKind::NormalizationRules,
+                    "a text that the normalization rules remove entirely gets a dummy prefix in SentencePiece only",
+                ));
+            }
+            return;
+        }
+        self.normalizers
+            .push(JsonNormalizer::Precompiled(charsmap.to_vec()));
+        self.reasons.push(rules_reason(model));
+    }
+
+    fn add_whitespace(&mut self, model: &Model) {
+        let spec = model.normalizer_spec();
+        if spec.remove_extra_whitespaces() {
+            self.normalizers
+                .push(JsonNormalizer::regex(LEADING_SPACES, ""));
+            self.normalizers
+                .push(JsonNormalizer::regex(REPEATED_SPACES, " "));
+            if !has_suffix(model) {
+                let trailing = if spec.escape_whitespaces() {
+                    TRAILING_SPACES_AND_MARKS
+                } else {
+                    TRAILING_SPACES
+                };
+                self.normalizers.push(JsonNormalizer::regex(trailing, ""));
+            }
+        }
+        if has_suffix(model) {
+            let end = match (spec.remove_extra_whitespaces(), spec.escape_whitespaces()) {
+                (false, _) => END,
+                (true, true) => TRIMMED_END,
+                (true, false) => TRIMMED_END_OF_SPACES,
+            };
+            self.normalizers
+                .push(JsonNormalizer::regex(end, mark(model)));
+        }
+        if spec.escape_whitespaces() {
+            self.normalizers.push(JsonNormalizer::Text {
+                pattern: " ".to_owned(),
+                content: WHITESPACE_MARK_STR.to_owned(),
+            });
+        }
+    }
+
+    fn add_dummy_prefix(&mut self, model: &Model, symbols: &[&str]) {
+        if !model.normalizer_spec().add_dummy_prefix() || has_suffix(model) {
+            return;
+        }
+        let prefix = if symbols.is_empty() {
+            JsonNormalizer::Prepend(mark(model).to_owned())
+        } else {
+            JsonNormalizer::regex(prefix_pattern(symbols), mark(model))
+        };
+        self.normalizers.push(prefix);
+    }
+}
+
+/// The reason for a precompiled charsmap.
+pub(super) fn rules_reason(model: &Model) -> Reason {
+    let explanation = format!(
+        "tokenizers applies the normalization rules {:?} to grapheme clusters: clusters of 6 bytes and more are not composed, \
+         shorter ones lose what follows the first rule; text whose grapheme clusters are single characters is not concerned",
+        lossy_string(model.normalizer_spec().name()),
+    );
+    let mut reason = Reason::new(ReasonKind::NormalizationRules, explanation);
+    let rules = model.normalization_rules().unwrap_or_default();
+    reason.example = example_of_rules(&rules, &model.normalizer());
+    reason
+}
+
+/// The regular expression for the start of every text but the empty one and `symbols`.
+pub(super) fn prefix_pattern(symbols: &[&str]) -> String {
+    let escaped: Vec<String> = symbols.iter().map(|symbol| escaped(symbol)).collect();
+    format!(r"\A(?!(?:{})\z)(?=[\s\S])", escaped.join("|"))
+}
+
+/// Whether the dummy prefix is put behind the text.
+pub(super) fn has_suffix(model: &Model) -> bool {
+    model.normalizer_spec().add_dummy_prefix() && model.trainer_spec().treat_whitespace_as_suffix()
+}
+
+/// What a space becomes.
+fn mark(model: &Model) -> &'static str {
+    if model.normalizer_spec().escape_whitespaces() {
+        WHITESPACE_MARK_STR
+    } else {
+        " "
+    }
+}
+
+/// A user-defined symbol as these normalizers change it, rules aside.
+pub(super) fn normalized_symbol(model: &Model, symbol: &str) -> String {
+    let spec = model.normalizer_spec();
+    let mut text = symbol.to_owned();
+    if spec.remove_extra_whitespaces() {
+        text = text.trim_start_matches(' ').to_owned();
+        while text.contains("  ") {
+            text = text.replace("  ", " ");
+        }
+        let is_trimmed = |c| c == ' ' || (c == '\u{2581}' && spec.escape_whitespaces());
+        text.truncate(text.trim_end_matches(is_trimmed).len());
+    }
+    if has_suffix(model) {
+        text.push_str(mark(model));
+    }
+    if spec.escape_whitespaces() {
+        text = text.replace(' ', WHITESPACE_MARK_STR);
+    }
+    text
+}
+
+/// The characters that rules replace, by target, if every rule replaces one character and the targets can be written in any
+/// order.
+pub(super) fn simple_rules(rules: &[(String, String)]) -> Option<BTreeMap<String, Vec<char>>> {
+    let mut targets: BTreeMap<String, Vec<char>> = BTreeMap::new();
+    let mut sources = std::collections::BTreeSet::new();
+    for (source, target) in rules {
+        let mut chars = source.chars();
+        let (Some(source), None) = (chars.next(), chars.next()) else {
+            return None;
+        };
+        sources.insert(source);
+        targets.entry(target.clone()).or_default().push(source);
+    }
+    let is_changed_again = targets
+        .keys()
+        .any(|target| target.chars().any(|c| sources.contains(&c)));
+    (targets.len() <= MAX_REPLACED_TARGETS && !is_changed_again).then_some(targets)
+}
+
+/// A regular expression for one of these characters.
+fn character_class(characters: &[char]) -> String {
+    let escaped = characters
+        .iter()
+        .map(|c| format!(r"\x{{{:X}}}", u32::from(*c)));
+    format!("[{}]", escaped.collect::<String>())
+}
+
+/// A text as a regular expression: punctuation of ASCII is escaped.
+pub(super) fn escaped(text: &str) -> String {
+    let mut pattern = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => pattern.push_str(r"\n"),
+            '\r' => pattern.push_str(r"\r"),
+            '\t' => pattern.push_str(r"\t"),
+            _ if c.is_ascii_punctuation() => pattern.extend(['\\', c]),
+            _ => pattern.push(c),
+        }
+    }
+    pattern
+}
+
+/// A text that `Precompiled` normalizes differently: a character with a rule and a combining mark without, which is lost; or
+/// the source of a rule that is too long.
+fn example_of_rules(rules: &[(String, String)], normalizer: &Normalizer) -> Option<String> {
+    let with_mark = rules.iter().filter_map(|(source, target)| {
+        let mut chars = source.chars();
+        let first = chars.next()?;
+        let is_short = chars.next().is_none() && source.len() + COMBINING_MARK.len() < 6;
+        let is_usable = is_short && first.is_alphanumeric() && !target.is_empty();
+        is_usable.then(|| {
+            (
+                format!("{source}{COMBINING_MARK}"),
+                format!("{target}{COMBINING_MARK}"),
+            )
+        })
+    });
+    let keeps_mark = |(text, expected): &(String, String)| {
+        let mut normalized = Vec::new();
+        normalizer.normalize(text.as_bytes(), &mut normalized);
+        lossy_string(&normalized).contains(expected.as_str())
+    };
+    let mut lost = with_mark.take(MAX_TRIED_RULES).filter(keeps_mark);
+    let long = || {
+        let is_long =
+            |source: &&(String, String)| source.0.len() >= 6 && source.0.chars().nth(1).is_some();
+        rules.iter().find(is_long).map(|(source, _)| source.clone())
+    };
+    lost.next().map(|(text, _)| text).or_else(long)
+}
+
+/// How many rules are tried for an example.
+const MAX_TRIED_RULES: usize = 10_000;
