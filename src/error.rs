@@ -7,6 +7,7 @@
 //! | [`DecodeError`] | decoding ids | |
 //! | `WriteError` | writing output files | `train` |
 //! | `OptionError`, `TrainError` | training | `train` |
+//! | `CountsError` | tables of word counts | `train` |
 //! | `EditError`, `ExtendError`, `MergeError`, `PruneError`, `GuaranteeError` | changing trained models | `train` |
 //! | `ConvertError` | models in other formats | `convert` |
 //! | `WeightsError` | gathering rows of weights | `safetensors` |
@@ -22,6 +23,8 @@
 mod adapt;
 #[cfg(feature = "convert")]
 mod convert;
+#[cfg(feature = "train")]
+mod counts;
 mod decode;
 mod encode;
 mod model;
@@ -40,6 +43,8 @@ pub use self::adapt::WeightsError;
 pub use self::adapt::{EditError, ExtendError, GuaranteeError, MergeError, PruneError};
 #[cfg(feature = "convert")]
 pub use self::convert::ConvertError;
+#[cfg(feature = "train")]
+pub use self::counts::CountsError;
 pub use self::decode::DecodeError;
 pub use self::encode::EncodeError;
 pub use self::model::{ModelError, PieceProblem};

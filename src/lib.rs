@@ -156,12 +156,12 @@ pub use decode::incremental::IncrementalDecoder;
 pub use error::ConvertError;
 #[cfg(feature = "safetensors")]
 pub use error::WeightsError;
-pub use error::{DecodeError, EncodeError, ModelError, PieceProblem};
 #[cfg(feature = "train")]
 pub use error::{
-    EditError, ExtendError, GuaranteeError, MergeError, OptionError, PruneError, TrainError,
-    WriteError,
+    CountsError, EditError, ExtendError, GuaranteeError, MergeError, OptionError, PruneError,
+    TrainError, WriteError,
 };
+pub use error::{DecodeError, EncodeError, ModelError, PieceProblem};
 #[cfg(feature = "proto")]
 pub use model::proto;
 pub use model::{
@@ -178,8 +178,8 @@ pub use tokenizer::{
 };
 #[cfg(feature = "train")]
 pub use train::{
-    Corpus, Event, InputFormat, NewCharacters, NormalizationRules, Observer, OptionDescriptor,
-    OptionKind, PruningMethod, RETIRED_OPTIONS, RuleSet, SeedSize, SentenceCounts,
-    SentenceSelection, SpecRecording, SpecialPiece, Stage, Summary, TrainFlags, TrainOptions,
-    Trainer, UnigramOptions,
+    Corpus, CountFingerprint, CountRows, Event, InputFormat, NewCharacters, NormalizationRules,
+    Observer, OptionDescriptor, OptionKind, PruningMethod, RETIRED_OPTIONS, RuleSet, SeedSize,
+    SentenceCounts, SentenceSelection, SpecRecording, SpecialPiece, Stage, Summary, TrainFlags,
+    TrainOptions, Trainer, UnigramOptions, WordCounter, WordCounts,
 };

@@ -50,19 +50,19 @@ pub(crate) enum FileContent<'c> {
     /// These bytes.
     Bytes(&'c [u8]),
     /// What the function writes, for content that need not fit in memory.
-    #[cfg(feature = "cli")]
+    #[cfg(any(feature = "cli", feature = "parquet"))]
     Written(WriteContent<'c>),
 }
 
 /// Writes the content of a file.
-#[cfg(feature = "cli")]
-pub(crate) type WriteContent<'c> = &'c dyn Fn(&mut dyn Write) -> io::Result<()>;
+#[cfg(any(feature = "cli", feature = "parquet"))]
+pub(crate) type WriteContent<'c> = &'c dyn Fn(&mut (dyn Write + Send)) -> io::Result<()>;
 
 impl FileContent<'_> {
     fn write_to(self, file: &mut File) -> io::Result<()> {
         match self {
             FileContent::Bytes(bytes) => file.write_all(bytes),
-            #[cfg(feature = "cli")]
+            #[cfg(any(feature = "cli", feature = "parquet"))]
             FileContent::Written(write) => write(file),
         }
     }

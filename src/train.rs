@@ -23,6 +23,7 @@ mod sample;
 mod prepare;
 mod split;
 mod words;
+mod word_counts;
 mod sentence_list;
 mod reading;
 mod learning;
@@ -42,7 +43,7 @@ mod observer;
 mod tests;
 
 use std::fmt;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::sync::Arc;
 
 pub use batch::SentenceCounts;
@@ -57,13 +58,14 @@ pub use options::{
     InputFormat, NormalizationRules, PruningMethod, RuleSet, SeedSize, SentenceSelection,
     SpecialPiece, TrainOptions, UnigramOptions,
 };
+pub use word_counts::{CountFingerprint, CountRows, WordCounter, WordCounts};
 
 use crate::error::{OptionError, TrainError};
 use crate::model::{Model, ModelType};
-use assemble::VocabularyLimit;
+use assemble::{LearnedPiece, VocabularyLimit};
 use execution::ExecutionConfig;
 use meta::MetaPieces;
-use observer::{Reporter, Run};
+use observer::Run;
 use prepare::Pretokenizer;
 use rules::NormalizerSpecs;
 
@@ -90,6 +92,8 @@ pub struct Trainer {
     pretokenizer: Option<Arc<Pretokenizer>>,
     allow_inconsistent_pretokenization: bool,
     work: ExecutionConfig,
+    /// Words that occur less often are not trained on.
+    min_word_count: NonZeroU64,
 }
 
 impl fmt::Debug for Trainer {
@@ -148,6 +152,7 @@ impl Trainer {
             pretokenizer: None,
             allow_inconsistent_pretokenization: false,
             work,
+            min_word_count: NonZeroU64::MIN,
         })
     }
 
@@ -257,17 +262,23 @@ impl Trainer {
         corpus: Corpus<'_>,
         observer: &mut dyn Observer,
     ) -> Result<(Model, Summary), TrainError> {
-        let mut run = Run {
-            reporter: Reporter::new(observer),
-            pool: self.work.thread_pool()?,
-            summary: Summary::default(),
-        };
+        let mut run = self.run(observer)?;
         let learned = match self.options.model_type {
-            ModelType::Bpe => self.learn_bpe(corpus, &mut run),
             ModelType::Unigram => self.learn_unigram(corpus, &mut run),
-            ModelType::Word => self.learn_words(corpus, &mut run),
-            ModelType::Char => self.learn_characters(corpus, &mut run),
+            ModelType::Bpe | ModelType::Word | ModelType::Char => {
+                let counted = self.count_corpus(corpus, &mut run)?;
+                self.learn_from(counted, &mut run)
+            }
         }?;
+        self.finish(learned, run)
+    }
+
+    /// The model of the learned pieces.
+    fn finish(
+        &self,
+        learned: Vec<LearnedPiece>,
+        mut run: Run<'_>,
+    ) -> Result<(Model, Summary), TrainError> {
         run.reporter.start(Stage::Assembling)?;
         let limit = self.vocabulary_limit(learned.len());
         let pieces = assemble::assemble(&self.meta, &learned, limit)?;

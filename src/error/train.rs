@@ -150,6 +150,9 @@ pub enum TrainError {
     /// The trained model cannot be a model: it has too many pieces, or a broken charsmap.
     #[error("the trained model: {0}")]
     Model(#[from] ModelError),
+    /// Word counts cannot be used.
+    #[error(transparent)]
+    Counts(#[from] super::CountsError),
     /// The observer stopped the run.
     #[error("stopped; no file was changed")]
     Cancelled,

@@ -26,11 +26,13 @@ use crate::text::UNKNOWN_MARK;
 use crate::train::options::{InputFormat, TrainOptions};
 
 /// Some sentences with their counts, or bytes of whole lines.
+#[derive(Debug)]
 pub(crate) struct Batch {
     bytes: Vec<u8>,
     kind: BatchContent,
 }
 
+#[derive(Debug)]
 enum BatchContent {
     /// Lines, each with its newline, from `path`; the first has the number `first_line`.
     Lines {

@@ -48,7 +48,7 @@ use super::prepare::Preparation;
 use super::reading::{CorpusReader, meta_trie};
 use super::split::SplitRules;
 use super::split::kept_pairs::KeptPairs;
-use super::words::WordCounts;
+use super::words::CountedWords;
 use crate::error::TrainError;
 use crate::model::{Model, ModelType, TrainerSpec};
 use crate::piece::PieceKind;
@@ -145,7 +145,7 @@ impl<'m> ContinuedTrainer<'m> {
 
     fn merge(
         &self,
-        counted: WordCounts,
+        counted: CountedWords,
         rules: &SplitRules,
         wanted: usize,
         run: &mut Run<'_>,

@@ -28,6 +28,7 @@
 //! hashes have another seed in each run, and no corpus can be written whose words all collide.
 
 mod key;
+mod sorted;
 
 use std::convert::Infallible;
 use std::hint::black_box;
@@ -175,6 +176,15 @@ impl TextCounts {
         }
     }
 
+    /// Removes the texts with a count below `min_count`. Afterwards texts can be visited, but no longer be added.
+    pub(crate) fn remove_rare(&mut self, min_count: u64) {
+        let entries = self.entries.iter_mut();
+        for entry in entries.filter(|entry| !entry.key.is_free() && entry.count < min_count) {
+            *entry = TextEntry::default();
+            self.used -= 1;
+        }
+    }
+
     /// Calls `visit` with each text and its count, in no particular order.
     pub(crate) fn visit(&self, mut visit: impl FnMut(&[u8], u64)) {
         let visited: Result<(), Infallible> = self.for_each(|text, count| {
@@ -220,6 +230,23 @@ impl ShardedCounts {
         self.shards.iter().map(TextCounts::len).sum()
     }
 
+    /// Adds `count` to the count of a text, which is not empty. `hasher` is the one that the counts were made with.
+    ///
+    /// # Errors
+    /// As [`TextCounts::add`].
+    pub(crate) fn add(
+        &mut self,
+        hasher: &SeedableRandomState,
+        text: &[u8],
+        count: u64,
+    ) -> Result<(), TrainError> {
+        if self.shards.is_empty() {
+            self.shards.resize_with(SHARDS, TextCounts::default);
+        }
+        let lookup = TextLookup::new(hasher, text);
+        self.shards[shard_of(lookup.hash)].add(hasher, &lookup, count)
+    }
+
     pub(crate) fn shards(&self) -> &[TextCounts] {
         &self.shards
     }
@@ -249,6 +276,11 @@ impl ShardedCounts {
         }
         grouped
     }
+}
+
+/// The shard of a text with this hash. The table inside a shard uses the low and the very highest bits.
+fn shard_of(hash: u64) -> usize {
+    masked_index(hash >> 40, SHARDS - 1)
 }
 
 /// Counts that several threads add to.
@@ -370,8 +402,7 @@ impl CountAdder<'_> {
     /// As [`TextCounts::add`].
     pub(crate) fn add(&mut self, text: &[u8], count: u64) -> Result<(), TrainError> {
         let lookup = TextLookup::new(&self.counts.hasher, text);
-        // The table inside a shard uses the low and the very highest bits.
-        let shard = (lookup.hash >> 40) as usize % SHARDS;
+        let shard = shard_of(lookup.hash);
         self.pending[shard].add(&lookup, count);
         if self.pending[shard].is_full() {
             self.flush_shard(shard)

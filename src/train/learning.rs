@@ -34,23 +34,23 @@ use crate::error::TrainError;
 use crate::model::ModelType;
 
 /// The corpus as BPE, word and char models need it.
-struct Counted {
-    words: ShardedCounts,
+pub(super) struct Counted {
+    pub(super) words: ShardedCounts,
     characters: CharacterCounts,
     alphabet: Alphabet,
 }
 
 impl Trainer {
-    pub(super) fn learn_bpe(
+    fn learn_bpe(
         &self,
-        corpus: Corpus<'_>,
+        counted: Counted,
         run: &mut Run<'_>,
     ) -> Result<Vec<LearnedPiece>, TrainError> {
         let Counted {
             words,
             characters,
             alphabet,
-        } = self.count(corpus, run)?;
+        } = counted;
         run.reporter.start(Stage::Merging)?;
         let merges = self.merge(words, &alphabet, run)?;
         run.summary.merges = merges.len();
@@ -62,23 +62,17 @@ impl Trainer {
         Ok(assemble::bpe_pieces(texts))
     }
 
-    pub(super) fn learn_words(
+    fn learn_words(
         &self,
-        corpus: Corpus<'_>,
+        counted: &Counted,
         run: &mut Run<'_>,
     ) -> Result<Vec<LearnedPiece>, TrainError> {
-        let counted = self.count(corpus, run)?;
         let room = self.room_for_all();
         run.pool
             .install(|| word_char::word_pieces(&counted.words, &counted.alphabet, room))
     }
 
-    pub(super) fn learn_characters(
-        &self,
-        corpus: Corpus<'_>,
-        run: &mut Run<'_>,
-    ) -> Result<Vec<LearnedPiece>, TrainError> {
-        let counted = self.count(corpus, run)?;
+    fn learn_characters(&self, counted: &Counted) -> Result<Vec<LearnedPiece>, TrainError> {
         word_char::char_pieces(&counted.alphabet, self.room_for_all())
     }
 
@@ -145,18 +139,47 @@ impl Trainer {
     }
 
     /// Counts the words and the characters of the corpus, and chooses the characters.
-    fn count(&self, corpus: Corpus<'_>, run: &mut Run<'_>) -> Result<Counted, TrainError> {
+    pub(super) fn count_corpus(
+        &self,
+        corpus: Corpus<'_>,
+        run: &mut Run<'_>,
+    ) -> Result<Counted, TrainError> {
         let counted = self.reader()?.count_words(corpus, &mut run.reporter)?;
         run.summary.sentences = counted.sentences;
+        self.choose_alphabet(counted.words, run)
+    }
+
+    /// Counts the characters of the words and chooses the characters, and then removes rare words if that is wanted.
+    pub(super) fn choose_alphabet(
+        &self,
+        words: ShardedCounts,
+        run: &mut Run<'_>,
+    ) -> Result<Counted, TrainError> {
         run.reporter.start(Stage::Characters)?;
-        let characters = run.pool.install(|| CharacterCounts::of(&counted.words))?;
+        let characters = run.pool.install(|| CharacterCounts::of(&words))?;
         let alphabet = self.choose_characters(&characters)?;
-        run.summary.note_words(counted.words.len(), &alphabet);
-        Ok(Counted {
-            words: counted.words,
+        run.summary.note_words(words.len(), &alphabet);
+        let mut counted = Counted {
+            words,
             characters,
             alphabet,
-        })
+        };
+        self.without_rare_words(&mut counted);
+        Ok(counted)
+    }
+
+    /// The learned pieces of a BPE, word or char model.
+    pub(super) fn learn_from(
+        &self,
+        counted: Counted,
+        run: &mut Run<'_>,
+    ) -> Result<Vec<LearnedPiece>, TrainError> {
+        match self.options.model_type {
+            ModelType::Word => self.learn_words(&counted, run),
+            ModelType::Char => self.learn_characters(&counted),
+            // Unigram models are not learned from counted words.
+            ModelType::Bpe | ModelType::Unigram => self.learn_bpe(counted, run),
+        }
     }
 
     /// The number of learned pieces of a word or char model.

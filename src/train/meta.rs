@@ -153,6 +153,14 @@ impl MetaPieces {
         Ok(pieces)
     }
 
+    /// The texts of all pieces but byte pieces.
+    pub(crate) fn texts_without_bytes(&self) -> impl Iterator<Item = &str> {
+        let entries = self.by_id.values();
+        entries
+            .filter(|(_, kind)| *kind != PieceKind::Byte)
+            .map(|(text, _)| text.as_str())
+    }
+
     /// The pieces of a model that merging does not make: all but normal and unused ones.
     pub(crate) fn of_model(model: &Model) -> Self {
         let is_meta = |kind| !matches!(kind, PieceKind::Normal | PieceKind::Unused);

@@ -1,6 +1,6 @@
 //! Reading the corpus: to counts of distinct words, or to the sentences in their order.
 //!
-//! Input: the corpus, and the options that select and prepare its sentences. Output: [`WordCounts`] for BPE, word and char
+//! Input: the corpus, and the options that select and prepare its sentences. Output: [`CountedWords`] for BPE, word and char
 //! models and [`SegmentedSentences`] for most unigram models, whose memory grows with the distinct words; [`CountedTexts`] for
 //! unigram models that need the order of all sentences.
 //!
@@ -16,6 +16,7 @@ use std::sync::Arc;
 use super::Trainer;
 use super::batch::{Batch, SentenceCounts, SentenceFilter};
 use super::corpus::{Batches, Corpus};
+use super::counts::SharedCounts;
 use super::execution::ExecutionConfig;
 use super::meta::MetaPieces;
 use super::observer::{Reporter, Run, Stage};
@@ -27,7 +28,7 @@ use super::split::kept_pairs::KeptPairs;
 use super::split::word_rules::WordRules;
 use super::unigram::segments::{SegmentCounter, SegmentRules, SegmentedSentences};
 use super::unigram::sentences::CountedTexts;
-use super::words::{CountContext, WordCountJob, WordCounts, pieces_are_local};
+use super::words::{CountContext, CountedWords, WordCountJob, pieces_are_local};
 use crate::error::{OptionError, TrainError};
 use crate::normalize::{Normalizer, NormalizerOptions};
 use crate::trie::prefix::PrefixTrie;
@@ -149,9 +150,27 @@ impl<'a> CorpusReader<'a> {
         &self,
         corpus: Corpus<'_>,
         reporter: &mut Reporter<'_>,
-    ) -> Result<WordCounts, TrainError> {
+    ) -> Result<CountedWords, TrainError> {
+        let counts = SharedCounts::new(self.work.hasher.clone());
+        let sentences = self.count_words_into(corpus, &counts, reporter)?;
+        if sentences.used == 0 {
+            return Err(TrainError::NoText);
+        }
+        Ok(CountedWords {
+            sentences,
+            words: counts.into_counts(),
+        })
+    }
+
+    /// Adds the words of the corpus to `counts`. Returns the sentences, by what became of them.
+    pub(super) fn count_words_into(
+        &self,
+        corpus: Corpus<'_>,
+        counts: &SharedCounts,
+        reporter: &mut Reporter<'_>,
+    ) -> Result<SentenceCounts, TrainError> {
         let mut batches = self.selected_batches(corpus, reporter)?;
-        let mut counted = self.counting().count(|send| {
+        let mut sentences = self.counting().count_into(counts, |send| {
             while let Some(batch) = batches.next(reporter)? {
                 if !send(batch) {
                     return Ok(());
@@ -159,11 +178,21 @@ impl<'a> CorpusReader<'a> {
             }
             batches.check_found()
         })?;
-        counted.sentences.add(&batches.skipped());
-        if counted.sentences.used == 0 {
-            return Err(TrainError::NoText);
-        }
-        Ok(counted)
+        sentences.add(&batches.skipped());
+        Ok(sentences)
+    }
+
+    /// Adds the words of some sentences to `counts`. Returns the sentences, by what became of them.
+    pub(super) fn count_batches(
+        &self,
+        batches: Vec<Batch>,
+        counts: &SharedCounts,
+    ) -> Result<SentenceCounts, TrainError> {
+        self.counting().count_into(counts, |send| {
+            // Sending fails after an error, which is returned.
+            let _all_sent = batches.into_iter().all(send);
+            Ok(())
+        })
     }
 
     /// The prepared sentences of the corpus in the order in which the reference has them.

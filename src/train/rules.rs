@@ -54,6 +54,14 @@ impl NormalizerSpecs {
         })
     }
 
+    /// The normalizer's rules in a few bytes: equal for equal rules.
+    pub(crate) fn rules_digest(&self) -> String {
+        let rules = self.normalizer.precompiled_charsmap.as_deref();
+        let name = self.normalizer.name.as_deref();
+        let name = String::from_utf8_lossy(name.unwrap_or_default());
+        format!("{name} {:016x}", fnv1a(rules.unwrap_or_default()))
+    }
+
     /// Everything in the model's file but the pieces. `vocab_size` is recorded instead of the option of that name.
     pub(crate) fn specs(&self, record: &TrainFlags, vocab_size: Option<i32>) -> Specs {
         let mut trainer_spec = record.trainer_spec();
@@ -133,6 +141,13 @@ impl CompiledRules {
             Err(error) => Err(rules_error(self.flag, None, error)),
         }
     }
+}
+
+/// The hash FNV-1a of 64 bits, which is the same on all platforms and in all releases.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 fn rules_error(

@@ -43,7 +43,7 @@ pub(crate) struct WordCountJob<'a> {
 }
 
 /// The distinct words, and the sentences that were read to find them.
-pub(crate) struct WordCounts {
+pub(crate) struct CountedWords {
     pub(crate) words: ShardedCounts,
     pub(crate) sentences: SentenceCounts,
 }
@@ -53,23 +53,23 @@ impl<'a> WordCountJob<'a> {
         WordCountJob { context }
     }
 
-    /// Counts the words of every batch that `feed` sends. `feed` runs on this thread, so that it may report
+    /// Adds the words of every batch that `feed` sends to `counts`. `feed` runs on this thread, so that it may report
     /// progress; it should end when sending fails.
     ///
     /// # Errors
-    /// An error of `feed`, or the error at the earliest position of the input.
-    pub(crate) fn count(
+    /// An error of `feed`, or the error at the earliest position of the input. Some words were counted then.
+    pub(crate) fn count_into(
         self,
+        counts: &SharedCounts,
         feed: impl FnOnce(&dyn Fn(Batch) -> bool) -> Result<(), TrainError>,
-    ) -> Result<WordCounts, TrainError> {
+    ) -> Result<SentenceCounts, TrainError> {
         let context = &self.context;
         let threads = context.work.threads;
-        let counts = SharedCounts::new(context.work.hasher.clone());
         let (sender, receiver) = sync_channel(2 * threads);
         let receiver = Mutex::new(receiver);
         let failed = AtomicBool::new(false);
         let (fed, counted) = std::thread::scope(|scope| {
-            let count_batches = || CountWorker::new(context, &counts).run(&receiver, &failed);
+            let count_batches = || CountWorker::new(context, counts).run(&receiver, &failed);
             let workers: Vec<_> = (0..threads).map(|_| scope.spawn(count_batches)).collect();
             let fed = feed_until_failure(&sender, &failed, feed);
             // The workers end when the channel is closed and empty.
@@ -78,10 +78,7 @@ impl<'a> WordCountJob<'a> {
             (fed, counted)
         });
         fed?;
-        Ok(WordCounts {
-            sentences: sum_or_earliest_error(counted)?,
-            words: counts.into_counts(),
-        })
+        sum_or_earliest_error(counted)
     }
 }
 

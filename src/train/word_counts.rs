@@ -1,0 +1,447 @@
+//! Word counts as data: counting and training as two steps, which may run at different times and on different machines.
+//!
+//! Job: everything that BPE, word and char training needs of a corpus is a table of words with their counts (see
+//! [`words`](crate::train::words)). [`WordCounts`] is that table. Input: parts of a corpus, counted by trainers with equal
+//! options. Output: one table, from which [`Trainer::train_counts`] makes the model that [`Trainer::train`] makes of
+//! the whole corpus, byte for byte.
+//!
+//! Method: addition commutes, so tables of any parts of the corpus are added in any order. A table carries a
+//! [`CountFingerprint`]: the options that its words depend on. Tables with different fingerprints are not added to each
+//! other, and a trainer with another one does not accept the table. The size of the vocabulary, the character coverage and
+//! the required characters are no part of it: words are counted once, and many vocabularies are trained from them.
+//!
+//! Example: "to be or not" is counted on one machine and "to be, or" on another.
+//!
+//! ```text
+//! table 1: ▁to 1  ▁be 1  ▁or 1  ▁not 1
+//! table 2: ▁to 1  ▁be 1  , 1    ▁or 1
+//! sum:     ▁to 2  ▁be 2  ▁or 2  ▁not 1  , 1
+//! ```
+//!
+//! Unigram models cannot be trained from counts. Their training begins with candidates that are found by a search in the
+//! text of the sentences, in chunks of 500 MB in the order of the corpus; candidates with equal scores are dropped or
+//! kept by their positions in it. A table of words has no positions.
+//!
+//! Cost: as counting while training; adding a table is linear in its distinct words. Memory: 32 to 64 bytes for each
+//! distinct word, and the text of words of more than 15 bytes.
+
+mod counter;
+#[cfg(feature = "parquet")]
+mod file;
+mod fingerprint;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::num::NonZeroU64;
+
+use foldhash::fast::SeedableRandomState;
+use rayon::prelude::*;
+
+pub use self::counter::WordCounter;
+pub use self::fingerprint::CountFingerprint;
+pub use self::rows::CountRows;
+use super::Trainer;
+use super::batch::SentenceCounts;
+use super::corpus::Corpus;
+use super::counts::{ShardedCounts, SharedCounts, TextCounts};
+use super::learning::Counted;
+use super::observer::{Observer, Reporter, Run, SilentObserver, Summary};
+use super::options::SentenceSelection;
+use super::split::kept_pairs::KeptPairs;
+use super::split::parts::{PartRules, PartSplitter};
+use crate::error::{CountsError, OptionError, TrainError};
+use crate::model::{Model, ModelType};
+
+/// Words with their counts, and the options that they depend on. Made by [`Trainer::count`] or [`Trainer::counter`].
+///
+/// ```
+/// use spiece::{Corpus, TrainOptions, Trainer};
+///
+/// let mut options = TrainOptions::default();
+/// options.vocab_size = 40;
+/// options.hard_vocab_limit = false;
+/// let trainer = Trainer::new(options)?;
+///
+/// let mut counts = trainer.count(Corpus::texts(["pen", "pineapple"]))?;
+/// counts.merge(&trainer.count(Corpus::texts(["apple", "pen"]))?)?;
+/// let model = trainer.train_counts(counts)?;
+///
+/// let whole = trainer.train(Corpus::texts(["pen", "pineapple", "apple", "pen"]))?;
+/// assert_eq!(model.to_bytes(), whole.to_bytes());
+/// # Ok::<(), spiece::TrainError>(())
+/// ```
+pub struct WordCounts {
+    words: ShardedCounts,
+    hasher: SeedableRandomState,
+    sentences: SentenceCounts,
+    fingerprint: CountFingerprint,
+    /// The names of the inputs, as the model records them.
+    inputs: Vec<String>,
+    /// The format of all of them, as `spm_train` names it.
+    input_format: String,
+}
+
+impl fmt::Debug for WordCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WordCounts")
+            .field("words", &self.len())
+            .field("sentences", &self.sentences)
+            .finish_non_exhaustive()
+    }
+}
+
+impl WordCounts {
+    /// An empty table for words that are counted with these options.
+    pub fn new(fingerprint: CountFingerprint) -> WordCounts {
+        let hasher = SeedableRandomState::default();
+        WordCounts {
+            words: SharedCounts::new(hasher.clone()).into_counts(),
+            hasher,
+            sentences: SentenceCounts::default(),
+            fingerprint,
+            inputs: Vec::new(),
+            input_format: String::new(),
+        }
+    }
+
+    /// The number of distinct words.
+    pub fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Whether there is no word.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The sentences that were read, by what became of them.
+    pub fn sentences(&self) -> SentenceCounts {
+        self.sentences
+    }
+
+    /// The options that the words depend on.
+    pub fn fingerprint(&self) -> &CountFingerprint {
+        &self.fingerprint
+    }
+
+    /// The names of the inputs whose words were counted, as [`TrainFlags::input`](crate::TrainFlags::input) has them.
+    pub fn inputs(&self) -> &[String] {
+        &self.inputs
+    }
+
+    /// The format of the inputs, as [`TrainFlags::input_format`](crate::TrainFlags::input_format) has it.
+    pub fn input_format(&self) -> &str {
+        &self.input_format
+    }
+
+    /// Notes that words of this input were counted. A model that is trained from the table with
+    /// [`TrainFlags`](crate::TrainFlags) can then record the inputs that training on the text would record.
+    ///
+    /// # Errors
+    /// The inputs before have another format: a model records one format for all.
+    pub fn add_input(&mut self, format: &str, name: impl Into<String>) -> Result<(), TrainError> {
+        if self.inputs.is_empty() {
+            self.input_format = format.to_owned();
+        } else if self.input_format != format {
+            return Err(CountsError::Different {
+                option: "input_format".to_owned(),
+                expected: self.input_format.clone(),
+                found: format.to_owned(),
+            }
+            .into());
+        }
+        self.inputs.push(name.into());
+        Ok(())
+    }
+
+    /// Adds `count` to the count of a word. The sum is checked when the table is written or trained on.
+    ///
+    /// # Errors
+    /// The word is empty or the count is 0: [`CountsError::InvalidRow`].
+    pub fn add(&mut self, word: &str, count: u64) -> Result<(), TrainError> {
+        let problem = if word.is_empty() {
+            "an empty word"
+        } else if count == 0 {
+            "the count 0"
+        } else {
+            return self.words.add(&self.hasher, word.as_bytes(), count);
+        };
+        Err(CountsError::InvalidRow { problem }.into())
+    }
+
+    /// Adds to the numbers of sentences.
+    pub fn add_sentences(&mut self, sentences: &SentenceCounts) {
+        self.sentences.add(sentences);
+    }
+
+    /// Adds the words and sentences of another table. Cost: linear in its distinct words.
+    ///
+    /// # Errors
+    /// Its words were counted with other options: [`CountsError::Different`]; or with a sample of the sentences:
+    /// [`CountsError::Sampled`].
+    pub fn merge(&mut self, other: &WordCounts) -> Result<(), TrainError> {
+        self.fingerprint.check_equal(&other.fingerprint)?;
+        if self.fingerprint.is_of_selection() {
+            return Err(CountsError::Sampled.into());
+        }
+        for shard in other.words.shards() {
+            shard.for_each(|word, count| self.words.add(&self.hasher, word, count))?;
+        }
+        self.sentences.add(&other.sentences);
+        let mut inputs = other.inputs.iter();
+        inputs.try_for_each(|name| self.add_input(&other.input_format, name))
+    }
+
+    /// Calls `visit` with each word and its count, in no particular order. A count of 2^64 or more is `u64::MAX`.
+    pub fn for_each(&self, mut visit: impl FnMut(&str, u64)) {
+        for shard in self.words.shards() {
+            // Words are parts of valid text.
+            shard.visit(|word, count| visit(std::str::from_utf8(word).unwrap_or_default(), count));
+        }
+    }
+
+    /// As [`for_each`](Self::for_each), in the order of the bytes of the words. Needs 4 more bytes for each word.
+    ///
+    /// # Errors
+    /// The first error of `visit`.
+    pub fn for_each_sorted<E>(
+        &self,
+        mut visit: impl FnMut(&str, u64) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.words.for_each_sorted(|word, count| {
+            visit(std::str::from_utf8(word).unwrap_or_default(), count)
+        })
+    }
+
+    /// Calls `visit` as [`for_each`](Self::for_each) does, and removes all words. The numbers of sentences stay, and so
+    /// does the memory, for the next words.
+    ///
+    /// A counter with bounded memory adds sentences until it has so many words, and then hands the words to a table
+    /// elsewhere that sums them:
+    ///
+    /// ```
+    /// use std::collections::HashMap;
+    ///
+    /// use spiece::{Corpus, TrainOptions, Trainer};
+    ///
+    /// let trainer = Trainer::new(TrainOptions::default())?;
+    /// let mut sums: HashMap<String, u64> = HashMap::new();
+    /// let mut counts = trainer.new_counts()?;
+    /// for part in [["to be", "or not"], ["to be", ""]] {
+    ///     trainer.count_into(Corpus::texts(part), &mut counts)?;
+    ///     counts.drain(|word, count| *sums.entry(word.to_owned()).or_default() += count);
+    /// }
+    /// assert!(counts.is_empty());
+    /// assert_eq!(sums["\u{2581}be"], 2);
+    /// assert_eq!((counts.sentences().used, counts.sentences().empty), (3, 1));
+    /// # Ok::<(), spiece::TrainError>(())
+    /// ```
+    pub fn drain(&mut self, visit: impl FnMut(&str, u64)) {
+        self.for_each(visit);
+        self.words
+            .shards_mut()
+            .iter_mut()
+            .for_each(TextCounts::clear);
+    }
+}
+
+impl Trainer {
+    /// The options that word counts of this trainer depend on.
+    pub fn count_fingerprint(&self) -> CountFingerprint {
+        CountFingerprint::of(self)
+    }
+
+    /// An empty table for the words of this trainer.
+    ///
+    /// # Errors
+    /// The model is a unigram model: [`CountsError::Unigram`].
+    pub fn new_counts(&self) -> Result<WordCounts, TrainError> {
+        match self.options.model_type {
+            ModelType::Unigram => Err(CountsError::Unigram.into()),
+            _ => Ok(WordCounts::new(self.count_fingerprint())),
+        }
+    }
+
+    /// Counts the words of a corpus; see [`WordCounts`].
+    ///
+    /// # Errors
+    /// The corpus cannot be read; the model is a unigram model.
+    pub fn count(&self, corpus: Corpus<'_>) -> Result<WordCounts, TrainError> {
+        self.count_observed(corpus, &mut SilentObserver)
+    }
+
+    /// As [`Trainer::count`], and reports progress to `observer`.
+    ///
+    /// # Errors
+    /// As [`Trainer::count`]; [`TrainError::Cancelled`] if the observer asks to stop.
+    pub fn count_observed(
+        &self,
+        corpus: Corpus<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<WordCounts, TrainError> {
+        let mut counts = self.new_counts()?;
+        self.add_corpus(corpus, &mut counts, observer)?;
+        Ok(counts)
+    }
+
+    /// Adds the words of a part of a corpus to `counts`. If this fails, some words may have been added.
+    ///
+    /// # Errors
+    /// The corpus cannot be read, or `counts` has another fingerprint. Parts of a corpus cannot be sampled:
+    /// [`CountsError::Sampled`].
+    pub fn count_into(
+        &self,
+        corpus: Corpus<'_>,
+        counts: &mut WordCounts,
+    ) -> Result<(), TrainError> {
+        self.check_counts(counts)?;
+        self.check_uses_all()?;
+        self.add_corpus(corpus, counts, &mut SilentObserver)
+    }
+
+    fn add_corpus(
+        &self,
+        corpus: Corpus<'_>,
+        counts: &mut WordCounts,
+        observer: &mut dyn Observer,
+    ) -> Result<(), TrainError> {
+        let words = std::mem::take(&mut counts.words);
+        let shared = words.into_shared(counts.hasher.clone());
+        let mut reporter = Reporter::new(observer);
+        let counted = self
+            .reader()
+            .and_then(|reader| reader.count_words_into(corpus, &shared, &mut reporter));
+        counts.words = shared.into_counts();
+        counts.sentences.add(&counted?);
+        Ok(())
+    }
+
+    /// Trains a model on counted words: the model that [`Trainer::train`] makes of the text.
+    ///
+    /// # Errors
+    /// The words were counted with other options, or a word is none that these options yield; see [`CountsError`]; and as
+    /// [`Trainer::train`].
+    pub fn train_counts(&self, counts: WordCounts) -> Result<Model, TrainError> {
+        self.train_counts_observed(counts, &mut SilentObserver)
+            .map(|(model, _)| model)
+    }
+
+    /// As [`Trainer::train_counts`], and reports progress to `observer`.
+    ///
+    /// # Errors
+    /// As [`Trainer::train_counts`]; [`TrainError::Cancelled`] if the observer asks to stop.
+    pub fn train_counts_observed(
+        &self,
+        counts: WordCounts,
+        observer: &mut dyn Observer,
+    ) -> Result<(Model, Summary), TrainError> {
+        let mut run = self.run(observer)?;
+        self.check_counts(&counts)?;
+        if counts.sentences.used == 0 || counts.is_empty() {
+            return Err(TrainError::NoText);
+        }
+        run.pool.install(|| self.check_words(&counts))?;
+        run.summary.sentences = counts.sentences;
+        let counted = self.choose_alphabet(counts.words, &mut run)?;
+        let learned = self.learn_from(counted, &mut run)?;
+        self.finish(learned, run)
+    }
+
+    /// Trains without the words that occur less often than `min_count`, an approximation that needs less memory: the limit
+    /// of 2^32 - 1 characters in distinct words counts only those that are left. Characters are counted before the words are
+    /// removed, so that the alphabet stays the same. Pieces of which the rare words have a considerable share come later in the
+    /// order or not at all; the scores of a word model are those of the sum of the words that are left.
+    ///
+    /// # Errors
+    /// The model is a unigram model.
+    ///
+    /// ```
+    /// use std::num::NonZeroU64;
+    ///
+    /// let mut options = spiece::TrainOptions::default();
+    /// options.vocab_size = 40;
+    /// options.hard_vocab_limit = false;
+    /// let two = NonZeroU64::new(2).unwrap();
+    /// let trainer = spiece::Trainer::new(options)?.with_min_word_count(two)?;
+    /// let model = trainer.train(spiece::Corpus::texts(["pen pen", "apple"]))?;
+    /// let has = |text: &str| model.pieces().any(|piece| piece.text == text.as_bytes());
+    /// assert!(has("\u{2581}pen") && has("l") && !has("le"));
+    /// # Ok::<(), spiece::TrainError>(())
+    /// ```
+    pub fn with_min_word_count(mut self, min_count: NonZeroU64) -> Result<Self, TrainError> {
+        if self.options.model_type == ModelType::Unigram {
+            return Err(OptionError::Conflict {
+                option: "min_word_count",
+                problem: "unigram training has no table of words to remove words from".to_owned(),
+                remedy: "train a bpe, word or char model, or use input_sentence_size",
+            }
+            .into());
+        }
+        self.min_word_count = min_count;
+        Ok(self)
+    }
+
+    /// Refuses to count a part of a corpus of which a sample is wanted.
+    fn check_uses_all(&self) -> Result<(), CountsError> {
+        match self.options.sentences {
+            SentenceSelection::All => Ok(()),
+            SentenceSelection::First(_) | SentenceSelection::Sample(_) => Err(CountsError::Sampled),
+        }
+    }
+
+    /// Refuses counts that were made with other options.
+    fn check_counts(&self, counts: &WordCounts) -> Result<(), TrainError> {
+        if self.options.model_type == ModelType::Unigram {
+            return Err(CountsError::Unigram.into());
+        }
+        self.count_fingerprint().check_equal(&counts.fingerprint)?;
+        Ok(())
+    }
+
+    /// Refuses words that the options never yield. A word that they yield is one part of text, since the boundaries of
+    /// text depend on adjacent characters alone. Cost: linear in the distinct words, on the threads of the current pool.
+    fn check_words(&self, counts: &WordCounts) -> Result<(), CountsError> {
+        let rules = PartRules::new(&self.options, KeptPairs::default());
+        counts.words.shards().par_iter().try_for_each_init(
+            || PartSplitter::new(&rules),
+            |splitter, shard| shard.for_each(|word, _| check_word(splitter, word)),
+        )
+    }
+}
+
+/// Refuses a word that is not one part of text.
+fn check_word(splitter: &mut PartSplitter, word: &[u8]) -> Result<(), CountsError> {
+    // Words are checked when they are added.
+    let word = std::str::from_utf8(word).unwrap_or_default();
+    let mut parts = 0;
+    splitter.split(word, |_| parts += 1);
+    if parts == 1 {
+        return Ok(());
+    }
+    let word = word.to_owned();
+    Err(CountsError::NotAWord { word })
+}
+
+impl Trainer {
+    /// The words that training goes on with, given those that were counted.
+    pub(super) fn without_rare_words(&self, counted: &mut Counted) {
+        let min_count = self.min_word_count.get();
+        if min_count > 1 {
+            let shards = counted.words.shards_mut();
+            shards
+                .iter_mut()
+                .for_each(|shard| shard.remove_rare(min_count));
+        }
+    }
+
+    /// What the stages of a run share.
+    pub(super) fn run<'o>(&self, observer: &'o mut dyn Observer) -> Result<Run<'o>, TrainError> {
+        Ok(Run {
+            reporter: Reporter::new(observer),
+            pool: self.work.thread_pool()?,
+            summary: Summary::default(),
+        })
+    }
+}

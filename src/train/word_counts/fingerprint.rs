@@ -1,0 +1,192 @@
+//! The options that word counts depend on.
+//!
+//! Input: the options of a trainer. Output: names and values as text. If they are equal, the words of every
+//! sentence and the choice of sentences are equal.
+//!
+//! | part | because |
+//! |---|---|
+//! | `model_type` | word models count words, BPE and char models count smaller parts |
+//! | `max_sentence_length`, `input_sentence_size` | they choose the sentences |
+//! | the normalization rules, `add_dummy_prefix`, ... | they change the text |
+//! | `split_by_whitespace`, `split_digits`, ... | they divide the text |
+//! | special pieces, `byte_fallback`, the delimiter | no word crosses them |
+//! | `max_sentencepiece_length` of 1 | every character is a word then |
+//!
+//! Not part of it: `vocab_size`, `character_coverage`, `required_chars`, `hard_vocab_limit`, numbers of threads, and
+//! `input_format`, since a row with a count and a repeated line have the same words.
+//!
+//! Example: `split_digits=true` divides `▁42` into `▁`, `4` and `2`; a table that was counted without it has the word
+//! `▁42`, and the comparison names `split_digits`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::error::CountsError;
+use crate::model::ModelType;
+use crate::train::Trainer;
+use crate::train::options::{SentenceSelection, TrainOptions};
+use crate::train::sample::DEFAULT_SEED;
+
+/// The version of the counting rules. It changes when a release counts other words with the same options.
+const RULES_VERSION: &str = "1";
+/// The part that names the choice of sentences.
+const SELECTION: &str = "input_sentence_size";
+/// Its value if all sentences are used.
+const ALL_SENTENCES: &str = "0";
+
+/// The options that word counts depend on, as text. Two tables can be added to each other if these are equal.
+///
+/// The text form has one line `name=value` for each option, in the order of the names; control characters, backslashes
+/// and characters outside ASCII are escaped as in Rust.
+///
+/// ```
+/// use spiece::{CountFingerprint, TrainOptions, Trainer};
+///
+/// let fingerprint = Trainer::new(TrainOptions::default())?.count_fingerprint();
+/// assert!(fingerprint.to_string().contains("split_digits=false\n"));
+/// assert_eq!(CountFingerprint::from_text(&fingerprint.to_string()), fingerprint);
+///
+/// let mut options = TrainOptions::default();
+/// options.vocab_size = 100;
+/// assert_eq!(Trainer::new(options.clone())?.count_fingerprint(), fingerprint);
+/// options.split_digits = true;
+/// let other = Trainer::new(options)?.count_fingerprint();
+/// assert!(fingerprint.check_equal(&other).unwrap_err().to_string().contains("split_digits"));
+/// # Ok::<(), spiece::TrainError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CountFingerprint {
+    options: BTreeMap<String, String>,
+}
+
+impl CountFingerprint {
+    pub(super) fn of(trainer: &Trainer) -> CountFingerprint {
+        let options = &trainer.options;
+        let mut parts = BTreeMap::new();
+        let mut set = |name: &str, value: String| {
+            parts.insert(name.to_owned(), value.escape_default().to_string());
+        };
+        set("counting_rules", RULES_VERSION.to_owned());
+        set("model_type", counted_type(options).to_owned());
+        set(SELECTION, selection(options));
+        set("normalization_rules", trainer.specs.rules_digest());
+        set("special_pieces", special_pieces(trainer));
+        let delimiter = options.pretokenization_delimiter.clone();
+        set("pretokenization_delimiter", delimiter);
+        for (name, value) in numbers(options) {
+            set(name, value.to_string());
+        }
+        for (name, value) in switches(trainer) {
+            set(name, value.to_string());
+        }
+        CountFingerprint { options: parts }
+    }
+
+    /// Reads the text form. Any text can be read: lines that no trainer writes make it different from those of all trainers.
+    pub fn from_text(text: &str) -> CountFingerprint {
+        let parts = text
+            .lines()
+            .map(|line| line.split_once('=').unwrap_or((line, "")));
+        let options = parts.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        CountFingerprint {
+            options: options.collect(),
+        }
+    }
+
+    /// Compares with the fingerprint `found` of other words.
+    ///
+    /// # Errors
+    /// [`CountsError::Different`] with the first option that differs.
+    pub fn check_equal(&self, found: &CountFingerprint) -> Result<(), CountsError> {
+        let names = self.options.keys().chain(found.options.keys());
+        let differs = |name: &&String| self.options.get(*name) != found.options.get(*name);
+        let Some(option) = names.into_iter().find(differs) else {
+            return Ok(());
+        };
+        let value = |of: &CountFingerprint| of.options.get(option).cloned().unwrap_or_default();
+        Err(CountsError::Different {
+            option: option.clone(),
+            expected: value(self),
+            found: value(found),
+        })
+    }
+
+    /// Whether not all sentences of the corpus were used.
+    pub(super) fn is_of_selection(&self) -> bool {
+        let selection = self.options.get(SELECTION);
+        selection.is_some_and(|selection| selection != ALL_SENTENCES)
+    }
+}
+
+impl fmt::Display for CountFingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut options = self.options.iter();
+        options.try_for_each(|(name, value)| writeln!(f, "{name}={value}"))
+    }
+}
+
+/// The types of models that the words are for.
+fn counted_type(options: &TrainOptions) -> &'static str {
+    match options.model_type {
+        ModelType::Word => "word",
+        ModelType::Unigram => "unigram",
+        ModelType::Bpe | ModelType::Char => "bpe or char",
+    }
+}
+
+/// Which sentences are used.
+fn selection(options: &TrainOptions) -> String {
+    match options.sentences {
+        SentenceSelection::All => ALL_SENTENCES.to_owned(),
+        SentenceSelection::First(size) => format!("the first {size}"),
+        SentenceSelection::Sample(size) => {
+            let seed = options.random_seed.unwrap_or(DEFAULT_SEED);
+            format!("a sample of {size} with the seed {seed}")
+        }
+    }
+}
+
+/// The texts that no word crosses, except byte pieces, in the order of their bytes.
+fn special_pieces(trainer: &Trainer) -> String {
+    let mut texts: Vec<&str> = trainer.meta.texts_without_bytes().collect();
+    texts.sort_unstable();
+    texts.join("\n")
+}
+
+fn numbers(options: &TrainOptions) -> [(&'static str, u32); 2] {
+    [
+        ("max_sentence_length", options.max_sentence_length),
+        // All lengths of two or more divide text at the same places.
+        (
+            "max_sentencepiece_length",
+            options.max_sentencepiece_length.min(2),
+        ),
+    ]
+}
+
+fn switches(trainer: &Trainer) -> [(&'static str, bool); 11] {
+    let options = &trainer.options;
+    [
+        ("add_dummy_prefix", options.add_dummy_prefix),
+        ("remove_extra_whitespaces", options.remove_extra_whitespaces),
+        (
+            "treat_whitespace_as_suffix",
+            options.treat_whitespace_as_suffix,
+        ),
+        (
+            "allow_whitespace_only_pieces",
+            options.allow_whitespace_only_pieces,
+        ),
+        ("split_by_whitespace", options.split_by_whitespace),
+        ("split_by_unicode_script", options.split_by_unicode_script),
+        ("split_by_number", options.split_by_number),
+        ("split_digits", options.split_digits),
+        ("byte_fallback", options.byte_fallback),
+        // Functions cannot be compared: whoever sets one uses the same one everywhere.
+        ("has_pretokenizer", trainer.pretokenizer.is_some()),
+        (
+            "allow_inconsistent_pretokenization",
+            trainer.allow_inconsistent_pretokenization,
+        ),
+    ]
+}
