@@ -23,6 +23,7 @@
 mod args;
 mod compare;
 mod convert;
+mod count;
 mod decode;
 mod documents;
 mod edit;
@@ -76,6 +77,11 @@ const SUBCOMMANDS: &[Subcommand] = &[
             name: "spm_train",
             with_defaults: train::with_reference_defaults,
         }),
+    },
+    Subcommand {
+        command: count::command,
+        run: count::run,
+        replaces: None,
     },
     Subcommand {
         command: encode::command,

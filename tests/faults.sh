@@ -252,6 +252,9 @@ quiet() {
   pass
 }
 
+# Whether the program was built with tables of word counts (feature parquet).
+has_tables() { "$spiece" count --quiet --input="$work/few_words.txt" --output="$work/few.parquet" 2>/dev/null; }
+
 section "a full disk"
 # In a mount namespace of its own; $1 is the folder to mount on.
 full_disk() {
@@ -265,6 +268,9 @@ full_disk() {
   refused "a full disk, inspect" "No space left" "$spiece" inspect "$work/unigram.model" --format=json --output=out
   refused "a full disk, extend" "No space left.*free disk space" "$spiece" extend "$work/bpe.model" \
     --input="$work/udhr.txt" --pieces=2000 --model_prefix=c
+  if has_tables; then
+    refused "a full disk, count" "No space left" "$spiece" count --input="$work/udhr.txt" --output=out
+  fi
   refused "a full disk, compare" "No space left" "$spiece" compare "$work/unigram.model" "$work/unigram.model" \
     --text="$work/udhr.txt" --output=out
   rm filler
@@ -393,6 +399,7 @@ unaffected=(
   "merge --help"
   "prune --help"
   "extend --help"
+  "count --help"
   "train --input=$work/few_words.txt --model_prefix=m --vocab_size=40 --quiet"
   "extend $work/bpe.model --input=text --model_prefix=c --pieces=9 --quiet"
 )
@@ -609,6 +616,31 @@ if as_user true; then
   chmod 755 .
 fi
 restore
+section "tables of word counts"
+if has_tables; then
+  "$spiece" count --quiet --input="$work/udhr_small.txt" --output=c.parquet
+  cp c.parquet "$work/old.parquet"
+  count() { "$spiece" count --quiet "$@" --output=c.parquet 2>/dev/null; }
+  if strace -o /dev/null true 2>/dev/null; then
+    for call in fsync rename write; do
+      strace -f -qq -o /dev/null -e trace="/^$call" -e inject="/^$call:signal=SIGKILL:when=1" \
+        "$spiece" count --quiet --input="$work/udhr.txt" --output=c.parquet 2>/dev/null
+      check "killed at $call: a broken table" cmp -s c.parquet "$work/old.parquet"
+    done
+  else
+    skip "strace is not there or may not trace"
+  fi
+  check "no sum of two tables" count --merge c.parquet c.parquet
+  check "the table of a killed run is not replaced" [ "$(cmp -s c.parquet "$work/old.parquet"; echo $?)" = 1 ]
+  check "a stray file after a table" no_strays
+  head -c 100 "$work/old.parquet" >cut.parquet
+  refused "a table that is cut off" "cut.parquet is not a table" "$spiece" count --merge cut.parquet --output=d
+  refused "a text as a table" "is not a table" "$spiece" train --input="$work/udhr.txt" --input_format=counts --model_prefix=m
+  refused "a table in a missing folder" "create its folder" "$spiece" count --merge c.parquet --output=none/d
+  rm -f c.parquet cut.parquet
+else
+  skip "the program was built without the feature parquet"
+fi
 
 section "the text and the flags of extend"
 changing=(extend "$work/bpe.model")

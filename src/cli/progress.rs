@@ -20,7 +20,7 @@
 
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -105,6 +105,16 @@ impl Progress {
         self.messages.say(&format!("time: {seconds:.1} s{memory}"));
         let written = joined_names(written);
         self.messages.say(&format!("written: {written}"));
+    }
+
+    /// Writes the lines of a table of counts: sentences, words, time, memory, and the name of the file.
+    pub(crate) fn summarize_counts(&self, summary: &Summary, written: &Path) {
+        self.summarize_input(summary);
+        let seconds = self.started.elapsed().as_secs_f64();
+        let memory = memory_note();
+        self.messages.say(&format!("time: {seconds:.1} s{memory}"));
+        self.messages
+            .say(&format!("written: {}", written.display()));
     }
 
     /// Writes the counts of sentences and words.

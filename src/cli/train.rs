@@ -7,7 +7,7 @@
 //! Without `--model_type` a BPE model is trained, and a note says so, because `spm_train` trains a unigram model then.
 //! Called as `spm_train`, the program trains a unigram model, too, and there is no note. `--jobs` is the number of
 //! threads that run; the model does not depend on it. `--num_threads` of unigram models is the number of partial sums,
-//! which the model depends on.
+//! which the model depends on. With `--input_format=counts` the input are tables of `spiece count`.
 //!
 //! ```text
 //! $ printf 'low lower lowest\nnew newer newest\n' > text.txt
@@ -37,6 +37,7 @@ use clap::{Arg, ArgMatches, Command};
 use self::superwords::SuperwordStage;
 use super::args;
 use super::documents::{json_field_flag, with_records};
+use super::count;
 use super::io::{self, CliError, CliResult};
 use super::progress::{Messages, Progress};
 
@@ -69,7 +70,7 @@ pub(crate) fn command() -> Command {
              spm_train 0.2.3 writes for the same flags.\n\nExample:\n  spiece train --model_type=bpe \
              --input=text.txt --model_prefix=my --vocab_size=32000 --byte_fallback --split_digits",
         )
-        .args(TrainFlags::DESCRIPTORS.iter().map(flag))
+        .args(training_flags())
         .args([
             args::value("control_symbols_file", "File with more control symbols, one per line"),
             args::value("user_defined_symbols_file", "File with more user-defined symbols, one per line"),
@@ -84,8 +85,37 @@ pub(crate) fn command() -> Command {
             .value_name("N"),
             superwords::max_words_flag("With --superword_from: the most words of a piece [default: 4]"),
         ])
-        .args(RETIRED_OPTIONS.iter().map(|name| retired(name)));
+        .arg(
+            args::value(
+                "min_word_count",
+                "Leave out words that occur less often, after counting characters; needs less memory. The file is no longer \
+                 that of spm_train, which lacks this",
+            )
+            .value_name("N"),
+        );
     args::with_common_flags(command)
+}
+
+/// A flag for each option, the files of lists, the number of threads, and retired flags.
+pub(super) fn training_flags() -> impl Iterator<Item = Arg> {
+    let files = [
+        args::value(
+            "control_symbols_file",
+            "File with more control symbols, one per line",
+        ),
+        args::value(
+            "user_defined_symbols_file",
+            "File with more user-defined symbols, one per line",
+        ),
+        args::value(
+            "required_chars_file",
+            "File with the required characters; replaces required_chars",
+        ),
+        args::value("jobs", JOBS_HELP).value_name("N"),
+    ];
+    let options = TrainFlags::DESCRIPTORS.iter().map(flag);
+    let retired = RETIRED_OPTIONS.iter().map(|name| retired(name));
+    options.chain(files).chain(retired)
 }
 
 /// The command line with the default of `spm_train`: unigram models.
@@ -132,17 +162,28 @@ fn retired(name: &'static str) -> Arg {
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let messages = args::messages(matches)?;
     let mut flags = flags(matches, &messages)?;
+    let counts = count::counted_input(&mut flags)?;
     let superwords = SuperwordStage::new(matches, &mut flags)?;
+    if counts.is_some() && superwords.is_some() {
+        return Err(CliError::Usage(
+            "--superword_from needs text, and --input_format=counts has only words".to_owned(),
+        ));
+    }
     let stop = stop_on_signal();
     let mut progress = Progress::new(&messages, stop);
     let trainer = trainer(&flags, matches)?;
     check_records(matches, &flags)?;
+    let trainer = with_min_word_count(trainer(&flags, matches)?, matches)?;
     let [model_path, vocab_path] = output_paths(&flags.model_prefix);
     crate::output::check_writable(&[&model_path, &vocab_path])?;
     if args::given(matches, "model_type").is_none() {
         messages.say(DEFAULT_TYPE_NOTE);
     }
     let trained = trainer.train_observed(corpus(matches, &flags)?, &mut progress);
+    let trained = match counts {
+        Some(counts) => trainer.train_counts_observed(counts, &mut progress),
+        None => trainer.train_observed(flags.corpus(), &mut progress),
+    };
     progress.finish();
     let (mut model, mut summary) = trained?;
     if let Some(stage) = superwords {
@@ -181,13 +222,21 @@ fn corpus(matches: &ArgMatches, flags: &TrainFlags) -> CliResult<Corpus<'static>
 }
 
 /// The trainer for the flags, with as many threads as `--jobs` says.
-fn trainer(flags: &TrainFlags, matches: &ArgMatches) -> CliResult<Trainer> {
+pub(super) fn trainer(flags: &TrainFlags, matches: &ArgMatches) -> CliResult<Trainer> {
     let jobs = jobs(matches)?;
     let trainer = flags.trainer()?;
     Ok(match jobs {
         Some(jobs) => trainer.with_threads(jobs),
         None => trainer,
     })
+}
+
+/// The trainer that leaves out the words that `--min_word_count` excludes.
+fn with_min_word_count(trainer: Trainer, matches: &ArgMatches) -> CliResult<Trainer> {
+    match args::given(matches, "min_word_count") {
+        Some(_) => Ok(trainer.with_min_word_count(args::number(matches, "min_word_count")?)?),
+        None => Ok(trainer),
+    }
 }
 
 /// The value of `--jobs`; `None` if it is not given.
@@ -203,13 +252,19 @@ pub(super) fn jobs(matches: &ArgMatches) -> CliResult<Option<NonZeroUsize>> {
 
 /// The flags of the command line. The given flags are recorded in the model, as by `spm_train`.
 fn flags(matches: &ArgMatches, messages: &Messages) -> CliResult<TrainFlags> {
+    let flags = read_flags(matches, messages)?;
+    check_present("input", flags.input.is_empty())?;
+    check_present("model_prefix", flags.model_prefix.is_empty())?;
+    Ok(flags)
+}
+
+/// The flags of the command line, some of which may be missing.
+pub(super) fn read_flags(matches: &ArgMatches, messages: &Messages) -> CliResult<TrainFlags> {
     let mut flags = TrainFlags::default();
     flags.recording = SpecRecording::All;
     set_options(matches, &mut flags)?;
     warn_of_retired(matches, messages);
     add_lists_from_files(matches, &mut flags)?;
-    check_present("input", flags.input.is_empty())?;
-    check_present("model_prefix", flags.model_prefix.is_empty())?;
     Ok(flags)
 }
 
@@ -256,7 +311,7 @@ fn add_lists_from_files(matches: &ArgMatches, flags: &mut TrainFlags) -> CliResu
 }
 
 /// An error if the required flag `name` has no value.
-fn check_present(name: &str, is_missing: bool) -> CliResult {
+pub(super) fn check_present(name: &str, is_missing: bool) -> CliResult {
     if is_missing {
         return Err(CliError::Usage(format!(
             "--{name} is missing; --help lists the flags"

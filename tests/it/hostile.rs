@@ -100,6 +100,13 @@ fn random_tsv_rows_train_or_are_refused() {
 }
 
 #[test]
+fn random_tables_of_counts_train_or_are_refused() {
+    run("count_rows", 1000, 200);
+    #[cfg(feature = "parquet")]
+    run("count_file", 200, 300);
+}
+
+#[test]
 fn what_inspections_say_of_mutated_models_is_true() {
     run("inspect", 300, 300);
 }

@@ -12,6 +12,7 @@
 //! | `link_program` | links named `spm_train`, `spm_encode` and so on; `spiece install-links` |
 //! | `adapt_program` | `spiece edit`, `merge`, `prune` |
 //! | `extend_program` | `spiece extend` |
+//! | `count_program` | `spiece count`, and training from its tables |
 //! | `determinism` | output depends on the input and the options only |
 //! | `hostile` | untrusted models, texts, rules and corpora; shared with the fuzz targets |
 //! | `allocations` | a warm encoder does not allocate |
@@ -21,6 +22,8 @@
 #[cfg(feature = "cli")]
 mod adapt_program;
 mod allocations;
+#[cfg(feature = "cli")]
+mod count_program;
 #[cfg(feature = "cli")]
 mod determinism;
 #[cfg(feature = "cli")]

@@ -77,6 +77,6 @@ def spiece_program(path):
     """The program to test: the given path, or a release build of this repository."""
     if path is not None:
         return _executable("--spiece", path)
-    _checked(["cargo", "build", "--release", "--bin", "spiece"], "building spiece")
+    _checked(["cargo", "build", "--release", "--bin", "spiece", "--features", "parquet"], "building spiece")
     target = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
     return REPOSITORY / target / "release" / ("spiece.exe" if os.name == "nt" else "spiece")

@@ -13,6 +13,7 @@
 //! | `mutation.rs` | models that are nearly right |
 //! | `charsmap.rs` | normalization tables that are nearly right |
 //! | `corpus.rs` | training on anything |
+//! | `counting.rs` | tables of word counts |
 //! | `editing.rs` | edits of models, and their inverses |
 //! | `adapting.rs` | edits with reports, merges, pruning, extension: the guarantees of the results |
 
@@ -20,6 +21,7 @@ mod adapting;
 mod charsmap;
 pub mod checks;
 mod corpus;
+mod counting;
 mod editing;
 pub mod mutation;
 pub mod seeds;
@@ -50,6 +52,9 @@ pub const ALL: &[Target] = &[
     ("merge", merge),
     ("prune", prune),
     ("extend", extend),
+    ("count_rows", count_rows),
+    #[cfg(feature = "parquet")]
+    ("count_file", count_file),
 ];
 
 /// The bytes are a model file. What loads is saved and loaded again, and runs, on texts of its own pieces too.
@@ -213,6 +218,18 @@ pub fn tsv_corpus(data: &[u8]) {
         ),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
+}
+
+/// The bytes are rows of a table of word counts.
+pub fn count_rows(data: &[u8]) {
+    // Input that ends within a row is a case without that row, and no failure.
+    let _ = counting::rows(&mut Unstructured::new(data));
+}
+
+/// The bytes are a file with a table of word counts.
+#[cfg(feature = "parquet")]
+pub fn count_file(data: &[u8]) {
+    counting::file(data);
 }
 
 /// The first byte is the number of a real model, the others are edits of it. Edits that are undone give the original

@@ -28,13 +28,13 @@ class Train(Kind):
 
     def compare(self, case, sides, folder):
         outcome = Outcome()
-        theirs, ours = _two_folders(case, folder)
+        theirs, ours = two_folders(case, folder)
         options = {**case.options, "model_prefix": PREFIX}
         reply = self.train_reference(options, theirs, sides)
         run = sides.spiece.run(["train"] + flags.command_line(options), ours)
         if agree(outcome, "training", reply, run):
             for ending in ("model", "vocab"):
-                _compare_files(outcome, theirs / f"{PREFIX}.{ending}", ours / f"{PREFIX}.{ending}")
+                compare_files(outcome, theirs / f"{PREFIX}.{ending}", ours / f"{PREFIX}.{ending}")
         return outcome
 
     def train_reference(self, options, folder, sides):
@@ -43,7 +43,7 @@ class Train(Kind):
         return sides.reference.call("train", folder=str(folder), arguments=arguments)
 
 
-def _two_folders(case, folder):
+def two_folders(case, folder):
     """A working folder for each side, with the case's files; each side records the same relative paths."""
     folders = [Path(folder) / side for side in ("reference", "spiece")]
     for side in folders:
@@ -53,7 +53,7 @@ def _two_folders(case, folder):
     return folders
 
 
-def _compare_files(outcome, expected_path, actual_path):
+def compare_files(outcome, expected_path, actual_path):
     outcome.compared += 1
     category = f".{expected_path.suffix[1:]} bytes"
     if not actual_path.exists():

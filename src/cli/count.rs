@@ -1,0 +1,176 @@
+//! `spiece count`: words and their counts, to train on later, once or many times.
+//!
+//! Input: text files and the flags of `spiece train`, or tables of counts with `--merge`. Output: one table of counts, a
+//! Parquet file (feature `parquet`), from which `spiece train --input_format=counts` makes the model that it makes of the
+//! text. Cost: that of reading and counting; memory grows with the distinct words.
+//!
+//! ```text
+//! $ spiece count --input=a.txt --output=a.parquet --quiet
+//! $ spiece count --input=b.txt --output=b.parquet --quiet
+//! $ spiece count --merge a.parquet b.parquet --output=all.parquet --quiet
+//! $ spiece train --model_type=bpe --input=all.parquet --input_format=counts --model_prefix=m --vocab_size=8000
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use super::args;
+use super::io::{CliError, CliResult};
+use super::progress::{Messages, Progress};
+use super::train;
+use crate::{Summary, TrainFlags, WordCounts};
+
+/// The value of `--input_format` of tables of counts.
+pub(super) const COUNTS_FORMAT: &str = "counts";
+/// The flag with tables to add.
+const MERGE: &str = "merge";
+/// The size of the vocabulary, which counts do not depend on, if none is given: special pieces have room for their ids.
+const ANY_VOCAB_SIZE: i32 = i32::MAX;
+
+/// The command line: the flags of `train`, tables to add, and the output.
+pub(crate) fn command() -> Command {
+    let merge = Arg::new(MERGE)
+        .long(MERGE)
+        .help("Add these tables, which were counted with equal options, instead of counting text")
+        .num_args(1..)
+        .action(ArgAction::Append)
+        .value_name("FILE");
+    let command = Command::new("count")
+        .about("Counts the words of text, to train on later: the table that training makes first")
+        .long_about(
+            "Counts the words of text files and writes a table of words and counts, a Parquet file with the columns word and \
+             count. Tables of the parts of a corpus are added with --merge, or by any program that groups the rows by word \
+             and adds the counts. spiece train --input_format=counts makes the same model of the table as of the text. Takes \
+             the flags of spiece train; those that counts do not depend on (vocab_size, character_coverage, ...) have no \
+             effect. For BPE, word and char models.\n\nExample:\n  spiece count --input=text.txt --output=counts.parquet \
+             --byte_fallback --split_digits\n  spiece train --model_type=bpe --input=counts.parquet --input_format=counts \
+             --byte_fallback --split_digits --vocab_size=32000 --model_prefix=my",
+        )
+        .args(train::training_flags())
+        .arg(args::value("output", "Write the table to this file").value_name("FILE"))
+        .arg(merge);
+    args::with_common_flags(command)
+}
+
+/// Counts or adds, and writes the table.
+pub(crate) fn run(matches: &ArgMatches) -> CliResult {
+    let messages = args::messages(matches)?;
+    let missing = || CliError::Usage("--output is missing; it names the table to write".to_owned());
+    let output = args::non_empty(matches, "output").ok_or_else(missing)?;
+    let output = Path::new(output);
+    crate::output::check_writable(&[output])?;
+    let stop = train::stop_on_signal();
+    let mut progress = Progress::new(&messages, stop);
+    let counts = match merged_files(matches)? {
+        Some(files) => open_tables(&files)?,
+        None => count(matches, &messages, &mut progress)?,
+    };
+    table::save(&counts, output)?;
+    progress.summarize_counts(&summary(&counts), output);
+    Ok(())
+}
+
+/// The files of `--merge`; `None` without it.
+fn merged_files(matches: &ArgMatches) -> CliResult<Option<Vec<PathBuf>>> {
+    let Some(files) = matches.get_many::<String>(MERGE) else {
+        return Ok(None);
+    };
+    if args::given(matches, "input").is_some() {
+        return Err(CliError::Usage(
+            "--merge and --input exclude each other; count the text first".to_owned(),
+        ));
+    }
+    Ok(Some(files.map(PathBuf::from).collect()))
+}
+
+/// Counts the words of `--input`.
+fn count(
+    matches: &ArgMatches,
+    messages: &Messages,
+    progress: &mut Progress,
+) -> CliResult<WordCounts> {
+    let mut flags = train::read_flags(matches, messages)?;
+    train::check_present("input", flags.input.is_empty())?;
+    if args::given(matches, "vocab_size").is_none() {
+        flags.vocab_size = ANY_VOCAB_SIZE;
+    }
+    let trainer = train::trainer(&flags, matches)?;
+    let counted = trainer.count_observed(flags.corpus(), progress);
+    progress.finish();
+    let mut counts = counted?;
+    for name in &flags.input {
+        counts.add_input(&flags.input_format, name)?;
+    }
+    Ok(counts)
+}
+
+/// The sum of the tables in these files.
+fn open_tables(files: &[PathBuf]) -> CliResult<WordCounts> {
+    let Some((first, rest)) = files.split_first() else {
+        return Err(CliError::Usage("there is no table of counts".to_owned()));
+    };
+    let mut sum = table::open(first)?;
+    for file in rest {
+        let counts = table::open(file)?;
+        sum.merge(&counts)
+            .map_err(|error| CliError::Error(format!("{}: {error}", file.display())))?;
+    }
+    Ok(sum)
+}
+
+/// The counts of `--input` if these are tables; the flags then name the inputs that were counted. `None` for text.
+pub(super) fn counted_input(flags: &mut TrainFlags) -> CliResult<Option<WordCounts>> {
+    if flags.input_format != COUNTS_FORMAT {
+        return Ok(None);
+    }
+    let files: Vec<PathBuf> = flags.input.iter().map(PathBuf::from).collect();
+    let counts = open_tables(&files)?;
+    flags.input = counts.inputs().to_vec();
+    counts.input_format().clone_into(&mut flags.input_format);
+    Ok(Some(counts))
+}
+
+/// What a table has, as the summary of a run shows it.
+fn summary(counts: &WordCounts) -> Summary {
+    Summary {
+        sentences: counts.sentences(),
+        distinct_words: counts.len(),
+        ..Summary::default()
+    }
+}
+
+/// Tables as files.
+#[cfg(feature = "parquet")]
+mod table {
+    use super::{CliResult, Path, WordCounts};
+
+    pub(super) fn open(path: &Path) -> CliResult<WordCounts> {
+        Ok(WordCounts::open_parquet(path)?)
+    }
+
+    pub(super) fn save(counts: &WordCounts, path: &Path) -> CliResult {
+        Ok(counts.save_parquet(path)?)
+    }
+}
+
+/// Tables as files, in a program that was built without them.
+#[cfg(not(feature = "parquet"))]
+mod table {
+    use super::{CliError, CliResult, Path, WordCounts};
+
+    fn missing() -> CliError {
+        CliError::Error(
+            "this program was built without tables of counts; build it with cargo build --release --features parquet"
+                .to_owned(),
+        )
+    }
+
+    pub(super) fn open(_: &Path) -> CliResult<WordCounts> {
+        Err(missing())
+    }
+
+    pub(super) fn save(_: &WordCounts, _: &Path) -> CliResult {
+        Err(missing())
+    }
+}

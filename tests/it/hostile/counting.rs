@@ -1,0 +1,67 @@
+//! Tables of word counts that nobody's trainer wrote: rows, and files.
+
+use arbitrary::{Result, Unstructured};
+use spiece::{CountRows, Model, TrainError, TrainOptions, Trainer, WordCounts};
+
+use super::checks;
+
+fn trainer() -> Trainer {
+    let mut options = TrainOptions::default();
+    options.vocab_size = 300;
+    options.hard_vocab_limit = false;
+    options.num_threads = 1;
+    Trainer::new(options).expect("good options")
+}
+
+/// Trains on a table: a model that loads, or an error with a message.
+fn train(counts: WordCounts) {
+    match trainer().train_counts(counts) {
+        Ok(model) => checks::assert_same(
+            &model,
+            &Model::from_bytes(&model.to_bytes()).expect("a trained model loads"),
+        ),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+/// Rows of any bytes and numbers, most of them beside the rows that every table of the trainer has.
+pub fn rows(data: &mut Unstructured) -> Result<()> {
+    let mut rows = CountRows::new();
+    let mut first_error = None;
+    if !data.ratio(1, 8)? {
+        let own = trainer().new_counts().expect("no unigram model");
+        let added: std::result::Result<(), TrainError> =
+            own.for_each_row(|bytes, count| rows.add(bytes, count));
+        added.expect("rows of a table");
+    }
+    while !data.is_empty() && first_error.is_none() {
+        let count = if data.ratio(1, 4)? {
+            data.arbitrary()?
+        } else {
+            1
+        };
+        let length = data.int_in_range(0..=12)?;
+        let bytes = data.bytes(length.min(data.len()))?;
+        first_error = rows.add(bytes, count).err();
+    }
+    if let Some(error) = first_error {
+        assert!(!error.to_string().is_empty());
+    }
+    match rows.finish() {
+        Ok(counts) => train(counts),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+    Ok(())
+}
+
+/// The bytes of a file.
+#[cfg(feature = "parquet")]
+pub fn file(data: &[u8]) {
+    let folder = tempfile::tempdir().expect("a folder for temporary files");
+    let path = folder.path().join("counts.parquet");
+    std::fs::write(&path, data).expect("a temporary file");
+    match WordCounts::open_parquet(&path) {
+        Ok(counts) => train(counts),
+        Err(error) => assert!(error.to_string().contains("counts.parquet"), "{error}"),
+    }
+}
