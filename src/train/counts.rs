@@ -39,7 +39,7 @@ use foldhash::fast::SeedableRandomState;
 use self::key::PackedText;
 pub(crate) use self::key::TextLookup;
 use crate::error::TrainError;
-use crate::text::num::masked_index;
+use crate::text::num::{low_u32, low_usize, masked_index};
 
 /// Shards of a table, a power of two.
 const SHARDS: usize = 32;
@@ -50,7 +50,7 @@ const PENDING_BYTES: usize = 1 << 12;
 /// Texts with their counts.
 #[derive(Default)]
 pub(crate) struct TextCounts {
-    /// Empty, or a power of two of entries, a quarter of which are free.
+    /// Empty, or some entries, a quarter of which or more are free.
     entries: Vec<TextEntry>,
     used: usize,
     arena: Vec<u8>,
@@ -110,14 +110,20 @@ impl TextCounts {
 
     /// Where the search for a text begins.
     fn first_index(&self, hash: u64) -> usize {
-        let last = self.entries.len().saturating_sub(1);
-        masked_index(hash, last)
+        // The lower half of the hash, as a fraction of 2^32, times the number of entries: a multiplication where tables
+        // have any size, instead of a mask for powers of two.
+        let fraction = u64::from(low_u32(hash));
+        low_usize((fraction * self.entries.len() as u64) >> u32::BITS)
     }
 
     /// The index that a search visits after `at`.
     #[inline]
     fn next_index(&self, at: usize) -> usize {
-        (at + 1) & (self.entries.len() - 1)
+        if at + 1 < self.entries.len() {
+            at + 1
+        } else {
+            0
+        }
     }
 
     /// The first free index for this hash.
@@ -168,8 +174,10 @@ impl TextCounts {
         self.entries[at] = new;
     }
 
+    /// Makes the table half as large again. With a factor of 2 a word would need up to 64 bytes instead of 48, and training
+    /// would take no less time.
     fn grow(&mut self, hasher: &SeedableRandomState) {
-        let size = (2 * self.entries.len()).max(MIN_ENTRIES);
+        let size = (self.entries.len() / 2 * 3).max(MIN_ENTRIES);
         let entries = std::mem::replace(&mut self.entries, vec![TextEntry::default(); size]);
         for entry in entries.into_iter().filter(|entry| !entry.key.is_free()) {
             self.put(entry.key.hash(hasher, &self.arena), entry);

@@ -202,7 +202,7 @@ impl WordCounts {
         }
     }
 
-    /// As [`for_each`](Self::for_each), in the order of the bytes of the words. Needs 4 more bytes for each word.
+    /// As [`for_each`](Self::for_each), in the order of the bytes of the words. Needs 16 more bytes for each word.
     ///
     /// # Errors
     /// The first error of `visit`.

@@ -123,7 +123,8 @@ impl WordBuffer {
             .map(|group| slots_by_count(group, hasher))
             .collect();
         let total = total_slots(&needs)?;
-        let mut slots = vec![WORD_START; total];
+        // Memory of zeros is not taken before it is written, and by then words have been freed.
+        let mut slots = vec![0; total];
         let (runs, parts) = divide_slots(&mut slots, &needs, hasher);
         let symbol_of = slots_of_characters(symbols);
         groups
@@ -321,6 +322,7 @@ fn fill(words: Vec<TextCounts>, slot_of: &[u32], mut free_parts: FreeSlots<'_>) 
             };
             let (word, rest) = std::mem::take(free).split_at_mut(1 + length);
             *free = rest;
+            word[0] = WORD_START;
             // Words are parts of valid text.
             let chars = std::str::from_utf8(text).unwrap_or_default().chars();
             word[1..].iter_mut().zip(chars).for_each(|(slot, c)| {
