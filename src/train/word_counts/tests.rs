@@ -106,9 +106,11 @@ fn words_are_visited_in_the_order_of_their_bytes() {
     let trainer = Trainer::new(TrainOptions::default()).unwrap();
     let counts = trainer.count(Corpus::texts(lines())).unwrap();
     let mut words = Vec::new();
-    counts
-        .for_each_sorted(|word, count| Ok::<(), ()>(words.push((word.to_owned(), count))))
-        .unwrap();
+    let visited: Result<(), CountsError> = counts.for_each_sorted(|word, count| {
+        words.push((word.to_owned(), count));
+        Ok(())
+    });
+    visited.unwrap();
     assert!(words.len() > 500 && words.is_sorted());
     let mut unsorted = Vec::new();
     counts.for_each(|word, count| unsorted.push((word.to_owned(), count)));
