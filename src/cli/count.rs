@@ -95,8 +95,9 @@ fn count(
     if args::given(matches, "vocab_size").is_none() {
         flags.vocab_size = ANY_VOCAB_SIZE;
     }
+    train::check_records(matches, &flags)?;
     let trainer = train::trainer(&flags, matches)?;
-    let counted = trainer.count_observed(flags.corpus(), progress);
+    let counted = trainer.count_observed(train::corpus(matches, &flags)?, progress);
     progress.finish();
     let mut counts = counted?;
     for name in &flags.input {
@@ -120,9 +121,18 @@ fn open_tables(files: &[PathBuf]) -> CliResult<WordCounts> {
 }
 
 /// The counts of `--input` if these are tables; the flags then name the inputs that were counted. `None` for text.
-pub(super) fn counted_input(flags: &mut TrainFlags) -> CliResult<Option<WordCounts>> {
+pub(super) fn counted_input(
+    matches: &ArgMatches,
+    flags: &mut TrainFlags,
+) -> CliResult<Option<WordCounts>> {
     if flags.input_format != COUNTS_FORMAT {
         return Ok(None);
+    }
+    if args::non_empty(matches, "json_field").is_some() {
+        return Err(CliError::Usage(
+            "--json_field and --input_format=counts exclude each other; a table has no records"
+                .to_owned(),
+        ));
     }
     let files: Vec<PathBuf> = flags.input.iter().map(PathBuf::from).collect();
     let counts = open_tables(&files)?;

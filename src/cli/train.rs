@@ -36,8 +36,8 @@ use clap::{Arg, ArgMatches, Command};
 
 use self::superwords::SuperwordStage;
 use super::args;
-use super::documents::{json_field_flag, with_records};
 use super::count;
+use super::documents::{json_field_flag, with_records};
 use super::io::{self, CliError, CliResult};
 use super::progress::{Messages, Progress};
 
@@ -72,11 +72,6 @@ pub(crate) fn command() -> Command {
         )
         .args(training_flags())
         .args([
-            args::value("control_symbols_file", "File with more control symbols, one per line"),
-            args::value("user_defined_symbols_file", "File with more user-defined symbols, one per line"),
-            args::value("required_chars_file", "File with the required characters; replaces required_chars"),
-            json_field_flag(),
-            args::value("jobs", JOBS_HELP).value_name("N"),
             args::value(
                 "superword_from",
                 "BPE: learn so many pieces within words, and the rest of vocab_size across words, like ▁of▁the; reads the \
@@ -111,6 +106,7 @@ pub(super) fn training_flags() -> impl Iterator<Item = Arg> {
             "required_chars_file",
             "File with the required characters; replaces required_chars",
         ),
+        json_field_flag(),
         args::value("jobs", JOBS_HELP).value_name("N"),
     ];
     let options = TrainFlags::DESCRIPTORS.iter().map(flag);
@@ -162,7 +158,7 @@ fn retired(name: &'static str) -> Arg {
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let messages = args::messages(matches)?;
     let mut flags = flags(matches, &messages)?;
-    let counts = count::counted_input(&mut flags)?;
+    let counts = count::counted_input(matches, &mut flags)?;
     let superwords = SuperwordStage::new(matches, &mut flags)?;
     if counts.is_some() && superwords.is_some() {
         return Err(CliError::Usage(
@@ -171,18 +167,18 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     }
     let stop = stop_on_signal();
     let mut progress = Progress::new(&messages, stop);
-    let trainer = trainer(&flags, matches)?;
-    check_records(matches, &flags)?;
+    if counts.is_none() {
+        check_records(matches, &flags)?;
+    }
     let trainer = with_min_word_count(trainer(&flags, matches)?, matches)?;
     let [model_path, vocab_path] = output_paths(&flags.model_prefix);
     crate::output::check_writable(&[&model_path, &vocab_path])?;
     if args::given(matches, "model_type").is_none() {
         messages.say(DEFAULT_TYPE_NOTE);
     }
-    let trained = trainer.train_observed(corpus(matches, &flags)?, &mut progress);
     let trained = match counts {
         Some(counts) => trainer.train_counts_observed(counts, &mut progress),
-        None => trainer.train_observed(flags.corpus(), &mut progress),
+        None => trainer.train_observed(corpus(matches, &flags)?, &mut progress),
     };
     progress.finish();
     let (mut model, mut summary) = trained?;
@@ -204,7 +200,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
 }
 
 /// Records have sentences and no counts.
-fn check_records(matches: &ArgMatches, flags: &TrainFlags) -> CliResult {
+pub(super) fn check_records(matches: &ArgMatches, flags: &TrainFlags) -> CliResult {
     with_records(flags.corpus(), matches)?;
     let has_records = args::non_empty(matches, "json_field").is_some();
     if has_records && flags.input_format == "tsv" {
@@ -217,7 +213,7 @@ fn check_records(matches: &ArgMatches, flags: &TrainFlags) -> CliResult {
 }
 
 /// The files of `--input`, as `--json_field` says.
-fn corpus(matches: &ArgMatches, flags: &TrainFlags) -> CliResult<Corpus<'static>> {
+pub(super) fn corpus(matches: &ArgMatches, flags: &TrainFlags) -> CliResult<Corpus<'static>> {
     with_records(flags.corpus(), matches)
 }
 

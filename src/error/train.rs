@@ -119,7 +119,9 @@ pub enum TrainError {
         piece: String,
     },
     /// Something grew beyond what the trainer can count.
-    #[error("too many {what}; train on a part of the input (input_sentence_size), or leave out rare words (min_word_count)")]
+    #[error(
+        "too many {what}; train on a part of the input (input_sentence_size), or leave out rare words (min_word_count)"
+    )]
     TooLarge {
         /// What there are too many of.
         what: &'static str,
