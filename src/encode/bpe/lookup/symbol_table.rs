@@ -144,8 +144,8 @@ impl SymbolTable {
     /// Gives the characters that are no pieces of another table of this model the same symbols here. They must be no pieces
     /// of this table either, and no character may have been added before.
     pub(in crate::encode::bpe) fn copy_chars(&mut self, other: &SymbolTable) {
-        let hash = |char: &Box<[u8]>| self.hasher.hash(char);
-        self.hashes.extend(other.chars.iter().map(hash));
+        let chars = other.chars.iter();
+        self.hashes.extend(chars.map(|char| self.hasher.hash(char)));
         self.chars = other.chars.clone();
     }
 
