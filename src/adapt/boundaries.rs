@@ -32,6 +32,17 @@ pub struct BoundaryCheck {
     pub tokens_after: u64,
 }
 
+impl BoundaryCheck {
+    /// Adds the counts of other texts.
+    pub(in crate::adapt) fn add(&mut self, other: &BoundaryCheck) {
+        self.texts += other.texts;
+        self.unaffected += other.unaffected;
+        self.without_new_boundary += other.without_new_boundary;
+        self.tokens_before += other.tokens_before;
+        self.tokens_after += other.tokens_after;
+    }
+}
+
 /// Encodes texts with a model and with a model that has more pieces, and compares ids and boundaries.
 pub(in crate::adapt) struct BoundaryComparison<'c> {
     text_change: &'c TextChange,

@@ -43,6 +43,7 @@ use super::id_map::IdMap;
 use super::scores::ScoresBelow;
 use super::text_change::TextChange;
 use crate::error::ExtendError;
+use crate::join::join;
 use crate::model::{Model, ModelType};
 use crate::piece::{PieceId, PieceKind};
 use crate::tokenizer::{NormalizedEncoder, Tokenizer};
@@ -181,9 +182,13 @@ impl Model {
         let slots = IdSlots::new(self, &base, options, learned.len());
         let model = with_learned(&base, &learned, &slots)?;
         let ids = slots.id_map(self.len(), model.len());
+        let (text_change, pieces) = join(
+            || TextChange::between(&base, &model),
+            || extension_pieces(self, &learned, &slots),
+        );
         Ok(ExtendedModel {
-            text_change: TextChange::between(&base, &model)?,
-            pieces: extension_pieces(self, &learned, &slots),
+            text_change: text_change?,
+            pieces,
             ids,
             model,
             base,

@@ -52,7 +52,11 @@ pub(crate) fn first_lost(
         let Some(piece) = new.model().piece(*id) else {
             return false;
         };
-        if !piece.kind.is_given_for_text() || encoder.gives(*id, piece.text) {
+        if !piece.kind.is_given_for_text() {
+            return false;
+        }
+        let known = encoder.keeps(&[*id]);
+        if known.unwrap_or_else(|| encoder.gives(*id, piece.text)) {
             return false;
         }
         let old_tokenizer = old_tokenizer.get_or_init(|| Tokenizer::new(original.clone()));

@@ -1,16 +1,17 @@
 //! The check of an extended model: what was promised holds.
 //!
 //! Input: the old model, the extended model, and lines of text. Output: counts, or the guarantee that is broken. Every
-//! piece's own text is a line of text, too. Cost: encodes all texts with both models.
+//! piece's own text is a line of text, too. Cost: encodes all texts with both models; one half of the pieces on a second thread.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use super::ExtendedModel;
 use crate::adapt::boundaries::{BoundaryCheck, BoundaryComparison};
 use crate::adapt::edit::check::as_raw_text;
-use crate::adapt::found::unreachable_pieces;
 use crate::error::{ExtendError, GuaranteeError};
-use crate::model::Model;
+use crate::join::join;
+use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
 use crate::text::lossy_string;
 use crate::tokenizer::{NormalizedEncoder, Tokenizer};
@@ -38,8 +39,26 @@ impl ExtendedModel {
         lines: impl IntoIterator<Item = &'t [u8]>,
     ) -> Result<ExtendCheck, ExtendError> {
         let unchanged = self.check_pieces(old)?;
-        let unreachable = self.check_reachable()?;
-        let texts = self.check_texts(lines)?;
+        let (base, new) = join(
+            || Tokenizer::new(self.base.clone()),
+            || Tokenizer::new(self.model.clone()),
+        );
+        let middle = self.model.len() / 2;
+        let part = |range, lines: &mut dyn Iterator<Item = &'t [u8]>| {
+            self.check_part([&base, &new], range, lines)
+        };
+        let mut lines = lines.into_iter();
+        let (second, first) = join(
+            || part(middle..self.model.len(), &mut lines),
+            || part(0..middle, &mut std::iter::empty()),
+        );
+        let PartCheck {
+            mut unreachable,
+            mut texts,
+        } = first?;
+        let second = second?;
+        unreachable.extend(second.unreachable);
+        texts.add(&second.texts);
         Ok(ExtendCheck {
             unchanged,
             unreachable,
@@ -72,41 +91,61 @@ impl ExtendedModel {
         Ok(unchanged)
     }
 
+    /// Checks some pieces, their texts, and lines.
+    fn check_part<'t>(
+        &self,
+        tokenizers: [&Tokenizer; 2],
+        range: Range<usize>,
+        lines: &mut dyn Iterator<Item = &'t [u8]>,
+    ) -> Result<PartCheck, ExtendError> {
+        Ok(PartCheck {
+            unreachable: self.check_reachable(tokenizers, range.clone())?,
+            texts: self.check_texts(tokenizers, range, lines)?,
+        })
+    }
+
     /// Checks that all learned pieces are reachable, and all old ones that were so. Returns the others.
-    fn check_reachable(&self) -> Result<Vec<PieceId>, GuaranteeError> {
-        let unreachable = unreachable_pieces(&self.model);
+    fn check_reachable(
+        &self,
+        [base, new]: [&Tokenizer; 2],
+        range: Range<usize>,
+    ) -> Result<Vec<PieceId>, GuaranteeError> {
+        let mut new_encoder = NormalizedEncoder::new(new);
+        let mut base_encoder = NormalizedEncoder::new(base);
         let learned: HashSet<PieceId> = self.pieces.iter().map(|piece| piece.id).collect();
-        if let Some(id) = unreachable.iter().find(|id| learned.contains(id)) {
-            return Err(self.broken_piece(*id, "is reachable"));
+        let mut unreachable = Vec::new();
+        for piece in pieces_in(&self.model, range) {
+            if !piece.kind.is_given_for_text() || new_encoder.gives(piece.id, piece.text) {
+                continue;
+            }
+            if learned.contains(&piece.id) {
+                return Err(self.broken_piece(piece.id, "is reachable"));
+            }
+            // It was not learned, so its id is that of the base.
+            let old = self.base.piece(piece.id);
+            if old.is_some_and(|old| base_encoder.gives(old.id, old.text)) {
+                return Err(self.broken_piece(piece.id, "is still reachable"));
+            }
+            unreachable.push(piece.id);
         }
-        let base = Tokenizer::new(self.base.clone());
-        let mut encoder = NormalizedEncoder::new(&base);
-        // None of them was learned, so their ids are those of the base.
-        let mut was_reachable = |id: &&PieceId| {
-            let piece = self.base.piece(**id);
-            piece.is_some_and(|piece| encoder.gives(piece.id, piece.text))
-        };
-        match unreachable.iter().find(|id| was_reachable(id)) {
-            Some(id) => Err(self.broken_piece(*id, "is still reachable")),
-            None => Ok(unreachable),
-        }
+        Ok(unreachable)
     }
 
     /// Compares texts with the base.
     fn check_texts<'t>(
         &self,
-        lines: impl IntoIterator<Item = &'t [u8]>,
+        tokenizers: [&Tokenizer; 2],
+        range: Range<usize>,
+        lines: &mut dyn Iterator<Item = &'t [u8]>,
     ) -> Result<BoundaryCheck, ExtendError> {
         let mut check = BoundaryCheck::default();
-        let old = Tokenizer::new(self.base.clone());
-        let new = Tokenizer::new(self.model.clone());
         let mut comparison = BoundaryComparison::new(
-            [&old, &new],
+            tokenizers,
             &self.text_change,
             self.keeps_boundaries(),
             std::iter::empty(),
         )?;
-        for piece in self.model.pieces() {
+        for piece in pieces_in(&self.model, range) {
             if piece.kind != PieceKind::Control {
                 comparison.compare(&as_raw_text(piece.text), &mut check)?;
             }
@@ -122,4 +161,15 @@ impl ExtendedModel {
         let text = text.unwrap_or_default();
         GuaranteeError::new(format!("piece {id} {text:?} {promise}"))
     }
+}
+
+/// What the check of some pieces has found.
+struct PartCheck {
+    unreachable: Vec<PieceId>,
+    texts: BoundaryCheck,
+}
+
+/// The pieces with these ids.
+fn pieces_in(model: &Model, ids: Range<usize>) -> impl Iterator<Item = Piece<'_>> {
+    ids.filter_map(|index| model.piece(PieceId::from_index(index)))
 }

@@ -42,7 +42,7 @@ use crate::text::{WHITESPACE_MARK_STR, char_length};
 /// Pairs that are recorded at most.
 const MAX_PAIRS: usize = 1 << 22;
 /// Pairs seen lately, as a power of two.
-const RECENT_BITS: u32 = 15;
+const RECENT_BITS: u32 = 16;
 /// No pair: both ids would be those of no piece.
 const NO_PAIR: u64 = u64::MAX;
 

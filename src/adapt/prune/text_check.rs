@@ -5,7 +5,8 @@
 //! not suffice and the lines have to be compared by a [`PruneChecker`](super::PruneChecker).
 //!
 //! Why all lines are equal, for BPE: with the pruned model, each token of the text encodes to itself, and each two
-//! neighbours between which merges are possible encode to themselves. Both are found out by encoding them. By
+//! neighbours between which merges are possible encode to themselves. Both are found out by the last merges of the pieces, as for long
+//! chunks (`encode/bpe/strategies/token_pairs.rs`), or by encoding them. By
 //! lemma 5 (`docs/DESIGN.md`) each line then encodes to the same tokens: the lemma speaks of the pruned model alone, so nothing
 //! depends on how the pieces were chosen. User-defined symbols and the normalizer are the same in both models, and unknown
 //! characters are unknown in both, since the pruned model has no other pieces. An unused tail is checked on a copy in
@@ -17,7 +18,7 @@
 //! Example: the text `▁token izer ▁lower` has the tokens `▁token`, `izer` and `▁lower`, and the text `▁tokenizer` made of the
 //! only pair. Four texts are encoded, however often the words occur.
 //!
-//! Cost: one encoding of each distinct piece and pair.
+//! Cost: one merge of each distinct piece, and two lookups per merge of the two pieces of each distinct pair.
 
 use super::record::{TextRecord, TokenPairKey};
 use super::{LineCheck, PieceUsage, PrunedModel};
@@ -106,7 +107,13 @@ impl PrunedModel {
             encoder = NormalizedEncoder::new(&without_tail);
         }
         let mut text = Vec::new();
+        let mut new_ids = Vec::new();
         let mut check = |old_ids: &[PieceId]| {
+            new_ids.clear();
+            new_ids.extend(old_ids.iter().filter_map(|id| self.ids.new_id(*id)));
+            if new_ids.len() == old_ids.len() && encoder.keeps(&new_ids) == Some(true) {
+                return Ok(());
+            }
             text.clear();
             for id in old_ids {
                 text.extend_from_slice(original.piece(*id).map_or(&[], |piece| piece.text));

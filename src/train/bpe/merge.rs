@@ -50,8 +50,11 @@ struct Tuning {
     /// as the average of the pairs to merge would. Lower, and memory goes to pairs that never merge;
     /// higher, and the index is built again.
     min_count_share: u64,
-    /// The divisor of `min_count` when the queue is empty.
+    /// When the queue is empty, `min_count` is divided by half of this.
     min_count_step: u64,
+    /// Slots whose pairs are counted at a time. The distinct pairs of long texts take several times the memory of the
+    /// texts, and most of them are rare.
+    slots_per_pass: usize,
     /// A pair in at least so many positions is merged on two threads.
     min_parallel_positions: usize,
 }
@@ -59,9 +62,22 @@ struct Tuning {
 /// These did well on corpora of 20 to 500 MB in several languages; other values were not compared.
 const TUNING: Tuning = Tuning {
     min_count_share: 64,
-    min_count_step: 16,
+    min_count_step: 32,
+    slots_per_pass: 1 << 22,
     min_parallel_positions: 4096,
 };
+
+/// For texts that are not divided into words: the index is built several times, each time for the pairs of a narrow range of counts,
+/// so that it takes less memory than the text.
+const FRUGAL_TUNING: Tuning = Tuning {
+    min_count_share: 4,
+    min_count_step: 3,
+    slots_per_pass: 1 << 20,
+    ..TUNING
+};
+
+/// A continuation with at least so many slots uses [`FRUGAL_TUNING`].
+const MIN_FRUGAL_SLOTS: usize = 1 << 23;
 
 /// A piece made by merging, and how often its pair occurred.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -179,15 +195,14 @@ impl<'a> MergeTrainer<'a> {
         self.pairs = PairIndex::default();
         self.queue = Queue::default();
         let pool = self.pool;
-        let pair_counts = pool.install(|| PairCounts::of(&self.words, &self.symbols, self.hasher));
-        let min_count = self.next_min_count(&pair_counts, wanted, last_min_count);
+        let (pair_counts, min_count) = pool.install(|| self.count_pairs(wanted, last_min_count));
         self.pairs = pool.install(|| {
             PairIndex::build(
                 &self.words,
                 &self.symbols,
                 self.rules,
-                pair_counts,
-                min_count,
+                (pair_counts, min_count),
+                self.hasher,
             )
         })?;
         self.queue = Queue::new();
@@ -198,21 +213,31 @@ impl<'a> MergeTrainer<'a> {
         Ok(min_count)
     }
 
-    /// The smallest count to index: at first a share of the average count of the pairs to merge, later a fraction of the
-    /// last one, but never more than the largest count, so that at least one pair is indexed.
-    fn next_min_count(
-        &mut self,
-        pair_counts: &PairCounts,
-        wanted: usize,
-        last_min_count: u64,
-    ) -> u64 {
-        let min_count = if last_min_count == u64::MAX {
-            self.record_seen(pair_counts);
-            pair_counts.total() / (wanted as u64).saturating_mul(self.tuning.min_count_share)
+    /// The pairs to index, and the smallest count among them: at first a share of the average count of the pairs to merge, later a
+    /// fraction of the last one, but then never more than the largest count, so that at least one pair is indexed.
+    fn count_pairs(&mut self, wanted: usize, last_min_count: u64) -> (PairCounts, u64) {
+        let is_first = last_min_count == u64::MAX;
+        let min_count = if is_first {
+            self.record_seen();
+            let total = PairCounts::total(&self.words, &self.symbols);
+            total / (wanted as u64).saturating_mul(self.tuning.min_count_share)
         } else {
-            (last_min_count / self.tuning.min_count_step).min(pair_counts.highest())
+            let lower = last_min_count.saturating_mul(2) / self.tuning.min_count_step;
+            lower.min(last_min_count - 1)
         };
-        min_count.max(1)
+        let min_count = min_count.max(1);
+        let counts = self.pairs_from(min_count);
+        let highest = counts.highest().max(1);
+        if is_first || highest >= min_count {
+            return (counts, min_count);
+        }
+        (self.pairs_from(highest), highest)
+    }
+
+    /// The pairs that occur so often or more.
+    fn pairs_from(&self, min_count: u64) -> PairCounts {
+        let limits = (min_count, self.tuning.slots_per_pass);
+        PairCounts::of(&self.words, &self.symbols, self.hasher, limits)
     }
 
     /// Merges the candidate everywhere.
@@ -396,9 +421,13 @@ impl<'a> MergeTrainer<'a> {
         }
     }
 
-    fn record_seen(&mut self, pair_counts: &PairCounts) {
+    fn record_seen(&mut self) {
+        if self.seen.is_none() {
+            return;
+        }
+        let all = self.pairs_from(1);
         let Some(seen) = &mut self.seen else { return };
-        for (left, right) in pair_counts.pairs() {
+        for (left, right) in all.pairs() {
             if self.symbols.may_merge(self.rules, left, right) {
                 seen.insert(self.symbols.joined_text(left, right));
             }

@@ -43,11 +43,6 @@ impl<T: Copy + PartialEq> PairMap<T> {
         }
     }
 
-    /// The hasher of the pairs outside the square.
-    pub(crate) fn hasher(&self) -> &SeedableRandomState {
-        self.others.hasher()
-    }
-
     /// The cell of a pair in the square, if it has one.
     fn cell(&self, left: Symbol, right: Symbol) -> Option<usize> {
         let left = left.index();

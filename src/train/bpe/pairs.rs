@@ -49,39 +49,83 @@ struct PairCount {
     first_half_positions: u32,
 }
 
-/// How often every pair of adjacent symbols occurs.
-pub(crate) struct PairCounts(PairMap<PairCount>);
+/// More passes do not pay.
+const MAX_PASSES: u32 = 16;
+
+/// How often the pairs of adjacent symbols occur that are frequent enough.
+pub(crate) struct PairCounts {
+    frequent: Vec<((Symbol, Symbol), PairCount)>,
+    highest: u64,
+}
 
 impl PairCounts {
-    /// Counts all pairs, on two threads of the current pool. Cost: linear in the slots.
+    /// Counts all pairs, on two threads of the current pool, and keeps those that occur `min_count` times or more. Cost:
+    /// linear in the slots. Memory: in many slots the pairs are divided into classes, which are counted one after the other, so that
+    /// it is that of the pairs of a class and of the frequent pairs. There is a pass for each `slots_per_pass` slots.
     pub(crate) fn of(
         words: &WordBuffer,
         symbols: &SymbolArena,
         hasher: &SeedableRandomState,
+        (min_count, slots_per_pass): (u64, usize),
     ) -> Self {
-        let middle = words.middle();
-        let count = |slots| count_pairs(words, symbols, hasher, slots);
-        let (first, second) = rayon::join(|| count(0..middle), || count(middle..words.len()));
-        Self(merge(first, second))
+        let passes = u32::try_from(words.len() / slots_per_pass).unwrap_or(MAX_PASSES);
+        let passes = passes.clamp(1, MAX_PASSES).next_power_of_two();
+        let mut counts = PairCounts {
+            frequent: Vec::new(),
+            highest: 0,
+        };
+        for class in 0..passes {
+            let middle = words.middle();
+            let class = PairClass { class, passes };
+            let count = |slots| count_pairs(words, symbols, hasher, slots, class);
+            let (first, second) = rayon::join(|| count(0..middle), || count(middle..words.len()));
+            for (pair, entry) in merge(first, second).iter() {
+                counts.highest = counts.highest.max(entry.count);
+                if entry.count >= min_count {
+                    counts.frequent.push((pair, entry));
+                }
+            }
+        }
+        counts
     }
 
-    /// The largest count.
+    /// The largest count of all pairs.
     pub(crate) fn highest(&self) -> u64 {
-        self.0
-            .iter()
-            .map(|(_, entry)| entry.count)
-            .max()
-            .unwrap_or(0)
+        self.highest
     }
 
-    /// All pairs.
+    /// The frequent pairs.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (Symbol, Symbol)> {
-        self.0.iter().map(|(pair, _)| pair)
+        self.frequent.iter().map(|(pair, _)| *pair)
     }
 
-    /// The sum of all counts.
-    pub(crate) fn total(&self) -> u64 {
-        self.0.iter().map(|(_, entry)| entry.count).sum()
+    /// The sum of the counts of all pairs.
+    pub(crate) fn total(words: &WordBuffer, symbols: &SymbolArena) -> u64 {
+        let middle = words.middle();
+        let total = |slots| {
+            let mut sum = 0u64;
+            words.for_each_pair(symbols, slots, |_, count, _, _| {
+                sum = sum.saturating_add(count)
+            });
+            sum
+        };
+        let (first, second) = rayon::join(|| total(0..middle), || total(middle..words.len()));
+        first.saturating_add(second)
+    }
+}
+
+/// A class of pairs, of as many as there are passes (a power of two).
+#[derive(Debug, Clone, Copy)]
+struct PairClass {
+    class: u32,
+    passes: u32,
+}
+
+impl PairClass {
+    #[inline]
+    fn contains(self, left: Symbol, right: Symbol) -> bool {
+        let mixed = left.0.wrapping_mul(0x9E37_79B1).rotate_left(16) ^ right.0;
+        mixed & (self.passes - 1) == self.class
     }
 }
 
@@ -90,12 +134,15 @@ fn count_pairs(
     symbols: &SymbolArena,
     hasher: &SeedableRandomState,
     slots: std::ops::Range<usize>,
+    class: PairClass,
 ) -> PairMap<PairCount> {
     let mut pair_counts = PairMap::new(symbols.len(), PairCount::default(), hasher);
     words.for_each_pair(symbols, slots, |_, count, left, right| {
-        let entry = pair_counts.value_mut(left, right);
-        entry.count += count;
-        entry.positions += 1;
+        if class.contains(left, right) {
+            let entry = pair_counts.value_mut(left, right);
+            entry.count += count;
+            entry.positions += 1;
+        }
     });
     pair_counts
 }
@@ -123,24 +170,24 @@ impl Default for PairIndex {
 }
 
 impl PairIndex {
-    /// The pairs of at least `min_count` occurrences that `rules` let merge. Runs on two threads of the current
-    /// pool.
+    /// The pairs of `pair_counts` that `rules` let merge; `min_count` is what they were counted with. Runs on two threads of
+    /// the current pool.
     pub(crate) fn build(
         words: &WordBuffer,
         symbols: &SymbolArena,
         rules: &SplitRules,
-        pair_counts: PairCounts,
-        min_count: u64,
+        (pair_counts, min_count): (PairCounts, u64),
+        hasher: &SeedableRandomState,
     ) -> Result<Self, TrainError> {
-        let index = PairMap::new(symbols.len(), NO_PAIR, pair_counts.0.hasher());
+        let index = PairMap::new(symbols.len(), NO_PAIR, hasher);
         let mut built = Self {
             min_count,
             pairs: Vec::new(),
             index,
         };
         let mut first_half_positions = Vec::new();
-        for ((left, right), entry) in pair_counts.0.iter() {
-            if entry.count >= min_count && symbols.may_merge(rules, left, right) {
+        for ((left, right), entry) in pair_counts.frequent {
+            if symbols.may_merge(rules, left, right) {
                 built.insert(left, right, entry.count, 0)?;
                 first_half_positions.push((
                     entry.first_half_positions as usize,
@@ -148,7 +195,6 @@ impl PairIndex {
                 ));
             }
         }
-        drop(pair_counts);
         built.find_positions(words, symbols, &first_half_positions);
         Ok(built)
     }

@@ -18,7 +18,7 @@
 use rustc_hash::FxHashMap;
 
 use super::old_pieces::UnfoundPieces;
-use super::{LearnedMerge, MergeTrainer, OnMerge};
+use super::{FRUGAL_TUNING, LearnedMerge, MIN_FRUGAL_SLOTS, MergeTrainer, OnMerge};
 use crate::error::TrainError;
 use crate::train::bpe::symbols::Symbol;
 use crate::train::bpe::word_buffer::MergeOp;
@@ -73,6 +73,9 @@ impl MergeTrainer<'_> {
         let characters = continuation.characters.iter();
         let characters = characters.map(|candidate| candidate.character);
         continuation.positions = self.words.inactive_positions(characters);
+        if self.words.len() >= MIN_FRUGAL_SLOTS {
+            self.tuning = FRUGAL_TUNING;
+        }
         while self.merges.len() < wanted {
             let best = self.next_candidate(wanted)?;
             let count = best.as_ref().map_or(0, |best| best.count);

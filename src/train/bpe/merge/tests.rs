@@ -113,11 +113,12 @@ fn fast_merges(
 }
 
 fn any_tuning() -> impl Strategy<Value = Tuning> {
-    (1u64..70, 2u64..20, 0usize..4).prop_map(
-        |(min_count_share, min_count_step, min_parallel_positions)| Tuning {
+    (1u64..70, 2u64..40, 0usize..4, 1usize..200).prop_map(
+        |(min_count_share, min_count_step, min_parallel_positions, slots_per_pass)| Tuning {
             min_count_share,
             min_count_step,
             min_parallel_positions,
+            slots_per_pass,
         },
     )
 }
