@@ -18,6 +18,7 @@
 //! Cost: linear in the text.
 
 pub(crate) mod incremental;
+pub(crate) mod spans;
 
 use crate::error::DecodeError;
 use crate::model::Model;

@@ -152,6 +152,7 @@ pub use convert::{ConvertedModel, FileFormat, Reason, ReasonKind, Verdict};
 #[cfg(feature = "tokenizer-json")]
 pub use convert::{JsonOptions, TokenizerJson, TransformersFolder};
 pub use decode::incremental::IncrementalDecoder;
+pub use decode::spans::{DecodedText, DecodedToken};
 #[cfg(feature = "convert")]
 pub use error::ConvertError;
 #[cfg(feature = "safetensors")]

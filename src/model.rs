@@ -32,7 +32,8 @@ mod piece_lookup;
 mod spec;
 pub(crate) mod validate;
 mod vocab;
-mod wire;
+mod restrict;
+pub(crate) mod wire;
 
 use std::fmt;
 use std::io::Read;
@@ -56,7 +57,6 @@ use crate::normalize::charsmap::Charsmap;
 #[cfg(feature = "train")]
 use crate::output::write_files;
 use crate::piece::{PieceId, PieceKind, PieceTable};
-use crate::text::lossy_string;
 
 /// Pieces, scores and everything else that a `.model` file holds.
 ///
@@ -340,14 +340,7 @@ impl Model {
         let Some(charsmap) = &self.charsmap else {
             return Ok(Vec::new());
         };
-        let rules = charsmap.rules().ok_or_else(|| ModelError::Charsmap {
-            field: "normalizer_spec",
-            source: "cyclic rule table; the model file is damaged, get a fresh copy".into(),
-        })?;
-        Ok(rules
-            .into_iter()
-            .map(|(source, target)| (lossy_string(&source), lossy_string(&target)))
-            .collect())
+        normalizer::charsmap_rules(charsmap)
     }
 
     /// The algorithm that the model is made for.

@@ -33,6 +33,7 @@ mod encoder;
 mod sampling;
 mod batch;
 mod decoding;
+mod message;
 #[cfg(feature = "inspect")]
 mod normalized;
 

@@ -31,7 +31,7 @@ mod certainty;
 mod chunks;
 mod lattice;
 mod margin;
-mod nbest;
+pub(crate) mod nbest;
 pub(crate) mod sample;
 mod tables;
 #[cfg(test)]
@@ -39,6 +39,7 @@ mod tests;
 mod trie;
 mod viterbi;
 
+use self::nbest::NbestRequest;
 use std::ops::Range;
 
 use self::chunks::{Chunk, ChunkFinder};
@@ -230,7 +231,7 @@ impl UnigramEncoder {
         note
     }
 
-    /// The `size` best segmentations of `text` and their scores, best first. If `size` is 1 or 0, or if the text is
+    /// The requested best segmentations of `text` and their scores, best first. If the requested size is 1 or 0, or if the text is
     /// empty, the score is 0, as in the reference.
     ///
     /// # Errors
@@ -238,15 +239,15 @@ impl UnigramEncoder {
     pub(crate) fn best(
         &self,
         text: &[u8],
-        size: usize,
+        request: NbestRequest,
         cache: &mut UnigramCache,
     ) -> Result<Vec<(Vec<PieceId>, f32)>, EncodeError> {
-        if size <= 1 || text.is_empty() {
+        if request.size <= 1 || text.is_empty() {
             let mut ids = Vec::new();
             self.encode(text, cache, &mut ids);
             return Ok(vec![(ids, 0.0)]);
         }
-        nbest::best(&Lattice::new(&self.tables, text)?, size)
+        nbest::best(&Lattice::new(&self.tables, text)?, request)
     }
 
     /// Appends the ids of a random segmentation of `text`. Its probability is proportional to exp(alpha · score).

@@ -9,11 +9,16 @@
 use std::sync::Arc;
 
 use super::Model;
-use super::spec::NormalizerSpec;
+use super::file::{field, read};
+use super::spec::{NormalizerSpec, Spec};
+use super::wire::write_bytes_field;
 use crate::error::ModelError;
 use crate::normalize::charsmap::Charsmap;
 use crate::normalize::standalone::TextNormalizer;
+#[cfg(feature = "train")]
+use crate::normalize::standalone::{charsmap_of_rules, charsmap_of_tsv, named_charsmap};
 use crate::normalize::{Normalizer, NormalizerOptions};
+use crate::text::lossy_string;
 
 impl Model {
     /// The normalizer of text before it is encoded, without user-defined symbols.
@@ -42,6 +47,129 @@ impl TextNormalizer {
     pub fn of_model(model: &Model) -> TextNormalizer {
         TextNormalizer::from_normalizer(model.normalizer())
     }
+
+    /// The normalizer that a spec describes.
+    ///
+    /// # Errors
+    /// Its charsmap is damaged.
+    pub fn of_spec(spec: &NormalizerSpec) -> Result<TextNormalizer, ModelError> {
+        let charsmap = parse_charsmap(Some(spec), SPEC_FIELD)?;
+        let normalizer = Normalizer::new(options(spec, false), charsmap);
+        Ok(TextNormalizer::from_normalizer(normalizer))
+    }
+}
+
+/// The name of a spec in errors.
+const SPEC_FIELD: &str = "normalizer_spec";
+
+/// Specs without a model: as messages, and as the only content of a `.model` file.
+impl NormalizerSpec {
+    /// Reads a `NormalizerSpec` message of protobuf. Unknown fields are ignored.
+    ///
+    /// # Errors
+    /// The bytes are not a message.
+    pub fn from_bytes(message: &[u8]) -> Result<NormalizerSpec, ModelError> {
+        let mut spec = NormalizerSpec::default();
+        spec.merge(message)
+            .map_err(|problem| ModelError::Format { offset: 0, problem })?;
+        Ok(spec)
+    }
+
+    /// The spec of a `.model` file, whose pieces are not checked; there need not be any.
+    ///
+    /// # Errors
+    /// The bytes are not a model file.
+    pub fn from_model_bytes(file: &[u8]) -> Result<NormalizerSpec, ModelError> {
+        let (_, specs) = read(file)?;
+        Ok(specs.normalizer.unwrap_or_default())
+    }
+
+    /// The message, with its fields in the order of their numbers.
+    ///
+    /// ```
+    /// use spiece::NormalizerSpec;
+    /// let mut spec = NormalizerSpec::default();
+    /// spec.add_dummy_prefix = Some(false);
+    /// assert_eq!(spec.to_bytes(), [0x18, 0]);
+    /// assert_eq!(NormalizerSpec::from_bytes(&[0x18, 0])?, spec);
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.encode()
+    }
+
+    /// A `.model` file that contains nothing but this spec, as the reference's `SentencePieceNormalizer` writes it.
+    pub fn to_model_bytes(&self) -> Vec<u8> {
+        let mut file = Vec::new();
+        write_bytes_field(field::NORMALIZER_SPEC, &self.encode(), &mut file);
+        file
+    }
+
+    /// The rules of the spec, sorted by what they replace: pairs of a source and its replacement.
+    ///
+    /// # Errors
+    /// The charsmap is damaged.
+    pub fn rules(&self) -> Result<Vec<(String, String)>, ModelError> {
+        let charsmap = parse_charsmap(Some(self), SPEC_FIELD)?;
+        charsmap.map_or_else(|| Ok(Vec::new()), |charsmap| charsmap_rules(&charsmap))
+    }
+}
+
+/// Specs of rules from elsewhere.
+#[cfg(feature = "train")]
+impl NormalizerSpec {
+    /// The spec of built-in rules: identity, nfkc, nmt_nfkc, nfkc_cf or nmt_nfkc_cf.
+    ///
+    /// # Errors
+    /// There are no rules of this name.
+    pub fn named(name: &str) -> Result<NormalizerSpec, ModelError> {
+        let mut spec = NormalizerSpec::default();
+        spec.set_rules(name, named_charsmap(name)?);
+        Ok(spec)
+    }
+
+    /// The spec of the rules of a TSV file: on each line code points in hexadecimal, a tab, and what replaces them.
+    ///
+    /// # Errors
+    /// A line that is no rule, or rules that cannot be compiled.
+    pub fn from_tsv(file: &[u8]) -> Result<NormalizerSpec, ModelError> {
+        let mut spec = NormalizerSpec::default();
+        spec.set_rules("user_defined", &charsmap_of_tsv(file)?);
+        Ok(spec)
+    }
+
+    /// The spec of a list of rules: pairs of a source and its replacement. It has no name.
+    ///
+    /// ```
+    /// let spec = spiece::NormalizerSpec::from_rules([("a", "b")])?;
+    /// assert_eq!(spec.rules()?, [("a".to_owned(), "b".to_owned())]);
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`TextNormalizer::from_rules`].
+    pub fn from_rules<S: AsRef<str>, T: AsRef<str>>(
+        rules: impl IntoIterator<Item = (S, T)>,
+    ) -> Result<NormalizerSpec, ModelError> {
+        Ok(NormalizerSpec {
+            precompiled_charsmap: Some(charsmap_of_rules(rules)?),
+            ..NormalizerSpec::default()
+        })
+    }
+}
+
+/// The rules of a charsmap as text.
+///
+/// # Errors
+/// The table of rules is cyclic.
+pub(super) fn charsmap_rules(charsmap: &Charsmap) -> Result<Vec<(String, String)>, ModelError> {
+    let rules = charsmap.rules().ok_or_else(|| ModelError::Charsmap {
+        field: SPEC_FIELD,
+        source: "cyclic rule table; the model file is damaged, get a fresh copy".into(),
+    })?;
+    let as_text =
+        |(source, target): (Vec<u8>, Vec<u8>)| (lossy_string(&source), lossy_string(&target));
+    Ok(rules.into_iter().map(as_text).collect())
 }
 
 /// What a spec says about spaces.

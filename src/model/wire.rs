@@ -250,13 +250,13 @@ fn write_tag(number: u32, wire_type: u32, out: &mut Vec<u8>) {
 }
 
 /// Appends a field with a number.
-pub(super) fn write_varint_field(number: u32, value: u64, out: &mut Vec<u8>) {
+pub(crate) fn write_varint_field(number: u32, value: u64, out: &mut Vec<u8>) {
     write_tag(number, 0, out);
     write_varint(value, out);
 }
 
 /// Appends a field with bytes.
-pub(super) fn write_bytes_field(number: u32, value: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn write_bytes_field(number: u32, value: &[u8], out: &mut Vec<u8>) {
     write_tag(number, 2, out);
     write_bytes(value, out);
 }
@@ -268,7 +268,7 @@ pub(super) fn write_bytes(value: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Appends a field with a 32-bit float.
-pub(super) fn write_float_field(number: u32, value: f32, out: &mut Vec<u8>) {
+pub(crate) fn write_float_field(number: u32, value: f32, out: &mut Vec<u8>) {
     write_tag(number, 5, out);
     out.extend_from_slice(&value.to_le_bytes());
 }

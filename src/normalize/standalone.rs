@@ -12,7 +12,7 @@ use super::NormalizerOptions;
 #[cfg(feature = "train")]
 use super::charsmap::{Charsmap, builtin_charsmap, compile};
 #[cfg(feature = "train")]
-use super::rules::{BUILTIN_NAMES, parse_tsv};
+use super::rules::{BUILTIN_NAMES, Rules, parse_tsv};
 #[cfg(feature = "train")]
 use crate::error::ModelError;
 use crate::text::lossy_string;
@@ -52,8 +52,7 @@ impl TextNormalizer {
     /// A line that is no rule, or rules that cannot be compiled.
     #[cfg(feature = "train")]
     pub fn from_tsv(file: &[u8]) -> Result<TextNormalizer, ModelError> {
-        let rules = parse_tsv(file).map_err(refuse)?;
-        TextNormalizer::new(&compile(&rules).map_err(refuse)?)
+        TextNormalizer::new(&charsmap_of_tsv(file)?)
     }
 
     #[cfg(feature = "train")]
@@ -69,6 +68,23 @@ impl TextNormalizer {
         TextNormalizer {
             normalizer: Normalizer::new(NormalizerOptions::default(), rules),
         }
+    }
+
+    /// The rules of a list: pairs of a source and its replacement. Of two pairs with one source the later counts.
+    ///
+    /// ```
+    /// let normalizer = spiece::TextNormalizer::from_rules([("foo", "bar"), ("apple", "orange")])?;
+    /// assert_eq!(normalizer.normalize("foo apple"), "\u{2581}bar\u{2581}orange");
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There are no pairs, or one has an empty source or does not change anything, or they cannot be compiled.
+    #[cfg(feature = "train")]
+    pub fn from_rules<S: AsRef<str>, T: AsRef<str>>(
+        rules: impl IntoIterator<Item = (S, T)>,
+    ) -> Result<TextNormalizer, ModelError> {
+        TextNormalizer::new(&charsmap_of_rules(rules)?)
     }
 
     /// Sets whether one space is added before the text (default: true).
@@ -108,10 +124,29 @@ impl TextNormalizer {
 
 /// The compiled built-in rules of this name.
 #[cfg(feature = "train")]
-fn named_charsmap(name: &str) -> Result<&'static [u8], ModelError> {
+pub(crate) fn named_charsmap(name: &str) -> Result<&'static [u8], ModelError> {
     builtin_charsmap(name)
         .ok_or_else(|| unknown_name(name))?
         .map_err(refuse)
+}
+
+/// The compiled rules of a list of pairs.
+#[cfg(feature = "train")]
+pub(crate) fn charsmap_of_rules<S: AsRef<str>, T: AsRef<str>>(
+    rules: impl IntoIterator<Item = (S, T)>,
+) -> Result<Vec<u8>, ModelError> {
+    let points = |text: &str| text.chars().map(u32::from).collect::<Vec<u32>>();
+    let pairs = rules.into_iter();
+    let rules: Rules = pairs
+        .map(|(source, target)| (points(source.as_ref()), points(target.as_ref())))
+        .collect();
+    compile(&rules).map_err(refuse)
+}
+
+/// The compiled rules of a TSV file.
+#[cfg(feature = "train")]
+pub(crate) fn charsmap_of_tsv(file: &[u8]) -> Result<Vec<u8>, ModelError> {
+    compile(&parse_tsv(file).map_err(refuse)?).map_err(refuse)
 }
 
 /// The error for a name that no built-in rules have.

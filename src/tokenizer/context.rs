@@ -13,6 +13,8 @@
 //! Example: `"Hello, world"` in the Llama 2 model becomes `▁Hello,▁world`, then the pieces `▁Hello` `,` `▁world`, then
 //! the ids 15043, 29892, 3186.
 
+use std::time::Duration;
+
 use super::Tokenizer;
 use super::allowed_special::{AllowedSpecial, Segment};
 use super::cache::{CacheParts, EncodeCache, TextBuffers};
@@ -31,12 +33,14 @@ use crate::piece::PieceId;
 pub(super) struct CheckedOptions {
     pub(super) extra: Vec<ExtraOption>,
     pub(super) allowed: Option<AllowedSpecial>,
+    pub(super) nbest_timeout: Option<Duration>,
 }
 
 /// No options.
 pub(super) static NO_OPTIONS: CheckedOptions = CheckedOptions {
     extra: Vec::new(),
     allowed: None,
+    nbest_timeout: None,
 };
 
 impl CheckedOptions {
@@ -50,6 +54,7 @@ impl CheckedOptions {
         Ok(CheckedOptions {
             extra: options.extra.clone(),
             allowed: AllowedSpecial::new(&tokenizer.model, &options.allowed_special)?,
+            nbest_timeout: options.nbest_timeout,
         })
     }
 }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use super::Tokenizer;
 use crate::decode::incremental::IncrementalDecoder;
+use crate::decode::spans::{DecodedText, GivenPiece};
 use crate::error::DecodeError;
 use crate::piece::PieceId;
 use crate::text::lossy_string;
@@ -83,6 +84,38 @@ impl Tokenizer {
         let pieces = pieces.iter().map(AsRef::as_ref);
         let found = pieces.map(|piece| (piece, self.model.piece_to_id(piece)));
         self.decoder.decode_pieces(found)
+    }
+
+    /// The text of `ids`, with the part of it that each id stands for; see [`DecodedText`] for an example.
+    ///
+    /// # Errors
+    /// An id is not in the model.
+    pub fn decode_to_tokens(&self, ids: &[PieceId]) -> Result<DecodedText<'_>, DecodeError> {
+        ids.iter().try_for_each(|id| self.decoder.check_id(*id))?;
+        let pieces = ids.iter().map(|id| GivenPiece {
+            text: self.id_to_piece(*id).unwrap_or_default(),
+            id: Some(*id),
+        });
+        Ok(self.decoder.decode_with_spans(pieces, self.unk_id()))
+    }
+
+    /// The text of pieces that are given by their texts, with the part of it that each piece stands for.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let pieces = ["\u{2581}the", "<0x21>"];
+    /// let decoded = tokenizer.decode_pieces_to_tokens(&pieces);
+    /// assert_eq!(decoded.text(), b"the!");
+    /// assert_eq!(decoded.tokens()[1].span, 3..4);
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
+    pub fn decode_pieces_to_tokens<'p, P: AsRef<[u8]>>(&self, pieces: &'p [P]) -> DecodedText<'p> {
+        let pieces = pieces.iter().map(|piece| {
+            let text = piece.as_ref();
+            let id = self.model.piece_to_id(text);
+            GivenPiece { text, id }
+        });
+        self.decoder.decode_with_spans(pieces, self.unk_id())
     }
 
     /// A decoder that takes ids one by one; see [`IncrementalDecoder`] for an example.

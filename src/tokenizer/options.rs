@@ -1,5 +1,7 @@
 //! Options of encoding: pieces to add, what text may yield, and how to sample.
 
+use std::time::Duration;
+
 use crate::error::EncodeError;
 use crate::model::ModelType;
 
@@ -91,6 +93,10 @@ pub struct EncodeOptions {
     /// The texts of control pieces that are found in text. Without this, text never yields a control piece. Only for
     /// trusted text.
     pub allowed_special: Vec<Vec<u8>>,
+    /// The longest time that the search of an n-best list may take. A search that takes longer gives the best
+    /// segmentation alone. `None`, the default, is no limit; the reference's limit is 30 seconds. With a limit, results
+    /// depend on the machine and its load.
+    pub nbest_timeout: Option<Duration>,
 }
 
 impl Default for EncodeOptions {
@@ -99,6 +105,7 @@ impl Default for EncodeOptions {
             extra: Vec::new(),
             user_defined_symbols: true,
             allowed_special: Vec::new(),
+            nbest_timeout: None,
         }
     }
 }
@@ -122,6 +129,23 @@ impl EncodeOptions {
         texts: impl IntoIterator<Item = T>,
     ) -> EncodeOptions {
         self.allowed_special = texts.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets [`nbest_timeout`](Self::nbest_timeout).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use spiece::{EncodeOptions, Tokenizer};
+    /// let tokenizer = Tokenizer::open("testdata/run/unigram.model")?;
+    /// let options = EncodeOptions::default().with_nbest_timeout(Some(Duration::ZERO));
+    /// let text = "les droits de l'homme ".repeat(300);
+    /// assert_eq!(tokenizer.encoder_with(&options)?.nbest(&text, 5)?.len(), 1);
+    /// assert_eq!(tokenizer.encoder().nbest(&text, 5)?.len(), 5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_nbest_timeout(mut self, timeout: Option<Duration>) -> EncodeOptions {
+        self.nbest_timeout = timeout;
         self
     }
 }

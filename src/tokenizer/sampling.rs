@@ -4,12 +4,15 @@
 //! [`encode::unigram`](crate::encode::unigram)); BPE models skip merges at random; word and char models have a single
 //! segmentation. Here options are checked, the text is normalized with origins, and spans are assigned.
 
+use std::time::Instant;
+
 use super::cache::{CacheParts, EncodeCache};
 use super::context::EncodeContext;
 use super::options::{SampleOptions, check_nbest_size};
 use super::token::Tokens;
 use crate::encode::ModelEncoder;
 use crate::encode::bpe::DropoutText;
+use crate::encode::unigram::nbest::NbestRequest;
 use crate::encode::unigram::sample::draw;
 use crate::error::EncodeError;
 use crate::piece::PieceId;
@@ -30,13 +33,23 @@ impl<'t> EncodeContext<'t> {
         check_nbest_size(size)?;
         let CacheParts { state, buffers } = self.pipeline.pool.parts_of(cache);
         self.normalize_with_offsets(buffers, text);
-        for (ids, score) in unigram.best(&buffers.normalized, size, &mut state.unigram)? {
+        let request = self.nbest_request(size);
+        for (ids, score) in unigram.best(&buffers.normalized, request, &mut state.unigram)? {
             buffers.unresolved = ids;
             buffers.tokens.clear();
             self.resolver().assign_spans(buffers, 0);
             visit(score, self.finish(buffers, text));
         }
         Ok(())
+    }
+
+    /// The search for `size` segmentations; its time begins now.
+    fn nbest_request(&self, size: usize) -> NbestRequest {
+        let timeout = self.options.nbest_timeout;
+        NbestRequest {
+            size,
+            deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
+        }
     }
 
     /// The tokens of a random segmentation.
@@ -87,7 +100,7 @@ impl<'t> EncodeContext<'t> {
                 unigram.encode(text, &mut state.unigram, ids);
             }
             (ModelEncoder::Unigram(unigram), SampleOptions::Nbest { size, alpha }) => {
-                let best = unigram.best(text, size, &mut state.unigram)?;
+                let best = unigram.best(text, self.nbest_request(size), &mut state.unigram)?;
                 *ids = draw_one(best, alpha, rng);
             }
             (ModelEncoder::Bpe(_) | ModelEncoder::Unigram(_), _) => {

@@ -24,7 +24,7 @@ use std::collections::BTreeSet;
 
 use self::value::{FlagValue, parse_single};
 use crate::error::OptionError;
-use crate::model::{ModelType, TrainerSpec};
+use crate::model::{ModelType, NormalizerSpec, TrainerSpec};
 
 /// Which options the specs of a model record, besides those that differ from their defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -118,6 +118,9 @@ macro_rules! train_flags {
             $($(#[doc = $doc])+ pub $name: $type,)*
             /// Which options the model records.
             pub recording: SpecRecording,
+            /// Normalizes and is recorded instead of what the flags of the normalizer say: `normalization_rule_name`,
+            /// `normalization_rule_tsv`, `add_dummy_prefix` and `remove_extra_whitespaces`. It has no flag.
+            pub normalizer: Option<NormalizerSpec>,
             /// The flags that were set by name.
             named: BTreeSet<&'static str>,
         }
@@ -127,6 +130,7 @@ macro_rules! train_flags {
                 TrainFlags {
                     $($name: $default,)*
                     recording: SpecRecording::default(),
+                    normalizer: None,
                     named: BTreeSet::new(),
                 }
             }

@@ -155,6 +155,13 @@ pub enum NormalizationRules {
     TsvFile(PathBuf),
     /// The content of a TSV file.
     Tsv(Vec<u8>),
+    /// Compiled rules: a `precompiled_charsmap` and its name, which models record.
+    Compiled {
+        /// The name.
+        name: String,
+        /// The charsmap; empty for the identity.
+        charsmap: Vec<u8>,
+    },
 }
 
 impl Default for NormalizationRules {

@@ -79,7 +79,7 @@ impl NormalizerSpecs {
 /// Rules in the form of a model's `precompiled_charsmap`, empty for the identity.
 struct CompiledRules {
     /// The name that the model records.
-    name: &'static str,
+    name: String,
     /// The flag that the rules come from, for errors.
     flag: &'static str,
     blob: Vec<u8>,
@@ -90,6 +90,11 @@ impl CompiledRules {
         match rules {
             NormalizationRules::BuiltIn(set) => Self::built_in(*set),
             NormalizationRules::Tsv(content) => Self::of_tsv(content, tsv_flag, None),
+            NormalizationRules::Compiled { name, charsmap } => Ok(Self {
+                name: name.clone(),
+                flag: NAME_FLAG,
+                blob: charsmap.clone(),
+            }),
             NormalizationRules::TsvFile(path) => {
                 let content = std::fs::read(path).map_err(|source| TrainError::Read {
                     path: path.clone(),
@@ -111,7 +116,7 @@ impl CompiledRules {
             }
         };
         Ok(Self {
-            name,
+            name: name.to_owned(),
             flag: NAME_FLAG,
             blob,
         })
@@ -125,7 +130,7 @@ impl CompiledRules {
         let rules = parse_tsv(content).map_err(|error| rules_error(flag, path.clone(), error))?;
         let blob = compile(&rules).map_err(|error| rules_error(flag, path, error))?;
         Ok(Self {
-            name: CUSTOM_RULES,
+            name: CUSTOM_RULES.to_owned(),
             flag,
             blob,
         })
@@ -163,6 +168,13 @@ fn rules_error(
 }
 
 fn normalizer_spec(rules: CompiledRules, record: &TrainFlags) -> NormalizerSpec {
+    if let Some(spec) = &record.normalizer {
+        return NormalizerSpec {
+            name: Some(rules.name.into()),
+            precompiled_charsmap: Some(rules.blob),
+            ..spec.clone()
+        };
+    }
     let defaults = TrainFlags::default();
     let prefix = record.add_dummy_prefix;
     let remove = record.remove_extra_whitespaces;

@@ -11,7 +11,7 @@
 //!
 //! Equal scores have the order of the reference's priority queue, the binary heap of the GNU C++ library: [`Agenda`]
 //! moves its entries in the same way. The limits of the search are those of the reference. If the search exceeds one of
-//! them, the result is the single best segmentation. The reference's limit on time is not implemented.
+//! them, the result is the single best segmentation. A limit on time is one of them if the caller sets it.
 //!
 //! Example: the pieces `a`, `b` (-2 each) and `ab` (-3), the text `ab`, n = 2. Priorities are given in parentheses:
 //!
@@ -28,6 +28,7 @@
 //! number of segmentations of nearly equal scores, up to [`MAX_HYPOTHESES`].
 
 use std::collections::HashMap;
+use std::time::Instant;
 
 use rustc_hash::FxBuildHasher;
 
@@ -45,6 +46,25 @@ const MAX_NEW_HYPOTHESES: usize = 100_000;
 const MAX_HYPOTHESES: usize = 500_000;
 /// The search fails if the agenda must be reduced more often than this.
 const MAX_REDUCTIONS: u32 = 10;
+
+/// The search reads the clock once for this many hypotheses that it takes from the agenda.
+const STEPS_PER_CLOCK: usize = 1 << 12;
+
+/// What is searched, and until when.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NbestRequest {
+    /// The number of segmentations.
+    pub(crate) size: usize,
+    /// When the search fails; `None` for no limit.
+    pub(crate) deadline: Option<Instant>,
+}
+
+impl NbestRequest {
+    fn is_late(self) -> bool {
+        self.deadline
+            .is_some_and(|deadline| Instant::now() >= deadline)
+    }
+}
 
 /// A segmentation and its score.
 type ScoredIds = (Vec<PieceId>, f32);
@@ -164,17 +184,25 @@ impl<'l> Search<'l> {
         search
     }
 
-    /// The `size` best segmentations, or fewer if there are no more.
-    fn run(mut self, size: usize) -> Result<Vec<ScoredIds>, LimitExceeded> {
+    /// The best segmentations, as many as requested, or fewer if there are no more.
+    ///
+    /// # Errors
+    /// A limit is exceeded.
+    fn run(mut self, request: NbestRequest) -> Result<Vec<ScoredIds>, LimitExceeded> {
         let mut results = Vec::new();
+        let mut steps = 0_usize;
         while let Some((score, top)) = self.agenda.pop() {
+            steps += 1;
+            if steps.is_multiple_of(STEPS_PER_CLOCK) && request.is_late() {
+                return Err(LimitExceeded);
+            }
             if self.hypotheses[top].node != START {
                 self.extend(top);
                 self.check_limits()?;
                 continue;
             }
             results.push((self.ids(top), score));
-            if results.len() == size {
+            if results.len() == request.size {
                 break;
             }
         }
@@ -287,13 +315,16 @@ impl KeptHypotheses {
     }
 }
 
-/// The `size` best segmentations and their scores; fewer if there are no more, and one if a limit is exceeded.
+/// The requested best segmentations and their scores; fewer if there are no more, and one if a limit is exceeded.
 ///
 /// # Errors
 /// The lattice has too many pairs of adjacent nodes.
-pub(super) fn best(lattice: &Lattice, size: usize) -> Result<Vec<ScoredIds>, EncodeError> {
+pub(super) fn best(
+    lattice: &Lattice,
+    request: NbestRequest,
+) -> Result<Vec<ScoredIds>, EncodeError> {
     lattice.check_pairs()?;
-    let results = Search::new(lattice, size).run(size);
+    let results = Search::new(lattice, request.size).run(request);
     Ok(results.unwrap_or_else(|LimitExceeded| vec![lattice.best()]))
 }
 

@@ -12,6 +12,7 @@ use proptest::prelude::*;
 use super::chunks::Chunk;
 use super::lattice::{Lattice, MAX_NODES};
 use super::margin::search_with_margin;
+use super::nbest::NbestRequest;
 use super::viterbi::search;
 use super::{UnigramCache, UnigramEncoder, sample};
 use crate::encode::vocabulary::Vocabulary;
@@ -19,6 +20,14 @@ use crate::error::EncodeError;
 use crate::model::{Model, Specs};
 use crate::piece::{PieceId, PieceKind, PieceTable};
 use crate::rng::SplitMix64;
+
+/// A search without a limit on time.
+fn request(size: usize) -> NbestRequest {
+    NbestRequest {
+        size,
+        deadline: None,
+    }
+}
 
 fn model(name: &str) -> Model {
     Model::open(
@@ -115,7 +124,7 @@ fn nbest_lists_are_complete_and_in_order() {
         let mut all = all_segmentations(&vocabulary, unigram.tables.unknown_score, true, text);
         all.sort_by(|a, b| b.1.total_cmp(&a.1));
         let best = unigram
-            .best(text.as_bytes(), 500, &mut UnigramCache::default())
+            .best(text.as_bytes(), request(500), &mut UnigramCache::default())
             .unwrap();
         assert_eq!(best.len(), all.len().min(500));
         for ((_, score), (_, expected)) in best.iter().zip(&all) {
@@ -193,7 +202,11 @@ fn texts_with_too_many_candidates_are_refused() {
     let mut ids = Vec::new();
     // At each position 2000 pieces begin. The limit is the number of pairs of nodes, then the number of nodes.
     for (length, is_few) in [(300, true), (1500, false), (5000, false)] {
-        let listed = unigram.best(&vec![b'a'; length], 3, &mut UnigramCache::default());
+        let listed = unigram.best(
+            &vec![b'a'; length],
+            request(3),
+            &mut UnigramCache::default(),
+        );
         assert_eq!(listed.is_ok(), is_few, "{length}");
         assert!(is_few || matches!(listed, Err(EncodeError::TooManyCandidates { .. })));
     }
@@ -217,7 +230,7 @@ fn texts_that_are_too_long_are_refused() {
     let text = "a".repeat(MAX_NODES + 1);
     let too_long = Err(EncodeError::TooManyCandidates { limit: MAX_NODES });
     assert_eq!(
-        unigram.best(text.as_bytes(), 2, &mut UnigramCache::default()),
+        unigram.best(text.as_bytes(), request(2), &mut UnigramCache::default()),
         too_long
     );
     let drawn = unigram.sample(
@@ -229,7 +242,7 @@ fn texts_that_are_too_long_are_refused() {
     assert_eq!(drawn.map(|()| Vec::new()), too_long);
     assert!(
         unigram
-            .best(text.as_bytes(), 1, &mut UnigramCache::default())
+            .best(text.as_bytes(), request(1), &mut UnigramCache::default())
             .is_ok(),
         "the single best segmentation needs no lattice"
     );

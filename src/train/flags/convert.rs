@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 
 use super::{SpecRecording, TrainFlags};
 use crate::error::OptionError;
+use crate::model::NormalizerSpec;
 use crate::train::options::{
     InputFormat, NUM_THREADS, NormalizationRules, PIECE_LENGTH, PruningMethod, RuleSet,
     SENTENCE_LENGTH, SUB_ITERATIONS, SeedSize, SentenceSelection, SpecialPiece, TrainOptions,
@@ -96,8 +97,11 @@ impl TrainFlags {
     }
 
     fn normalization_options(&self, options: &mut TrainOptions) -> Result<(), OptionError> {
-        options.normalization = self.normalization()?;
         options.denormalization = tsv_file(&self.denormalization_rule_tsv);
+        if let Some(spec) = &self.normalizer {
+            return normalizer_spec_options(spec, options);
+        }
+        options.normalization = self.normalization()?;
         options.add_dummy_prefix = self.add_dummy_prefix;
         options.remove_extra_whitespaces = self.remove_extra_whitespaces;
         Ok(())
@@ -245,6 +249,36 @@ impl TrainFlags {
         self.allow_whitespace_only_pieces = options.allow_whitespace_only_pieces;
         self.pretokenization_delimiter = options.pretokenization_delimiter.clone();
     }
+}
+
+/// The options of a normalizer that is given as a spec. Rules by name are looked up, unless the spec has them.
+fn normalizer_spec_options(
+    spec: &NormalizerSpec,
+    options: &mut TrainOptions,
+) -> Result<(), OptionError> {
+    if !spec.escape_whitespaces() {
+        return Err(OptionError::Value {
+            option: "normalizer",
+            value: "escape_whitespaces=false".to_owned(),
+            expected: "a normalizer that writes spaces as U+2581",
+        });
+    }
+    let name = String::from_utf8_lossy(spec.name()).into_owned();
+    options.normalization = match (name.as_str(), spec.precompiled_charsmap()) {
+        ("", []) => NormalizationRules::default(),
+        (name, []) => NormalizationRules::BuiltIn(name.parse()?),
+        (_, charsmap) => NormalizationRules::Compiled {
+            name: if name.is_empty() {
+                RuleSet::default().name().to_owned()
+            } else {
+                name
+            },
+            charsmap: charsmap.to_vec(),
+        },
+    };
+    options.add_dummy_prefix = spec.add_dummy_prefix();
+    options.remove_extra_whitespaces = spec.remove_extra_whitespaces();
+    Ok(())
 }
 
 /// The value of a flag that must be in `range`, which [`TrainOptions::validate`] checks.

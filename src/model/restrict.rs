@@ -1,0 +1,106 @@
+//! Restricting a model to a vocabulary, as releases of the reference before 0.2.2 did with `SetVocabulary`.
+//!
+//! Job: models of machine translation that were trained on two languages together encode each language with the pieces
+//! that occur often in it. Input: a model and the texts of the pieces that may be given. Output: a copy of the model in
+//! which the other pieces are unused; the encoder divides an unused piece into the pieces that it was made of.
+//!
+//! Single characters remain usable, as do control, unknown, byte and user-defined pieces, whose kinds do not change.
+//!
+//! Example: the pieces `a`, `b`, `ab` restricted to an empty vocabulary: `ab` becomes unused, and the text `ab` gives `a b`.
+//!
+//! Cost: linear in the model.
+
+use std::collections::HashSet;
+
+use super::Model;
+use crate::error::ModelError;
+use crate::piece::{PieceId, PieceKind};
+use crate::text::char_length;
+
+impl Model {
+    /// A copy of the model in which only `pieces` and single characters are given; all other pieces for text become
+    /// unused. Pieces that were unused and are in the list become normal.
+    ///
+    /// ```
+    /// use spiece::{Model, Tokenizer};
+    /// let model = Model::open("testdata/run/unigram.model")?;
+    /// let restricted = model.restrict_to(["\u{2581}les"])?;
+    /// let pieces = |model: Model, text: &str| {
+    ///     let tokenizer = Tokenizer::new(model);
+    ///     tokenizer.encode(text).len()
+    /// };
+    /// assert_eq!(pieces(restricted.clone(), "les"), 1);
+    /// assert!(pieces(restricted, "droits") > pieces(model, "droits"));
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The model would be refused; for example a unigram model needs a piece for text.
+    pub fn restrict_to<P: AsRef<[u8]>>(
+        &self,
+        pieces: impl IntoIterator<Item = P>,
+    ) -> Result<Model, ModelError> {
+        let pieces: Vec<P> = pieces.into_iter().collect();
+        let usable: HashSet<&[u8]> = pieces.iter().map(AsRef::as_ref).collect();
+        self.with_text_kinds(|text| {
+            if usable.contains(text) || char_length(text) == text.len() {
+                PieceKind::Normal
+            } else {
+                PieceKind::Unused
+            }
+        })
+    }
+
+    /// A copy of the model without unused pieces: they become normal. It undoes [`restrict_to`](Model::restrict_to) for
+    /// models that had none.
+    ///
+    /// # Errors
+    /// As [`restrict_to`](Model::restrict_to).
+    pub fn without_unused_pieces(&self) -> Result<Model, ModelError> {
+        self.with_text_kinds(|_| PieceKind::Normal)
+    }
+
+    /// A copy with another kind for each normal or unused piece.
+    fn with_text_kinds(&self, kind_of: impl Fn(&[u8]) -> PieceKind) -> Result<Model, ModelError> {
+        let mut editor = self.edit();
+        for piece in self.pieces() {
+            if matches!(piece.kind, PieceKind::Normal | PieceKind::Unused) {
+                let kind = kind_of(piece.text);
+                if kind != piece.kind {
+                    set_kind(&mut editor, piece.id, kind);
+                }
+            }
+        }
+        editor.finish()
+    }
+}
+
+fn set_kind(editor: &mut super::ModelEditor, id: PieceId, kind: PieceKind) {
+    let is_there = editor.set_kind(id, kind);
+    debug_assert!(is_there, "the editor has the pieces of its model");
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Model, PieceKind};
+
+    #[test]
+    fn only_pieces_for_text_change_their_kind() {
+        let root = env!("CARGO_MANIFEST_DIR");
+        let model = Model::open(format!("{root}/testdata/golden/llama2.model")).unwrap();
+        let restricted = model.restrict_to(["\u{2581}the"]).unwrap();
+        for (old, new) in model.pieces().zip(restricted.pieces()) {
+            let is_kept = old.kind != PieceKind::Normal
+                || old.text == "\u{2581}the".as_bytes()
+                || String::from_utf8_lossy(old.text).chars().count() == 1;
+            let expected = if is_kept { old.kind } else { PieceKind::Unused };
+            assert_eq!(new.kind, expected, "{:?}", old.text);
+        }
+        let restored = restricted.without_unused_pieces().unwrap();
+        assert!(
+            restored
+                .pieces()
+                .all(|piece| piece.kind != PieceKind::Unused)
+        );
+    }
+}

@@ -1,0 +1,107 @@
+//! Results as messages of the reference's schema `SentencePieceText`, in the bytes of protobuf.
+//!
+//! Input: [`Tokens`] or a [`DecodedText`]. Output: the bytes that the reference's `SerializeAsString` gives for its result.
+//! Programs in other languages read them with the schema of `sentencepiece.proto`.
+//!
+//! ```text
+//! SentencePieceText          1 text   2 pieces (repeated)   3 score (only in n-best lists)
+//! SentencePiece              1 piece  2 id  3 surface  4 begin  5 end
+//! NBestSentencePieceText     1 nbests (repeated)
+//! ```
+//!
+//! Control pieces, and all bytes of a character but the last, have no surface when text was encoded.
+//!
+//! Cost: linear; one allocation for the message and one for each of its pieces.
+
+use super::token::Tokens;
+use crate::decode::spans::DecodedText;
+use crate::model::wire::{write_bytes_field, write_float_field, write_varint_field};
+use crate::piece::PieceKind;
+
+/// The id of a token without id, as the reference's unsigned field stores it.
+const NO_ID: u64 = u32::MAX as u64;
+
+impl Tokens<'_> {
+    /// The tokens as a `SentencePieceText` message. `score` is that of an n-best list.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let mut encoder = tokenizer.encoder();
+    /// let message = encoder.tokens("a").to_message(None);
+    /// // text "a"; a piece "▁a" with id 263, surface "a", begin 0, end 1
+    /// assert_eq!(&message[..5], b"\x0a\x01a\x12\x10");
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
+    pub fn to_message(&self, score: Option<f32>) -> Vec<u8> {
+        let mut message = Vec::new();
+        write_bytes_field(1, self.text, &mut message);
+        for token in self {
+            let span = token.span();
+            let kind = self
+                .tokenizer
+                .model()
+                .piece(token.id())
+                .map(|piece| piece.kind);
+            let has_surface = match kind {
+                Some(PieceKind::Control) => false,
+                Some(PieceKind::Byte) => !span.is_empty(),
+                _ => true,
+            };
+            let piece = PieceMessage {
+                piece: token.piece(),
+                id: token.id().get().into(),
+                surface: has_surface.then(|| token.surface()),
+                begin: span.start,
+                end: span.end,
+            };
+            piece.write(&mut message);
+        }
+        if let Some(score) = score {
+            write_float_field(3, score, &mut message);
+        }
+        message
+    }
+}
+
+impl DecodedText<'_> {
+    /// The text and its pieces as a `SentencePieceText` message.
+    pub fn to_message(&self) -> Vec<u8> {
+        let mut message = Vec::new();
+        write_bytes_field(1, self.text(), &mut message);
+        for token in self.tokens() {
+            let piece = PieceMessage {
+                piece: token.piece,
+                id: token.id.map_or(NO_ID, |id| id.get().into()),
+                surface: Some(self.surface(token)),
+                begin: token.span.start,
+                end: token.span.end,
+            };
+            piece.write(&mut message);
+        }
+        message
+    }
+}
+
+/// The fields of a piece in a message.
+struct PieceMessage<'t> {
+    piece: &'t [u8],
+    id: u64,
+    surface: Option<&'t [u8]>,
+    begin: usize,
+    end: usize,
+}
+
+impl PieceMessage<'_> {
+    /// Appends the piece to the message of a text.
+    fn write(&self, message: &mut Vec<u8>) {
+        let mut piece = Vec::with_capacity(self.piece.len() * 2 + 16);
+        write_bytes_field(1, self.piece, &mut piece);
+        write_varint_field(2, self.id, &mut piece);
+        if let Some(surface) = self.surface {
+            write_bytes_field(3, surface, &mut piece);
+        }
+        write_varint_field(4, self.begin as u64, &mut piece);
+        write_varint_field(5, self.end as u64, &mut piece);
+        write_bytes_field(2, &piece, message);
+    }
+}
