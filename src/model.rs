@@ -280,6 +280,26 @@ impl Model {
         write_files(&[(path.as_ref(), &self.file)])
     }
 
+    /// Writes `PREFIX.model` and `PREFIX.vocab` together, as training does: an interrupted call leaves both files as they
+    /// were, or both new. The `.vocab` has scores unless the model records `vocabulary_output_piece_score=false`.
+    ///
+    /// # Errors
+    /// The file system refuses; the files are then not changed.
+    #[cfg(feature = "train")]
+    pub fn save_with_vocab(&self, prefix: impl AsRef<Path>) -> Result<(), WriteError> {
+        let path = |ending: &str| {
+            let mut name = prefix.as_ref().as_os_str().to_owned();
+            name.push(ending);
+            std::path::PathBuf::from(name)
+        };
+        let with_scores = self.trainer_spec().vocabulary_output_piece_score();
+        let vocab = self.to_vocab(with_scores);
+        write_files(&[
+            (path(".vocab").as_path(), &vocab),
+            (path(".model").as_path(), &self.file),
+        ])
+    }
+
     /// Number of pieces; ids are below it.
     pub fn len(&self) -> usize {
         self.pieces.len()

@@ -1,5 +1,61 @@
+//! The native module `spiece._native` of the Python package.
+//!
+//! `spiece/sentencepiece/__init__.py` and `spiece/__init__.py` build their interfaces on it; nothing else should import it.
+//!
+//! ```text
+//! drop-in:  processor -> arguments, settings -> encode, decode, nbest, vocabulary, normalizer
+//! modern:   tokenizer, model, editing
+//! both:     loaded (tokenizer and ready objects), tokens, text, ids, buffer, pool, random, trainer, errors
+//! ```
+
+mod arguments;
+mod buffer;
+mod decode;
+mod encode;
+mod errors;
+mod ids;
+mod loaded;
+mod nbest;
+mod normalizer;
+mod pool;
+mod processor;
+mod random;
+mod settings;
+mod text;
+mod tokenizer;
+mod tokens;
+mod trainer;
+mod vocabulary;
+
+use std::sync::atomic::Ordering;
+
 use pyo3::prelude::*;
+
+/// Starts the random numbers of sampling again.
+#[pyfunction]
+fn _set_seed(seed: u32) {
+    random::set_seed(seed);
+}
+
+/// Sets the longest time of n-best searches of the drop-in, in milliseconds; 0 or less for no limit.
+#[pyfunction]
+fn _set_nbest_timeout(milliseconds: i32) {
+    settings::NBEST_TIMEOUT_MS.store(milliseconds.into(), Ordering::Relaxed);
+}
+
+/// The native module.
 #[pymodule(gil_used = false)]
-fn _native(_m: &Bound<'_, PyModule>) -> PyResult<()> {
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<buffer::VectorBuffer>()?;
+    module.add_class::<pool::ThreadPool>()?;
+    module.add_class::<processor::Processor>()?;
+    module.add_class::<normalizer::Normalizer>()?;
+    module.add_class::<tokenizer::PyTokenizer>()?;
+    module.add_class::<tokenizer::DecodeStream>()?;
+    module.add_function(wrap_pyfunction!(trainer::_train, module)?)?;
+    module.add_function(wrap_pyfunction!(trainer::_save_with_vocab, module)?)?;
+    module.add_function(wrap_pyfunction!(_set_seed, module)?)?;
+    module.add_function(wrap_pyfunction!(_set_nbest_timeout, module)?)?;
     Ok(())
 }

@@ -30,7 +30,7 @@ use crate::text::decode_char;
 /// for token in decoded.tokens() {
 ///     println!("{:?} {:?} {:?}", token.id, token.piece, decoded.surface(token));
 /// }
-/// assert_eq!(decoded.tokens()[1].span, 5..6);
+/// assert_eq!(decoded.tokens().last().map(|token| token.span.end), Some(10));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -24,13 +24,10 @@ impl Model {
     /// ```
     /// use spiece::{Model, Tokenizer};
     /// let model = Model::open("testdata/run/unigram.model")?;
-    /// let restricted = model.restrict_to(["\u{2581}les"])?;
-    /// let pieces = |model: Model, text: &str| {
-    ///     let tokenizer = Tokenizer::new(model);
-    ///     tokenizer.encode(text).len()
-    /// };
-    /// assert_eq!(pieces(restricted.clone(), "les"), 1);
-    /// assert!(pieces(restricted, "droits") > pieces(model, "droits"));
+    /// let restricted = model.restrict_to(["\u{2581}droits"])?;
+    /// let count = |model: &Model, text: &str| Tokenizer::new(model.clone()).count(text);
+    /// assert_eq!(count(&restricted, "droits"), 1);
+    /// assert!(count(&restricted, "personne") > count(&model, "personne"));
     /// # Ok::<(), spiece::ModelError>(())
     /// ```
     ///

@@ -123,6 +123,8 @@ macro_rules! train_flags {
             pub normalizer: Option<NormalizerSpec>,
             /// The flags that were set by name.
             named: BTreeSet<&'static str>,
+            /// Whether a model type that was not named is not recorded; see [`TrainFlags::for_schema`].
+            omits_model_type: bool,
         }
 
         impl Default for TrainFlags {
@@ -132,6 +134,7 @@ macro_rules! train_flags {
                     recording: SpecRecording::default(),
                     normalizer: None,
                     named: BTreeSet::new(),
+                    omits_model_type: false,
                 }
             }
         }
@@ -181,6 +184,9 @@ macro_rules! train_flags {
                 $(record_option!($target, spec, $name, {
                     self.$name.record(self.is_recorded(stringify!($name), self.$name != defaults.$name))
                 });)*
+                if self.omits_model_type && !self.named.contains("model_type") {
+                    spec.model_type = None;
+                }
                 spec
             }
         }
@@ -289,6 +295,22 @@ train_flags! {
 }
 
 impl TrainFlags {
+    /// Flags as the reference's bindings have them: the model type is unigram unless it is named, which is the default
+    /// of the schema and then not recorded.
+    ///
+    /// ```
+    /// use spiece::{ModelType, TrainFlags};
+    /// let flags = TrainFlags::for_schema();
+    /// assert_eq!(flags.model_type, ModelType::Unigram);
+    /// ```
+    pub fn for_schema() -> TrainFlags {
+        TrainFlags {
+            model_type: ModelType::Unigram,
+            omits_model_type: true,
+            ..TrainFlags::default()
+        }
+    }
+
     /// Whether the model records the flag `name`.
     pub(crate) fn is_recorded(&self, name: &str, differs_from_default: bool) -> bool {
         let by_policy = match self.recording {

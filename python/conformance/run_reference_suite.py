@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Runs the test suite of the reference's source distribution on spiece.sentencepiece.
+
+Usage: run_reference_suite.py [--release 0.2.3] [--folder FOLDER] [PYTEST_ARGUMENT...]
+
+The Python that runs this script needs spiece, pytest, numpy and protobuf, and must not have sentencepiece. The source
+distribution is fetched from PyPI with pip; only its tests are used.
+"""
+
+import argparse
+import importlib.util
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import urllib.request
+import json
+
+HERE = pathlib.Path(__file__).parent
+
+
+def fetch(release, folder):
+    """The unpacked source distribution of a release."""
+    with urllib.request.urlopen(f"https://pypi.org/pypi/sentencepiece/{release}/json") as response:
+        files = json.load(response)["urls"]
+    url = next(file["url"] for file in files if file["packagetype"] == "sdist")
+    archive = folder / "sdist.tar.gz"
+    with urllib.request.urlopen(url) as response, open(archive, "wb") as out:
+        shutil.copyfileobj(response, out)
+    with tarfile.open(archive) as tar:
+        tar.extractall(folder, filter="data")
+    return folder / f"sentencepiece-{release}"
+
+
+def main():
+    """Prepares a folder with the suite and runs pytest there."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--release", default="0.2.3")
+    parser.add_argument("--source", type=pathlib.Path, help="an unpacked source distribution, instead of fetching one")
+    arguments, rest = parser.parse_known_args()
+    if importlib.util.find_spec("sentencepiece") is not None:
+        sys.exit("sentencepiece is installed in this environment; use one without it")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        source = arguments.source or fetch(arguments.release, folder)
+        run = folder / "run"
+        shutil.copytree(source / "test", run / "test")
+        for name in ("tools", "data"):
+            if (source / name).is_dir():
+                shutil.copytree(source / name, run / name)
+        shutil.copy(HERE / "conftest.py", run / "conftest.py")
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test", *rest]
+        sys.exit(subprocess.run(command, cwd=run, env=os.environ).returncode)
+
+
+if __name__ == "__main__":
+    main()

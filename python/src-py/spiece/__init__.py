@@ -1,0 +1,45 @@
+"""Trains and runs SentencePiece models, with the results of SentencePiece 0.2.3.
+
+>>> import spiece
+>>> sentences = ["a pen", "a pineapple", "an apple"] * 10
+>>> model = spiece.train(sentences, vocab_size=30, hard_vocab_limit=False)
+>>> tokenizer = model.tokenizer()
+>>> tokenizer.decode(tokenizer.encode("an apple pen"))
+'an apple pen'
+
+``spiece.sentencepiece`` has the interface of the package ``sentencepiece``.
+"""
+
+from . import _native
+from ._errors import (
+    EncodeError,
+    FileError,
+    IdError,
+    MissingFileError,
+    ModelError,
+    OptionValueError,
+    SpieceError,
+    TrainingError,
+    TrainingOptionError,
+)
+from ._model import Model, Trainer, train
+from ._tokenizer import DecodeStream, Ragged, Tokenizer
+
+__version__ = _native.__version__
+__all__ = [
+    "DecodeStream",
+    "EncodeError",
+    "FileError",
+    "IdError",
+    "MissingFileError",
+    "Model",
+    "ModelError",
+    "OptionValueError",
+    "Ragged",
+    "SpieceError",
+    "Tokenizer",
+    "Trainer",
+    "TrainingError",
+    "TrainingOptionError",
+    "train",
+]

@@ -1,0 +1,63 @@
+"""Makes ``spiece.sentencepiece`` what ``import sentencepiece`` finds in this process.
+
+    import spiece.as_sentencepiece
+    import sentencepiece  # is spiece.sentencepiece
+
+Other packages that look for it with ``importlib.util.find_spec("sentencepiece")`` find it too. Import this module before
+them. It replaces an installed ``sentencepiece`` for this process only.
+"""
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+
+import spiece.sentencepiece as _module
+
+_NAME = "sentencepiece"
+_OURS = "spiece.sentencepiece"
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds ``sentencepiece`` and its submodules where ``spiece.sentencepiece`` has them."""
+
+    def find_spec(self, name, path=None, target=None):
+        """The spec of ``sentencepiece`` or of one of its submodules."""
+        if name != _NAME and not name.startswith(_NAME + "."):
+            return None
+        ours = _OURS + name[len(_NAME) :]
+        try:
+            found = importlib.util.find_spec(ours)
+        except ModuleNotFoundError:
+            return None
+        if found is None:
+            return None
+        is_package = found.submodule_search_locations is not None
+        spec = importlib.machinery.ModuleSpec(name, self, origin=found.origin, is_package=is_package)
+        if is_package:
+            spec.submodule_search_locations = list(found.submodule_search_locations)
+        return spec
+
+    def create_module(self, spec):
+        """The module of spiece itself, so that both names have the same classes."""
+        return importlib.import_module(_OURS + spec.name[len(_NAME) :])
+
+    def exec_module(self, module):
+        """Nothing: the module was executed under its own name."""
+
+
+def _register():
+    finder = _Finder()
+    sys.meta_path.insert(0, finder)
+    for name in [name for name in sys.modules if name == _NAME or name.startswith(_NAME + ".")]:
+        del sys.modules[name]
+    # The spec is that of sentencepiece: find_spec() returns it for modules that are imported already.
+    _module.__spec__ = finder.find_spec(_NAME)
+    sys.modules[_NAME] = _module
+    # Pickles name the module of a class. Under this name, programs that have the reference read them as well.
+    for value in list(vars(_module).values()):
+        if getattr(value, "__module__", None) == _OURS:
+            value.__module__ = _NAME
+
+
+_register()

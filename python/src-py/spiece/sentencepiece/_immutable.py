@@ -1,0 +1,165 @@
+"""Read-only results of encoding and decoding, as the reference's package had them until 0.2.1. They need no protobuf."""
+
+import struct
+
+
+def _fields(message):
+    """The fields of a message of protobuf: pairs of a number and a value."""
+    at = 0
+    while at < len(message):
+        key, at = _varint(message, at)
+        kind = key & 7
+        if kind == 0:
+            value, at = _varint(message, at)
+        elif kind == 2:
+            length, at = _varint(message, at)
+            value = message[at : at + length]
+            at += length
+        elif kind == 5:
+            (value,) = struct.unpack_from("<f", message, at)
+            at += 4
+        else:
+            raise ValueError(f"a message has a field of the unknown kind {kind}")
+        yield key >> 3, value
+
+
+def _varint(message, at):
+    value = shift = 0
+    while True:
+        byte = message[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+
+
+class _Message:
+    __slots__ = ("_message",)
+
+    def __init__(self, message=b""):
+        self._message = bytes(message)
+        self._read()
+
+    @classmethod
+    def FromString(cls, message):
+        """The result that these bytes describe."""
+        return cls(message)
+
+    def SerializeAsString(self):
+        """The bytes of the message."""
+        return self._message
+
+    def __eq__(self, other):
+        return type(self) is type(other) and self._message == other._message
+
+    def __hash__(self):
+        return hash(self._message)
+
+    def __reduce__(self):
+        return (type(self), (self._message,))
+
+    def __repr__(self):
+        return str(self)
+
+
+class ImmutableSentencePieceText_ImmutableSentencePiece(_Message):
+    """A piece of a text: ``piece``, ``id``, ``surface``, ``begin`` and ``end``."""
+
+    __slots__ = ("piece_as_bytes", "id", "surface_as_bytes", "begin", "end")
+
+    def _read(self):
+        fields = dict(_fields(self._message))
+        self.piece_as_bytes = fields.get(1, b"")
+        self.id = fields.get(2, 0)
+        self.surface_as_bytes = fields.get(3, b"")
+        self.begin = fields.get(4, 0)
+        self.end = fields.get(5, 0)
+
+    @property
+    def piece(self):
+        """The text of the piece."""
+        return self.piece_as_bytes.decode("utf-8")
+
+    @property
+    def surface(self):
+        """The part of the text that it stands for."""
+        return self.surface_as_bytes.decode("utf-8")
+
+    def _in_characters(self, text):
+        copy = type(self)(self._message)
+        copy.begin = len(text[: self.begin].decode("utf-8", "replace"))
+        copy.end = len(text[: self.end].decode("utf-8", "replace"))
+        return copy
+
+    def __str__(self):
+        return (
+            f'piece: "{self.piece}"\nid: {self.id}\nsurface: "{self.surface}"\n'
+            f"begin: {self.begin}\nend: {self.end}\n"
+        )
+
+
+class _Items:
+    """A sequence of parts of a result."""
+
+    __slots__ = ("_items", "_name")
+
+    def __init__(self, items, name):
+        self._items = items
+        self._name = name
+
+    def __len__(self):
+        return len(self._items)
+
+    def __getitem__(self, index):
+        return self._items[index]
+
+    def __iter__(self):
+        return iter(self._items)
+
+    def __str__(self):
+        return "\n".join(f"{self._name} {{\n{item}}}" for item in self._items)
+
+    __repr__ = __str__
+
+
+class ImmutableSentencePieceText(_Message):
+    """A text and its pieces: ``text``, ``pieces`` and ``score``. Positions of pieces are in characters."""
+
+    __slots__ = ("text_as_bytes", "score", "pieces")
+
+    def _read(self):
+        self.text_as_bytes = b""
+        self.score = 0.0
+        pieces = []
+        for number, value in _fields(self._message):
+            if number == 1:
+                self.text_as_bytes = value
+            elif number == 2:
+                pieces.append(ImmutableSentencePieceText_ImmutableSentencePiece(value))
+            elif number == 3:
+                self.score = value
+        if not self.text_as_bytes.isascii():
+            pieces = [piece._in_characters(self.text_as_bytes) for piece in pieces]
+        self.pieces = _Items(pieces, "pieces")
+
+    @property
+    def text(self):
+        """The text."""
+        return self.text_as_bytes.decode("utf-8")
+
+    def __str__(self):
+        return f'text: "{self.text}"\nscore: {self.score}\n{self.pieces}'
+
+
+class ImmutableNBestSentencePieceText(_Message):
+    """The best segmentations of a text: ``nbests``."""
+
+    __slots__ = ("nbests",)
+
+    def _read(self):
+        texts = [ImmutableSentencePieceText(value) for number, value in _fields(self._message) if number == 1]
+        self.nbests = _Items(texts, "nbests")
+
+    def __str__(self):
+        return str(self.nbests)

@@ -1,0 +1,181 @@
+//! Arrays of numbers that Python sees as buffers, and the fast ways from Python objects to numbers.
+//!
+//! Input: vectors of Rust; lists of Python. Output: [`VectorBuffer`], from which NumPy, Arrow and `memoryview` make arrays
+//! without a copy; vectors of ids.
+//!
+//! **Why this module may use `unsafe`.** PyO3 has no safe function for two things:
+//!
+//! 1. *Exporting a buffer* (PEP 3118). The exporter hands out a raw pointer. It is sound here because the vector is
+//!    never changed after the object is made (the class is frozen and has no method that does), an empty vector has a
+//!    valid pointer, and each view holds a reference to the object, which Python drops when it releases the view.
+//! 2. *Reading an integer without an error object for each that does not fit.* For exact integers
+//!    `PyLong_AsLongAndOverflow` neither fails nor runs Python code, and the caller holds a reference to the object.
+//!
+//! All other modules of this crate are without `unsafe`; the lint denies it.
+#![expect(unsafe_code, reason = "see the page of the module")]
+
+use std::ffi::{CStr, c_int, c_void};
+
+use pyo3::exceptions::PyBufferError;
+use pyo3::prelude::*;
+use pyo3::types::{PyInt, PyList};
+use pyo3::{PyClass, ffi};
+
+/// The element types of buffers.
+#[derive(Debug)]
+enum Elements {
+    Int32(Vec<i32>),
+    Int64(Vec<i64>),
+}
+
+/// A read-only array of numbers with the buffer protocol: `numpy.frombuffer`, `pyarrow.py_buffer` and `memoryview` use
+/// its memory without a copy.
+#[pyclass(module = "spiece", name = "VectorBuffer", frozen)]
+#[derive(Debug)]
+pub struct VectorBuffer {
+    elements: Elements,
+}
+
+impl VectorBuffer {
+    pub fn of_i32(elements: Vec<i32>) -> VectorBuffer {
+        VectorBuffer {
+            elements: Elements::Int32(elements),
+        }
+    }
+
+    pub fn of_i64(elements: Vec<i64>) -> VectorBuffer {
+        VectorBuffer {
+            elements: Elements::Int64(elements),
+        }
+    }
+
+    /// The pointer, the number of bytes, the size of an element and its format.
+    fn parts(&self) -> (*const c_void, usize, usize, &'static CStr) {
+        match &self.elements {
+            Elements::Int32(values) => (values.as_ptr().cast(), size_of_val(&values[..]), 4, c"i"),
+            Elements::Int64(values) => (values.as_ptr().cast(), size_of_val(&values[..]), 8, c"q"),
+        }
+    }
+}
+
+#[pymethods]
+impl VectorBuffer {
+    /// The number of elements.
+    fn __len__(&self) -> usize {
+        match &self.elements {
+            Elements::Int32(values) => values.len(),
+            Elements::Int64(values) => values.len(),
+        }
+    }
+
+    /// The address of the first element.
+    fn data_address(&self) -> usize {
+        self.parts().0.addr()
+    }
+
+    /// Fills `view` with the memory of the array.
+    ///
+    /// # Safety
+    /// Python calls this with a pointer to a `Py_buffer` that it owns.
+    unsafe fn __getbuffer__(
+        slf: PyRef<'_, Self>,
+        view: *mut ffi::Py_buffer,
+        flags: c_int,
+    ) -> PyResult<()> {
+        let (data, bytes, size, format) = slf.parts();
+        let bytes = isize::try_from(bytes).map_err(|_| PyBufferError::new_err("too large"))?;
+        let py = slf.py();
+        let object = slf.into_pyobject(py)?;
+        // SAFETY: `view` is valid for writing, and `data` points to `bytes` bytes that live as long as the object, to which
+        // PyBuffer_FillInfo takes a reference. It refuses a request for a writable buffer.
+        let code = unsafe {
+            ffi::PyBuffer_FillInfo(view, object.as_ptr(), data.cast_mut(), bytes, 1, flags)
+        };
+        if code != 0 {
+            return Err(PyErr::fetch(py));
+        }
+        let size = isize::try_from(size).unwrap_or(1);
+        // SAFETY: the fields are those of a filled buffer of one dimension. `internal` points to a shape that is freed in
+        // __releasebuffer__; format and strides are static or fields of the view itself.
+        unsafe {
+            (*view).itemsize = size;
+            if flags & ffi::PyBUF_FORMAT == ffi::PyBUF_FORMAT {
+                (*view).format = format.as_ptr().cast_mut();
+            }
+            if flags & ffi::PyBUF_ND == ffi::PyBUF_ND {
+                let shape = Box::new(bytes / size);
+                (*view).shape = Box::into_raw(shape);
+                (*view).internal = (*view).shape.cast();
+            }
+            if flags & ffi::PyBUF_STRIDES == ffi::PyBUF_STRIDES {
+                (*view).strides = &raw mut (*view).itemsize;
+            }
+        }
+        Ok(())
+    }
+
+    /// Frees what `__getbuffer__` allocated.
+    ///
+    /// # Safety
+    /// Python calls this once for each view that `__getbuffer__` filled.
+    unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
+        // SAFETY: `internal` is null or the pointer of the box that `__getbuffer__` made for this view.
+        unsafe {
+            let shape = (*view).internal.cast::<isize>();
+            if !shape.is_null() {
+                drop(Box::from_raw(shape));
+                (*view).internal = std::ptr::null_mut();
+            }
+        }
+    }
+}
+
+/// An integer of Python as `i32`, without running Python code: `None` if the object is no integer of exactly that type or
+/// does not fit.
+fn exact_i32(item: *mut ffi::PyObject) -> Option<i32> {
+    let mut overflow: c_int = 0;
+    // SAFETY: `item` is a reference to a live object and this thread is attached. For an exact integer
+    // PyLong_AsLongAndOverflow neither fails nor runs Python code.
+    let value = unsafe {
+        if ffi::PyLong_CheckExact(item) == 0 {
+            return None;
+        }
+        ffi::PyLong_AsLongAndOverflow(item, &raw mut overflow)
+    };
+    (overflow == 0).then(|| i32::try_from(value).ok()).flatten()
+}
+
+/// Appends the integers of a list. False if the list has an item that is no exact integer of 32 bits; `numbers` is then
+/// as before.
+pub fn append_exact_ints(list: &Bound<'_, PyList>, numbers: &mut Vec<i32>) -> bool {
+    let start = numbers.len();
+    numbers.reserve(list.len());
+    for index in 0..list.len() {
+        // The list may have become shorter.
+        let item = list.get_item(index);
+        let Some(number) = item.ok().as_ref().and_then(exact_int) else {
+            numbers.truncate(start);
+            return false;
+        };
+        numbers.push(number);
+    }
+    true
+}
+
+/// An exact integer of 32 bits.
+pub fn exact_int(object: &Bound<'_, PyAny>) -> Option<i32> {
+    exact_i32(object.as_ptr())
+}
+
+/// A list of references to the integers of `table` at these indexes, which are below its length.
+pub fn list_of<'py>(
+    py: Python<'py>,
+    table: &[Py<PyInt>],
+    indexes: impl ExactSizeIterator<Item = usize>,
+) -> PyResult<Bound<'py, PyList>> {
+    PyList::new(py, indexes.map(|index| table[index].bind_borrowed(py)))
+}
+
+/// A compile-time check that the class can be shared among threads.
+const fn is_shared<T: PyClass + Sync>() {}
+const _: () = is_shared::<VectorBuffer>();

@@ -1,0 +1,154 @@
+//! Ids from Python: lists, tuples, other sequences, and buffers of any integer type and stride.
+//!
+//! Input: objects of Python. Output: `i32`, as the reference has them. Numbers of arrays that do not fit become the nearest
+//! number that does, and are then refused as no id of the model; in lists they are a `TypeError`. Arrays in the byte order
+//! of another machine are read by their values.
+
+use pyo3::buffer::{Element, PyBuffer, PyUntypedBuffer};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyList, PyString};
+use spiece::PieceId;
+
+use crate::arguments::to_i32;
+use crate::buffer::append_exact_ints;
+use crate::errors;
+
+/// Appends the numbers of one sequence.
+///
+/// # Errors
+/// `TypeError`
+pub fn append(object: &Bound<'_, PyAny>, numbers: &mut Vec<i32>) -> PyResult<()> {
+    if let Ok(list) = object.cast::<PyList>()
+        && append_exact_ints(list, numbers)
+    {
+        return Ok(());
+    }
+    let is_byte_array = object.is_instance_of::<PyByteArray>();
+    if !is_byte_array
+        && !object.is_instance_of::<PyBytes>()
+        && let Ok(buffer) = PyUntypedBuffer::get(object)
+    {
+        return append_buffer(object, &buffer, numbers);
+    }
+    append_sequence(object, numbers)
+}
+
+fn append_sequence(object: &Bound<'_, PyAny>, numbers: &mut Vec<i32>) -> PyResult<()> {
+    let is_text = object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>();
+    if is_text || !object.hasattr("__getitem__")? || !object.hasattr("__len__")? {
+        return Err(not_ids());
+    }
+    for index in 0..object.len()? {
+        let item = object.get_item(index)?;
+        numbers.push(to_i32(&item).map_err(|_| not_ids())?);
+    }
+    Ok(())
+}
+
+fn not_ids() -> PyErr {
+    PyTypeError::new_err(
+        "Input must be an integer buffer, list of integers, or a sequence of integers.",
+    )
+}
+
+fn append_buffer(
+    object: &Bound<'_, PyAny>,
+    buffer: &PyUntypedBuffer,
+    numbers: &mut Vec<i32>,
+) -> PyResult<()> {
+    let format = buffer.format().to_bytes();
+    if !format
+        .last()
+        .is_some_and(|code| b"bhilqnBHILQN".contains(code))
+    {
+        return Err(PyTypeError::new_err("Buffer must be of integer type"));
+    }
+    if buffer.dimensions() != 1 {
+        return Err(PyTypeError::new_err("Buffer must be 1-dimensional"));
+    }
+    let is_read = append_elements::<i32>(object, numbers, clamp)?
+        || append_elements::<i64>(object, numbers, clamp)?
+        || append_elements::<u32>(object, numbers, clamp)?
+        || append_elements::<u64>(object, numbers, clamp)?
+        || append_elements::<i16>(object, numbers, clamp)?
+        || append_elements::<u16>(object, numbers, clamp)?
+        || append_elements::<i8>(object, numbers, clamp)?
+        || append_elements::<u8>(object, numbers, clamp)?;
+    if is_read {
+        return Ok(());
+    }
+    // Another byte order, for example: the values of its items are right.
+    append_sequence(object, numbers)
+}
+
+/// The nearest `i32`.
+fn clamp<T: TryInto<i128>>(value: T) -> i32 {
+    let value: i128 = value.try_into().unwrap_or(i128::MAX);
+    let clamped = value.clamp(i32::MIN.into(), i32::MAX.into());
+    i32::try_from(clamped).unwrap_or(i32::MAX)
+}
+
+/// Appends the elements of a buffer of this type; false if it has another type.
+fn append_elements<T: Element>(
+    object: &Bound<'_, PyAny>,
+    numbers: &mut Vec<i32>,
+    convert: impl Fn(T) -> i32,
+) -> PyResult<bool> {
+    let Ok(buffer) = PyBuffer::<T>::get(object) else {
+        return Ok(false);
+    };
+    let py = object.py();
+    numbers.extend(buffer.to_vec(py)?.into_iter().map(convert));
+    Ok(true)
+}
+
+/// The numbers of several sequences, one behind the other.
+#[derive(Default)]
+pub struct RaggedNumbers {
+    pub numbers: Vec<i32>,
+    /// Where each sequence begins, and the end.
+    pub offsets: Vec<usize>,
+}
+
+impl RaggedNumbers {
+    /// The numbers of a sequence of sequences, or of the rows of an array.
+    ///
+    /// # Errors
+    /// `TypeError`
+    pub fn of(object: &Bound<'_, PyAny>) -> PyResult<RaggedNumbers> {
+        let mut ragged = RaggedNumbers::default();
+        ragged.offsets.push(0);
+        if let Ok(list) = object.cast::<PyList>() {
+            for item in list.iter() {
+                ragged.push(&item)?;
+            }
+            return Ok(ragged);
+        }
+        for index in 0..object.len()? {
+            ragged.push(&object.get_item(index)?)?;
+        }
+        Ok(ragged)
+    }
+
+    fn push(&mut self, item: &Bound<'_, PyAny>) -> PyResult<()> {
+        append(item, &mut self.numbers)?;
+        self.offsets.push(self.numbers.len());
+        Ok(())
+    }
+}
+
+/// Checks numbers and makes them ids.
+///
+/// # Errors
+/// `IndexError` for a number that is no id of a model with `pieces` pieces.
+pub fn checked(py: Python<'_>, numbers: Vec<i32>, pieces: usize) -> PyResult<Vec<PieceId>> {
+    let is_id = |number: &i32| usize::try_from(*number).is_ok_and(|index| index < pieces);
+    if let Some(number) = numbers.iter().find(|number| !is_id(number)) {
+        return Err(errors::id_out_of_range(py, (*number).into(), pieces));
+    }
+    Ok(numbers
+        .into_iter()
+        .map(|number| PieceId::new(number.cast_unsigned()))
+        .collect())
+}

@@ -1,0 +1,175 @@
+//! A tokenizer with ready Python objects.
+//!
+//! Input: a model. Output: [`Loaded`], shared by all Python objects that were made from it. It has one integer object and
+//! one string object for each id, made at the first call that needs them: filling a list with references to them is
+//! several times faster than making new objects.
+
+use std::sync::{Mutex, TryLockError};
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyInt, PyList, PyString};
+use spiece::{EncodeCache, Model, PieceId, PieceKind, Tokenizer};
+
+use crate::buffer::list_of;
+
+/// Texts up to this many bytes are encoded while the thread is attached to the interpreter: releasing it costs more.
+const MAX_ATTACHED_BYTES: usize = 4096;
+
+/// See the page of the module.
+pub struct Loaded {
+    pub tokenizer: Tokenizer,
+    /// The id of texts that are no pieces, -1 if there is none.
+    pub unknown: i32,
+    ints: PyOnceLock<Vec<Py<PyInt>>>,
+    strings: PyOnceLock<Vec<Option<Py<PyString>>>>,
+    worker: Mutex<Worker>,
+}
+
+/// The memory of single calls.
+struct Worker {
+    cache: EncodeCache,
+    ids: Vec<PieceId>,
+}
+
+impl Loaded {
+    pub fn new(tokenizer: Tokenizer) -> Loaded {
+        let worker = Worker {
+            cache: tokenizer.create_cache(),
+            ids: Vec::new(),
+        };
+        Loaded {
+            unknown: unknown_id(tokenizer.model()),
+            tokenizer,
+            ints: PyOnceLock::new(),
+            strings: PyOnceLock::new(),
+            worker: Mutex::new(worker),
+        }
+    }
+
+    /// The integer objects of all ids.
+    #[inline]
+    pub fn ints(&self, py: Python<'_>) -> &[Py<PyInt>] {
+        self.ints.get_or_init(py, || {
+            let ids = 0..self.tokenizer.vocab_size();
+            ids.map(|id| PyInt::new(py, id).unbind()).collect()
+        })
+    }
+
+    /// The string objects of all pieces; `None` for a piece that is not UTF-8.
+    pub fn strings(&self, py: Python<'_>) -> &[Option<Py<PyString>>] {
+        self.strings.get_or_init(py, || {
+            let pieces = self.tokenizer.model().pieces();
+            let string = |text| Some(PyString::new(py, std::str::from_utf8(text).ok()?).unbind());
+            pieces.map(|piece| string(piece.text)).collect()
+        })
+    }
+
+    /// A list of ids.
+    #[inline]
+    pub fn list<'py>(&self, py: Python<'py>, ids: &[PieceId]) -> PyResult<Bound<'py, PyList>> {
+        list_of(py, self.ints(py), ids.iter().map(|id| index(*id)))
+    }
+
+    /// The ids of a text, as a list.
+    #[inline]
+    pub fn encode_to_list<'py>(
+        &self,
+        py: Python<'py>,
+        text: &[u8],
+    ) -> PyResult<Bound<'py, PyList>> {
+        if text.len() <= MAX_ATTACHED_BYTES
+            && let Some(mut worker) = self.try_worker()
+        {
+            let Worker { cache, ids } = &mut *worker;
+            ids.clear();
+            self.tokenizer.encode_with(cache, text, ids);
+            return self.list(py, ids);
+        }
+        let ids = self.encode(py, text);
+        self.list(py, &ids)
+    }
+
+    /// The ids of a text. Long texts are encoded while other threads of Python run.
+    pub fn encode(&self, py: Python<'_>, text: &[u8]) -> Vec<PieceId> {
+        detached_if(py, text.len() > MAX_ATTACHED_BYTES, || {
+            self.tokenizer.encode(text)
+        })
+    }
+
+    /// The memory of single calls, if no other thread uses it. Waiting for it could deadlock: the collector can run
+    /// Python code while a list is filled.
+    fn try_worker(&self) -> Option<std::sync::MutexGuard<'_, Worker>> {
+        match self.worker.try_lock() {
+            Ok(worker) => Some(worker),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+}
+
+/// Calls `work`, and lets other threads of Python run meanwhile if `detaches`.
+pub fn detached_if<T: Send>(py: Python<'_>, detaches: bool, work: impl FnOnce() -> T + Send) -> T {
+    if detaches { py.detach(work) } else { work() }
+}
+
+/// Whether a text is so long that other threads of Python may run while it is encoded.
+pub fn is_long(text: &[u8]) -> bool {
+    text.len() > MAX_ATTACHED_BYTES
+}
+
+/// An id as an index.
+#[inline]
+pub fn index(id: PieceId) -> usize {
+    id.get() as usize
+}
+
+/// An id as the reference's signed number. Ids are below 2^27.
+#[inline]
+pub fn signed(id: PieceId) -> i32 {
+    id.get().cast_signed()
+}
+
+/// An id or -1.
+pub fn signed_or_none(id: Option<PieceId>) -> i32 {
+    id.map_or(-1, signed)
+}
+
+/// The unknown piece of a model, or -1.
+fn unknown_id(model: &Model) -> i32 {
+    let mut pieces = model.pieces();
+    let unknown = pieces.find(|piece| piece.kind == PieceKind::Unknown);
+    signed_or_none(unknown.map(|piece| piece.id))
+}
+
+/// The collector of Python, switched off while many objects are made: it would search all of them again and again, and
+/// lists of integers have no cycles. Python 3.12 and newer postpone the collector themselves.
+pub struct PausedCollector<'py> {
+    enable: Option<Bound<'py, PyAny>>,
+}
+
+impl<'py> PausedCollector<'py> {
+    /// Switches the collector off if it is on and `objects` are many.
+    pub fn new(py: Python<'py>, objects: usize) -> PyResult<PausedCollector<'py>> {
+        const MANY: usize = 700;
+        let mut enable = None;
+        if objects >= MANY {
+            let gc = py.import("gc")?;
+            if gc.call_method0("isenabled")?.is_truthy()? {
+                gc.call_method0("disable")?;
+                enable = Some(gc.getattr("enable")?);
+            }
+        }
+        Ok(PausedCollector { enable })
+    }
+}
+
+impl Drop for PausedCollector<'_> {
+    fn drop(&mut self) {
+        if let Some(enable) = &self.enable
+            && let Err(error) = enable.call0()
+        {
+            error.write_unraisable(enable.py(), None);
+        }
+    }
+}

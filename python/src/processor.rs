@@ -1,0 +1,598 @@
+//! The native base class of `SentencePieceProcessor`.
+//!
+//! Input and output: objects of Python. The methods have private names; `spiece/sentencepiece/__init__.py` gives them the
+//! names of the reference. All work is in the modules that they call.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
+use spiece::{Model, ModelError, PieceId, PieceKind, Tokenizer};
+
+use crate::arguments::{Arguments, ReturnType, to_i32};
+use crate::decode::{self, DecodeCall};
+use crate::encode::{self, EncodeCall, Forced};
+use crate::errors;
+use crate::loaded::{Loaded, signed_or_none};
+use crate::nbest;
+use crate::normalizer;
+use crate::pool::{batch_threads, pool};
+use crate::settings::{NAMES, Settings, State};
+use crate::text::Text;
+use crate::vocabulary;
+
+/// A model and the defaults of calls; the base of `spiece.sentencepiece.SentencePieceProcessor`.
+#[pyclass(module = "spiece._native", subclass, frozen)]
+pub struct Processor {
+    state: RwLock<Arc<State>>,
+}
+
+impl Processor {
+    fn state(&self) -> Arc<State> {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&state)
+    }
+
+    fn set_state(&self, state: State) {
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
+    }
+
+    /// The state and the model.
+    ///
+    /// # Errors
+    /// No model was loaded.
+    fn loaded_state(&self) -> PyResult<(Arc<State>, Arc<Loaded>)> {
+        let state = self.state();
+        let loaded = state.loaded.clone().ok_or_else(errors::not_loaded)?;
+        Ok((state, loaded))
+    }
+
+    fn loaded(&self) -> PyResult<Arc<Loaded>> {
+        self.state().loaded.clone().ok_or_else(errors::not_loaded)
+    }
+
+    fn load(&self, tokenizer: Tokenizer, unrestricted: Option<Model>) {
+        let settings = Arc::clone(&self.state().settings);
+        self.set_state(State {
+            loaded: Some(Arc::new(Loaded::new(tokenizer))),
+            settings,
+            unrestricted,
+        });
+    }
+
+    fn change_settings(&self, py: Python<'_>, change: impl FnOnce(&mut Settings)) {
+        let state = self.state();
+        let mut settings = state.settings.copy(py);
+        change(&mut settings);
+        settings.update(py);
+        self.set_state(State {
+            loaded: state.loaded.clone(),
+            settings: Arc::new(settings),
+            unrestricted: state.unrestricted.clone(),
+        });
+    }
+
+    /// Encodes with a result type and sampling that the name of the method fixes.
+    fn encode_as<'py>(
+        &self,
+        input: &Bound<'py, PyAny>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+        forced: &Forced,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = input.py();
+        let (state, loaded) = self.loaded_state()?;
+        let is_plain = kwargs.is_none() && !forced.samples && state.settings.is_plain();
+        if is_plain
+            && forced.return_type == Some(ReturnType::Ids)
+            && !input.is_instance_of::<PyList>()
+        {
+            return Ok(loaded
+                .encode_to_list(py, Text::of(input)?.bytes)?
+                .into_any());
+        }
+        let no_arguments = PyTuple::empty(py);
+        let arguments = encode::parse("Encode", &no_arguments, kwargs)?;
+        refuse_types(&arguments)?;
+        let call = EncodeCall::new(py, &loaded, &state.settings, &arguments, forced)?;
+        encode::encode(py, &loaded, input, &call)
+    }
+
+    /// Decodes with a result type that the name of the method fixes.
+    fn decode_as<'py>(
+        &self,
+        input: &Bound<'py, PyAny>,
+        arguments: &Arguments<'py, 5>,
+        forced: Option<ReturnType>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = input.py();
+        let state = self.state();
+        let call = DecodeCall::new(py, &state.settings, arguments, forced)?;
+        let loaded = state.loaded.as_ref().ok_or_else(errors::not_loaded)?;
+        decode::decode(py, loaded, input, &call)
+    }
+}
+
+/// The keywords of a method whose name has the result type.
+fn refuse_types(arguments: &Arguments<'_, 12>) -> PyResult<()> {
+    if arguments.get("return_type").is_some() {
+        return Err(PyTypeError::new_err(
+            "Encode() got multiple values for keyword argument 'return_type'",
+        ));
+    }
+    if arguments.get("out_type").is_some() {
+        return Err(PyValueError::new_err(
+            "Cannot specify both out_type and return_type. Use return_type instead.",
+        ));
+    }
+    Ok(())
+}
+
+fn required<'a, 'py>(input: Option<&'a Bound<'py, PyAny>>) -> PyResult<&'a Bound<'py, PyAny>> {
+    input.ok_or_else(|| PyTypeError::new_err("Input must be str or bytes"))
+}
+
+/// A tokenizer of bytes, made while other threads of Python run.
+fn open_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Tokenizer> {
+    let opened = py.detach(|| Tokenizer::from_bytes(bytes));
+    opened.map_err(|error| errors::of_model(py, &error))
+}
+
+/// The result of a call that makes a restricted model.
+fn restricted(py: Python<'_>, model: Result<Model, ModelError>) -> PyResult<Tokenizer> {
+    let model = model.map_err(|error| errors::of_model(py, &error))?;
+    Ok(py.detach(|| Tokenizer::new(model)))
+}
+
+#[pymethods]
+impl Processor {
+    #[new]
+    #[pyo3(signature = (*_args, **_kwargs))]
+    fn new(_args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) -> Processor {
+        Processor {
+            state: RwLock::new(Arc::new(State {
+                loaded: None,
+                settings: Arc::new(Settings::new()),
+                unrestricted: None,
+            })),
+        }
+    }
+
+    /// All settings at once, in the order of `_setting_names`.
+    fn _configure(&self, py: Python<'_>, values: &Bound<'_, PyTuple>) {
+        self.change_settings(py, |settings| {
+            for (place, value) in values.iter().enumerate() {
+                settings.set_at(place, &value);
+            }
+        });
+    }
+
+    #[classattr]
+    fn _setting_names() -> [&'static str; NAMES.len()] {
+        NAMES
+    }
+
+    fn _setting<'py>(&self, py: Python<'py>, place: usize) -> Option<Bound<'py, PyAny>> {
+        self.state().settings.get_at(py, place)
+    }
+
+    fn _set_setting(&self, place: usize, value: &Bound<'_, PyAny>) {
+        self.change_settings(value.py(), |settings| settings.set_at(place, value));
+    }
+
+    /// Reads a model file.
+    fn _load_file(&self, py: Python<'_>, path: std::path::PathBuf) -> PyResult<bool> {
+        let opened = py.detach(|| Tokenizer::open(&path));
+        let tokenizer = opened.map_err(|error| errors::of_model(py, &error))?;
+        self.load(tokenizer, None);
+        Ok(true)
+    }
+
+    /// Reads the bytes of a model file.
+    fn _load_bytes(&self, py: Python<'_>, serialized: &Bound<'_, PyBytes>) -> PyResult<bool> {
+        self.load(open_bytes(py, serialized.as_bytes())?, None);
+        Ok(true)
+    }
+
+    /// Encodes a text, or a list of texts: encode("Hello world") gives a list of ids; see the README for all results.
+    #[pyo3(signature = (input=None, *args, **kwargs), text_signature = "($self, input, add_bos=None, add_eos=None, reverse=None, emit_unk_piece=None, enable_sampling=None, nbest_size=None, alpha=None, num_threads=None, thread_pool=None, return_type=None, out_type=None, return_bytes=None)")]
+    fn _encode<'py>(
+        &self,
+        input: Option<&Bound<'py, PyAny>>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let input = required(input)?;
+        let py = input.py();
+        let (state, loaded) = self.loaded_state()?;
+        let is_plain = kwargs.is_none() && args.is_empty() && state.settings.is_plain();
+        if is_plain && !input.is_instance_of::<PyList>() {
+            return Ok(loaded
+                .encode_to_list(py, Text::of(input)?.bytes)?
+                .into_any());
+        }
+        let arguments = encode::parse("Encode", args, kwargs)?;
+        let call = EncodeCall::new(py, &loaded, &state.settings, &arguments, &Forced::default())?;
+        encode::encode(py, &loaded, input, &call)
+    }
+
+    /// The ids of a text or of each text of a list.
+    #[pyo3(signature = (input, **kwargs))]
+    fn _encode_ids<'py>(
+        &self,
+        input: &Bound<'py, PyAny>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let forced = Forced {
+            return_type: Some(ReturnType::Ids),
+            samples: false,
+        };
+        self.encode_as(input, kwargs, &forced)
+    }
+
+    /// The pieces of a text or of each text of a list.
+    #[pyo3(signature = (input, **kwargs))]
+    fn _encode_pieces<'py>(
+        &self,
+        input: &Bound<'py, PyAny>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let forced = Forced {
+            return_type: Some(ReturnType::Str),
+            samples: false,
+        };
+        self.encode_as(input, kwargs, &forced)
+    }
+
+    /// The result of type `return_type`, sampled if `samples`.
+    #[pyo3(signature = (input, return_type, samples, /, **kwargs))]
+    fn _encode_as<'py>(
+        &self,
+        input: &Bound<'py, PyAny>,
+        return_type: &Bound<'py, PyAny>,
+        samples: bool,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let forced = Forced {
+            return_type: Some(forced_type(return_type)?),
+            samples,
+        };
+        self.encode_as(input, kwargs, &forced)
+    }
+
+    /// The best segmentations of a text or of each text of a list.
+    #[pyo3(signature = (input, nbest_size, return_type, /, **kwargs))]
+    fn _nbest<'py>(
+        &self,
+        input: &Bound<'py, PyAny>,
+        nbest_size: Option<&Bound<'py, PyAny>>,
+        return_type: Option<&Bound<'py, PyAny>>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = input.py();
+        let (state, loaded) = self.loaded_state()?;
+        let arguments = encode::parse("NBestEncode", &PyTuple::empty(py), kwargs)?;
+        let forced = Forced {
+            return_type: return_type.map(forced_type).transpose()?,
+            samples: false,
+        };
+        let mut call = EncodeCall::new(py, &loaded, &state.settings, &arguments, &forced)?;
+        call.sampling = None;
+        if call.return_type == ReturnType::OffsetMapping {
+            return Err(PyValueError::new_err("unknown return_type=offset_mapping"));
+        }
+        let size = match nbest_size
+            .cloned()
+            .or_else(|| state.settings.get(py, "nbest_size"))
+        {
+            Some(size) => to_i32(&size)?,
+            None => 1,
+        };
+        let size = usize::try_from(size).unwrap_or(0).max(1);
+        match input.cast::<PyList>() {
+            Err(_) => nbest::nbest(py, &loaded, input, size, &call),
+            Ok(texts) => {
+                let results = texts.iter();
+                let results = results.map(|text| nbest::nbest(py, &loaded, &text, size, &call));
+                Ok(PyList::new(py, results.collect::<PyResult<Vec<_>>>()?)?.into_any())
+            }
+        }
+    }
+
+    /// Encodes long texts on several threads.
+    #[pyo3(signature = (input, return_type, /, **kwargs))]
+    fn _encode_parallel<'py>(
+        &self,
+        input: &Bound<'py, PyAny>,
+        return_type: Option<&Bound<'py, PyAny>>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = input.py();
+        let (state, loaded) = self.loaded_state()?;
+        let arguments = encode::parse("ParallelEncode", &PyTuple::empty(py), kwargs)?;
+        let forced = Forced {
+            return_type: return_type.map(forced_type).transpose()?,
+            samples: false,
+        };
+        let mut call = EncodeCall::new(py, &loaded, &state.settings, &arguments, &forced)?;
+        call.sampling = None;
+        if call.return_type == ReturnType::OffsetMapping {
+            return Err(PyValueError::new_err("unknown return_type=offset_mapping"));
+        }
+        match input.cast::<PyList>() {
+            Err(_) => encode_long(py, &loaded, input, &call),
+            Ok(texts) => {
+                let results = texts.iter();
+                let results = results.map(|text| encode_long(py, &loaded, &text, &call));
+                Ok(PyList::new(py, results.collect::<PyResult<Vec<_>>>()?)?.into_any())
+            }
+        }
+    }
+
+    /// Decodes an id, a piece, a sequence of them, or a batch of sequences.
+    #[pyo3(signature = (input, *args, **kwargs), text_signature = "($self, input, return_type=None, out_type=None, num_threads=None, thread_pool=None, return_bytes=None)")]
+    fn _decode<'py>(
+        &self,
+        input: &Bound<'py, PyAny>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let arguments = Arguments::new("Decode", decode::NAMES, &decode::NAMES, args, kwargs)?;
+        self.decode_as(input, &arguments, None)
+    }
+
+    #[pyo3(name = "_DecodePiecesBatch", signature = (batch, num_threads, thread_pool))]
+    fn _decode_pieces_batch<'py>(
+        &self,
+        batch: &Bound<'py, PyAny>,
+        num_threads: i64,
+        thread_pool: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.private_batch(batch, ReturnType::Str, num_threads, thread_pool)
+    }
+
+    #[pyo3(name = "_DecodePiecesAsBytesBatch", signature = (batch, num_threads, thread_pool))]
+    fn _decode_pieces_as_bytes_batch<'py>(
+        &self,
+        batch: &Bound<'py, PyAny>,
+        num_threads: i64,
+        thread_pool: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.private_batch(batch, ReturnType::Bytes, num_threads, thread_pool)
+    }
+
+    #[pyo3(name = "_DecodePiecesAsSerializedProtoBatch", signature = (batch, num_threads, thread_pool))]
+    fn _decode_pieces_as_message_batch<'py>(
+        &self,
+        batch: &Bound<'py, PyAny>,
+        num_threads: i64,
+        thread_pool: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.private_batch(batch, ReturnType::SerializedProto, num_threads, thread_pool)
+    }
+
+    #[pyo3(name = "_DecodeAsOffsetMappingBatch", signature = (batch, num_threads, thread_pool, return_bytes))]
+    fn _decode_as_mapping_batch<'py>(
+        &self,
+        batch: &Bound<'py, PyAny>,
+        num_threads: i64,
+        thread_pool: Option<Bound<'py, PyAny>>,
+        return_bytes: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let call = DecodeCall {
+            return_type: ReturnType::OffsetMapping,
+            num_threads,
+            thread_pool,
+            return_bytes,
+            reverses: false,
+        };
+        decode::decode_batch(batch.py(), &*self.loaded()?, batch, &call)
+    }
+
+    /// The normalized text, with the offsets of its characters if `with_offsets`.
+    #[pyo3(signature = (input, with_offsets=None))]
+    fn _normalize<'py>(
+        &self,
+        input: &Bound<'py, PyAny>,
+        with_offsets: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let loaded = self.loaded()?;
+        let with_offsets = with_offsets.map_or(Ok(false), Bound::is_truthy)?;
+        normalizer::normalize_input(input, with_offsets, &|text| {
+            loaded.tokenizer.normalize_with_offsets(text)
+        })
+    }
+
+    fn _piece_size(&self) -> usize {
+        let state = self.state();
+        state
+            .loaded
+            .as_ref()
+            .map_or(0, |loaded| loaded.tokenizer.vocab_size())
+    }
+
+    fn _piece_to_id<'py>(&self, piece: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        vocabulary::piece_to_id(piece.py(), &*self.loaded()?, piece)
+    }
+
+    fn _id_to_piece<'py>(&self, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        vocabulary::id_to_piece(id.py(), &*self.loaded()?, id)
+    }
+
+    fn _score<'py>(&self, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        vocabulary::score(id.py(), &*self.loaded()?, id)
+    }
+
+    fn _is_unknown<'py>(&self, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        vocabulary::has_kind(id.py(), &*self.loaded()?, id, PieceKind::Unknown)
+    }
+
+    fn _is_control<'py>(&self, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        vocabulary::has_kind(id.py(), &*self.loaded()?, id, PieceKind::Control)
+    }
+
+    fn _is_unused<'py>(&self, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        vocabulary::has_kind(id.py(), &*self.loaded()?, id, PieceKind::Unused)
+    }
+
+    fn _is_byte<'py>(&self, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        vocabulary::has_kind(id.py(), &*self.loaded()?, id, PieceKind::Byte)
+    }
+
+    fn _unk_id(&self) -> i32 {
+        self.special_id(Tokenizer::unk_id)
+    }
+
+    fn _bos_id(&self) -> i32 {
+        self.special_id(Tokenizer::bos_id)
+    }
+
+    fn _eos_id(&self) -> i32 {
+        self.special_id(Tokenizer::eos_id)
+    }
+
+    fn _pad_id(&self) -> i32 {
+        self.special_id(Tokenizer::pad_id)
+    }
+
+    /// The bytes of the model file; empty without a model.
+    fn _serialized<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let state = self.state();
+        let model = state
+            .loaded
+            .as_ref()
+            .map(|loaded| loaded.tokenizer.model().to_bytes());
+        PyBytes::new(py, &model.unwrap_or_default())
+    }
+
+    /// Options such as `bos:eos:reverse`, which encoding applies.
+    fn _set_encode_extra(&self, py: Python<'_>, options: &str) -> PyResult<bool> {
+        let extra = encode::parse_extra(py, &*self.loaded()?, options)?;
+        self.change_settings(py, |settings| settings.encode_extra = extra);
+        Ok(true)
+    }
+
+    /// Options such as `reverse`, which decoding applies.
+    fn _set_decode_extra(&self, py: Python<'_>, options: &str) -> PyResult<bool> {
+        let extra = encode::parse_extra(py, &*self.loaded()?, options)?;
+        self.change_settings(py, |settings| settings.decode_extra = extra);
+        Ok(true)
+    }
+
+    /// Makes all pieces for text but these and single characters unused.
+    fn _restrict(&self, py: Python<'_>, pieces: Vec<String>) -> PyResult<bool> {
+        let state = self.state();
+        let loaded = self.loaded()?;
+        let model = state.unrestricted.clone();
+        let model = model.unwrap_or_else(|| loaded.tokenizer.model().clone());
+        let tokenizer = restricted(py, model.restrict_to(&pieces))?;
+        self.load(tokenizer, Some(model));
+        Ok(true)
+    }
+
+    /// Undoes `_restrict`.
+    fn _unrestrict(&self, py: Python<'_>) -> PyResult<bool> {
+        let loaded = self.loaded()?;
+        let tokenizer = restricted(py, loaded.tokenizer.model().without_unused_pieces())?;
+        self.load(tokenizer, None);
+        Ok(true)
+    }
+
+    /// Replaces flags of the normalizer.
+    fn _override_normalizer(&self, py: Python<'_>, flags: Vec<(String, String)>) -> PyResult<bool> {
+        let loaded = self.loaded()?;
+        let mut editor = loaded.tokenizer.model().edit();
+        for (name, value) in &flags {
+            let value = match value.to_ascii_lowercase().as_str() {
+                "" | "1" | "t" | "true" | "y" | "yes" => true,
+                "0" | "f" | "false" | "n" | "no" => false,
+                _ => {
+                    return Err(PyValueError::new_err(format!(
+                        "{name}: {value:?} is not true or false"
+                    )));
+                }
+            };
+            match name.as_str() {
+                "add_dummy_prefix" => editor.set_add_dummy_prefix(value),
+                "remove_extra_whitespaces" => editor.set_remove_extra_whitespaces(value),
+                "escape_whitespaces" => editor.set_escape_whitespaces(value),
+                _ => {
+                    return Err(errors::exception(
+                        py,
+                        "ModelError",
+                        (format!(
+                            "{name} is no flag that can be overridden; use add_dummy_prefix, remove_extra_whitespaces or \
+                         escape_whitespaces"
+                        ),),
+                    ));
+                }
+            };
+        }
+        self.load(restricted(py, editor.finish())?, None);
+        Ok(true)
+    }
+
+    /// A tokenizer of the modern interface, which shares the model.
+    fn _tokenizer(&self) -> PyResult<crate::tokenizer::PyTokenizer> {
+        Ok(crate::tokenizer::PyTokenizer {
+            loaded: self.loaded()?,
+        })
+    }
+}
+
+impl Processor {
+    fn special_id(&self, id: impl Fn(&Tokenizer) -> Option<PieceId>) -> i32 {
+        let state = self.state();
+        signed_or_none(
+            state
+                .loaded
+                .as_ref()
+                .and_then(|loaded| id(&loaded.tokenizer)),
+        )
+    }
+
+    fn private_batch<'py>(
+        &self,
+        batch: &Bound<'py, PyAny>,
+        return_type: ReturnType,
+        num_threads: i64,
+        thread_pool: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let call = DecodeCall {
+            return_type,
+            num_threads,
+            thread_pool,
+            return_bytes: false,
+            reverses: false,
+        };
+        decode::decode_piece_batch(batch.py(), &*self.loaded()?, batch, &call)
+    }
+}
+
+/// The result type that a wrapper names.
+fn forced_type(value: &Bound<'_, PyAny>) -> PyResult<ReturnType> {
+    if value.eq("immutable_proto")? {
+        return Ok(ReturnType::ImmutableProto);
+    }
+    ReturnType::of(value)
+}
+
+/// Encodes a long text; ids are encoded on several threads.
+fn encode_long<'py>(
+    py: Python<'py>,
+    loaded: &Loaded,
+    input: &Bound<'py, PyAny>,
+    call: &EncodeCall<'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let text = Text::of(input)?;
+    let gives_ids = matches!(call.return_type, ReturnType::Ids | ReturnType::Numpy);
+    if !gives_ids || !call.options.extra.is_empty() {
+        return encode::encode_one(py, loaded, text, call);
+    }
+    let threads = batch_threads(call.num_threads, call.thread_pool.as_ref(), usize::MAX)?;
+    let pool = pool(threads)?;
+    let tokenizer = &loaded.tokenizer;
+    let ids = py.detach(|| pool.install(|| tokenizer.encode_long(text.bytes)));
+    let ids = encode::rewritten(loaded, ids, call.rewrite);
+    encode::ids_object(py, loaded, ids, call)
+}

@@ -1,0 +1,219 @@
+//! Texts of Python, without copies.
+//!
+//! Input: `str` or `bytes`. Output: their UTF-8 bytes, borrowed for one call or kept alive for a batch. Python stores the
+//! UTF-8 form of a `str` beside it; for ASCII it is the string itself.
+
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyUnicodeDecodeError};
+use pyo3::prelude::*;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
+
+/// The bytes of one text, for the time of a call.
+#[derive(Clone, Copy)]
+pub struct Text<'a> {
+    pub bytes: &'a [u8],
+    /// Whether it was given as `bytes`; results then are `bytes` as well.
+    pub is_bytes: bool,
+}
+
+impl<'a> Text<'a> {
+    /// # Errors
+    /// `TypeError` if the object is neither `str` nor `bytes`; `RuntimeError` for a lone surrogate.
+    #[inline]
+    pub fn of(object: &'a Bound<'_, PyAny>) -> PyResult<Text<'a>> {
+        if let Ok(text) = object.cast::<PyString>() {
+            let bytes = text.to_str().map_err(|error| surrogate(&error))?.as_bytes();
+            return Ok(Text {
+                bytes,
+                is_bytes: false,
+            });
+        }
+        match object.cast::<PyBytes>() {
+            Ok(bytes) => Ok(Text {
+                bytes: bytes.as_bytes(),
+                is_bytes: true,
+            }),
+            Err(_) => Err(PyTypeError::new_err(format!(
+                "Input must be str or bytes, not {}",
+                type_name(object)
+            ))),
+        }
+    }
+}
+
+fn surrogate(error: &PyErr) -> PyErr {
+    PyRuntimeError::new_err(format!(
+        "the text cannot be encoded in UTF-8: {error}; replace lone surrogates, for example with \
+         text.encode('utf-8', 'replace')"
+    ))
+}
+
+/// The name of the type of an object, for messages.
+pub fn type_name(object: &Bound<'_, PyAny>) -> String {
+    let name = object.get_type().name();
+    name.map_or_else(|_| "an object".to_owned(), |name| name.to_string())
+}
+
+/// A text that is kept alive.
+pub enum HeldText {
+    Str(PyBackedStr),
+    Bytes(PyBackedBytes),
+}
+
+impl AsRef<[u8]> for HeldText {
+    #[inline]
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            HeldText::Str(text) => text.as_bytes(),
+            HeldText::Bytes(bytes) => bytes,
+        }
+    }
+}
+
+impl HeldText {
+    /// Keeps a text, if the object is one.
+    #[inline]
+    pub fn of(object: &Bound<'_, PyAny>) -> Option<HeldText> {
+        if let Ok(text) = object.cast::<PyString>() {
+            return PyBackedStr::try_from(text.clone()).ok().map(HeldText::Str);
+        }
+        let bytes = object.cast::<PyBytes>().ok()?;
+        Some(HeldText::Bytes(bytes.clone().into()))
+    }
+}
+
+/// Texts of a batch.
+pub struct HeldTexts {
+    pub texts: Vec<HeldText>,
+    /// Whether the first one was given as `bytes`.
+    pub is_bytes: bool,
+}
+
+impl HeldTexts {
+    /// The texts of a list, a tuple, or another sequence that is itself no text.
+    ///
+    /// # Errors
+    /// `TypeError` if an element is neither `str` nor `bytes`, or has a lone surrogate.
+    pub fn of(object: &Bound<'_, PyAny>) -> PyResult<HeldTexts> {
+        let mut held = HeldTexts {
+            texts: Vec::new(),
+            is_bytes: false,
+        };
+        if let Ok(list) = object.cast::<PyList>() {
+            held.texts.reserve(list.len());
+            for item in list.iter() {
+                held.push(&item)?;
+            }
+        } else if let Ok(tuple) = object.cast::<PyTuple>() {
+            held.texts.reserve(tuple.len());
+            for item in tuple.iter() {
+                held.push(&item)?;
+            }
+        } else {
+            held.push_sequence(object)?;
+        }
+        Ok(held)
+    }
+
+    #[inline]
+    fn push(&mut self, item: &Bound<'_, PyAny>) -> PyResult<()> {
+        if self.texts.is_empty() {
+            self.is_bytes = item.is_instance_of::<PyBytes>();
+        }
+        let text = HeldText::of(item).ok_or_else(not_texts)?;
+        self.texts.push(text);
+        Ok(())
+    }
+
+    fn push_sequence(&mut self, object: &Bound<'_, PyAny>) -> PyResult<()> {
+        let is_text = object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>();
+        if is_text || !object.hasattr("__getitem__")? {
+            return Err(PyTypeError::new_err(
+                "Input must be a list or tuple of str or bytes",
+            ));
+        }
+        for index in 0..object.len()? {
+            self.push(&object.get_item(index)?)?;
+        }
+        Ok(())
+    }
+}
+
+fn not_texts() -> PyErr {
+    PyTypeError::new_err("List elements must be str or bytes")
+}
+
+/// A `str`.
+///
+/// # Errors
+/// `UnicodeDecodeError` if the bytes are not UTF-8.
+#[inline]
+pub fn to_str<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyString>> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(PyString::new(py, text)),
+        Err(error) => Err(PyErr::from_value(
+            PyUnicodeDecodeError::new_utf8(py, bytes, error)?.into_any(),
+        )),
+    }
+}
+
+/// A `str` or `bytes`.
+#[inline]
+pub fn to_text<'py>(py: Python<'py>, bytes: &[u8], is_bytes: bool) -> PyResult<Bound<'py, PyAny>> {
+    if is_bytes {
+        Ok(PyBytes::new(py, bytes).into_any())
+    } else {
+        Ok(to_str(py, bytes)?.into_any())
+    }
+}
+
+/// Positions of a text in characters, for offsets in bytes that rise.
+///
+/// The characters are those of the reference: the first byte of each says how long it is.
+pub struct CharPositions<'t> {
+    text: &'t [u8],
+    is_ascii: bool,
+    byte: usize,
+    chars: usize,
+}
+
+impl<'t> CharPositions<'t> {
+    pub fn new(text: &'t [u8]) -> CharPositions<'t> {
+        CharPositions {
+            text,
+            is_ascii: text.is_ascii(),
+            byte: 0,
+            chars: 0,
+        }
+    }
+
+    /// The number of the character that has the byte at `offset`.
+    pub fn at(&mut self, offset: usize) -> usize {
+        if self.is_ascii {
+            return offset;
+        }
+        if offset < self.byte {
+            self.byte = 0;
+            self.chars = 0;
+        }
+        while self.byte < offset {
+            let next = self.byte + char_length(self.text[self.byte]);
+            if next > offset && next <= self.text.len() {
+                break;
+            }
+            self.byte = next.min(self.text.len());
+            self.chars += 1;
+        }
+        self.chars
+    }
+}
+
+/// The length that the first byte of a character declares.
+fn char_length(byte: u8) -> usize {
+    match byte {
+        0..=0xBF => 1,
+        0xC0..=0xDF => 2,
+        0xE0..=0xEF => 3,
+        0xF0.. => 4,
+    }
+}

@@ -1,0 +1,561 @@
+//! `spiece.Tokenizer`: the modern interface.
+//!
+//! Input: texts and ids. Output: lists of integers, or arrays without copies: a *ragged batch* is two arrays, the ids of all
+//! texts and where those of each text begin.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyString, PyType};
+use spiece::{EncodeOptions, ExtraOption, IncrementalDecoder, PieceId, Tokenizer};
+
+use crate::buffer::{VectorBuffer, exact_int};
+use crate::decode::decode_flat;
+use crate::encode::encode_flat;
+use crate::errors;
+use crate::ids::{self, RaggedNumbers};
+use crate::loaded::{Loaded, PausedCollector, detached_if, is_long, signed};
+use crate::pool::{pool, resolve_threads};
+use crate::text::{CharPositions, HeldTexts, Text, to_str};
+use crate::tokens::{OwnedTokens, Rewrite};
+
+/// Encodes and decodes with a model. It does not change, and any number of threads can use it.
+///
+/// >>> tokenizer = Tokenizer.open(model_path)
+/// >>> tokenizer.decode(tokenizer.encode("Hello world"))
+/// 'Hello world'
+#[pyclass(module = "spiece", name = "Tokenizer", frozen, subclass)]
+pub struct PyTokenizer {
+    pub loaded: Arc<Loaded>,
+}
+
+/// Options of the encoding methods.
+struct Options {
+    options: EncodeOptions,
+}
+
+impl Options {
+    fn new(
+        add_bos: bool,
+        add_eos: bool,
+        allowed_special: Option<Vec<String>>,
+        user_defined_symbols: bool,
+    ) -> Options {
+        let mut extra = Vec::new();
+        if add_bos {
+            extra.push(ExtraOption::Bos);
+        }
+        if add_eos {
+            extra.push(ExtraOption::Eos);
+        }
+        Options {
+            options: EncodeOptions::default()
+                .with_extra(extra)
+                .with_user_defined_symbols(user_defined_symbols)
+                .with_allowed_special(allowed_special.unwrap_or_default()),
+        }
+    }
+
+    fn is_default(&self) -> bool {
+        self.options == EncodeOptions::default()
+    }
+}
+
+/// An instance of `class`, which is the native class or derives from it.
+fn instance<'py>(
+    class: &Bound<'py, PyType>,
+    opened: Result<Tokenizer, spiece::ModelError>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = class.py();
+    let tokenizer = opened.map_err(|error| errors::of_model(py, &error))?;
+    let native = Bound::new(
+        py,
+        PyTokenizer {
+            loaded: Arc::new(Loaded::new(tokenizer)),
+        },
+    )?;
+    let native_class = py.get_type::<PyTokenizer>();
+    native_class.call_method1("__new__", (class, native))
+}
+
+/// Arrays of ids and of offsets.
+type RaggedArrays = (VectorBuffer, VectorBuffer);
+
+fn ragged_arrays(ids: Vec<PieceId>, offsets: Vec<usize>) -> RaggedArrays {
+    let offsets = offsets.into_iter().map(to_i64).collect();
+    (id_array(ids), VectorBuffer::of_i64(offsets))
+}
+
+fn id_array(ids: Vec<PieceId>) -> VectorBuffer {
+    VectorBuffer::of_i32(ids.into_iter().map(signed).collect())
+}
+
+/// An offset as the type of arrays. Offsets in memory are below 2^63.
+fn to_i64(offset: usize) -> i64 {
+    i64::try_from(offset).unwrap_or(i64::MAX)
+}
+
+/// The number of threads that an argument names: all cores for `None`.
+fn threads_or_all(threads: Option<i64>) -> PyResult<usize> {
+    match threads {
+        Some(threads) if threads < 1 => Err(PyValueError::new_err(format!(
+            "threads: {threads} is no number of threads; use 1 or more, or None for all cores"
+        ))),
+        threads => Ok(resolve_threads(threads.unwrap_or(-1))),
+    }
+}
+
+#[pymethods]
+impl PyTokenizer {
+    /// A tokenizer that has the model of another one; subclasses are made so.
+    #[new]
+    fn new(other: &Bound<'_, PyTokenizer>) -> PyTokenizer {
+        PyTokenizer {
+            loaded: Arc::clone(&other.get().loaded),
+        }
+    }
+
+    /// Reads a model file.
+    #[classmethod]
+    fn _of_file<'py>(cls: &Bound<'py, PyType>, path: PathBuf) -> PyResult<Bound<'py, PyAny>> {
+        let opened = cls.py().detach(|| Tokenizer::open(&path));
+        instance(cls, opened)
+    }
+
+    /// Reads the bytes of a model file.
+    #[classmethod]
+    fn _of_bytes<'py>(
+        cls: &Bound<'py, PyType>,
+        model: &Bound<'py, PyBytes>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let bytes = model.as_bytes();
+        let opened = cls.py().detach(|| Tokenizer::from_bytes(bytes));
+        instance(cls, opened)
+    }
+
+    /// The bytes of the model file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.loaded.tokenizer.model().to_bytes())
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let from_bytes = slf.get_type().getattr("from_bytes")?;
+        Ok((from_bytes, (slf.get().to_bytes(py),))
+            .into_pyobject(py)?
+            .into_any())
+    }
+
+    fn __repr__(&self) -> String {
+        let model = self.loaded.tokenizer.model();
+        format!(
+            "<spiece.Tokenizer: {} model with {} pieces>",
+            model.model_type(),
+            model.len()
+        )
+    }
+
+    fn __len__(&self) -> usize {
+        self.loaded.tokenizer.vocab_size()
+    }
+
+    /// The number of pieces. Ids are below it.
+    #[getter]
+    fn vocab_size(&self) -> usize {
+        self.loaded.tokenizer.vocab_size()
+    }
+
+    /// The algorithm: 'bpe', 'unigram', 'word' or 'char'.
+    #[getter]
+    fn model_type(&self) -> String {
+        self.loaded.tokenizer.model().model_type().to_string()
+    }
+
+    /// The id of the unknown piece, or None.
+    #[getter]
+    fn unk_id(&self) -> Option<u32> {
+        self.loaded.tokenizer.unk_id().map(PieceId::get)
+    }
+
+    /// The id of the piece for the beginning of a text, or None.
+    #[getter]
+    fn bos_id(&self) -> Option<u32> {
+        self.loaded.tokenizer.bos_id().map(PieceId::get)
+    }
+
+    /// The id of the piece for the end of a text, or None.
+    #[getter]
+    fn eos_id(&self) -> Option<u32> {
+        self.loaded.tokenizer.eos_id().map(PieceId::get)
+    }
+
+    /// The id of the piece for padding, or None.
+    #[getter]
+    fn pad_id(&self) -> Option<u32> {
+        self.loaded.tokenizer.pad_id().map(PieceId::get)
+    }
+
+    /// The ids of a text, as a list.
+    ///
+    /// `allowed_special` names control pieces that the text may contain; `user_defined_symbols=False` takes user-defined
+    /// symbols in untrusted text as ordinary text.
+    #[pyo3(signature = (text, *, add_bos=false, add_eos=false, allowed_special=None, user_defined_symbols=true))]
+    fn encode<'py>(
+        &self,
+        text: &Bound<'py, PyAny>,
+        add_bos: bool,
+        add_eos: bool,
+        allowed_special: Option<Vec<String>>,
+        user_defined_symbols: bool,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let py = text.py();
+        let text = Text::of(text)?.bytes;
+        if !add_bos && !add_eos && allowed_special.is_none() && user_defined_symbols {
+            return self.loaded.encode_to_list(py, text);
+        }
+        let options = Options::new(add_bos, add_eos, allowed_special, user_defined_symbols);
+        let tokenizer = &self.loaded.tokenizer;
+        let encoder = tokenizer.encoder_with(&options.options);
+        let mut encoder = encoder.map_err(|error| errors::of_encode(py, &error))?;
+        let ids = detached_if(py, is_long(text), || encoder.encode(text).to_vec());
+        self.loaded.list(py, &ids)
+    }
+
+    /// The ids of each text, as a list of lists, made on `threads` threads (None: all cores).
+    #[pyo3(signature = (texts, *, threads=None, add_bos=false, add_eos=false, allowed_special=None, user_defined_symbols=true))]
+    fn encode_batch<'py>(
+        &self,
+        texts: &Bound<'py, PyAny>,
+        threads: Option<i64>,
+        add_bos: bool,
+        add_eos: bool,
+        allowed_special: Option<Vec<String>>,
+        user_defined_symbols: bool,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let py = texts.py();
+        let options = Options::new(add_bos, add_eos, allowed_special, user_defined_symbols);
+        let (ids, offsets) = self.flat(texts, threads, &options)?;
+        let _paused = PausedCollector::new(py, offsets.len())?;
+        let mut lists = Vec::with_capacity(offsets.len());
+        for range in offsets.windows(2) {
+            lists.push(self.loaded.list(py, &ids[range[0]..range[1]])?);
+        }
+        PyList::new(py, lists)
+    }
+
+    /// The ids of all texts as two buffers: ids (int32), and where those of each text begin, and the end (int64).
+    #[pyo3(signature = (texts, *, threads=None, add_bos=false, add_eos=false, allowed_special=None, user_defined_symbols=true))]
+    fn _encode_ragged(
+        &self,
+        texts: &Bound<'_, PyAny>,
+        threads: Option<i64>,
+        add_bos: bool,
+        add_eos: bool,
+        allowed_special: Option<Vec<String>>,
+        user_defined_symbols: bool,
+    ) -> PyResult<RaggedArrays> {
+        let options = Options::new(add_bos, add_eos, allowed_special, user_defined_symbols);
+        let (ids, offsets) = self.flat(texts, threads, &options)?;
+        Ok(ragged_arrays(ids, offsets))
+    }
+
+    /// Like `_encode_ragged`, for texts that lie one behind the other in `data`, as Arrow has them: text `n` is
+    /// `data[offsets[n]:offsets[n + 1]]`.
+    fn _encode_arrow(
+        &self,
+        py: Python<'_>,
+        data: pyo3::buffer::PyBuffer<u8>,
+        offsets: &Bound<'_, PyAny>,
+        threads: Option<i64>,
+    ) -> PyResult<RaggedArrays> {
+        let offsets: Vec<usize> = arrow_offsets(offsets)?;
+        let bytes = data.to_vec(py)?;
+        let is_rising = offsets.windows(2).all(|pair| pair[0] <= pair[1]);
+        if !is_rising || offsets.last().is_some_and(|end| *end > bytes.len()) {
+            return Err(PyValueError::new_err(
+                "the offsets are not those of the data",
+            ));
+        }
+        let texts: Vec<&[u8]> = offsets
+            .windows(2)
+            .map(|pair| &bytes[pair[0]..pair[1]])
+            .collect();
+        let tokenizer = &self.loaded.tokenizer;
+        let pool = pool(threads_or_all(threads)?.min(texts.len().max(1)))?;
+        let (ids, offsets) = py.detach(|| pool.install(|| tokenizer.encode_batch_flat(&texts)));
+        Ok(ragged_arrays(ids, offsets))
+    }
+
+    /// The number of ids of a text.
+    fn count(&self, text: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let py = text.py();
+        let text = Text::of(text)?.bytes;
+        let tokenizer = &self.loaded.tokenizer;
+        Ok(detached_if(py, is_long(text), || tokenizer.count(text)))
+    }
+
+    /// The number of ids of each text, as a buffer of int64.
+    #[pyo3(signature = (texts, *, threads=None))]
+    fn _count_batch(
+        &self,
+        texts: &Bound<'_, PyAny>,
+        threads: Option<i64>,
+    ) -> PyResult<VectorBuffer> {
+        let options = Options::new(false, false, None, true);
+        let (_, offsets) = self.flat(texts, threads, &options)?;
+        let counts = offsets.windows(2).map(|range| to_i64(range[1] - range[0]));
+        Ok(VectorBuffer::of_i64(counts.collect()))
+    }
+
+    /// The pieces of a text, as `str`.
+    fn tokenize<'py>(&self, text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        let py = text.py();
+        let text = Text::of(text)?.bytes;
+        let tokens = detached_if(py, is_long(text), || self.tokens(text));
+        tokens.pieces(py, &self.loaded, Rewrite::default(), false)
+    }
+
+    /// Ids (int32), and begin and end of each token (int64), as buffers; positions in characters, or in bytes.
+    #[pyo3(signature = (text, in_bytes))]
+    fn _encode_spans(
+        &self,
+        text: &Bound<'_, PyAny>,
+        in_bytes: bool,
+    ) -> PyResult<(VectorBuffer, VectorBuffer, VectorBuffer)> {
+        let py = text.py();
+        let text = Text::of(text)?.bytes;
+        let tokenizer = &self.loaded.tokenizer;
+        Ok(detached_if(py, is_long(text), || {
+            let mut encoder = tokenizer.encoder();
+            let tokens = encoder.tokens(text);
+            let mut positions = CharPositions::new(text);
+            let mut at = |offset| {
+                to_i64(if in_bytes {
+                    offset
+                } else {
+                    positions.at(offset)
+                })
+            };
+            let mut begins = Vec::with_capacity(tokens.len());
+            let mut ends = Vec::with_capacity(tokens.len());
+            for token in tokens.as_slice() {
+                begins.push(at(token.begin));
+                ends.push(at(token.end));
+            }
+            let ids = tokens.ids().collect();
+            (
+                id_array(ids),
+                VectorBuffer::of_i64(begins),
+                VectorBuffer::of_i64(ends),
+            )
+        }))
+    }
+
+    /// The text of ids.
+    fn decode<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
+        let py = ids.py();
+        let mut numbers = Vec::new();
+        match exact_int(ids) {
+            Some(number) => numbers.push(number),
+            None => ids::append(ids, &mut numbers)?,
+        }
+        let ids = ids::checked(py, numbers, self.vocab_size())?;
+        let tokenizer = &self.loaded.tokenizer;
+        let text = detached_if(py, ids.len() > 4096, || tokenizer.decode(&ids));
+        let text = text.map_err(|error| errors::of_decode(py, &error))?;
+        Ok(PyString::new(py, &text))
+    }
+
+    /// The text of each sequence of ids, or of each row of an array.
+    #[pyo3(signature = (batch, *, threads=None))]
+    fn decode_batch<'py>(
+        &self,
+        batch: &Bound<'py, PyAny>,
+        threads: Option<i64>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let ragged = RaggedNumbers::of(batch)?;
+        self.decode_numbers(batch.py(), ragged, threads)
+    }
+
+    /// The texts of a ragged batch.
+    #[pyo3(signature = (ids, offsets, threads))]
+    fn _decode_ragged<'py>(
+        &self,
+        ids: &Bound<'py, PyAny>,
+        offsets: &Bound<'py, PyAny>,
+        threads: Option<i64>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let mut ragged = RaggedNumbers {
+            numbers: Vec::new(),
+            offsets: arrow_offsets(offsets)?,
+        };
+        ids::append(ids, &mut ragged.numbers)?;
+        let length = ragged.numbers.len();
+        let is_rising = ragged.offsets.windows(2).all(|pair| pair[0] <= pair[1]);
+        if !is_rising || ragged.offsets.last().is_some_and(|end| *end > length) {
+            return Err(PyValueError::new_err(
+                "the offsets are not those of the ids",
+            ));
+        }
+        self.decode_numbers(ids.py(), ragged, threads)
+    }
+
+    /// A decoder that takes ids one by one.
+    fn decode_stream(&self) -> DecodeStream {
+        DecodeStream {
+            decoder: self.loaded.tokenizer.incremental_decoder(),
+            pieces: self.vocab_size(),
+        }
+    }
+
+    /// The normalized text: what is split into pieces.
+    fn normalize(&self, text: &Bound<'_, PyAny>) -> PyResult<String> {
+        Ok(self.loaded.tokenizer.normalize(Text::of(text)?.bytes))
+    }
+
+    /// The text of a piece.
+    fn id_to_piece<'py>(&self, py: Python<'py>, id: i64) -> PyResult<Bound<'py, PyString>> {
+        let piece = u32::try_from(id).ok().map(PieceId::new);
+        let text = piece.and_then(|id| self.loaded.tokenizer.id_to_piece(id));
+        match text {
+            Some(text) => to_str(py, text),
+            None => Err(errors::id_out_of_range(py, id, self.vocab_size())),
+        }
+    }
+
+    /// The id of a piece, or None if the model has no such piece.
+    fn piece_to_id(&self, piece: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
+        let text = Text::of(piece)?;
+        Ok(self
+            .loaded
+            .tokenizer
+            .piece_to_id(text.bytes)
+            .map(PieceId::get))
+    }
+
+    /// All pieces: a list of (text, score, kind).
+    fn pieces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let pieces = self.loaded.tokenizer.model().pieces();
+        let rows = pieces.map(|piece| {
+            let text = String::from_utf8_lossy(piece.text).into_owned();
+            (text, piece.score, piece.kind.to_string())
+        });
+        PyList::new(py, rows.collect::<Vec<_>>())
+    }
+
+    /// The best segmentations of a unigram model, at most `size`: a list of (ids, score).
+    #[pyo3(signature = (text, size))]
+    fn nbest<'py>(&self, text: &Bound<'py, PyAny>, size: usize) -> PyResult<Bound<'py, PyList>> {
+        let py = text.py();
+        let text = Text::of(text)?.bytes;
+        let found = py.detach(|| self.loaded.tokenizer.encoder().nbest(text, size));
+        let found = found.map_err(|error| errors::of_encode(py, &error))?;
+        let mut results = Vec::with_capacity(found.len());
+        for (ids, score) in found {
+            results.push((self.loaded.list(py, &ids)?, score));
+        }
+        PyList::new(py, results)
+    }
+}
+
+impl PyTokenizer {
+    fn tokens(&self, text: &[u8]) -> OwnedTokens {
+        OwnedTokens::new(&self.loaded, self.loaded.tokenizer.encoder().tokens(text))
+    }
+
+    /// The ids of all texts, and where those of each text begin.
+    fn flat(
+        &self,
+        texts: &Bound<'_, PyAny>,
+        threads: Option<i64>,
+        options: &Options,
+    ) -> PyResult<(Vec<PieceId>, Vec<usize>)> {
+        let py = texts.py();
+        if texts.is_instance_of::<PyString>() || texts.is_instance_of::<PyBytes>() {
+            return Err(PyTypeError::new_err(
+                "texts: one text is no batch; pass [text]",
+            ));
+        }
+        let held = HeldTexts::of(texts)?;
+        let threads = threads_or_all(threads)?.min(held.texts.len().max(1));
+        if options.is_default() {
+            return encode_flat(py, &self.loaded, &held, threads);
+        }
+        let pool = pool(threads)?;
+        let tokenizer = &self.loaded.tokenizer;
+        let texts = &held.texts;
+        let options = &options.options;
+        let flat = py.detach(|| pool.install(|| tokenizer.encode_batch_flat_with(texts, options)));
+        flat.map_err(|error| errors::of_encode(py, &error))
+    }
+
+    fn decode_numbers<'py>(
+        &self,
+        py: Python<'py>,
+        ragged: RaggedNumbers,
+        threads: Option<i64>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let ids = ids::checked(py, ragged.numbers, self.vocab_size())?;
+        let ranges = ragged.offsets.windows(2);
+        let batch: Vec<&[PieceId]> = ranges.map(|range| &ids[range[0]..range[1]]).collect();
+        let threads = threads_or_all(threads)?.min(batch.len().max(1));
+        let (texts, ends) = decode_flat(py, &self.loaded, &batch, threads)?;
+        let mut start = 0;
+        let mut results = Vec::with_capacity(ends.len());
+        for end in ends {
+            results.push(PyString::new(
+                py,
+                &String::from_utf8_lossy(&texts[start..end]),
+            ));
+            start = end;
+        }
+        PyList::new(py, results)
+    }
+}
+
+/// Offsets of an array of any integer type.
+fn arrow_offsets(object: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+    use pyo3::buffer::PyBuffer;
+    let py = object.py();
+    let negative = |_| PyValueError::new_err("an offset is negative");
+    if let Ok(buffer) = PyBuffer::<i64>::get(object) {
+        let offsets = buffer.to_vec(py)?.into_iter();
+        return offsets
+            .map(|offset| usize::try_from(offset).map_err(negative))
+            .collect();
+    }
+    if let Ok(buffer) = PyBuffer::<i32>::get(object) {
+        let offsets = buffer.to_vec(py)?.into_iter();
+        return offsets
+            .map(|offset| usize::try_from(offset).map_err(negative))
+            .collect();
+    }
+    object.extract()
+}
+
+/// Decodes ids one by one; the parts of the text that `push` and `finish` return are together the decoded text, and none
+/// ends inside a character.
+#[pyclass(module = "spiece", name = "DecodeStream")]
+pub struct DecodeStream {
+    decoder: IncrementalDecoder,
+    pieces: usize,
+}
+
+#[pymethods]
+impl DecodeStream {
+    /// Takes an id and returns the text that is certain now, perhaps ''.
+    fn push<'py>(&mut self, py: Python<'py>, id: i64) -> PyResult<Bound<'py, PyString>> {
+        let number = u32::try_from(id);
+        let number = number.map_err(|_| errors::id_out_of_range(py, id, self.pieces))?;
+        let text = self.decoder.push(PieceId::new(number));
+        let text = text.map_err(|error| errors::of_decode(py, &error))?;
+        Ok(PyString::new(py, text))
+    }
+
+    /// Ends the text and returns what was held back. The stream is then ready for another text.
+    fn finish<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyString> {
+        PyString::new(py, self.decoder.finish())
+    }
+}

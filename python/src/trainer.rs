@@ -1,0 +1,359 @@
+//! Training from Python.
+//!
+//! Input: flags by name, a corpus (files that the flags name, or an iterator), and callbacks. Output: the bytes of a model,
+//! and figures about the run.
+//!
+//! Training runs detached from the interpreter, so that other threads of Python run. It attaches to take a thousand
+//! sentences from an iterator, to call a pre-tokenizer, and to report progress; then it also looks for signals, so that
+//! Ctrl-C stops it. An exception of a callback stops the run and is raised at its end.
+
+use std::collections::VecDeque;
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyIterator, PyString};
+use spiece::{Corpus, Event, Model, NormalizerSpec, Observer, Summary, TrainError, TrainFlags};
+
+use crate::errors;
+use crate::text::HeldText;
+
+/// Sentences that are taken from an iterator at once, unless they are long.
+const BATCH_SENTENCES: usize = 1000;
+/// Bytes after which no more sentences are taken at once.
+const BATCH_BYTES: usize = 1 << 20;
+/// The least time between two looks for signals.
+const SIGNAL_PERIOD: Duration = Duration::from_millis(50);
+
+/// The first exception of a callback.
+#[derive(Clone, Default)]
+pub struct Failure(Arc<Mutex<Option<PyErr>>>);
+
+impl Failure {
+    fn set(&self, error: PyErr) {
+        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert(error);
+    }
+
+    fn is_set(&self) -> bool {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_some()
+    }
+
+    /// The result of a run: the exception of a callback comes before the error that it caused.
+    pub fn or<T>(&self, py: Python<'_>, result: Result<T, TrainError>) -> PyResult<T> {
+        let first = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match first {
+            Some(error) => Err(error),
+            None => result.map_err(|error| errors::of_train(py, &error)),
+        }
+    }
+}
+
+/// The sentences of an iterator of Python.
+pub struct PySentences {
+    iterator: Py<PyIterator>,
+    taken: VecDeque<Vec<u8>>,
+    is_done: bool,
+    failure: Failure,
+}
+
+impl PySentences {
+    /// # Errors
+    /// `TypeError` if the object is no iterator; a list is none.
+    pub fn new(object: &Bound<'_, PyAny>, failure: Failure) -> PyResult<PySentences> {
+        let iterator = object.cast::<PyIterator>().map_err(|_| {
+            PyTypeError::new_err(format!(
+                "sentences: {} is no iterator; pass iter(sentences)",
+                crate::text::type_name(object)
+            ))
+        })?;
+        Ok(PySentences {
+            iterator: iterator.clone().unbind(),
+            taken: VecDeque::new(),
+            is_done: false,
+            failure,
+        })
+    }
+
+    /// Takes some sentences.
+    fn take(&mut self) {
+        let taken = Python::attach(|py| -> PyResult<bool> {
+            let mut bytes = 0;
+            for item in self.iterator.bind(py).clone().take(BATCH_SENTENCES) {
+                let text = HeldText::of(&item?).ok_or_else(|| {
+                    PyValueError::new_err("INVALID_ARGUMENT: Iterator must return str or bytes.")
+                })?;
+                let text = text.as_ref();
+                bytes += text.len();
+                self.taken.push_back(without_line_end(text).to_vec());
+                if bytes >= BATCH_BYTES {
+                    return Ok(false);
+                }
+            }
+            Ok(self.taken.len() < BATCH_SENTENCES)
+        });
+        match taken {
+            Ok(is_done) => self.is_done = is_done,
+            Err(error) => {
+                self.failure.set(error);
+                self.is_done = true;
+            }
+        }
+    }
+}
+
+impl Iterator for PySentences {
+    type Item = Vec<u8>;
+
+    fn next(&mut self) -> Option<Vec<u8>> {
+        if self.taken.is_empty() && !self.is_done {
+            self.take();
+        }
+        self.taken.pop_front()
+    }
+}
+
+/// A sentence without the carriage returns and line feeds at its end.
+fn without_line_end(text: &[u8]) -> &[u8] {
+    let is_text = |byte: &u8| !matches!(byte, b'\r' | b'\n');
+    let length = text.iter().rposition(is_text).map_or(0, |last| last + 1);
+    &text[..length]
+}
+
+/// Reports progress to a callable and looks for signals.
+pub struct PyObserver {
+    progress: Option<Py<PyAny>>,
+    failure: Failure,
+    looked: Option<Instant>,
+}
+
+impl PyObserver {
+    pub fn new(progress: Option<Py<PyAny>>, failure: Failure) -> PyObserver {
+        PyObserver {
+            progress,
+            failure,
+            looked: None,
+        }
+    }
+
+    fn report(&self, py: Python<'_>, event: Event<'_>) -> PyResult<()> {
+        py.check_signals()?;
+        if let Some(progress) = &self.progress
+            && let Some(event) = event_dict(py, event)?
+        {
+            progress.call1(py, (event,))?;
+        }
+        Ok(())
+    }
+}
+
+impl Observer for PyObserver {
+    fn on_event(&mut self, event: Event<'_>) -> ControlFlow<()> {
+        if self.failure.is_set() {
+            return ControlFlow::Break(());
+        }
+        let is_time = self
+            .looked
+            .is_none_or(|looked| looked.elapsed() >= SIGNAL_PERIOD);
+        if is_time || (self.progress.is_some() && matches!(event, Event::Started(_))) {
+            self.looked = Some(Instant::now());
+            if let Err(error) = Python::attach(|py| self.report(py, event)) {
+                self.failure.set(error);
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// An event as a `dict`.
+fn event_dict<'py>(py: Python<'py>, event: Event<'_>) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let dict = PyDict::new(py);
+    match event {
+        Event::Started(stage) => {
+            dict.set_item("event", "started")?;
+            dict.set_item("stage", format!("{stage:?}").to_lowercase())?;
+        }
+        Event::Read { bytes, total } => {
+            dict.set_item("event", "read")?;
+            dict.set_item("bytes", bytes)?;
+            dict.set_item("total", total)?;
+        }
+        Event::Merged {
+            done,
+            wanted,
+            piece,
+            count,
+        } => {
+            dict.set_item("event", "merged")?;
+            dict.set_item("done", done)?;
+            dict.set_item("wanted", wanted)?;
+            dict.set_item("piece", piece)?;
+            dict.set_item("count", count)?;
+        }
+        Event::Estimated {
+            iteration,
+            pieces,
+            wanted,
+            log_likelihood,
+        } => {
+            dict.set_item("event", "estimated")?;
+            dict.set_item("iteration", iteration)?;
+            dict.set_item("pieces", pieces)?;
+            dict.set_item("wanted", wanted)?;
+            dict.set_item("log_likelihood", log_likelihood)?;
+        }
+        _ => return Ok(None),
+    }
+    Ok(Some(dict))
+}
+
+/// The figures of a run.
+pub fn summary_dict<'py>(py: Python<'py>, summary: &Summary) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("sentences", summary.sentences.used)?;
+    dict.set_item("empty_sentences", summary.sentences.empty)?;
+    dict.set_item("too_long_sentences", summary.sentences.too_long)?;
+    dict.set_item("reserved_sentences", summary.sentences.reserved)?;
+    dict.set_item("distinct_words", summary.distinct_words)?;
+    dict.set_item("characters", summary.characters)?;
+    dict.set_item("coverage", summary.coverage)?;
+    dict.set_item("merges", summary.merges)?;
+    dict.set_item("pieces", summary.pieces)?;
+    Ok(dict)
+}
+
+/// What a run of training is made of, from the keyword arguments of `_train`.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Request<'py> {
+    /// Names and values of flags.
+    flags: Vec<(String, String)>,
+    sentences: Option<Bound<'py, PyAny>>,
+    pretokenizer: Option<Bound<'py, PyAny>>,
+    allow_inconsistent_pretokenization: bool,
+    normalizer: Option<Bound<'py, PyBytes>>,
+    progress: Option<Bound<'py, PyAny>>,
+    /// The number of threads that run; it does not change the model.
+    threads: Option<NonZeroUsize>,
+    /// Whether the flags have the reference's defaults.
+    for_schema: bool,
+}
+
+impl Request<'_> {
+    fn flags(&self, py: Python<'_>) -> PyResult<TrainFlags> {
+        let mut flags = if self.for_schema {
+            TrainFlags::for_schema()
+        } else {
+            TrainFlags::default()
+        };
+        for (name, value) in &self.flags {
+            let set = flags.set(name, value);
+            set.map_err(|error| errors::of_option(py, &error))?;
+        }
+        if let Some(spec) = &self.normalizer {
+            let spec = NormalizerSpec::from_bytes(spec.as_bytes());
+            flags.normalizer = Some(spec.map_err(|error| errors::of_model(py, &error))?);
+        }
+        Ok(flags)
+    }
+
+    /// The trainer for the flags.
+    fn trainer(
+        &self,
+        py: Python<'_>,
+        flags: &TrainFlags,
+        failure: &Failure,
+    ) -> PyResult<spiece::Trainer> {
+        let error = |error: TrainError| errors::of_train(py, &error);
+        let mut trainer = py.detach(|| flags.trainer()).map_err(error)?;
+        if let Some(threads) = self.threads {
+            trainer = trainer.with_threads(threads);
+        }
+        if let Some(callable) = &self.pretokenizer {
+            let call = pretokenizer(callable.clone().unbind(), failure.clone());
+            trainer = trainer.with_pretokenizer(call).map_err(error)?;
+        }
+        Ok(trainer.allow_inconsistent_pretokenization(self.allow_inconsistent_pretokenization))
+    }
+}
+
+/// A callable of Python as a pre-tokenizer. After its first exception it is not called again.
+fn pretokenizer(
+    callable: Py<PyAny>,
+    failure: Failure,
+) -> impl Fn(&str) -> Vec<String> + Send + Sync + 'static {
+    move |sentence| {
+        if failure.is_set() {
+            return vec![sentence.to_owned()];
+        }
+        let chunks = Python::attach(|py| -> PyResult<Vec<String>> {
+            let chunks = callable.bind(py).call1((PyString::new(py, sentence),))?;
+            let chunks = chunks.try_iter()?.map(|chunk| chunk?.extract::<String>());
+            chunks.collect()
+        });
+        chunks.unwrap_or_else(|error| {
+            failure.set(pretokenizer_error(error));
+            vec![sentence.to_owned()]
+        })
+    }
+}
+
+/// The exception of a pre-tokenizer, as the reference reports it, with its cause.
+fn pretokenizer_error(error: PyErr) -> PyErr {
+    Python::attach(|py| {
+        if error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py) {
+            return error;
+        }
+        let message = format!("Pretokenizer failed: {error}");
+        let raised = errors::exception(py, "TrainingError", (message,));
+        raised.set_cause(py, Some(error));
+        raised
+    })
+}
+
+/// Trains a model: the bytes of its file, and figures about the run.
+#[pyfunction]
+pub fn _train<'py>(
+    py: Python<'py>,
+    request: &Bound<'py, PyDict>,
+) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyDict>)> {
+    let request: Request<'py> = request.extract()?;
+    let failure = Failure::default();
+    let flags = request.flags(py)?;
+    let corpus = match &request.sentences {
+        Some(sentences) => Corpus::texts(PySentences::new(sentences, failure.clone())?),
+        None => flags.corpus(),
+    };
+    let trainer = request.trainer(py, &flags, &failure)?;
+    let progress = request
+        .progress
+        .as_ref()
+        .map(|progress| progress.clone().unbind());
+    let mut observer = PyObserver::new(progress, failure.clone());
+    let trained = py.detach(|| trainer.train_observed(corpus, &mut observer));
+    let (model, summary) = failure.or(py, trained)?;
+    Ok((
+        PyBytes::new(py, &model.to_bytes()),
+        summary_dict(py, &summary)?,
+    ))
+}
+
+/// Writes PREFIX.model and PREFIX.vocab together.
+#[pyfunction]
+pub fn _save_with_vocab(
+    py: Python<'_>,
+    model: &Bound<'_, PyBytes>,
+    prefix: std::path::PathBuf,
+) -> PyResult<()> {
+    let model =
+        Model::from_bytes(model.as_bytes()).map_err(|error| errors::of_model(py, &error))?;
+    let saved = py.detach(|| model.save_with_vocab(prefix));
+    saved.map_err(|error| errors::of_write(py, &error))
+}

@@ -1,0 +1,127 @@
+//! Pieces and ids: one, or a sequence of them.
+//!
+//! Input: an id or a piece, or a sequence or array. Output: a value, or a list of values. An id that the model does not have
+//! is an `IndexError`; a text that is no piece has the id of the unknown piece, as in the reference.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyFloat, PyList, PyString};
+use spiece::{Piece, PieceId, PieceKind};
+
+use crate::errors;
+use crate::ids;
+use crate::loaded::{Loaded, index, signed_or_none};
+use crate::text::to_str;
+
+/// Calls `value` with each id of `input`.
+fn for_ids<'py>(
+    py: Python<'py>,
+    loaded: &Loaded,
+    input: &Bound<'py, PyAny>,
+    value: impl Fn(PieceId) -> PyResult<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let pieces = loaded.tokenizer.vocab_size();
+    let number = if input.is_instance_of::<PyFloat>() {
+        None
+    } else {
+        input.extract::<i32>().ok()
+    };
+    if let Some(number) = number {
+        let is_id = usize::try_from(number).is_ok_and(|index| index < pieces);
+        if !is_id {
+            return Err(errors::id_out_of_range(py, number.into(), pieces));
+        }
+        return value(PieceId::new(number.cast_unsigned()));
+    }
+    let mut numbers = Vec::new();
+    ids::append(input, &mut numbers)?;
+    let ids = ids::checked(py, numbers, pieces)?;
+    let values = ids.into_iter().map(value).collect::<PyResult<Vec<_>>>()?;
+    Ok(PyList::new(py, values)?.into_any())
+}
+
+/// The texts of ids.
+pub fn id_to_piece<'py>(
+    py: Python<'py>,
+    loaded: &Loaded,
+    input: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    for_ids(py, loaded, input, |id| {
+        match loaded.strings(py).get(index(id)) {
+            Some(Some(string)) => Ok(string.bind(py).clone().into_any()),
+            _ => {
+                let text = loaded.tokenizer.id_to_piece(id).unwrap_or_default();
+                Ok(to_str(py, text)?.into_any())
+            }
+        }
+    })
+}
+
+/// The scores of ids.
+pub fn score<'py>(
+    py: Python<'py>,
+    loaded: &Loaded,
+    input: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    for_ids(py, loaded, input, |id| {
+        let score = loaded
+            .tokenizer
+            .model()
+            .piece(id)
+            .map_or(0.0, |piece| piece.score);
+        Ok(PyFloat::new(py, score.into()).into_any())
+    })
+}
+
+/// Whether the pieces of ids have this kind.
+pub fn has_kind<'py>(
+    py: Python<'py>,
+    loaded: &Loaded,
+    input: &Bound<'py, PyAny>,
+    kind: PieceKind,
+) -> PyResult<Bound<'py, PyAny>> {
+    for_ids(py, loaded, input, |id| {
+        let piece: Option<Piece<'_>> = loaded.tokenizer.model().piece(id);
+        let has_kind = piece.is_some_and(|piece| piece.kind == kind);
+        Ok(pyo3::types::PyBool::new(py, has_kind).to_owned().into_any())
+    })
+}
+
+/// The ids of pieces.
+pub fn piece_to_id<'py>(
+    py: Python<'py>,
+    loaded: &Loaded,
+    input: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    if let Some(id) = id_of(loaded, input) {
+        return Ok(id.into_pyobject(py)?.into_any());
+    }
+    let is_sequence = input.hasattr("__getitem__")? && input.hasattr("__len__")?;
+    if !is_sequence {
+        return Err(not_pieces());
+    }
+    let mut found = Vec::new();
+    for index in 0..input.len()? {
+        found.push(id_of(loaded, &input.get_item(index)?).ok_or_else(not_pieces)?);
+    }
+    Ok(PyList::new(py, found)?.into_any())
+}
+
+fn not_pieces() -> PyErr {
+    PyTypeError::new_err("Sequence elements must be str or bytes")
+}
+
+/// The id of a piece; `None` if the object is no text.
+fn id_of(loaded: &Loaded, piece: &Bound<'_, PyAny>) -> Option<i32> {
+    let find = |text: &[u8]| match loaded.tokenizer.piece_to_id(text) {
+        Some(id) => signed_or_none(Some(id)),
+        None => loaded.unknown,
+    };
+    if let Ok(text) = piece.cast::<PyString>() {
+        return text.to_str().ok().map(|text| find(text.as_bytes()));
+    }
+    piece
+        .cast::<PyBytes>()
+        .ok()
+        .map(|text| find(text.as_bytes()))
+}

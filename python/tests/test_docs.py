@@ -1,0 +1,33 @@
+"""The examples of docstrings and of the README."""
+
+import doctest
+import pathlib
+import re
+
+import spiece
+import spiece._model
+import spiece._tokenizer
+
+README = pathlib.Path(__file__).parents[1] / "README.md"
+
+
+def test_examples_of_docstrings_give_what_they_say(bpe_path):
+    names = {
+        "spiece": spiece,
+        "model_path": bpe_path,
+        "tokenizer": spiece.Tokenizer.open(bpe_path),
+        "Tokenizer": spiece.Tokenizer,
+    }
+    for module in (spiece, spiece._model, spiece._tokenizer):
+        result = doctest.testmod(module, extraglobs=names)
+        assert result.attempted > 0 and result.failed == 0, module
+
+
+def test_examples_of_the_readme_run(bpe_path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "some.model").write_bytes(pathlib.Path(bpe_path).read_bytes())
+    (tmp_path / "corpus.txt").write_text("a pen\na pineapple\nan apple\n" * 50)
+    examples = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert examples
+    for example in examples:
+        exec(compile(example, "README.md", "exec"), {})

@@ -1,0 +1,168 @@
+"""spiece.sentencepiece: what the reference's own suite does not test, above all the calls of older releases."""
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+import spiece.sentencepiece as spm
+from conftest import TEXTS
+
+
+def test_out_type_may_be_the_second_argument_as_until_0_2_1(sp):
+    assert sp.encode("Hello", str) == sp.encode("Hello", out_type=str)
+    assert sp.encode("Hello", int, False, False, True) == sp.encode("Hello", reverse=True)
+    assert sp.encode(["a", "b"], str, num_threads=1) == sp.encode(["a", "b"], return_type=str)
+    assert sp.decode(sp.encode("Hello"), str) == sp.decode(sp.encode("Hello"))
+
+
+def test_messages_are_the_same_in_all_their_forms(sp):
+    pytest.importorskip("google.protobuf")
+    for text in TEXTS:
+        serialized = sp.encode(text, return_type="serialized_proto")
+        immutable = sp.EncodeAsImmutableProto(text)
+        assert sp.EncodeAsSerializedProto(text) == serialized == immutable.SerializeAsString()
+        message = sp.encode_as_proto(text)
+        assert message.SerializeToString() == serialized
+        assert [piece.id for piece in immutable.pieces] == [piece.id for piece in message.pieces] == sp.encode(text)
+        assert "".join(text[p.begin : p.end] for p in immutable.pieces) in (text, text.strip(), "")
+    with pytest.raises(ValueError):
+        sp.encode("a", return_type="immutable_proto")
+    assert sp.decode(sp.encode("Hello"), out_type="immutable_proto").text == sp.decode(sp.encode("Hello"))
+
+
+def test_extra_options_stay_until_they_are_replaced(bpe_path):
+    sp = spm.SentencePieceProcessor(model_file=bpe_path)
+    plain = sp.encode("Hello")
+    sp.SetEncodeExtraOptions("bos:eos:reverse")
+    assert sp.encode("Hello") == [2, *plain[::-1], 1]
+    assert sp.encode(["Hello"]) == [[2, *plain[::-1], 1]]
+    assert sp.encode("Hello", str)[0] == "</s>"
+    assert len(sp.encode("Hello", out_type="immutable_proto").pieces) == len(plain) + 2
+    sp.set_encode_extra_options("")
+    assert sp.encode("Hello") == plain
+    sp.SetDecodeExtraOptions("reverse")
+    assert sp.decode(plain[::-1]) == "Hello"
+    assert sp.decode([plain[::-1]] * 2) == ["Hello"] * 2
+    with pytest.raises(RuntimeError):
+        sp.SetEncodeExtraOptions("nonsense")
+
+
+def test_a_vocabulary_restricts_pieces_until_it_is_reset(unigram_path, tmp_path):
+    sp = spm.SentencePieceProcessor(model_file=unigram_path)
+    text = "droits de la personne"
+    before = sp.encode(text, str)
+    assert before == ["▁droits", "▁de", "▁", "la", "▁personne"]
+    sp.SetVocabulary(["▁droits"])
+    assert sp.encode(text, str)[0] == "▁droits"
+    assert not {"▁de", "la", "▁personne"}.intersection(sp.id_to_piece(sp.encode(text)))
+    sp.ResetVocabulary()
+    assert sp.encode(text, str) == before
+    path = tmp_path / "vocabulary.tsv"
+    path.write_text("▁droits\t5\n▁personne\t1\n", encoding="utf-8")
+    sp.LoadVocabulary(str(path), 2)
+    assert "▁droits" in sp.encode(text, str) and "▁personne" not in sp.encode(text, str)
+    sp.LoadVocabulary(str(path), 1)
+    assert "▁personne" in sp.encode(text, str) and "▁de" not in sp.encode(text, str)
+
+
+def test_init_sets_a_processor_up_again(bpe_path):
+    sp = spm.SentencePieceProcessor()
+    sp.Init(model_file=bpe_path, out_type=str)
+    assert sp.encode("a") == ["▁a"]
+    sp.init(model_file=bpe_path)
+    assert sp.encode("a") == [sp.piece_to_id("▁a")]
+    sp.OverrideNormalizerSpec(add_dummy_prefix=False)
+    assert sp.encode("a", str) == ["a"]
+
+
+def test_pickles_keep_options_and_attributes(model_path):
+    class Mine(spm.SentencePieceProcessor):
+        pass
+
+    globals()["Mine"] = Mine
+    Mine.__qualname__ = "Mine"
+    sp = Mine(model_file=model_path, out_type=str, reverse=True)
+    sp.note = "kept"
+    for other in (pickle.loads(pickle.dumps(sp)), copy.copy(sp), copy.deepcopy(sp)):
+        assert type(other) is Mine and other.note == "kept"
+        assert other._return_type is str and other._reverse is True
+        assert other.encode("Hello world") == sp.encode("Hello world")
+    old = spm.SentencePieceProcessor.__new__(spm.SentencePieceProcessor)
+    old.__setstate__(sp.serialized_model_proto())
+    assert old.encode("Hello") == spm.SentencePieceProcessor(model_file=model_path).encode("Hello")
+
+
+def test_settings_can_be_changed(sp):
+    plain = sp.encode("Hello world")
+    sp._reverse = True
+    assert sp.encode("Hello world") == plain[::-1]
+    sp._reverse = False
+    sp._return_type = str
+    assert sp.encode("Hello world") == sp.encode_as_pieces("Hello world")
+
+
+def test_calls_without_a_model_are_errors():
+    sp = spm.SentencePieceProcessor()
+    for call in (lambda: sp.encode("a"), lambda: sp.decode([1]), lambda: sp.encode(["a"])):
+        with pytest.raises(RuntimeError, match="Model is not initialized"):
+            call()
+    assert len(sp) == 0 and sp.bos_id() == -1
+
+
+def test_samples_repeat_with_the_seed(unigram_path):
+    sp = spm.SentencePieceProcessor(model_file=unigram_path)
+
+    def draw():
+        spm.set_random_generator_seed(7)
+        options = {"enable_sampling": True, "nbest_size": -1, "alpha": 0.1}
+        return [sp.encode("les droits de", **options) for _ in range(20)], sp.encode(["les droits"] * 20, **options)
+
+    first = draw()
+    assert first == draw()
+    assert len({tuple(ids) for ids in first[0]}) > 1
+    assert len({tuple(ids) for ids in first[1]}) > 1
+
+
+def run(code):
+    """Runs a program in another process, which has its own modules."""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_as_sentencepiece_is_what_other_packages_find():
+    run(
+        "import spiece.as_sentencepiece, importlib.util, sentencepiece, sys\n"
+        "import spiece.sentencepiece as ours\n"
+        "assert sentencepiece is ours\n"
+        "assert importlib.util.find_spec('sentencepiece') is not None\n"
+        "from sentencepiece import SentencePieceProcessor\n"
+        "assert SentencePieceProcessor.__module__ == 'sentencepiece'\n"
+        "import pickle; pickle.dumps(SentencePieceProcessor)\n"
+    )
+    pytest.importorskip("google.protobuf")
+    run(
+        "import spiece.as_sentencepiece\n"
+        "from sentencepiece import sentencepiece_model_pb2 as model\n"
+        "import sentencepiece.sentencepiece_pb2\n"
+        "assert model.ModelProto().trainer_spec.model_type == model.TrainerSpec.UNIGRAM\n"
+    )
+
+
+def test_importing_loads_neither_numpy_nor_protobuf():
+    run(
+        "import sys, spiece, spiece.sentencepiece\n"
+        "loaded = [name for name in ('numpy', 'google.protobuf', 'csv', 're') if name in sys.modules]\n"
+        "assert 'numpy' not in loaded and 'google.protobuf' not in loaded, loaded\n"
+    )
+
+
+def test_model_messages_read_models(bpe_path):
+    pytest.importorskip("google.protobuf")
+    from spiece.sentencepiece import sentencepiece_model_pb2
+
+    message = sentencepiece_model_pb2.ModelProto.FromString(open(bpe_path, "rb").read())
+    sp = spm.SentencePieceProcessor(model_proto=message)
+    assert [piece.piece for piece in message.pieces] == sp.id_to_piece(list(range(len(sp))))
+    assert message.SerializeToString() == sp.serialized_model_proto()

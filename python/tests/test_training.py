@@ -1,0 +1,121 @@
+"""Training, in both interfaces."""
+
+import io
+import os
+import signal
+import threading
+
+import pytest
+
+import spiece
+import spiece.sentencepiece as spm
+
+OPTIONS = {"vocab_size": 300, "hard_vocab_limit": False}
+
+
+def test_an_iterator_and_a_file_give_the_same_pieces(corpus, tmp_path):
+    path = tmp_path / "corpus.txt"
+    path.write_text("\n".join(corpus), encoding="utf-8")
+    for model_type in ("bpe", "unigram", "word", "char"):
+        from_lines = spiece.train(corpus, model_type=model_type, **OPTIONS)
+        from_file = spiece.train(files=path, model_type=model_type, **OPTIONS)
+        assert from_lines.pieces() == from_file.pieces()
+        assert from_lines.model_type == model_type
+        assert from_lines.summary["pieces"] == len(from_lines)
+
+
+def test_the_drop_in_trains_unigram_models_and_writes_both_files(corpus, tmp_path):
+    prefix = str(tmp_path / "m")
+    log = io.StringIO()
+    result = spm.SentencePieceTrainer.train(
+        sentence_iterator=iter(corpus), model_prefix=prefix, logstream=log, **OPTIONS
+    )
+    assert result is None
+    assert "trained" in log.getvalue()
+    model = spiece.Model.open(prefix + ".model")
+    assert model.model_type == "unigram"
+    assert len(open(prefix + ".vocab", encoding="utf-8").readlines()) == len(model)
+    writer = io.BytesIO()
+    spm.SentencePieceTrainer.Train(sentence_iterator=iter(corpus), model_writer=writer, **OPTIONS)
+    assert spiece.Model.from_bytes(writer.getvalue()).pieces() == model.pieces()
+
+
+def test_training_from_a_string_returns_true(corpus, tmp_path):
+    path = tmp_path / "corpus.txt"
+    path.write_text("\n".join(corpus), encoding="utf-8")
+    flags = f"--input={path} --model_prefix={tmp_path / 'm'} --vocab_size=300 --model_type=bpe --hard_vocab_limit=false"
+    assert spm.SentencePieceTrainer.train(flags) is True
+    assert spiece.Model.open(tmp_path / "m.model").model_type == "bpe"
+
+
+def test_progress_is_reported_and_can_stop(corpus):
+    events = []
+    spiece.train(corpus, progress=events.append, **OPTIONS)
+    assert [event["stage"] for event in events if event["event"] == "started"][0] == "reading"
+
+    def stop(event):
+        raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        spiece.train(corpus, progress=stop, **OPTIONS)
+
+
+def test_an_exception_of_the_iterator_is_raised(corpus):
+    def sentences():
+        yield from corpus
+        raise LookupError("the disk is gone")
+
+    with pytest.raises(LookupError, match="the disk is gone"):
+        spiece.train(sentences(), **OPTIONS)
+    with pytest.raises(ValueError, match="str or bytes"):
+        spiece.train([1, 2], **OPTIONS)
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs signals of threads")
+def test_ctrl_c_stops_training(corpus):
+    main = threading.main_thread().ident
+
+    def endless():
+        threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT)).start()
+        while True:
+            yield from corpus
+
+    with pytest.raises(KeyboardInterrupt):
+        spiece.train(endless(), **OPTIONS)
+
+
+def test_wrong_options_name_the_option(corpus):
+    with pytest.raises(ValueError, match="vocab_size"):
+        spiece.train(corpus, vocab_size="many")
+    with pytest.raises(RuntimeError, match="there is no option vocabsize"):
+        spiece.train(corpus, vocabsize=3)
+    with pytest.raises(TypeError, match="either sentences or files"):
+        spiece.train(vocab_size=10)
+
+
+def test_a_normalizer_is_recorded(corpus, tmp_path):
+    normalizer = spm.SentencePieceNormalizer(norm_map=[("le", "LE")], add_dummy_prefix=False)
+    model = spiece.train(corpus, normalizer=normalizer, **OPTIONS)
+    assert model.tokenizer().normalize("le") == "LE"
+    assert spm.SentencePieceNormalizer(model_proto=model.to_bytes()).decompile() == [("le", "LE")]
+
+
+def test_a_pretokenizer_bounds_pieces(corpus):
+    model = spiece.train(corpus, pretokenizer=lambda text: list(text), **OPTIONS)
+    lengths = {len(text) for text, _, kind in model.pieces() if kind == "normal"}
+    assert lengths == {1}
+
+    def fail(text):
+        raise LookupError("no tokens")
+
+    with pytest.raises(RuntimeError, match="Pretokenizer failed.*no tokens"):
+        spiece.train(corpus, pretokenizer=fail, **OPTIONS)
+
+
+def test_models_are_saved_whole_or_not_at_all(corpus, tmp_path):
+    model = spiece.train(corpus, **OPTIONS)
+    model.save(tmp_path / "saved")
+    assert spiece.Model.open(tmp_path / "saved.model") == model
+    with pytest.raises(OSError, match="no_such_folder"):
+        model.save(tmp_path / "no_such_folder" / "m")
+    assert sorted(os.listdir(tmp_path)) == ["saved.model", "saved.vocab"]
