@@ -195,14 +195,15 @@ pub fn to_f32(value: &Bound<'_, PyAny>) -> PyResult<f32> {
     })
 }
 
-/// The value of `num_threads`, which has to be an `int`.
+/// The value of `num_threads`, which has to be an `int`; `i64::MAX` for a number of more than 32 bits, which only batches
+/// refuse.
 ///
 /// # Errors
 /// `TypeError`
 pub fn to_threads(value: Option<&Bound<'_, PyAny>>) -> PyResult<i64> {
     let is_int = value.is_some_and(|value| value.is_instance_of::<PyInt>());
     match value {
-        Some(value) if is_int => to_i32(value).map(i64::from),
+        Some(value) if is_int => Ok(to_i32(value).map_or(i64::MAX, i64::from)),
         _ => Err(PyTypeError::new_err("num_threads must be int")),
     }
 }

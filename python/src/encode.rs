@@ -107,8 +107,12 @@ impl<'py> EncodeCall<'py> {
                 .with_extra(settings.encode_extra.iter().copied())
                 .with_nbest_timeout(nbest_timeout()),
         };
-        check_rewrite(py, loaded, rewrite, return_type)?;
         Ok(call)
+    }
+
+    /// Checks that the model has the pieces that the keywords ask for, and that they go with the result type.
+    pub fn check(&self, py: Python<'_>, loaded: &Loaded) -> PyResult<()> {
+        check_rewrite(py, loaded, self.rewrite, self.return_type)
     }
 
     /// Whether the ids of plain encoding are the result, perhaps with pieces before and after.
@@ -239,6 +243,7 @@ pub fn encode_one<'py>(
     text: Text<'_>,
     call: &EncodeCall<'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    call.check(py, loaded)?;
     if call.gives_plain_ids() {
         if call.rewrite == Rewrite::default() && call.return_type == ReturnType::Ids {
             return Ok(loaded.encode_to_list(py, text.bytes)?.into_any());
@@ -394,6 +399,9 @@ fn encode_batch<'py>(
     call: &EncodeCall<'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let held = HeldTexts::of(list.as_any())?;
+    if !held.texts.is_empty() {
+        call.check(py, loaded)?;
+    }
     let threads = batch_threads(
         call.num_threads,
         call.thread_pool.as_ref(),

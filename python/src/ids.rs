@@ -7,7 +7,7 @@
 use pyo3::buffer::{Element, PyBuffer, PyUntypedBuffer};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyList, PyString};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString};
 use spiece::PieceId;
 
 use crate::arguments::to_i32;
@@ -36,7 +36,11 @@ pub fn append(object: &Bound<'_, PyAny>, numbers: &mut Vec<i32>) -> PyResult<()>
 
 fn append_sequence(object: &Bound<'_, PyAny>, numbers: &mut Vec<i32>) -> PyResult<()> {
     let is_text = object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>();
-    if is_text || !object.hasattr("__getitem__")? || !object.hasattr("__len__")? {
+    if is_text
+        || object.is_instance_of::<PyDict>()
+        || !object.hasattr("__getitem__")?
+        || !object.hasattr("__len__")?
+    {
         return Err(not_ids());
     }
     for index in 0..object.len()? {

@@ -11,6 +11,7 @@
 mod arguments;
 mod buffer;
 mod decode;
+mod editing;
 mod encode;
 mod errors;
 mod ids;
@@ -55,6 +56,12 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tokenizer::DecodeStream>()?;
     module.add_function(wrap_pyfunction!(trainer::_train, module)?)?;
     module.add_function(wrap_pyfunction!(trainer::_save_with_vocab, module)?)?;
+    module.add_function(wrap_pyfunction!(editing::_edit, module)?)?;
+    module.add_function(wrap_pyfunction!(editing::_merge, module)?)?;
+    module.add_function(wrap_pyfunction!(editing::_prune, module)?)?;
+    module.add_function(wrap_pyfunction!(editing::_extend, module)?)?;
+    module.add_function(wrap_pyfunction!(editing::_inspect, module)?)?;
+    module.add_function(wrap_pyfunction!(editing::_compare, module)?)?;
     module.add_function(wrap_pyfunction!(_set_seed, module)?)?;
     module.add_function(wrap_pyfunction!(_set_nbest_timeout, module)?)?;
     Ok(())

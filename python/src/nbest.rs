@@ -22,6 +22,7 @@ pub fn nbest<'py>(
     call: &EncodeCall<'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let text = Text::of(input)?;
+    call.check(py, loaded)?;
     let makes_messages = is_message(call.return_type);
     let options = &call.options;
     let found = py.detach(|| segmentations(loaded, options, text.bytes, size, makes_messages));

@@ -82,7 +82,11 @@ impl Normalizer {
 
     fn _load_tsv(&self, py: Python<'_>, path: std::path::PathBuf) -> PyResult<bool> {
         let file = read(py, &path)?;
-        self.set(py, NormalizerSpec::from_tsv(&file))
+        let spec = NormalizerSpec::from_tsv(&file).map(|mut spec| {
+            spec.normalization_rule_tsv = Some(path.to_string_lossy().into_owned().into_bytes());
+            spec
+        });
+        self.set(py, spec)
     }
 
     fn _load_name(&self, py: Python<'_>, name: &str) -> PyResult<bool> {

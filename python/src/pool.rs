@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 
 /// The most threads of a pool, as in the reference.
@@ -90,6 +90,9 @@ pub fn batch_threads(
                 PyRuntimeError::new_err("thread_pool is no ThreadPool; make one with ThreadPool(4)")
             })?;
             pool.get().threads
+        }
+        None if i32::try_from(num_threads).is_err() => {
+            return Err(PyTypeError::new_err("num_threads must be int of 32 bits"));
         }
         None => resolve_threads(num_threads),
     };

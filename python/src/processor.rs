@@ -276,11 +276,6 @@ impl Processor {
             return_type: return_type.map(forced_type).transpose()?,
             samples: false,
         };
-        let mut call = EncodeCall::new(py, &loaded, &state.settings, &arguments, &forced)?;
-        call.sampling = None;
-        if call.return_type == ReturnType::OffsetMapping {
-            return Err(PyValueError::new_err("unknown return_type=offset_mapping"));
-        }
         let size = match nbest_size
             .cloned()
             .or_else(|| state.settings.get(py, "nbest_size"))
@@ -288,6 +283,11 @@ impl Processor {
             Some(size) => to_i32(&size)?,
             None => 1,
         };
+        let mut call = EncodeCall::new(py, &loaded, &state.settings, &arguments, &forced)?;
+        call.sampling = None;
+        if call.return_type == ReturnType::OffsetMapping {
+            return Err(PyValueError::new_err("unknown return_type=offset_mapping"));
+        }
         let size = usize::try_from(size).unwrap_or(0).max(1);
         match input.cast::<PyList>() {
             Err(_) => nbest::nbest(py, &loaded, input, size, &call),
@@ -585,6 +585,7 @@ fn encode_long<'py>(
     call: &EncodeCall<'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let text = Text::of(input)?;
+    call.check(py, loaded)?;
     let gives_ids = matches!(call.return_type, ReturnType::Ids | ReturnType::Numpy);
     if !gives_ids || !call.options.extra.is_empty() {
         return encode::encode_one(py, loaded, text, call);

@@ -45,13 +45,16 @@ impl Failure {
             .is_some()
     }
 
+    /// Raises the exception, if there is one.
+    pub fn check(&self) -> PyResult<()> {
+        let first = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        first.map_or(Ok(()), Err)
+    }
+
     /// The result of a run: the exception of a callback comes before the error that it caused.
     pub fn or<T>(&self, py: Python<'_>, result: Result<T, TrainError>) -> PyResult<T> {
-        let first = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        match first {
-            Some(error) => Err(error),
-            None => result.map_err(|error| errors::of_train(py, &error)),
-        }
+        self.check()?;
+        result.map_err(|error| errors::of_train(py, &error))
     }
 }
 

@@ -69,6 +69,72 @@ class Model:
         """All pieces: a list of (text, score, kind)."""
         return self._tokenizer.pieces()
 
+    def inspect(self):
+        """What the model consists of, and which pieces no text gives: a ``dict``.
+
+        >>> report = Model.open(model_path).inspect()
+        >>> report["model_type"], report["kinds"]["control"]
+        ('bpe', 2)
+        """
+        return _native._inspect(self._tokenizer)
+
+    def compare(self, other, texts):
+        """Where this model and another differ on texts: a ``dict`` of counts.
+
+        >>> model = Model.open(model_path)
+        >>> model.compare(model, ["a", "b"])["equal_texts"]
+        2
+        """
+        return _native._compare(self._tokenizer, other._tokenizer, texts)
+
+    def edit(self, *steps, texts=None):
+        """A model with changes, and a report: which ids moved, and which texts can have other ids.
+
+        Steps are tuples: ``("add", text, kind)``, ``("insert", text, kind, id)``, ``("rename", old, new)``,
+        ``("remove", text)``, ``("kind", text, kind)``, ``("special", role, text)``, ``("flag", name, value)``. The change is
+        checked on ``texts``.
+
+        >>> model, report = Model.open(model_path).edit(("add", "<sep>", "control"))
+        >>> report["moved"], report["changes_no_text"]
+        ([], True)
+        """
+        steps = [(name, [str(argument) for argument in arguments]) for name, *arguments in steps]
+        return self._changed(_native._edit(self._tokenizer, steps, texts))
+
+    def merge(self, other, *, drop_unreachable=False, allow_other_normalizer=False):
+        """A model with the pieces of another one behind its own, and a report."""
+        merged = _native._merge(self._tokenizer, other._tokenizer, drop_unreachable, allow_other_normalizer)
+        return self._changed(merged)
+
+    def prune(self, texts=None, *, size=None, keep_chars=True, unused_tail=False):
+        """A model with the pieces that texts need, or with ``size`` pieces, and a report.
+
+        >>> model, report = Model.open(model_path).prune(["the right to life"])
+        >>> len(model) < 3000 and len(report["removed"]) > 1000
+        True
+        """
+        return self._changed(_native._prune(self._tokenizer, texts, size, keep_chars, unused_tail))
+
+    def extend(self, sentences, *, pieces=None, vocab_size=None, multiple_of=None, progress=None):
+        """A BPE model that learned more pieces from other text, and a report. Ids stay.
+
+        One of ``pieces``, ``vocab_size`` and ``multiple_of`` says how many pieces.
+
+        >>> model, report = Model.open(model_path).extend(["spiece and spiece"], pieces=2)
+        >>> len(report["learned"])
+        2
+        """
+        sizes = {"pieces": pieces, "vocab_size": vocab_size, "multiple_of": multiple_of}
+        given = [(rule, number) for rule, number in sizes.items() if number is not None]
+        if len(given) != 1:
+            raise TypeError("pass one of pieces, vocab_size and multiple_of")
+        return self._changed(_native._extend(self._tokenizer, iter(sentences), given[0], progress))
+
+    @staticmethod
+    def _changed(change):
+        serialized, report = change
+        return Model(serialized), report
+
     def save(self, prefix):
         """Writes PREFIX.model and PREFIX.vocab: both or, if that fails, none."""
         _native._save_with_vocab(self._bytes, os.fspath(prefix))

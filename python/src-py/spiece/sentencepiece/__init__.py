@@ -9,7 +9,6 @@
 """
 
 import os
-import sys
 
 from .. import _native
 from . import _old
@@ -39,17 +38,17 @@ class ThreadPool(_native.ThreadPool):
 
 def SetRandomGeneratorSeed(seed):
     """Starts the random numbers of sampling again. The numbers are not those of the reference."""
-    _native._set_seed(seed)
+    _native._set_seed(_integer(seed, 0, 2**32 - 1))
 
 
 def SetMinLogLevel(level):
     """Has no effect: nothing is logged but to ``logstream`` of training."""
-    _native_int(level)
+    _integer(level, -(2**31), 2**31 - 1)
 
 
 def SetNBestTimeout(timeout_ms):
     """The longest time of an n-best search in milliseconds; then the best segmentation alone is returned."""
-    _native._set_nbest_timeout(timeout_ms)
+    _native._set_nbest_timeout(_integer(timeout_ms, -(2**31), 2**31 - 1))
 
 
 def SetDataDir(data_dir):
@@ -58,12 +57,15 @@ def SetDataDir(data_dir):
         raise TypeError("SetDataDir() takes a str")
 
 
-def _native_int(value):
-    if not isinstance(value, int):
-        value = value.__index__() if hasattr(value, "__index__") else None
-    if value is None:
-        raise TypeError("an integer is required")
-    return value
+def _integer(value, low, high):
+    """An integer in a range."""
+    try:
+        number = value.__index__()
+    except AttributeError:
+        raise TypeError(f"an integer is required, not {value!r}") from None
+    if not low <= number <= high:
+        raise TypeError(f"{number} is out of range; use {low} to {high}")
+    return number
 
 
 def ConvertToFlatbuffer(
@@ -220,7 +222,7 @@ class SentencePieceProcessor(_old.OldProcessor, _native.Processor):
 
     def LoadFromFile(self, filename):
         """Loads the model of a file."""
-        return self._load_file(filename)
+        return self._load_file(os.fsdecode(filename))
 
     def LoadFromSerializedProto(self, serialized):
         """Loads a model from its bytes, or from a ``ModelProto``."""
@@ -415,7 +417,7 @@ class SentencePieceNormalizer(_old.OldNormalizer, _native.Normalizer):
         remove_extra_whitespaces=None,
     ):
         if model_file:
-            self._load_file(model_file)
+            self._load_file(os.fsdecode(model_file))
         elif model_proto:
             self._load_model(_message_bytes(model_proto))
         elif normalizer_spec:

@@ -1,0 +1,367 @@
+//! Changes of trained models, and reports on them, for `spiece.Model`.
+//!
+//! Input: tokenizers (which hold models), steps, texts. Output: the bytes of a changed model and a `dict` of what the change
+//! means; for reports a `dict` alone. Each change checks its guarantees before it returns, on the texts of the pieces and on
+//! the texts that were given.
+
+use std::num::NonZeroUsize;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use spiece::inspect::{ComparisonCounter, Inspection};
+use spiece::{
+    Corpus, EditStep, ExtendError, ExtendOptions, ExtendSize, IdMap, MergeOptions, Model,
+    NormalizerFlag, PieceId, PieceKind, PieceUsage, PruneGoal, PruneOptions, SpecialRole,
+    TextChange, UsageCounter,
+};
+
+use crate::errors;
+use crate::text::HeldTexts;
+use crate::tokenizer::PyTokenizer;
+use crate::trainer::{Failure, PyObserver, PySentences, summary_dict};
+
+/// A changed model and its report.
+type Changed<'py> = (Bound<'py, PyBytes>, Bound<'py, PyDict>);
+
+/// An error of a change, which names the piece or option.
+fn refused(py: Python<'_>, error: &dyn std::error::Error) -> PyErr {
+    errors::exception(py, "ModelError", (error.to_string(),))
+}
+
+/// The bytes of a changed model and what became of its ids.
+fn changed<'py>(
+    py: Python<'py>,
+    model: &Model,
+    ids: &IdMap,
+    change: Option<&TextChange>,
+) -> PyResult<Changed<'py>> {
+    let pairs = |pairs: &mut dyn Iterator<Item = (PieceId, PieceId)>| -> Vec<(u32, u32)> {
+        pairs.map(|(old, new)| (old.get(), new.get())).collect()
+    };
+    let report = PyDict::new(py);
+    report.set_item("moved", pairs(&mut ids.moved()))?;
+    report.set_item("removed", numbers(ids.removed()))?;
+    report.set_item("added", numbers(ids.added()))?;
+    if let Some(change) = change {
+        report.set_item("changes_no_text", change.is_none())?;
+        report.set_item("changes_normalization", change.changes_normalization())?;
+        report.set_item("texts", change.texts().map(lossy).collect::<Vec<_>>())?;
+    }
+    Ok((PyBytes::new(py, &model.to_bytes()), report))
+}
+
+fn numbers(ids: impl IntoIterator<Item = PieceId>) -> Vec<u32> {
+    ids.into_iter().map(PieceId::get).collect()
+}
+
+fn lossy(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).into_owned()
+}
+
+fn kind(name: &str) -> PyResult<PieceKind> {
+    name.parse()
+        .map_err(|error| PyValueError::new_err(format!("kind: {error}")))
+}
+
+/// A step: its name and its arguments as texts.
+fn step(name: &str, arguments: &[String]) -> PyResult<EditStep> {
+    let text = |index: usize| -> PyResult<Vec<u8>> {
+        let text = arguments.get(index).ok_or_else(|| {
+            PyValueError::new_err(format!(
+                "the step {name:?} needs more arguments than {arguments:?}"
+            ))
+        })?;
+        Ok(text.clone().into_bytes())
+    };
+    let word = |index: usize| text(index).map(|word| lossy(&word));
+    Ok(match name {
+        "add" => EditStep::Add {
+            text: text(0)?,
+            kind: kind(&word(1)?)?,
+        },
+        "insert" => EditStep::Insert {
+            id: PieceId::new(
+                word(2)?
+                    .parse()
+                    .map_err(|_| PyValueError::new_err("insert: no id"))?,
+            ),
+            text: text(0)?,
+            kind: kind(&word(1)?)?,
+        },
+        "rename" => EditStep::Rename {
+            old: text(0)?,
+            new: text(1)?,
+        },
+        "remove" => EditStep::Remove { text: text(0)? },
+        "kind" => EditStep::SetKind {
+            text: text(0)?,
+            kind: kind(&word(1)?)?,
+        },
+        "special" => EditStep::SetSpecial {
+            role: role(&word(0)?)?,
+            text: text(1)?,
+        },
+        "flag" => EditStep::SetFlag {
+            flag: flag(&word(0)?)?,
+            value: word(1)?.eq_ignore_ascii_case("true"),
+        },
+        _ => {
+            return Err(PyValueError::new_err(format!(
+                "there is no step {name:?}; use add, insert, rename, remove, kind, special or flag"
+            )));
+        }
+    })
+}
+
+fn role(name: &str) -> PyResult<SpecialRole> {
+    match name {
+        "bos" => Ok(SpecialRole::Bos),
+        "eos" => Ok(SpecialRole::Eos),
+        "pad" => Ok(SpecialRole::Pad),
+        _ => Err(PyValueError::new_err(format!(
+            "special: {name:?} is not bos, eos or pad"
+        ))),
+    }
+}
+
+fn flag(name: &str) -> PyResult<NormalizerFlag> {
+    match name {
+        "add_dummy_prefix" => Ok(NormalizerFlag::AddDummyPrefix),
+        "remove_extra_whitespaces" => Ok(NormalizerFlag::RemoveExtraWhitespaces),
+        "escape_whitespaces" => Ok(NormalizerFlag::EscapeWhitespaces),
+        _ => Err(PyValueError::new_err(format!(
+            "flag: the normalizer has no flag {name:?}"
+        ))),
+    }
+}
+
+/// Texts to check a change on.
+fn check_texts(texts: Option<&Bound<'_, PyAny>>) -> PyResult<HeldTexts> {
+    match texts {
+        Some(texts) => HeldTexts::of(texts),
+        None => Ok(HeldTexts {
+            texts: Vec::new(),
+            is_bytes: false,
+        }),
+    }
+}
+
+/// Applies steps to a model.
+#[pyfunction]
+pub fn _edit<'py>(
+    py: Python<'py>,
+    tokenizer: &Bound<'py, PyTokenizer>,
+    steps: Vec<(String, Vec<String>)>,
+    texts: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Changed<'py>> {
+    let model = tokenizer.get().loaded.tokenizer.model();
+    let steps = steps.iter().map(|(name, arguments)| step(name, arguments));
+    let steps = steps.collect::<PyResult<Vec<_>>>()?;
+    let held = check_texts(texts)?;
+    let edited = py.detach(|| {
+        let edited = model.apply_edits(&steps)?;
+        edited.check(model, held.texts.iter().map(AsRef::as_ref))?;
+        Ok(edited)
+    });
+    let edited = edited.map_err(|error: spiece::EditError| refused(py, &error))?;
+    let change = changed(py, edited.model(), edited.ids(), Some(edited.text_change()))?;
+    change.1.set_item(
+        "no_longer_found",
+        numbers(edited.no_longer_found().iter().copied()),
+    )?;
+    change
+        .1
+        .set_item("newly_found", numbers(edited.newly_found().iter().copied()))?;
+    Ok(change)
+}
+
+/// Adds the pieces of another model.
+#[pyfunction]
+pub fn _merge<'py>(
+    py: Python<'py>,
+    tokenizer: &Bound<'py, PyTokenizer>,
+    second: &Bound<'py, PyTokenizer>,
+    drop_unreachable: bool,
+    allow_other_normalizer: bool,
+) -> PyResult<Changed<'py>> {
+    let model = tokenizer.get().loaded.tokenizer.model();
+    let second = second.get().loaded.tokenizer.model();
+    let mut options = MergeOptions::default();
+    options.drop_unreachable = drop_unreachable;
+    options.allow_other_normalizer = allow_other_normalizer;
+    let merged = py.detach(|| {
+        let merged = model.merge(second, &options)?;
+        merged.check(model, [])?;
+        Ok(merged)
+    });
+    let merged = merged.map_err(|error: spiece::MergeError| refused(py, &error))?;
+    let change = changed(py, merged.model(), merged.ids(), Some(merged.text_change()))?;
+    change
+        .1
+        .set_item("unreachable", numbers(merged.unreachable().iter().copied()))?;
+    change
+        .1
+        .set_item("dropped", merged.dropped().map(lossy).collect::<Vec<_>>())?;
+    change
+        .1
+        .set_item("skipped", merged.skipped().map(lossy).collect::<Vec<_>>())?;
+    change
+        .1
+        .set_item("keeps_boundaries", merged.keeps_boundaries())?;
+    Ok(change)
+}
+
+/// Removes pieces that texts do not need.
+#[pyfunction]
+pub fn _prune<'py>(
+    py: Python<'py>,
+    tokenizer: &Bound<'py, PyTokenizer>,
+    texts: Option<&Bound<'py, PyAny>>,
+    size: Option<usize>,
+    keep_chars: bool,
+    unused_tail: bool,
+) -> PyResult<Changed<'py>> {
+    let tokenizer = &tokenizer.get().loaded.tokenizer;
+    let model = tokenizer.model();
+    let goal = match (size, texts) {
+        (Some(size), _) => PruneGoal::Size(size),
+        (None, Some(_)) if unused_tail => PruneGoal::UsedWithTail,
+        (None, Some(_)) => PruneGoal::Used,
+        (None, None) => return Err(PyValueError::new_err("prune needs texts or a size")),
+    };
+    let held = check_texts(texts)?;
+    let mut options = PruneOptions::new(goal);
+    options.keep_chars = keep_chars;
+    let pruned = py.detach(|| {
+        let usage = usage(tokenizer, &held)?;
+        let pruned = model
+            .prune(&usage, &options)
+            .map_err(|error| error.to_string())?;
+        pruned.check(model).map_err(|error| error.to_string())?;
+        Ok(pruned)
+    });
+    let pruned = pruned.map_err(|error: String| errors::exception(py, "ModelError", (error,)))?;
+    let change = changed(py, pruned.model(), pruned.ids(), None)?;
+    change.1.set_item("rows", pruned.rows())?;
+    change.1.set_item("tail", pruned.tail())?;
+    change.1.set_item("removed_chars", pruned.removed_chars())?;
+    Ok(change)
+}
+
+/// How often texts use the pieces of a model.
+fn usage(tokenizer: &spiece::Tokenizer, held: &HeldTexts) -> Result<PieceUsage, String> {
+    if held.texts.is_empty() {
+        return Ok(PieceUsage::none(tokenizer.model()));
+    }
+    let mut counter = UsageCounter::new(tokenizer).map_err(|error| error.to_string())?;
+    for text in &held.texts {
+        counter.add(text);
+    }
+    Ok(counter.finish())
+}
+
+/// How many pieces `_extend` learns: the name of a rule and its number.
+fn extend_size(rule: &str, number: usize) -> PyResult<ExtendSize> {
+    match rule {
+        "pieces" => Ok(ExtendSize::Learn(number)),
+        "vocab_size" => Ok(ExtendSize::Vocabulary(number)),
+        _ => {
+            let number = NonZeroUsize::new(number);
+            let number =
+                number.ok_or_else(|| PyValueError::new_err("multiple_of: 0 has no multiples"))?;
+            Ok(ExtendSize::NextMultiple(number))
+        }
+    }
+}
+
+/// Learns pieces from other text.
+#[pyfunction]
+pub fn _extend<'py>(
+    py: Python<'py>,
+    tokenizer: &Bound<'py, PyTokenizer>,
+    sentences: &Bound<'py, PyAny>,
+    size: (String, usize),
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Changed<'py>> {
+    let model = tokenizer.get().loaded.tokenizer.model();
+    let options = ExtendOptions::new(model, extend_size(&size.0, size.1)?);
+    let failure = Failure::default();
+    let corpus = Corpus::texts(PySentences::new(sentences, failure.clone())?);
+    let mut observer = PyObserver::new(progress, failure.clone());
+    let extended = py.detach(|| model.extend_observed(corpus, &options, &mut observer));
+    failure.check()?;
+    let extended = extended.map_err(|error: ExtendError| refused(py, &error))?;
+    let checked = py.detach(|| extended.check(model, []));
+    checked.map_err(|error| refused(py, &error))?;
+    let change = changed(
+        py,
+        extended.model(),
+        extended.ids(),
+        Some(extended.text_change()),
+    )?;
+    let learned = extended
+        .pieces()
+        .iter()
+        .map(|piece| (piece.id.get(), piece.count));
+    change.1.set_item("learned", learned.collect::<Vec<_>>())?;
+    change
+        .1
+        .set_item("summary", summary_dict(py, extended.summary())?)?;
+    Ok(change)
+}
+
+/// What a model consists of.
+#[pyfunction]
+pub fn _inspect<'py>(
+    py: Python<'py>,
+    tokenizer: &Bound<'py, PyTokenizer>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let tokenizer = &tokenizer.get().loaded.tokenizer;
+    let found = py.detach(|| Inspection::new(tokenizer));
+    let report = PyDict::new(py);
+    report.set_item("model_type", found.model_type.to_string())?;
+    report.set_item("pieces", found.piece_count)?;
+    report.set_item("trainer_vocab_size", found.trainer_vocab_size)?;
+    let kinds = PyDict::new(py);
+    for count in &found.kinds {
+        kinds.set_item(count.kind.to_string(), count.pieces)?;
+    }
+    report.set_item("kinds", kinds)?;
+    report.set_item("longest", numbers(found.longest.iter().copied()))?;
+    let unreachable = found.unreachable.iter().map(|piece| piece.id.get());
+    report.set_item("unreachable", unreachable.collect::<Vec<_>>())?;
+    report.set_item(
+        "never_normalized",
+        numbers(found.never_normalized.iter().copied()),
+    )?;
+    Ok(report)
+}
+
+/// Where two models differ on texts.
+#[pyfunction]
+pub fn _compare<'py>(
+    py: Python<'py>,
+    first: &Bound<'py, PyTokenizer>,
+    second: &Bound<'py, PyTokenizer>,
+    texts: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let first = &first.get().loaded.tokenizer;
+    let second = &second.get().loaded.tokenizer;
+    let held = HeldTexts::of(texts)?;
+    let found = py.detach(|| {
+        let mut counter = ComparisonCounter::new(first, second);
+        for (number, text) in (1..).zip(&held.texts) {
+            counter.add_line(number, text.as_ref());
+        }
+        counter.finish()
+    });
+    let report = PyDict::new(py);
+    report.set_item("texts", found.lines)?;
+    report.set_item("equal_texts", found.equal_lines)?;
+    report.set_item("bytes", found.bytes)?;
+    report.set_item("tokens", (found.tokens_a, found.tokens_b))?;
+    report.set_item("shared_boundaries", found.shared_boundaries)?;
+    report.set_item("own_boundaries", (found.only_a, found.only_b))?;
+    Ok(report)
+}
