@@ -53,7 +53,8 @@ def main():
                 shutil.copytree(source / name, run / name)
         shutil.copy(HERE / "conftest.py", run / "conftest.py")
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test", *rest]
-        sys.exit(subprocess.run(command, cwd=run, env=os.environ).returncode)
+        environment = {**os.environ, "SPIECE_REFERENCE_RELEASE": arguments.release}
+        sys.exit(subprocess.run(command, cwd=run, env=environment).returncode)
 
 
 if __name__ == "__main__":

@@ -115,9 +115,11 @@ impl<'py> EncodeCall<'py> {
         check_rewrite(py, loaded, self.rewrite, self.return_type)
     }
 
-    /// Whether the ids of plain encoding are the result, perhaps with pieces before and after.
+    /// Whether the ids of plain encoding are the result, or decide it: perhaps with pieces before and after, and as
+    /// pieces if none of them is unknown.
     fn gives_plain_ids(&self) -> bool {
-        matches!(self.return_type, ReturnType::Ids | ReturnType::Numpy)
+        use ReturnType::{Ids, Numpy, Str};
+        matches!(self.return_type, Ids | Numpy | Str)
             && self.sampling.is_none()
             && self.options.extra.is_empty()
     }
@@ -249,8 +251,20 @@ pub fn encode_one<'py>(
             return Ok(loaded.encode_to_list(py, text.bytes)?.into_any());
         }
         let ids = loaded.encode(py, text.bytes);
-        return ids_object(py, loaded, rewritten(loaded, ids, call.rewrite), call);
+        if let Some(object) = plain_object(py, loaded, ids, call) {
+            return object;
+        }
     }
+    encode_tokens(py, loaded, text, call)
+}
+
+/// Encodes one text to tokens, for results that need more than ids.
+fn encode_tokens<'py>(
+    py: Python<'py>,
+    loaded: &Loaded,
+    text: Text<'_>,
+    call: &EncodeCall<'py>,
+) -> PyResult<Bound<'py, PyAny>> {
     let seed = random::next_seed();
     let work = TokenWork::new(loaded, call);
     let tokens = detached_if(py, is_long(text.bytes), || {
@@ -328,6 +342,28 @@ pub fn rewritten(loaded: &Loaded, mut ids: Vec<PieceId>, rewrite: Rewrite) -> Ve
         ids.push(eos);
     }
     ids
+}
+
+/// The result of a call that the ids decide; `None` if it needs tokens, because pieces are wanted and one is unknown.
+fn plain_object<'py>(
+    py: Python<'py>,
+    loaded: &Loaded,
+    ids: Vec<PieceId>,
+    call: &EncodeCall<'_>,
+) -> Option<PyResult<Bound<'py, PyAny>>> {
+    if call.return_type != ReturnType::Str {
+        return Some(ids_object(
+            py,
+            loaded,
+            rewritten(loaded, ids, call.rewrite),
+            call,
+        ));
+    }
+    if loaded.has_unknown(&ids) && !call.rewrite.unk_piece {
+        return None;
+    }
+    let list = loaded.string_list(py, &rewritten(loaded, ids, call.rewrite))?;
+    Some(list.map(Bound::into_any))
 }
 
 /// Ids as a list or as an array of NumPy.
@@ -409,7 +445,7 @@ fn encode_batch<'py>(
     )?;
     if call.gives_plain_ids() {
         let (ids, offsets) = encode_flat(py, loaded, &held, threads)?;
-        return lists_of_flat(py, loaded, (&ids, &offsets), call);
+        return objects_of_flat(py, loaded, &held, (&ids, &offsets), call);
     }
     let tokens = batch_tokens(py, loaded, &held, threads, call)?;
     let _paused = PausedCollector::new(py, tokens.len())?;
@@ -452,26 +488,31 @@ pub fn encode_flat(
 }
 
 /// A list or an array for each text.
-fn lists_of_flat<'py>(
+fn objects_of_flat<'py>(
     py: Python<'py>,
     loaded: &Loaded,
+    held: &HeldTexts,
     (ids, offsets): (&[PieceId], &[usize]),
-    call: &EncodeCall<'_>,
+    call: &EncodeCall<'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let _paused = PausedCollector::new(py, offsets.len())?;
     let is_plain = call.rewrite == Rewrite::default() && call.return_type == ReturnType::Ids;
     let mut lists = Vec::with_capacity(offsets.len());
-    for range in offsets.windows(2) {
+    for (range, text) in offsets.windows(2).zip(&held.texts) {
         let ids = &ids[range[0]..range[1]];
-        lists.push(if is_plain {
-            loaded.list(py, ids)?.into_any()
-        } else {
-            ids_object(
-                py,
-                loaded,
-                rewritten(loaded, ids.to_vec(), call.rewrite),
-                call,
-            )?
+        if is_plain {
+            lists.push(loaded.list(py, ids)?.into_any());
+            continue;
+        }
+        lists.push(match plain_object(py, loaded, ids.to_vec(), call) {
+            Some(object) => object?,
+            None => {
+                let text = Text {
+                    bytes: text.as_ref(),
+                    is_bytes: held.is_bytes,
+                };
+                encode_tokens(py, loaded, text, call)?
+            }
         });
     }
     Ok(PyList::new(py, lists)?.into_any())

@@ -22,8 +22,15 @@ pub struct Loaded {
     /// The id of texts that are no pieces, -1 if there is none.
     pub unknown: i32,
     ints: PyOnceLock<Vec<Py<PyInt>>>,
-    strings: PyOnceLock<Vec<Option<Py<PyString>>>>,
+    strings: PyOnceLock<Strings>,
     worker: Mutex<Worker>,
+}
+
+/// The string objects of all pieces.
+struct Strings {
+    all: Vec<Py<PyString>>,
+    /// The pieces that are not UTF-8; their strings are empty.
+    malformed: Vec<PieceId>,
 }
 
 /// The memory of single calls.
@@ -56,13 +63,50 @@ impl Loaded {
         })
     }
 
-    /// The string objects of all pieces; `None` for a piece that is not UTF-8.
-    pub fn strings(&self, py: Python<'_>) -> &[Option<Py<PyString>>] {
+    /// The string objects of all pieces.
+    fn strings(&self, py: Python<'_>) -> &Strings {
         self.strings.get_or_init(py, || {
-            let pieces = self.tokenizer.model().pieces();
-            let string = |text| Some(PyString::new(py, std::str::from_utf8(text).ok()?).unbind());
-            pieces.map(|piece| string(piece.text)).collect()
+            let mut all = Vec::with_capacity(self.tokenizer.vocab_size());
+            let mut malformed = Vec::new();
+            for piece in self.tokenizer.model().pieces() {
+                let text = std::str::from_utf8(piece.text).unwrap_or_else(|_| {
+                    malformed.push(piece.id);
+                    ""
+                });
+                all.push(PyString::new(py, text).unbind());
+            }
+            Strings { all, malformed }
         })
+    }
+
+    /// The string object of a piece; `None` if the piece is not UTF-8.
+    #[inline]
+    pub fn string<'py>(&self, py: Python<'py>, id: PieceId) -> Option<Bound<'py, PyString>> {
+        let strings = self.strings(py);
+        if !strings.malformed.is_empty() && strings.malformed.contains(&id) {
+            return None;
+        }
+        strings
+            .all
+            .get(index(id))
+            .map(|string| string.bind(py).clone())
+    }
+
+    /// The pieces of ids as a list of `str`; `None` if the model has pieces that are not UTF-8.
+    pub fn string_list<'py>(
+        &self,
+        py: Python<'py>,
+        ids: &[PieceId],
+    ) -> Option<PyResult<Bound<'py, PyList>>> {
+        let strings = self.strings(py);
+        let all = &strings.all;
+        let items = ids.iter().map(|id| all[index(*id)].bind_borrowed(py));
+        strings.malformed.is_empty().then(|| PyList::new(py, items))
+    }
+
+    /// Whether a text of these ids has pieces whose texts depend on the text.
+    pub fn has_unknown(&self, ids: &[PieceId]) -> bool {
+        ids.iter().any(|id| signed(*id) == self.unknown)
     }
 
     /// A list of ids.

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use spiece::{PieceId, PieceKind, Tokens};
 
-use crate::loaded::{Loaded, index};
+use crate::loaded::Loaded;
 use crate::text::{CharPositions, to_str};
 
 /// The reference's keywords that change results of single texts.
@@ -53,10 +53,9 @@ impl OwnedTokens {
             owned.ids.push(token.id());
             owned.spans.push((span.start, span.end));
             let own = token.piece();
-            if model
-                .piece(token.id())
-                .is_none_or(|piece| piece.text != own)
-            {
+            // The texts of pieces are those of the model itself, not copies.
+            let is_of_model = |piece: spiece::Piece<'_>| std::ptr::eq(piece.text, own);
+            if !model.piece(token.id()).is_some_and(is_of_model) {
                 owned.own_texts.push((number, own.to_vec()));
             }
         }
@@ -80,6 +79,13 @@ impl OwnedTokens {
         rewrite: Rewrite,
         is_bytes: bool,
     ) -> PyResult<Bound<'py, PyList>> {
+        if !is_bytes
+            && self.own_texts.is_empty()
+            && rewrite == Rewrite::default()
+            && let Some(list) = loaded.string_list(py, &self.ids)
+        {
+            return list;
+        }
         let tokenizer = &loaded.tokenizer;
         let mut pieces = Vec::with_capacity(self.ids.len() + 2);
         for (number, id) in self.ids.iter().enumerate() {
@@ -151,9 +157,9 @@ fn piece_object<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     if own.is_none()
         && !is_bytes
-        && let Some(Some(string)) = loaded.strings(py).get(index(id))
+        && let Some(string) = loaded.string(py, id)
     {
-        return Ok(string.bind(py).clone().into_any());
+        return Ok(string.into_any());
     }
     let text = own.or_else(|| loaded.tokenizer.id_to_piece(id));
     let text = text.unwrap_or_default();

@@ -10,7 +10,7 @@ use spiece::{Piece, PieceId, PieceKind};
 
 use crate::errors;
 use crate::ids;
-use crate::loaded::{Loaded, index, signed_or_none};
+use crate::loaded::{Loaded, signed_or_none};
 use crate::text::to_str;
 
 /// Calls `value` with each id of `input`.
@@ -46,13 +46,11 @@ pub fn id_to_piece<'py>(
     loaded: &Loaded,
     input: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    for_ids(py, loaded, input, |id| {
-        match loaded.strings(py).get(index(id)) {
-            Some(Some(string)) => Ok(string.bind(py).clone().into_any()),
-            _ => {
-                let text = loaded.tokenizer.id_to_piece(id).unwrap_or_default();
-                Ok(to_str(py, text)?.into_any())
-            }
+    for_ids(py, loaded, input, |id| match loaded.string(py, id) {
+        Some(string) => Ok(string.into_any()),
+        None => {
+            let text = loaded.tokenizer.id_to_piece(id).unwrap_or_default();
+            Ok(to_str(py, text)?.into_any())
         }
     })
 }
