@@ -33,10 +33,10 @@ ACCEPTED = {
 }
 
 
-def run(python, module, folder, models):
-    """The lines of a probe, by label."""
+def run(probe, python, module, folder, models):
+    """What a probe gives: a row for each call."""
     folder.mkdir()
-    command = [python, str(HERE / "probe.py"), module, str(folder), *models]
+    command = [python, str(probe), module, str(folder), *models]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode:
         sys.exit(f"{' '.join(command)}\n{done.stderr[-3000:]}")
@@ -57,43 +57,57 @@ def described(row):
     return f"{row['error'][0]}: {row['message'][:200]}"
 
 
-def reason(label):
+def reason(label, accepted):
     """Why a call may differ."""
-    for pattern, why in ACCEPTED.items():
+    for pattern, why in accepted.items():
         if re.search(pattern, label):
             return why
     return None
 
 
-def main():
-    """Runs both probes and compares."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--ours", required=True)
-    parser.add_argument("--reference", required=True)
-    parser.add_argument("models", nargs="*")
-    arguments = parser.parse_args()
-    models = arguments.models or [str(TESTDATA / f"{name}.model") for name in MODELS]
-    with tempfile.TemporaryDirectory() as temporary:
-        # Models record the paths of their corpora, so both probes use folders with names of one length.
-        reference = run(arguments.reference, "sentencepiece", pathlib.Path(temporary) / "a", models)
-        ours = run(arguments.ours, "spiece.sentencepiece", pathlib.Path(temporary) / "b", models)
+def report(ours, reference, accepted):
+    """Prints the differences. Returns whether there are any without a reason."""
     if [row["label"] for row in ours] != [row["label"] for row in reference]:
         sys.exit("the probes made different calls")
-    accepted = collections.Counter()
+    counts = collections.Counter()
     different = 0
     for mine, theirs in zip(ours, reference):
         if is_equal(mine, theirs):
             continue
-        why = reason(mine["label"])
+        why = reason(mine["label"], accepted)
         if why:
-            accepted[why] += 1
+            counts[why] += 1
             continue
         different += 1
         print(f"{mine['label']}\n   reference: {described(theirs)}\n   ours:      {described(mine)}")
-    for why, count in accepted.items():
+    for why, count in counts.items():
         print(f"{count} accepted: {why}")
-    print(f"{len(ours)} calls, {different} differences, {sum(accepted.values())} accepted")
-    sys.exit(different > 0)
+    errors = sum("error" in row for row in reference)
+    print(f"{len(ours)} calls, {errors} of them errors, {different} differences, {sum(counts.values())} accepted")
+    return different > 0
+
+
+def arguments(description):
+    """The arguments of the command line."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ours", required=True)
+    parser.add_argument("--reference", required=True)
+    parser.add_argument("models", nargs="*")
+    found = parser.parse_args()
+    found.models = found.models or [str(TESTDATA / f"{name}.model") for name in MODELS]
+    return found
+
+
+def main():
+    """Runs both probes and compares."""
+    given = arguments(__doc__)
+    with tempfile.TemporaryDirectory() as temporary:
+        # Models record the paths of their corpora, so both probes use folders with names of one length.
+        folder = pathlib.Path(temporary)
+        probe = HERE / "probe.py"
+        reference = run(probe, given.reference, "sentencepiece", folder / "a", given.models)
+        ours = run(probe, given.ours, "spiece.sentencepiece", folder / "b", given.models)
+    sys.exit(report(ours, reference, ACCEPTED))
 
 
 if __name__ == "__main__":

@@ -137,6 +137,7 @@ def test_as_sentencepiece_is_what_other_packages_find():
         "import spiece.sentencepiece as ours\n"
         "assert sentencepiece is ours\n"
         "assert importlib.util.find_spec('sentencepiece') is not None\n"
+        "import importlib.metadata; assert importlib.metadata.version('sentencepiece') == '0.2.3'\n"
         "from sentencepiece import SentencePieceProcessor\n"
         "assert SentencePieceProcessor.__module__ == 'sentencepiece'\n"
         "import pickle; pickle.dumps(SentencePieceProcessor)\n"

@@ -74,14 +74,19 @@ def test_an_exception_of_the_iterator_is_raised(corpus):
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs signals of threads")
 def test_ctrl_c_stops_training(corpus):
     main = threading.main_thread().ident
+    # Processes in the background of a shell ignore the signal.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def endless():
         threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT)).start()
         while True:
             yield from corpus
 
-    with pytest.raises(KeyboardInterrupt):
-        spiece.train(endless(), **OPTIONS)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            spiece.train(endless(), **OPTIONS)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_wrong_options_name_the_option(corpus):

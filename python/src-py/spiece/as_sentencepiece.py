@@ -3,7 +3,8 @@
     import spiece.as_sentencepiece
     import sentencepiece  # is spiece.sentencepiece
 
-Other packages that look for it with ``importlib.util.find_spec("sentencepiece")`` find it too. Import this module before
+Other packages that look for it with ``importlib.util.find_spec("sentencepiece")`` or
+``importlib.metadata.version("sentencepiece")`` find it too. Import this module before
 them. It replaces an installed ``sentencepiece`` for this process only.
 """
 
@@ -38,12 +39,36 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             spec.submodule_search_locations = list(found.submodule_search_locations)
         return spec
 
+    def find_distributions(self, context):
+        """The distribution ``sentencepiece``: some packages ask ``importlib.metadata`` for its version."""
+        if context.name == _NAME:
+            yield _distribution()
+
     def create_module(self, spec):
         """The module of spiece itself, so that both names have the same classes."""
         return importlib.import_module(_OURS + spec.name[len(_NAME) :])
 
     def exec_module(self, module):
         """Nothing: the module was executed under its own name."""
+
+
+def _distribution():
+    import importlib.metadata
+
+    class Distribution(importlib.metadata.Distribution):
+        """The metadata of the release whose interface this is."""
+
+        def read_text(self, filename):
+            if filename != "METADATA":
+                return None
+            return f"Metadata-Version: 2.1\nName: {_NAME}\nVersion: {_module.__version__}\n"
+
+        def locate_file(self, path):
+            import pathlib
+
+            return pathlib.Path(_module.__file__).parent / path
+
+    return Distribution()
 
 
 def _register():
