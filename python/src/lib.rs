@@ -4,12 +4,13 @@
 //!
 //! ```text
 //! drop-in:  processor -> arguments, settings -> encode, decode, nbest, vocabulary, normalizer
-//! modern:   tokenizer, model, editing
+//! modern:   tokenizer, model, editing, counts
 //! both:     loaded (tokenizer and ready objects), tokens, text, ids, buffer, pool, random, trainer, errors
 //! ```
 
 mod arguments;
 mod buffer;
+mod counts;
 mod decode;
 mod editing;
 mod encode;
@@ -56,6 +57,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tokenizer::DecodeStream>()?;
     module.add_function(wrap_pyfunction!(trainer::_train, module)?)?;
     module.add_function(wrap_pyfunction!(trainer::_save_with_vocab, module)?)?;
+    module.add_class::<counts::PyWordCounter>()?;
+    module.add_class::<counts::PyCountRows>()?;
+    module.add_function(wrap_pyfunction!(counts::_train_counts, module)?)?;
     module.add_function(wrap_pyfunction!(editing::_edit, module)?)?;
     module.add_function(wrap_pyfunction!(editing::_merge, module)?)?;
     module.add_function(wrap_pyfunction!(editing::_prune, module)?)?;

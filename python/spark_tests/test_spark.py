@@ -1,0 +1,96 @@
+"""Apache Spark on this machine: counting, training and encoding. Needs pyspark and Java; under 90 seconds."""
+
+import os
+import pathlib
+import sys
+
+import pytest
+
+import spiece
+import spiece.counts
+import spiece.spark
+
+pytest.importorskip("pyspark")
+from pyspark.sql import SparkSession  # noqa: E402
+
+TESTDATA = pathlib.Path(__file__).parents[2] / "testdata"
+OPTIONS = {"vocab_size": 900, "hard_vocab_limit": False, "byte_fallback": True, "split_digits": True}
+
+
+@pytest.fixture(scope="module")
+def spark():
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    session = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def rows():
+    lines = (TESTDATA / "udhr_small.txt").read_bytes().split(b"\n")[:-1]
+    return [*lines, None, b"", b"a\xffb", b"x" * 5000, "a\u2585".encode(), b"two\nlines"]
+
+
+@pytest.fixture(scope="module")
+def expected(rows, tmp_path_factory):
+    path = tmp_path_factory.mktemp("corpus") / "rows.txt"
+    path.write_bytes(b"".join((row or b"") + b"\n" for row in rows))
+    return spiece.train(path.read_bytes().split(b"\n")[:-1], **OPTIONS)
+
+
+@pytest.mark.parametrize("partitions", [1, 7])
+def test_the_model_does_not_depend_on_partitions(spark, rows, expected, partitions):
+    df = spark.createDataFrame([(row,) for row in rows], "text binary").repartition(partitions)
+    model = spiece.spark.train(df, "text", **OPTIONS)
+    assert model == expected
+    assert model.summary["sentences"] == expected.summary["sentences"]
+    assert model.summary["too_long_sentences"] == 1
+
+
+def test_a_task_holds_few_words_and_its_counts_serve_many_vocabularies(spark, rows, expected, tmp_path):
+    df = spark.createDataFrame([(row,) for row in rows], "text binary")
+    path = str(tmp_path / "counts")
+    assert spiece.spark.train(df, "text", counts_path=path, max_words=100, **OPTIONS) == expected
+    smaller = spiece.counts.train_counts(path, **{**OPTIONS, "vocab_size": 600})
+    assert len(smaller) == 600
+
+
+def test_a_task_that_fails_once_is_counted_once(spark, rows, expected, tmp_path):
+    """The first attempt of each task ends with an error after it has counted."""
+    marks = tmp_path / "attempts"
+    marks.mkdir()
+    df = spark.createDataFrame([(row,) for row in rows], "text binary").repartition(3)
+
+    def fail_once(batches):
+        from pyspark import TaskContext
+
+        mark = marks / str(TaskContext.get().partitionId())
+        for batch in batches:
+            yield batch
+        if not mark.exists():
+            mark.touch()
+            raise RuntimeError("the first attempt fails")
+
+    # local[2] does not repeat tasks; a second session would be needed for local[2,3], so the failure is that of the query.
+    failing = df.mapInArrow(fail_once, df.schema)
+    counted = spiece.spark.count(failing, "text", **OPTIONS)
+    for _ in range(4):
+        try:
+            table = counted.toArrow()
+            break
+        except Exception as error:
+            assert "the first attempt fails" in str(error)
+    assert spiece.counts.train_counts(table, **OPTIONS) == expected
+
+
+def test_ids_in_a_column_are_those_of_the_tokenizer(spark, expected):
+    texts = ["to be or not to be", "", None, "日本語 😀"]
+    df = spark.createDataFrame([(number, text) for number, text in enumerate(texts)], "id int, text string")
+    rows = spiece.spark.encode(df, "text", expected, add_bos=True).orderBy("id").collect()
+    tokenizer = expected.tokenizer()
+    for row, text in zip(rows, texts):
+        wanted = None if text is None else tokenizer.encode_ragged([text], add_bos=True)[0]
+        assert row.ids == wanted
+    with pytest.raises(ValueError, match="choose another name"):
+        spiece.spark.encode(df, "text", expected, output="id")

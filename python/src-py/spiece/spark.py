@@ -1,0 +1,120 @@
+"""Apache Spark: counting, training and encoding columns of text.
+
+The words are counted where the text is, and the driver merges: the model is the one that a single machine makes of the whole
+column. Works with Spark Connect, which has no RDDs. The workers need this package and pyarrow.
+
+    import spiece.spark
+    model = spiece.spark.train(df, "text", vocab_size=32000, byte_fallback=True)
+    model.save("tokenizer")
+    tokens = spiece.spark.encode(df, "text", model)
+
+One machine and Spark agree because a model depends on the sum of the word counts alone, and sums do not depend on partitions,
+on retried tasks or on their order: a task that fails yields no rows.
+"""
+
+from . import counts as _counts
+from ._model import Model
+
+__all__ = ["count", "encode", "train"]
+
+# Distinct words that a task holds, about 64 bytes each, before it yields them.
+MAX_WORDS = 4_000_000
+_COUNT_SCHEMA = "word binary, count bigint"
+
+
+def count(df, column, *, max_words=MAX_WORDS, **options):
+    """The words of a column and their counts: a ``DataFrame`` with the columns ``word`` (binary) and ``count`` (bigint).
+
+    Each row is a sentence; NULL is an empty one, and a line feed ends a sentence, as in a file. ``options`` are those of
+    :func:`spiece.train`. A task holds at most ``max_words`` distinct words at a time. Write the result to Parquet to train many
+    vocabularies from it: ``spiece.counts.train_counts(path, ...)``, or ``spiece train --input_format=counts``.
+    """
+    from pyspark.sql import functions as F
+
+    def count_partition(batches):
+        counter = _counts.Counter(**options)
+        for batch in batches:
+            counter.add(batch.column(0))
+            if len(counter) > max_words:
+                yield from _batches(counter.take_table(with_options=False))
+        yield from _batches(counter.take_table())
+
+    rows = df.select(column).mapInArrow(count_partition, _COUNT_SCHEMA)
+    return rows.groupBy("word").agg(F.sum("count").alias("count"))
+
+
+def _batches(table):
+    """The rows with the types of Spark, whose binary columns have offsets of 32 bits."""
+    import pyarrow as pa
+
+    schema = pa.schema([("word", pa.binary()), ("count", pa.int64())])
+    for batch in table.to_batches(max_chunksize=1 << 16):
+        columns = [column.cast(field.type) for column, field in zip(batch.columns, schema)]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def train(df, column, *, counts_path=None, progress=None, max_words=MAX_WORDS, **options):
+    """The model of the sentences of a column, trained on the driver.
+
+    The counts come to the driver in one Arrow table. With ``counts_path``, a folder that the driver and the workers see, they are
+    written there as Parquet instead, and read from there.
+    """
+    counted = count(df, column, max_words=max_words, **options)
+    if counts_path is not None:
+        counted.write.mode("overwrite").parquet(counts_path)
+        table = counts_path
+    else:
+        table = _to_arrow(counted)
+    return _counts.train_counts(table, progress=progress, **options)
+
+
+def _to_arrow(df):
+    """All rows as a table of pyarrow."""
+    if hasattr(df, "toArrow"):
+        return df.toArrow()
+    import pyarrow as pa
+
+    return pa.Table.from_pandas(df.toPandas(), preserve_index=False)
+
+
+def encode(df, column, model, *, output="ids", threads=1, **options):
+    """The columns of ``df`` and a column with the ids of the text in ``column``: an array of int, NULL where the text is NULL.
+
+    ``model`` is a :class:`spiece.Model`, the bytes of a model file or its path on the driver. It is sent to the workers with the
+    function. ``options`` are those of :meth:`spiece.Tokenizer.encode_ragged`, such as ``add_bos``.
+    """
+    from pyspark.sql.types import ArrayType, IntegerType, StructType
+
+    if output in df.columns:
+        raise ValueError(f"output: the DataFrame has a column {output!r}; choose another name")
+    serialized = _serialized(model)
+    schema = StructType(list(df.schema.fields)).add(output, ArrayType(IntegerType(), False))
+
+    def encode_partition(batches):
+        from . import Tokenizer
+
+        tokenizer = Tokenizer.from_bytes(serialized)
+        for batch in batches:
+            yield _with_ids(batch, column, output, tokenizer, {"threads": threads, **options})
+
+    return df.mapInArrow(encode_partition, schema)
+
+
+def _serialized(model):
+    if isinstance(model, (bytes, bytearray)):
+        return bytes(model)
+    if hasattr(model, "to_bytes"):
+        return model.to_bytes()
+    return Model.open(model).to_bytes()
+
+
+def _with_ids(batch, column, output, tokenizer, options):
+    """The batch with a column of ids."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = batch.column(batch.schema.get_field_index(column))
+    ids = tokenizer.encode_ragged(texts.fill_null(""), **options).to_arrow().cast(pa.list_(pa.int32()))
+    if texts.null_count:
+        ids = pc.if_else(texts.is_valid(), ids, pa.scalar(None, ids.type))
+    return batch.append_column(pa.field(output, ids.type), ids)
