@@ -92,11 +92,11 @@ impl ExtendedModel {
     }
 
     /// Checks some pieces, their texts, and lines.
-    fn check_part<'t>(
+    fn check_part(
         &self,
         tokenizers: [&Tokenizer; 2],
         range: Range<usize>,
-        lines: &mut dyn Iterator<Item = &'t [u8]>,
+        lines: &mut dyn Iterator<Item = &[u8]>,
     ) -> Result<PartCheck, ExtendError> {
         Ok(PartCheck {
             unreachable: self.check_reachable(tokenizers, range.clone())?,
@@ -132,11 +132,11 @@ impl ExtendedModel {
     }
 
     /// Compares texts with the base.
-    fn check_texts<'t>(
+    fn check_texts(
         &self,
         tokenizers: [&Tokenizer; 2],
         range: Range<usize>,
-        lines: &mut dyn Iterator<Item = &'t [u8]>,
+        lines: &mut dyn Iterator<Item = &[u8]>,
     ) -> Result<BoundaryCheck, ExtendError> {
         let mut check = BoundaryCheck::default();
         let mut comparison = BoundaryComparison::new(
