@@ -14,7 +14,8 @@
 //! - unknown characters and their bytes. They are recorded as boundaries, which needs a model in which each character of a
 //!   piece for text is such a piece itself: then an unknown character occurs in no piece;
 //! - a token that begins with a whitespace mark behind one that does not end with a mark, if no piece has a mark behind
-//!   another character.
+//!   another character;
+//! - two tokens that meet in two ASCII characters that are adjacent in no piece (a bigram boundary, lemma 4).
 //!
 //! Models with unused pieces, or with characters that are no pieces, are not recorded.
 //!
@@ -94,6 +95,36 @@ struct PieceEnds {
     is_boundary: bool,
     begins_with_mark: bool,
     ends_with_mark: bool,
+    /// The first and the last byte.
+    first: u8,
+    last: u8,
+}
+
+/// The pairs of ASCII characters that are adjacent in some piece: for each left one a bit for each right one.
+#[derive(Debug)]
+struct AsciiNeighbours([u128; 128]);
+
+impl AsciiNeighbours {
+    fn of(model: &Model) -> AsciiNeighbours {
+        let mut neighbours = AsciiNeighbours([0; 128]);
+        for piece in model.pieces() {
+            for pair in piece.text.windows(2) {
+                if pair.iter().all(u8::is_ascii) {
+                    neighbours.0[usize::from(pair[0])] |= 1 << pair[1];
+                }
+            }
+        }
+        neighbours
+    }
+
+    /// Whether these are two ASCII characters that are adjacent in no piece.
+    #[inline]
+    fn are_never_adjacent(&self, left: u8, right: u8) -> bool {
+        match self.0.get(usize::from(left)) {
+            Some(rights) if right.is_ascii() => rights >> right & 1 == 0,
+            _ => false,
+        }
+    }
 }
 
 /// Makes a [`TextRecord`].
@@ -104,6 +135,7 @@ pub(super) struct TextRecorder {
     ends: Vec<PieceEnds>,
     /// Whether no piece has a whitespace mark behind another character.
     splits_at_marks: bool,
+    neighbours: AsciiNeighbours,
     /// The number of characters of each piece; 0 for pieces that stand for unknown text.
     char_counts: Vec<u32>,
     /// Pairs that are recorded, by hash.
@@ -119,6 +151,8 @@ impl TextRecorder {
             is_boundary: piece.kind != PieceKind::Normal,
             begins_with_mark: piece.text.starts_with(mark),
             ends_with_mark: piece.text.ends_with(mark),
+            first: piece.text.first().copied().unwrap_or_default(),
+            last: piece.text.last().copied().unwrap_or_default(),
         };
         let char_count = |piece: crate::Piece<'_>| match piece.kind {
             PieceKind::Unknown | PieceKind::Byte => 0,
@@ -129,6 +163,7 @@ impl TextRecorder {
         TextRecorder {
             ends: pieces().filter(|_| is_bpe).map(ends).collect(),
             splits_at_marks: is_bpe && !pieces().any(|piece| has_mark_inside(piece.text)),
+            neighbours: AsciiNeighbours::of(model),
             char_counts: pieces().filter(|_| is_unigram).map(char_count).collect(),
             recent: vec![NO_PAIR; if is_bpe { 1 << RECENT_BITS } else { 0 }],
             record,
@@ -165,7 +200,8 @@ impl TextRecorder {
                 continue;
             };
             let is_split = self.splits_at_marks && right.begins_with_mark && !left.ends_with_mark;
-            if is_split || left.is_boundary || right.is_boundary {
+            let is_apart = self.neighbours.are_never_adjacent(left.last, right.first);
+            if is_split || is_apart || left.is_boundary || right.is_boundary {
                 continue;
             }
             let key = u64::from(pair[0].get()) << 32 | u64::from(pair[1].get());
