@@ -12,6 +12,7 @@
 //! | `order` | an order of these merges for programs that merge by rank |
 //! | `tokenizer_json` | `tokenizer.json` and the folder for `transformers` |
 //! | `base64` | binary data in JSON |
+//! | `gguf` | GGUF files of llama.cpp |
 //!
 //! The verdict is derived from the model alone, before anything is written: it holds for every text, not for a sample of
 //! texts. `docs/DESIGN.md` has the argument. Where the analysis cannot prove equality, it gives a reason; so a verdict without
@@ -20,6 +21,8 @@
 #[cfg(feature = "tokenizer-json")]
 mod base64;
 mod format;
+#[cfg(feature = "gguf")]
+mod gguf;
 #[cfg(feature = "tokenizer-json")]
 mod merges;
 #[cfg(feature = "tokenizer-json")]
@@ -29,6 +32,8 @@ mod tokenizer_json;
 mod verdict;
 
 pub use self::format::FileFormat;
+#[cfg(feature = "gguf")]
+pub use self::gguf::{GgufOptions, GgufVocab};
 #[cfg(feature = "tokenizer-json")]
 pub use self::tokenizer_json::{JsonOptions, TokenizerJson, TransformersFolder};
 pub use self::verdict::{Reason, ReasonKind, Verdict};

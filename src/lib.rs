@@ -97,7 +97,8 @@
 //! | `safetensors` | rows of embedding tables follow pruned pieces; implies `train` |
 //! | `convert` | what the formats of other programs have in common; implied by each of them |
 //! | `tokenizer-json` | models from and to the `tokenizer.json` of the library `tokenizers` |
-//! | `cli` | the program `spiece`; implies `compressed`, `jsonl`, `safetensors` and `tokenizer-json` |
+//! | `gguf` | models from and to the GGUF files of llama.cpp |
+//! | `cli` | the program `spiece`; implies `compressed`, `gguf`, `jsonl`, `safetensors` and `tokenizer-json` |
 //! | `serde` | `Serialize` and `Deserialize` for plain data: ids, kinds, tokens, options of encoding |
 //! | `proto` | the messages of model files as types of `prost` |
 //!
@@ -149,6 +150,8 @@ pub use adapt::prune::{
 pub use adapt::{BoundaryCheck, IdMap, TextChange};
 #[cfg(feature = "convert")]
 pub use convert::{ConvertedModel, FileFormat, Reason, ReasonKind, Verdict};
+#[cfg(feature = "gguf")]
+pub use convert::{GgufOptions, GgufVocab};
 #[cfg(feature = "tokenizer-json")]
 pub use convert::{JsonOptions, TokenizerJson, TransformersFolder};
 pub use decode::incremental::IncrementalDecoder;

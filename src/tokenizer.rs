@@ -157,6 +157,10 @@ impl Tokenizer {
     /// The file cannot be read, is not a model, or is one that the reference refuses; see [`ModelError`].
     pub fn open(path: impl AsRef<Path>) -> Result<Tokenizer, ModelError> {
         let path = path.as_ref();
+        #[cfg(feature = "gguf")]
+        if let Some(model) = Model::open_gguf(path)? {
+            return Ok(Tokenizer::new(model));
+        }
         let file = Model::read_file(path)?;
         Tokenizer::from_file(file).map_err(|error| error.in_file(path))
     }

@@ -1,0 +1,130 @@
+//! GGUF files of llama.cpp: the vocabulary in the header.
+//!
+//! Input: a BPE or unigram [`Model`]; or a GGUF file, of which only the header is read. Output: a file without tensors, or a
+//! model; and a verdict.
+//!
+//! | module | job |
+//! |---|---|
+//! | `header` | bytes -> the fields of the tokenizer, in bounded memory |
+//! | `write` | model -> bytes |
+//! | `import` | fields -> model |
+//! | `judge` | model -> verdict: where llama.cpp gives other ids than SentencePiece |
+//!
+//! # What a model becomes
+//! | part of the model | field |
+//! |---|---|
+//! | type | `tokenizer.ggml.model`: `llama` for BPE, `t5` for unigram |
+//! | pieces | `tokenizer.ggml.tokens`, `.scores`, `.token_type` (the numbers of the file format of SentencePiece) |
+//! | special ids | `tokenizer.ggml.unknown_token_id`, `.bos_token_id`, `.eos_token_id`, `.padding_token_id` |
+//! | dummy prefix | `tokenizer.ggml.add_space_prefix` |
+//! | removal of spaces, charsmap | `tokenizer.ggml.remove_extra_whitespaces`, `.precompiled_charsmap`, of which `llama` ignores both |
+//! | other flags | `spiece.escape_whitespaces`, `.treat_whitespace_as_suffix`, unless they have the usual values; read by spiece alone |
+//!
+//! # Example
+//! The header begins with `GGUF`, the version 3 (32 bits), the numbers of tensors and of fields (64 bits each). A field is its
+//! name, the number of its type and its value; texts have a length of 64 bits before them.
+//!
+//! Source: `docs/gguf.md` of ggml.
+
+mod header;
+mod import;
+mod judge;
+mod write;
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use super::{ConvertedModel, FileFormat, Verdict};
+use crate::error::{ConvertError, ModelError};
+use crate::model::Model;
+
+/// The bytes that tell a GGUF file from others.
+const MAGIC_BYTES: usize = 4;
+
+/// Options of [`Model::to_gguf_vocab`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GgufOptions {
+    /// llama.cpp puts the BOS piece before every text.
+    pub add_bos: bool,
+    /// llama.cpp puts the EOS piece behind every text.
+    pub add_eos: bool,
+}
+
+/// A GGUF file without tensors, and whether llama.cpp gives the ids of the model.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct GgufVocab {
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// Whether the ids of llama.cpp equal those of the model.
+    pub verdict: Verdict,
+}
+
+impl Model {
+    /// The vocabulary as a GGUF file of version 3, with a verdict. llama.cpp loads it with `vocab_only`.
+    ///
+    /// ```
+    /// use spiece::{GgufOptions, Model};
+    ///
+    /// let model = Model::open("testdata/golden/llama2.model")?;
+    /// let vocab = model.to_gguf_vocab(&GgufOptions::default())?;
+    /// let back = Model::from_gguf(&vocab.bytes[..])?;
+    /// assert!(back.model.pieces().eq(model.pieces()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The model is a word or char model, or has no BOS or EOS piece although an option asks for it.
+    pub fn to_gguf_vocab(&self, options: &GgufOptions) -> Result<GgufVocab, ConvertError> {
+        let bytes = write::vocab(self, options)?;
+        let verdict = judge::verdict(self);
+        Ok(GgufVocab { bytes, verdict })
+    }
+
+    /// Reads the vocabulary in a GGUF file, with a verdict on whether the ids of the model equal those of llama.cpp. Only the
+    /// header is read, which is at the beginning of the file.
+    ///
+    /// Memory: at most four times the bytes of the header, beside the model; a header of more than 1 GiB is refused.
+    ///
+    /// # Errors
+    /// The bytes are not a GGUF file of version 2 or 3, little-endian, or the vocabulary is of another kind.
+    pub fn from_gguf(reader: impl Read) -> Result<ConvertedModel, ConvertError> {
+        let header = header::Header::read(BufReader::with_capacity(1 << 16, reader))?;
+        let model = import::model(&header)?;
+        let verdict = judge::verdict(&model);
+        Ok(ConvertedModel { model, verdict })
+    }
+
+    /// The model in a file if it is a GGUF file; nothing else is read of another file.
+    ///
+    /// # Errors
+    /// The file cannot be read as a model whose ids equal those of llama.cpp for all text.
+    pub(crate) fn open_gguf(path: &Path) -> Result<Option<Model>, ModelError> {
+        let in_file = |error: ConvertError| {
+            let source = Box::new(error);
+            ModelError::Converted { source }.in_file(path)
+        };
+        // The reader of models reports what cannot be opened.
+        let Ok(mut file) = File::open(path) else {
+            return Ok(None);
+        };
+        let mut start = [0; MAGIC_BYTES];
+        let is_gguf = file.metadata().is_ok_and(|metadata| metadata.is_file())
+            && file.read_exact(&mut start).is_ok()
+            && FileFormat::of_content(&start) == FileFormat::Gguf;
+        if !is_gguf {
+            return Ok(None);
+        }
+        let read = Model::from_gguf((&start[..]).chain(file)).map_err(in_file)?;
+        if read.verdict.is_exact() {
+            return Ok(Some(read.model));
+        }
+        let verdict = read.verdict;
+        Err(in_file(ConvertError::NotExact { verdict }))
+    }
+}
+
+#[cfg(test)]
+mod tests;

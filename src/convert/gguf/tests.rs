@@ -1,0 +1,408 @@
+//! Tests of the reader, the writer and the verdict.
+
+use std::io;
+
+use super::*;
+use crate::{PieceKind, ReasonKind, Tokenizer};
+
+fn golden(name: &str) -> Model {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/");
+    Model::open(format!("{path}{name}.model")).unwrap()
+}
+
+fn bytes_of(model: &Model) -> Vec<u8> {
+    model.to_gguf_vocab(&GgufOptions::default()).unwrap().bytes
+}
+
+fn reasons(model: &Model) -> Vec<ReasonKind> {
+    let verdict = model
+        .to_gguf_vocab(&GgufOptions::default())
+        .unwrap()
+        .verdict;
+    verdict.reasons().iter().map(|reason| reason.kind).collect()
+}
+
+/// A BPE model with byte pieces and no dummy prefix.
+fn model_of(change: impl FnOnce(&mut crate::ModelBuilder)) -> Model {
+    let mut builder = Model::builder();
+    builder
+        .model_type(crate::ModelType::Bpe)
+        .add_dummy_prefix(false)
+        .remove_extra_whitespaces(false);
+    builder
+        .piece("<unk>", 0.0, PieceKind::Unknown)
+        .piece("<s>", 0.0, PieceKind::Control)
+        .byte_pieces();
+    for (rank, text) in ["<s", "ab", "a", "b", "<", "s", ">", "\u{2581}"]
+        .into_iter()
+        .enumerate()
+    {
+        if text != "<s" {
+            builder.piece(text, -(rank as f32), PieceKind::Normal);
+        }
+    }
+    change(&mut builder);
+    builder.build().unwrap()
+}
+
+#[test]
+fn a_model_that_was_written_is_read_with_the_same_ids() {
+    let text = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/testdata/udhr_small.txt"
+    ))
+    .unwrap();
+    for name in [
+        "golden/llama2",
+        "golden/spm_default",
+        "golden/nfkc",
+        "golden/symbols",
+        "golden/unigram",
+        "golden/whitespace_suffix",
+        "golden/no_unk",
+        "golden/unigram_suffix",
+        "golden/ids_permuted",
+        "run/bpe_unused",
+        "run/unigram_bytes",
+        "run/bpe_scores",
+    ] {
+        let model = golden(name);
+        let back = Model::from_gguf(&bytes_of(&model)[..]).unwrap().model;
+        let key =
+            |piece: crate::Piece<'_>| (piece.text.to_vec(), piece.score.to_bits(), piece.kind);
+        assert!(back.pieces().map(key).eq(model.pieces().map(key)), "{name}");
+        let [ours, theirs] = [&model, &back].map(|model| Tokenizer::new(model.clone()));
+        assert_eq!(ours.bos_id(), theirs.bos_id(), "{name}");
+        for line in text
+            .lines()
+            .chain(["", " a  b ", "<s></s>\t", "\u{2581}\u{ff21}"])
+        {
+            assert_eq!(ours.encode(line), theirs.encode(line), "{name}: {line}");
+        }
+        assert_eq!(bytes_of(&back), bytes_of(&model), "{name}");
+    }
+}
+
+#[test]
+fn word_and_char_models_and_missing_pieces_are_refused() {
+    for name in ["golden/word", "golden/char"] {
+        let error = golden(name)
+            .to_gguf_vocab(&GgufOptions::default())
+            .unwrap_err();
+        assert!(matches!(error, ConvertError::Type { .. }), "{error}");
+    }
+    let mut options = GgufOptions::default();
+    options.add_eos = true;
+    let error = model_of(|_| ()).to_gguf_vocab(&options).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            ConvertError::NoSuchPiece {
+                option: "add_eos",
+                ..
+            }
+        ),
+        "{error}"
+    );
+    options.add_eos = false;
+    options.add_bos = true;
+    assert!(model_of(|_| ()).to_gguf_vocab(&options).is_ok());
+}
+
+/// A change of a builder, whose other use the table does not need.
+fn ignore(_: &mut crate::ModelBuilder) {}
+
+#[test]
+fn each_difference_of_llama_cpp_is_a_reason() {
+    use ReasonKind::{
+        MetaPiece, NormalizationRules, PieceText, Rounding, UnknownCharacter, UnusedPiece,
+        UserDefinedSymbol, Whitespace,
+    };
+    assert_eq!(reasons(&model_of(|_| ())), []);
+    assert_eq!(reasons(&golden("golden/llama2")), []);
+    type Change = fn(&mut crate::ModelBuilder);
+    let table: &[(Change, &[ReasonKind])] = &[
+        (|b| ignore(b.remove_extra_whitespaces(true)), &[Whitespace]),
+        (|b| ignore(b.escape_whitespaces(false)), &[Whitespace]),
+        (
+            |b| b.trainer_spec_mut().treat_whitespace_as_suffix = Some(true),
+            &[Whitespace],
+        ),
+        (|b| ignore(b.piece("<x>", 0.0, PieceKind::UserDefined)), &[]),
+        (
+            |b| {
+                ignore(
+                    b.add_dummy_prefix(true)
+                        .piece("<x>", 0.0, PieceKind::UserDefined),
+                )
+            },
+            &[UserDefinedSymbol],
+        ),
+        (
+            |b| {
+                ignore(b.piece("---", 0.0, PieceKind::UserDefined).piece(
+                    "-->",
+                    0.0,
+                    PieceKind::UserDefined,
+                ))
+            },
+            &[UserDefinedSymbol],
+        ),
+        (
+            |b| {
+                ignore(b.piece("---", 0.0, PieceKind::UserDefined).piece(
+                    "--",
+                    0.0,
+                    PieceKind::UserDefined,
+                ))
+            },
+            &[UserDefinedSymbol],
+        ),
+        (
+            |b| {
+                ignore(b.piece("xyz", 0.0, PieceKind::UserDefined).piece(
+                    "xy",
+                    0.0,
+                    PieceKind::UserDefined,
+                ))
+            },
+            &[],
+        ),
+        (
+            |b| ignore(b.piece("x\u{2581}y", 0.0, PieceKind::UserDefined)),
+            &[UserDefinedSymbol],
+        ),
+        (
+            |b| ignore(b.piece("<fim_prefix>", 0.0, PieceKind::UserDefined)),
+            &[UserDefinedSymbol],
+        ),
+        (
+            |b| ignore(b.piece("<|start|>", 0.0, PieceKind::Control)),
+            &[UserDefinedSymbol],
+        ),
+        (
+            |b| ignore(b.piece("<s", -9.0, PieceKind::Normal)),
+            &[MetaPiece],
+        ),
+        (
+            |b| ignore(b.piece("c", -9.0, PieceKind::Control)),
+            &[MetaPiece],
+        ),
+        (
+            |b| ignore(b.piece("aba", -9.0, PieceKind::Unused)),
+            &[UnusedPiece],
+        ),
+        (|b| ignore(b.piece("abxx", -9.0, PieceKind::Unused)), &[]),
+        (
+            |b| ignore(b.piece([0xff_u8], -9.0, PieceKind::Normal)),
+            &[PieceText],
+        ),
+    ];
+    for (number, (change, expected)) in table.iter().enumerate() {
+        assert_eq!(reasons(&model_of(change)), *expected, "row {number}");
+    }
+    assert!(reasons(&golden("golden/nfkc")).contains(&NormalizationRules));
+    assert!(reasons(&golden("golden/unigram")).contains(&Rounding));
+    assert!(reasons(&golden("golden/spm_default")).contains(&UnknownCharacter));
+    let nfkc = golden("golden/nfkc")
+        .to_gguf_vocab(&GgufOptions::default())
+        .unwrap()
+        .verdict;
+    let rules = nfkc
+        .reasons()
+        .iter()
+        .find(|reason| reason.kind == NormalizationRules)
+        .unwrap();
+    let example = rules.example.as_ref().unwrap();
+    assert_ne!(golden_normalized(example), format!("\u{2581}{example}"));
+}
+
+fn golden_normalized(text: &str) -> String {
+    let tokenizer = Tokenizer::new(golden("golden/nfkc"));
+    tokenizer.normalize(text)
+}
+
+/// A header with the fields of `bytes`, each with its number of fields.
+fn file_with(version: u32, fields: u64, bytes: &[u8]) -> Vec<u8> {
+    let mut file = b"GGUF".to_vec();
+    file.extend(version.to_le_bytes());
+    file.extend(0_u64.to_le_bytes());
+    file.extend(fields.to_le_bytes());
+    file.extend_from_slice(bytes);
+    file
+}
+
+/// A field: its name, the number of its type, its value.
+fn field(name: &str, value_type: u32, value: &[u8]) -> Vec<u8> {
+    let mut field = (name.len() as u64).to_le_bytes().to_vec();
+    field.extend_from_slice(name.as_bytes());
+    field.extend(value_type.to_le_bytes());
+    field.extend_from_slice(value);
+    field
+}
+
+fn problem(file: &[u8]) -> String {
+    match Model::from_gguf(file).unwrap_err() {
+        ConvertError::Syntax { problem, .. } => problem,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn hostile_headers_are_refused_in_bounded_memory() {
+    let array =
+        |element: u32, count: u64| [&element.to_le_bytes()[..], &count.to_le_bytes()].concat();
+    let twice = [field("a", 0, &[1]), field("a", 0, &[1])].concat();
+    let table: &[(Vec<u8>, &str)] = &[
+        (b"GGUX".to_vec(), "begin with"),
+        (b"GG".to_vec(), "magic"),
+        (b"GGUF\0\0\0\x03".to_vec(), "big-endian"),
+        (file_with(1, 0, b""), "version is 1"),
+        (file_with(4, 0, b""), "version is 4"),
+        (file_with(3, u64::MAX, b""), "more than 65536"),
+        (file_with(3, 1, b""), "ends in"),
+        (file_with(3, 1, &u64::MAX.to_le_bytes()), "too long"),
+        (file_with(3, 1, &field("a", 13, b"")), "unknown type 13"),
+        (
+            file_with(3, 1, &field("a", 9, &array(9, 1))),
+            "array of arrays",
+        ),
+        (
+            file_with(3, 1, &field("a", 9, &array(4, u64::MAX))),
+            "ends in",
+        ),
+        (
+            file_with(3, 1, &field("a", 9, &array(8, u64::MAX))),
+            "ends in",
+        ),
+        (
+            file_with(
+                3,
+                1,
+                &field("tokenizer.ggml.tokens", 9, &array(8, u64::MAX)),
+            ),
+            "ends in",
+        ),
+        (
+            file_with(
+                3,
+                1,
+                &field("tokenizer.ggml.scores", 9, &array(6, u64::MAX)),
+            ),
+            "ends in",
+        ),
+        (
+            file_with(3, 1, &field("tokenizer.x", 8, &(1_u64 << 40).to_le_bytes())),
+            "too long",
+        ),
+        (
+            file_with(3, 1, &field("tokenizer.x", 7, &[2])),
+            "truth value",
+        ),
+        (
+            file_with(3, 1, &field("tokenizer.x", 10, &[255; 8])),
+            "too large",
+        ),
+        (file_with(3, 2, &twice), "occurs twice"),
+        (file_with(3, 0, b""), "tokenizer.ggml.model"),
+        (
+            file_with(2, 1, &field("tokenizer.ggml.model", 4, &[0; 4])),
+            "another type",
+        ),
+    ];
+    for (file, expected) in table {
+        let found = problem(file);
+        assert!(found.contains(expected), "{found}, not {expected}");
+    }
+    let gpt2 = field("tokenizer.ggml.model", 8, b"\x04\0\0\0\0\0\0\0gpt2");
+    let error = Model::from_gguf(&file_with(3, 1, &gpt2)[..]).unwrap_err();
+    assert!(
+        matches!(&error, ConvertError::Unsupported { found, .. } if found == "gpt2"),
+        "{error}"
+    );
+}
+
+#[test]
+fn every_prefix_and_every_changed_byte_is_refused_or_read() {
+    let whole = bytes_of(&model_of(|_| ()));
+    assert!(Model::from_gguf(&whole[..]).is_ok());
+    for length in 0..whole.len() {
+        assert!(
+            Model::from_gguf(&whole[..length]).is_err(),
+            "{length} bytes"
+        );
+    }
+    for position in 0..whole.len() {
+        let mut changed = whole.clone();
+        changed[position] ^= 0x81;
+        // Some bytes are part of a text or a score.
+        let _ = Model::from_gguf(&changed[..]);
+    }
+}
+
+/// A reader that counts.
+struct Counting<R> {
+    reader: R,
+    bytes: u64,
+}
+
+impl<R: io::Read> io::Read for Counting<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        self.bytes += count as u64;
+        Ok(count)
+    }
+}
+
+#[test]
+fn nothing_behind_the_header_is_read() {
+    let header = bytes_of(&golden("golden/llama2"));
+    let length = header.len() as u64;
+    let zeros = io::Read::take(io::repeat(0), 40_000_000_000);
+    let mut source = Counting {
+        reader: io::Read::chain(&header[..], zeros),
+        bytes: 0,
+    };
+    assert!(Model::from_gguf(&mut source).is_ok());
+    assert!(
+        source.bytes <= length + (1 << 16),
+        "{} of {length}",
+        source.bytes
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_tokenizer_opens_a_file_of_40_gigabytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.gguf");
+    let model = golden("golden/llama2");
+    std::fs::write(&path, bytes_of(&model)).unwrap();
+    let file = std::fs::OpenOptions::new()
+        .append(true)
+        .open(&path)
+        .unwrap();
+    if file.set_len(40_000_000_000).is_err() {
+        println!("skipped: this file system has no sparse files of 40 GB");
+        return;
+    }
+    let tokenizer = Tokenizer::open(&path).unwrap();
+    assert_eq!(
+        tokenizer.encode("Hello world"),
+        Tokenizer::new(model).encode("Hello world")
+    );
+    std::fs::write(&path, bytes_of(&golden("golden/nfkc"))).unwrap();
+    let error = Tokenizer::open(&path).unwrap_err();
+    let message = error.to_string();
+    assert!(
+        message.contains("m.gguf") && message.contains("normalization_rules"),
+        "{message}"
+    );
+    std::fs::write(&path, b"GGUF\x03\0\0\0").unwrap();
+    assert!(
+        Tokenizer::open(&path)
+            .unwrap_err()
+            .to_string()
+            .contains("not a valid GGUF file")
+    );
+}
