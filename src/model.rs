@@ -47,8 +47,10 @@ pub use self::model_type::{ModelType, ParseModelTypeError};
 use self::normalizer::parse_charsmap;
 use self::piece_lookup::PieceLookup;
 pub use self::spec::{BytesList, NormalizerSpec, TrainerSpec};
-#[cfg(feature = "tokenizer-json")]
+#[cfg(feature = "convert")]
 use crate::convert::{ConvertedModel, FileFormat};
+#[cfg(feature = "convert")]
+use crate::error::ConvertError;
 use crate::error::ModelError;
 #[cfg(feature = "train")]
 use crate::error::WriteError;
@@ -103,13 +105,18 @@ pub struct Piece<'m> {
 }
 
 impl Model {
-    /// Reads a `.model` file, or with the feature `tokenizer-json` a `tokenizer.json`.
+    /// Reads a `.model` file, or with the feature `tokenizer-json` a `tokenizer.json`, or with the feature `gguf` the header of a
+    /// GGUF file.
     ///
     /// # Errors
     /// The file cannot be read ([`ModelError::Read`]), or its content is refused ([`ModelError::InFile`]); see
     /// [`Model::from_bytes`].
     pub fn open(path: impl AsRef<Path>) -> Result<Model, ModelError> {
         let path = path.as_ref();
+        #[cfg(feature = "gguf")]
+        if let Some(model) = Model::open_gguf(path)? {
+            return Ok(model);
+        }
         let file = Model::read_file(path)?;
         Model::from_any_format(file).map_err(|error| error.in_file(path))
     }
@@ -148,17 +155,21 @@ impl Model {
     ///
     /// # Errors
     /// The file cannot be converted, or has other ids for some text.
-    #[cfg(feature = "tokenizer-json")]
+    #[cfg(feature = "convert")]
     pub(crate) fn from_other_format(file: &[u8]) -> Result<Option<Model>, ModelError> {
-        if FileFormat::of_content(file) != FileFormat::TokenizerJson {
-            return Ok(None);
-        }
-        let converted = Model::from_tokenizer_json(file).and_then(ConvertedModel::into_exact);
-        converted.map(Some).map_err(ModelError::from_conversion)
+        let converted: Result<ConvertedModel, ConvertError> = match FileFormat::of_content(file) {
+            #[cfg(feature = "tokenizer-json")]
+            FileFormat::TokenizerJson => Model::from_tokenizer_json(file),
+            #[cfg(feature = "gguf")]
+            FileFormat::Gguf => Model::from_gguf(file),
+            _ => return Ok(None),
+        };
+        let exact = converted.and_then(ConvertedModel::into_exact);
+        exact.map(Some).map_err(ModelError::from_conversion)
     }
 
     /// The same without any other format.
-    #[cfg(not(feature = "tokenizer-json"))]
+    #[cfg(not(feature = "convert"))]
     pub(crate) fn from_other_format(_: &[u8]) -> Result<Option<Model>, ModelError> {
         Ok(None)
     }

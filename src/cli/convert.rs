@@ -1,6 +1,6 @@
 //! `spiece convert`: a tokenizer in the format of another program.
 //!
-//! Input: a `.model` file or a `tokenizer.json`, recognized by its content. Output: the format that the name of the output asks
+//! Input: a `.model` file, a `tokenizer.json` or a GGUF file, recognized by its content. Of a GGUF file only the header is read. Output: the format that the name of the output asks
 //! for; all files of a folder are written together or not at all. The verdict is printed: "ids equal for all text", or the
 //! reasons why not. What is not equal is written with `--force` only. Cost: that of reading, and of encoding every piece once.
 //!
@@ -18,25 +18,25 @@ use super::args;
 use super::io::{self, CliError, CliResult};
 use super::model_files::model_argument;
 use crate::output::{check_writable, write_files};
-use crate::{ConvertError, ConvertedModel, FileFormat, JsonOptions, Model, Verdict};
+use crate::{ConvertError, ConvertedModel, FileFormat, GgufOptions, JsonOptions, Model, Verdict};
 
 /// The command line: input, output, options of formats.
 pub(crate) fn command() -> Command {
     let command = Command::new("convert")
         .about("Converts between .model files and the formats of other programs, with a verdict on whether the ids are equal")
         .long_about(
-            "Converts a BPE or unigram model. FROM is a .model file or a tokenizer.json, recognized by its content. TO ends in \
-             .model, in .json (tokenizer.json), or in / (a folder for AutoTokenizer.from_pretrained of transformers). Prints whether \
+            "Converts a BPE or unigram model. FROM is a .model file, a tokenizer.json or a GGUF file, recognized by its content. TO ends in \
+             .model, in .json (tokenizer.json), in .gguf (the vocabulary for llama.cpp), or in / (a folder for AutoTokenizer.from_pretrained of transformers). Prints whether \
              the ids are equal for all text, and each reason why not, with an example. What is not equal is refused unless \
              --force is given.\n\nExample:\n  spiece convert tokenizer.model hf/ --bos\n  spiece convert tokenizer.json \
              tokenizer.model",
         )
-        .arg(model_argument("FROM", "The .model file or tokenizer.json"))
-        .arg(model_argument("TO", "The .model file, .json file, or folder (with a / at the end) to write"))
+        .arg(model_argument("FROM", "The .model file, tokenizer.json or GGUF file"))
+        .arg(model_argument("TO", "The .model, .json or .gguf file, or folder (with a / at the end) to write"))
         .args([
             args::switch("force", "Write the output even if some texts have other ids"),
-            args::switch("bos", "Put the BOS piece before every text (tokenizer.json and folders)"),
-            args::switch("eos", "Put the EOS piece behind every text (tokenizer.json and folders)"),
+            args::switch("bos", "Put the BOS piece before every text (not for .model)"),
+            args::switch("eos", "Put the EOS piece behind every text (not for .model)"),
             args::value("chat_template", "File with a chat template for tokenizer_config.json (folders)").value_name("FILE"),
         ]);
     args::with_common_flags(command)
@@ -82,15 +82,11 @@ fn refusal(from: &str, verdict: &Verdict) -> CliError {
 fn format_of_output(to: &Path) -> CliResult<FileFormat> {
     let unknown = || {
         CliError::Usage(format!(
-            "{}: the name does not say which format to write; use .model, .json, or a folder with / at its end",
+            "{}: the name does not say which format to write; use .model, .json, .gguf, or a folder with / at its end",
             to.display()
         ))
     };
-    let format = FileFormat::of_path(to).ok_or_else(unknown)?;
-    match format {
-        FileFormat::Gguf => Err(unknown()),
-        _ => Ok(format),
-    }
+    FileFormat::of_path(to).ok_or_else(unknown)
 }
 
 /// The options for `tokenizer.json` and folders. Those that the format does not have are an error.
@@ -98,10 +94,9 @@ fn json_options(matches: &ArgMatches, format: FileFormat) -> CliResult<JsonOptio
     let mut options = JsonOptions::default();
     options.add_bos = args::is_on(matches, "bos")?;
     options.add_eos = args::is_on(matches, "eos")?;
-    let is_json = matches!(format, FileFormat::TokenizerJson | FileFormat::Folder);
-    if (options.add_bos || options.add_eos) && !is_json {
+    if (options.add_bos || options.add_eos) && format == FileFormat::Model {
         let message =
-            format!("--bos and --eos are for tokenizer.json and folders, not for {format}");
+            format!("--bos and --eos are for tokenizer.json, folders and GGUF, not for {format}");
         return Err(CliError::Usage(message));
     }
     if let Some(path) = args::non_empty(matches, "chat_template") {
@@ -118,14 +113,17 @@ fn json_options(matches: &ArgMatches, format: FileFormat) -> CliResult<JsonOptio
 
 /// Reads a model in any format; a `.model` file has an exact verdict.
 fn read_source(path: &Path) -> CliResult<ConvertedModel> {
-    let bytes = Model::read_file(path)?;
     let in_file =
         |error: &dyn std::fmt::Display| CliError::Error(format!("{}: {error}", path.display()));
+    if let Some(read) = Model::read_gguf(path) {
+        return read.map_err(|error| in_file(&error));
+    }
+    let bytes = Model::read_file(path)?;
     match FileFormat::of_content(&bytes) {
         FileFormat::TokenizerJson => {
             Model::from_tokenizer_json(&bytes).map_err(|error| in_file(&error))
         }
-        FileFormat::Gguf => Err(in_file(&"GGUF files cannot be read by this build")),
+        FileFormat::Gguf => Model::from_gguf(&bytes[..]).map_err(|error| in_file(&error)),
         _ => Ok(ConvertedModel {
             model: Model::from_bytes(&bytes).map_err(|error| in_file(&error))?,
             verdict: Verdict::default(),
@@ -146,6 +144,16 @@ fn convert(
             Ok(Conversion {
                 files: vec![(to.to_owned(), converted.json)],
                 verdict: converted.verdict,
+            })
+        }
+        FileFormat::Gguf => {
+            let mut gguf_options = GgufOptions::default();
+            gguf_options.add_bos = options.add_bos;
+            gguf_options.add_eos = options.add_eos;
+            let vocab = model.to_gguf_vocab(&gguf_options)?;
+            Ok(Conversion {
+                files: vec![(to.to_owned(), vocab.bytes)],
+                verdict: vocab.verdict,
             })
         }
         FileFormat::Folder => {

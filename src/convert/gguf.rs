@@ -102,27 +102,22 @@ impl Model {
     /// # Errors
     /// The file cannot be read as a model whose ids equal those of llama.cpp for all text.
     pub(crate) fn open_gguf(path: &Path) -> Result<Option<Model>, ModelError> {
-        let in_file = |error: ConvertError| {
-            let source = Box::new(error);
-            ModelError::Converted { source }.in_file(path)
-        };
-        // The reader of models reports what cannot be opened.
-        let Ok(mut file) = File::open(path) else {
-            return Ok(None);
-        };
+        let read = Model::read_gguf(path).map(|read| read.and_then(ConvertedModel::into_exact));
+        let model = read.transpose();
+        model.map_err(|error| ModelError::from_conversion(error).in_file(path))
+    }
+
+    /// The model in a GGUF file with its verdict; `None` for other files, and for those that cannot be opened.
+    pub(crate) fn read_gguf(path: &Path) -> Option<Result<ConvertedModel, ConvertError>> {
+        let mut file = File::open(path).ok()?;
+        // A pipe could not be read again.
+        if !file.metadata().ok()?.is_file() {
+            return None;
+        }
         let mut start = [0; MAGIC_BYTES];
-        let is_gguf = file.metadata().is_ok_and(|metadata| metadata.is_file())
-            && file.read_exact(&mut start).is_ok()
-            && FileFormat::of_content(&start) == FileFormat::Gguf;
-        if !is_gguf {
-            return Ok(None);
-        }
-        let read = Model::from_gguf((&start[..]).chain(file)).map_err(in_file)?;
-        if read.verdict.is_exact() {
-            return Ok(Some(read.model));
-        }
-        let verdict = read.verdict;
-        Err(in_file(ConvertError::NotExact { verdict }))
+        file.read_exact(&mut start).ok()?;
+        let is_gguf = FileFormat::of_content(&start) == FileFormat::Gguf;
+        is_gguf.then(|| Model::from_gguf((&start[..]).chain(file)))
     }
 }
 

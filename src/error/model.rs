@@ -134,7 +134,7 @@ impl ModelError {
     }
 
     /// The error of a conversion.
-    #[cfg(feature = "tokenizer-json")]
+    #[cfg(feature = "convert")]
     pub(crate) fn from_conversion(error: crate::error::ConvertError) -> ModelError {
         ModelError::Converted {
             source: Box::new(error),

@@ -309,7 +309,7 @@ fn overlapping(symbols: &[Piece<'_>]) -> Option<(String, String, String)> {
             if let Some(other) = others.copied().find(|other| *other != number) {
                 let other = symbols.get(other)?;
                 let joined = [&symbol.text[..start], other.text].concat();
-                let texts = [symbol.text, other.text, &joined].map(|text| lossy_string(text));
+                let texts = [symbol.text, other.text, &joined].map(lossy_string);
                 let [first, second, joined] = texts;
                 return Some((first, second, joined));
             }
