@@ -99,6 +99,12 @@ fn random_tsv_rows_train_or_are_refused() {
     });
 }
 
+#[cfg(feature = "gguf")]
+#[test]
+fn random_gguf_files_are_read_or_refused() {
+    run("gguf", 1000, 300);
+}
+
 #[test]
 fn random_tables_of_counts_train_or_are_refused() {
     run("count_rows", 1000, 200);

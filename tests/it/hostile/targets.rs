@@ -52,6 +52,8 @@ pub const ALL: &[Target] = &[
     ("merge", merge),
     ("prune", prune),
     ("extend", extend),
+    #[cfg(feature = "gguf")]
+    ("gguf", gguf),
     ("count_rows", count_rows),
     #[cfg(feature = "parquet")]
     ("count_file", count_file),
@@ -218,6 +220,49 @@ pub fn tsv_corpus(data: &[u8]) {
         ),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
+}
+
+/// The bytes are a GGUF file, or changes of one that a real model gave: what is behind the first byte is put at the position
+/// that the next two bytes say. What is read is written again and read with the same pieces.
+#[cfg(feature = "gguf")]
+pub fn gguf(data: &[u8]) {
+    read_gguf(data);
+    let [high, low, change @ ..] = data else {
+        return;
+    };
+    let mut builder = Model::builder();
+    builder.model_type(spiece::ModelType::Bpe);
+    builder.piece("<unk>", 0.0, spiece::PieceKind::Unknown);
+    builder.byte_pieces();
+    builder.piece("ab", -1.0, spiece::PieceKind::Normal);
+    builder.piece("<x>", 0.0, spiece::PieceKind::UserDefined);
+    let model = builder.build().expect("a good model");
+    let vocab = model.to_gguf_vocab(&spiece::GgufOptions::default());
+    let mut file = vocab.expect("a BPE model has a vocabulary").bytes;
+    let position = usize::from(u16::from_le_bytes([*low, *high])) % file.len();
+    let room = file.len() - position;
+    let length = change.len().min(room);
+    file[position..position + length].copy_from_slice(&change[..length]);
+    read_gguf(&file);
+}
+
+#[cfg(feature = "gguf")]
+fn read_gguf(file: &[u8]) {
+    let read = match Model::from_gguf(file) {
+        Ok(read) => read,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    let vocab = read.model.to_gguf_vocab(&spiece::GgufOptions::default());
+    let vocab = vocab.expect("what was read can be written");
+    assert_eq!(vocab.verdict, read.verdict);
+    let back = Model::from_gguf(&vocab.bytes[..]).expect("what was written can be read");
+    let key = |piece: spiece::Piece<'_>| (piece.text.to_vec(), piece.score.to_bits(), piece.kind);
+    assert!(
+        back.model
+            .pieces()
+            .map(key)
+            .eq(read.model.pieces().map(key))
+    );
 }
 
 /// The bytes are rows of a table of word counts.
