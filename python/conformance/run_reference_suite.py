@@ -16,20 +16,15 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import urllib.request
-import json
 
 HERE = pathlib.Path(__file__).parent
 
 
 def fetch(release, folder):
-    """The unpacked source distribution of a release."""
-    with urllib.request.urlopen(f"https://pypi.org/pypi/sentencepiece/{release}/json") as response:
-        files = json.load(response)["urls"]
-    url = next(file["url"] for file in files if file["packagetype"] == "sdist")
-    archive = folder / "sdist.tar.gz"
-    with urllib.request.urlopen(url) as response, open(archive, "wb") as out:
-        shutil.copyfileobj(response, out)
+    """The unpacked source distribution of a release, which pip fetches."""
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "sentencepiece"]
+    subprocess.run([*command, "--dest", str(folder), f"sentencepiece=={release}"], check=True)
+    (archive,) = folder.glob("*.tar.gz")
     with tarfile.open(archive) as tar:
         tar.extractall(folder, filter="data")
     return folder / f"sentencepiece-{release}"

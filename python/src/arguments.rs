@@ -75,6 +75,11 @@ impl<'py, const N: usize> Arguments<'py, N> {
         Ok(())
     }
 
+    /// The value of the parameter at a place of the names.
+    pub fn at(&self, place: usize) -> Option<&Bound<'py, PyAny>> {
+        self.values.get(place)?.as_ref()
+    }
+
     /// The value of a parameter.
     pub fn get(&self, name: &str) -> Option<&Bound<'py, PyAny>> {
         let place = self.names.iter().position(|known| *known == name)?;

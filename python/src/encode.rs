@@ -52,6 +52,9 @@ const OLD_ORDER: [&str; 9] = [
     "num_threads",
 ];
 
+/// Texts whose tokens are made before their objects: few enough that the tokens are still in the processor's cache.
+const MAX_CHUNK_TEXTS: usize = 1024;
+
 /// What one call asks for.
 pub struct EncodeCall<'py> {
     pub return_type: ReturnType,
@@ -100,7 +103,7 @@ impl<'py> EncodeCall<'py> {
             return_type,
             rewrite,
             sampling: values.sampling(loaded, forced.samples)?,
-            num_threads: to_threads(values.get("num_threads").as_ref())?,
+            num_threads: to_threads(values.get(place::NUM_THREADS).as_ref())?,
             thread_pool: arguments.get("thread_pool").cloned(),
             return_bytes,
             options: EncodeOptions::default()
@@ -132,29 +135,52 @@ struct Values<'a, 'py> {
     arguments: &'a Arguments<'py, 12>,
 }
 
+/// The places of parameters in [`NAMES`]. A setting has the next higher place in the list of settings, which begins with
+/// the result type.
+mod place {
+    pub(super) const ADD_BOS: usize = 0;
+    pub(super) const ADD_EOS: usize = 1;
+    pub(super) const REVERSE: usize = 2;
+    pub(super) const EMIT_UNK_PIECE: usize = 3;
+    pub(super) const ENABLE_SAMPLING: usize = 4;
+    pub(super) const NBEST_SIZE: usize = 5;
+    pub(super) const ALPHA: usize = 6;
+    pub(super) const NUM_THREADS: usize = 7;
+}
+
 impl<'py> Values<'_, 'py> {
-    fn get(&self, name: &str) -> Option<Bound<'py, PyAny>> {
-        let given = self.arguments.get(name).cloned();
-        given.or_else(|| self.settings.get(self.py, name))
+    fn get(&self, place: usize) -> Option<Bound<'py, PyAny>> {
+        let given = self.arguments.at(place).cloned();
+        let setting = || self.settings.get_at(self.py, place + 1);
+        given.or_else(setting).filter(|value| !value.is_none())
     }
 
-    fn flag(&self, name: &str) -> PyResult<bool> {
-        self.get(name).as_ref().map_or(Ok(false), to_bool)
+    fn flag(&self, place: usize) -> PyResult<bool> {
+        self.get(place).as_ref().map_or(Ok(false), to_bool)
     }
 
     fn rewrite(&self) -> PyResult<Rewrite> {
         Ok(Rewrite {
-            bos: self.flag("add_bos")?,
-            eos: self.flag("add_eos")?,
-            reverse: self.flag("reverse")?,
-            unk_piece: self.flag("emit_unk_piece")?,
+            bos: self.flag(place::ADD_BOS)?,
+            eos: self.flag(place::ADD_EOS)?,
+            reverse: self.flag(place::REVERSE)?,
+            unk_piece: self.flag(place::EMIT_UNK_PIECE)?,
         })
     }
 
     fn sampling(&self, loaded: &Loaded, is_forced: bool) -> PyResult<Option<SampleOptions>> {
-        let size = self.get("nbest_size").as_ref().map(to_i32).transpose()?;
-        let alpha = self.get("alpha").as_ref().map(to_f32).transpose()?;
-        if !is_forced && !self.flag("enable_sampling")? {
+        let samples = is_forced || self.flag(place::ENABLE_SAMPLING)?;
+        let is_given = |place| self.arguments.at(place).is_some();
+        if !samples && !is_given(place::NBEST_SIZE) && !is_given(place::ALPHA) {
+            return Ok(None);
+        }
+        let size = self
+            .get(place::NBEST_SIZE)
+            .as_ref()
+            .map(to_i32)
+            .transpose()?;
+        let alpha = self.get(place::ALPHA).as_ref().map(to_f32).transpose()?;
+        if !samples {
             return Ok(None);
         }
         match (size, alpha) {
@@ -311,6 +337,17 @@ impl<'a> TokenWork<'a> {
         Ok(OwnedTokens::new(self.loaded, tokens))
     }
 
+    /// The tokens of all texts, on this thread.
+    fn encode_alone(&self, texts: &[HeldText], seed: u64) -> Result<Vec<OwnedTokens>, EncodeError> {
+        let mut encoder = self.loaded.tokenizer.encoder_with(self.options)?;
+        let texts = texts.iter().enumerate();
+        texts
+            .map(|(number, text)| {
+                self.encode(&mut encoder, text.as_ref(), random::nth(seed, number))
+            })
+            .collect()
+    }
+
     /// The tokens of all texts, on the threads of the current pool.
     fn encode_all(&self, texts: &[HeldText], seed: u64) -> Result<Vec<OwnedTokens>, EncodeError> {
         let encoder = || self.loaded.tokenizer.encoder_with(self.options);
@@ -447,16 +484,19 @@ fn encode_batch<'py>(
         let (ids, offsets) = encode_flat(py, loaded, &held, threads)?;
         return objects_of_flat(py, loaded, &held, (&ids, &offsets), call);
     }
-    let tokens = batch_tokens(py, loaded, &held, threads, call)?;
-    let _paused = PausedCollector::new(py, tokens.len())?;
-    let is_bytes = held.is_bytes;
+    let _paused = PausedCollector::new(py, held.texts.len())?;
+    let seed = random::next_seed();
     let results = PyList::empty(py);
-    for (tokens, text) in tokens.into_iter().zip(&held.texts) {
-        let text = Text {
-            bytes: text.as_ref(),
-            is_bytes,
-        };
-        results.append(tokens_object(py, loaded, tokens, text, call)?)?;
+    for (number, texts) in held.texts.chunks(MAX_CHUNK_TEXTS).enumerate() {
+        let seed = random::nth(seed, number);
+        let tokens = chunk_tokens(py, TokenWork::new(loaded, call), texts, threads, seed)?;
+        for (tokens, text) in tokens.into_iter().zip(texts) {
+            let text = Text {
+                bytes: text.as_ref(),
+                is_bytes: held.is_bytes,
+            };
+            results.append(tokens_object(py, loaded, tokens, text, call)?)?;
+        }
     }
     Ok(results.into_any())
 }
@@ -518,19 +558,20 @@ fn objects_of_flat<'py>(
     Ok(PyList::new(py, lists)?.into_any())
 }
 
-/// The tokens of all texts.
-fn batch_tokens(
+/// The tokens of some texts of a batch.
+fn chunk_tokens(
     py: Python<'_>,
-    loaded: &Loaded,
-    held: &HeldTexts,
+    work: TokenWork<'_>,
+    texts: &[HeldText],
     threads: usize,
-    call: &EncodeCall<'_>,
+    seed: u64,
 ) -> PyResult<Vec<OwnedTokens>> {
-    let seed = random::next_seed();
-    let work = TokenWork::new(loaded, call);
-    let pool = pool(threads)?;
-    let texts = &held.texts;
-    let tokens = py.detach(|| pool.install(|| work.encode_all(texts, seed)));
+    let tokens = if threads <= 1 {
+        py.detach(|| work.encode_alone(texts, seed))
+    } else {
+        let pool = pool(threads)?;
+        py.detach(|| pool.install(|| work.encode_all(texts, seed)))
+    };
     tokens.map_err(|error| errors::of_encode(py, &error))
 }
 
