@@ -69,6 +69,8 @@ def test_arrow_arrays_go_in_and_out(tokenizer):
         assert tokenizer.encode_ragged(array[2:5]).to_lists() == lists[2:5]
         assert tokenizer.encode_ragged(pa.chunked_array([array, array])).to_lists() == lists * 2
     assert tokenizer.encode_ragged(TEXTS).to_arrow().to_pylist() == lists
+    with_options = tokenizer.encode_ragged(pa.array(TEXTS), user_defined_symbols=False)
+    assert with_options.to_lists() == tokenizer.encode_ragged(TEXTS, user_defined_symbols=False).to_lists()
     with pytest.raises(TypeError, match="nulls"):
         tokenizer.encode_ragged(pa.array(["a", None]))
 

@@ -118,10 +118,12 @@ class Tokenizer(_native.Tokenizer):
         (2, True)
         """
         if hasattr(texts, "__arrow_array__") or type(texts).__module__.startswith("pyarrow"):
-            texts, arrays = _arrow_texts(texts)
             is_plain = not (add_bos or add_eos or allowed_special) and user_defined_symbols
+            as_list, arrays = _arrow_texts(texts)
             if is_plain and arrays is not None:
                 return Ragged(*self._encode_arrow(*arrays, threads))
+            # With options, the texts become objects of Python.
+            texts = texts.to_pylist() if as_list is None else as_list
         ids, offsets = self._encode_ragged(
             texts,
             threads=threads,
