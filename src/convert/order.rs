@@ -76,7 +76,28 @@ impl MergeOrder {
             };
             tie.order(group, &mut order);
         }
+        order.keep_one_reason();
         order
+    }
+}
+
+impl MergeOrder {
+    /// Keeps one reason, with an example if there is one, and the number of all.
+    fn keep_one_reason(&mut self) {
+        let count = self.reasons.len();
+        let best = self
+            .reasons
+            .iter()
+            .position(|reason| reason.example.is_some());
+        if let Some(best) = best {
+            self.reasons.swap(0, best);
+        }
+        self.reasons.truncate(1);
+        if let (Some(reason), 2..) = (self.reasons.first_mut(), count) {
+            reason
+                .explanation
+                .push_str(&format!("; {count} such findings in all"));
+        }
     }
 }
 

@@ -48,7 +48,7 @@ def parse_arguments(arguments):
 def groups(options):
     """The names of the groups to run."""
     if options.what == "all":
-        return list(KINDS) if options.spm_train else DEFAULT_KINDS
+        return DEFAULT_KINDS + [name for name, kind in KINDS.items() if kind.needs_spm_train and options.spm_train]
     if KINDS[options.what].needs_spm_train and not options.spm_train:
         raise bootstrap.SetupError(f"the group {options.what} needs the reference's program: --spm_train PATH")
     return [options.what]

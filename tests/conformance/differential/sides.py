@@ -59,9 +59,10 @@ def _describe_exit(code):
 class ReferenceClient:
     """A worker process of the reference, started on demand and again after each crash or time-out."""
 
-    def __init__(self, python, timeout):
+    def __init__(self, python, timeout, worker=WORKER):
         self.python = python
         self.timeout = timeout
+        self.worker = worker
         self.process = None
         self.answers = None
 
@@ -92,7 +93,7 @@ class ReferenceClient:
 
     def _start(self):
         self.process = subprocess.Popen(
-            [str(self.python), "-B", str(WORKER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            [str(self.python), "-B", str(self.worker)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, cwd=tempfile.gettempdir(),
         )
         self.answers = queue.Queue()

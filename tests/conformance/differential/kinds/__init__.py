@@ -4,6 +4,7 @@ Job: for each kind, generate a case, compare the two sides on it, and say what m
 A kind is a class with the members of `Kind` in `base.py`; a new kind is a new module and one line here.
 """
 
+from .convert import Convert
 from .count import Count
 from .decode import Decode
 from .edit import Edit
@@ -15,7 +16,7 @@ from .normalize import Normalize
 from .program import ProgramFlags
 from .train import Train
 
-KINDS = {kind.name: kind for kind in [Train(), Encode(), Decode(), Normalize(), Load(), Inspect(), Edit(), Extend(), Count(), ProgramFlags()]}
+KINDS = {kind.name: kind for kind in [Train(), Encode(), Decode(), Normalize(), Load(), Inspect(), Edit(), Extend(), Count(), Convert(), ProgramFlags()]}
 
 # The kinds that need nothing but the wheel.
-DEFAULT_KINDS = [name for name, kind in KINDS.items() if not kind.needs_spm_train]
+DEFAULT_KINDS = [name for name, kind in KINDS.items() if not kind.needs_spm_train and not kind.needs_transformers]

@@ -19,6 +19,7 @@ class Kind:
     `text_files`: files that shrinking may shorten, line by line and character by character.
     `shrinks_pieces`: whether shrinking may remove pieces from the model.
     `needs_spm_train`: whether the reference is its program rather than its library.
+    `needs_transformers`: whether transformers is installed for it, which takes 500 MB.
     """
 
     name = ""
@@ -27,6 +28,7 @@ class Kind:
     text_files = ()
     shrinks_pieces = True
     needs_spm_train = False
+    needs_transformers = False
 
     def generate(self, rng, pool, sides):
         """A case without a name, drawn from `rng`."""

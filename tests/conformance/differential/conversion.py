@@ -1,0 +1,176 @@
+"""Compares a model with its tokenizer.json in transformers, and with the .model that is made of that file.
+
+Job: the comparison of the kind `convert` and of `convert_models.py`.
+Input: a model file, texts, both sides, workers of transformers. Output: differences in an `Outcome`.
+
+If the verdict of `spiece convert` is "ids equal for all text", no text may differ. Otherwise each text that differs must be
+explained by a reason of the verdict; `EXPLANATIONS` has a condition for each kind of reason.
+"""
+
+import re
+import subprocess
+
+from . import wire
+from .kinds.base import pack, shown
+from .sides import OK, PANIC_STATUS
+
+EXACT = "verdict: ids equal for all text"
+MARK = "\u2581"
+REASON = re.compile(r"^  ([a-z_]+): (.*)$", re.MULTILINE)
+META_KINDS = (wire.UNKNOWN, wire.CONTROL, wire.UNUSED, wire.BYTE)
+UNKNOWN_PENALTY = 10.0
+# Sums of scores that differ by less, relative to their size, are nearly equal.
+RELATIVE_ROUNDING = 1e-5
+SECONDS = 600
+
+
+class Verdict:
+    """What `spiece convert` said: `kinds` of reasons, none if the ids are equal for all text; None if it refused."""
+
+    def __init__(self, done):
+        self.message = done.stderr.decode("utf-8", "replace")
+        self.is_crash = done.returncode < 0 or done.returncode == PANIC_STATUS
+        self.is_refused = done.returncode != 0
+        self.kinds = [kind for kind, _ in REASON.findall(self.message)]
+
+    def is_exact(self):
+        return EXACT in self.message
+
+
+def convert(program, source, target):
+    """Converts, whatever the verdict is."""
+    command = [*program.program, "convert", str(source), str(target), "--force"]
+    return Verdict(subprocess.run(command, capture_output=True, timeout=SECONDS))
+
+
+class Difference:
+    """A text with its ids in SentencePiece and elsewhere."""
+
+    def __init__(self, parts, text, has_clusters, ids, other):
+        self.parts, self.text, self.has_clusters, self.ids, self.other = parts, text, has_clusters, ids, other
+
+    def spells(self, kinds):
+        """Whether the text spells a piece of one of these kinds, with marks or with spaces."""
+        spaced = self.text.replace(MARK, " ")
+        for piece in self.parts.pieces:
+            if piece.kind in kinds:
+                text = piece.text.decode("utf-8", "replace")
+                if text in self.text or text.replace(MARK, " ").strip(" ") in spaced:
+                    return True
+        return False
+
+    def score(self, ids):
+        """The sum of the scores; None if there is an unknown id, which stands for any number of characters."""
+        pieces = self.parts.pieces
+        if any(pieces[number].kind not in (wire.NORMAL, wire.USER_DEFINED) for number in ids):
+            return None
+        bonus = lambda piece: 0.1 * (len(piece.text) - 1)  # noqa: E731
+        return sum(bonus(piece) if piece.kind == wire.USER_DEFINED else piece.score for piece in (pieces[number] for number in ids))
+
+    def is_close(self):
+        first, second = self.score(self.ids), self.score(self.other)
+        if first is None or second is None:
+            return True
+        return abs(first - second) <= RELATIVE_ROUNDING * max(1.0, abs(first), abs(second))
+
+
+# Kind of reason -> whether it explains a difference.
+EXPLANATIONS = {
+    "normalization_rules": lambda found: found.has_clusters,
+    "whitespace": lambda found: True,
+    "score_tie": lambda found: True,
+    "merge_order": lambda found: True,
+    "uncovered_character": lambda found: True,
+    "unused_piece": lambda found: True,
+    "user_defined_symbol": lambda found: found.spells((wire.USER_DEFINED,)),
+    "meta_piece": lambda found: found.spells(META_KINDS),
+    "unknown_character": lambda found: any(found.parts.pieces[number].kind == wire.UNKNOWN for number in found.ids),
+    "piece_text": lambda found: True,
+    "rounding": lambda found: found.is_close(),
+}
+
+
+def texts_of(lines):
+    """The lines that are UTF-8, as texts."""
+    result = []
+    for line in lines:
+        try:
+            result.append(line.decode("utf-8"))
+        except UnicodeDecodeError:
+            pass
+    return result
+
+
+def compare_conversion(outcome, model, texts, sides, workers, folder):
+    """Compares `model` with transformers and with the model made of its tokenizer.json. `workers` by version.
+
+    Returns what was found, for a report.
+    """
+    hub, back = folder / "hub", folder / "back.model"
+    verdict = convert(sides.spiece, model, f"{hub}/")
+    outcome.compared += 1
+    if verdict.is_crash:
+        outcome.add("spiece crashed", verdict.message)
+        return []
+    expected = sides.reference.call("encode_each", model=str(model), texts=[pack(text.encode()) for text in texts], time_limit=SECONDS)
+    if verdict.is_refused:
+        return [f"refused: {verdict.message.strip()}"]
+    if expected.status != OK:
+        outcome.note = f"the reference {expected.status}"
+        return []
+    outcome.accepted = True
+    summary = ["exact" if verdict.is_exact() else f"reasons: {', '.join(verdict.kinds)}"]
+    parts = wire.ModelParts(model.read_bytes())
+    given = None
+    for version, worker in workers.items():
+        reply = worker.call("encode", time_limit=SECONDS, folder=str(hub), texts=texts)
+        if reply.status != OK:
+            outcome.add(f"transformers {version}", f"{reply.status}: {reply.message}")
+            continue
+        given = reply.value
+        results = [(text, clusters, ids, other) for text, ids, (other, clusters) in zip(texts, expected.value, given)]
+        summary.append(compare_ids(outcome, f"transformers {version}", verdict, parts, results))
+    if given is not None:
+        summary.append(compare_back(outcome, verdict, hub / "tokenizer.json", back, sides, (texts, expected.value, given)))
+    return summary
+
+
+def compare_back(outcome, verdict, file, back, sides, results):
+    """The .model of the tokenizer.json has the ids of the original, and those of transformers if its verdict says so."""
+    texts, original, given = results
+    back_verdict = convert(sides.spiece, file, back)
+    outcome.compared += 1
+    if back_verdict.is_crash:
+        outcome.add("spiece crashed", back_verdict.message)
+    if back_verdict.is_refused:
+        return f"back: refused ({back_verdict.message.strip()})"
+    reply = sides.reference.call("encode_each", model=str(back), texts=[pack(text.encode()) for text in texts], time_limit=SECONDS)
+    if reply.status != OK:
+        outcome.add("back", f"the reference {reply.status} ({reply.message})")
+        return "back: not loaded"
+    parts = wire.ModelParts(back.read_bytes())
+    results = [(text, clusters, ids, other) for text, ids, (other, clusters) in zip(texts, reply.value, given)]
+    summary = compare_ids(outcome, "back", back_verdict, parts, results)
+    if verdict.is_exact():
+        outcome.compared += len(texts)
+        wrong = [(text, ids, other) for text, ids, other in zip(texts, original, reply.value) if ids != other]
+        if wrong:
+            text, ids, other = wrong[0]
+            outcome.add("back", f"{len(wrong)} texts, first {shown(text.encode())}\n    original: {ids[:20]}\n    back:     {other[:20]}")
+    return f"{summary} ({'exact' if back_verdict.is_exact() else ', '.join(back_verdict.kinds)})"
+
+
+def compare_ids(outcome, category, verdict, parts, results):
+    """Texts whose ids differ must be explained by the verdict. Returns how many differ."""
+    outcome.compared += len(results)
+    differing = [Difference(parts, *result) for result in results if result[2] != result[3]]
+    unexplained = [found for found in differing if not any(EXPLANATIONS[kind](found) for kind in verdict.kinds)]
+    if unexplained:
+        found = unexplained[0]
+        said = "equal for all text" if verdict.is_exact() else ", ".join(verdict.kinds)
+        outcome.add(
+            category,
+            f"{len(unexplained)} texts are not explained by the verdict ({said}), first {shown(found.text.encode())}\n"
+            f"    SentencePiece: {found.ids[:20]}\n    other:         {found.other[:20]}",
+        )
+    return f"{category}: {len(differing)} of {len(results)} texts differ"

@@ -1,0 +1,45 @@
+"""Environments with transformers, and their workers.
+
+Job: install a version of transformers into an environment of its own, and call its worker.
+Input: the folder for environments and a version. Output: the interpreter; a client with the method `call`.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from .bootstrap import SetupError, _checked
+from .sides import ReferenceClient
+
+# tokenizers 0.22 and 0.23 come with them.
+VERSIONS = ("4.57.6", "5.23.0")
+WORKER = Path(__file__).with_name("transformers_worker.py")
+
+
+def _installed(python):
+    if not python.exists():
+        return None
+    query = "import importlib.metadata as m; print(m.version('transformers'))"
+    done = subprocess.run([str(python), "-c", query], capture_output=True)
+    return done.stdout.decode().strip() if done.returncode == 0 else None
+
+
+def transformers_python(folder, version):
+    """The interpreter of an environment in `folder` that has this version; created if absent."""
+    venv = Path(folder) / f"transformers-{version}"
+    python = venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    if _installed(python) == version:
+        return python
+    venv.parent.mkdir(parents=True, exist_ok=True)
+    _checked([sys.executable, "-m", "venv", "--clear", str(venv)], "creating the virtual environment")
+    packages = [f"transformers=={version}", "regex"]
+    _checked([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages], f"installing {packages}")
+    if _installed(python) != version:
+        raise SetupError(f"the environment {venv} does not have transformers {version}; remove the folder")
+    return python
+
+
+def client(folder, version, timeout):
+    """A worker of this version, started when it is called."""
+    return ReferenceClient(transformers_python(folder, version), timeout, WORKER)
