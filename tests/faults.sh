@@ -507,6 +507,31 @@ if as_user true; then
 fi
 check "a stray file after changed models" no_strays
 
+section "conversions"
+"$spiece" train --input="$work/udhr_small.txt" --model_type=bpe --model_prefix="$work/plain" --vocab_size=400 \
+  --character_coverage=1 --normalization_rule_name=identity --quiet || fail "no model to convert"
+hub() { (cd hub && cat tokenizer.json tokenizer_config.json special_tokens_map.json tokenizer.model) | cksum; }
+check "no conversion to a folder" "$spiece" convert "$work/plain.model" hub/ --quiet
+first=$(hub)
+for name in tokenizer.json tokenizer_config.json special_tokens_map.json tokenizer.model; do
+  mv hub/$name kept && mkdir hub/$name
+  refused "a folder in the place of $name" "$name" "$spiece" convert "$work/plain.model" hub/ --bos
+  rmdir hub/$name && mv kept hub/$name
+  check "files changed although $name could not be written" [ "$(hub)" = "$first" ]
+done
+refused "a conversion into a missing folder" "create its folder" "$spiece" convert "$work/plain.model" none/x.json
+refused "a folder in a missing folder" "none/hub" "$spiece" convert "$work/plain.model" none/hub/
+refused "a conversion without a format" "which format" "$spiece" convert "$work/plain.model" x
+refused "a conversion that is not exact" "nothing was written" "$spiece" convert "$work/bpe.model" x.json
+check "a refused conversion wrote a file" [ ! -e x.json ]
+check "a forced conversion failed" "$spiece" convert "$work/bpe.model" x.json --force --quiet
+head -c 5000 x.json >cut.json
+refused "a cut tokenizer.json" "not a valid tokenizer.json" "$spiece" convert cut.json x.model
+printf '{"model": {"type": "WordPiece", "vocab": {}}}' >cut.json
+refused "a tokenizer.json of another type" "WordPiece" "$spiece" convert cut.json x.model
+rm -rf hub x.json cut.json
+check "a stray file after conversions" no_strays
+
 section "training data and its shards"
 # tokenize ARGUMENT...: writes ids with their index.
 tokenize() { "$spiece" encode --model="$work/unigram.model" --output_format=u16 --quiet "$@"; }

@@ -54,6 +54,13 @@ fn run(name: &str, cases: u32, bytes: usize) {
         .unwrap();
 }
 
+#[cfg(feature = "tokenizer-json")]
+#[test]
+fn models_keep_their_ids_through_tokenizer_json() {
+    run("tokenizer_json", 500, 200);
+    run("converted_model", 300, 2000);
+}
+
 #[test]
 fn random_bytes_as_models_keep_the_promises() {
     run("model_bytes", 2000, 200);

@@ -163,8 +163,9 @@ impl JsonNormalization {
 /// The reason for a precompiled charsmap.
 pub(super) fn rules_reason(model: &Model) -> Reason {
     let explanation = format!(
-        "tokenizers applies the normalization rules {:?} to grapheme clusters: clusters of 6 bytes and more are not composed, \
-         shorter ones lose what follows the first rule; text whose grapheme clusters are single characters is not concerned",
+        "tokenizers applies the normalization rules {:?} to one grapheme cluster at a time: rules for several characters are not found \
+         across clusters and in clusters of 6 bytes and more, and shorter clusters lose what follows the first rule; text in which \
+         all clusters are single characters, and no rule is for several of them, is not concerned",
         lossy_string(model.normalizer_spec().name()),
     );
     let mut reason = Reason::new(ReasonKind::NormalizationRules, explanation);

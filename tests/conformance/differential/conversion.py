@@ -9,6 +9,7 @@ explained by a reason of the verdict; `EXPLANATIONS` has a condition for each ki
 
 import re
 import subprocess
+import unicodedata
 
 from . import wire
 from .kinds.base import pack, shown
@@ -67,6 +68,11 @@ class Difference:
         bonus = lambda piece: 0.1 * (len(piece.text) - 1)  # noqa: E731
         return sum(bonus(piece) if piece.kind == wire.USER_DEFINED else piece.score for piece in (pieces[number] for number in ids))
 
+    def has_composition(self):
+        """Whether neighbouring characters are normalized together."""
+        normalized = unicodedata.normalize("NFKC", self.text)
+        return normalized != "".join(unicodedata.normalize("NFKC", character) for character in self.text)
+
     def is_close(self):
         first, second = self.score(self.ids), self.score(self.other)
         if first is None or second is None:
@@ -76,7 +82,7 @@ class Difference:
 
 # Kind of reason -> whether it explains a difference.
 EXPLANATIONS = {
-    "normalization_rules": lambda found: found.has_clusters,
+    "normalization_rules": lambda found: found.has_clusters or found.has_composition(),
     "whitespace": lambda found: True,
     "score_tie": lambda found: True,
     "merge_order": lambda found: True,

@@ -14,12 +14,15 @@
 //! | `charsmap.rs` | normalization tables that are nearly right |
 //! | `corpus.rs` | training on anything |
 //! | `counting.rs` | tables of word counts |
+//! | `converting.rs` | `tokenizer.json` in both directions |
 //! | `editing.rs` | edits of models, and their inverses |
 //! | `adapting.rs` | edits with reports, merges, pruning, extension: the guarantees of the results |
 
 mod adapting;
 mod charsmap;
 pub mod checks;
+#[cfg(feature = "tokenizer-json")]
+mod converting;
 mod corpus;
 mod counting;
 mod editing;
@@ -27,6 +30,8 @@ pub mod mutation;
 pub mod seeds;
 
 use arbitrary::Unstructured;
+#[cfg(feature = "tokenizer-json")]
+pub use converting::{converted_model, tokenizer_json};
 use spiece::inspect::{ComparisonCounter, Inspection, TextCounter};
 use spiece::{Corpus, Model, PieceId, TextNormalizer, Tokenizer, TrainFlags};
 
@@ -57,6 +62,10 @@ pub const ALL: &[Target] = &[
     ("count_rows", count_rows),
     #[cfg(feature = "parquet")]
     ("count_file", count_file),
+    #[cfg(feature = "tokenizer-json")]
+    ("tokenizer_json", tokenizer_json),
+    #[cfg(feature = "tokenizer-json")]
+    ("converted_model", converted_model),
 ];
 
 /// The bytes are a model file. What loads is saved and loaded again, and runs, on texts of its own pieces too.
