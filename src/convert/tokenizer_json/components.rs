@@ -37,6 +37,8 @@ pub(super) struct JsonFlags {
     /// Whether text is split before marks.
     pub(super) splits_at_marks: bool,
     pub(super) reasons: Vec<Reason>,
+    /// Whether the dummy prefix is a mark, so that spaces must become marks, too.
+    needs_marks: bool,
     /// Whether spaces at the start, repeated spaces and spaces at the end are removed by regular expressions.
     removals: [bool; 3],
     /// The stage of the last component; stages ascend.
@@ -105,17 +107,7 @@ impl JsonFlags {
                 Ok(())
             }
             "Replace" => self.add_replace(component, symbols),
-            "Prepend" if text_of(component.prepend.as_ref()) == WHITESPACE_MARK_STR => {
-                let is_early = !self.escape_whitespaces;
-                let stage = if is_early {
-                    Stage::EarlyPrefix
-                } else {
-                    Stage::Prefix
-                };
-                self.reach(stage, component)?;
-                self.add_dummy_prefix = true;
-                Ok(())
-            }
+            "Prepend" => self.add_prepend(component),
             "Strip" => {
                 self.reach(Stage::Trailing, component)?;
                 self.approximate_removal(
@@ -125,6 +117,24 @@ impl JsonFlags {
             }
             _ => Err(unsupported(component, "there is no such normalization")),
         }
+    }
+
+    fn add_prepend(&mut self, component: &JsonComponent<'_>) -> Result<(), ConvertError> {
+        let prefix = text_of(component.prepend.as_ref());
+        let is_early = !self.escape_whitespaces;
+        // A space before the text becomes a mark if the replacement of spaces follows.
+        if prefix != WHITESPACE_MARK_STR && !(prefix == " " && is_early) {
+            return Err(unsupported(component, "it is not a whitespace mark"));
+        }
+        let stage = if is_early {
+            Stage::EarlyPrefix
+        } else {
+            Stage::Prefix
+        };
+        self.reach(stage, component)?;
+        self.needs_marks = prefix == WHITESPACE_MARK_STR;
+        self.add_dummy_prefix = true;
+        Ok(())
     }
 
     fn add_replace(
@@ -243,8 +253,7 @@ impl JsonFlags {
 
     /// Checks what a model cannot have.
     fn check(&self) -> Result<(), ConvertError> {
-        let has_marks = self.escape_whitespaces || !self.add_dummy_prefix;
-        let found = if !has_marks && !self.excepts_symbols && !self.treat_whitespace_as_suffix {
+        let found = if self.needs_marks && !self.escape_whitespaces {
             "a prefix U+2581 without replacing spaces by U+2581"
         } else if self.removals.contains(&true) && self.removals.contains(&false) {
             "the removal of some of leading, repeated and trailing spaces, but not all"

@@ -108,7 +108,11 @@ impl<'m> JsonParts<'m> {
         let order = MergeOrder::new(model, &table);
         self.add_reasons(order.reasons);
         let analysis = MergeReasons::new(model, &table);
-        let is_written = |merge: &OrderedMerge| analysis.uncovered_symbol(*merge).is_none();
+        // Well-formed text is never merged to a piece that is not UTF-8.
+        let is_written = |merge: &OrderedMerge| {
+            let text = model.table().text(merge.piece.index());
+            std::str::from_utf8(text).is_ok() && analysis.uncovered_symbol(*merge).is_none()
+        };
         self.merges = order.merges.iter().copied().filter(is_written).collect();
         self.verdict_of_merges(&analysis, &order.merges);
         Ok(())
