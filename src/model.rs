@@ -333,7 +333,7 @@ impl Model {
     }
 
     /// The id of the unknown piece; a model has one at most. Cost: linear in the pieces.
-    #[cfg(feature = "train")]
+    #[cfg(any(feature = "train", feature = "convert"))]
     pub(crate) fn unknown_piece(&self) -> Option<PieceId> {
         let mut pieces = self.pieces();
         let unknown = pieces.find(|piece| piece.kind == PieceKind::Unknown)?;

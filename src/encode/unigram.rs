@@ -45,7 +45,7 @@ use std::ops::Range;
 use self::chunks::{Chunk, ChunkFinder};
 use self::lattice::Lattice;
 use self::tables::UnigramTables;
-#[cfg(feature = "convert")]
+#[cfg(feature = "tokenizer-json")]
 pub(crate) use self::tables::symbol_score;
 use self::viterbi::{BestPath, MAX_SUM};
 use crate::encode::chunk_cache::{ChunkCache, ChunkKey, KeyedText};

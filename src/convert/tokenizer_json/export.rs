@@ -70,10 +70,7 @@ impl<'m> JsonParts<'m> {
             normalizers: Vec::new(),
             merges: Vec::new(),
             scores: Vec::new(),
-            unknown: model
-                .pieces()
-                .find(|piece| piece.kind == PieceKind::Unknown)
-                .map(|piece| piece.id),
+            unknown: model.unknown_piece(),
             bos: required(model, "bos", options.add_bos, trainer_spec.bos_piece())?,
             eos: required(model, "eos", options.add_eos, trainer_spec.eos_piece())?,
             verdict: Verdict::default(),
