@@ -261,7 +261,7 @@ mod tests {
         builder.build().unwrap()
     }
 
-    fn normal<'t>(text: &'t str, score: f32) -> (&'t str, f32, PieceKind) {
+    fn normal(text: &str, score: f32) -> (&str, f32, PieceKind) {
         (text, score, PieceKind::Normal)
     }
 
