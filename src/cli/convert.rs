@@ -43,7 +43,7 @@ pub(crate) fn command() -> Command {
 }
 
 /// What is written, and the verdict.
-struct Conversion {
+struct ConvertTask {
     files: Vec<(PathBuf, Vec<u8>)>,
     verdict: Verdict,
 }
@@ -137,11 +137,11 @@ fn convert(
     to: &Path,
     format: FileFormat,
     options: &JsonOptions,
-) -> CliResult<Conversion> {
+) -> CliResult<ConvertTask> {
     match format {
         FileFormat::TokenizerJson => {
             let converted = model.to_tokenizer_json(options)?;
-            Ok(Conversion {
+            Ok(ConvertTask {
                 files: vec![(to.to_owned(), converted.json)],
                 verdict: converted.verdict,
             })
@@ -151,7 +151,7 @@ fn convert(
             gguf_options.add_bos = options.add_bos;
             gguf_options.add_eos = options.add_eos;
             let vocab = model.to_gguf_vocab(&gguf_options)?;
-            Ok(Conversion {
+            Ok(ConvertTask {
                 files: vec![(to.to_owned(), vocab.bytes)],
                 verdict: vocab.verdict,
             })
@@ -159,12 +159,12 @@ fn convert(
         FileFormat::Folder => {
             let folder = model.to_transformers_folder(options)?;
             let files = folder.files.into_iter().rev();
-            Ok(Conversion {
+            Ok(ConvertTask {
                 files: files.map(|(name, bytes)| (to.join(name), bytes)).collect(),
                 verdict: folder.verdict,
             })
         }
-        _ => Ok(Conversion {
+        _ => Ok(ConvertTask {
             files: vec![(to.to_owned(), model.to_bytes())],
             verdict: Verdict::default(),
         }),

@@ -34,7 +34,7 @@ use crate::error::TrainError;
 use crate::model::ModelType;
 
 /// The corpus as BPE, word and char models need it.
-pub(super) struct Counted {
+pub(super) struct CountedCorpus {
     pub(super) words: ShardedCounts,
     characters: CharacterCounts,
     alphabet: Alphabet,
@@ -43,10 +43,10 @@ pub(super) struct Counted {
 impl Trainer {
     fn learn_bpe(
         &self,
-        counted: Counted,
+        counted: CountedCorpus,
         run: &mut Run<'_>,
     ) -> Result<Vec<LearnedPiece>, TrainError> {
-        let Counted {
+        let CountedCorpus {
             words,
             characters,
             alphabet,
@@ -64,7 +64,7 @@ impl Trainer {
 
     fn learn_words(
         &self,
-        counted: &Counted,
+        counted: &CountedCorpus,
         run: &mut Run<'_>,
     ) -> Result<Vec<LearnedPiece>, TrainError> {
         let room = self.room_for_all();
@@ -72,7 +72,7 @@ impl Trainer {
             .install(|| word_char::word_pieces(&counted.words, &counted.alphabet, room))
     }
 
-    fn learn_characters(&self, counted: &Counted) -> Result<Vec<LearnedPiece>, TrainError> {
+    fn learn_characters(&self, counted: &CountedCorpus) -> Result<Vec<LearnedPiece>, TrainError> {
         word_char::char_pieces(&counted.alphabet, self.room_for_all())
     }
 
@@ -143,7 +143,7 @@ impl Trainer {
         &self,
         corpus: Corpus<'_>,
         run: &mut Run<'_>,
-    ) -> Result<Counted, TrainError> {
+    ) -> Result<CountedCorpus, TrainError> {
         let counted = self.reader()?.count_words(corpus, &mut run.reporter)?;
         run.summary.sentences = counted.sentences;
         self.choose_alphabet(counted.words, run)
@@ -154,12 +154,12 @@ impl Trainer {
         &self,
         words: ShardedCounts,
         run: &mut Run<'_>,
-    ) -> Result<Counted, TrainError> {
+    ) -> Result<CountedCorpus, TrainError> {
         run.reporter.start(Stage::Characters)?;
         let characters = run.pool.install(|| CharacterCounts::of(&words))?;
         let alphabet = self.choose_characters(&characters)?;
         run.summary.note_words(words.len(), &alphabet);
-        let mut counted = Counted {
+        let mut counted = CountedCorpus {
             words,
             characters,
             alphabet,
@@ -171,7 +171,7 @@ impl Trainer {
     /// The learned pieces of a BPE, word or char model.
     pub(super) fn learn_from(
         &self,
-        counted: Counted,
+        counted: CountedCorpus,
         run: &mut Run<'_>,
     ) -> Result<Vec<LearnedPiece>, TrainError> {
         match self.options.model_type {

@@ -46,7 +46,7 @@ use super::Trainer;
 use super::batch::SentenceCounts;
 use super::corpus::Corpus;
 use super::counts::{ShardedCounts, SharedCounts, TextCounts};
-use super::learning::Counted;
+use super::learning::CountedCorpus;
 use super::observer::{Observer, Reporter, Run, SilentObserver, Summary};
 use super::options::SentenceSelection;
 use super::split::kept_pairs::KeptPairs;
@@ -426,7 +426,7 @@ fn check_word(splitter: &mut PartSplitter, word: &[u8]) -> Result<(), CountsErro
 
 impl Trainer {
     /// The words that training goes on with, given those that were counted.
-    pub(super) fn without_rare_words(&self, counted: &mut Counted) {
+    pub(super) fn without_rare_words(&self, counted: &mut CountedCorpus) {
         let min_count = self.min_word_count.get();
         if min_count > 1 {
             let shards = counted.words.shards_mut();

@@ -120,8 +120,8 @@ fn each_difference_of_llama_cpp_is_a_reason() {
     };
     assert_eq!(reasons(&model_of(|_| ())), []);
     assert_eq!(reasons(&golden("golden/llama2")), []);
-    type Change = fn(&mut crate::ModelBuilder);
-    let table: &[(Change, &[ReasonKind])] = &[
+    type ModelChange = fn(&mut crate::ModelBuilder);
+    let table: &[(ModelChange, &[ReasonKind])] = &[
         (|b| ignore(b.remove_extra_whitespaces(true)), &[Whitespace]),
         (|b| ignore(b.escape_whitespaces(false)), &[Whitespace]),
         (
@@ -341,12 +341,12 @@ fn every_prefix_and_every_changed_byte_is_refused_or_read() {
 }
 
 /// A reader that counts.
-struct Counting<R> {
+struct CountingReader<R> {
     reader: R,
     bytes: u64,
 }
 
-impl<R: io::Read> io::Read for Counting<R> {
+impl<R: io::Read> io::Read for CountingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.reader.read(buffer)?;
         self.bytes += count as u64;
@@ -359,7 +359,7 @@ fn nothing_behind_the_header_is_read() {
     let header = bytes_of(&golden("golden/llama2"));
     let length = header.len() as u64;
     let zeros = io::Read::take(io::repeat(0), 40_000_000_000);
-    let mut source = Counting {
+    let mut source = CountingReader {
         reader: io::Read::chain(&header[..], zeros),
         bytes: 0,
     };

@@ -1,46 +1,28 @@
 //! The parts of a `tokenizer.json` as a model, and the verdict.
 //!
-//! Input: the bytes of the file. Output: a [`ConvertedModel`].
+//! Input: the bytes of the file. Output: a [`ConvertedModel`]. What both types of models share is here: the settings, the added
+//! tokens, the special pieces. The pieces of BPE models are in [`bpe`], those of unigram models in [`unigram`]. Example: the
+//! added token `<s>` with `special: true` becomes the control piece `<s>` and the begin-of-sentence piece of the spec.
 //!
-//! # BPE
-//! The score of a piece is minus the rank of its first merge, so that SentencePiece prefers pieces in the order of the merges.
-//! SentencePiece then merges every pair whose joined text is a piece, `tokenizers` only the pairs of the list. The ids are equal
-//! for all text if, for each piece that SentencePiece merges text to, the one pair that it executes (see `merges`) is the first
-//! pair of that piece in the list:
-//!
-//! Let both programs have the same symbols, and let SentencePiece's next merge give the piece p. This pair is in the list, so it
-//! is a candidate of `tokenizers`, too, with the rank of p. Every other candidate gives a piece q which SentencePiece ranks behind
-//! p, or p to the right; its rank is at least the first rank of q. So `tokenizers` executes the same merge.
-//!
-//! Pieces of several characters without a merge are never given by `tokenizers`; they become control pieces, which never merge.
-//! Ids without a piece become control pieces, too.
-//!
-//! Example: the vocabulary `a b c ab abc` with the merges `a b` and `ab c` gives `ab` the score 0 and `abc` the score -1. The last
-//! merge of `abc` is `ab c`, the first one of the list: equal. If the list had `a bc` instead, SentencePiece would still merge
-//! `ab c`, and the verdict would name `abc`.
-//!
-//! # Unigram
-//! Pieces and scores are copied. See `export` for the reasons.
+//! Cost: linear in the file, besides the analysis of merges.
+
+mod bpe;
+mod entries;
+mod unigram;
 
 use hashbrown::HashMap;
 
-use super::super::merges::{Formation, MergeTable};
-use super::super::order::{named, plain_text};
+use self::entries::VocabularyEntries;
+
 use super::super::{ConvertedModel, FileFormat, Reason, ReasonKind, Verdict};
 use super::components::JsonFlags;
-use super::export::{MergeReasons, lowest_score, unigram_reasons};
 use super::normalization::rules_reason;
 use super::parse::{JsonAddedToken, JsonFile, JsonModel, JsonText, JsonVocab};
 use crate::error::ConvertError;
 use crate::model::validate::byte_of_piece;
 use crate::model::{Model, ModelBuilder, ModelType};
-use crate::piece::{PieceId, PieceKind};
+use crate::piece::PieceKind;
 use crate::text::WHITESPACE_MARK;
-
-/// Ids may be so far above the number of pieces.
-const MAX_MISSING_IDS: usize = 1 << 16;
-/// Pieces of a BPE model: ranks up to here are exact in a 32-bit float.
-const MAX_RANKED_PIECES: usize = 1 << 24;
 
 type TextMap<'t, V> = HashMap<&'t str, V, foldhash::fast::RandomState>;
 
@@ -55,7 +37,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ConvertedModel, ConvertError> {
         serde_json::from_str(text).map_err(|error| syntax(error.to_string()))?;
     let model_type = model_type(&file.model)?;
     check_settings(&file.model)?;
-    let entries = Entries::new(&file)?;
+    let entries = VocabularyEntries::new(&file)?;
     let mut import = Import {
         file: &file,
         flags: JsonFlags::new(
@@ -129,116 +111,6 @@ fn symbol_texts<'f>(file: &'f JsonFile<'_>) -> Vec<&'f str> {
     symbols.sort_by_key(|token| token.id);
     symbols.iter().map(|token| token.content.as_str()).collect()
 }
-
-/// Texts by id, and what the added tokens say about them.
-struct Entries<'f> {
-    /// The text of each id; `None` for an id without a piece.
-    texts: Vec<Option<&'f str>>,
-    ids: TextMap<'f, u32>,
-    /// For each id the flag `special` of its added token.
-    added: Vec<Option<bool>>,
-}
-
-impl<'f> Entries<'f> {
-    fn new(file: &'f JsonFile<'_>) -> Result<Entries<'f>, ConvertError> {
-        let added = file.added_tokens.as_deref().unwrap_or_default();
-        let vocab = match &file.model.vocab {
-            JsonVocab::Ids(entries) => entries.len(),
-            JsonVocab::Scores(entries) => entries.len(),
-        };
-        let mut entries = Entries {
-            texts: Vec::with_capacity(vocab + added.len()),
-            ids: HashMap::with_capacity_and_hasher(vocab + added.len(), Default::default()),
-            added: Vec::new(),
-        };
-        let limit = (vocab + added.len()) * 2 + MAX_MISSING_IDS;
-        match &file.model.vocab {
-            JsonVocab::Ids(pairs) => {
-                for (text, id) in pairs {
-                    entries.add(text.as_str(), *id, limit)?;
-                }
-            }
-            JsonVocab::Scores(pairs) => {
-                for ((text, _), id) in pairs.iter().zip(0..) {
-                    entries.add(text.as_str(), id, limit)?;
-                }
-            }
-        }
-        for token in added {
-            entries.add_token(token, limit)?;
-        }
-        entries.added.resize(entries.texts.len(), None);
-        Ok(entries)
-    }
-
-    /// Adds a text with its id.
-    fn add(&mut self, text: &'f str, id: u32, limit: usize) -> Result<(), ConvertError> {
-        let index = id as usize;
-        if index >= limit {
-            return Err(syntax(format!(
-                "the id {id} of {text:?} is far above the number of pieces"
-            )));
-        }
-        if index >= self.texts.len() {
-            self.texts.resize(index + 1, None);
-        }
-        if let Some(other) = self.texts[index].replace(text) {
-            return Err(syntax(format!("{other:?} and {text:?} have the id {id}")));
-        }
-        if self.ids.insert(text, id).is_some() {
-            return Err(syntax(format!("the vocabulary has {text:?} twice")));
-        }
-        Ok(())
-    }
-
-    fn add_token(
-        &mut self,
-        token: &'f JsonAddedToken<'_>,
-        limit: usize,
-    ) -> Result<(), ConvertError> {
-        let text = token.content.as_str();
-        let id = match self.ids.get(text) {
-            Some(id) => *id,
-            None => {
-                self.add(text, token.id, limit)?;
-                token.id
-            }
-        };
-        let index = id as usize;
-        if index >= self.added.len() {
-            self.added.resize(index + 1, None);
-        }
-        self.added[index] = Some(token.special);
-        Ok(())
-    }
-
-    /// The kind that the added tokens give an id.
-    fn added_kind(&self, id: usize) -> Option<PieceKind> {
-        let is_special = self.added[id]?;
-        Some(if is_special {
-            PieceKind::Control
-        } else {
-            PieceKind::UserDefined
-        })
-    }
-
-    /// The text of an id; a stand-in for an id without a text that a model can hold.
-    fn text_or_stand_in(&self, id: usize) -> String {
-        match self.texts[id] {
-            Some(text) if !text.is_empty() && !text.contains('\0') => text.to_owned(),
-            _ => {
-                let mut text = format!("<unused id {id}>");
-                while self.ids.contains_key(text.as_str()) {
-                    text.push('_');
-                }
-                text
-            }
-        }
-    }
-}
-
-/// The rank and the bytes of the left text of the first merge that gives a piece.
-type FirstMerge = Option<(u32, usize)>;
 
 /// What is known of the file while it is read.
 struct Import<'f, 'j> {
@@ -342,7 +214,7 @@ impl Import<'_, '_> {
     }
 
     /// Finds out whether every byte has a piece.
-    fn check_byte_pieces(&mut self, entries: &Entries<'_>) {
+    fn check_byte_pieces(&mut self, entries: &VocabularyEntries<'_>) {
         if self.file.model.byte_fallback != Some(true) {
             return;
         }
@@ -360,7 +232,7 @@ impl Import<'_, '_> {
     /// The kind of a piece that does not depend on the type of the model.
     fn meta_kind(
         &self,
-        entries: &Entries<'_>,
+        entries: &VocabularyEntries<'_>,
         id: usize,
         unknown: Option<u32>,
     ) -> Option<PieceKind> {
@@ -374,239 +246,13 @@ impl Import<'_, '_> {
             .or_else(|| entries.added_kind(id))
     }
 
-    fn bpe(mut self, entries: Entries<'_>) -> Result<ConvertedModel, ConvertError> {
-        let unknown = self.unknown_of_bpe(&entries)?;
-        let first_merges = self.first_merges(&entries)?;
-        let mut builder = self.builder();
-        let mut scores = Scores::new(&first_merges)?;
-        for (id, first_merge) in first_merges.iter().enumerate() {
-            let text = entries.text_or_stand_in(id);
-            let is_char = text.chars().nth(1).is_none();
-            let kind = match self.meta_kind(&entries, id, unknown) {
-                Some(kind) => kind,
-                None if is_char || first_merge.is_some() => PieceKind::Normal,
-                None => PieceKind::Control,
-            };
-            let is_ranked = matches!(kind, PieceKind::Normal | PieceKind::UserDefined);
-            let score = if is_ranked {
-                scores.next(*first_merge)
-            } else {
-                0.0
-            };
-            builder.piece(text, score, kind);
-        }
-        self.add_unknown(&mut builder, &entries, unknown);
-        let model = self.finish(builder, &entries)?;
-        self.add_reasons_of_nul(&entries);
-        self.add_reasons_of_merges(&model, &first_merges)?;
-        Ok(ConvertedModel {
-            model,
-            verdict: self.verdict,
-        })
-    }
-
-    /// The id of the unknown piece of a BPE model.
-    fn unknown_of_bpe(&mut self, entries: &Entries<'_>) -> Result<Option<u32>, ConvertError> {
-        let model = &self.file.model;
-        let Some(text) = model.unk_token.as_ref().map(JsonText::as_str) else {
-            if !self.has_byte_fallback {
-                self.reason(
-                    ReasonKind::UnknownCharacter,
-                    "model.unk_token is missing: tokenizers drops characters without a piece",
-                );
-            }
-            return Ok(entries.ids.get("<unk>").copied());
-        };
-        let missing = || syntax(format!("model.unk_token {text:?} is not in the vocabulary"));
-        let id = entries.ids.get(text).copied().ok_or_else(missing)?;
-        if !self.has_byte_fallback && model.fuse_unk != Some(true) {
-            self.reason(ReasonKind::UnknownCharacter, "model.fuse_unk is off: tokenizers gives one unknown id for each character, SentencePiece one for each run");
-        }
-        Ok(Some(id))
-    }
-
-    /// The first merge of each piece, by id.
-    fn first_merges(&mut self, entries: &Entries<'_>) -> Result<Vec<FirstMerge>, ConvertError> {
-        let mut first: Vec<FirstMerge> = vec![None; entries.texts.len()];
-        let mut joined = String::new();
-        let mut repeated = None;
-        for (rank, merge) in (0..).zip(&self.file.model.merges) {
-            let not_two = || syntax(format!("merge {rank} does not have two parts"));
-            let (left, right) = merge.texts().ok_or_else(not_two)?;
-            joined.clear();
-            joined.push_str(left);
-            joined.push_str(right);
-            let missing =
-                |text: &str| syntax(format!("merge {rank}: {text:?} is not in the vocabulary"));
-            let id = *entries
-                .ids
-                .get(joined.as_str())
-                .ok_or_else(|| missing(&joined))?;
-            let slot = &mut first[id as usize];
-            match slot {
-                None => {
-                    for part in [left, right] {
-                        entries.ids.get(part).ok_or_else(|| missing(part))?;
-                    }
-                    *slot = Some((rank, left.len()));
-                }
-                Some((_, split)) if *split == left.len() => repeated = Some(joined.clone()),
-                Some(_) => {}
-            }
-        }
-        if let Some(text) = repeated {
-            self.reason(
-                ReasonKind::MergeOrder,
-                format!(
-                    "a merge that gives {text:?} is listed twice; tokenizers takes the last one"
-                ),
-            );
-        }
-        Ok(first)
-    }
-
-    /// Compares the merges that SentencePiece executes with the first merges of the list.
-    fn add_reasons_of_merges(
-        &mut self,
-        model: &Model,
-        first: &[FirstMerge],
-    ) -> Result<(), ConvertError> {
-        let table = MergeTable::new(model)?;
-        let is_other = |(id, split): &(PieceId, usize)| {
-            first
-                .get(id.index())
-                .copied()
-                .flatten()
-                .is_none_or(|(_, first)| first != *split)
-        };
-        let others: Vec<(PieceId, usize)> = table.merged().filter(is_other).collect();
-        if let Some((id, split)) = others.first() {
-            let text = model.table().text(id.index());
-            let (left, right) = text.split_at(*split);
-            let explanation = format!(
-                "SentencePiece merges {} pieces from another pair than the first one of the list, for example {} from {:?} and {:?}",
-                others.len(),
-                named(model, *id),
-                plain_text(left),
-                plain_text(right),
-            );
-            self.verdict.add(
-                Reason::new(ReasonKind::MergeOrder, explanation).with_example(plain_text(text)),
-            );
-        }
-        if self.flags.splits_at_marks {
-            self.add_reason_of_inner_marks(model);
-        }
-        if self.file.model.ignore_merges == Some(true) {
-            self.add_reason_of_ignored_merges(model, &table);
-        }
-        let single = MergeReasons::new(model, &table).single_characters();
-        single
-            .into_iter()
-            .for_each(|reason| self.verdict.add(reason));
-        Ok(())
-    }
-
-    /// Text is split before marks, so a piece with a mark behind its start is never found.
-    fn add_reason_of_inner_marks(&mut self, model: &Model) {
-        let mark = WHITESPACE_MARK.to_string();
-        let has_inner_mark =
-            |text: &[u8]| memchr::memmem::rfind(text, mark.as_bytes()).is_some_and(|at| at > 0);
-        let mut normal = model
-            .pieces()
-            .filter(|piece| piece.kind == PieceKind::Normal);
-        if let Some(piece) = normal.find(|piece| has_inner_mark(piece.text)) {
-            let explanation = format!(
-                "tokenizers splits text before every U+2581, so that it never finds {}",
-                named(model, piece.id)
-            );
-            self.verdict.add(
-                Reason::new(ReasonKind::MergeOrder, explanation)
-                    .with_example(plain_text(piece.text)),
-            );
-        }
-    }
-
-    /// With `ignore_merges`, a text that is a piece gives this piece, whatever the merges say.
-    fn add_reason_of_ignored_merges(&mut self, model: &Model, table: &MergeTable) {
-        let is_text = |text: &[u8]| {
-            !self.flags.add_dummy_prefix || text.starts_with(WHITESPACE_MARK.to_string().as_bytes())
-        };
-        let mut pieces = model.pieces().filter(|piece| is_text(piece.text));
-        let other = pieces.find(|piece| {
-            let is_given = piece.kind.is_given_for_text();
-            !is_given || table.formation(piece.id) == Formation::Unreachable
-        });
-        if let Some(piece) = other {
-            let explanation = format!(
-                "model.ignore_merges is on: tokenizers gives {} for the text of this piece, SentencePiece does not",
-                named(model, piece.id)
-            );
-            self.verdict.add(
-                Reason::new(ReasonKind::MergeOrder, explanation)
-                    .with_example(plain_text(piece.text)),
-            );
-        }
-    }
-
-    fn add_reasons_of_nul(&mut self, entries: &Entries<'_>) {
+    fn add_reasons_of_nul(&mut self, entries: &VocabularyEntries<'_>) {
         if entries.ids.keys().any(|text| text.contains('\0')) {
             self.reason(
                 ReasonKind::MetaPiece,
                 "a piece contains a NUL, which SentencePiece models cannot contain",
             );
         }
-    }
-
-    fn unigram(mut self, entries: Entries<'_>) -> Result<ConvertedModel, ConvertError> {
-        let JsonVocab::Scores(vocab) = &self.file.model.vocab else {
-            return Err(syntax("model.vocab is not a list".to_owned()));
-        };
-        let unknown = self.file.model.unk_id;
-        let mut builder = self.builder();
-        for id in 0..entries.texts.len() {
-            let text = entries.text_or_stand_in(id);
-            let is_found = entries.texts[id] == Some(&text);
-            let ordinary = if is_found {
-                PieceKind::Normal
-            } else {
-                PieceKind::Control
-            };
-            let kind = self.meta_kind(&entries, id, unknown).unwrap_or(ordinary);
-            let score = vocab.get(id).map_or(0.0, |(_, score)| narrowed(*score));
-            builder.piece(text, score, kind);
-        }
-        self.add_unknown(&mut builder, &entries, unknown);
-        let model = self.finish(builder, &entries)?;
-        let lowest = vocab
-            .iter()
-            .map(|(_, score)| narrowed(*score))
-            .fold(f32::MAX, f32::min);
-        if lowest < lowest_score(&model) {
-            self.reason(ReasonKind::UnknownCharacter, "a piece that text never gives has the lowest score, on which tokenizers bases that of unknown characters");
-        }
-        self.add_reasons_of_nul(&entries);
-        let keys: Vec<_> = (0..model.len())
-            .map(|id| {
-                entries
-                    .texts
-                    .get(id)
-                    .copied()
-                    .flatten()
-                    .unwrap_or("")
-                    .into()
-            })
-            .collect();
-        for reason in unigram_reasons(&model, &keys) {
-            self.verdict.add(reason);
-        }
-        if self.flags.splits_at_marks {
-            self.add_reason_of_inner_marks(&model);
-        }
-        Ok(ConvertedModel {
-            model,
-            verdict: self.verdict,
-        })
     }
 
     /// A builder with the type and the normalization.
@@ -632,7 +278,12 @@ impl Import<'_, '_> {
     }
 
     /// Adds an unknown piece if the model needs one and the file has none.
-    fn add_unknown(&self, builder: &mut ModelBuilder, entries: &Entries<'_>, unknown: Option<u32>) {
+    fn add_unknown(
+        &self,
+        builder: &mut ModelBuilder,
+        entries: &VocabularyEntries<'_>,
+        unknown: Option<u32>,
+    ) {
         if unknown.is_some() || self.has_byte_fallback {
             return;
         }
@@ -647,7 +298,7 @@ impl Import<'_, '_> {
     fn finish(
         &mut self,
         mut builder: ModelBuilder,
-        entries: &Entries<'_>,
+        entries: &VocabularyEntries<'_>,
     ) -> Result<Model, ConvertError> {
         let find = |texts: &[&'static str]| {
             let found = texts
@@ -685,63 +336,4 @@ impl Import<'_, '_> {
         }
         Ok(model)
     }
-}
-
-/// The nearest 32-bit float.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "scores of models are 32-bit floats"
-)]
-fn narrowed(score: f64) -> f32 {
-    score as f32
-}
-
-/// Scores that descend in the order of the first merges, and then in the order of the ids.
-struct Scores {
-    /// The ranks of the first merges, sorted.
-    ranks: Vec<u32>,
-    /// How many pieces without a merge have a score.
-    without_merge: usize,
-}
-
-impl Scores {
-    fn new(first_merges: &[FirstMerge]) -> Result<Scores, ConvertError> {
-        if first_merges.len() > MAX_RANKED_PIECES {
-            return Err(unsupported(
-                "model.vocab",
-                format!("{} pieces long", first_merges.len()),
-            ));
-        }
-        let mut ranks: Vec<u32> = first_merges
-            .iter()
-            .flatten()
-            .map(|(rank, _)| *rank)
-            .collect();
-        ranks.sort_unstable();
-        Ok(Scores {
-            ranks,
-            without_merge: 0,
-        })
-    }
-
-    /// The score of the next piece.
-    fn next(&mut self, first_merge: FirstMerge) -> f32 {
-        let rank = match first_merge {
-            Some((rank, _)) => self.ranks.partition_point(|other| *other < rank),
-            None => {
-                self.without_merge += 1;
-                self.ranks.len() + self.without_merge - 1
-            }
-        };
-        -exact_f32(rank)
-    }
-}
-
-/// A rank of at most 2^24 as a float.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "floats hold numbers up to 2^24 exactly"
-)]
-fn exact_f32(rank: usize) -> f32 {
-    rank as f32
 }

@@ -7,7 +7,7 @@ use crate::train::split::word_rules::WordRules;
 use crate::train::unigram::segments::SegmentCounter;
 
 /// Sentences with their counts, in batches.
-type Batches = Vec<Vec<(String, u64)>>;
+type TextBatches = Vec<Vec<(String, u64)>>;
 
 fn rules(options: &TrainOptions, chunk_bytes: u64, held_bytes: usize) -> SegmentRules {
     SegmentRules {
@@ -50,7 +50,7 @@ fn ordered_input(texts: CountedTexts, alphabet: &Alphabet, rules: &SegmentRules)
     }
 }
 
-fn ordered_texts(batches: &Batches) -> CountedTexts {
+fn ordered_texts(batches: &TextBatches) -> CountedTexts {
     let mut texts = CountedTexts::default();
     batches
         .iter()
@@ -59,7 +59,7 @@ fn ordered_texts(batches: &Batches) -> CountedTexts {
     texts
 }
 
-fn segmented(batches: &Batches, group: usize, rules: &SegmentRules) -> SegmentedSentences {
+fn segmented(batches: &TextBatches, group: usize, rules: &SegmentRules) -> SegmentedSentences {
     let mut counter = SegmentCounter::new(rules.clone());
     for group in batches.chunks(group) {
         let texts = group.iter().map(|batch| counted(batch)).collect();
@@ -91,7 +91,7 @@ fn chosen(counts: &CharacterCounts, options: &TrainOptions) -> Alphabet {
     Alphabet::choose(counts, options).unwrap()
 }
 
-fn text_of(batches: &[&[(&str, u64)]]) -> Batches {
+fn text_of(batches: &[&[(&str, u64)]]) -> TextBatches {
     let owned = |(text, count): &(&str, u64)| ((*text).to_owned(), *count);
     batches
         .iter()
@@ -123,7 +123,7 @@ fn chunks_of_the_module_example() {
 #[test]
 fn a_stream_of_many_chunks_is_counted_in_segments() {
     let sentence = |number: u64| format!("▁{}▁the▁x{}", number % 37, number * number % 101);
-    let batches: Batches = (0..2000)
+    let batches: TextBatches = (0..2000)
         .map(|batch| {
             (5 * batch..5 * batch + 5)
                 .map(|n| (sentence(n), 1 + n % 3))
@@ -180,7 +180,7 @@ fn words_are_sentences_if_whitespace_has_no_piece() {
 }
 
 /// Sentences of a few words, some with rare characters and boundary marks, some empty.
-fn sentences() -> impl Strategy<Value = Batches> {
+fn sentences() -> impl Strategy<Value = TextBatches> {
     let word = "[abcdé]{1,4}|[ab]|\u{1f}?[ab東😀]{1,3}|";
     let words =
         proptest::collection::vec(word, 1..5).prop_map(|words| "▁".to_owned() + &words.join("▁"));
