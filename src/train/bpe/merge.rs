@@ -31,10 +31,12 @@
 
 pub(crate) mod continuation;
 pub(crate) mod old_pieces;
+mod tuning;
 
 use foldhash::fast::SeedableRandomState;
 use hashbrown::HashSet;
 
+use self::tuning::{FRUGAL_TUNING, MIN_FRUGAL_SLOTS, TUNING, Tuning};
 use crate::error::TrainError;
 use crate::train::bpe::merge_contexts::MergeContexts;
 use crate::train::bpe::pairs::{PairCounts, PairIndex, PairView};
@@ -42,42 +44,6 @@ use crate::train::bpe::queue::{Candidate, Queue};
 use crate::train::bpe::symbols::{Symbol, SymbolArena};
 use crate::train::bpe::word_buffer::{MergeOp, WordBuffer};
 use crate::train::split::SplitRules;
-
-/// Parameters of the work that do not change the result.
-#[derive(Debug, Clone, Copy)]
-struct Tuning {
-    /// The first `min_count`: a pair is indexed if it occurs at least this fraction as often
-    /// as the average of the pairs to merge would. Lower, and memory goes to pairs that never merge;
-    /// higher, and the index is built again.
-    min_count_share: u64,
-    /// When the queue is empty, `min_count` is divided by half of this.
-    min_count_step: u64,
-    /// Slots whose pairs are counted at a time. The distinct pairs of long texts take several times the memory of the
-    /// texts, and most of them are rare.
-    slots_per_pass: usize,
-    /// A pair in at least so many positions is merged on two threads.
-    min_parallel_positions: usize,
-}
-
-/// These did well on corpora of 20 to 500 MB in several languages; other values were not compared.
-const TUNING: Tuning = Tuning {
-    min_count_share: 64,
-    min_count_step: 32,
-    slots_per_pass: 1 << 22,
-    min_parallel_positions: 4096,
-};
-
-/// For texts that are not divided into words: the index is built several times, each time for the pairs of a narrow range of counts,
-/// so that it takes less memory than the text.
-const FRUGAL_TUNING: Tuning = Tuning {
-    min_count_share: 4,
-    min_count_step: 3,
-    slots_per_pass: 1 << 20,
-    ..TUNING
-};
-
-/// A continuation with at least so many slots uses [`FRUGAL_TUNING`].
-const MIN_FRUGAL_SLOTS: usize = 1 << 23;
 
 /// A piece made by merging, and how often its pair occurred.
 #[derive(Debug, Clone, PartialEq, Eq)]
