@@ -8,6 +8,8 @@
 
 mod bpe;
 mod entries;
+#[cfg(test)]
+mod tests;
 mod unigram;
 
 use hashbrown::HashMap;
@@ -126,7 +128,11 @@ impl Import<'_, '_> {
         self.verdict.add(Reason::new(kind, explanation));
     }
 
+    /// Reasons of the model's settings and of the normalizer and the pre-tokenizer.
     fn add_reasons_of_settings(&mut self) {
+        for reason in std::mem::take(&mut self.flags.reasons) {
+            self.verdict.add(reason);
+        }
         let model = &self.file.model;
         if model.dropout.is_some_and(|dropout| dropout > 0.0) {
             self.reason(
