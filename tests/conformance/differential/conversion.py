@@ -18,6 +18,8 @@ from .sides import OK, PANIC_STATUS
 EXACT = "verdict: ids equal for all text"
 MARK = "\u2581"
 REASON = re.compile(r"^  ([a-z_]+): (.*)$", re.MULTILINE)
+# A rule whose source has several characters, as `spiece normalize --decompile` prints it.
+JOINT_RULE = re.compile(r"^([0-9A-F]+(?: [0-9A-F]+)+)\t", re.MULTILINE)
 META_KINDS = (wire.UNKNOWN, wire.CONTROL, wire.UNUSED, wire.BYTE)
 UNKNOWN_PENALTY = 10.0
 # Sums of scores that differ by less, relative to their size, are nearly equal.
@@ -42,6 +44,15 @@ def convert(program, source, target):
     """Converts, whatever the verdict is."""
     command = [*program.program, "convert", str(source), str(target), "--force"]
     return Verdict(subprocess.run(command, capture_output=True, timeout=SECONDS))
+
+
+def model_parts(program, path):
+    """The parts of a model file, with `joint_rules`: the texts of several characters that its normalization rules replace."""
+    parts = wire.ModelParts(path.read_bytes())
+    command = [*program.program, "normalize", "--decompile", f"--model={path}"]
+    rules = subprocess.run(command, capture_output=True, timeout=SECONDS).stdout.decode("ascii", "ignore")
+    parts.joint_rules = ["".join(chr(int(code, 16)) for code in source.split(" ")) for source in JOINT_RULE.findall(rules)]
+    return parts
 
 
 class Difference:
@@ -69,7 +80,9 @@ class Difference:
         return sum(bonus(piece) if piece.kind == wire.USER_DEFINED else piece.score for piece in (pieces[number] for number in ids))
 
     def has_composition(self):
-        """Whether neighbouring characters are normalized together."""
+        """Whether neighbouring characters are normalized together: by a rule of the model, or as Unicode does."""
+        if any(source in self.text for source in self.parts.joint_rules):
+            return True
         normalized = unicodedata.normalize("NFKC", self.text)
         return normalized != "".join(unicodedata.normalize("NFKC", character) for character in self.text)
 
@@ -126,7 +139,7 @@ def compare_conversion(outcome, model, texts, sides, workers, folder):
         return []
     outcome.accepted = True
     summary = ["exact" if verdict.is_exact() else f"reasons: {', '.join(verdict.kinds)}"]
-    parts = wire.ModelParts(model.read_bytes())
+    parts = model_parts(sides.spiece, model)
     given = None
     for version, worker in workers.items():
         reply = worker.call("encode", time_limit=SECONDS, folder=str(hub), texts=texts)
@@ -154,7 +167,7 @@ def compare_back(outcome, verdict, file, back, sides, results):
     if reply.status != OK:
         outcome.add("back", f"the reference {reply.status} ({reply.message})")
         return "back: not loaded"
-    parts = wire.ModelParts(back.read_bytes())
+    parts = model_parts(sides.spiece, back)
     results = [(text, clusters, ids, other) for text, ids, (other, clusters) in zip(texts, reply.value, given)]
     summary = compare_ids(outcome, "back", back_verdict, parts, results)
     if verdict.is_exact():
