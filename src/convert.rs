@@ -11,15 +11,12 @@
 //! | `merges` | the merges of a BPE model that text ever executes |
 //! | `order` | an order of these merges for programs that merge by rank |
 //! | `tokenizer_json` | `tokenizer.json` and the folder for `transformers` |
-//! | `base64` | binary data in JSON |
 //! | `gguf` | GGUF files of llama.cpp |
 //!
 //! The verdict is derived from the model alone, before anything is written: it holds for every text, not for a sample of
 //! texts. `docs/DESIGN.md` has the argument. Where the analysis cannot prove equality, it gives a reason; so a verdict without
 //! reasons is certain, and a reason without an example may concern no text at all.
 
-#[cfg(feature = "tokenizer-json")]
-mod base64;
 mod format;
 #[cfg(feature = "gguf")]
 mod gguf;

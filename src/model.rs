@@ -43,6 +43,8 @@ use std::sync::Arc;
 pub use self::builder::ModelBuilder;
 pub use self::editor::{ModelEditor, PieceEntry};
 pub(crate) use self::file::Specs;
+#[cfg(feature = "gguf")]
+pub(crate) use self::file::kind_number;
 pub use self::model_type::{ModelType, ParseModelTypeError};
 use self::normalizer::parse_charsmap;
 use self::piece_lookup::PieceLookup;

@@ -177,7 +177,7 @@ impl Specs {
 }
 
 /// The number of a kind in the file format.
-pub(super) fn kind_number(kind: PieceKind) -> u64 {
+pub(crate) fn kind_number(kind: PieceKind) -> u64 {
     match kind {
         PieceKind::Normal => 1,
         PieceKind::Unknown => 2,

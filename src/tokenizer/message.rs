@@ -47,7 +47,7 @@ impl Tokens<'_> {
                 Some(PieceKind::Byte) => !span.is_empty(),
                 _ => true,
             };
-            let piece = PieceMessage {
+            let piece = TokenMessage {
                 piece: token.piece(),
                 id: token.id().get().into(),
                 surface: has_surface.then(|| token.surface()),
@@ -69,7 +69,7 @@ impl DecodedText<'_> {
         let mut message = Vec::new();
         write_bytes_field(1, self.text(), &mut message);
         for token in self.tokens() {
-            let piece = PieceMessage {
+            let piece = TokenMessage {
                 piece: token.piece,
                 id: token.id.map_or(NO_ID, |id| id.get().into()),
                 surface: Some(self.surface(token)),
@@ -83,7 +83,7 @@ impl DecodedText<'_> {
 }
 
 /// The fields of a piece in a message.
-struct PieceMessage<'t> {
+struct TokenMessage<'t> {
     piece: &'t [u8],
     id: u64,
     surface: Option<&'t [u8]>,
@@ -91,7 +91,7 @@ struct PieceMessage<'t> {
     end: usize,
 }
 
-impl PieceMessage<'_> {
+impl TokenMessage<'_> {
     /// Appends the piece to the message of a text.
     fn write(&self, message: &mut Vec<u8>) {
         let mut piece = Vec::with_capacity(self.piece.len() * 2 + 16);

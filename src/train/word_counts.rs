@@ -22,7 +22,7 @@
 //! text of the sentences, in chunks of 500 MB in the order of the corpus; candidates with equal scores are dropped or
 //! kept by their positions in it. A table of words has no positions.
 //!
-//! Cost: as counting while training; adding a table is linear in its distinct words. Memory: 32 to 64 bytes for each
+//! Cost: as counting while training; adding a table is linear in its distinct words. Memory: 32 to 48 bytes for each
 //! distinct word, and the text of words of more than 15 bytes.
 
 mod counter;

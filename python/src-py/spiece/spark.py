@@ -1,7 +1,8 @@
 """Apache Spark: counting, training and encoding columns of text.
 
 The words are counted where the text is, and the driver merges: the model is the one that a single machine makes of the whole
-column. Works with Spark Connect, which has no RDDs. The workers need this package and pyarrow.
+column. Only DataFrames are used, no RDDs, which Spark Connect lacks; it was not tested there. The workers need this package and
+pyarrow.
 
     import spiece.spark
     model = spiece.spark.train(df, "text", vocab_size=32000, byte_fallback=True)
@@ -17,7 +18,7 @@ from ._model import Model
 
 __all__ = ["count", "encode", "train"]
 
-# Distinct words that a task holds, about 64 bytes each, before it yields them.
+# Distinct words that a task holds, 32 to 48 bytes each besides long texts, before it yields them.
 MAX_WORDS = 4_000_000
 _COUNT_SCHEMA = "word binary, count bigint"
 

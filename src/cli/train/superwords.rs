@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Longest superword in words, unless a flag says another number.
-const DEFAULT_MAX_WORDS: NonZeroU8 = NonZeroU8::new(4).unwrap();
+const DEFAULT_MAX_WORDS: NonZeroU8 = NonZeroU8::MIN.saturating_add(3);
 /// Longest superword in characters, unless a flag says another number.
 const MAX_SUPERWORD_LENGTH: u32 = 64;
 

@@ -87,7 +87,7 @@ pub(super) fn invalid(problem: impl Into<String>) -> ConvertError {
 impl Header {
     /// Reads the header.
     pub(super) fn read(reader: impl Read) -> Result<Header, ConvertError> {
-        let mut source = Source {
+        let mut source = HeaderSource {
             reader: reader.take(MAX_HEADER_BYTES),
         };
         let fields = source.begin()?;
@@ -162,11 +162,11 @@ impl ValueType {
 }
 
 /// Reads the parts of a header.
-struct Source<R> {
+struct HeaderSource<R> {
     reader: io::Take<R>,
 }
 
-impl<R: Read> Source<R> {
+impl<R: Read> HeaderSource<R> {
     /// Reads what is before the fields. Returns their number.
     fn begin(&mut self) -> Result<u64, ConvertError> {
         if self.array::<4>("the magic number")? != *MAGIC {

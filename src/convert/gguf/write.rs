@@ -5,8 +5,9 @@
 use super::GgufOptions;
 use crate::convert::FileFormat;
 use crate::error::ConvertError;
-use crate::model::{Model, ModelType};
-use crate::piece::{PieceId, PieceKind};
+use crate::model::{Model, ModelType, kind_number};
+use crate::piece::PieceId;
+use crate::text::num::low_u32;
 
 /// The numbers of the types of values.
 const U32: u32 = 4;
@@ -102,19 +103,8 @@ fn push_pieces(fields: &mut FieldWriter, model: &Model) {
     }
     fields.array("tokenizer.ggml.token_type", I32, model.len());
     for piece in model.pieces() {
-        fields.push(&kind_number(piece.kind).to_le_bytes());
-    }
-}
-
-/// The number of a kind, which is that of SentencePiece.
-fn kind_number(kind: PieceKind) -> i32 {
-    match kind {
-        PieceKind::Normal => 1,
-        PieceKind::Unknown => 2,
-        PieceKind::Control => 3,
-        PieceKind::UserDefined => 4,
-        PieceKind::Unused => 5,
-        PieceKind::Byte => 6,
+        // The numbers of SentencePiece, which fit in 32 bits.
+        fields.push(&low_u32(kind_number(piece.kind)).to_le_bytes());
     }
 }
 

@@ -15,7 +15,10 @@
 //!
 //! The order matters: rules, whitespace at the ends, marks, prefix. Components in another order are an error.
 
-use super::super::{FileFormat, Reason, ReasonKind, base64};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+
+use super::super::{FileFormat, Reason, ReasonKind};
 use super::normalization::{
     END, LEADING_SPACES, REPEATED_SPACES, TRAILING_SPACES, TRAILING_SPACES_AND_MARKS, TRIMMED_END,
     TRIMMED_END_OF_SPACES, prefix_pattern,
@@ -42,12 +45,12 @@ pub(super) struct JsonFlags {
     /// Whether spaces at the start, repeated spaces and spaces at the end are removed by regular expressions.
     removals: [bool; 3],
     /// The stage of the last component; stages ascend.
-    stage: Stage,
+    stage: NormalizationStage,
 }
 
 /// The order in which components may stand.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum Stage {
+enum NormalizationStage {
     #[default]
     Start,
     Rules,
@@ -82,7 +85,11 @@ impl JsonFlags {
     }
 
     /// Goes on to a stage; an error if that one has passed.
-    fn reach(&mut self, stage: Stage, component: &JsonComponent<'_>) -> Result<(), ConvertError> {
+    fn reach(
+        &mut self,
+        stage: NormalizationStage,
+        component: &JsonComponent<'_>,
+    ) -> Result<(), ConvertError> {
         if stage <= self.stage {
             return Err(unsupported(
                 component,
@@ -100,16 +107,16 @@ impl JsonFlags {
     ) -> Result<(), ConvertError> {
         match component.kind.as_str() {
             "Precompiled" => {
-                self.reach(Stage::Rules, component)?;
+                self.reach(NormalizationStage::Rules, component)?;
                 let text = text_of(component.precompiled_charsmap.as_ref());
                 let invalid = || unsupported(component, "its precompiled_charsmap is not base64");
-                self.charsmap = base64::decode(text).ok_or_else(invalid)?;
+                self.charsmap = BASE64_STANDARD.decode(text).map_err(|_| invalid())?;
                 Ok(())
             }
             "Replace" => self.add_replace(component, symbols),
             "Prepend" => self.add_prepend(component),
             "Strip" => {
-                self.reach(Stage::Trailing, component)?;
+                self.reach(NormalizationStage::Trailing, component)?;
                 self.approximate_removal(
                     "Strip removes all whitespace, at the ends that it names only",
                 );
@@ -127,9 +134,9 @@ impl JsonFlags {
             return Err(unsupported(component, "it is not a whitespace mark"));
         }
         let stage = if is_early {
-            Stage::EarlyPrefix
+            NormalizationStage::EarlyPrefix
         } else {
-            Stage::Prefix
+            NormalizationStage::Prefix
         };
         self.reach(stage, component)?;
         self.needs_marks = prefix == WHITESPACE_MARK_STR;
@@ -150,30 +157,30 @@ impl JsonFlags {
         };
         match (pattern, content, is_regex) {
             (" ", WHITESPACE_MARK_STR, _) => {
-                self.reach(Stage::Marks, component)?;
+                self.reach(NormalizationStage::Marks, component)?;
                 self.escape_whitespaces = true;
             }
             (LEADING_SPACES, "", true) => {
-                self.reach(Stage::Leading, component)?;
+                self.reach(NormalizationStage::Leading, component)?;
                 self.removals[0] = true;
             }
-            (REPEATED_SPACES, " ", true) if self.stage == Stage::Leading => {
-                self.reach(Stage::Repeated, component)?;
+            (REPEATED_SPACES, " ", true) if self.stage == NormalizationStage::Leading => {
+                self.reach(NormalizationStage::Repeated, component)?;
                 self.removals[1] = true;
                 self.remove_extra_whitespaces = true;
             }
             (REPEATED_SPACES, WHITESPACE_MARK_STR, true) => {
-                self.reach(Stage::Marks, component)?;
+                self.reach(NormalizationStage::Marks, component)?;
                 self.approximate_removal("runs of spaces become one mark");
             }
             (TRAILING_SPACES_AND_MARKS | TRAILING_SPACES, "", true)
                 if self.remove_extra_whitespaces =>
             {
-                self.reach(Stage::Trailing, component)?;
+                self.reach(NormalizationStage::Trailing, component)?;
                 self.removals[2] = true;
             }
             (END | TRIMMED_END | TRIMMED_END_OF_SPACES, WHITESPACE_MARK_STR | " ", true) => {
-                self.reach(Stage::Trailing, component)?;
+                self.reach(NormalizationStage::Trailing, component)?;
                 self.removals[2] = pattern != END;
                 self.add_dummy_prefix = true;
                 self.treat_whitespace_as_suffix = true;
@@ -181,7 +188,7 @@ impl JsonFlags {
             (pattern, WHITESPACE_MARK_STR | " ", true)
                 if !symbols.is_empty() && pattern == prefix_pattern(symbols) =>
             {
-                self.reach(Stage::Prefix, component)?;
+                self.reach(NormalizationStage::Prefix, component)?;
                 self.add_dummy_prefix = true;
                 self.excepts_symbols = true;
             }
@@ -193,8 +200,8 @@ impl JsonFlags {
     fn add_pre_tokenizer(&mut self, component: &JsonComponent<'_>) -> Result<(), ConvertError> {
         match component.kind.as_str() {
             "Metaspace" => self.add_metaspace(component),
-            "WhitespaceSplit" if self.stage < Stage::Trailing => {
-                self.stage = Stage::Trailing;
+            "WhitespaceSplit" if self.stage < NormalizationStage::Trailing => {
+                self.stage = NormalizationStage::Trailing;
                 self.approximate_removal("WhitespaceSplit splits at all whitespace");
                 Ok(())
             }
@@ -207,8 +214,8 @@ impl JsonFlags {
         if text_of(component.replacement.as_ref()) != WHITESPACE_MARK_STR {
             return Err(unsupported(component, "its replacement is not U+2581"));
         }
-        self.stage = self.stage.max(Stage::Marks);
-        self.reach(Stage::Pieces, component)?;
+        self.stage = self.stage.max(NormalizationStage::Marks);
+        self.reach(NormalizationStage::Pieces, component)?;
         self.escape_whitespaces = true;
         self.splits_at_marks = component.split.unwrap_or(true);
         let scheme = component.prepend_scheme.as_ref().map(JsonText::as_str);

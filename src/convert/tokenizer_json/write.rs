@@ -7,11 +7,12 @@ use serde_json::{Value, json};
 
 use super::export::JsonParts;
 use super::normalization::{JsonNormalizer, has_suffix};
-use crate::convert::base64;
 use crate::convert::order::symbols_of;
 use crate::model::ModelType;
 use crate::piece::PieceId;
 use crate::text::{WHITESPACE_MARK_STR, lossy_string};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 
 /// The file.
 pub(super) fn tokenizer_json(parts: &JsonParts<'_>) -> Vec<u8> {
@@ -79,7 +80,7 @@ fn normalizer(parts: &JsonParts<'_>) -> Value {
 fn one_normalizer(normalizer: &JsonNormalizer) -> Value {
     match normalizer {
         JsonNormalizer::Precompiled(charsmap) => {
-            json!({"type": "Precompiled", "precompiled_charsmap": base64::encode(charsmap)})
+            json!({"type": "Precompiled", "precompiled_charsmap": BASE64_STANDARD.encode(charsmap)})
         }
         JsonNormalizer::Regex { pattern, content } => {
             json!({"type": "Replace", "pattern": {"Regex": pattern}, "content": content})

@@ -13,7 +13,7 @@ use crate::train::Trainer;
 use crate::train::batch::Batch;
 use crate::train::corpus::BATCH_BYTES;
 
-/// Bytes of sentences that are counted together. With a quarter of it counting takes a tenth longer.
+/// Bytes of sentences that are counted together, so that making the counting threads is a small part of the work.
 const COLLECTED_BYTES: usize = 1 << 24;
 
 /// Counts sentences that are added one at a time. Made by [`Trainer::counter`].

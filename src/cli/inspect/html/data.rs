@@ -15,12 +15,13 @@
 //! Scores are binary because NaN and infinities are no numbers of JSON, and because they are shorter: 5.3 characters for a
 //! score of a unigram model instead of nine.
 
-use super::escape::base64;
 use crate::cli::inspect::json;
 use crate::cli::inspect::report::InspectReport;
 use crate::cli::json::JsonValue;
 use crate::inspect::UnreachablePiece;
 use crate::{Model, PieceKind};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 
 /// The unreachable pieces that are listed. Usual models have fewer than 1,000; the limit bounds the file.
 const MAX_UNREACHABLE: usize = 5_000;
@@ -42,7 +43,10 @@ pub(super) fn model_value(report: &InspectReport<'_>) -> JsonValue {
         ("pieces", texts(model)),
         ("scores", JsonValue::from(scores(model).as_str())),
         ("kinds", kinds(model)),
-        ("charsmap", JsonValue::from(base64(charsmap).as_str())),
+        (
+            "charsmap",
+            JsonValue::from(BASE64_STANDARD.encode(charsmap).as_str()),
+        ),
         ("unreachable", listed.map(unreachable_value).collect()),
         ("unreachable_count", unreachable.len().into()),
     ])
@@ -65,7 +69,7 @@ fn text_value(text: &[u8]) -> JsonValue {
 /// The scores of all pieces.
 fn scores(model: &Model) -> String {
     let bytes = model.pieces().flat_map(|piece| piece.score.to_le_bytes());
-    base64(&bytes.collect::<Vec<u8>>())
+    BASE64_STANDARD.encode(bytes.collect::<Vec<u8>>())
 }
 
 /// The kinds of all pieces, as runs.

@@ -1,4 +1,4 @@
-//! Texts inside HTML: in markup, and in the JSON of a script element; and bytes as Base64.
+//! Texts inside HTML: in markup, and in the JSON of a script element.
 //!
 //! Input: any text. Output: text that the parser of HTML reads as text, whatever the input is. Cost: one pass.
 //!
@@ -57,31 +57,6 @@ fn push_escape(c: char, out: &mut String) {
     }
 }
 
-const BASE64_DIGITS: &[u8; 64] =
-    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/// Bytes as Base64 (RFC 4648, section 4).
-pub(super) fn base64(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let first = group[0];
-        let second = group.get(1).copied().unwrap_or(0);
-        let third = group.get(2).copied().unwrap_or(0);
-        let digits = [
-            first >> 2,
-            (first & 0x03) << 4 | second >> 4,
-            (second & 0x0F) << 2 | third >> 6,
-            third & 0x3F,
-        ];
-        for (position, digit) in digits.into_iter().enumerate() {
-            let is_padding = position > group.len();
-            let char = BASE64_DIGITS[usize::from(digit)];
-            out.push(if is_padding { '=' } else { char::from(char) });
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,21 +85,5 @@ mod tests {
             escape_markup("</title>\"a\" & 'b'"),
             "&lt;/title&gt;&quot;a&quot; &amp; &#39;b&#39;"
         );
-    }
-
-    #[test]
-    fn base64_is_that_of_the_standard() {
-        let table = [
-            ("", ""),
-            ("f", "Zg=="),
-            ("fo", "Zm8="),
-            ("foo", "Zm9v"),
-            ("foob", "Zm9vYg=="),
-            ("foobar", "Zm9vYmFy"),
-        ];
-        for (text, expected) in table {
-            assert_eq!(base64(text.as_bytes()), expected);
-        }
-        assert_eq!(base64(&[0xFF, 0xFE, 0xFB]), "//77");
     }
 }
