@@ -73,7 +73,7 @@ fn score(index: usize) -> f32 {
 ///
 /// # Errors
 /// Fewer pieces than the size of the vocabulary if that is a hard limit, two pieces of one text, a meta piece with an id that the
-/// learned pieces do not reach.
+/// learned pieces do not reach if it is below the limit or the unknown piece.
 pub(crate) fn assemble(
     meta: &MetaPieces,
     learned: &[LearnedPiece],
@@ -97,6 +97,7 @@ pub(crate) fn assemble(
         }
         pieces.push(text.as_bytes(), score, kind);
     }
+    check_unknown(meta, pieces.len())?;
     if limit.is_hard && pieces.len() < limit.size {
         return Err(TrainError::VocabularyTooLarge {
             vocab_size: limit.size,
@@ -129,15 +130,30 @@ fn learned_piece(learned: &LearnedPiece) -> NewPiece<'_> {
     }
 }
 
+/// Fails if the unknown piece is behind the last piece and no byte piece replaces it: the model could not be loaded.
+/// `use_all_vocab` can give so few pieces.
+fn check_unknown(meta: &MetaPieces, pieces: usize) -> Result<(), TrainError> {
+    match meta.unknown() {
+        Some((id, text)) if id >= pieces && !meta.has_bytes() => {
+            Err(unreachable_id(id, text, pieces))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Fails if a meta piece has one of these ids.
 fn check_reachable(meta: &MetaPieces, ids: Range<usize>, pieces: usize) -> Result<(), TrainError> {
     let next = meta.next_from(ids.start).filter(|(id, _)| ids.contains(id));
     match next {
         None => Ok(()),
-        Some((id, text)) => Err(TrainError::UnreachableId {
-            piece: text.to_owned(),
-            id,
-            pieces,
-        }),
+        Some((id, text)) => Err(unreachable_id(id, text, pieces)),
+    }
+}
+
+fn unreachable_id(id: usize, text: &str, pieces: usize) -> TrainError {
+    TrainError::UnreachableId {
+        piece: text.to_owned(),
+        id,
+        pieces,
     }
 }

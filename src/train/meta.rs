@@ -176,8 +176,22 @@ impl MetaPieces {
     }
 
     fn has_unknown(&self) -> bool {
-        let mut kinds = self.by_id.values().map(|(_, kind)| *kind);
-        kinds.any(|kind| kind == PieceKind::Unknown)
+        self.unknown().is_some()
+    }
+
+    /// The id and the text of the unknown piece.
+    pub(crate) fn unknown(&self) -> Option<(usize, &str)> {
+        let is_unknown = |kind: &PieceKind| *kind == PieceKind::Unknown;
+        let mut entries = self.by_id.iter();
+        let (id, (text, _)) = entries.find(|(_, (_, kind))| is_unknown(kind))?;
+        Some((*id, text.as_str()))
+    }
+
+    /// Whether there are byte pieces.
+    pub(crate) fn has_bytes(&self) -> bool {
+        self.by_id
+            .values()
+            .any(|(_, kind)| *kind == PieceKind::Byte)
     }
 
     fn check_unknown(&self, byte_fallback: bool) -> Result<(), OptionError> {

@@ -268,6 +268,29 @@ fn the_largest_vocabulary_size_is_refused_or_reduced_to_the_corpus() {
 }
 
 #[test]
+fn an_unknown_piece_behind_the_last_piece_is_refused() {
+    let settings = [
+        ("model_type", "word"),
+        ("use_all_vocab", "1"),
+        ("hard_vocab_limit", "0"),
+        ("vocab_size", "5"),
+    ];
+    for (texts, is_taken) in [(vec!["a"], false), (vec!["a b"], true)] {
+        let settings = [&settings[..], &[("unk_id", "4")]].concat();
+        match trainer(&settings).train(Corpus::texts(texts)) {
+            Ok(model) => assert!(is_taken && model.piece(PieceId::new(4)).is_some()),
+            Err(error) => {
+                assert!(
+                    matches!(error, TrainError::UnreachableId { id: 4, .. }),
+                    "{error}"
+                );
+                assert!(!is_taken);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_sample_of_files_that_shrink_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("in.txt");

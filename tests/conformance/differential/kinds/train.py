@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .. import flags, train_options, wire
 from ..case import Case, Outcome
-from ..sides import agree
+from ..sides import OK, REFUSED, agree
 from .base import Kind, shown
 
 PREFIX = "out"
@@ -32,10 +32,19 @@ class Train(Kind):
         options = {**case.options, "model_prefix": PREFIX}
         reply = self.train_reference(options, theirs, sides)
         run = sides.spiece.run(["train"] + flags.command_line(options), ours)
+        written = theirs / f"{PREFIX}.model"
+        if reply.status == OK and run.status == REFUSED and not self.loads(written, sides):
+            # spiece writes no model that cannot be loaded.
+            outcome.note = f"the reference cannot load what it trained; spiece {run.message}"
+            return outcome
         if agree(outcome, "training", reply, run):
             for ending in ("model", "vocab"):
                 compare_files(outcome, theirs / f"{PREFIX}.{ending}", ours / f"{PREFIX}.{ending}")
         return outcome
+
+    def loads(self, model, sides):
+        """Whether the reference loads a model."""
+        return sides.reference.call("load", model=str(model)).status == OK
 
     def train_reference(self, options, folder, sides):
         """Trains with the reference in `folder`."""
