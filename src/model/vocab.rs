@@ -33,12 +33,26 @@ pub(crate) fn six_digits(value: f32) -> String {
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     if (-4..DIGITS).contains(&exponent) {
-        // From 0 to 9, because the exponent is in the range above.
-        let decimals = (DIGITS - 1 - exponent).unsigned_abs() as usize;
-        return trim_zeros(&format!("{:.decimals$}", f64::from(value))).to_owned();
+        return trim_zeros(&with_point(mantissa, exponent)).to_owned();
     }
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{}e{sign}{:02}", trim_zeros(mantissa), exponent.abs())
+}
+
+/// The number without its exponent: the point is moved by so many digits, to the left if it is negative. A second conversion of
+/// the number would take as long as the first one. Example: `-1.23456` and -2 give `-0.0123456`.
+fn with_point(mantissa: &str, exponent: i32) -> String {
+    let (sign, digits) = match mantissa.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", mantissa),
+    };
+    let digits = digits.replace('.', "");
+    let shift = exponent.unsigned_abs() as usize;
+    if exponent < 0 {
+        return format!("{sign}0.{}{digits}", "0".repeat(shift - 1));
+    }
+    let (whole, decimals) = digits.split_at((shift + 1).min(digits.len()));
+    format!("{sign}{whole}.{decimals}")
 }
 
 /// How C prints a number that is not finite.

@@ -16,8 +16,10 @@
 //!
 //! Cost: linear in the text of the pieces.
 
-use std::collections::HashSet;
 use std::ops::Range;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashSet;
 
 use crate::error::TrainError;
 use crate::piece::{PieceKind, PieceTable};
@@ -80,7 +82,7 @@ pub(crate) fn assemble(
     limit: VocabularyLimit,
 ) -> Result<PieceTable, TrainError> {
     let mut pieces = PieceTable::default();
-    let mut texts: HashSet<&str> = HashSet::new();
+    let mut texts: HashSet<&str, RandomState> = HashSet::default();
     let mut learned = learned.iter();
     for id in 0..limit.size {
         let next_learned = || learned.next().map(learned_piece);

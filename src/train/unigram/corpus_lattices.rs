@@ -139,8 +139,11 @@ impl SearchedTexts {
             store.shrink();
             Some(store)
         };
-        let stores: Option<Vec<LatticeStore>> =
-            (0..partials).into_par_iter().map(store_partial).collect();
+        let stores: Option<Vec<LatticeStore>> = (0..partials)
+            .into_par_iter()
+            .with_max_len(1)
+            .map(store_partial)
+            .collect();
         match stores {
             Some(stores) => LatticeSource::Stored(stores),
             None => LatticeSource::Searched(self),

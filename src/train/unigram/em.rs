@@ -33,6 +33,9 @@ use crate::text::num::round_f32;
 /// Pieces with a lower expected count are dropped.
 const MIN_EXPECTED: f32 = 0.5;
 
+/// Partial sums that a thread computes on average until all threads wait for the slowest one. More need more memory.
+const PARTIALS_PER_THREAD: usize = 2;
+
 /// The result of an E step.
 #[derive(Debug)]
 pub(super) struct Expectation {
@@ -50,14 +53,14 @@ pub(super) struct PartialSums {
 }
 
 /// Computes the sums of so many partials with `compute` and adds them in the order of the partials. Runs on the current
-/// pool, and holds the sums of as many partials as it has threads.
+/// pool, and holds the sums of [`PARTIALS_PER_THREAD`] partials for each of its threads.
 pub(super) fn add_partials(
     partials: usize,
     seeds: usize,
     compute: impl Fn(usize, &mut PartialSums) + Sync,
 ) -> PartialSums {
     let mut total = PartialSums::default();
-    let wave = rayon::current_num_threads().max(1);
+    let wave = rayon::current_num_threads().max(1) * PARTIALS_PER_THREAD;
     let mut buffers: Vec<PartialSums> = Vec::new();
     buffers.resize_with(wave.min(partials), PartialSums::default);
     for first in (0..partials).step_by(wave) {
@@ -66,6 +69,7 @@ pub(super) fn add_partials(
         partials
             .into_par_iter()
             .zip(&mut buffers)
+            .with_max_len(1)
             .for_each(|(partial, sums)| {
                 sums.by_seed.clear();
                 sums.by_seed.resize(seeds, 0.0);

@@ -149,7 +149,12 @@ impl OwnLattices {
             });
             results
         };
-        let by_seed: Vec<Vec<Option<R>>> = self.parts.par_iter().map(visit_part).collect();
+        let by_seed: Vec<Vec<Option<R>>> = self
+            .parts
+            .par_iter()
+            .with_max_len(1)
+            .map(visit_part)
+            .collect();
         // Since parts were made, all seeds without a lattice got no number.
         let mut by_seed: Vec<Option<R>> = by_seed.into_iter().flatten().collect();
         let in_order = pieces.iter();

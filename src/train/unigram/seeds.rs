@@ -192,6 +192,8 @@ fn candidates(entries: &Entries, rules: &SeedRules, min_counts: MinCounts) -> Ve
     let groups = SuffixGroups::new(entries);
     let found: Vec<Vec<SeedCandidate>> = (0..groups.len())
         .into_par_iter()
+        // Groups have unequal sizes.
+        .with_max_len(1)
         .map(|group| {
             let suffixes = groups.sorted_suffixes(entries, group, rules.max_length);
             let walk = NodeWalk {

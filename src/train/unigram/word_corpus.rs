@@ -332,7 +332,8 @@ impl CorpusPlan<'_> {
         for plan in &self.chunks {
             chunks.push(plan.build(&mut tables, rules)?);
         }
-        let totals = SharedCounts::new(rules.hasher.clone());
+        let words = chunks.iter().map(|chunk| chunk.words.len()).sum();
+        let totals = SharedCounts::with_capacity(rules.hasher.clone(), words);
         for chunk in &chunks {
             add_totals(&totals, &chunk.words)?;
         }
