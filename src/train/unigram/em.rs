@@ -34,7 +34,9 @@ use crate::text::num::round_f32;
 const MIN_EXPECTED: f32 = 0.5;
 
 /// Partial sums that a thread computes on average until all threads wait for the slowest one. More need more memory.
-const PARTIALS_PER_THREAD: usize = 2;
+const PARTIALS_PER_THREAD: usize = 4;
+/// Seeds whose sums a thread adds at a time.
+const ADDED_SEEDS: usize = 1 << 14;
 
 /// The result of an E step.
 #[derive(Debug)]
@@ -59,7 +61,10 @@ pub(super) fn add_partials(
     seeds: usize,
     compute: impl Fn(usize, &mut PartialSums) + Sync,
 ) -> PartialSums {
-    let mut total = PartialSums::default();
+    let mut total = PartialSums {
+        by_seed: vec![0.0; seeds],
+        log_likelihood: 0.0,
+    };
     let wave = rayon::current_num_threads().max(1) * PARTIALS_PER_THREAD;
     let mut buffers: Vec<PartialSums> = Vec::new();
     buffers.resize_with(wave.min(partials), PartialSums::default);
@@ -76,23 +81,30 @@ pub(super) fn add_partials(
                 sums.log_likelihood = 0.0;
                 compute(partial, sums);
             });
-        for sums in &mut buffers[..count] {
-            total.add(sums);
-        }
+        total.add(&buffers[..count]);
     }
     total
 }
 
 impl PartialSums {
-    fn add(&mut self, other: &mut PartialSums) {
-        self.log_likelihood += other.log_likelihood;
-        if self.by_seed.is_empty() {
-            std::mem::swap(&mut self.by_seed, &mut other.by_seed);
-            return;
+    /// Adds the sums of other partials in their order, the seeds on the threads of the current pool.
+    fn add(&mut self, others: &[PartialSums]) {
+        for other in others {
+            self.log_likelihood += other.log_likelihood;
         }
-        for (sum, part) in self.by_seed.iter_mut().zip(&other.by_seed) {
-            *sum += part;
-        }
+        let add_seeds = |(number, sums): (usize, &mut [f32])| {
+            let start = number * ADDED_SEEDS;
+            for other in others {
+                let parts = &other.by_seed[start..start + sums.len()];
+                for (sum, part) in sums.iter_mut().zip(parts) {
+                    *sum += part;
+                }
+            }
+        };
+        self.by_seed
+            .par_chunks_mut(ADDED_SEEDS)
+            .enumerate()
+            .for_each(add_seeds);
     }
 }
 

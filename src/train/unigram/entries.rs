@@ -10,6 +10,8 @@
 //! All suffixes of a group begin with the same two bytes or with neighbouring pairs of bytes, and groups have about
 //! equal sizes. Since candidates have two bytes or more, the suffixes of a candidate are in one group.
 
+use std::cmp::Reverse;
+
 use crate::text::num::{low_u32, low_usize};
 
 /// At least so many suffixes are sorted together, if there are so many. Fewer in tests, so that these have several groups.
@@ -210,8 +212,12 @@ impl SuffixGroups {
         groups
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.sizes.len()
+    /// The numbers of the groups, the largest group first, so that no thread begins a large one when the others have nothing
+    /// left to do: all words begin with the same two bytes.
+    pub(super) fn largest_first(&self) -> Vec<usize> {
+        let mut groups: Vec<usize> = (0..self.sizes.len()).collect();
+        groups.sort_by_key(|group| Reverse(self.sizes[*group]));
+        groups
     }
 
     /// The suffixes of a group in order, with what each has in common with the one before. Suffixes are compared up to
@@ -365,7 +371,7 @@ mod tests {
             }
             let groups = SuffixGroups::new(&entries);
             let limit = compared_bytes(max_length);
-            let groups: Vec<Vec<Suffix>> = (0..groups.len())
+            let groups: Vec<Vec<Suffix>> = (0..groups.sizes.len())
                 .map(|group| groups.sorted_suffixes(&entries, group, max_length))
                 .collect();
             for pair in groups.iter().flat_map(|sorted| sorted.windows(2)) {

@@ -73,8 +73,8 @@ pub(super) fn replacements(own: &OwnLattices, pieces: &PieceList) -> Vec<Replace
             None => Replacement::None,
             Some(_) if paths.best.len() >= 2 => Replacement::Better,
             Some(second) => {
-                let seed_of = |edge: u32| lattice.edges()[edge as usize].seed;
-                Replacement::Seeds(second.into_iter().map(seed_of).collect())
+                let seed_of = |edge: &u32| lattice.edges()[*edge as usize].seed;
+                Replacement::Seeds(second.iter().map(seed_of).collect())
             }
         }
     })

@@ -190,9 +190,9 @@ impl MergedCandidates {
 /// All candidates, in no particular order.
 fn candidates(entries: &Entries, rules: &SeedRules, min_counts: MinCounts) -> Vec<SeedCandidate> {
     let groups = SuffixGroups::new(entries);
-    let found: Vec<Vec<SeedCandidate>> = (0..groups.len())
+    let found: Vec<Vec<SeedCandidate>> = groups
+        .largest_first()
         .into_par_iter()
-        // Groups have unequal sizes.
         .with_max_len(1)
         .map(|group| {
             let suffixes = groups.sorted_suffixes(entries, group, rules.max_length);

@@ -63,41 +63,43 @@ pub(super) struct TwoBest {
     by_end: EdgesByEnd,
     hypotheses: Vec<PathHypothesis>,
     queue: Vec<u32>,
+    /// The two paths.
+    paths: [Vec<u32>; 2],
 }
 
 /// The paths that a search found, as edges from left to right.
-#[derive(Debug, Default, PartialEq)]
-pub(super) struct Paths {
-    pub(super) best: Vec<u32>,
+#[derive(Debug)]
+pub(super) struct Paths<'s> {
+    pub(super) best: &'s [u32],
     /// Absent if there is only one path, or if the search met its limits.
-    pub(super) second: Option<Vec<u32>>,
+    pub(super) second: Option<&'s [u32]>,
 }
 
 impl TwoBest {
     /// The two best paths of `lattice`, or one if there are no two.
-    pub(super) fn search(&mut self, lattice: &TextLattice) -> Paths {
+    pub(super) fn search(&mut self, lattice: &TextLattice) -> Paths<'_> {
         self.begin(lattice);
-        let mut found: Vec<Vec<u32>> = Vec::new();
+        let mut found = 0;
         let mut limits = Limits::default();
-        while let Some(top) = self.pop() {
+        while found < 2
+            && let Some(top) = self.pop()
+        {
             if self.hypotheses[top as usize].is_complete {
-                found.push(self.path(top));
-                if found.len() == 2 {
-                    break;
-                }
+                self.copy_path(top, found);
+                found += 1;
                 continue;
             }
             limits.total += self.extend(lattice, top);
             if limits.are_exceeded(self) {
-                found.truncate(0);
-                found.push(Vec::new());
+                self.paths[0].clear();
+                found = 1;
                 break;
             }
         }
-        let mut found = found.into_iter();
+        let [best, second] = &self.paths;
         Paths {
-            best: found.next().unwrap_or_default(),
-            second: found.next(),
+            best,
+            second: (found == 2).then_some(second),
         }
     }
 
@@ -106,6 +108,7 @@ impl TwoBest {
         self.by_end.sort(lattice);
         self.hypotheses.clear();
         self.queue.clear();
+        self.paths[0].clear();
         let end = lattice.edges().last().map_or(0, |edge| edge.end);
         self.push(PathHypothesis {
             edge: NO_EDGE,
@@ -147,9 +150,10 @@ impl TwoBest {
         count
     }
 
-    /// The edges of a complete hypothesis.
-    fn path(&self, complete: u32) -> Vec<u32> {
-        let mut edges = Vec::new();
+    /// Stores the edges of a complete hypothesis as the path with this number.
+    fn copy_path(&mut self, complete: u32, number: usize) {
+        let edges = &mut self.paths[number];
+        edges.clear();
         let mut at = self.hypotheses[complete as usize].next;
         while at != NO_HYPOTHESIS {
             let hypothesis = &self.hypotheses[at as usize];
@@ -158,7 +162,6 @@ impl TwoBest {
             }
             at = hypothesis.next;
         }
-        edges
     }
 
     #[inline]
