@@ -177,8 +177,8 @@ pub use piece::{ParsePieceKindError, PieceId, PieceKind};
 pub use rng::Rng;
 pub use text::offsets::Offsets;
 pub use tokenizer::{
-    EncodeCache, EncodeOptions, Encoder, ExtraOption, SampleOptions, Token, TokenRef, Tokenizer,
-    TokenizerConfig, Tokens, TokensIter,
+    EncodeCache, EncodeOptions, Encoder, ExtraOption, Replacement, SampleOptions,
+    ScoredSampleOptions, Token, TokenRef, Tokenizer, TokenizerConfig, Tokens, TokensIter,
 };
 #[cfg(feature = "train")]
 pub use train::{

@@ -46,7 +46,9 @@ use self::context::{CheckedOptions, EncodeContext, NO_OPTIONS};
 pub use self::encoder::Encoder;
 #[cfg(feature = "inspect")]
 pub(crate) use self::normalized::NormalizedEncoder;
-pub use self::options::{EncodeOptions, ExtraOption, SampleOptions};
+pub use self::options::{
+    EncodeOptions, ExtraOption, Replacement, SampleOptions, ScoredSampleOptions,
+};
 use self::pipeline::Pipeline;
 use self::special_ids::{SpecialIds, byte_ids};
 pub use self::token::{Token, TokenRef, Tokens, TokensIter};

@@ -9,17 +9,12 @@ import spiece.as_sentencepiece  # noqa: F401  (from now on `import sentencepiece
 
 import pytest
 
-_ENTROPY = "CalculateEntropy and SampleEncodeAndScore are missing"
 _FLAGS = "since 0.2.2 a normalizer keeps the flags of its model or spec unless they are given; until 0.2.1 they were False"
 
 #: For each release the tests that fail for a reason: the end of the name, and the reason.
 EXPECTED_FAILURES = {
     "0.2.3": {"test_convert_to_flatbuffer": "the flatbuffer format of the reference's lite library is not written"},
     "0.2.1": {
-        "test_batch": _ENTROPY,
-        "test_ja_roundtrip": _ENTROPY,
-        "test_roundtrip": _ENTROPY,
-        "test_sample_and_score": _ENTROPY,
         "test_normalizer": _FLAGS,
         "test_normalizer_rule": _FLAGS,
     },

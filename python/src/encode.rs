@@ -11,7 +11,9 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use rayon::prelude::*;
-use spiece::{EncodeError, EncodeOptions, Encoder, ExtraOption, PieceId, Rng, SampleOptions};
+use spiece::{
+    EncodeError, EncodeOptions, Encoder, ExtraOption, PieceId, Rng, SampleOptions, Tokens,
+};
 
 use crate::arguments::{Arguments, ReturnType, is_old_order, to_bool, to_f32, to_i32, to_threads};
 use crate::buffer::VectorBuffer;
@@ -303,15 +305,15 @@ fn encode_tokens<'py>(
 
 /// What a thread without Python does with each text.
 #[derive(Clone, Copy)]
-struct TokenWork<'a> {
+pub struct TokenWork<'a> {
     loaded: &'a Loaded,
-    options: &'a EncodeOptions,
+    pub options: &'a EncodeOptions,
     sampling: Option<SampleOptions>,
     makes_messages: bool,
 }
 
 impl<'a> TokenWork<'a> {
-    fn new(loaded: &'a Loaded, call: &'a EncodeCall<'_>) -> TokenWork<'a> {
+    pub fn new(loaded: &'a Loaded, call: &'a EncodeCall<'_>) -> TokenWork<'a> {
         TokenWork {
             loaded,
             options: &call.options,
@@ -331,10 +333,15 @@ impl<'a> TokenWork<'a> {
             None => encoder.tokens(text),
             Some(options) => encoder.sample(text, options, &mut Rng::with_seed(seed))?,
         };
+        Ok(self.owned(tokens, None))
+    }
+
+    /// The tokens as owned data, or their message, with the score of a list of segmentations.
+    pub fn owned(&self, tokens: Tokens<'_>, score: Option<f32>) -> OwnedTokens {
         if self.makes_messages {
-            return Ok(OwnedTokens::of_message(tokens.to_message(None)));
+            return OwnedTokens::of_message(tokens.to_message(score));
         }
-        Ok(OwnedTokens::new(self.loaded, tokens))
+        OwnedTokens::new(self.loaded, tokens)
     }
 
     /// The tokens of all texts, on this thread.

@@ -3,7 +3,7 @@
 //! `spiece/sentencepiece/__init__.py` and `spiece/__init__.py` build their interfaces on it; nothing else should import it.
 //!
 //! ```text
-//! drop-in:  processor -> arguments, settings -> encode, decode, nbest, vocabulary, normalizer
+//! drop-in:  processor -> arguments, settings -> encode, decode, nbest, scored, vocabulary, normalizer
 //! modern:   tokenizer, model, editing, counts
 //! both:     loaded (tokenizer and ready objects), tokens, text, ids, buffer, pool, random, trainer, errors
 //! ```
@@ -22,6 +22,7 @@ mod normalizer;
 mod pool;
 mod processor;
 mod random;
+mod scored;
 mod settings;
 mod text;
 mod tokenizer;

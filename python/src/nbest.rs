@@ -1,68 +1,91 @@
-//! N-best lists of the drop-in.
+//! Lists of segmentations of the drop-in: n-best lists, and what samples with scores share with them.
 //!
-//! Input: a text and a number. Output: a list for each segmentation, best first, or one message for all of them.
+//! Input: a text and a function that visits its segmentations. Output: an object for each segmentation, or one message for
+//! all of them.
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
-use spiece::EncodeError;
+use spiece::{EncodeError, Encoder, Tokens};
 
 use crate::arguments::ReturnType;
-use crate::encode::{EncodeCall, is_message, tokens_object};
+use crate::encode::{EncodeCall, TokenWork, is_message, tokens_object};
 use crate::errors;
 use crate::loaded::Loaded;
 use crate::text::Text;
 use crate::tokens::OwnedTokens;
 
+/// A segmentation and its score.
+pub struct ScoredTokens {
+    pub tokens: OwnedTokens,
+    pub score: f32,
+}
+
+/// Checks that lists of segmentations have this result type.
+///
+/// # Errors
+/// `ValueError`
+pub fn check_type(return_type: ReturnType) -> PyResult<()> {
+    if return_type == ReturnType::OffsetMapping {
+        return Err(PyValueError::new_err("unknown return_type=offset_mapping"));
+    }
+    Ok(())
+}
+
 /// The best segmentations of one text.
 pub fn nbest<'py>(
-    py: Python<'py>,
     loaded: &Loaded,
     input: &Bound<'py, PyAny>,
     size: usize,
     call: &EncodeCall<'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let py = input.py();
     let text = Text::of(input)?;
-    call.check(py, loaded)?;
-    let makes_messages = is_message(call.return_type);
-    let options = &call.options;
-    let found = py.detach(|| segmentations(loaded, options, text.bytes, size, makes_messages));
-    let found = found.map_err(|error| errors::of_encode(py, &error))?;
-    if makes_messages {
-        return nbest_message(py, &found, call.return_type);
+    let found = segmentations(py, loaded, call, |encoder, visit| {
+        encoder.for_each_nbest(text.bytes, size, visit)
+    })?;
+    if is_message(call.return_type) {
+        return list_message(py, &found, call.return_type);
     }
     let objects = found.into_iter();
-    let objects = objects.map(|tokens| tokens_object(py, loaded, tokens, text, call));
+    let objects = objects.map(|found| tokens_object(py, loaded, found.tokens, text, call));
     Ok(PyList::new(py, objects.collect::<PyResult<Vec<_>>>()?)?.into_any())
 }
 
-fn segmentations(
+/// The segmentations that `list` visits, found while other threads of Python run.
+///
+/// # Errors
+/// The keywords do not go with the model or the result type; the library refuses the call.
+pub fn segmentations<'py>(
+    py: Python<'py>,
     loaded: &Loaded,
-    options: &spiece::EncodeOptions,
-    text: &[u8],
-    size: usize,
-    makes_messages: bool,
-) -> Result<Vec<OwnedTokens>, EncodeError> {
-    let mut encoder = loaded.tokenizer.encoder_with(options)?;
-    let mut found = Vec::new();
-    encoder.for_each_nbest(text, size, |score, tokens| {
-        found.push(if makes_messages {
-            OwnedTokens::of_message(tokens.to_message(Some(score)))
-        } else {
-            OwnedTokens::new(loaded, tokens)
-        });
-    })?;
-    Ok(found)
+    call: &EncodeCall<'py>,
+    list: impl Send
+    + FnOnce(&mut Encoder<'_>, &mut dyn FnMut(f32, Tokens<'_>)) -> Result<(), EncodeError>,
+) -> PyResult<Vec<ScoredTokens>> {
+    call.check(py, loaded)?;
+    let work = TokenWork::new(loaded, call);
+    let found = py.detach(|| {
+        let mut encoder = loaded.tokenizer.encoder_with(work.options)?;
+        let mut found = Vec::new();
+        list(&mut encoder, &mut |score, tokens| {
+            let tokens = work.owned(tokens, Some(score));
+            found.push(ScoredTokens { tokens, score });
+        })?;
+        Ok(found)
+    });
+    found.map_err(|error: EncodeError| errors::of_encode(py, &error))
 }
 
 /// The message `NBestSentencePieceText`: each segmentation is an element of field 1.
-fn nbest_message<'py>(
+pub fn list_message<'py>(
     py: Python<'py>,
-    found: &[OwnedTokens],
+    found: &[ScoredTokens],
     return_type: ReturnType,
 ) -> PyResult<Bound<'py, PyAny>> {
     const FIELD: u8 = 0x0A;
     let mut message = Vec::new();
-    for tokens in found {
+    for ScoredTokens { tokens, .. } in found {
         message.push(FIELD);
         write_length(tokens.message.len(), &mut message);
         message.extend_from_slice(&tokens.message);

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use spiece::{Model, ModelError, PieceId, PieceKind, Tokenizer};
 
-use crate::arguments::{Arguments, ReturnType, to_i32};
+use crate::arguments::{Arguments, ReturnType, to_i32, to_threads};
 use crate::decode::{self, DecodeCall};
 use crate::encode::{self, EncodeCall, Forced};
 use crate::errors;
@@ -18,6 +18,7 @@ use crate::loaded::{Loaded, signed_or_none};
 use crate::nbest;
 use crate::normalizer;
 use crate::pool::{batch_threads, pool};
+use crate::scored;
 use crate::settings::{NAMES, Settings, State};
 use crate::text::Text;
 use crate::vocabulary;
@@ -285,18 +286,50 @@ impl Processor {
         };
         let mut call = EncodeCall::new(py, &loaded, &state.settings, &arguments, &forced)?;
         call.sampling = None;
-        if call.return_type == ReturnType::OffsetMapping {
-            return Err(PyValueError::new_err("unknown return_type=offset_mapping"));
-        }
+        nbest::check_type(call.return_type)?;
         let size = usize::try_from(size).unwrap_or(0).max(1);
         match input.cast::<PyList>() {
-            Err(_) => nbest::nbest(py, &loaded, input, size, &call),
+            Err(_) => nbest::nbest(&loaded, input, size, &call),
             Ok(texts) => {
                 let results = texts.iter();
-                let results = results.map(|text| nbest::nbest(py, &loaded, &text, size, &call));
+                let results = results.map(|text| nbest::nbest(&loaded, &text, size, &call));
                 Ok(PyList::new(py, results.collect::<PyResult<Vec<_>>>()?)?.into_any())
             }
         }
+    }
+
+    /// Random segmentations of a text or of each text of a list, with their scores. `numbers` are num_samples, alpha, wor and
+    /// include_best.
+    #[pyo3(signature = (input, numbers, /, **kwargs))]
+    fn _sample_with_scores<'py>(
+        &self,
+        input: &Bound<'py, PyAny>,
+        numbers: [Bound<'py, PyAny>; 4],
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = input.py();
+        let (state, loaded) = self.loaded_state()?;
+        let arguments = encode::parse("SampleEncodeAndScore", &PyTuple::empty(py), kwargs)?;
+        let options = scored::options(numbers.each_ref())?;
+        let settings = &state.settings;
+        let mut call = EncodeCall::new(py, &loaded, settings, &arguments, &Forced::default())?;
+        call.sampling = None;
+        nbest::check_type(call.return_type)?;
+        scored::sample(&loaded, input, &options, &call)
+    }
+
+    /// The entropy of the segmentations of a text or of each text of a list.
+    #[pyo3(signature = (input, alpha, num_threads=None, /))]
+    fn _entropy<'py>(
+        &self,
+        input: &Bound<'py, PyAny>,
+        alpha: &Bound<'py, PyAny>,
+        num_threads: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (state, loaded) = self.loaded_state()?;
+        let setting = || state.settings.get(input.py(), "num_threads");
+        let num_threads = to_threads(num_threads.or_else(setting).as_ref())?;
+        scored::entropy(&loaded, input, alpha, num_threads)
     }
 
     /// Encodes long texts on several threads.
@@ -316,9 +349,7 @@ impl Processor {
         };
         let mut call = EncodeCall::new(py, &loaded, &state.settings, &arguments, &forced)?;
         call.sampling = None;
-        if call.return_type == ReturnType::OffsetMapping {
-            return Err(PyValueError::new_err("unknown return_type=offset_mapping"));
-        }
+        nbest::check_type(call.return_type)?;
         match input.cast::<PyList>() {
             Err(_) => encode_long(py, &loaded, input, &call),
             Ok(texts) => {

@@ -167,3 +167,76 @@ def test_model_messages_read_models(bpe_path):
     sp = spm.SentencePieceProcessor(model_proto=message)
     assert [piece.piece for piece in message.pieces] == sp.id_to_piece(list(range(len(sp))))
     assert message.SerializeToString() == sp.serialized_model_proto()
+
+
+def test_entropies_are_those_of_release_0_2_1(unigram_path):
+    sp = spm.SentencePieceProcessor(model_file=unigram_path)
+    # From sentencepiece 0.2.1.
+    assert sp.CalculateEntropy("les droits", 0.5) == pytest.approx(1.7436729669570923, rel=1e-6)
+    assert sp.calculate_entropy(["les droits", b"les droits", ""], alpha=0.5, num_threads=2) == [
+        sp.calculate_entropy("les droits", 0.5),
+        sp.calculate_entropy("les droits", 0.5),
+        0.0,
+    ]
+    assert sp.CalculateEntropy([], 0.5) == []
+    with pytest.raises(RuntimeError, match="num_threads"):
+        sp.CalculateEntropy(["a"], 0.5, num_threads="2")
+    with pytest.raises(RuntimeError, match="alpha"):
+        sp.CalculateEntropy("a", -1.0)
+    with pytest.raises(TypeError):
+        sp.CalculateEntropy("a", "x")
+
+
+def test_only_unigram_models_have_probabilities(bpe_path):
+    sp = spm.SentencePieceProcessor(model_file=bpe_path)
+    with pytest.raises(RuntimeError, match="unigram"):
+        sp.CalculateEntropy("a", 1.0)
+    with pytest.raises(RuntimeError, match="unigram"):
+        sp.SampleEncodeAndScore("a")
+
+
+def test_scored_samples_have_every_result_type(unigram_path):
+    sp = spm.SentencePieceProcessor(model_file=unigram_path, out_type=str)
+    text = "les droits"
+    for method in (sp.SampleEncodeAndScoreAsIds, sp.sample_encode_and_score_as_pieces, sp.sample_encode_and_score):
+        pairs = method(text, num_samples=4, alpha=0.5)
+        assert len(pairs) == 4
+        assert all(sp.decode(found) == text and score < 0 for found, score in pairs)
+    spm.SetRandomGeneratorSeed(5)
+    serialized = sp.SampleEncodeAndScoreAsSerializedProto(text, 4, 0.5, wor=True)
+    spm.SetRandomGeneratorSeed(5)
+    immutable = sp.SampleEncodeAndScoreAsImmutableProto(text, 4, 0.5, wor=True)
+    assert immutable.SerializeAsString() == serialized
+    spm.SetRandomGeneratorSeed(5)
+    pairs = sp.SampleEncodeAndScore(text, int, num_samples=4, alpha=0.5, wor=True)
+    assert [([piece.id for piece in found.pieces], found.score) for found in immutable.nbests] == pairs
+    assert [len(pairs) for pairs in sp.SampleEncodeAndScore([text, "", "le"], num_samples=2)] == [2, 0, 2]
+    (ids, _), *_ = sp.SampleEncodeAndScoreAsIds(text, add_bos=True, add_eos=True, reverse=True)
+    assert (ids[0], ids[-1]) == (sp.bos_id(), sp.eos_id())
+    (pieces, _), *_ = sp.SampleEncodeAndScoreAsPieces("les\u4e01", emit_unk_piece=True)
+    assert pieces[-1] == "<unk>"
+
+
+def test_scored_samples_without_replacement_are_distinct_and_can_have_the_best(unigram_path):
+    sp = spm.SentencePieceProcessor(model_file=unigram_path)
+    text = "les droits"
+    for include_best in (False, True):
+        pairs = sp.SampleEncodeAndScore(text, num_samples=8, alpha=0.5, wor=True, include_best=include_best)
+        assert len({tuple(ids) for ids, _ in pairs}) == len(pairs) == 8
+    assert pairs[0] == (sp.encode(text), 0.0)
+    everything = sp.SampleEncodeAndScore("les", num_samples=100, wor=True)
+    assert len(everything) == 7 and all(score == 0.0 for _, score in everything)
+
+
+def test_wrong_scored_samples_are_refused(unigram_path):
+    sp = spm.SentencePieceProcessor(model_file=unigram_path)
+    for options in ({"num_samples": 0}, {"num_samples": -3}, {"include_best": True}, {"alpha": -1.0}, {"alpha": float("nan")}):
+        with pytest.raises(RuntimeError):
+            sp.SampleEncodeAndScore("a", **options)
+    for options in ({"num_samples": "x"}, {"num_samples": 2.0}, {"alpha": "x"}, {"num_threads": 2}):
+        with pytest.raises(TypeError):
+            sp.SampleEncodeAndScore("a", **options)
+    with pytest.raises(RuntimeError):
+        sp.SampleEncodeAndScore("a", "serialized_proto", add_bos=True)
+    with pytest.raises(RuntimeError, match="2147483647 samples"):
+        sp.SampleEncodeAndScore("a", num_samples=2**31 - 1)

@@ -16,7 +16,8 @@
 //!    [`viterbi`]).
 //!
 //! A model with pieces that end inside of characters has no chunks: the whole line is searched. N-best search ([`nbest`])
-//! and sampling ([`sample`]) need all segmentations, so they use a [`lattice`] of the whole line.
+//! and sampling ([`sample`], [`scored_sample`]) need all segmentations, and so does their [`entropy`]: they use a [`lattice`]
+//! of the whole line.
 //!
 //! Example: with the pieces `▁le`, `▁les`, `s` and `▁de`, the line `▁les▁de▁les` has the chunks `▁les`, `▁de` and `▁les`,
 //! because no piece contains `s▁` or `e▁`. The first two are searched and cached. The third is a hit. If the sum after
@@ -29,21 +30,24 @@
 #[cfg(feature = "inspect")]
 mod certainty;
 mod chunks;
+mod entropy;
 mod lattice;
 mod margin;
 pub(crate) mod nbest;
 pub(crate) mod sample;
+pub(crate) mod scored_sample;
 mod tables;
 #[cfg(test)]
 mod tests;
 mod trie;
 mod viterbi;
 
-use self::nbest::NbestRequest;
 use std::ops::Range;
 
 use self::chunks::{Chunk, ChunkFinder};
 use self::lattice::Lattice;
+use self::nbest::NbestRequest;
+use self::scored_sample::ScoredRequest;
 use self::tables::UnigramTables;
 #[cfg(feature = "tokenizer-json")]
 pub(crate) use self::tables::symbol_score;
@@ -269,6 +273,31 @@ impl UnigramEncoder {
             ));
         }
         Ok(())
+    }
+
+    /// The entropy of all segmentations of `text`, in nats, if their probabilities are proportional to exp(alpha · score).
+    ///
+    /// # Errors
+    /// The text has too many candidate pieces, or alpha is too large for it.
+    pub(crate) fn entropy(&self, text: &[u8], alpha: f32) -> Result<f32, EncodeError> {
+        entropy::entropy(&Lattice::new(&self.tables, text)?, alpha)
+    }
+
+    /// Random segmentations of `text` with their scores; none of an empty text, as in the reference.
+    ///
+    /// # Errors
+    /// The text has too many candidate pieces, too many samples were requested, or alpha is too large for the text.
+    pub(crate) fn sample_with_scores(
+        &self,
+        text: &[u8],
+        request: ScoredRequest,
+        rng: &mut SplitMix64,
+    ) -> Result<Vec<(Vec<PieceId>, f32)>, EncodeError> {
+        if text.is_empty() {
+            return Ok(Vec::new());
+        }
+        let lattice = Lattice::new(&self.tables, text)?;
+        scored_sample::draw(&lattice, request, rng)
     }
 }
 

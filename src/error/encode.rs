@@ -27,6 +27,11 @@ pub enum EncodeError {
     },
     /// N-best lists exist for unigram models only.
     NoNbest,
+    /// Only unigram models give their segmentations probabilities.
+    NoProbabilities {
+        /// What needs the probabilities.
+        what: &'static str,
+    },
     /// Sampling exists for unigram and BPE models only.
     NoSampling,
     /// The sampling options are for another type of model: dropout is for BPE, the others are for unigram models.
@@ -39,6 +44,13 @@ pub enum EncodeError {
         /// The number that was requested.
         size: usize,
     },
+    /// More samples of a text were requested than its length allows.
+    TooManySamples {
+        /// The number that was requested.
+        samples: usize,
+        /// The largest number for this text.
+        limit: usize,
+    },
     /// A text has so many overlapping pieces that listing or sampling its segmentations would take too much
     /// time or memory.
     TooManyCandidates {
@@ -50,7 +62,8 @@ pub enum EncodeError {
         /// What there is too much of.
         what: &'static str,
     },
-    /// The smoothing parameter or dropout probability is negative, infinite or not a number.
+    /// The smoothing parameter or dropout probability is negative, infinite or not a number, or so large that the
+    /// probabilities of a text cannot be computed.
     Alpha {
         /// The value that was given.
         alpha: f32,
@@ -75,6 +88,10 @@ impl fmt::Display for EncodeError {
             EncodeError::NoNbest => f.write_str(
                 "the model is not a unigram model; only unigram models have n-best lists",
             ),
+            EncodeError::NoProbabilities { what } => write!(
+                f,
+                "the model is not a unigram model; only unigram models have {what}"
+            ),
             EncodeError::NoSampling => {
                 f.write_str("word and char models cannot be sampled; use a unigram or BPE model")
             }
@@ -91,6 +108,10 @@ impl fmt::Display for EncodeError {
             EncodeError::TooMany { size } => {
                 write!(f, "{size} segmentations are too many; request 512 at most")
             }
+            EncodeError::TooManySamples { samples, limit } => write!(
+                f,
+                "{samples} samples of a text of this length are too many; request {limit} at most, or split the text"
+            ),
             EncodeError::TooManyCandidates { limit } => write!(
                 f,
                 "the text has more than {limit} candidate pieces or pairs of them; split it into shorter texts"
@@ -101,7 +122,7 @@ impl fmt::Display for EncodeError {
             ),
             EncodeError::Alpha { alpha } => write!(
                 f,
-                "alpha: {alpha} is not usable; give a finite number of 0 or more"
+                "alpha: {alpha} is not usable; give a finite number of 0 or more, for example 0.1"
             ),
         }
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::Tokenizer;
 use super::cache::EncodeCache;
 use super::context::{CheckedOptions, EncodeContext, NO_OPTIONS};
-use super::options::SampleOptions;
+use super::options::{SampleOptions, ScoredSampleOptions};
 use super::pipeline::Pipeline;
 use super::token::Tokens;
 use crate::error::EncodeError;
@@ -219,6 +219,95 @@ impl<'t> Encoder<'t> {
     ) -> Result<Tokens<'e>, EncodeError> {
         let (context, cache) = self.parts();
         context.sample(cache, text.as_ref(), options, rng)
+    }
+
+    /// Several random segmentations of `text` with their scores; see [`ScoredSampleOptions`] and [`Replacement`]. With
+    /// replacement there are as many as requested, without it fewer if the text has fewer segmentations. A text that
+    /// normalizes to nothing has none, as in the reference.
+    ///
+    /// ```
+    /// use spiece::{Replacement, Rng, ScoredSampleOptions, Tokenizer};
+    /// let tokenizer = Tokenizer::open("testdata/run/unigram.model")?;
+    /// let options = ScoredSampleOptions::default()
+    ///     .with_samples(3)
+    ///     .with_replacement(Replacement::Without { include_best: true });
+    /// let mut rng = Rng::with_seed(7);
+    /// let sample = tokenizer.encoder().sample_with_scores("les droits", &options, &mut rng)?;
+    /// assert_eq!(sample.len(), 3);
+    /// assert_eq!(sample[0], (tokenizer.encode("les droits"), 0.0));
+    /// assert_ne!(sample[1].0, sample[2].0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`NoProbabilities`](EncodeError::NoProbabilities): the model is no unigram model. [`Alpha`](EncodeError::Alpha): a
+    /// number that is negative, infinite, NaN, or too large. [`TooManySamples`](EncodeError::TooManySamples): the number of
+    /// samples times the number of characters is above 16 million. [`TooManyCandidates`](EncodeError::TooManyCandidates) as
+    /// for [`nbest`](Encoder::nbest).
+    ///
+    /// [`Replacement`]: crate::Replacement
+    pub fn sample_with_scores(
+        &mut self,
+        text: impl AsRef<[u8]>,
+        options: &ScoredSampleOptions,
+        rng: &mut Rng,
+    ) -> Result<Vec<(Vec<PieceId>, f32)>, EncodeError> {
+        let mut found = Vec::new();
+        self.for_each_scored_sample(text.as_ref(), options, rng, |score, tokens| {
+            found.push((tokens.ids().collect(), score));
+        })?;
+        Ok(found)
+    }
+
+    /// Calls `visit` with the score and the tokens of each random segmentation; see
+    /// [`sample_with_scores`](Encoder::sample_with_scores).
+    ///
+    /// ```
+    /// use spiece::{Rng, ScoredSampleOptions, Tokenizer};
+    /// let tokenizer = Tokenizer::open("testdata/run/unigram.model")?;
+    /// let options = ScoredSampleOptions::default().with_samples(5);
+    /// let mut rng = Rng::with_seed(7);
+    /// let mut log_probability = 0.0;
+    /// tokenizer.encoder().for_each_scored_sample("les droits", &options, &mut rng, |score, _| {
+    ///     log_probability += score;
+    /// })?;
+    /// assert!(log_probability < 0.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`sample_with_scores`](Encoder::sample_with_scores).
+    pub fn for_each_scored_sample<T: AsRef<[u8]> + ?Sized>(
+        &mut self,
+        text: &T,
+        options: &ScoredSampleOptions,
+        rng: &mut Rng,
+        visit: impl FnMut(f32, Tokens<'_>),
+    ) -> Result<(), EncodeError> {
+        let (context, cache) = self.parts();
+        context.for_each_scored_sample(cache, text.as_ref(), (options, rng), visit)
+    }
+
+    /// The entropy of the segmentations of `text` in nats: how uncertain its segmentation is. A segmentation has a
+    /// probability in proportion to exp(alpha · score), as in [`SampleOptions`].
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/run/unigram.model")?;
+    /// let mut encoder = tokenizer.encoder();
+    /// let flat = encoder.entropy("les droits", 0.1)?;
+    /// let steep = encoder.entropy("les droits", 1.0)?;
+    /// assert!(steep < flat);
+    /// assert_eq!(encoder.entropy("", 1.0)?, 0.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`NoProbabilities`](EncodeError::NoProbabilities), [`Alpha`](EncodeError::Alpha) and
+    /// [`TooManyCandidates`](EncodeError::TooManyCandidates) as for
+    /// [`sample_with_scores`](Encoder::sample_with_scores).
+    pub fn entropy(&mut self, text: impl AsRef<[u8]>, alpha: f32) -> Result<f32, EncodeError> {
+        let (context, cache) = self.parts();
+        context.entropy(cache, text.as_ref(), alpha)
     }
 }
 

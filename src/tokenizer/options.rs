@@ -217,18 +217,93 @@ impl SampleOptions {
 
     /// Whether the numbers are in their ranges.
     pub(super) fn check(&self) -> Result<(), EncodeError> {
-        let alpha = match *self {
+        check_alpha(match *self {
             SampleOptions::Lattice { alpha } | SampleOptions::Nbest { alpha, .. } => alpha,
             SampleOptions::Dropout { probability } => probability,
-        };
-        if !alpha.is_finite() || alpha < 0.0 {
-            return Err(EncodeError::Alpha { alpha });
-        }
+        })?;
         match *self {
             SampleOptions::Nbest { size, .. } => check_nbest_size(size),
             _ => Ok(()),
         }
     }
+}
+
+/// Whether segmentations can be weighted with this exponent.
+pub(super) fn check_alpha(alpha: f32) -> Result<(), EncodeError> {
+    if !alpha.is_finite() || alpha < 0.0 {
+        return Err(EncodeError::Alpha { alpha });
+    }
+    Ok(())
+}
+
+/// Several random segmentations with their probabilities; see
+/// [`Encoder::sample_with_scores`](crate::Encoder::sample_with_scores).
+///
+/// The default is one sample with an `alpha` of 1, with replacement, as in the reference.
+///
+/// ```
+/// use spiece::{Replacement, ScoredSampleOptions};
+/// let options = ScoredSampleOptions::default().with_samples(8).with_alpha(0.5);
+/// assert_eq!(options.replacement, Replacement::With);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct ScoredSampleOptions {
+    /// The number of segmentations.
+    pub samples: usize,
+    /// The smoothing exponent, 0 or more; see [`SampleOptions`].
+    pub alpha: f32,
+    /// Whether a segmentation can be drawn more than once.
+    pub replacement: Replacement,
+}
+
+impl Default for ScoredSampleOptions {
+    fn default() -> ScoredSampleOptions {
+        ScoredSampleOptions {
+            samples: 1,
+            alpha: 1.0,
+            replacement: Replacement::With,
+        }
+    }
+}
+
+impl ScoredSampleOptions {
+    /// Sets [`samples`](Self::samples).
+    pub fn with_samples(mut self, samples: usize) -> ScoredSampleOptions {
+        self.samples = samples;
+        self
+    }
+
+    /// Sets [`alpha`](Self::alpha).
+    pub fn with_alpha(mut self, alpha: f32) -> ScoredSampleOptions {
+        self.alpha = alpha;
+        self
+    }
+
+    /// Sets [`replacement`](Self::replacement).
+    pub fn with_replacement(mut self, replacement: Replacement) -> ScoredSampleOptions {
+        self.replacement = replacement;
+        self
+    }
+}
+
+/// Whether a sample can have a segmentation more than once, and what its scores are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum Replacement {
+    /// Each segmentation is drawn by itself. The scores are the logarithms of the probabilities.
+    With,
+    /// No segmentation is drawn twice. The scores are the logarithms of the probabilities that the sample contains the
+    /// segmentation, given the best one that was not drawn (Kool, van Hoof, Welling, "Stochastic beams and where to
+    /// find them", ICML 2019, <https://arxiv.org/abs/1903.06059>). The sum of f / exp(score) over a sample is an unbiased
+    /// estimate of the sum of f over all segmentations.
+    Without {
+        /// Whether the best segmentation is always in the sample, as its first element with a score of 0. The others are
+        /// then drawn from the rest.
+        include_best: bool,
+    },
 }
 
 /// The most segmentations that can be requested; the reference's limit.

@@ -1,19 +1,23 @@
-//! N-best lists and random segmentations.
+//! N-best lists, random segmentations, and the entropy of segmentations.
 //!
-//! Input: a text and options. Output: tokens. Unigram models list and sample segmentations of a lattice (see
+//! Input: a text and options. Output: tokens or a number. Unigram models list and sample segmentations of a lattice (see
 //! [`encode::unigram`](crate::encode::unigram)); BPE models skip merges at random; word and char models have a single
 //! segmentation. Here options are checked, the text is normalized with origins, and spans are assigned.
 
 use std::time::Instant;
 
-use super::cache::{CacheParts, EncodeCache};
+use super::cache::{CacheParts, EncodeCache, TextBuffers};
 use super::context::EncodeContext;
-use super::options::{SampleOptions, check_nbest_size};
+use super::options::{
+    Replacement, SampleOptions, ScoredSampleOptions, check_alpha, check_nbest_size,
+};
 use super::token::Tokens;
 use crate::encode::ModelEncoder;
 use crate::encode::bpe::DropoutText;
+use crate::encode::unigram::UnigramEncoder;
 use crate::encode::unigram::nbest::NbestRequest;
 use crate::encode::unigram::sample::draw;
+use crate::encode::unigram::scored_sample::{ScoredMethod, ScoredRequest};
 use crate::error::EncodeError;
 use crate::piece::PieceId;
 use crate::rng::Rng;
@@ -25,7 +29,7 @@ impl<'t> EncodeContext<'t> {
         cache: &mut EncodeCache,
         text: &[u8],
         size: usize,
-        mut visit: impl FnMut(f32, Tokens<'_>),
+        visit: impl FnMut(f32, Tokens<'_>),
     ) -> Result<(), EncodeError> {
         let ModelEncoder::Unigram(unigram) = &self.pipeline.encoder else {
             return Err(EncodeError::NoNbest);
@@ -34,13 +38,76 @@ impl<'t> EncodeContext<'t> {
         let CacheParts { state, buffers } = self.pipeline.pool.parts_of(cache);
         self.normalize_with_offsets(buffers, text);
         let request = self.nbest_request(size);
-        for (ids, score) in unigram.best(&buffers.normalized, request, &mut state.unigram)? {
+        let best = unigram.best(&buffers.normalized, request, &mut state.unigram)?;
+        self.visit_each(buffers, text, best, visit);
+        Ok(())
+    }
+
+    /// Calls `visit` with the score and the tokens of each segmentation of the normalized text.
+    fn visit_each(
+        &self,
+        buffers: &mut TextBuffers,
+        text: &[u8],
+        segmentations: Vec<(Vec<PieceId>, f32)>,
+        mut visit: impl FnMut(f32, Tokens<'_>),
+    ) {
+        for (ids, score) in segmentations {
             buffers.unresolved = ids;
             buffers.tokens.clear();
             self.resolver().assign_spans(buffers, 0);
             visit(score, self.finish(buffers, text));
         }
+    }
+
+    /// Calls `visit` with the score and the tokens of each of several random segmentations.
+    pub(super) fn for_each_scored_sample(
+        &self,
+        cache: &mut EncodeCache,
+        text: &[u8],
+        (options, rng): (&ScoredSampleOptions, &mut Rng),
+        visit: impl FnMut(f32, Tokens<'_>),
+    ) -> Result<(), EncodeError> {
+        let unigram = self.unigram("samples with scores")?;
+        check_alpha(options.alpha)?;
+        let CacheParts { buffers, .. } = self.pipeline.pool.parts_of(cache);
+        self.normalize_with_offsets(buffers, text);
+        let request = ScoredRequest {
+            samples: options.samples,
+            alpha: options.alpha,
+            method: match options.replacement {
+                Replacement::With => ScoredMethod::WithReplacement,
+                Replacement::Without {
+                    include_best: false,
+                } => ScoredMethod::WithoutReplacement,
+                Replacement::Without { include_best: true } => ScoredMethod::WithBest,
+            },
+        };
+        let drawn = unigram.sample_with_scores(&buffers.normalized, request, &mut rng.0)?;
+        self.visit_each(buffers, text, drawn, visit);
         Ok(())
+    }
+
+    /// The entropy of the segmentations of a text.
+    pub(super) fn entropy(
+        &self,
+        cache: &mut EncodeCache,
+        text: &[u8],
+        alpha: f32,
+    ) -> Result<f32, EncodeError> {
+        let unigram = self.unigram("an entropy of segmentations")?;
+        check_alpha(alpha)?;
+        unigram.entropy(self.normalize(cache, text), alpha)
+    }
+
+    /// The encoder of a unigram model.
+    ///
+    /// # Errors
+    /// The model is of another type; `what` needs probabilities.
+    fn unigram(&self, what: &'static str) -> Result<&'t UnigramEncoder, EncodeError> {
+        match &self.pipeline.encoder {
+            ModelEncoder::Unigram(unigram) => Ok(unigram),
+            _ => Err(EncodeError::NoProbabilities { what }),
+        }
     }
 
     /// The search for `size` segmentations; its time begins now.

@@ -1,8 +1,11 @@
-//! Encoding and decoding against what the reference does: `testdata/run/`, made by `testdata/make_run_golden.py`.
+//! Encoding and decoding against what the reference does: `testdata/run/`, made by `testdata/make_run_golden.py` and
+//! `testdata/make_scored_golden.py`.
 
 use std::collections::HashMap;
 
-use spiece::{Encoder, Model, ModelError, PieceId, Rng, SampleOptions, Tokenizer};
+use spiece::{
+    Encoder, Model, ModelError, PieceId, Rng, SampleOptions, ScoredSampleOptions, Tokenizer,
+};
 
 use crate::support::testdata;
 
@@ -139,6 +142,51 @@ fn dropout_has_the_frequencies_of_the_reference() {
             );
         }
     }
+}
+
+fn float_of(bits: &str) -> f32 {
+    f32::from_bits(u32::from_str_radix(bits, 16).unwrap())
+}
+
+#[test]
+fn entropies_equal_those_of_release_0_2_1_up_to_the_last_bits() {
+    for_each_row("entropy.tsv", |_, encoder, row| {
+        let [model, text, alpha, bits] = row else {
+            panic!("{row:?}")
+        };
+        let expected = float_of(bits);
+        let found = encoder.entropy(text, alpha.parse().unwrap()).unwrap();
+        // The exponential functions of platforms differ in the last bit.
+        let allowed = 1e-5 * expected.abs().max(1.0);
+        let place = format!("{model} {text:?} {alpha}");
+        assert!(
+            (found - expected).abs() <= allowed,
+            "{place}: {found}, not {expected}"
+        );
+    });
+}
+
+#[test]
+fn scores_of_samples_equal_those_of_release_0_2_1_to_the_bit() {
+    let mut drawn: HashMap<(String, String), HashMap<Vec<PieceId>, f32>> = HashMap::new();
+    let mut rng = Rng::with_seed(4);
+    for_each_row("scored.tsv", |_, encoder, row| {
+        let [model, text, alpha, bits, sequence] = row else {
+            panic!("{row:?}")
+        };
+        let samples = drawn
+            .entry((model.clone(), text.clone()))
+            .or_insert_with(|| {
+                let options = ScoredSampleOptions::default()
+                    .with_samples(2000)
+                    .with_alpha(alpha.parse().unwrap());
+                let samples = encoder.sample_with_scores(text, &options, &mut rng);
+                samples.unwrap().into_iter().collect()
+            });
+        // The rows are drawn at least once in 20 samples.
+        let score = samples.get(&ids(sequence)).copied();
+        assert_eq!(score, Some(float_of(bits)), "{model} {text:?} {sequence}");
+    });
 }
 
 /// What each file of `testdata/run/refused` must be refused for.

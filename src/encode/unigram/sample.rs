@@ -15,6 +15,7 @@
 //! Cost: one step for each node, and one exponential for each node that ends at a position of the drawn path.
 
 use super::lattice::{END, Lattice, START};
+use crate::error::EncodeError;
 use crate::piece::PieceId;
 use crate::rng::SplitMix64;
 
@@ -50,10 +51,33 @@ pub(super) fn forward(lattice: &Lattice, alpha: f32) -> Vec<f32> {
     weights
 }
 
+/// The logarithm of the total weight of all segmentations, from the weights of [`forward`].
+///
+/// # Errors
+/// It is infinite or NaN, because alpha is too large.
+pub(super) fn final_weight(weights: &[f32], alpha: f32) -> Result<f32, EncodeError> {
+    let total = weights[END];
+    if total.is_finite() {
+        Ok(total)
+    } else {
+        Err(EncodeError::Alpha { alpha })
+    }
+}
+
 /// Draws a segmentation.
 pub(super) fn sample(lattice: &Lattice, alpha: f32, rng: &mut SplitMix64) -> Vec<PieceId> {
-    let weights = forward(lattice, alpha);
-    let mut ids = Vec::new();
+    let path = draw_path(lattice, &forward(lattice, alpha), alpha, rng);
+    path.iter().map(|node| lattice.nodes[*node].id).collect()
+}
+
+/// Draws a path, with the weights of [`forward`]: its nodes without [`START`] and [`END`].
+pub(super) fn draw_path(
+    lattice: &Lattice,
+    weights: &[f32],
+    alpha: f32,
+    rng: &mut SplitMix64,
+) -> Vec<usize> {
+    let mut path = Vec::new();
     let mut node = END;
     loop {
         let previous = lattice.ending_at(lattice.nodes[node].begin);
@@ -65,10 +89,10 @@ pub(super) fn sample(lattice: &Lattice, alpha: f32, rng: &mut SplitMix64) -> Vec
         if node == START {
             break;
         }
-        ids.push(lattice.nodes[node].id);
+        path.push(node);
     }
-    ids.reverse();
-    ids
+    path.reverse();
+    path
 }
 
 /// Draws an index in proportion to `weights`. Weights that are not finite or not above 0 are never drawn; if there are

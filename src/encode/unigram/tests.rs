@@ -4,6 +4,8 @@
 //! are compared with all segmentations, samples with the probabilities of all segmentations. Counters prove which path of
 //! the code ran.
 
+mod probabilities;
+
 use std::collections::HashMap;
 use std::path::Path;
 

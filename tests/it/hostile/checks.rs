@@ -1,8 +1,8 @@
 //! The promises: what has to hold for any model and any text.
 
 use spiece::{
-    EncodeError, Model, ModelType, Normalized, PieceId, PieceKind, Rng, SampleOptions,
-    TextNormalizer, Tokenizer,
+    EncodeError, Model, ModelType, Normalized, PieceId, PieceKind, Replacement, Rng, SampleOptions,
+    ScoredSampleOptions, TextNormalizer, Tokenizer,
 };
 
 /// N-best lists and samples are drawn from this much of a text: they take time that grows faster.
@@ -104,6 +104,7 @@ pub fn check_text(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
     let searched = &text[..text.len().min(SEARCHED)];
     check_nbest(tokenizer, searched, seed);
     check_samples(tokenizer, searched, seed);
+    check_probabilities(tokenizer, searched, seed);
 }
 
 /// Spans stand side by side, from the first place that was not removed to the last.
@@ -271,6 +272,46 @@ fn check_samples(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
         Err(error) => panic!("{error}"),
     };
     assert!(tokenizer.decode(&ids).is_ok());
+}
+
+/// Entropies and scored samples are numbers, or there is a reason why not; without replacement nothing is drawn twice.
+fn check_probabilities(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
+    let place = usize::try_from(seed % 6).unwrap_or(0);
+    let alpha = [0.0, 0.1, 1.0, 1e30, f32::NAN, -1.0][place];
+    let replacement = match seed / 6 % 3 {
+        0 => Replacement::With,
+        step => Replacement::Without {
+            include_best: step == 1,
+        },
+    };
+    let options = ScoredSampleOptions::default()
+        .with_samples(9)
+        .with_alpha(alpha)
+        .with_replacement(replacement);
+    let mut encoder = tokenizer.encoder();
+    let drawn = encoder.sample_with_scores(text, &options, &mut Rng::with_seed(seed));
+    let entropy = encoder.entropy(text, alpha);
+    let is_explained = |error: &EncodeError| match error {
+        EncodeError::NoProbabilities { .. } => tokenizer.model().model_type() != ModelType::Unigram,
+        EncodeError::Alpha { .. } => place > 2,
+        EncodeError::TooManyCandidates { .. } => may_have_too_many_candidates(tokenizer, text),
+        _ => false,
+    };
+    match entropy {
+        Ok(entropy) => assert!(entropy.is_finite()),
+        Err(error) => assert!(is_explained(&error), "{error}"),
+    }
+    match drawn {
+        Ok(drawn) if replacement == Replacement::With => {
+            assert!(drawn.is_empty() || drawn.len() == 9);
+        }
+        Ok(drawn) => {
+            assert!(drawn.iter().all(|(_, score)| *score <= 0.0));
+            let distinct: std::collections::HashSet<_> = drawn.iter().map(|(ids, _)| ids).collect();
+            assert!(distinct.len() == drawn.len() && drawn.len() <= 9);
+        }
+        Err(error) => assert!(is_explained(&error), "{error}"),
+    }
 }
 
 /// What a good model promises beyond what any model does.

@@ -34,6 +34,68 @@ class OldProcessor:
         """An ``ImmutableNBestSentencePieceText``."""
         return self._nbest(input, nbest_size, "immutable_proto", **kwargs)
 
+    def SampleEncodeAndScore(
+        self,
+        input,
+        out_type=None,
+        add_bos=None,
+        add_eos=None,
+        reverse=None,
+        emit_unk_piece=None,
+        num_samples=None,
+        alpha=None,
+        wor=None,
+        include_best=None,
+    ):
+        """Random segmentations with their scores, of unigram models: a list of pairs.
+
+        ``num_samples`` segmentations (1) are drawn with probabilities in proportion to exp(``alpha`` * score) (1.0). Scores
+        are logarithms of these probabilities, or, without replacement (``wor=True``), of the probabilities that the sample
+        has the segmentation. ``include_best=True``, which needs ``wor=True``, puts the best segmentation first.
+
+            sp.SampleEncodeAndScore("Hello world", num_samples=5, alpha=0.5, wor=True)
+        """
+        numbers = (
+            1 if num_samples is None else num_samples,
+            1.0 if alpha is None else alpha,
+            False if wor is None else wor,
+            False if include_best is None else include_best,
+        )
+        return self._sample_with_scores(
+            input,
+            numbers,
+            out_type=out_type,
+            add_bos=add_bos,
+            add_eos=add_eos,
+            reverse=reverse,
+            emit_unk_piece=emit_unk_piece,
+        )
+
+    def SampleEncodeAndScoreAsPieces(self, input, num_samples=None, alpha=None, **kwargs):
+        """Pairs of pieces and a score; see ``SampleEncodeAndScore``."""
+        return self.SampleEncodeAndScore(input, str, num_samples=num_samples, alpha=alpha, **kwargs)
+
+    def SampleEncodeAndScoreAsIds(self, input, num_samples=None, alpha=None, **kwargs):
+        """Pairs of ids and a score; see ``SampleEncodeAndScore``."""
+        return self.SampleEncodeAndScore(input, int, num_samples=num_samples, alpha=alpha, **kwargs)
+
+    def SampleEncodeAndScoreAsSerializedProto(self, input, num_samples=None, alpha=None, **kwargs):
+        """The bytes of an ``NBestSentencePieceText``; see ``SampleEncodeAndScore``."""
+        return self.SampleEncodeAndScore(input, "serialized_proto", num_samples=num_samples, alpha=alpha, **kwargs)
+
+    def SampleEncodeAndScoreAsImmutableProto(self, input, num_samples=None, alpha=None, **kwargs):
+        """An ``ImmutableNBestSentencePieceText``; see ``SampleEncodeAndScore``."""
+        return self.SampleEncodeAndScore(input, "immutable_proto", num_samples=num_samples, alpha=alpha, **kwargs)
+
+    def CalculateEntropy(self, input, alpha, num_threads=None):
+        """The entropy of the segmentations of a text, or of each text of a list, in nats. For unigram models.
+
+        Segmentations have probabilities in proportion to exp(``alpha`` * score).
+        """
+        if num_threads is not None and type(num_threads) is not int:
+            raise RuntimeError("num_threads must be int")
+        return self._entropy(input, alpha, num_threads)
+
     def DecodePiecesAsSerializedProto(self, input, out_type="serialized_proto", **kwargs):
         """The bytes of a ``SentencePieceText``."""
         return self._decode(input, out_type=out_type, **kwargs)
