@@ -305,6 +305,23 @@ impl BpeEncoder {
         self.merge_superwords(cache, out, start);
     }
 
+    /// Appends the ids of `text`, which has no user-defined symbols, merged as one chunk of the first layer and not cached:
+    /// for short texts that are encoded once.
+    fn encode_whole(
+        &self,
+        pieces: &PieceTable,
+        text: &[u8],
+        cache: &mut BpeCache,
+        out: &mut Vec<PieceId>,
+    ) {
+        let mut context = ChunkContext {
+            tables: &self.tables.merge,
+            pieces,
+            state: &mut cache.state,
+        };
+        context.encode_chunk(text, out);
+    }
+
     /// Merges the ids of chunks from `start` on, if the model has superwords.
     #[inline]
     fn merge_superwords(&self, cache: &mut BpeCache, ids: &mut Vec<PieceId>, start: usize) {

@@ -161,6 +161,17 @@ impl SymbolTable {
         (id != NO_SYMBOL).then_some(id)
     }
 
+    /// The piece with this text.
+    pub(in crate::encode::bpe) fn find_text(
+        &self,
+        pieces: &PieceTable,
+        text: &[u8],
+    ) -> Option<u32> {
+        let hash = self.hasher.hash(text).hash;
+        self.may_be_piece(hash)
+            .then(|| self.find(pieces, text, hash))?
+    }
+
     /// The hashes of both parts of `text` for each place between two bytes.
     pub(in crate::encode::bpe) fn splits(&self, text: &[u8]) -> impl Iterator<Item = [u64; 2]> {
         self.hasher.splits(text)

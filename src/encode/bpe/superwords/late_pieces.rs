@@ -24,16 +24,21 @@
 //!
 //! A piece that contains a user-defined symbol is never made: the symbol is cut out of every text.
 //!
+//! The first layer has no piece with a whitespace mark behind another character, so the tokens of a piece are those of its words
+//! (if no symbol is user-defined). Most words of superwords are pieces of the first layer, and it is remembered which of these are
+//! their own only token: so most superwords are divided by looking up their words, and are not encoded.
+//!
 //! Example: `▁one▁of▁the` with the tokens `▁one ▁of ▁the`. The pairs (`▁one`, `▁of`) and (`▁of`, `▁the`) are adjacent. If
 //! `▁of▁the` is a piece and `▁one▁of` is none, (`▁one`, `▁of▁the`) becomes `▁one▁of▁the`.
 //!
-//! Cost: one encoding of all late pieces, on two threads, and a lookup for each place between tokens.
+//! Cost: an encoding of each late piece that is one word, and a lookup for each word of the others, on two threads; a lookup for
+//! each place between tokens.
 
 use super::super::lookup::symbol_table::{SymbolMerge, SymbolTable};
 use super::super::lookup::text_hash::TextHash;
 use super::super::lookup::token_merges::{TokenMergeMap, TokenMergeTable};
 use super::super::{BpeCache, BpeEncoder};
-use super::Layers;
+use super::{Layers, next_word};
 use crate::encode::bloom_filter::BloomFilter;
 use crate::encode::vocabulary::Vocabulary;
 use crate::join::join;
@@ -42,6 +47,9 @@ use crate::piece::PieceId;
 /// Pairs in the table for each piece of the model, at most. Trained models have less than two; the limit keeps the memory
 /// proportional to the model.
 const MAX_PAIRS_PER_PIECE: usize = 8;
+
+/// The share of the second layer, in percent, that one thread searches. It searches the pieces of the first layer as well.
+const FIRST_PART: usize = 45;
 
 /// What the search for merges needs to know about a model.
 pub(super) struct LatePieces<'l> {
@@ -61,6 +69,8 @@ struct LateMergeSearch<'l> {
     tokens: Vec<PieceId>,
     /// The hashes of the text from each of these tokens on.
     ends: Vec<TextHash>,
+    /// For each piece of the first layer, once it was asked for, whether its text encodes to itself.
+    is_own_token: Vec<Option<bool>>,
     map: TokenMergeMap,
 }
 
@@ -80,20 +90,29 @@ struct NotLayered;
 impl LatePieces<'_> {
     /// All merges of the second layer.
     pub(super) fn find_merges(&self) -> Option<TokenMergeTable> {
-        let (half, other_half) = self.layers.second.split_at(self.layers.second.len() / 2);
+        let second = &self.layers.second;
+        let (part, others) = second.split_at(second.len() * FIRST_PART / 100);
         let (first_part, second_part) = join(
-            || self.find_some(half, LateMergeSearch::add_pieces_of_first_layer),
-            || self.find_some(other_half, |_| Ok(())),
+            // The pairs of the other part are added to this one.
+            || {
+                let map = TokenMergeMap::with_capacity(second.len());
+                self.find_some(part, map, LateMergeSearch::add_pieces_of_first_layer)
+            },
+            || {
+                let map = TokenMergeMap::with_capacity(others.len());
+                self.find_some(others, map, |_| Ok(()))
+            },
         );
         let mut merges = first_part.ok()?;
         merges.extend(&second_part.ok()?);
         Some(merges.build())
     }
 
-    /// The merges of some pieces of the second layer, and those that `add_others` adds.
+    /// The merges of some pieces of the second layer, and those that `add_others` adds; `map` is empty.
     fn find_some<'l>(
         &'l self,
         pieces: &[u32],
+        map: TokenMergeMap,
         add_others: impl Fn(&mut LateMergeSearch<'l>) -> Result<(), NotLayered>,
     ) -> Result<TokenMergeMap, NotLayered> {
         let mut search = LateMergeSearch {
@@ -101,7 +120,8 @@ impl LatePieces<'_> {
             cache: BpeCache::default(),
             tokens: Vec::new(),
             ends: Vec::new(),
-            map: TokenMergeMap::with_capacity(pieces.len()),
+            is_own_token: vec![None; self.vocabulary.len()],
+            map,
         };
         for id in pieces {
             search.add(*id)?;
@@ -128,12 +148,8 @@ impl LateMergeSearch<'_> {
 
     /// Adds the merges of a piece. Returns false if the second layer never makes it.
     fn add(&mut self, id: u32) -> Result<bool, NotLayered> {
-        let LatePieces {
-            vocabulary, first, ..
-        } = *self.model;
-        let text = vocabulary.text(id as usize);
-        self.tokens.clear();
-        first.encode(vocabulary.table(), text, &mut self.cache, &mut self.tokens);
+        let vocabulary = self.model.vocabulary;
+        self.find_tokens(vocabulary.text(id as usize));
         let is_user_defined = |token: &PieceId| self.model.layers.is_user_defined(token.get());
         if self.tokens.len() < 2 || self.tokens.iter().any(is_user_defined) {
             return Ok(false);
@@ -147,6 +163,55 @@ impl LateMergeSearch<'_> {
             return Err(NotLayered);
         }
         Ok(true)
+    }
+
+    /// Finds the tokens of a text: what the first layer makes of it.
+    fn find_tokens(&mut self, text: &[u8]) {
+        self.tokens.clear();
+        if !self.model.layers.is_user_defined.is_empty() {
+            return self.encode(text);
+        }
+        let Some(mut end) = next_word(text) else {
+            let pieces = self.model.vocabulary.table();
+            let first = self.model.first;
+            return first.encode_whole(pieces, text, &mut self.cache, &mut self.tokens);
+        };
+        let mut rest = text;
+        loop {
+            let (word, others) = rest.split_at(end);
+            self.add_word(word);
+            if others.is_empty() {
+                return;
+            }
+            rest = others;
+            end = next_word(rest).unwrap_or(rest.len());
+        }
+    }
+
+    /// Appends the tokens of a word.
+    fn add_word(&mut self, word: &[u8]) {
+        let symbols = &self.model.first.tables.merge.symbols;
+        let pieces = self.model.vocabulary.table();
+        let Some(id) = symbols.find_text(pieces, word) else {
+            return self.encode(word);
+        };
+        let token = PieceId::new(id);
+        match self.is_own_token[token.index()] {
+            Some(true) => self.tokens.push(token),
+            Some(false) => self.encode(word),
+            None => {
+                let start = self.tokens.len();
+                self.encode(word);
+                self.is_own_token[token.index()] = Some(self.tokens[start..] == [token]);
+            }
+        }
+    }
+
+    /// Appends the tokens of a text, which are cached by its chunks.
+    fn encode(&mut self, text: &[u8]) {
+        let pieces = self.model.vocabulary.table();
+        let first = self.model.first;
+        first.encode(pieces, text, &mut self.cache, &mut self.tokens);
     }
 
     /// Adds the neighbouring tokens of a piece, and the pairs that become this piece.
