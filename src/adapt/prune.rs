@@ -36,14 +36,16 @@
 //! | check | what is compared |
 //! |---|---|
 //! | [`PrunedModel::check`] | the pieces: texts, scores, kinds, and whether each is still found |
-//! | [`PrunedModel::check_usage`] | all lines of the counted text at once: see `text_check` for why equal pieces and equal pairs mean equal lines |
+//! | [`PrunedModel::check_usage`] | all lines of the counted text at once: see `text_check` for why equal pieces and equal pairs mean equal lines, and `size_check` |
 //! | [`PruneChecker`] | lines, by encoding each with both models |
 //!
 //! Cost: linear in the model, an encoding of each kept piece's text, and an encoding of the text.
 
 mod check;
 mod leaves;
+mod line_ids;
 mod record;
+mod size_check;
 mod text_check;
 mod trace;
 mod usage;

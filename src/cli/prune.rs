@@ -2,9 +2,11 @@
 //!
 //! Input: a BPE or unigram model, a text or a size. Output: OUT.model, OUT.vocab, OUT.ids.tsv (new id, old id), and with
 //! `--weights` OUT.safetensors with the rows of the kept ids; all are written together. The text is encoded once,
-//! on all threads. The new model is checked before it is written: with `--keep_text` that all lines have the same pieces follows
-//! from distinct pieces and pairs of pieces ([`PrunedModel::check_usage`]); where it does not (`--size`, unused pieces, very
-//! long lines of unigram models) the text is read and encoded again. Cost: an encoding of the text, or three.
+//! on all threads. The new model is checked before it is written ([`PrunedModel::check_usage`]): with `--keep_text`, that all lines
+//! have the same pieces follows from distinct pieces and pairs of pieces; with `--size`, the lines that have are counted by their
+//! ids, which are kept in memory. Where that does not suffice (unused pieces, unigram models with `--size` or very long
+//! lines, `--size` with more than 16 million tokens or `--keep_chars=false`) the text is read again and encoded with both models.
+//! Cost: an encoding of the text, or three.
 //!
 //! ```text
 //! $ spiece prune testdata/golden/llama2.model --keep_text=testdata/udhr_small.txt --model_prefix=small
@@ -171,7 +173,13 @@ fn count_pieces(tokenizer: &Tokenizer, task: &Task) -> CliResult<PieceUsage> {
     if task.text.is_empty() {
         return Ok(usage);
     }
-    let make = || Ok(UsageCounter::new(tokenizer)?);
+    let make = || {
+        let mut counter = UsageCounter::new(tokenizer)?;
+        if matches!(task.options.target, PruneGoal::Size(_)) {
+            counter.keep_line_ids();
+        }
+        Ok(counter)
+    };
     let give = |counter: &mut UsageCounter<'_>, _: u64, line: &[u8]| {
         counter.add(line);
         Ok(())

@@ -27,7 +27,7 @@
 //! Example: the text `▁tokenizer ▁lower` with the tokens `▁token izer ▁lower`. The pair (`▁token`, `izer`) is recorded, and
 //! (`izer`, `▁lower`) is not.
 //!
-//! Cost: one or two loads for each token. Memory: 8 to 16 bytes for each distinct pair; with more than [`MAX_PAIRS`] pairs
+//! Cost: two loads for each token, and a look at a set for pairs that were not seen lately. Memory: 8 to 16 bytes for each distinct pair; with more than [`MAX_PAIRS`] pairs
 //! nothing is recorded, and the text has to be encoded again.
 
 use std::collections::HashSet;
@@ -37,7 +37,7 @@ use rustc_hash::FxBuildHasher;
 use crate::encode::vocabulary::Vocabulary;
 use crate::model::{Model, ModelType};
 use crate::piece::{PieceId, PieceKind};
-use crate::text::num::{low_usize, mix64};
+use crate::text::num::{GOLDEN_RATIO_64, high_u32, low_u32, low_usize};
 use crate::text::{WHITESPACE_MARK_STR, char_length};
 
 /// Pairs that are recorded at most.
@@ -91,13 +91,56 @@ impl TextRecord {
 /// What a piece does to the tokens beside it.
 #[derive(Debug, Clone, Copy, Default)]
 struct PieceEnds {
-    /// No merge crosses its ends: a user-defined symbol, or no piece for text.
-    is_boundary: bool,
-    begins_with_mark: bool,
-    ends_with_mark: bool,
+    /// Some of the bits below.
+    flags: u8,
     /// The first and the last byte.
     first: u8,
     last: u8,
+}
+
+/// No merge crosses the end of the token: a user-defined symbol, or no piece for text.
+const ENDS_TEXT: u8 = 1;
+/// No merge crosses the start of the token: as above, or it begins with a whitespace mark, which no piece has behind another
+/// character.
+const BEGINS_TEXT: u8 = 2;
+/// The token ends with a whitespace mark, so that a mark at the start of the next one is no boundary.
+const ENDS_WITH_MARK: u8 = 4;
+
+impl PieceEnds {
+    /// The ends of a token between two boundaries.
+    const BOUNDARY: PieceEnds = PieceEnds {
+        flags: ENDS_TEXT | BEGINS_TEXT,
+        first: 0,
+        last: 0,
+    };
+
+    /// The ends of a piece; `splits_at_marks` says whether no piece has a whitespace mark behind another character.
+    fn of(piece: &crate::Piece<'_>, splits_at_marks: bool) -> PieceEnds {
+        if piece.kind != PieceKind::Normal {
+            return PieceEnds::BOUNDARY;
+        }
+        let mark = WHITESPACE_MARK_STR.as_bytes();
+        let mut ends = PieceEnds {
+            flags: 0,
+            first: piece.text.first().copied().unwrap_or_default(),
+            last: piece.text.last().copied().unwrap_or_default(),
+        };
+        if splits_at_marks && piece.text.starts_with(mark) {
+            ends.flags |= BEGINS_TEXT;
+        }
+        if piece.text.ends_with(mark) {
+            ends.flags |= ENDS_WITH_MARK;
+        }
+        ends
+    }
+
+    /// Whether no merge joins this token and the next one.
+    #[inline]
+    fn is_apart_from(self, next: PieceEnds) -> bool {
+        let is_boundary = (self.flags | next.flags) & ENDS_TEXT != 0;
+        let is_word = next.flags & BEGINS_TEXT != 0 && self.flags & ENDS_WITH_MARK == 0;
+        is_boundary || is_word
+    }
 }
 
 /// The pairs of ASCII characters that are adjacent in some piece: for each left one a bit for each right one.
@@ -127,18 +170,52 @@ impl AsciiNeighbours {
     }
 }
 
+/// Where no merge joins two tokens of a BPE model, by id.
+#[derive(Debug)]
+pub(super) struct TokenEnds {
+    ends: Vec<PieceEnds>,
+}
+
+impl TokenEnds {
+    pub(super) fn of(model: &Model) -> TokenEnds {
+        let splits_at_marks = !model.pieces().any(|piece| has_mark_inside(piece.text));
+        let pieces = model.pieces();
+        TokenEnds {
+            ends: pieces
+                .map(|piece| PieceEnds::of(&piece, splits_at_marks))
+                .collect(),
+        }
+    }
+
+    /// The ends of a token. The unknown id of a model without an unknown piece has none.
+    #[inline]
+    fn get(&self, id: PieceId) -> PieceEnds {
+        let ends = self.ends.get(id.index());
+        ends.copied().unwrap_or(PieceEnds::BOUNDARY)
+    }
+
+    /// The number of tokens before the first place between two tokens that no merge joins.
+    pub(super) fn part_length(&self, ids: &[PieceId]) -> usize {
+        let mut pairs = ids.windows(2);
+        let cut = pairs.position(|pair| self.get(pair[0]).is_apart_from(self.get(pair[1])));
+        cut.map_or(ids.len(), |before| before + 1)
+    }
+}
+
+/// The ids of a pair.
+pub(super) fn pair_ids(pair: TokenPairKey) -> [PieceId; 2] {
+    [PieceId::new(high_u32(pair)), PieceId::new(low_u32(pair))]
+}
+
 /// Makes a [`TextRecord`].
 #[derive(Debug)]
 pub(super) struct TextRecorder {
     record: TextRecord,
-    /// By id.
-    ends: Vec<PieceEnds>,
-    /// Whether no piece has a whitespace mark behind another character.
-    splits_at_marks: bool,
+    ends: TokenEnds,
     neighbours: AsciiNeighbours,
     /// The number of characters of each piece; 0 for pieces that stand for unknown text.
     char_counts: Vec<u32>,
-    /// Pairs that are recorded, by hash.
+    /// Pairs that were seen lately, by hash.
     recent: Vec<TokenPairKey>,
 }
 
@@ -146,23 +223,18 @@ impl TextRecorder {
     /// A recorder that goes on with `record`, a record of this model.
     pub(super) fn new(model: &Model, record: TextRecord) -> TextRecorder {
         let is_bpe = matches!(record, TextRecord::Pairs(_));
-        let mark = WHITESPACE_MARK_STR.as_bytes();
-        let ends = |piece: crate::Piece<'_>| PieceEnds {
-            is_boundary: piece.kind != PieceKind::Normal,
-            begins_with_mark: piece.text.starts_with(mark),
-            ends_with_mark: piece.text.ends_with(mark),
-            first: piece.text.first().copied().unwrap_or_default(),
-            last: piece.text.last().copied().unwrap_or_default(),
-        };
         let char_count = |piece: crate::Piece<'_>| match piece.kind {
             PieceKind::Unknown | PieceKind::Byte => 0,
             _ => u32::try_from(characters(piece.text).count()).unwrap_or(u32::MAX),
         };
         let is_unigram = matches!(record, TextRecord::LongestLine(_));
         let pieces = || model.pieces();
+        let ends = match is_bpe {
+            true => TokenEnds::of(model),
+            false => TokenEnds { ends: Vec::new() },
+        };
         TextRecorder {
-            ends: pieces().filter(|_| is_bpe).map(ends).collect(),
-            splits_at_marks: is_bpe && !pieces().any(|piece| has_mark_inside(piece.text)),
+            ends,
             neighbours: AsciiNeighbours::of(model),
             char_counts: pieces().filter(|_| is_unigram).map(char_count).collect(),
             recent: vec![NO_PAIR; if is_bpe { 1 << RECENT_BITS } else { 0 }],
@@ -193,28 +265,30 @@ impl TextRecorder {
     }
 
     fn add_pairs(&mut self, ids: &[PieceId]) {
-        for pair in ids.windows(2) {
-            let [left, right] = [pair[0], pair[1]].map(|id| self.ends.get(id.index()));
-            let (Some(left), Some(right)) = (left, right) else {
-                // The unknown id of a model without an unknown piece.
-                continue;
-            };
-            let is_split = self.splits_at_marks && right.begins_with_mark && !left.ends_with_mark;
-            let is_apart = self.neighbours.are_never_adjacent(left.last, right.first);
-            if is_split || is_apart || left.is_boundary || right.is_boundary {
-                continue;
+        let mut left_ends = PieceEnds::BOUNDARY;
+        let mut left = 0;
+        for id in ids {
+            let right = id.get();
+            let right_ends = self.ends.get(*id);
+            if !left_ends.is_apart_from(right_ends) {
+                let key = u64::from(left) << 32 | u64::from(right);
+                let slot = low_usize(key.wrapping_mul(GOLDEN_RATIO_64) >> (64 - RECENT_BITS));
+                if self.recent[slot] != key {
+                    self.recent[slot] = key;
+                    self.insert(key, [left_ends.last, right_ends.first]);
+                }
             }
-            let key = u64::from(pair[0].get()) << 32 | u64::from(pair[1].get());
-            let slot = low_usize(mix64(key) >> (64 - RECENT_BITS));
-            if self.recent[slot] != key {
-                self.recent[slot] = key;
-                self.insert(key);
-            }
+            left = right;
+            left_ends = right_ends;
         }
     }
 
-    #[cold]
-    fn insert(&mut self, key: TokenPairKey) {
+    /// Records a pair of tokens that meet in these two bytes.
+    #[inline(never)]
+    fn insert(&mut self, key: TokenPairKey, [last, first]: [u8; 2]) {
+        if self.neighbours.are_never_adjacent(last, first) {
+            return;
+        }
         if let TextRecord::Pairs(pairs) = &mut self.record {
             pairs.insert(key);
             if pairs.len() > MAX_PAIRS {
@@ -246,10 +320,16 @@ fn has_known_characters(model: &Model) -> bool {
     };
     let is_char = |text: &&[u8]| char_length(text) == text.len();
     let known: HashSet<&[u8], FxBuildHasher> = texts().filter(is_char).collect();
-    vocabulary.unused_flags().is_empty()
-        && texts()
-            .flat_map(characters)
-            .all(|char| known.contains(char))
+    // Most characters of pieces are ASCII characters, which need no lookup each time.
+    let mut is_known_ascii = [false; 128];
+    for (byte, is_known) in (0u8..).zip(&mut is_known_ascii) {
+        *is_known = known.contains(&[byte][..]);
+    }
+    let is_known = |char: &[u8]| match char {
+        [byte] if byte.is_ascii() => is_known_ascii[usize::from(*byte)],
+        _ => known.contains(char),
+    };
+    vocabulary.unused_flags().is_empty() && texts().flat_map(characters).all(is_known)
 }
 
 /// The characters of a text.

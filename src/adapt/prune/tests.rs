@@ -16,6 +16,7 @@ fn golden(name: &str) -> Model {
 
 fn usage<'t>(tokenizer: &Tokenizer, lines: impl Iterator<Item = &'t str>) -> PieceUsage {
     let mut counter = UsageCounter::new(tokenizer).unwrap();
+    counter.keep_line_ids();
     lines.for_each(|line| counter.add(line));
     counter.finish()
 }
@@ -106,6 +107,31 @@ fn a_missing_made_piece_breaks_the_check_of_the_usage() {
     let new = Tokenizer::new(pruned.model().clone());
     let error = pruned.check_usage(&model, &new, &usage).unwrap_err();
     assert!(matches!(error, PruneError::Guarantee(_)), "{error}");
+}
+
+/// The lines of a model of a given size are counted by their ids, unless there are too many.
+#[test]
+fn the_usage_decides_for_sizes() {
+    let model = golden("golden/llama2");
+    let tokenizer = Tokenizer::new(model.clone());
+    let lines = ["the right to life", "and to liberty", "x"];
+    let target = PruneGoal::Size(model.len() - 1500);
+    let usage_of = |count: usize| usage(&tokenizer, lines.into_iter().cycle().take(count));
+    let few = usage_of(7);
+    let pruned = model.prune(&few, &PruneOptions::new(target)).unwrap();
+    let new = Tokenizer::new(pruned.model().clone());
+    let check = |usage: &PieceUsage| pruned.check_usage(&model, &new, usage).unwrap();
+    let mut checker = PruneChecker::new(&pruned, &tokenizer, &new);
+    for line in lines.into_iter().cycle().take(7) {
+        checker.add(line).unwrap();
+    }
+    assert_eq!(check(&few), Some(checker.finish()));
+    assert_eq!(check(&usage_of(3000)), None);
+    let mut without_ids = UsageCounter::new(&tokenizer).unwrap();
+    without_ids.add("the right");
+    let mut both = without_ids.finish();
+    both.add(&few);
+    assert_eq!(check(&both), None);
 }
 
 /// A line whose sums of scores may be rebased is compared as a whole.

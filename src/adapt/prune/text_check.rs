@@ -20,13 +20,12 @@
 //!
 //! Cost: one merge of each distinct piece, and two lookups per merge of the two pieces of each distinct pair.
 
-use super::record::{TextRecord, TokenPairKey};
+use super::record::{TextRecord, TokenPairKey, pair_ids};
 use super::{LineCheck, PieceUsage, PrunedModel};
 use crate::error::{GuaranteeError, PruneError};
 use crate::model::Model;
 use crate::piece::{PieceId, PieceKind};
 use crate::text::lossy_string;
-use crate::text::num::{high_u32, low_u32};
 use crate::tokenizer::{NormalizedEncoder, Tokenizer};
 
 /// The sums of scores of unigram models may be so large; above 100,000 the encoder changes them.
@@ -36,9 +35,10 @@ const EXTRA_SCORE: f32 = 11.0;
 
 impl PrunedModel {
     /// Checks that all lines of the text whose `usage` was counted have the same pieces in the pruned model, whose tokenizer is
-    /// `new`. `None` if that does not follow from the usage: for [`PruneGoal::Size`](super::PruneGoal::Size), for models
-    /// with unused pieces, for texts with too many different words, and for very long lines of unigram models. Then use a
-    /// [`PruneChecker`](super::PruneChecker).
+    /// `new`; for [`PruneGoal::Size`](super::PruneGoal::Size), how many have, if the usage has the ids of the lines
+    /// ([`UsageCounter::keep_line_ids`](super::UsageCounter::keep_line_ids)). `None` if that does not follow from the usage: for
+    /// models with unused pieces, for texts with too many different words, for very long lines of unigram models, and for
+    /// `Size` without ids, with unigram models or with removed characters. Then use a [`PruneChecker`](super::PruneChecker).
     ///
     /// # Errors
     /// A guarantee is broken, which would be a bug of this crate, or `usage` is of another model.
@@ -52,7 +52,7 @@ impl PrunedModel {
             return Err(PruneError::OtherModel);
         }
         if !self.keeps_text {
-            return Ok(None);
+            return self.check_size(original, new, usage);
         }
         self.check_given(original, usage)?;
         let is_checked = match usage.record() {
@@ -92,8 +92,8 @@ impl PrunedModel {
         Ok(())
     }
 
-    /// Encodes the given pieces and the pairs with the pruned model.
-    fn check_pairs(
+    /// Checks that the given pieces that are kept, and the pairs, of kept pieces, are encoded to themselves by the pruned model.
+    pub(super) fn check_pairs(
         &self,
         original: &Model,
         new: &Tokenizer,
@@ -124,10 +124,15 @@ impl PrunedModel {
             }
         };
         for piece in given(original, usage).filter(|piece| piece.kind.is_given_for_text()) {
-            check(&[piece.id])?;
+            if self.ids.new_id(piece.id).is_some() {
+                check(&[piece.id])?;
+            }
         }
-        for pair in pairs {
-            check(&[PieceId::new(high_u32(pair)), PieceId::new(low_u32(pair))])?;
+        // In order, so that pairs with the same left token ask for the same merges one after the other.
+        let mut in_order: Vec<TokenPairKey> = pairs.collect();
+        in_order.sort_unstable();
+        for pair in in_order {
+            check(&pair_ids(pair))?;
         }
         Ok(())
     }

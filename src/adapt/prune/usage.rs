@@ -7,6 +7,7 @@
 //! Cost: one encoding of the text; with unused pieces, a slow trace of it. Memory: 9 bytes for each piece, and up to 16 for each
 //! distinct pair of neighbouring tokens.
 
+use super::line_ids::LineIds;
 use super::record::{TextRecord, TextRecorder};
 use super::trace::Tracer;
 use crate::error::ModelError;
@@ -23,6 +24,8 @@ pub struct PieceUsage {
     lines: u64,
     tokens: u64,
     record: TextRecord,
+    /// Of all lines, or of fewer.
+    line_ids: LineIds,
 }
 
 impl PieceUsage {
@@ -34,6 +37,7 @@ impl PieceUsage {
             lines: 0,
             tokens: 0,
             record: TextRecord::empty(model),
+            line_ids: LineIds::default(),
         }
     }
 
@@ -60,6 +64,7 @@ impl PieceUsage {
         self.lines += other.lines;
         self.tokens += other.tokens;
         self.record.add(&other.record);
+        self.line_ids.append(&other.line_ids);
     }
 
     /// The number of tokens.
@@ -70,6 +75,11 @@ impl PieceUsage {
     /// What a check of all lines needs to know.
     pub(super) fn record(&self) -> &TextRecord {
         &self.record
+    }
+
+    /// The ids of all lines, if they were kept.
+    pub(super) fn line_ids(&self) -> Option<&LineIds> {
+        Some(&self.line_ids).filter(|line_ids| line_ids.len() as u64 == self.lines)
     }
 
     /// The number of pieces of the model.
@@ -105,6 +115,7 @@ pub struct UsageCounter<'t> {
     encoder: Encoder<'t>,
     tracer: Option<Tracer<'t>>,
     recorder: TextRecorder,
+    keeps_line_ids: bool,
     usage: PieceUsage,
 }
 
@@ -125,8 +136,15 @@ impl<'t> UsageCounter<'t> {
             encoder: tokenizer.encoder(),
             tracer,
             recorder: TextRecorder::new(model, usage.record.clone()),
+            keeps_line_ids: false,
             usage,
         })
+    }
+
+    /// Keeps the ids of the lines that are added from now on, up to 16 million ids (64 MiB). Then
+    /// [`check_usage`](super::PrunedModel::check_usage) can decide for [`PruneGoal::Size`](super::PruneGoal::Size), too.
+    pub fn keep_line_ids(&mut self) {
+        self.keeps_line_ids = true;
     }
 
     /// Adds a line.
@@ -139,6 +157,9 @@ impl<'t> UsageCounter<'t> {
             if let Some(count) = self.usage.counts.get_mut(id.index()) {
                 *count += 1;
             }
+        }
+        if self.keeps_line_ids {
+            self.usage.line_ids.push(ids);
         }
         if !self.recorder.add(ids) {
             let bytes = self.encoder.normalize(line).len();

@@ -1,0 +1,111 @@
+//! The check of a model that was pruned to a size, on all lines of the text that was counted, without encoding them again.
+//!
+//! Input: the ids that the original model gives for each line ([`LineIds`](super::line_ids)), and the pairs of neighbouring tokens
+//! ([`TextRecord`]). Output: a [`LineCheck`], or `None` if they do not suffice.
+//!
+//! - A line in which a removed piece was given has other pieces now.
+//! - Any other line has the same pieces, by lemma 5 for the pruned model: each kept piece that was given, and each pair of kept
+//!   pieces that was recorded, is encoded to itself, which is checked as in [`text_check`](super::text_check).
+//! - The number of tokens of the other lines: they are divided where no merge joins two tokens, in neither model, since the pruned
+//!   one has a part of the pieces. A part without removed pieces stays, by lemma 5 again. The texts of the others, which consist of
+//!   normal pieces, are encoded with the pruned model.
+//!
+//! All characters must have stayed: otherwise unknown characters of several parts could become one id.
+//!
+//! Example: `▁token izer ▁lower` without `izer`. The line has other pieces. Only the text `▁tokenizer` is encoded;
+//! `▁lower` stays.
+//!
+//! Cost: a load for each token, and an encoding of the parts with removed pieces.
+
+use super::record::{TextRecord, TokenEnds, pair_ids};
+use super::{LineCheck, PieceUsage, PrunedModel};
+use crate::error::PruneError;
+use crate::model::Model;
+use crate::piece::PieceId;
+use crate::tokenizer::{NormalizedEncoder, Tokenizer};
+
+/// Counts the tokens that the pruned model gives.
+struct TokenRecount<'t> {
+    original: &'t Model,
+    encoder: NormalizedEncoder<'t>,
+    /// Where lines are divided.
+    ends: TokenEnds,
+    /// By old id.
+    is_kept: Vec<bool>,
+    /// The text of a part.
+    text: Vec<u8>,
+}
+
+impl PrunedModel {
+    /// Counts the lines that have the same pieces, and checks that they have.
+    pub(super) fn check_size(
+        &self,
+        original: &Model,
+        new: &Tokenizer,
+        usage: &PieceUsage,
+    ) -> Result<Option<LineCheck>, PruneError> {
+        let TextRecord::Pairs(pairs) = usage.record() else {
+            return Ok(None);
+        };
+        let Some(line_ids) = usage.line_ids().filter(|_| self.removed_chars == 0) else {
+            return Ok(None);
+        };
+        let is_kept = |id: PieceId| self.ids.new_id(id).is_some();
+        let kept_pairs = pairs.iter().copied();
+        let kept_pairs = kept_pairs.filter(|pair| pair_ids(*pair).into_iter().all(is_kept));
+        self.check_pairs(original, new, usage, kept_pairs)?;
+        let mut recount = TokenRecount {
+            original,
+            encoder: NormalizedEncoder::new(new),
+            ends: TokenEnds::of(original),
+            is_kept: original.pieces().map(|piece| is_kept(piece.id)).collect(),
+            text: Vec::new(),
+        };
+        let mut check = LineCheck {
+            lines: usage.lines(),
+            tokens_before: usage.tokens(),
+            ..LineCheck::default()
+        };
+        for line in line_ids.lines() {
+            let is_equal = recount.keeps(line);
+            check.equal += u64::from(is_equal);
+            check.tokens_after += match is_equal {
+                true => line.len() as u64,
+                false => recount.count(line),
+            };
+        }
+        Ok(Some(check))
+    }
+}
+
+impl TokenRecount<'_> {
+    /// Whether all pieces are kept. The id of unknown text in a model without an unknown piece is no piece.
+    fn keeps(&self, ids: &[PieceId]) -> bool {
+        let is_kept = |id: &PieceId| self.is_kept.get(id.index()).is_none_or(|is_kept| *is_kept);
+        ids.iter().all(is_kept)
+    }
+
+    /// The number of tokens that the pruned model gives for a line.
+    fn count(&mut self, line: &[PieceId]) -> u64 {
+        let mut count = 0;
+        let mut rest = line;
+        while !rest.is_empty() {
+            let (part, others) = rest.split_at(self.ends.part_length(rest));
+            count += match self.keeps(part) {
+                true => part.len(),
+                false => self.count_again(part),
+            };
+            rest = others;
+        }
+        count as u64
+    }
+
+    /// The number of tokens that the pruned model gives for the text of a part of normal pieces.
+    fn count_again(&mut self, part: &[PieceId]) -> usize {
+        self.text.clear();
+        for piece in part.iter().filter_map(|id| self.original.piece(*id)) {
+            self.text.extend_from_slice(piece.text);
+        }
+        self.encoder.encode(&self.text).len()
+    }
+}
