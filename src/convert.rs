@@ -9,6 +9,7 @@
 //! | `format` | which format bytes have, and which one a path asks for |
 //! | `verdict` | reasons why ids can differ |
 //! | `merges` | the merges of a BPE model that text ever executes |
+//! | `merges::listed` | the same for merges that a file lists, by a check that is cheaper |
 //! | `order` | an order of these merges for programs that merge by rank |
 //! | `tokenizer_json` | `tokenizer.json` and the folder for `transformers` |
 //! | `gguf` | GGUF files of llama.cpp |

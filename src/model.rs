@@ -220,7 +220,28 @@ impl Model {
 
     /// Reads a file and checks everything but that texts of pieces are different.
     fn without_lookup(file: Vec<u8>) -> Result<Model, ModelError> {
-        let (mut pieces, specs) = file::read(&file)?;
+        let (pieces, specs) = file::read(&file)?;
+        Model::check_and_assemble(file, pieces, specs)
+    }
+
+    /// A model of pieces and specs that nobody checked, by the rules for files.
+    ///
+    /// # Errors
+    /// A rule is broken; see [`Model::from_bytes`].
+    fn from_unchecked_parts(pieces: PieceTable, specs: Specs) -> Result<Model, ModelError> {
+        (0..pieces.len()).try_for_each(|id| file::check_not_empty(id, pieces.text(id)))?;
+        let file = file::write(&pieces, &specs);
+        let mut model = Model::check_and_assemble(file, pieces, specs)?;
+        model.lookup = model.make_lookup()?;
+        Ok(model)
+    }
+
+    /// Checks the content of a file, but not whether texts of pieces are different.
+    fn check_and_assemble(
+        file: Vec<u8>,
+        mut pieces: PieceTable,
+        specs: Specs,
+    ) -> Result<Model, ModelError> {
         let trainer_spec = specs.trainer.unwrap_or_default();
         if trainer_spec.byte_fallback() {
             // The reference ignores such a piece in models with byte fallback.

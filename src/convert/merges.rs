@@ -15,13 +15,17 @@
 //! Example: the pieces `ab` (score -1), `bc` (-2), `abc` (-3) and their characters. The text `abc` is merged to `ab c` and
 //! then to `abc`: the last merge of `abc` is `ab c`. The pair `a bc` is never merged.
 //!
+//! Merges that are known from a list are checked, not carried out; see [`listed`].
+//!
 //! # Cost
-//! n log n lookups for a piece of n characters.
+//! n log n lookups for a piece of n characters; n lookups if the list has its last merge.
+
+pub(crate) mod listed;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::Arc;
 
+use self::listed::{ListedMergeCheck, ListedMerges};
 use crate::encode::vocabulary::Vocabulary;
 use crate::error::ModelError;
 use crate::model::Model;
@@ -57,17 +61,31 @@ impl MergeTable {
     /// # Errors
     /// The user-defined symbols do not fit a trie; loading has excluded that.
     pub(crate) fn new(model: &Model) -> Result<MergeTable, ModelError> {
-        let mut process = MergeProcess::new(model)?;
+        MergeTable::with_listed(model, ListedMerges::unknown(model))
+    }
+
+    /// The same, where merges are known from a list: right merges make it cheaper, wrong ones change nothing.
+    ///
+    /// # Errors
+    /// As [`MergeTable::new`].
+    pub(crate) fn with_listed(
+        model: &Model,
+        listed: ListedMerges,
+    ) -> Result<MergeTable, ModelError> {
+        let mut process = MergeProcess::new(model, listed.ranks())?;
+        let executed = ListedMergeCheck::new(model, &listed, &process.user_defined).executed();
         let formations = model
             .pieces()
-            .map(|piece| match piece.kind {
-                PieceKind::Normal | PieceKind::Unused => process.formation(piece.text),
+            .zip(executed)
+            .map(|(piece, split)| match (piece.kind, split) {
+                (PieceKind::Normal | PieceKind::Unused, Some(split)) => Formation::Merged { split },
+                (PieceKind::Normal | PieceKind::Unused, None) => process.formation(piece.text),
                 _ => Formation::NotMerged,
             })
             .collect();
         Ok(MergeTable {
             formations,
-            ranks: process.ranks,
+            ranks: listed.into_ranks(),
         })
     }
 
@@ -125,25 +143,25 @@ type PairCandidate = Reverse<(u32, usize, usize)>;
 /// Merges texts. Its buffers are reused.
 pub(crate) struct MergeProcess<'m> {
     model: &'m Model,
-    ranks: Vec<u32>,
-    user_defined: Arc<PrefixTrie>,
+    ranks: &'m [u32],
+    user_defined: PrefixTrie,
     symbols: Vec<TextSymbol>,
     queue: BinaryHeap<PairCandidate>,
 }
 
 impl<'m> MergeProcess<'m> {
-    /// A process with the merges of a BPE model.
+    /// A process with the merges of a BPE model, whose pieces have these ranks.
     ///
     /// # Errors
     /// The user-defined symbols do not fit a trie; loading has excluded that.
-    pub(crate) fn new(model: &'m Model) -> Result<MergeProcess<'m>, ModelError> {
+    pub(crate) fn new(model: &'m Model, ranks: &'m [u32]) -> Result<MergeProcess<'m>, ModelError> {
         let vocabulary = Vocabulary::new(model, true);
         let user_defined =
             PrefixTrie::with_values(vocabulary.symbols()).map_err(|_| ModelError::TrieTooLarge)?;
         Ok(MergeProcess {
             model,
-            ranks: score_ranks(model),
-            user_defined: Arc::new(user_defined),
+            ranks,
+            user_defined,
             symbols: Vec::new(),
             queue: BinaryHeap::new(),
         })

@@ -1,12 +1,11 @@
 //! Models from parts.
 //!
-//! Input: pieces in the order of their ids, and specs. Output: a [`Model`]. Method: the builder writes the file of the
-//! model and loads it, so that a built model obeys exactly the rules of a loaded one, and saving it gives the bytes that
-//! were checked. Cost: linear, as loading.
+//! Input: pieces in the order of their ids, and specs. Output: a [`Model`]. Method: the pieces and specs are checked by the rules
+//! for loaded models, and the file of the model is written, which gives the same model when it is loaded. Cost: linear, as
+//! loading.
 
 use std::fmt;
 
-use super::file;
 use super::spec::{NormalizerSpec, TrainerSpec};
 use super::{Model, ModelType, Specs};
 use crate::error::ModelError;
@@ -110,6 +109,15 @@ impl ModelBuilder {
         self.denormalizer_spec.get_or_insert_default()
     }
 
+    /// Records id and text of the unknown piece in the trainer spec, if there is one.
+    #[cfg(feature = "tokenizer-json")]
+    pub(crate) fn record_unknown_piece(&mut self) {
+        if let Some(id) = self.pieces.ids_of(PieceKind::Unknown).next() {
+            self.trainer_spec.unk_id = i32::try_from(id).ok();
+            self.trainer_spec.unk_piece = Some(self.pieces.text(id).to_vec());
+        }
+    }
+
     /// Builds the model. The builder can be used again.
     ///
     /// # Errors
@@ -124,7 +132,7 @@ impl ModelBuilder {
             normalizer: Some(self.normalizer_spec.clone()),
             denormalizer: self.denormalizer_spec.clone(),
         };
-        Model::from_file(file::write(&self.pieces, &specs))
+        Model::from_unchecked_parts(self.pieces.clone(), specs)
     }
 }
 
@@ -162,6 +170,37 @@ mod tests {
         assert!(!model.normalizer_spec().add_dummy_prefix());
         assert!(model.denormalizer_spec().is_none());
         assert_eq!(model.piece_to_id("a"), Some(PieceId::new(1)));
+    }
+
+    #[test]
+    fn built_models_equal_those_that_are_loaded_from_their_files() {
+        let mut builder = builder();
+        builder.byte_pieces();
+        // A NUL becomes an unused piece.
+        builder.piece("\0", -2.0, PieceKind::Normal);
+        builder.piece("z", f32::NAN, PieceKind::Unused);
+        builder.normalization_rules("own", &[]);
+        let spec = builder.trainer_spec_mut();
+        spec.unk_surface = Some(Vec::new());
+        spec.pad_id = Some(-1);
+        builder.denormalizer_spec_mut().add_dummy_prefix = Some(false);
+        let built = builder.build().unwrap();
+        let loaded = Model::from_bytes(&built.to_bytes()).unwrap();
+        let parts = |model: &Model| {
+            let pieces: Vec<_> = model
+                .pieces()
+                .map(|piece| (piece.text.to_vec(), piece.score.to_bits(), piece.kind))
+                .collect();
+            let specs = (
+                model.trainer_spec().clone(),
+                model.normalizer_spec().clone(),
+                model.denormalizer_spec().cloned(),
+            );
+            format!("{pieces:?} {specs:?}")
+        };
+        assert_eq!(parts(&built), parts(&loaded));
+        let nul = built.pieces().find(|piece| piece.text == [0]).unwrap();
+        assert_eq!(nul.kind, PieceKind::Unused);
     }
 
     #[test]

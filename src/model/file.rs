@@ -94,15 +94,24 @@ pub(super) fn read(file: &[u8]) -> Result<(PieceTable, Specs), ModelError> {
 }
 
 fn push_piece(pieces: &mut PieceTable, piece: PieceMessage<'_>) -> Result<(), ModelError> {
-    if piece.text.is_empty() {
-        return Err(ModelError::Piece {
-            id: pieces.len(),
-            text: String::new(),
-            problem: PieceProblem::Empty,
-        });
-    }
+    check_not_empty(pieces.len(), piece.text)?;
     pieces.push(piece.text, piece.score, piece.kind);
     Ok(())
+}
+
+/// Checks that the text of piece `id` is not empty.
+///
+/// # Errors
+/// [`PieceProblem::Empty`]
+pub(super) fn check_not_empty(id: usize, text: &[u8]) -> Result<(), ModelError> {
+    if !text.is_empty() {
+        return Ok(());
+    }
+    Err(ModelError::Piece {
+        id,
+        text: String::new(),
+        problem: PieceProblem::Empty,
+    })
 }
 
 /// Reads the message of a piece.

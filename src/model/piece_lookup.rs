@@ -52,8 +52,10 @@ impl PieceLookup {
 
     /// The piece with this text.
     pub(super) fn get(&self, pieces: &PieceTable, text: &[u8]) -> Option<PieceId> {
-        let id = self.first.get(pieces, text);
-        let id = id.or_else(|| self.second.get(pieces, text));
+        let mut id = self.first.get(pieces, text);
+        if id.is_none() && !self.is_bpe {
+            id = self.second.get(pieces, text);
+        }
         id.map(PieceId::new)
     }
 

@@ -12,9 +12,7 @@ mod entries;
 mod tests;
 mod unigram;
 
-use hashbrown::HashMap;
-
-use self::entries::VocabularyEntries;
+use self::entries::{VocabularyEntries, has_nul};
 
 use super::super::{ConvertedModel, FileFormat, Reason, ReasonKind, Verdict};
 use super::components::JsonFlags;
@@ -25,8 +23,6 @@ use crate::model::validate::byte_of_piece;
 use crate::model::{Model, ModelBuilder, ModelType};
 use crate::piece::PieceKind;
 use crate::text::WHITESPACE_MARK;
-
-type TextMap<'t, V> = HashMap<&'t str, V, foldhash::fast::RandomState>;
 
 /// Reads a file.
 ///
@@ -224,8 +220,7 @@ impl Import<'_, '_> {
         if self.file.model.byte_fallback != Some(true) {
             return;
         }
-        let missing = (0..=u8::MAX)
-            .find(|byte| !entries.ids.contains_key(format!("<0x{byte:02X}>").as_str()));
+        let missing = (0..=u8::MAX).find(|byte| entries.id(&format!("<0x{byte:02X}>")).is_none());
         self.has_byte_fallback = missing.is_none();
         if let Some(byte) = missing {
             self.reason(
@@ -253,7 +248,7 @@ impl Import<'_, '_> {
     }
 
     fn add_reasons_of_nul(&mut self, entries: &VocabularyEntries<'_>) {
-        if entries.ids.keys().any(|text| text.contains('\0')) {
+        if entries.texts.iter().flatten().any(|text| has_nul(text)) {
             self.reason(
                 ReasonKind::MetaPiece,
                 "a piece contains a NUL, which SentencePiece models cannot contain",
@@ -294,7 +289,7 @@ impl Import<'_, '_> {
             return;
         }
         let mut text = "<unk>".to_owned();
-        while entries.ids.contains_key(text.as_str()) {
+        while entries.id(&text).is_some() {
             text.push('_');
         }
         builder.piece(text, 0.0, PieceKind::Unknown);
@@ -309,7 +304,7 @@ impl Import<'_, '_> {
         let find = |texts: &[&'static str]| {
             let found = texts
                 .iter()
-                .find_map(|text| Some((*text, *entries.ids.get(text)?)));
+                .find_map(|text| Some((*text, entries.id(text)?)));
             found.filter(|(_, id)| entries.added[*id as usize] == Some(true))
         };
         let number = |found: Option<(&str, u32)>| {
@@ -326,17 +321,8 @@ impl Import<'_, '_> {
         spec.bos_piece = text(bos);
         spec.eos_piece = text(eos);
         spec.pad_piece = text(pad);
+        builder.record_unknown_piece();
         let model = builder.build()?;
-        let unknown = model
-            .pieces()
-            .find(|piece| piece.kind == PieceKind::Unknown);
-        let mut editor = model.edit();
-        if let Some(unknown) = unknown {
-            let spec = editor.trainer_spec_mut();
-            spec.unk_id = i32::try_from(unknown.id.get()).ok();
-            spec.unk_piece = Some(unknown.text.to_vec());
-        }
-        let model = editor.finish()?;
         if !self.flags.charsmap.is_empty() {
             self.verdict.add(rules_reason(&model));
         }

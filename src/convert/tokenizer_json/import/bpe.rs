@@ -18,10 +18,12 @@
 //! merge of `abc` is `ab c`, the first one of the list: equal. If the list had `a bc` instead, SentencePiece would still merge
 //! `ab c`, and the verdict would name `abc`.
 //!
-//! Cost: linear in the merges, and the analysis of [`MergeTable`].
+//! Cost: linear in the merges, and the analysis of [`MergeTable`], which is cheap for pieces whose first pair is the one that
+//! SentencePiece executes.
 
 use super::entries::VocabularyEntries;
 use super::{Import, syntax, unsupported};
+use crate::convert::merges::listed::{ListedMerge, ListedMerges};
 use crate::convert::merges::{Formation, MergeTable};
 use crate::convert::order::{named, plain_text};
 use crate::convert::tokenizer_json::export::MergeReasons;
@@ -31,12 +33,20 @@ use crate::error::ConvertError;
 use crate::model::Model;
 use crate::piece::{PieceId, PieceKind};
 use crate::text::WHITESPACE_MARK;
+use crate::text::num::low_u32;
 
 /// Pieces of a BPE model: ranks up to here are exact in a 32-bit float.
 const MAX_RANKED_PIECES: usize = 1 << 24;
 
-/// The rank and the bytes of the left text of the first merge that gives a piece.
-type FirstMerge = Option<(u32, usize)>;
+/// A rank of pieces that have no score.
+const NO_RANK: u32 = u32::MAX;
+
+/// The first merge of each piece that has one, in the order of the list.
+struct FirstMerges {
+    merges: Vec<ListedMerge>,
+    /// The position in `merges` and the bytes of the left text, by the id of the piece.
+    by_piece: Vec<Option<(u32, usize)>>,
+}
 
 impl Import<'_, '_> {
     /// The model and the verdict.
@@ -48,8 +58,10 @@ impl Import<'_, '_> {
         let first_merges = self.first_merges(&entries)?;
         let mut builder = self.builder();
         let mut scores = Scores::new(&first_merges)?;
-        for (id, first_merge) in first_merges.iter().enumerate() {
+        let mut ranks = Vec::with_capacity(first_merges.by_piece.len() + 1);
+        for (id, first_merge) in first_merges.by_piece.iter().enumerate() {
             let text = entries.text_or_stand_in(id);
+            let text = text.as_ref();
             let is_char = text.chars().nth(1).is_none();
             let kind = match self.meta_kind(&entries, id, unknown) {
                 Some(kind) => kind,
@@ -57,17 +69,15 @@ impl Import<'_, '_> {
                 None => PieceKind::Control,
             };
             let is_ranked = matches!(kind, PieceKind::Normal | PieceKind::UserDefined);
-            let score = if is_ranked {
-                scores.next(*first_merge)
-            } else {
-                0.0
-            };
-            builder.piece(text, score, kind);
+            let rank = is_ranked.then(|| scores.next(*first_merge));
+            builder.piece(text, rank.map_or(0.0, score_of), kind);
+            ranks.push(rank.unwrap_or(NO_RANK));
         }
         self.add_unknown(&mut builder, &entries, unknown);
         let model = self.finish(builder, &entries)?;
+        ranks.resize(model.len(), NO_RANK);
         self.add_reasons_of_nul(&entries);
-        self.add_reasons_of_merges(&model, &first_merges)?;
+        self.add_reasons_of_merges(&model, first_merges, ranks)?;
         Ok(ConvertedModel {
             model,
             verdict: self.verdict,
@@ -87,10 +97,10 @@ impl Import<'_, '_> {
                     "model.unk_token is missing: tokenizers drops characters without a piece",
                 );
             }
-            return Ok(entries.ids.get("<unk>").copied());
+            return Ok(entries.id("<unk>"));
         };
         let missing = || syntax(format!("model.unk_token {text:?} is not in the vocabulary"));
-        let id = entries.ids.get(text).copied().ok_or_else(missing)?;
+        let id = entries.id(text).ok_or_else(missing)?;
         if !self.has_byte_fallback && model.fuse_unk != Some(true) {
             self.reason(ReasonKind::UnknownCharacter, "model.fuse_unk is off: tokenizers gives one unknown id for each character, SentencePiece one for each run");
         }
@@ -101,31 +111,41 @@ impl Import<'_, '_> {
     fn first_merges(
         &mut self,
         entries: &VocabularyEntries<'_>,
-    ) -> Result<Vec<FirstMerge>, ConvertError> {
-        let mut first: Vec<FirstMerge> = vec![None; entries.texts.len()];
+    ) -> Result<FirstMerges, ConvertError> {
+        let mut first = FirstMerges {
+            merges: Vec::with_capacity(self.file.model.merges.len().min(entries.texts.len())),
+            by_piece: vec![None; entries.texts.len()],
+        };
         let mut joined = String::new();
+        let mut expected = 0;
         let mut repeated = None;
-        for (rank, merge) in (0..).zip(&self.file.model.merges) {
+        for (rank, merge) in (0_u32..).zip(&self.file.model.merges) {
             let not_two = || syntax(format!("merge {rank} does not have two parts"));
             let (left, right) = merge.texts().ok_or_else(not_two)?;
-            joined.clear();
-            joined.push_str(left);
-            joined.push_str(right);
-            let missing =
-                |text: &str| syntax(format!("merge {rank}: {text:?} is not in the vocabulary"));
-            let id = *entries
-                .ids
-                .get(joined.as_str())
-                .ok_or_else(|| missing(&joined))?;
-            let slot = &mut first[id as usize];
-            match slot {
+            let find = |text: &str| -> Result<PieceId, ConvertError> {
+                let missing = || syntax(format!("merge {rank}: {text:?} is not in the vocabulary"));
+                let id = entries.id(text).ok_or_else(missing)?;
+                Ok(PieceId::new(id))
+            };
+            // In most files the next merge gives the next piece.
+            let next = entries.texts.get(expected).copied().flatten();
+            let is_next = next.and_then(|text| text.strip_prefix(left)) == Some(right);
+            let piece = if is_next {
+                PieceId::from_index(expected)
+            } else {
+                joined.clear();
+                joined.push_str(left);
+                joined.push_str(right);
+                find(&joined)?
+            };
+            expected = piece.index() + 1;
+            match first.by_piece[piece.index()] {
                 None => {
-                    for part in [left, right] {
-                        entries.ids.get(part).ok_or_else(|| missing(part))?;
-                    }
-                    *slot = Some((rank, left.len()));
+                    let left_piece = find(left)?;
+                    let right_piece = find(right)?;
+                    first.add(piece, [left_piece, right_piece], left.len());
                 }
-                Some((_, split)) if *split == left.len() => repeated = Some(joined.clone()),
+                Some((_, split)) if split == left.len() => repeated = Some([left, right].concat()),
                 Some(_) => {}
             }
         }
@@ -144,15 +164,14 @@ impl Import<'_, '_> {
     fn add_reasons_of_merges(
         &mut self,
         model: &Model,
-        first: &[FirstMerge],
+        first: FirstMerges,
+        ranks: Vec<u32>,
     ) -> Result<(), ConvertError> {
-        let table = MergeTable::new(model)?;
+        let FirstMerges { merges, by_piece } = first;
+        let table = MergeTable::with_listed(model, ListedMerges::new(ranks, merges))?;
         let is_other = |(id, split): &(PieceId, usize)| {
-            first
-                .get(id.index())
-                .copied()
-                .flatten()
-                .is_none_or(|(_, first)| first != *split)
+            let first = by_piece.get(id.index()).copied().flatten();
+            first.is_none_or(|(_, first)| first != *split)
         };
         let others: Vec<(PieceId, usize)> = table.merged().filter(is_other).collect();
         if let Some((id, split)) = others.first() {
@@ -225,52 +244,47 @@ impl Import<'_, '_> {
     }
 }
 
-/// Scores that descend in the order of the first merges, and then in the order of the ids.
+impl FirstMerges {
+    /// Adds the merge of two pieces, the first of which has a text of `split` bytes.
+    fn add(&mut self, piece: PieceId, [left, right]: [PieceId; 2], split: usize) {
+        let position = low_u32(self.merges.len() as u64);
+        self.by_piece[piece.index()] = Some((position, split));
+        self.merges.push(ListedMerge { piece, left, right });
+    }
+}
+
+/// Ranks that ascend in the order of the first merges, and then in the order of the ids.
 struct Scores {
-    /// The ranks of the first merges, sorted.
-    ranks: Vec<u32>,
-    /// How many pieces without a merge have a score.
-    without_merge: usize,
+    /// The rank of the next piece without a merge.
+    next_rank: u32,
 }
 
 impl Scores {
-    fn new(first_merges: &[FirstMerge]) -> Result<Scores, ConvertError> {
-        if first_merges.len() > MAX_RANKED_PIECES {
-            return Err(unsupported(
-                "model.vocab",
-                format!("{} pieces long", first_merges.len()),
-            ));
+    fn new(first_merges: &FirstMerges) -> Result<Scores, ConvertError> {
+        let pieces = first_merges.by_piece.len();
+        if pieces > MAX_RANKED_PIECES {
+            return Err(unsupported("model.vocab", format!("{pieces} pieces long")));
         }
-        let mut ranks: Vec<u32> = first_merges
-            .iter()
-            .flatten()
-            .map(|(rank, _)| *rank)
-            .collect();
-        ranks.sort_unstable();
         Ok(Scores {
-            ranks,
-            without_merge: 0,
+            next_rank: low_u32(first_merges.merges.len() as u64),
         })
     }
 
-    /// The score of the next piece.
-    fn next(&mut self, first_merge: FirstMerge) -> f32 {
-        let rank = match first_merge {
-            Some((rank, _)) => self.ranks.partition_point(|other| *other < rank),
-            None => {
-                self.without_merge += 1;
-                self.ranks.len() + self.without_merge - 1
-            }
-        };
-        -exact_f32(rank)
+    /// The rank of the next piece.
+    fn next(&mut self, first_merge: Option<(u32, usize)>) -> u32 {
+        if let Some((position, _)) = first_merge {
+            return position;
+        }
+        self.next_rank += 1;
+        self.next_rank - 1
     }
 }
 
-/// A rank of at most 2^24 as a float.
+/// The score of a piece with a rank of at most 2^24.
 #[expect(
     clippy::cast_precision_loss,
     reason = "floats hold numbers up to 2^24 exactly"
 )]
-fn exact_f32(rank: usize) -> f32 {
-    rank as f32
+fn score_of(rank: u32) -> f32 {
+    -(rank as f32)
 }

@@ -5,9 +5,14 @@
 //!
 //! Cost: linear in the ids; an id too far above the number of pieces is refused.
 
-use hashbrown::HashMap;
+use std::borrow::Cow;
+use std::hash::{BuildHasher as _, Hasher as _};
 
-use super::{TextMap, syntax};
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+
+use super::syntax;
 use crate::convert::tokenizer_json::parse::{JsonAddedToken, JsonFile, JsonVocab};
 use crate::error::ConvertError;
 use crate::piece::PieceKind;
@@ -19,7 +24,11 @@ const MAX_MISSING_IDS: usize = 1 << 16;
 pub(super) struct VocabularyEntries<'f> {
     /// The text of each id; `None` for an id without a piece.
     pub(super) texts: Vec<Option<&'f str>>,
-    pub(super) ids: TextMap<'f, u32>,
+    /// The ids, by the hashes of their texts.
+    ids: HashTable<u32>,
+    hasher: RandomState,
+    /// The ids of texts of one ASCII character, which merges use most.
+    ascii: [Option<u32>; 128],
     /// For each id the flag `special` of its added token.
     pub(super) added: Vec<Option<bool>>,
 }
@@ -33,7 +42,9 @@ impl<'f> VocabularyEntries<'f> {
         };
         let mut entries = VocabularyEntries {
             texts: Vec::with_capacity(vocab + added.len()),
-            ids: HashMap::with_capacity_and_hasher(vocab + added.len(), Default::default()),
+            ids: HashTable::with_capacity(vocab + added.len()),
+            hasher: RandomState::default(),
+            ascii: [None; 128],
             added: Vec::new(),
         };
         let limit = (vocab + added.len()) * 2 + MAX_MISSING_IDS;
@@ -70,10 +81,36 @@ impl<'f> VocabularyEntries<'f> {
         if let Some(other) = self.texts[index].replace(text) {
             return Err(syntax(format!("{other:?} and {text:?} have the id {id}")));
         }
-        if self.ids.insert(text, id).is_some() {
+        if !self.add_to_index(text, id) {
             return Err(syntax(format!("the vocabulary has {text:?} twice")));
         }
         Ok(())
+    }
+
+    /// Makes a text that has an id findable; false if the text has another id already.
+    fn add_to_index(&mut self, text: &str, id: u32) -> bool {
+        let VocabularyEntries {
+            texts, ids, hasher, ..
+        } = self;
+        let is_same = |other: &u32| texts[*other as usize] == Some(text);
+        let rehash = |id: &u32| hash(hasher, texts[*id as usize].unwrap_or_default());
+        match ids.entry(hash(hasher, text), is_same, rehash) {
+            Entry::Occupied(_) => return false,
+            Entry::Vacant(entry) => entry.insert(id),
+        };
+        if let [byte @ 0..128] = text.as_bytes() {
+            self.ascii[usize::from(*byte)] = Some(id);
+        }
+        true
+    }
+
+    /// The id of a text.
+    pub(super) fn id(&self, text: &str) -> Option<u32> {
+        if let [byte @ 0..128] = text.as_bytes() {
+            return self.ascii[usize::from(*byte)];
+        }
+        let is_same = |id: &u32| self.texts[*id as usize] == Some(text);
+        self.ids.find(hash(&self.hasher, text), is_same).copied()
     }
 
     fn add_token(
@@ -82,8 +119,8 @@ impl<'f> VocabularyEntries<'f> {
         limit: usize,
     ) -> Result<(), ConvertError> {
         let text = token.content.as_str();
-        let id = match self.ids.get(text) {
-            Some(id) => *id,
+        let id = match self.id(text) {
+            Some(id) => id,
             None => {
                 self.add(text, token.id, limit)?;
                 token.id
@@ -108,16 +145,28 @@ impl<'f> VocabularyEntries<'f> {
     }
 
     /// The text of an id; a stand-in for an id without a text that a model can hold.
-    pub(super) fn text_or_stand_in(&self, id: usize) -> String {
+    pub(super) fn text_or_stand_in(&self, id: usize) -> Cow<'f, str> {
         match self.texts[id] {
-            Some(text) if !text.is_empty() && !text.contains('\0') => text.to_owned(),
+            Some(text) if !text.is_empty() && !has_nul(text) => Cow::Borrowed(text),
             _ => {
                 let mut text = format!("<unused id {id}>");
-                while self.ids.contains_key(text.as_str()) {
+                while self.id(&text).is_some() {
                     text.push('_');
                 }
-                text
+                Cow::Owned(text)
             }
         }
     }
+}
+
+/// Whether a text has a NUL, which no piece of a model can contain.
+pub(super) fn has_nul(text: &str) -> bool {
+    memchr::memchr(0, text.as_bytes()).is_some()
+}
+
+#[inline]
+fn hash(hasher: &RandomState, text: &str) -> u64 {
+    let mut hasher = hasher.build_hasher();
+    hasher.write(text.as_bytes());
+    hasher.finish()
 }

@@ -24,7 +24,8 @@ impl Import<'_, '_> {
         let mut builder = self.builder();
         for id in 0..entries.texts.len() {
             let text = entries.text_or_stand_in(id);
-            let is_found = entries.texts[id] == Some(&text);
+            let text = text.as_ref();
+            let is_found = entries.texts[id] == Some(text);
             let ordinary = if is_found {
                 PieceKind::Normal
             } else {

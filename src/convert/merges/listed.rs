@@ -1,0 +1,357 @@
+//! Merges that a list gives: which of them are the last merges of their pieces.
+//!
+//! Input: a BPE model, and for some pieces a pair of pieces with the same text together. Output: for each of these pieces
+//! whether this pair is what SentencePiece merges last. "No" can also mean that it is not known; then the text of the piece has
+//! to be merged.
+//!
+//! # Method
+//! Pieces are checked in the order of their ranks. A piece p with the pair (l, r) passes if
+//!
+//! 1. l and r are characters, or passed before and have lower ranks than p;
+//! 2. p is a normal or unused piece, and no user-defined symbol is in its text;
+//! 3. nothing merges across the border between l and r before both exist.
+//!
+//! Rule 3 is checked backwards in time: of the two symbols at the border, the one with the higher rank exists for a shorter time,
+//! so its merge is undone and one of its parts is at the border then; of equal ranks the right one is undone, because the left
+//! one merges first. If the joined text of the two symbols is a piece with a rank below that of the merge undone last (or equal to
+//! it, if that is to the right), the two would have merged, and p does not pass.
+//!
+//! **Why this is enough.** All merges within l alone give parts of l, which passed. A part has a lower rank than what it is part
+//! of, so these merges are executed in the order of their ranks; so are those of r. As long as nothing merges across the border,
+//! both sides merge as if they were alone, and the one with the lower rank comes first. So two symbols are at the border at the
+//! same time exactly if rule 3 meets them, from the time when the second one is made to the time when the first one becomes part
+//! of something else; in this time a pair merges if and only if its rank comes before that of the next merge of either symbol.
+//!
+//! Example: the pieces `ab` (rank 0), `bc` (1), `abc` (2) with the pair `ab c`. `ab` is undone, limit 0; `b c` is the piece `bc`
+//! with the rank 1, which is not below 0. Two characters are left, so `abc` passes. With the pair `a bc`: `bc` is undone, limit
+//! 1; `a b` is the piece `ab` with the rank 0, so `abc` does not pass.
+//!
+//! # Cost
+//! A lookup for each merge that is undone: at most one for each character of the text.
+
+use crate::model::Model;
+use crate::piece::{PieceId, PieceKind};
+use crate::text::char_length;
+use crate::trie::prefix::PrefixTrie;
+
+use super::score_ranks;
+
+/// A merge of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ListedMerge {
+    /// The piece that it gives.
+    pub(crate) piece: PieceId,
+    /// The pieces that it joins.
+    pub(crate) left: PieceId,
+    pub(crate) right: PieceId,
+}
+
+/// The merges of a list, and the ranks of all pieces.
+#[derive(Debug)]
+pub(crate) struct ListedMerges {
+    ranks: Vec<u32>,
+    merges: Vec<ListedMerge>,
+}
+
+impl ListedMerges {
+    /// The ranks of all pieces, by id; and at most one merge for each piece, in the order of the ranks of these pieces. The order
+    /// of the ranks must be that of the scores, the best first, for all pieces that text can be merged to.
+    pub(crate) fn new(ranks: Vec<u32>, merges: Vec<ListedMerge>) -> ListedMerges {
+        ListedMerges { ranks, merges }
+    }
+
+    /// The ranks of the scores of a model, and no merges.
+    pub(super) fn unknown(model: &Model) -> ListedMerges {
+        ListedMerges {
+            ranks: score_ranks(model),
+            merges: Vec::new(),
+        }
+    }
+
+    /// The ranks of all pieces, by id.
+    pub(super) fn ranks(&self) -> &[u32] {
+        &self.ranks
+    }
+
+    /// The same without the merges.
+    pub(super) fn into_ranks(self) -> Vec<u32> {
+        self.ranks
+    }
+}
+
+/// What is known of a piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CheckedPiece {
+    /// It has not passed.
+    Unknown,
+    /// It is one character.
+    Char,
+    /// Its last merge joins these pieces.
+    Merged(PieceId, PieceId),
+}
+
+/// A symbol at the border: a piece, and its rank; a character, which is never undone, has none.
+#[derive(Debug, Clone, Copy)]
+struct BorderSymbol {
+    piece: PieceId,
+    rank: Option<u32>,
+}
+
+/// Checks merges of a list.
+pub(super) struct ListedMergeCheck<'m> {
+    model: &'m Model,
+    listed: &'m ListedMerges,
+    user_defined: &'m PrefixTrie,
+    pieces: Vec<CheckedPiece>,
+}
+
+impl<'m> ListedMergeCheck<'m> {
+    pub(super) fn new(
+        model: &'m Model,
+        listed: &'m ListedMerges,
+        user_defined: &'m PrefixTrie,
+    ) -> ListedMergeCheck<'m> {
+        ListedMergeCheck {
+            model,
+            listed,
+            user_defined,
+            pieces: Vec::new(),
+        }
+    }
+
+    /// For each piece that passes the bytes of its left symbol, by id.
+    pub(super) fn executed(mut self) -> Vec<Option<usize>> {
+        let mut splits = vec![None; self.model.len()];
+        if self.listed.merges.is_empty() {
+            return splits;
+        }
+        let is_char = |text: &[u8]| text.len() == char_length(text);
+        let pieces = self.model.pieces().map(|piece| match is_char(piece.text) {
+            true => CheckedPiece::Char,
+            false => CheckedPiece::Unknown,
+        });
+        self.pieces = pieces.collect();
+        for merge in &self.listed.merges {
+            if self.passes(merge) {
+                self.pieces[merge.piece.index()] = CheckedPiece::Merged(merge.left, merge.right);
+                splits[merge.piece.index()] = Some(self.text(merge.left).len());
+            }
+        }
+        splits
+    }
+
+    fn text(&self, piece: PieceId) -> &'m [u8] {
+        self.model.table().text(piece.index())
+    }
+
+    /// A symbol at the border; `None` for a piece that has not passed.
+    fn symbol(&self, piece: PieceId) -> Option<BorderSymbol> {
+        let rank = match self.pieces[piece.index()] {
+            CheckedPiece::Unknown => return None,
+            CheckedPiece::Char => None,
+            CheckedPiece::Merged(..) => Some(self.listed.ranks[piece.index()]),
+        };
+        Some(BorderSymbol { piece, rank })
+    }
+
+    /// Whether the merge is the last one of its piece for certain.
+    fn passes(&self, merge: &ListedMerge) -> bool {
+        let text = self.text(merge.piece);
+        let Some((left, right)) = self.symbol(merge.left).zip(self.symbol(merge.right)) else {
+            return false;
+        };
+        let rank = Some(self.listed.ranks[merge.piece.index()]);
+        let is_in_order = left.rank.max(right.rank) < rank;
+        let parts = [self.text(merge.left), self.text(merge.right)];
+        let kind = self.model.table().kind(merge.piece.index());
+        let is_merged = matches!(kind, PieceKind::Normal | PieceKind::Unused);
+        let is_joined = text.strip_prefix(parts[0]) == Some(parts[1]);
+        let has_symbol = || self.user_defined.find(text).is_some();
+        is_merged
+            && is_in_order
+            && is_joined
+            && !has_symbol()
+            && self.is_never_crossed(text, left, right)
+    }
+
+    /// Whether nothing merges across the border between the symbols before both exist.
+    fn is_never_crossed(
+        &self,
+        text: &[u8],
+        mut left: BorderSymbol,
+        mut right: BorderSymbol,
+    ) -> bool {
+        let border = self.text(left.piece).len();
+        while let Some(latest) = left.rank.max(right.rank) {
+            let undoes_right = right.rank == Some(latest);
+            let undone = if undoes_right { right } else { left };
+            let CheckedPiece::Merged(first, second) = self.pieces[undone.piece.index()] else {
+                return false;
+            };
+            let Some(part) = self.symbol(if undoes_right { first } else { second }) else {
+                return false;
+            };
+            if undoes_right {
+                right = part;
+            } else {
+                left = part;
+            }
+            let start = border - self.text(left.piece).len();
+            let end = border + self.text(right.piece).len();
+            let limit = u64::from(latest) + u64::from(undoes_right);
+            if self.merges_below(limit, &text[start..end]) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Whether a text is a piece that text is merged to, with a rank below `limit`.
+    fn merges_below(&self, limit: u64, text: &[u8]) -> bool {
+        self.model.piece_to_id(text).is_some_and(|id| {
+            let kind = self.model.table().kind(id.index());
+            kind.is_from_text() && u64::from(self.listed.ranks[id.index()]) < limit
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::{Formation, MergeTable};
+    use super::*;
+    use crate::ModelType;
+
+    /// A model of the pieces `a`, `b`, `c` and others, whose ranks are their ids.
+    fn model(others: &[(String, PieceKind)]) -> Model {
+        let mut builder = Model::builder();
+        builder.model_type(ModelType::Bpe);
+        builder.piece("<unk>", 0.0, PieceKind::Unknown);
+        let chars = ["a", "b", "c"].map(|text| (text.to_owned(), PieceKind::Normal));
+        for (rank, (text, kind)) in (1_u16..).zip(chars.iter().chain(others)) {
+            builder.piece(text, -f32::from(rank), *kind);
+        }
+        builder.build().unwrap()
+    }
+
+    /// All pairs of pieces that give a piece with more than one character.
+    fn pairs(model: &Model, piece: PieceId) -> Vec<ListedMerge> {
+        let text = model.table().text(piece.index());
+        let pair = |at: usize| {
+            let (left, right) = text.split_at(at);
+            Some(ListedMerge {
+                piece,
+                left: model.piece_to_id(left)?,
+                right: model.piece_to_id(right)?,
+            })
+        };
+        (1..text.len()).filter_map(pair).collect()
+    }
+
+    fn ranks(model: &Model) -> Vec<u32> {
+        (0..).take(model.len()).collect()
+    }
+
+    fn splits(model: &Model, merges: Vec<ListedMerge>) -> Vec<Option<usize>> {
+        let listed = ListedMerges::new(ranks(model), merges);
+        let symbols = model
+            .pieces()
+            .filter(|piece| piece.kind == PieceKind::UserDefined)
+            .map(|piece| (piece.text, piece.id.get()));
+        let user_defined = PrefixTrie::with_values(symbols).unwrap();
+        ListedMergeCheck::new(model, &listed, &user_defined).executed()
+    }
+
+    #[test]
+    fn the_example_of_the_module_page() {
+        let others = ["ab", "bc", "abc"].map(|text| (text.to_owned(), PieceKind::Normal));
+        let model = model(&others);
+        let all: Vec<ListedMerge> = (4..7)
+            .flat_map(|id| pairs(&model, PieceId::new(id)))
+            .collect();
+        let [ab, bc, abc_right, abc_left] = all[..] else {
+            panic!("{all:?}");
+        };
+        assert_eq!(splits(&model, vec![ab, bc, abc_left])[6], Some(2));
+        assert_eq!(splits(&model, vec![ab, bc, abc_right])[6], None);
+        // `ab` has not passed.
+        assert_eq!(splits(&model, vec![bc, abc_left])[6], None);
+    }
+
+    #[test]
+    fn pairs_with_another_text_and_later_parts_do_not_pass() {
+        let others = ["abc", "ab"].map(|text| (text.to_owned(), PieceKind::Normal));
+        let model = model(&others);
+        let [a, b, c, abc, ab] = [1, 2, 3, 4, 5].map(PieceId::new);
+        let merge = |piece, left, right| ListedMerge { piece, left, right };
+        let found = splits(&model, vec![merge(abc, ab, c), merge(ab, a, b)]);
+        assert_eq!(found[4..], [None, Some(1)]);
+        assert_eq!(splits(&model, vec![merge(ab, b, a)])[5], None);
+        assert_eq!(splits(&model, vec![merge(ab, a, c)])[5], None);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        /// The oracle carries out the merges. Every last merge whose parts come first in the order of the ranks passes, and nothing
+        /// else does.
+        #[test]
+        fn last_merges_pass_and_others_do_not(
+            texts in prop::collection::btree_set("[abc]{2,6}", 1..25),
+            order in any::<prop::sample::Index>(),
+            kinds in prop::collection::vec(0_usize..12, 25),
+        ) {
+            let mut texts: Vec<String> = texts.into_iter().collect();
+            let start = order.index(texts.len());
+            texts.rotate_left(start);
+            if start % 3 > 0 {
+                texts.sort_by_key(|text| text.len());
+            }
+            let kind = |number: usize| match number {
+                0 => PieceKind::Unused,
+                1 => PieceKind::Control,
+                2 => PieceKind::UserDefined,
+                _ => PieceKind::Normal,
+            };
+            let others: Vec<(String, PieceKind)> =
+                texts.into_iter().zip(kinds.into_iter().map(kind)).collect();
+            let model = model(&others);
+            let table = MergeTable::new(&model).unwrap();
+            let executed: Vec<Option<usize>> = model
+                .pieces()
+                .map(|piece| match table.formation(piece.id) {
+                    Formation::Merged { split } => Some(split),
+                    _ => None,
+                })
+                .collect();
+            let split_of = |merge: &ListedMerge| model.table().text(merge.left.index()).len();
+            let all = (4..).take(others.len()).map(PieceId::new);
+            let all: Vec<ListedMerge> = all.flat_map(|id| pairs(&model, id)).collect();
+            let is_last = |merge: &&ListedMerge| executed[merge.piece.index()] == Some(split_of(merge));
+            let last: Vec<ListedMerge> = all.iter().filter(is_last).copied().collect();
+            let passed = splits(&model, last.clone());
+            let mut is_ordered = vec![true; 4];
+            for (id, split) in executed.iter().enumerate().skip(4) {
+                let merge = last.iter().find(|merge| merge.piece.index() == id);
+                let parts = merge.map(|merge| [merge.left, merge.right]);
+                let is_early = |part: &PieceId| part.index() < id && is_ordered[part.index()];
+                is_ordered.push(parts.is_some_and(|parts| parts.iter().all(is_early)));
+                let expected = split.filter(|_| is_ordered[id]);
+                prop_assert_eq!(passed[id], expected, "{:?}", model.piece(PieceId::from_index(id)));
+            }
+            // Any other pair of a piece, together with the last merges of all others.
+            for other in all.iter().filter(|merge| !is_last(merge)) {
+                let mut merges = last.clone();
+                merges.retain(|merge| merge.piece != other.piece);
+                merges.push(*other);
+                merges.sort_by_key(|merge| merge.piece);
+                let passed = splits(&model, merges);
+                prop_assert_eq!(passed[other.piece.index()], None);
+                // The table does not depend on the list.
+                let same = MergeTable::with_listed(&model, ListedMerges::new(ranks(&model), last.clone())).unwrap();
+                prop_assert!(model.pieces().all(|piece| same.formation(piece.id) == table.formation(piece.id)));
+            }
+        }
+    }
+}
