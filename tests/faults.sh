@@ -271,6 +271,10 @@ full_disk() {
   if has_tables; then
     refused "a full disk, count" "No space left" "$spiece" count --input="$work/udhr.txt" --output=out
   fi
+  for kind in json gguf; do
+    refused "a full disk, convert to $kind" "No space left" "$spiece" convert "$work/bpe.model" x.$kind --force
+    check "a full disk, convert: a part of x.$kind" [ ! -e x.$kind ]
+  done
   refused "a full disk, compare" "No space left" "$spiece" compare "$work/unigram.model" "$work/unigram.model" \
     --text="$work/udhr.txt" --output=out
   rm filler
@@ -529,7 +533,30 @@ head -c 5000 x.json >cut.json
 refused "a cut tokenizer.json" "not a valid tokenizer.json" "$spiece" convert cut.json x.model
 printf '{"model": {"type": "WordPiece", "vocab": {}}}' >cut.json
 refused "a tokenizer.json of another type" "WordPiece" "$spiece" convert cut.json x.model
-rm -rf hub x.json cut.json
+# A conversion that is killed leaves the old file or the new one, and the next run removes its temporary file.
+old_or_new() { cmp -s x.$1 "$work/old.$1" || cmp -s x.$1 "$work/new.$1"; }
+if strace -o /dev/null true 2>/dev/null; then
+  for kind in json gguf; do
+    "$spiece" convert "$work/plain.model" "$work/old.$kind" --force --quiet || fail "no old.$kind"
+    "$spiece" convert "$work/bpe.model" "$work/new.$kind" --force --quiet || fail "no new.$kind"
+    for call in write fsync rename; do
+      for nth in $(seq 1 6); do
+        cp "$work/old.$kind" x.$kind
+        strace -f -qq -o /dev/null -e trace="/^$call" -e inject="/^$call:signal=SIGKILL:when=$nth" \
+          "$spiece" convert "$work/bpe.model" x.$kind --force --quiet 2>/dev/null &
+        if wait $! 2>/dev/null; then break; fi
+        check "killed at $call $nth: x.$kind is neither old nor new" old_or_new $kind
+        check "killed at $call $nth: no conversion to $kind afterwards" \
+          "$spiece" convert "$work/bpe.model" x.$kind --force --quiet
+        check "killed at $call $nth: the next conversion does not write x.$kind" cmp -s x.$kind "$work/new.$kind"
+        check "killed at $call $nth: a temporary file beside x.$kind" no_strays
+      done
+    done
+  done
+else
+  skip "strace is not there or may not trace"
+fi
+rm -rf hub x.json x.gguf cut.json
 check "a stray file after conversions" no_strays
 
 section "training data and its shards"
