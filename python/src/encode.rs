@@ -5,253 +5,27 @@
 //! Batches have three steps: the texts are taken while this thread is attached to the interpreter (they are not copied),
 //! encoded while other threads of Python run, and turned into objects while it is attached again.
 
+mod call;
+
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyList};
 use rayon::prelude::*;
-use spiece::{
-    EncodeError, EncodeOptions, Encoder, ExtraOption, PieceId, Rng, SampleOptions, Tokens,
-};
+use spiece::{EncodeError, EncodeOptions, Encoder, PieceId, Rng, SampleOptions, Tokens};
 
-use crate::arguments::{Arguments, ReturnType, is_old_order, to_bool, to_f32, to_i32, to_threads};
+pub use self::call::{EncodeCall, Forced, parse, parse_extra};
+use crate::arguments::ReturnType;
 use crate::buffer::VectorBuffer;
 use crate::errors;
 use crate::loaded::{Loaded, PausedCollector, detached_if, is_long, signed};
 use crate::pool::{batch_threads, pool};
 use crate::random;
-use crate::settings::{Settings, nbest_timeout};
 use crate::text::{HeldText, HeldTexts, Text};
 use crate::tokens::{OwnedTokens, Rewrite};
 
-/// The parameters of `Encode`, without the input.
-const NAMES: [&str; 12] = [
-    "add_bos",
-    "add_eos",
-    "reverse",
-    "emit_unk_piece",
-    "enable_sampling",
-    "nbest_size",
-    "alpha",
-    "num_threads",
-    "thread_pool",
-    "return_type",
-    "out_type",
-    "return_bytes",
-];
-
-/// Their order until 0.2.1.
-const OLD_ORDER: [&str; 9] = [
-    "out_type",
-    "add_bos",
-    "add_eos",
-    "reverse",
-    "emit_unk_piece",
-    "enable_sampling",
-    "nbest_size",
-    "alpha",
-    "num_threads",
-];
-
 /// Texts whose tokens are made before their objects: few enough that the tokens are still in the processor's cache.
 const MAX_CHUNK_TEXTS: usize = 1024;
-
-/// What one call asks for.
-pub struct EncodeCall<'py> {
-    pub return_type: ReturnType,
-    pub rewrite: Rewrite,
-    pub sampling: Option<SampleOptions>,
-    pub num_threads: i64,
-    pub thread_pool: Option<Bound<'py, PyAny>>,
-    pub return_bytes: Option<bool>,
-    /// How the library's encoder is made.
-    pub options: EncodeOptions,
-}
-
-/// What the keywords of a call replace.
-#[derive(Default)]
-pub struct Forced {
-    pub return_type: Option<ReturnType>,
-    pub samples: bool,
-}
-
-impl<'py> EncodeCall<'py> {
-    /// The call with these arguments; those that are missing come from `settings`.
-    pub fn new(
-        py: Python<'py>,
-        loaded: &Loaded,
-        settings: &Settings,
-        arguments: &Arguments<'py, 12>,
-        forced: &Forced,
-    ) -> PyResult<EncodeCall<'py>> {
-        let return_type = match forced.return_type {
-            Some(return_type) => return_type,
-            None => arguments.return_type(settings.return_type(py)?)?,
-        };
-        let return_bytes = arguments.get("return_bytes").map(to_bool).transpose()?;
-        if return_bytes.is_some() && return_type != ReturnType::OffsetMapping {
-            return Err(PyValueError::new_err(
-                "return_bytes is only supported when return_type='offset_mapping'",
-            ));
-        }
-        let values = Values {
-            py,
-            settings,
-            arguments,
-        };
-        let rewrite = values.rewrite()?;
-        let call = EncodeCall {
-            return_type,
-            rewrite,
-            sampling: values.sampling(loaded, forced.samples)?,
-            num_threads: to_threads(values.get(place::NUM_THREADS).as_ref())?,
-            thread_pool: arguments.get("thread_pool").cloned(),
-            return_bytes,
-            options: EncodeOptions::default()
-                .with_extra(settings.encode_extra.iter().copied())
-                .with_nbest_timeout(nbest_timeout()),
-        };
-        Ok(call)
-    }
-
-    /// Checks that the model has the pieces that the keywords ask for, and that they go with the result type.
-    pub fn check(&self, py: Python<'_>, loaded: &Loaded) -> PyResult<()> {
-        check_rewrite(py, loaded, self.rewrite, self.return_type)
-    }
-
-    /// Whether the ids of plain encoding are the result, or decide it: perhaps with pieces before and after, and as
-    /// pieces if none of them is unknown.
-    fn gives_plain_ids(&self) -> bool {
-        use ReturnType::{Ids, Numpy, Str};
-        matches!(self.return_type, Ids | Numpy | Str)
-            && self.sampling.is_none()
-            && self.options.extra.is_empty()
-    }
-}
-
-/// Arguments over settings.
-struct Values<'a, 'py> {
-    py: Python<'py>,
-    settings: &'a Settings,
-    arguments: &'a Arguments<'py, 12>,
-}
-
-/// The places of parameters in [`NAMES`]. A setting has the next higher place in the list of settings, which begins with
-/// the result type.
-mod place {
-    pub(super) const ADD_BOS: usize = 0;
-    pub(super) const ADD_EOS: usize = 1;
-    pub(super) const REVERSE: usize = 2;
-    pub(super) const EMIT_UNK_PIECE: usize = 3;
-    pub(super) const ENABLE_SAMPLING: usize = 4;
-    pub(super) const NBEST_SIZE: usize = 5;
-    pub(super) const ALPHA: usize = 6;
-    pub(super) const NUM_THREADS: usize = 7;
-}
-
-impl<'py> Values<'_, 'py> {
-    fn get(&self, place: usize) -> Option<Bound<'py, PyAny>> {
-        let given = self.arguments.at(place).cloned();
-        let setting = || self.settings.get_at(self.py, place + 1);
-        given.or_else(setting).filter(|value| !value.is_none())
-    }
-
-    fn flag(&self, place: usize) -> PyResult<bool> {
-        self.get(place).as_ref().map_or(Ok(false), to_bool)
-    }
-
-    fn rewrite(&self) -> PyResult<Rewrite> {
-        Ok(Rewrite {
-            bos: self.flag(place::ADD_BOS)?,
-            eos: self.flag(place::ADD_EOS)?,
-            reverse: self.flag(place::REVERSE)?,
-            unk_piece: self.flag(place::EMIT_UNK_PIECE)?,
-        })
-    }
-
-    fn sampling(&self, loaded: &Loaded, is_forced: bool) -> PyResult<Option<SampleOptions>> {
-        let samples = is_forced || self.flag(place::ENABLE_SAMPLING)?;
-        let is_given = |place| self.arguments.at(place).is_some();
-        if !samples && !is_given(place::NBEST_SIZE) && !is_given(place::ALPHA) {
-            return Ok(None);
-        }
-        let size = self
-            .get(place::NBEST_SIZE)
-            .as_ref()
-            .map(to_i32)
-            .transpose()?;
-        let alpha = self.get(place::ALPHA).as_ref().map(to_f32).transpose()?;
-        if !samples {
-            return Ok(None);
-        }
-        match (size, alpha) {
-            (Some(size), Some(alpha)) if size != 0 && size != 1 => {
-                let model_type = loaded.tokenizer.model().model_type();
-                let options = SampleOptions::from_reference(model_type, size, alpha);
-                options
-                    .map(Some)
-                    .map_err(|error| errors::of_encode(self.py, &error))
-            }
-            _ => Err(PyValueError::new_err(
-                "sampling needs \"nbest_size > 1\" (draw one of so many segmentations) or \"nbest_size = -1\" (draw \
-                 from all of them), and \"alpha\". Only unigram models use nbest_size; BPE models skip merges with \
-                 the probability alpha.",
-            )),
-        }
-    }
-}
-
-/// Checks that the model has the pieces that the keywords ask for.
-fn check_rewrite(
-    py: Python<'_>,
-    loaded: &Loaded,
-    rewrite: Rewrite,
-    return_type: ReturnType,
-) -> PyResult<()> {
-    use ReturnType::{Bytes, ImmutableProto, OffsetMapping, Proto, SerializedProto, Str};
-    if rewrite == Rewrite::default() {
-        return Ok(());
-    }
-    if matches!(
-        return_type,
-        Proto | SerializedProto | ImmutableProto | OffsetMapping
-    ) {
-        return Err(PyRuntimeError::new_err(
-            "UNIMPLEMENTED: add_bos, add_eos, reverse and emit_unk_piece are not supported in results with spans",
-        ));
-    }
-    let missing = |what: &str| {
-        let message = format!("INVALID_ARGUMENT: the model has no {what} piece");
-        Err(errors::exception(py, "OptionValueError", (message,)))
-    };
-    let tokenizer = &loaded.tokenizer;
-    if rewrite.bos && tokenizer.bos_id().is_none() {
-        return missing("BOS");
-    }
-    if rewrite.eos && tokenizer.eos_id().is_none() {
-        return missing("EOS");
-    }
-    let needs_unk = rewrite.unk_piece && matches!(return_type, Str | Bytes);
-    if needs_unk && tokenizer.unk_id().is_none() {
-        return missing("UNK");
-    }
-    Ok(())
-}
-
-/// The arguments of `Encode`, in the order of either generation.
-pub fn parse<'py>(
-    function: &str,
-    args: &Bound<'py, PyTuple>,
-    kwargs: Option<&Bound<'py, PyDict>>,
-) -> PyResult<Arguments<'py, 12>> {
-    let order = if is_old_order(args) {
-        &OLD_ORDER[..]
-    } else {
-        &NAMES[..]
-    };
-    Arguments::new(function, NAMES, order, args, kwargs)
-}
 
 /// Encodes one text or a list of texts.
 pub fn encode<'py>(
@@ -580,13 +354,4 @@ fn chunk_tokens(
         py.detach(|| pool.install(|| work.encode_all(texts, seed)))
     };
     tokens.map_err(|error| errors::of_encode(py, &error))
-}
-
-/// The extra options of a text such as `bos:eos`.
-pub fn parse_extra(py: Python<'_>, loaded: &Loaded, options: &str) -> PyResult<Vec<ExtraOption>> {
-    let parsed = ExtraOption::parse_list(options).map_err(|error| errors::of_encode(py, &error))?;
-    let check = EncodeOptions::default().with_extra(parsed.iter().copied());
-    let encoder = loaded.tokenizer.encoder_with(&check);
-    encoder.map_err(|error| errors::exception(py, "EncodeError", (error.to_string(),)))?;
-    Ok(parsed)
 }

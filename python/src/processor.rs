@@ -3,21 +3,21 @@
 //! Input and output: objects of Python. The methods have private names; `spiece/sentencepiece/__init__.py` gives them the
 //! names of the reference. All work is in the modules that they call.
 
-use std::sync::{Arc, PoisonError, RwLock};
+mod calls;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use std::sync::{Arc, RwLock};
+
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
-use spiece::{Model, ModelError, PieceId, PieceKind, Tokenizer};
+use spiece::{PieceKind, Tokenizer};
 
-use crate::arguments::{Arguments, ReturnType, to_i32, to_threads};
+use self::calls::{each_text, encode_long, forced_type, open_bytes, required, restricted};
+use crate::arguments::{Arguments, ReturnType, to_threads};
 use crate::decode::{self, DecodeCall};
 use crate::encode::{self, EncodeCall, Forced};
 use crate::errors;
-use crate::loaded::{Loaded, signed_or_none};
-use crate::nbest;
 use crate::normalizer;
-use crate::pool::{batch_threads, pool};
 use crate::scored;
 use crate::settings::{NAMES, Settings, State};
 use crate::text::Text;
@@ -27,122 +27,6 @@ use crate::vocabulary;
 #[pyclass(module = "spiece._native", subclass, frozen)]
 pub struct Processor {
     state: RwLock<Arc<State>>,
-}
-
-impl Processor {
-    fn state(&self) -> Arc<State> {
-        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&state)
-    }
-
-    fn set_state(&self, state: State) {
-        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
-    }
-
-    /// The state and the model.
-    ///
-    /// # Errors
-    /// No model was loaded.
-    fn loaded_state(&self) -> PyResult<(Arc<State>, Arc<Loaded>)> {
-        let state = self.state();
-        let loaded = state.loaded.clone().ok_or_else(errors::not_loaded)?;
-        Ok((state, loaded))
-    }
-
-    fn loaded(&self) -> PyResult<Arc<Loaded>> {
-        self.state().loaded.clone().ok_or_else(errors::not_loaded)
-    }
-
-    fn load(&self, tokenizer: Tokenizer, unrestricted: Option<Model>) {
-        let settings = Arc::clone(&self.state().settings);
-        self.set_state(State {
-            loaded: Some(Arc::new(Loaded::new(tokenizer))),
-            settings,
-            unrestricted,
-        });
-    }
-
-    fn change_settings(&self, py: Python<'_>, change: impl FnOnce(&mut Settings)) {
-        let state = self.state();
-        let mut settings = state.settings.copy(py);
-        change(&mut settings);
-        settings.update(py);
-        self.set_state(State {
-            loaded: state.loaded.clone(),
-            settings: Arc::new(settings),
-            unrestricted: state.unrestricted.clone(),
-        });
-    }
-
-    /// Encodes with a result type and sampling that the name of the method fixes.
-    fn encode_as<'py>(
-        &self,
-        input: &Bound<'py, PyAny>,
-        kwargs: Option<&Bound<'py, PyDict>>,
-        forced: &Forced,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let py = input.py();
-        let (state, loaded) = self.loaded_state()?;
-        let is_plain = kwargs.is_none() && !forced.samples && state.settings.is_plain();
-        if is_plain
-            && forced.return_type == Some(ReturnType::Ids)
-            && !input.is_instance_of::<PyList>()
-        {
-            return Ok(loaded
-                .encode_to_list(py, Text::of(input)?.bytes)?
-                .into_any());
-        }
-        let no_arguments = PyTuple::empty(py);
-        let arguments = encode::parse("Encode", &no_arguments, kwargs)?;
-        refuse_types(&arguments)?;
-        let call = EncodeCall::new(py, &loaded, &state.settings, &arguments, forced)?;
-        encode::encode(py, &loaded, input, &call)
-    }
-
-    /// Decodes with a result type that the name of the method fixes.
-    fn decode_as<'py>(
-        &self,
-        input: &Bound<'py, PyAny>,
-        arguments: &Arguments<'py, 5>,
-        forced: Option<ReturnType>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let py = input.py();
-        let state = self.state();
-        let call = DecodeCall::new(py, &state.settings, arguments, forced)?;
-        let loaded = state.loaded.as_ref().ok_or_else(errors::not_loaded)?;
-        decode::decode(py, loaded, input, &call)
-    }
-}
-
-/// The keywords of a method whose name has the result type.
-fn refuse_types(arguments: &Arguments<'_, 12>) -> PyResult<()> {
-    if arguments.get("return_type").is_some() {
-        return Err(PyTypeError::new_err(
-            "Encode() got multiple values for keyword argument 'return_type'",
-        ));
-    }
-    if arguments.get("out_type").is_some() {
-        return Err(PyValueError::new_err(
-            "Cannot specify both out_type and return_type. Use return_type instead.",
-        ));
-    }
-    Ok(())
-}
-
-fn required<'a, 'py>(input: Option<&'a Bound<'py, PyAny>>) -> PyResult<&'a Bound<'py, PyAny>> {
-    input.ok_or_else(|| PyTypeError::new_err("Input must be str or bytes"))
-}
-
-/// A tokenizer of bytes, made while other threads of Python run.
-fn open_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Tokenizer> {
-    let opened = py.detach(|| Tokenizer::from_bytes(bytes));
-    opened.map_err(|error| errors::of_model(py, &error))
-}
-
-/// The result of a call that makes a restricted model.
-fn restricted(py: Python<'_>, model: Result<Model, ModelError>) -> PyResult<Tokenizer> {
-    let model = model.map_err(|error| errors::of_model(py, &error))?;
-    Ok(py.detach(|| Tokenizer::new(model)))
 }
 
 #[pymethods]
@@ -270,32 +154,7 @@ impl Processor {
         return_type: Option<&Bound<'py, PyAny>>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let py = input.py();
-        let (state, loaded) = self.loaded_state()?;
-        let arguments = encode::parse("NBestEncode", &PyTuple::empty(py), kwargs)?;
-        let forced = Forced {
-            return_type: return_type.map(forced_type).transpose()?,
-            samples: false,
-        };
-        let size = match nbest_size
-            .cloned()
-            .or_else(|| state.settings.get(py, "nbest_size"))
-        {
-            Some(size) => to_i32(&size)?,
-            None => 1,
-        };
-        let mut call = EncodeCall::new(py, &loaded, &state.settings, &arguments, &forced)?;
-        call.sampling = None;
-        nbest::check_type(call.return_type)?;
-        let size = usize::try_from(size).unwrap_or(0).max(1);
-        match input.cast::<PyList>() {
-            Err(_) => nbest::nbest(&loaded, input, size, &call),
-            Ok(texts) => {
-                let results = texts.iter();
-                let results = results.map(|text| nbest::nbest(&loaded, &text, size, &call));
-                Ok(PyList::new(py, results.collect::<PyResult<Vec<_>>>()?)?.into_any())
-            }
-        }
+        self.nbest(input, nbest_size, return_type, kwargs)
     }
 
     /// Random segmentations of a text or of each text of a list, with their scores. `numbers` are num_samples, alpha, wor and
@@ -307,14 +166,8 @@ impl Processor {
         numbers: [Bound<'py, PyAny>; 4],
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let py = input.py();
-        let (state, loaded) = self.loaded_state()?;
-        let arguments = encode::parse("SampleEncodeAndScore", &PyTuple::empty(py), kwargs)?;
         let options = scored::options(numbers.each_ref())?;
-        let settings = &state.settings;
-        let mut call = EncodeCall::new(py, &loaded, settings, &arguments, &Forced::default())?;
-        call.sampling = None;
-        nbest::check_type(call.return_type)?;
+        let (loaded, call) = self.listed_call("SampleEncodeAndScore", input.py(), None, kwargs)?;
         scored::sample(&loaded, input, &options, &call)
     }
 
@@ -340,24 +193,8 @@ impl Processor {
         return_type: Option<&Bound<'py, PyAny>>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let py = input.py();
-        let (state, loaded) = self.loaded_state()?;
-        let arguments = encode::parse("ParallelEncode", &PyTuple::empty(py), kwargs)?;
-        let forced = Forced {
-            return_type: return_type.map(forced_type).transpose()?,
-            samples: false,
-        };
-        let mut call = EncodeCall::new(py, &loaded, &state.settings, &arguments, &forced)?;
-        call.sampling = None;
-        nbest::check_type(call.return_type)?;
-        match input.cast::<PyList>() {
-            Err(_) => encode_long(py, &loaded, input, &call),
-            Ok(texts) => {
-                let results = texts.iter();
-                let results = results.map(|text| encode_long(py, &loaded, &text, &call));
-                Ok(PyList::new(py, results.collect::<PyResult<Vec<_>>>()?)?.into_any())
-            }
-        }
+        let (loaded, call) = self.listed_call("ParallelEncode", input.py(), return_type, kwargs)?;
+        each_text(input, |text| encode_long(&loaded, text, &call))
     }
 
     /// Decodes an id, a piece, a sequence of them, or a batch of sequences.
@@ -569,62 +406,4 @@ impl Processor {
             loaded: self.loaded()?,
         })
     }
-}
-
-impl Processor {
-    fn special_id(&self, id: impl Fn(&Tokenizer) -> Option<PieceId>) -> i32 {
-        let state = self.state();
-        signed_or_none(
-            state
-                .loaded
-                .as_ref()
-                .and_then(|loaded| id(&loaded.tokenizer)),
-        )
-    }
-
-    fn private_batch<'py>(
-        &self,
-        batch: &Bound<'py, PyAny>,
-        return_type: ReturnType,
-        num_threads: i64,
-        thread_pool: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let call = DecodeCall {
-            return_type,
-            num_threads,
-            thread_pool,
-            return_bytes: false,
-            reverses: false,
-        };
-        decode::decode_piece_batch(batch.py(), &*self.loaded()?, batch, &call)
-    }
-}
-
-/// The result type that a wrapper names.
-fn forced_type(value: &Bound<'_, PyAny>) -> PyResult<ReturnType> {
-    if value.eq("immutable_proto")? {
-        return Ok(ReturnType::ImmutableProto);
-    }
-    ReturnType::of(value)
-}
-
-/// Encodes a long text; ids are encoded on several threads.
-fn encode_long<'py>(
-    py: Python<'py>,
-    loaded: &Loaded,
-    input: &Bound<'py, PyAny>,
-    call: &EncodeCall<'py>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let text = Text::of(input)?;
-    call.check(py, loaded)?;
-    let gives_ids = matches!(call.return_type, ReturnType::Ids | ReturnType::Numpy);
-    if !gives_ids || !call.options.extra.is_empty() {
-        return encode::encode_one(py, loaded, text, call);
-    }
-    let threads = batch_threads(call.num_threads, call.thread_pool.as_ref(), usize::MAX)?;
-    let pool = pool(threads)?;
-    let tokenizer = &loaded.tokenizer;
-    let ids = py.detach(|| pool.install(|| tokenizer.encode_long(text.bytes)));
-    let ids = encode::rewritten(loaded, ids, call.rewrite);
-    encode::ids_object(py, loaded, ids, call)
 }

@@ -3,23 +3,28 @@
 //! Input: texts and ids. Output: lists of integers, or arrays without copies: a *ragged batch* is two arrays, the ids of all
 //! texts and where those of each text begin.
 
+mod ragged;
+mod stream;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyType};
-use spiece::{EncodeOptions, ExtraOption, IncrementalDecoder, PieceId, Tokenizer};
+use spiece::{PieceId, Tokenizer};
 
+use self::ragged::{
+    Options, RaggedArrays, arrow_offsets, id_array, ragged_arrays, threads_or_all, to_i64,
+};
+pub use self::stream::DecodeStream;
 use crate::buffer::{VectorBuffer, exact_int};
-use crate::decode::decode_flat;
-use crate::encode::encode_flat;
 use crate::errors;
 use crate::ids::{self, RaggedNumbers};
-use crate::loaded::{Loaded, PausedCollector, detached_if, is_long, signed};
-use crate::pool::{pool, resolve_threads};
-use crate::text::{CharPositions, HeldTexts, Text, to_str};
-use crate::tokens::{OwnedTokens, Rewrite};
+use crate::loaded::{Loaded, PausedCollector, detached_if, is_long};
+use crate::pool::pool;
+use crate::text::{CharPositions, Text, to_str};
+use crate::tokens::Rewrite;
 
 /// Encodes and decodes with a model. It does not change, and any number of threads can use it.
 ///
@@ -29,38 +34,6 @@ use crate::tokens::{OwnedTokens, Rewrite};
 #[pyclass(module = "spiece", name = "Tokenizer", frozen, subclass)]
 pub struct PyTokenizer {
     pub loaded: Arc<Loaded>,
-}
-
-/// Options of the encoding methods.
-struct Options {
-    options: EncodeOptions,
-}
-
-impl Options {
-    fn new(
-        add_bos: bool,
-        add_eos: bool,
-        allowed_special: Option<Vec<String>>,
-        user_defined_symbols: bool,
-    ) -> Options {
-        let mut extra = Vec::new();
-        if add_bos {
-            extra.push(ExtraOption::Bos);
-        }
-        if add_eos {
-            extra.push(ExtraOption::Eos);
-        }
-        Options {
-            options: EncodeOptions::default()
-                .with_extra(extra)
-                .with_user_defined_symbols(user_defined_symbols)
-                .with_allowed_special(allowed_special.unwrap_or_default()),
-        }
-    }
-
-    fn is_default(&self) -> bool {
-        self.options == EncodeOptions::default()
-    }
 }
 
 /// An instance of `class`, which is the native class or derives from it.
@@ -78,33 +51,6 @@ fn instance<'py>(
     )?;
     let native_class = py.get_type::<PyTokenizer>();
     native_class.call_method1("__new__", (class, native))
-}
-
-/// Arrays of ids and of offsets.
-type RaggedArrays = (VectorBuffer, VectorBuffer);
-
-fn ragged_arrays(ids: Vec<PieceId>, offsets: Vec<usize>) -> RaggedArrays {
-    let offsets = offsets.into_iter().map(to_i64).collect();
-    (id_array(ids), VectorBuffer::of_i64(offsets))
-}
-
-fn id_array(ids: Vec<PieceId>) -> VectorBuffer {
-    VectorBuffer::of_i32(ids.into_iter().map(signed).collect())
-}
-
-/// An offset as the type of arrays. Offsets in memory are below 2^63.
-fn to_i64(offset: usize) -> i64 {
-    i64::try_from(offset).unwrap_or(i64::MAX)
-}
-
-/// The number of threads that an argument names: all cores for `None`.
-fn threads_or_all(threads: Option<i64>) -> PyResult<usize> {
-    match threads {
-        Some(threads) if threads < 1 => Err(PyValueError::new_err(format!(
-            "threads: {threads} is no number of threads; use 1 or more, or None for all cores"
-        ))),
-        threads => Ok(resolve_threads(threads.unwrap_or(-1))),
-    }
 }
 
 #[pymethods]
@@ -457,105 +403,5 @@ impl PyTokenizer {
             results.push((self.loaded.list(py, &ids)?, score));
         }
         PyList::new(py, results)
-    }
-}
-
-impl PyTokenizer {
-    fn tokens(&self, text: &[u8]) -> OwnedTokens {
-        OwnedTokens::new(&self.loaded, self.loaded.tokenizer.encoder().tokens(text))
-    }
-
-    /// The ids of all texts, and where those of each text begin.
-    fn flat(
-        &self,
-        texts: &Bound<'_, PyAny>,
-        threads: Option<i64>,
-        options: &Options,
-    ) -> PyResult<(Vec<PieceId>, Vec<usize>)> {
-        let py = texts.py();
-        if texts.is_instance_of::<PyString>() || texts.is_instance_of::<PyBytes>() {
-            return Err(PyTypeError::new_err(
-                "texts: one text is no batch; pass [text]",
-            ));
-        }
-        let held = HeldTexts::of(texts)?;
-        let threads = threads_or_all(threads)?.min(held.texts.len().max(1));
-        if options.is_default() {
-            return encode_flat(py, &self.loaded, &held, threads);
-        }
-        let pool = pool(threads)?;
-        let tokenizer = &self.loaded.tokenizer;
-        let texts = &held.texts;
-        let options = &options.options;
-        let flat = py.detach(|| pool.install(|| tokenizer.encode_batch_flat_with(texts, options)));
-        flat.map_err(|error| errors::of_encode(py, &error))
-    }
-
-    fn decode_numbers<'py>(
-        &self,
-        py: Python<'py>,
-        ragged: RaggedNumbers,
-        threads: Option<i64>,
-    ) -> PyResult<Bound<'py, PyList>> {
-        let ids = ids::checked(py, ragged.numbers, self.vocab_size())?;
-        let ranges = ragged.offsets.windows(2);
-        let batch: Vec<&[PieceId]> = ranges.map(|range| &ids[range[0]..range[1]]).collect();
-        let threads = threads_or_all(threads)?.min(batch.len().max(1));
-        let (texts, ends) = decode_flat(py, &self.loaded, &batch, threads)?;
-        let mut start = 0;
-        let mut results = Vec::with_capacity(ends.len());
-        for end in ends {
-            results.push(PyString::new(
-                py,
-                &String::from_utf8_lossy(&texts[start..end]),
-            ));
-            start = end;
-        }
-        PyList::new(py, results)
-    }
-}
-
-/// Offsets of an array of any integer type.
-fn arrow_offsets(object: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
-    use pyo3::buffer::PyBuffer;
-    let py = object.py();
-    let negative = |_| PyValueError::new_err("an offset is negative");
-    if let Ok(buffer) = PyBuffer::<i64>::get(object) {
-        let offsets = buffer.to_vec(py)?.into_iter();
-        return offsets
-            .map(|offset| usize::try_from(offset).map_err(negative))
-            .collect();
-    }
-    if let Ok(buffer) = PyBuffer::<i32>::get(object) {
-        let offsets = buffer.to_vec(py)?.into_iter();
-        return offsets
-            .map(|offset| usize::try_from(offset).map_err(negative))
-            .collect();
-    }
-    object.extract()
-}
-
-/// Decodes ids one by one; the parts of the text that `push` and `finish` return are together the decoded text, and none
-/// ends inside a character.
-#[pyclass(module = "spiece", name = "DecodeStream")]
-pub struct DecodeStream {
-    decoder: IncrementalDecoder,
-    pieces: usize,
-}
-
-#[pymethods]
-impl DecodeStream {
-    /// Takes an id and returns the text that is certain now, perhaps ''.
-    fn push<'py>(&mut self, py: Python<'py>, id: i64) -> PyResult<Bound<'py, PyString>> {
-        let number = u32::try_from(id);
-        let number = number.map_err(|_| errors::id_out_of_range(py, id, self.pieces))?;
-        let text = self.decoder.push(PieceId::new(number));
-        let text = text.map_err(|error| errors::of_decode(py, &error))?;
-        Ok(PyString::new(py, text))
-    }
-
-    /// Ends the text and returns what was held back. The stream is then ready for another text.
-    fn finish<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyString> {
-        PyString::new(py, self.decoder.finish())
     }
 }
