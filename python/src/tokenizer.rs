@@ -12,7 +12,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyType};
-use spiece::{PieceId, Tokenizer};
+use spiece::{EncodeError, PieceId, Rng, SampleOptions, Tokenizer};
 
 use self::ragged::{
     Options, RaggedArrays, arrow_offsets, id_array, ragged_arrays, threads_or_all, to_i64,
@@ -23,6 +23,7 @@ use crate::errors;
 use crate::ids::{self, RaggedNumbers};
 use crate::loaded::{Loaded, PausedCollector, detached_if, is_long};
 use crate::pool::pool;
+use crate::random;
 use crate::text::{CharPositions, Text, to_str};
 use crate::tokens::Rewrite;
 
@@ -389,6 +390,31 @@ impl PyTokenizer {
             (text, piece.score, piece.kind.to_string())
         });
         PyList::new(py, rows.collect::<Vec<_>>())
+    }
+
+    /// The ids of a random segmentation, for training that is robust against segmentation. Unigram models draw among the
+    /// `nbest_size` best segmentations (-1: among all) with probabilities in proportion to exp(alpha * score); BPE models
+    /// skip each merge with the probability `alpha`. The same `seed` gives the same result.
+    #[pyo3(signature = (text, *, alpha=0.1, nbest_size=-1, seed=None))]
+    fn sample<'py>(
+        &self,
+        text: &Bound<'py, PyAny>,
+        alpha: f32,
+        nbest_size: i32,
+        seed: Option<u64>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let py = text.py();
+        let text = Text::of(text)?.bytes;
+        let tokenizer = &self.loaded.tokenizer;
+        let mut rng = Rng::with_seed(seed.unwrap_or_else(random::next_seed));
+        let ids = py.detach(|| -> Result<Vec<PieceId>, EncodeError> {
+            let model_type = tokenizer.model().model_type();
+            let options = SampleOptions::from_reference(model_type, nbest_size, alpha)?;
+            let mut encoder = tokenizer.encoder();
+            Ok(encoder.sample(text, &options, &mut rng)?.ids().collect())
+        });
+        let ids = ids.map_err(|error| errors::of_encode(py, &error))?;
+        self.loaded.list(py, &ids)
     }
 
     /// The best segmentations of a unigram model, at most `size`: a list of (ids, score).

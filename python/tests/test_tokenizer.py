@@ -119,3 +119,20 @@ def test_nbest_lists_are_sorted(unigram_path):
     best = tokenizer.nbest("les droits", 5)
     assert best[0][0] == tokenizer.encode("les droits")
     assert [score for _, score in best] == sorted((score for _, score in best), reverse=True)
+
+
+def test_samples_decode_to_the_text_and_depend_on_their_seed(bpe_path, unigram_path):
+    for path in (bpe_path, unigram_path):
+        tokenizer = spiece.Tokenizer.open(path)
+        samples = [tokenizer.sample("les droits", alpha=0.3, seed=seed) for seed in range(40)]
+        assert len({tuple(ids) for ids in samples}) > 1
+        assert samples == [tokenizer.sample("les droits", alpha=0.3, seed=seed) for seed in range(40)]
+        assert all(tokenizer.decode(ids) == "les droits" for ids in samples)
+        with pytest.raises(RuntimeError, match="alpha"):
+            tokenizer.sample("a", alpha=-1.0)
+        with pytest.raises(RuntimeError, match="512"):
+            tokenizer.sample("a", nbest_size=513)
+    best = [ids for ids, _ in tokenizer.nbest("les droits", 2)]
+    drawn = [tokenizer.sample("les droits", nbest_size=2, seed=seed) for seed in range(40)]
+    assert {tuple(ids) for ids in drawn} == {tuple(ids) for ids in best}
+    assert tokenizer.sample("les droits", nbest_size=1) == tokenizer.encode("les droits")
