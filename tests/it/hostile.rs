@@ -106,6 +106,18 @@ fn random_tsv_rows_train_or_are_refused() {
     });
 }
 
+#[cfg(feature = "jsonl")]
+#[test]
+fn random_records_train_like_their_texts_or_are_refused() {
+    run("json_lines", 100, 40);
+    let row = r#"\{"(text|a)": ("[a-c ]{0,5}(\\n|\\u00e9)?[a-c]?"|\{"b": "[a-c]{1,3}"\}|1)\}\n"#;
+    proptest!(ProptestConfig::with_cases(100), |(rows in proptest::collection::vec(row, 0..4))| {
+        for path in ["text", "a", "a.b"] {
+            targets::json_lines(format!("{path}\0{}", rows.concat()).as_bytes());
+        }
+    });
+}
+
 #[cfg(feature = "gguf")]
 #[test]
 fn random_gguf_files_are_read_or_refused() {

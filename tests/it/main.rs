@@ -15,13 +15,16 @@
 //! | `count_program` | `spiece count`, and training from its tables |
 //! | `determinism` | output depends on the input and the options only |
 //! | `hostile` | untrusted models, texts, rules and corpora; shared with the fuzz targets |
-//! | `allocations` | a warm encoder does not allocate |
+//! | `allocations` | a warm encoder does not allocate; readers need the documented memory |
 //! | `training_data` | `spiece encode --output_format=u16` and its like; JSON Lines and compressed text |
+//! | `convert_program` | `spiece convert`: GGUF and back, templates |
 //! | `support` | paths and the program, for all modules |
 
 #[cfg(feature = "cli")]
 mod adapt_program;
 mod allocations;
+#[cfg(feature = "cli")]
+mod convert_program;
 #[cfg(feature = "cli")]
 mod count_program;
 #[cfg(feature = "cli")]

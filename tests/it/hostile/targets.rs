@@ -14,6 +14,7 @@
 //! | `charsmap.rs` | normalization tables that are nearly right |
 //! | `corpus.rs` | training on anything |
 //! | `counting.rs` | tables of word counts |
+//! | `records.rs` | corpora in JSON Lines |
 //! | `converting.rs` | `tokenizer.json` in both directions |
 //! | `editing.rs` | edits of models, and their inverses |
 //! | `adapting.rs` | edits with reports, merges, pruning, extension: the guarantees of the results |
@@ -27,6 +28,8 @@ mod corpus;
 mod counting;
 mod editing;
 pub mod mutation;
+#[cfg(feature = "jsonl")]
+mod records;
 pub mod seeds;
 
 use arbitrary::Unstructured;
@@ -51,6 +54,8 @@ pub const ALL: &[Target] = &[
     ("decode_ids", decode_ids),
     ("train_options", train_options),
     ("tsv_corpus", tsv_corpus),
+    #[cfg(feature = "jsonl")]
+    ("json_lines", json_lines),
     ("edits", edits),
     ("inspect", inspect),
     ("edit", edit),
@@ -229,6 +234,12 @@ pub fn tsv_corpus(data: &[u8]) {
         ),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
+}
+
+/// The bytes are the path of a field, a NUL and a file of JSON Lines, to train on; or they choose the parts of such a file.
+#[cfg(feature = "jsonl")]
+pub fn json_lines(data: &[u8]) {
+    records::corpus(data);
 }
 
 /// The bytes are a GGUF file, or changes of one that a real model gave: what is behind the first byte is put at the position
