@@ -86,7 +86,7 @@ impl Model {
     /// Reads the vocabulary in a GGUF file, with a verdict on whether the ids of the model equal those of llama.cpp. Only the
     /// header is read, which is at the beginning of the file.
     ///
-    /// Memory: at most four times the bytes of the header, beside the model; a header of more than 1 GiB is refused.
+    /// Memory, the model included: measured at 6 times the bytes of the header; a header of more than 1 GiB is refused.
     ///
     /// # Errors
     /// The bytes are not a GGUF file of version 2 or 3, little-endian, or the vocabulary is of another kind.

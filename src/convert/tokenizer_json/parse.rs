@@ -4,7 +4,7 @@
 //! decoder, are skipped. Nothing is checked but the types of the fields.
 //!
 //! Limits: lists of components may be nested 128 times (the limit of `serde_json`). Memory: an entry of the vocabulary or of the
-//! merges takes at most 20 times its bytes in the file.
+//! merges takes at most 24 times its bytes in the file (measured, with a list that grows), an empty component 58 times.
 //!
 //! Cost: linear.
 
