@@ -157,7 +157,7 @@ impl fmt::Display for ModelError {
             ),
             ModelError::Piece { id, text, problem } => write!(f, "piece {id} {text:?}: {problem}"),
             ModelError::NoUnknownPiece => f.write_str(
-                "the model has no unknown piece; add a piece of that kind, or byte_fallback and the byte pieces",
+                "the model has no unknown piece; name a .model file, or add a piece of that kind, or byte_fallback and the byte pieces",
             ),
             ModelError::NoBytePiece { byte } => write!(
                 f,
