@@ -47,7 +47,7 @@ pub use self::encoder::Encoder;
 #[cfg(feature = "inspect")]
 pub(crate) use self::normalized::NormalizedEncoder;
 pub use self::options::{
-    EncodeOptions, ExtraOption, Replacement, SampleOptions, ScoredSampleOptions,
+    EncodeOptions, ExtraOption, SampleOptions, SampleReplacement, ScoredSampleOptions,
 };
 use self::pipeline::Pipeline;
 use self::special_ids::{SpecialIds, byte_ids};

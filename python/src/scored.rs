@@ -7,7 +7,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use rayon::prelude::*;
-use spiece::{EncodeError, Replacement, Rng, ScoredSampleOptions};
+use spiece::{EncodeError, Rng, SampleReplacement, ScoredSampleOptions};
 
 use crate::arguments::{to_bool, to_f32, to_i32};
 use crate::encode::{EncodeCall, is_message, tokens_object};
@@ -30,13 +30,13 @@ pub fn options(values: [&Bound<'_, PyAny>; 4]) -> PyResult<ScoredSampleOptions> 
         return Err(PyRuntimeError::new_err("num_samples must be positive"));
     }
     let replacement = match to_bool(without_replacement)? {
-        true => Replacement::Without { include_best },
+        true => SampleReplacement::Without { include_best },
         false if include_best => {
             return Err(PyRuntimeError::new_err(
                 "include_best=True needs wor=True (sampling without replacement)",
             ));
         }
-        false => Replacement::With,
+        false => SampleReplacement::With,
     };
     Ok(ScoredSampleOptions::default()
         .with_samples(samples)

@@ -221,16 +221,16 @@ impl<'t> Encoder<'t> {
         context.sample(cache, text.as_ref(), options, rng)
     }
 
-    /// Several random segmentations of `text` with their scores; see [`ScoredSampleOptions`] and [`Replacement`]. With
+    /// Several random segmentations of `text` with their scores; see [`ScoredSampleOptions`] and [`SampleReplacement`]. With
     /// replacement there are as many as requested, without it fewer if the text has fewer segmentations. A text that
     /// normalizes to nothing has none, as in the reference.
     ///
     /// ```
-    /// use spiece::{Replacement, Rng, ScoredSampleOptions, Tokenizer};
+    /// use spiece::{SampleReplacement, Rng, ScoredSampleOptions, Tokenizer};
     /// let tokenizer = Tokenizer::open("testdata/run/unigram.model")?;
     /// let options = ScoredSampleOptions::default()
     ///     .with_samples(3)
-    ///     .with_replacement(Replacement::Without { include_best: true });
+    ///     .with_replacement(SampleReplacement::Without { include_best: true });
     /// let mut rng = Rng::with_seed(7);
     /// let sample = tokenizer.encoder().sample_with_scores("les droits", &options, &mut rng)?;
     /// assert_eq!(sample.len(), 3);
@@ -245,7 +245,7 @@ impl<'t> Encoder<'t> {
     /// samples times the number of characters is above 16 million. [`TooManyCandidates`](EncodeError::TooManyCandidates) as
     /// for [`nbest`](Encoder::nbest).
     ///
-    /// [`Replacement`]: crate::Replacement
+    /// [`SampleReplacement`]: crate::SampleReplacement
     pub fn sample_with_scores(
         &mut self,
         text: impl AsRef<[u8]>,

@@ -242,9 +242,9 @@ pub(super) fn check_alpha(alpha: f32) -> Result<(), EncodeError> {
 /// The default is one sample with an `alpha` of 1, with replacement, as in the reference.
 ///
 /// ```
-/// use spiece::{Replacement, ScoredSampleOptions};
+/// use spiece::{SampleReplacement, ScoredSampleOptions};
 /// let options = ScoredSampleOptions::default().with_samples(8).with_alpha(0.5);
-/// assert_eq!(options.replacement, Replacement::With);
+/// assert_eq!(options.replacement, SampleReplacement::With);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -255,7 +255,7 @@ pub struct ScoredSampleOptions {
     /// The smoothing exponent, 0 or more; see [`SampleOptions`].
     pub alpha: f32,
     /// Whether a segmentation can be drawn more than once.
-    pub replacement: Replacement,
+    pub replacement: SampleReplacement,
 }
 
 impl Default for ScoredSampleOptions {
@@ -263,7 +263,7 @@ impl Default for ScoredSampleOptions {
         ScoredSampleOptions {
             samples: 1,
             alpha: 1.0,
-            replacement: Replacement::With,
+            replacement: SampleReplacement::With,
         }
     }
 }
@@ -282,7 +282,7 @@ impl ScoredSampleOptions {
     }
 
     /// Sets [`replacement`](Self::replacement).
-    pub fn with_replacement(mut self, replacement: Replacement) -> ScoredSampleOptions {
+    pub fn with_replacement(mut self, replacement: SampleReplacement) -> ScoredSampleOptions {
         self.replacement = replacement;
         self
     }
@@ -292,7 +292,7 @@ impl ScoredSampleOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
-pub enum Replacement {
+pub enum SampleReplacement {
     /// Each segmentation is drawn by itself. The scores are the logarithms of the probabilities.
     With,
     /// No segmentation is drawn twice. The scores are the logarithms of the probabilities that the sample contains the

@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::cache::{CacheParts, EncodeCache, TextBuffers};
 use super::context::EncodeContext;
 use super::options::{
-    Replacement, SampleOptions, ScoredSampleOptions, check_alpha, check_nbest_size,
+    SampleOptions, SampleReplacement, ScoredSampleOptions, check_alpha, check_nbest_size,
 };
 use super::token::Tokens;
 use crate::encode::ModelEncoder;
@@ -75,11 +75,11 @@ impl<'t> EncodeContext<'t> {
             samples: options.samples,
             alpha: options.alpha,
             method: match options.replacement {
-                Replacement::With => ScoredMethod::WithReplacement,
-                Replacement::Without {
+                SampleReplacement::With => ScoredMethod::WithReplacement,
+                SampleReplacement::Without {
                     include_best: false,
                 } => ScoredMethod::WithoutReplacement,
-                Replacement::Without { include_best: true } => ScoredMethod::WithBest,
+                SampleReplacement::Without { include_best: true } => ScoredMethod::WithBest,
             },
         };
         let drawn = unigram.sample_with_scores(&buffers.normalized, request, &mut rng.0)?;

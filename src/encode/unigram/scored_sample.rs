@@ -124,7 +124,7 @@ impl<'l> Sampler<'l> {
     /// The `count` paths with the highest perturbed log probabilities, highest first; fewer if there are no more.
     fn draw_distinct(&self, count: usize, rng: &mut SplitMix64) -> Vec<DrawnPath> {
         let mut found = Vec::new();
-        let mut suffixes: Vec<Suffix> = Vec::new();
+        let mut suffixes: Vec<PathSuffix> = Vec::new();
         let mut agenda = BranchAgenda::with_end(gumbel(rng));
         while found.len() < count {
             let Some((perturbed, branch)) = agenda.pop_highest() else {
@@ -138,7 +138,7 @@ impl<'l> Sampler<'l> {
                 continue;
             }
             let suffix = suffixes.len();
-            suffixes.push(Suffix {
+            suffixes.push(PathSuffix {
                 node: branch.node,
                 next: branch.suffix,
             });
@@ -198,14 +198,14 @@ fn truncated(perturbed: f64, highest: f64, limit: f64) -> f64 {
 
 /// A piece of a path, and what follows it.
 #[derive(Debug, Clone, Copy)]
-struct Suffix {
+struct PathSuffix {
     node: usize,
     /// The index of the suffix that begins after the node; `None` for the node [`END`].
     next: Option<usize>,
 }
 
 /// The nodes of a path from the start, without [`END`].
-fn path_of(suffixes: &[Suffix], first: Option<usize>) -> Vec<usize> {
+fn path_of(suffixes: &[PathSuffix], first: Option<usize>) -> Vec<usize> {
     let path = std::iter::successors(first, |at| suffixes[*at].next);
     path.map(|at| suffixes[at].node)
         .filter(|node| *node != END)

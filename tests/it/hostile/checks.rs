@@ -1,8 +1,8 @@
 //! The promises: what has to hold for any model and any text.
 
 use spiece::{
-    EncodeError, Model, ModelType, Normalized, PieceId, PieceKind, Replacement, Rng, SampleOptions,
-    ScoredSampleOptions, TextNormalizer, Tokenizer,
+    EncodeError, Model, ModelType, Normalized, PieceId, PieceKind, Rng, SampleOptions,
+    SampleReplacement, ScoredSampleOptions, TextNormalizer, Tokenizer,
 };
 
 /// N-best lists and samples are drawn from this much of a text: they take time that grows faster.
@@ -279,8 +279,8 @@ fn check_probabilities(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
     let place = usize::try_from(seed % 6).unwrap_or(0);
     let alpha = [0.0, 0.1, 1.0, 1e30, f32::NAN, -1.0][place];
     let replacement = match seed / 6 % 3 {
-        0 => Replacement::With,
-        step => Replacement::Without {
+        0 => SampleReplacement::With,
+        step => SampleReplacement::Without {
             include_best: step == 1,
         },
     };
@@ -302,7 +302,7 @@ fn check_probabilities(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
         Err(error) => assert!(is_explained(&error), "{error}"),
     }
     match drawn {
-        Ok(drawn) if replacement == Replacement::With => {
+        Ok(drawn) if replacement == SampleReplacement::With => {
             assert!(drawn.is_empty() || drawn.len() == 9);
         }
         Ok(drawn) => {

@@ -5,7 +5,8 @@ use spiece::{CountRows, Model, TrainError, TrainOptions, Trainer, WordCounts};
 
 use super::checks;
 
-fn trainer() -> Trainer {
+/// A trainer of small models.
+pub(super) fn trainer() -> Trainer {
     let mut options = TrainOptions::default();
     options.vocab_size = 300;
     options.hard_vocab_limit = false;

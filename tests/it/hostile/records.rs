@@ -1,9 +1,10 @@
 //! JSON Lines that no program wrote: a corpus in records.
 
 use arbitrary::{Result, Unstructured};
-use spiece::{Corpus, Model, TrainError, TrainOptions, Trainer};
+use spiece::{Corpus, Model, TrainError};
 
 use super::checks;
+use super::counting::trainer;
 
 /// Parts of records that belong together in some order.
 const FRAGMENTS: &[&str] = &[
@@ -100,12 +101,4 @@ fn texts_of(path: &str, records: &[u8]) -> Option<Vec<u8>> {
         }
     }
     Some(lines)
-}
-
-fn trainer() -> Trainer {
-    let mut options = TrainOptions::default();
-    options.vocab_size = 300;
-    options.hard_vocab_limit = false;
-    options.num_threads = 1;
-    Trainer::new(options).expect("good options")
 }
