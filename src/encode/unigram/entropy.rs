@@ -29,7 +29,7 @@ use crate::error::EncodeError;
 /// The entropy of the segmentations of a lattice, in nats.
 ///
 /// # Errors
-/// The weight of all segmentations is too large or too small for a number, because alpha is too large.
+/// The weight of all segmentations is too large or too small for a number, because alpha or the scores are too large.
 pub(super) fn entropy(lattice: &Lattice, alpha: f32) -> Result<f32, EncodeError> {
     let weights = forward(lattice, alpha);
     final_weight(&weights, alpha)?;
@@ -45,6 +45,9 @@ pub(super) fn entropy(lattice: &Lattice, alpha: f32) -> Result<f32, EncodeError>
             last += term(log_probability, negated[*left]);
         }
         negated[beginning].fill(last);
+    }
+    if !last.is_finite() {
+        return Err(EncodeError::Alpha { alpha });
     }
     // Not negated, which would give -0.
     Ok(0.0 - last)

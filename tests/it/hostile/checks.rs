@@ -291,9 +291,15 @@ fn check_probabilities(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
     let mut encoder = tokenizer.encoder();
     let drawn = encoder.sample_with_scores(text, &options, &mut Rng::with_seed(seed));
     let entropy = encoder.entropy(text, alpha);
+    // Sums of such scores are infinite or not numbers.
+    let is_extreme = |score: f32| !score.is_finite() || score.abs() > 1e20;
+    let has_extreme_scores = tokenizer
+        .model()
+        .pieces()
+        .any(|piece| is_extreme(piece.score));
     let is_explained = |error: &EncodeError| match error {
         EncodeError::NoProbabilities { .. } => tokenizer.model().model_type() != ModelType::Unigram,
-        EncodeError::Alpha { .. } => place > 2,
+        EncodeError::Alpha { .. } => place > 2 || has_extreme_scores,
         EncodeError::TooManyCandidates { .. } => may_have_too_many_candidates(tokenizer, text),
         _ => false,
     };
@@ -306,7 +312,7 @@ fn check_probabilities(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
             assert!(drawn.is_empty() || drawn.len() == 9);
         }
         Ok(drawn) => {
-            assert!(drawn.iter().all(|(_, score)| *score <= 0.0));
+            assert!(has_extreme_scores || drawn.iter().all(|(_, score)| *score <= 0.0));
             let distinct: std::collections::HashSet<_> = drawn.iter().map(|(ids, _)| ids).collect();
             assert!(distinct.len() == drawn.len() && drawn.len() <= 9);
         }
