@@ -291,15 +291,10 @@ fn check_probabilities(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
     let mut encoder = tokenizer.encoder();
     let drawn = encoder.sample_with_scores(text, &options, &mut Rng::with_seed(seed));
     let entropy = encoder.entropy(text, alpha);
-    // Sums of such scores are infinite or not numbers.
-    let is_extreme = |score: f32| !score.is_finite() || score.abs() > 1e20;
-    let has_extreme_scores = tokenizer
-        .model()
-        .pieces()
-        .any(|piece| is_extreme(piece.score));
     let is_explained = |error: &EncodeError| match error {
         EncodeError::NoProbabilities { .. } => tokenizer.model().model_type() != ModelType::Unigram,
-        EncodeError::Alpha { .. } => place > 2 || has_extreme_scores,
+        // The sums of some scores are no numbers.
+        EncodeError::Alpha { .. } => true,
         EncodeError::TooManyCandidates { .. } => may_have_too_many_candidates(tokenizer, text),
         _ => false,
     };
@@ -312,9 +307,20 @@ fn check_probabilities(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
             assert!(drawn.is_empty() || drawn.len() == 9);
         }
         Ok(drawn) => {
-            assert!(has_extreme_scores || drawn.iter().all(|(_, score)| *score <= 0.0));
-            let distinct: std::collections::HashSet<_> = drawn.iter().map(|(ids, _)| ids).collect();
-            assert!(distinct.len() == drawn.len() && drawn.len() <= 9);
+            assert!(
+                drawn
+                    .iter()
+                    .all(|(_, score)| *score <= 0.0 || score.is_nan())
+            );
+            assert!(drawn.len() <= 9);
+            // Unknown characters in a row have one id, so segmentations with them can have equal ids.
+            let mut pieces = tokenizer.model().pieces();
+            let unknown = pieces.find(|piece| piece.kind == PieceKind::Unknown);
+            let unknown = unknown.map(|piece| piece.id);
+            let has_unknown = |ids: &[PieceId]| ids.iter().any(|id| Some(*id) == unknown);
+            let mut known = drawn.iter().filter(|(ids, _)| !has_unknown(ids));
+            let mut distinct = std::collections::HashSet::new();
+            assert!(known.all(|(ids, _)| distinct.insert(ids)), "{text:?}");
         }
         Err(error) => assert!(is_explained(&error), "{error}"),
     }
