@@ -111,6 +111,8 @@ def main():
     parser.add_argument("--partitions", default="16,200")
     parser.add_argument("--work", type=pathlib.Path, required=True)
     arguments = parser.parse_args()
+    # The cluster is stopped when this program is.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     # The workers run this Python, which has the package.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     expected = spiece.train(iter(arguments.text.open(encoding="utf-8", newline="\n")), **OPTIONS)

@@ -122,7 +122,7 @@ impl fmt::Display for EncodeError {
             ),
             EncodeError::Alpha { alpha } => write!(
                 f,
-                "alpha: {alpha} is not usable; give a finite number of 0 or more, for example 0.1"
+                "alpha: {alpha} is not usable with the scores of this model; give a finite number of 0 or more, for example 0.1, or a smaller one if the scores are large"
             ),
         }
     }

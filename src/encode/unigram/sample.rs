@@ -54,7 +54,7 @@ pub(super) fn forward(lattice: &Lattice, alpha: f32) -> Vec<f32> {
 /// The logarithm of the total weight of all segmentations, from the weights of [`forward`].
 ///
 /// # Errors
-/// It is infinite or NaN, because alpha is too large.
+/// It is infinite or NaN, because alpha or the scores are too large.
 pub(super) fn final_weight(weights: &[f32], alpha: f32) -> Result<f32, EncodeError> {
     let total = weights[END];
     if total.is_finite() {

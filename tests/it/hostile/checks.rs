@@ -291,10 +291,15 @@ fn check_probabilities(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
     let mut encoder = tokenizer.encoder();
     let drawn = encoder.sample_with_scores(text, &options, &mut Rng::with_seed(seed));
     let entropy = encoder.entropy(text, alpha);
+    // With scores so large, rounding in 32 bits alone makes probabilities of a line far above 1, or infinite.
+    let is_extreme = |score: f32| !(score.abs() <= 1e6);
+    let pieces = || tokenizer.model().pieces();
+    // The score of an unknown character is 10 below the lowest one of a normal piece, or the highest float without any.
+    let has_normal_piece = pieces().any(|piece| piece.kind == PieceKind::Normal);
+    let has_extreme_scores = !has_normal_piece || pieces().any(|piece| is_extreme(piece.score));
     let is_explained = |error: &EncodeError| match error {
         EncodeError::NoProbabilities { .. } => tokenizer.model().model_type() != ModelType::Unigram,
-        // The sums of some scores are no numbers.
-        EncodeError::Alpha { .. } => true,
+        EncodeError::Alpha { .. } => place > 2 || has_extreme_scores,
         EncodeError::TooManyCandidates { .. } => may_have_too_many_candidates(tokenizer, text),
         _ => false,
     };
@@ -307,15 +312,11 @@ fn check_probabilities(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
             assert!(drawn.is_empty() || drawn.len() == 9);
         }
         Ok(drawn) => {
-            assert!(
-                drawn
-                    .iter()
-                    .all(|(_, score)| *score <= 0.0 || score.is_nan())
-            );
+            let is_score = |score: f32| score <= 0.0 || has_extreme_scores;
+            assert!(drawn.iter().all(|(_, score)| is_score(*score)));
             assert!(drawn.len() <= 9);
             // Unknown characters in a row have one id, so segmentations with them can have equal ids.
-            let mut pieces = tokenizer.model().pieces();
-            let unknown = pieces.find(|piece| piece.kind == PieceKind::Unknown);
+            let unknown = pieces().find(|piece| piece.kind == PieceKind::Unknown);
             let unknown = unknown.map(|piece| piece.id);
             let has_unknown = |ids: &[PieceId]| ids.iter().any(|id| Some(*id) == unknown);
             let mut known = drawn.iter().filter(|(ids, _)| !has_unknown(ids));

@@ -214,11 +214,14 @@ impl Import<'_, '_> {
                 "tokenizers splits text before every U+2581, so that it never finds {}",
                 named(model, piece.id)
             );
-            self.verdict.add(
-                Reason::new(ReasonKind::MergeOrder, explanation)
-                    .with_example(plain_text(piece.text)),
-            );
+            self.add_reason_of_text(explanation, piece.text);
         }
+    }
+
+    /// Adds a reason that the text of a piece shows.
+    fn add_reason_of_text(&mut self, explanation: String, text: &[u8]) {
+        let reason = Reason::new(ReasonKind::MergeOrder, explanation);
+        self.verdict.add(reason.with_example(plain_text(text)));
     }
 
     /// With `ignore_merges`, a text that is a piece gives this piece, whatever the merges say.
@@ -236,10 +239,7 @@ impl Import<'_, '_> {
                 "model.ignore_merges is on: tokenizers gives {} for the text of this piece, SentencePiece does not",
                 named(model, piece.id)
             );
-            self.verdict.add(
-                Reason::new(ReasonKind::MergeOrder, explanation)
-                    .with_example(plain_text(piece.text)),
-            );
+            self.add_reason_of_text(explanation, piece.text);
         }
     }
 }
