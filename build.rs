@@ -1,13 +1,88 @@
-//! Generates the types of feature `proto` from the schema in `proto/`, without a `protoc` program.
+//! Makes tables of the features `train` and `proto`. Without these features there is nothing to make.
 //!
-//! Without that feature there is nothing to generate: the library reads and writes model files with its own code.
+//! - `assigned_in_unicode_9.rs` (`train`): the characters that Unicode 9.0 had assigned, as an array of ranges, from the age
+//!   table of `regex-syntax`. That crate thus is no part of the library.
+//! - `decompositions.txt` (`train`): the compatibility decompositions of Unicode 17 in the form that `table` in
+//!   `src/normalize/rules/builtin/decompose.rs` reads, 50 kB instead of the 200 kB of tables of `unicode-normalization`.
+//! - `nmt_nfkc.planes` (`train`): the charsmap `nmt_nfkc.charsmap` in an order of bytes that compresses to two thirds, for
+//!   distributions that are compressed files, such as the wheel of the Python package.
+//! - the types of feature `proto` from the schema in `proto/`, without a `protoc` program.
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    println!("cargo::rerun-if-changed=proto");
+    println!("cargo::rerun-if-changed=build.rs");
+    #[cfg(feature = "train")]
+    {
+        let folder = std::path::PathBuf::from(std::env::var("OUT_DIR")?);
+        std::fs::write(
+            folder.join("assigned_in_unicode_9.rs"),
+            tables::assigned_in_unicode_9()?,
+        )?;
+        std::fs::write(folder.join("decompositions.txt"), tables::decompositions())?;
+        let charsmap = "src/normalize/charsmap/nmt_nfkc.charsmap";
+        println!("cargo::rerun-if-changed={charsmap}");
+        std::fs::write(
+            folder.join("nmt_nfkc.planes"),
+            tables::planes(&std::fs::read(charsmap)?),
+        )?;
+    }
     #[cfg(feature = "proto")]
     {
+        println!("cargo::rerun-if-changed=proto");
         let descriptors = protox::compile(["proto/sentencepiece_model.proto"], ["proto"])?;
         prost_build::compile_fds(descriptors)?;
     }
     Ok(())
+}
+
+#[cfg(feature = "train")]
+mod tables {
+    use regex_syntax::hir::{Class, HirKind};
+    use unicode_normalization::UnicodeNormalization as _;
+
+    /// A constant of Rust: ranges of characters, ascending.
+    pub fn assigned_in_unicode_9() -> Result<String, Box<dyn std::error::Error>> {
+        let pattern = regex_syntax::parse(r"\p{age:9.0}")?;
+        let HirKind::Class(Class::Unicode(class)) = pattern.kind() else {
+            return Err("the age pattern of regex-syntax is no class of characters".into());
+        };
+        let ranges: Vec<_> = class
+            .iter()
+            .map(|range| (range.start(), range.end()))
+            .collect();
+        Ok(format!(
+            "const ASSIGNED: [(char, char); {}] = {ranges:?};",
+            ranges.len()
+        ))
+    }
+
+    /// For each character that decomposes, except the syllables of Hangul: its distance from the one before, its
+    /// decomposition, and then U+0001 if it is its own composition, U+0000 if it has the decomposition as its composition,
+    /// or else U+0002, the composition and U+0000.
+    pub fn decompositions() -> String {
+        let mut table = String::new();
+        let mut before = 0;
+        for c in ('\u{1}'..=char::MAX).filter(|c| !('\u{AC00}'..='\u{D7A3}').contains(c)) {
+            let decomposed: String = std::iter::once(c).nfkd().collect();
+            let composed: String = std::iter::once(c).nfkc().collect();
+            if decomposed.chars().eq([c]) {
+                continue;
+            }
+            table.extend(char::from_u32(u32::from(c) - before));
+            before = c.into();
+            table += &decomposed;
+            match composed {
+                composed if composed.chars().eq([c]) => table.push('\u{1}'),
+                composed if composed == decomposed => table.push('\0'),
+                composed => table.extend(["\u{2}", &composed, "\0"]),
+            }
+        }
+        table
+    }
+
+    /// The bytes 0, 4, 8 ..., then 1, 5, 9 ..., 2, 6 ... and 3, 7 ...: equal bytes of the numbers of a double array come
+    /// one behind the other.
+    pub fn planes(bytes: &[u8]) -> Vec<u8> {
+        let plane = |first| bytes.iter().skip(first).step_by(4).copied();
+        (0..4).flat_map(plane).collect()
+    }
 }

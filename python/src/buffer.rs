@@ -132,6 +132,7 @@ impl VectorBuffer {
 
 /// An integer of Python as `i32`, without running Python code: `None` if the object is no integer of exactly that type or
 /// does not fit.
+#[inline(always)]
 fn exact_i32(item: *mut ffi::PyObject) -> Option<i32> {
     let mut overflow: c_int = 0;
     // SAFETY: `item` is a reference to a live object and this thread is attached. For an exact integer
@@ -163,6 +164,7 @@ pub fn append_exact_ints(list: &Bound<'_, PyList>, numbers: &mut Vec<i32>) -> bo
 }
 
 /// An exact integer of 32 bits.
+#[inline(always)]
 pub fn exact_int(object: &Bound<'_, PyAny>) -> Option<i32> {
     exact_i32(object.as_ptr())
 }

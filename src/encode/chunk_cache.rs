@@ -73,8 +73,11 @@ impl ChunkCache {
     /// As [`get`](Self::get), but only finds chunks in way 0 of the table for small keys. Most hits are there.
     #[inline(always)]
     pub(crate) fn get_first_way(&self, key: &ChunkKey, out: &mut Vec<PieceId>) -> bool {
-        let first = self.first_entry(key);
-        first.inspect(|entry| entry.append_to(out)).is_some()
+        let Some(entry) = self.first_entry(key) else {
+            return false;
+        };
+        entry.append_to(out);
+        true
     }
 
     /// The entry of a chunk, if it is in way 0 of the table for small keys.

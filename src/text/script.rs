@@ -7,15 +7,13 @@
 //! were assigned after 9.0, and it corrects four older ones. So this module asks
 //! the current table only about characters of age 9.0 or older (those ranges are
 //! part of the `Age` property, which never changes for a character once
-//! assigned), reads Unknown as Common, and undoes the four corrections. The test
-//! compares the result at every code point.
+//! assigned; `build.rs` makes a table of them), reads Unknown as Common, and undoes
+//! the four corrections. The test compares the result at every code point.
 //!
-//! Cost: the age pattern is compiled once in a process; then a lookup is one match of a single character and
-//! one binary search. Callers remember what they learn about a character.
+//! Cost: two binary searches. Callers remember what they learn about a character.
 
-use std::sync::OnceLock;
+use std::cmp::Ordering;
 
-use regex::Regex;
 use unicode_script::{Script as UnicodeScript, UnicodeScript as _};
 
 /// A script of Unicode 9.0.
@@ -63,14 +61,17 @@ pub(crate) fn script_of(c: char) -> Script {
     }
 }
 
+// Ranges of characters, ascending: `ASSIGNED`.
+include!(concat!(env!("OUT_DIR"), "/assigned_in_unicode_9.rs"));
+
 /// Whether Unicode 9.0 had assigned `c`.
 fn is_assigned(c: char) -> bool {
-    static AGE_9: OnceLock<Option<Regex>> = OnceLock::new();
-    // The pattern is a constant that the tests compile: no pattern is for the type checker.
-    let pattern = AGE_9.get_or_init(|| Regex::new(r"^\p{age:9.0}").ok());
-    pattern
-        .as_ref()
-        .is_some_and(|pattern| pattern.is_match(c.encode_utf8(&mut [0; 4])))
+    let place = |&(first, last): &(char, char)| match c {
+        _ if last < c => Ordering::Less,
+        _ if first > c => Ordering::Greater,
+        _ => Ordering::Equal,
+    };
+    ASSIGNED.binary_search_by(place).is_ok()
 }
 
 #[cfg(test)]

@@ -307,7 +307,7 @@ impl ChunkScanner<'_> {
     }
 
     /// The key of a chunk; the dummy prefix is a space.
-    #[inline]
+    #[inline(always)]
     fn key(&self, chunk: PendingChunk, end: usize) -> Option<ChunkKey> {
         let length = end - chunk.start;
         if chunk.has_prefix {

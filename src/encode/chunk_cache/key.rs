@@ -48,14 +48,16 @@ pub(crate) struct ChunkKey {
 
 impl ChunkKey {
     /// The key of the first `length` bytes, unless they are too many.
-    #[inline]
+    #[inline(always)]
     fn of_start(bytes: &[u8; READ_BYTES], length: usize) -> Option<ChunkKey> {
         let masks = MASKS.get(length)?;
         let (words, _) = bytes.as_chunks::<8>();
-        let mut text = [0; KEY_WORDS];
-        for (at, mask) in masks.iter().enumerate() {
-            text[at] = u64::from_le_bytes(words[at]) & mask;
-        }
+        // Written out: builds for size leave loops as they are.
+        let mut text = [
+            u64::from_le_bytes(words[0]) & masks[0],
+            u64::from_le_bytes(words[1]) & masks[1],
+            u64::from_le_bytes(words[2]) & masks[2],
+        ];
         text[KEY_WORDS - 1] |= (length as u64) << 56;
         Some(ChunkKey {
             text,
@@ -64,7 +66,7 @@ impl ChunkKey {
     }
 
     /// The text in two words, if it has fewer than 16 bytes.
-    #[inline]
+    #[inline(always)]
     pub(super) fn small(&self) -> Option<[u64; SMALL_KEY_WORDS]> {
         let [first, second, last] = self.text;
         // The last word of such a text contains the length only, and the last byte of the second word is free.
@@ -103,7 +105,7 @@ impl<'t> KeyedText<'t> {
     }
 
     /// The key of the chunk of `length` bytes at `start`, unless it is too long.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn key(&self, start: usize, length: usize) -> Option<ChunkKey> {
         let bytes = self.text.get(start..)?.first_chunk();
         let at_end =
@@ -112,7 +114,7 @@ impl<'t> KeyedText<'t> {
     }
 
     /// The key of the chunk that consists of a space and the first `length` bytes of the text, unless it is too long.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn key_with_space(&self, length: usize) -> Option<ChunkKey> {
         let start = self
             .text

@@ -75,7 +75,7 @@ impl AsciiBigrams {
     }
 
     /// 1 if, of the last two bytes of `pair`, the upper one is plain ASCII and may follow the lower one; 0 otherwise.
-    #[inline]
+    #[inline(always)]
     fn can_be_adjacent(&self, pair: u64) -> u64 {
         // The other bytes of `pair` are masked before the conversion, so the index is right on 32-bit targets too.
         self.adjacent[masked_index(pair / 64, WORDS - 1)] >> (pair % 64) & 1
@@ -133,10 +133,16 @@ impl AsciiBigrams {
     /// A bit for each of the first `count` bytes of a word that does not continue the chunk of the byte before it.
     #[inline(always)]
     fn starts_in_word(&self, word: u64, count: usize, before: u64) -> u64 {
-        let pairs = byte_pairs(word, before).enumerate();
-        let continues = pairs.fold(0, |bits, (at, pair)| {
-            bits | self.can_be_adjacent(pair) << at
-        });
+        // Written out: builds for size leave loops as they are, which takes twice the time.
+        let pairs = word << 8 | before;
+        let continues = self.can_be_adjacent(pairs)
+            | self.can_be_adjacent(pairs >> 8) << 1
+            | self.can_be_adjacent(pairs >> 16) << 2
+            | self.can_be_adjacent(pairs >> 24) << 3
+            | self.can_be_adjacent(pairs >> 32) << 4
+            | self.can_be_adjacent(pairs >> 40) << 5
+            | self.can_be_adjacent(pairs >> 48) << 6
+            | self.can_be_adjacent(word >> 48) << 7;
         !continues & ((1 << count) - 1)
     }
 
@@ -152,14 +158,6 @@ impl AsciiBigrams {
         }
         at
     }
-}
-
-/// The pairs of adjacent bytes of a word, the first with the byte `before`, each in the lowest two bytes.
-#[inline(always)]
-fn byte_pairs(word: u64, before: u64) -> impl Iterator<Item = u64> {
-    (0..7)
-        .map(move |at| (word << 8 | before) >> (8 * at))
-        .chain([word >> 48])
 }
 
 /// A bit for each byte with which no user-defined symbol begins.

@@ -101,7 +101,9 @@ impl ChunkScanner<'_> {
 
 /// Appends the pieces of the bytes of a character.
 pub(super) fn push_bytes(char: &[u8], byte_ids: &ByteIds, out: &mut Vec<PieceId>) {
-    out.extend(char.iter().map(|byte| byte_ids[usize::from(*byte)]));
+    for byte in char {
+        out.push(byte_ids[usize::from(*byte)]);
+    }
 }
 
 /// Writes a chunk of raw text to `normalized`, in normalized form.

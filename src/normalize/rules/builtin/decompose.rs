@@ -1,6 +1,6 @@
 //! The rules of compatibility composition (NFKC) of Unicode 17.
 //!
-//! In: nothing but the tables of `unicode-normalization`. Out: a [`RuleSetBuilder`].
+//! In: nothing but the table that `build.rs` makes from `unicode-normalization`. Out: a [`RuleSetBuilder`].
 //!
 //! Two kinds of rules. Each single character that NFKC changes, with its result.
 //! And, because a charsmap sees a text piece by piece where NFKC would compose
@@ -10,14 +10,11 @@
 //! one, U+FF45 U+0301 another; the syllables of Hangul make most of the 225,000.)
 //! Those that shorter rules imply are left out on the way.
 //!
-//! Cost: a table look-up for each code point up to U+2FFFF, a real normalization
-//! for the 17,000 that decompose, some look-ups for 245,000 sequences.
+//! Cost: some vectors for the 17,000 characters that decompose, some look-ups for
+//! 245,000 sequences.
 
 use rustc_hash::FxHashMap;
-use unicode_normalization::UnicodeNormalization as _;
-use unicode_normalization::char::decompose_compatible;
 
-use super::LAST_CHANGING;
 use super::rule_set_builder::RuleSetBuilder;
 
 /// Characters by what they decompose into.
@@ -33,8 +30,14 @@ struct Decompositions {
 /// The `nfkc` rules.
 pub(super) fn nfkc() -> RuleSetBuilder {
     let mut found = Decompositions::default();
-    for c in ('\u{1}'..=LAST_CHANGING).filter(|&c| !is_noncharacter(c) && decomposes(c)) {
-        found.add(c);
+    let (before_hangul, after_hangul): (Vec<_>, Vec<_>) =
+        table().partition(|row| row.point < HANGUL_FIRST);
+    for row in before_hangul
+        .into_iter()
+        .chain(hangul())
+        .chain(after_hangul)
+    {
+        found.add(row);
     }
     let Decompositions {
         mut builder,
@@ -50,24 +53,88 @@ pub(super) fn nfkc() -> RuleSetBuilder {
     builder
 }
 
-/// Whether the full compatibility decomposition is anything but the character.
-fn decomposes(c: char) -> bool {
-    let mut changed = false;
-    decompose_compatible(c, |part| changed |= part != c);
-    changed
+/// A character that decomposes, by code points.
+#[derive(Debug, PartialEq, Eq)]
+struct DecompositionRow {
+    point: u32,
+    /// The full compatibility decomposition.
+    decomposed: Vec<u32>,
+    /// The composition of that.
+    composed: Vec<u32>,
 }
 
-/// U+FDD0..U+FDEF and the last two code points of each plane.
-fn is_noncharacter(c: char) -> bool {
-    matches!(c, '\u{FDD0}'..='\u{FDEF}') || u32::from(c) & 0xFFFE == 0xFFFE
+/// The rows of all characters that decompose, ascending, except the syllables of Hangul.
+///
+/// The text that is read has for each row: the distance from the code point of the row before, as a character; the
+/// decomposition; and U+0001 if the character is its own composition, U+0000 if it has the decomposition as its
+/// composition, or else U+0002, the composition and U+0000.
+fn table() -> impl Iterator<Item = DecompositionRow> {
+    let mut rest = include_str!(concat!(env!("OUT_DIR"), "/decompositions.txt"));
+    let mut point = 0;
+    std::iter::from_fn(move || {
+        let distance = rest.chars().next()?;
+        point += u32::from(distance);
+        rest = &rest[distance.len_utf8()..];
+        let (decomposed, mark) = take_until_mark(&mut rest);
+        let composed = match mark {
+            '\u{1}' => vec![point],
+            '\u{2}' => take_until_mark(&mut rest).0,
+            _ => decomposed.clone(),
+        };
+        Some(DecompositionRow {
+            point,
+            decomposed,
+            composed,
+        })
+    })
+}
+
+/// The code points before the next mark, and the mark.
+fn take_until_mark(rest: &mut &str) -> (Vec<u32>, char) {
+    let (points, mark) = match rest.find(|c| c <= '\u{2}') {
+        Some(end) => (&rest[..end], char::from(rest.as_bytes()[end])),
+        None => (*rest, '\0'),
+    };
+    *rest = rest.get(points.len() + 1..).unwrap_or_default();
+    (points.chars().map(u32::from).collect(), mark)
+}
+
+/// The first syllable of Hangul.
+const HANGUL_FIRST: u32 = 0xAC00;
+
+/// The syllables of Hangul: each is its own composition. The decompositions are computed as chapter 3.12 of the Unicode
+/// Standard says. For example, U+AC01 is the first leading consonant, the first vowel and the first trailing consonant.
+fn hangul() -> impl Iterator<Item = DecompositionRow> {
+    const LEADING: u32 = 0x1100;
+    const VOWEL: u32 = 0x1161;
+    /// One before the first trailing consonant: 0 means none.
+    const TRAILING: u32 = 0x11A7;
+    const VOWELS: u32 = 21;
+    const TRAILINGS: u32 = 28;
+    (0..19 * VOWELS * TRAILINGS).map(|syllable| {
+        let mut decomposed = vec![
+            LEADING + syllable / (VOWELS * TRAILINGS),
+            VOWEL + syllable / TRAILINGS % VOWELS,
+        ];
+        if syllable % TRAILINGS > 0 {
+            decomposed.push(TRAILING + syllable % TRAILINGS);
+        }
+        DecompositionRow {
+            point: HANGUL_FIRST + syllable,
+            decomposed,
+            composed: vec![HANGUL_FIRST + syllable],
+        }
+    })
 }
 
 impl Decompositions {
     /// Takes in a character that decomposes.
-    fn add(&mut self, c: char) {
-        let point = u32::from(c);
-        let decomposed: Vec<u32> = std::iter::once(c).nfkd().map(u32::from).collect();
-        let composed: Vec<u32> = std::iter::once(c).nfkc().map(u32::from).collect();
+    fn add(&mut self, row: DecompositionRow) {
+        let DecompositionRow {
+            point,
+            decomposed,
+            composed,
+        } = row;
         let target = self.builder.add_target(&composed);
         if composed != [point] {
             self.builder.set_single(point, target);
@@ -104,5 +171,28 @@ fn offer_sequences(
         places[place] += 1;
         places[..place].fill(0);
         sequence[..place].copy_from_slice(&decomposition[..place]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unicode_normalization::UnicodeNormalization as _;
+
+    use super::*;
+
+    #[test]
+    fn rows_equal_unicode_normalization() {
+        let all = ('\0'..=char::MAX).map(|c| DecompositionRow {
+            point: c.into(),
+            decomposed: std::iter::once(c).nfkd().map(u32::from).collect(),
+            composed: std::iter::once(c).nfkc().map(u32::from).collect(),
+        });
+        let expected: Vec<_> = all.filter(|row| row.decomposed != [row.point]).collect();
+        let mut rows: Vec<_> = table().chain(hangul()).collect();
+        rows.sort_by_key(|row| row.point);
+        assert_eq!(rows.len(), expected.len());
+        for (row, expected) in rows.iter().zip(&expected) {
+            assert_eq!(row, expected);
+        }
     }
 }
