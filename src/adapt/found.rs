@@ -55,7 +55,7 @@ pub(crate) fn first_lost(
         if !piece.kind.is_given_for_text() {
             return false;
         }
-        let known = encoder.keeps(&[*id]);
+        let known = encoder.keeps(*id);
         if known.unwrap_or_else(|| encoder.gives(*id, piece.text)) {
             return false;
         }

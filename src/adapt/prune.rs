@@ -36,7 +36,7 @@
 //! | check | what is compared |
 //! |---|---|
 //! | [`PrunedModel::check`] | the pieces: texts, scores, kinds, and whether each is still found |
-//! | [`PrunedModel::check_usage`] | all lines of the counted text at once: see `text_check` for why equal pieces and equal pairs mean equal lines, and `size_check` |
+//! | [`PrunedModel::check_usage`] | all lines of the counted text at once: see `text_check` for why equal merges mean equal lines, and `size_check` |
 //! | [`PruneChecker`] | lines, by encoding each with both models |
 //!
 //! Cost: linear in the model, an encoding of each kept piece's text, and an encoding of the text.
@@ -47,13 +47,14 @@ mod line_ids;
 mod record;
 mod size_check;
 mod text_check;
+mod token_ends;
 mod trace;
 mod usage;
 #[cfg(feature = "safetensors")]
 pub(crate) mod weights;
 
 pub use self::check::{LineCheck, PruneChecker};
-use self::leaves::HalvesFinder;
+use self::leaves::{HalvesFinder, PieceHalves};
 pub use self::usage::{PieceUsage, UsageCounter};
 use super::found::first_lost;
 use super::id_map::IdMap;
@@ -104,6 +105,8 @@ pub struct PrunedModel {
     tail: usize,
     keeps_text: bool,
     removed_chars: usize,
+    /// By old id, the halves of the pieces that merges make, as far as they were needed; none for unigram models.
+    halves: Vec<Option<PieceHalves>>,
 }
 
 impl Model {
@@ -141,7 +144,7 @@ impl Model {
             model_type => return Err(PruneError::Type { model_type }),
         };
         check_size(&kept, options)?;
-        build(self, &kept, options)
+        build(self, kept, options)
     }
 }
 
@@ -150,6 +153,8 @@ struct KeptPieces {
     keep: Vec<bool>,
     /// Empty if there is no tail.
     is_tail: Vec<bool>,
+    /// The halves of all kept pieces that merges make.
+    halves: Vec<Option<PieceHalves>>,
 }
 
 /// The pieces that are always kept.
@@ -193,9 +198,10 @@ fn kept_bpe(
     let mut finder = HalvesFinder::new(model)?;
     let mut keep = vec![true; model.len()];
     let mut is_tail = Vec::new();
+    let mut halves = vec![None; model.len()];
     match options.target {
         PruneGoal::Size(size) => {
-            let halves: Vec<_> = (0..model.len()).map(|index| finder.halves(index)).collect();
+            halves = (0..model.len()).map(|index| finder.halves(index)).collect();
             leaves::remove_leaves(&mut keep, size, &fixed, &halves, usage);
         }
         PruneGoal::Used | PruneGoal::UsedWithTail => {
@@ -203,7 +209,10 @@ fn kept_bpe(
             for (index, kept) in keep.iter_mut().enumerate() {
                 *kept |= usage.is_used(index);
             }
-            leaves::close(&mut keep, |index| finder.halves(index));
+            leaves::close(&mut keep, |index| {
+                halves[index] = finder.halves(index);
+                halves[index]
+            });
         }
     }
     if options.target == PruneGoal::UsedWithTail {
@@ -211,7 +220,11 @@ fn kept_bpe(
             |index: usize| keep[index] && !fixed[index] && usage.count_at(index) == 0;
         is_tail = (0..keep.len()).map(is_only_made).collect();
     }
-    Ok(KeptPieces { keep, is_tail })
+    Ok(KeptPieces {
+        keep,
+        is_tail,
+        halves,
+    })
 }
 
 fn kept_unigram(
@@ -233,6 +246,7 @@ fn kept_unigram(
     Ok(KeptPieces {
         keep,
         is_tail: Vec::new(),
+        halves: Vec::new(),
     })
 }
 
@@ -248,7 +262,7 @@ fn check_size(kept: &KeptPieces, options: &PruneOptions) -> Result<(), PruneErro
 /// The model with the kept pieces.
 fn build(
     original: &Model,
-    kept: &KeptPieces,
+    kept: KeptPieces,
     options: &PruneOptions,
 ) -> Result<PrunedModel, PruneError> {
     let is_tail = |id: &PieceId| kept.is_tail.get(id.index()).copied().unwrap_or(false);
@@ -270,6 +284,7 @@ fn build(
         tail: tail.len(),
         keeps_text: !matches!(options.target, PruneGoal::Size(_)),
         removed_chars: removed_chars.count(),
+        halves: kept.halves,
     })
 }
 

@@ -71,8 +71,6 @@ use self::strategies::last_merge_table::LastMerge;
 #[cfg(feature = "train")]
 use self::strategies::merge_context::MergeContext;
 use self::strategies::merge_context::MergeTables;
-#[cfg(feature = "train")]
-use self::strategies::token_pairs::is_valid_token_pair;
 use self::superwords::{Layers, SuperwordLayer};
 use crate::encode::chunk_cache::{ChunkCache, KeyedText};
 use crate::encode::vocabulary::Vocabulary;
@@ -211,48 +209,32 @@ impl BpeEncoder {
         }
     }
 
-    /// Whether one or two normal pieces are the result of merging their text, in which the search for user-defined symbols finds
-    /// none; found out by the last merges of the pieces, without encoding. Each of two pieces must be the result of merging
-    /// its own text. `None` if that cannot be found out so.
+    /// Whether a normal piece is the result of merging its text, found out by its last merge, without encoding. `None` if that cannot
+    /// be found out so.
     #[cfg(feature = "train")]
     pub(crate) fn keeps(
         &self,
         pieces: &PieceTable,
-        tokens: &[PieceId],
+        id: PieceId,
         cache: &mut BpeCache,
     ) -> Option<bool> {
-        let is_plain = |id: &PieceId| {
-            pieces.kind(id.index()) == PieceKind::Normal && pieces.text(id.index()) != [0]
-        };
+        let text = pieces.text(id.index());
+        let is_plain = pieces.kind(id.index()) == PieceKind::Normal
+            && text != [0]
+            && self.tables.user_defined.find(text).is_none();
         let has_one_table = self.superwords.is_none() && self.unused.is_empty();
-        if !has_one_table || !tokens.iter().all(is_plain) {
+        if !has_one_table || !is_plain {
             return None;
         }
         let tables = &self.tables.merge;
-        let MergeState {
-            pairs, token_pairs, ..
-        } = &mut cache.state;
         let mut context = MergeContext {
             tables,
-            pairs: tables.pair_lookup(pieces, pairs),
+            pairs: tables.pair_lookup(pieces, &mut cache.state.pairs),
         };
-        match tokens {
-            [id] if self
-                .tables
-                .user_defined
-                .find(pieces.text(id.index()))
-                .is_none() =>
-            {
-                match last_merge(id.get(), &mut context) {
-                    LastMerge::Char | LastMerge::Pair(..) | LastMerge::OutOfRankOrder => Some(true),
-                    LastMerge::Unreachable => Some(false),
-                    LastMerge::TooLong => None,
-                }
-            }
-            [left, right] => {
-                is_valid_token_pair(left.get(), right.get(), token_pairs, &mut context)
-            }
-            _ => None,
+        match last_merge(id.get(), &mut context) {
+            LastMerge::Char | LastMerge::Pair(..) | LastMerge::OutOfRankOrder => Some(true),
+            LastMerge::Unreachable => Some(false),
+            LastMerge::TooLong => None,
         }
     }
 

@@ -63,16 +63,16 @@ impl<'t> NormalizedEncoder<'t> {
         self.encode(text) == [id]
     }
 
-    /// Whether one or two pieces are the result of encoding their text, in a text in which they are no part of a user-defined
-    /// symbol; see [`BpeEncoder::keeps`](crate::encode::bpe::BpeEncoder::keeps). `None` if only encoding tells it.
+    /// Whether a piece is the result of encoding its text; see [`BpeEncoder::keeps`](crate::encode::bpe::BpeEncoder::keeps).
+    /// `None` if only encoding tells it.
     #[cfg(feature = "train")]
-    pub(crate) fn keeps(&mut self, tokens: &[PieceId]) -> Option<bool> {
+    pub(crate) fn keeps(&mut self, id: PieceId) -> Option<bool> {
         let pipeline = &self.tokenizer.pipeline;
         let ModelEncoder::Bpe(encoder) = &pipeline.encoder else {
             return None;
         };
         let state = &mut pipeline.pool.parts_of(&mut self.cache).state;
-        encoder.keeps(self.tokenizer.model.table(), tokens, &mut state.bpe)
+        encoder.keeps(self.tokenizer.model.table(), id, &mut state.bpe)
     }
 
     /// The boundaries between the tokens of `text`, which is the text of the last [`encode`](Self::encode): ascending

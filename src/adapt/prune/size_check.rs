@@ -1,14 +1,13 @@
 //! The check of a model that was pruned to a size, on all lines of the text that was counted, without encoding them again.
 //!
-//! Input: the ids that the original model gives for each line ([`LineIds`](super::line_ids)), and the pairs of neighbouring tokens
-//! ([`TextRecord`]). Output: a [`LineCheck`], or `None` if they do not suffice.
+//! Input: the ids that the original model gives for each line ([`LineIds`](super::line_ids)). Output: a [`LineCheck`], or `None` if
+//! they do not suffice.
 //!
 //! - A line in which a removed piece was given has other pieces now.
-//! - Any other line has the same pieces, by lemma 5 for the pruned model: each kept piece that was given, and each pair of kept
-//!   pieces that was recorded, is encoded to itself, which is checked as in [`text_check`](super::text_check).
+//! - Any other line has the same pieces: the merges that make the kept pieces are checked as in [`text_check`](super::text_check).
 //! - The number of tokens of the other lines: they are divided where no merge joins two tokens, in neither model, since the pruned
-//!   one has a part of the pieces. A part without removed pieces stays, by lemma 5 again. The texts of the others, which consist of
-//!   normal pieces, are encoded with the pruned model.
+//!   one has a part of the pieces. A part without removed pieces stays, for the same reason. The texts of the others, which consist
+//!   of normal pieces, are encoded with the pruned model.
 //!
 //! All characters must have stayed: otherwise unknown characters of several parts could become one id.
 //!
@@ -17,7 +16,8 @@
 //!
 //! Cost: a load for each token, and an encoding of the parts with removed pieces.
 
-use super::record::{TextRecord, TokenEnds, pair_ids};
+use super::record::TextRecord;
+use super::token_ends::TokenEnds;
 use super::{LineCheck, PieceUsage, PrunedModel};
 use crate::error::PruneError;
 use crate::model::Model;
@@ -44,20 +44,19 @@ impl PrunedModel {
         new: &Tokenizer,
         usage: &PieceUsage,
     ) -> Result<Option<LineCheck>, PruneError> {
-        let TextRecord::Pairs(pairs) = usage.record() else {
+        let is_recorded = *usage.record() == TextRecord::GivenPieces && self.removed_chars == 0;
+        let Some(line_ids) = usage.line_ids().filter(|_| is_recorded) else {
             return Ok(None);
         };
-        let Some(line_ids) = usage.line_ids().filter(|_| self.removed_chars == 0) else {
+        let Some(ends) = TokenEnds::of(original) else {
             return Ok(None);
         };
+        self.check_merges(original, usage)?;
         let is_kept = |id: PieceId| self.ids.new_id(id).is_some();
-        let kept_pairs = pairs.iter().copied();
-        let kept_pairs = kept_pairs.filter(|pair| pair_ids(*pair).into_iter().all(is_kept));
-        self.check_pairs(original, new, usage, kept_pairs)?;
         let mut recount = TokenRecount {
             original,
             encoder: NormalizedEncoder::new(new),
-            ends: TokenEnds::of(original),
+            ends,
             is_kept: original.pieces().map(|piece| is_kept(piece.id)).collect(),
             text: Vec::new(),
         };

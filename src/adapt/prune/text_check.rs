@@ -1,32 +1,29 @@
 //! The check of a pruned model on all lines of the text that was counted, without encoding them again.
 //!
-//! Input: the tokenizers of the original and of the pruned model, and the usage of the text with its
-//! [`TextRecord`]. Output: a [`LineCheck`] in which all lines are equal, or a broken guarantee, or `None` if the record does
-//! not suffice and the lines have to be compared by a [`PruneChecker`](super::PruneChecker).
+//! Input: the original and the pruned model, and the usage of the text with its [`TextRecord`]. Output: a [`LineCheck`] in which
+//! all lines are equal, or a broken guarantee, or `None` if the record does not suffice and the lines have to be compared by a
+//! [`PruneChecker`](super::PruneChecker).
 //!
-//! Why all lines are equal, for BPE: with the pruned model, each token of the text encodes to itself, and each two
-//! neighbours between which merges are possible encode to themselves. Both are found out by the last merges of the pieces, as for long
-//! chunks (`encode/bpe/strategies/token_pairs.rs`), or by encoding them. By
-//! lemma 5 (`docs/DESIGN.md`) each line then encodes to the same tokens: the lemma speaks of the pruned model alone, so nothing
-//! depends on how the pieces were chosen. User-defined symbols and the normalizer are the same in both models, and unknown
-//! characters are unknown in both, since the pruned model has no other pieces. An unused tail is checked on a copy in
-//! which it is normal: while merging it is the same, and since no token is of the tail, nothing is divided at the end.
+//! Why all lines are equal, for BPE: the merges of a line are those of the texts of its tokens (locality, `docs/DESIGN.md`), so they
+//! make the given pieces, their halves, the halves of those, and so on. These are checked to be in the pruned model, with the same
+//! scores, and the pruned model to have no other pieces than the original. Then both execute the same merges (the second fact in
+//! `docs/DESIGN.md`, changing trained models). User-defined symbols are the same in both models, and unknown characters are unknown in both. Pieces of an
+//! unused tail merge as before; since no token is one of them, nothing is divided at the end.
 //!
 //! For unigram: all pieces of all lines stay with their scores, and so does the lowest score; and the longest line is too short
 //! for sums of 100,000. Then the best paths stay (`docs/DESIGN.md`).
 //!
-//! Example: the text `▁token izer ▁lower` has the tokens `▁token`, `izer` and `▁lower`, and the text `▁tokenizer` made of the
-//! only pair. Four texts are encoded, however often the words occur.
+//! Example: the text `▁token izer ▁lower` has the tokens `▁token`, `izer` and `▁lower`. If `▁token` is made of `▁to` and `ken`, these
+//! must be in the pruned model, too, however often the words occur.
 //!
-//! Cost: one merge of each distinct piece, and two lookups per merge of the two pieces of each distinct pair.
+//! Cost: a comparison for each piece of the models, whose halves are known since the pruning.
 
-use super::record::{TextRecord, TokenPairKey, pair_ids};
-use super::{LineCheck, PieceUsage, PrunedModel};
-use crate::error::{GuaranteeError, PruneError};
+use super::record::TextRecord;
+use super::{LineCheck, PieceUsage, PrunedModel, is_char};
+use crate::error::PruneError;
 use crate::model::Model;
 use crate::piece::{PieceId, PieceKind};
-use crate::text::lossy_string;
-use crate::tokenizer::{NormalizedEncoder, Tokenizer};
+use crate::tokenizer::Tokenizer;
 
 /// The sums of scores of unigram models may be so large; above 100,000 the encoder changes them.
 const MAX_SUM: f32 = 99_000.0;
@@ -37,7 +34,7 @@ impl PrunedModel {
     /// Checks that all lines of the text whose `usage` was counted have the same pieces in the pruned model, whose tokenizer is
     /// `new`; for [`PruneGoal::Size`](super::PruneGoal::Size), how many have, if the usage has the ids of the lines
     /// ([`UsageCounter::keep_line_ids`](super::UsageCounter::keep_line_ids)). `None` if that does not follow from the usage: for
-    /// models with unused pieces, for texts with too many different words, for very long lines of unigram models, and for
+    /// models with unused pieces, for very long lines of unigram models, and for
     /// `Size` without ids, with unigram models or with removed characters. Then use a [`PruneChecker`](super::PruneChecker).
     ///
     /// # Errors
@@ -57,8 +54,8 @@ impl PrunedModel {
         self.check_given(original, usage)?;
         let is_checked = match usage.record() {
             TextRecord::Incomplete => false,
-            TextRecord::Pairs(pairs) => {
-                self.check_pairs(original, new, usage, pairs.iter().copied())?;
+            TextRecord::GivenPieces => {
+                self.check_merges(original, usage)?;
                 true
             }
             TextRecord::LongestLine(length) => self.bounds_sums(original, *length),
@@ -92,58 +89,63 @@ impl PrunedModel {
         Ok(())
     }
 
-    /// Checks that the given pieces that are kept, and the pairs, of kept pieces, are encoded to themselves by the pruned model.
-    pub(super) fn check_pairs(
+    /// Checks that the pruned model executes all merges that make the given pieces, as far as these are kept, and no other ones.
+    pub(super) fn check_merges(
         &self,
         original: &Model,
-        new: &Tokenizer,
         usage: &PieceUsage,
-        pairs: impl Iterator<Item = TokenPairKey>,
     ) -> Result<(), PruneError> {
-        let without_tail;
-        let mut encoder = NormalizedEncoder::new(new);
-        if self.tail > 0 {
-            without_tail = self.without_tail()?;
-            encoder = NormalizedEncoder::new(&without_tail);
-        }
-        let mut text = Vec::new();
-        let mut new_ids = Vec::new();
-        let mut check = |old_ids: &[PieceId]| {
-            new_ids.clear();
-            new_ids.extend(old_ids.iter().filter_map(|id| self.ids.new_id(*id)));
-            if new_ids.len() == old_ids.len() && encoder.keeps(&new_ids) == Some(true) {
-                return Ok(());
+        self.check_is_part(original)?;
+        let is_kept = |piece: &crate::Piece<'_>| self.ids.new_id(piece.id).is_some();
+        let kept = given(original, usage).filter(is_kept);
+        let mut open: Vec<PieceId> = kept.map(|piece| piece.id).collect();
+        let mut is_checked = vec![false; original.len()];
+        while let Some(id) = open.pop() {
+            let Some(piece) = original.piece(id) else {
+                continue;
+            };
+            if std::mem::replace(&mut is_checked[id.index()], true) {
+                continue;
             }
-            text.clear();
-            for id in old_ids {
-                text.extend_from_slice(original.piece(*id).map_or(&[], |piece| piece.text));
+            if self.ids.new_id(id).is_none() {
+                return Err(
+                    super::broken(piece, "stays, because given pieces are made of it").into(),
+                );
             }
-            match self.ids.maps(old_ids, encoder.encode(&text)) {
-                true => Ok(()),
-                false => Err(broken_text(&text)),
+            if piece.kind != PieceKind::Normal || is_char(piece.text) {
+                continue;
             }
-        };
-        for piece in given(original, usage).filter(|piece| piece.kind.is_given_for_text()) {
-            if self.ids.new_id(piece.id).is_some() {
-                check(&[piece.id])?;
-            }
-        }
-        // In order, so that pairs with the same left token ask for the same merges one after the other.
-        let mut in_order: Vec<TokenPairKey> = pairs.collect();
-        in_order.sort_unstable();
-        for pair in in_order {
-            check(&pair_ids(pair))?;
+            let Some(halves) = self.halves[id.index()] else {
+                return Err(super::broken(piece, "is made by a merge, because it is given").into());
+            };
+            open.extend(halves.into_iter().flatten());
         }
         Ok(())
     }
 
-    /// The pruned model with an unused tail that is normal again.
-    fn without_tail(&self) -> Result<Tokenizer, PruneError> {
-        let mut editor = self.model.edit();
-        for index in self.rows()..self.model.len() {
-            editor.set_kind(PieceId::from_index(index), PieceKind::Normal);
+    /// Checks that each piece of the pruned model is one of the original, with the same text and score, and that only normal
+    /// pieces were removed or became unused, which then are in the tail.
+    fn check_is_part(&self, original: &Model) -> Result<(), PruneError> {
+        for new in self.model.pieces() {
+            let old = self.ids.old_id(new.id).and_then(|id| original.piece(id));
+            let is_tail = new.id.index() >= self.rows();
+            let is_same = old.is_some_and(|old| {
+                let is_same_kind = match is_tail {
+                    true => [old.kind, new.kind] == [PieceKind::Normal, PieceKind::Unused],
+                    false => old.kind == new.kind,
+                };
+                is_same_kind && old.text == new.text && old.score.to_bits() == new.score.to_bits()
+            });
+            if !is_same {
+                return Err(super::broken(new, "is a piece of the original").into());
+            }
         }
-        Ok(Tokenizer::new(editor.finish()?))
+        let is_removed = |piece: &crate::Piece<'_>| self.ids.new_id(piece.id).is_none();
+        let mut removed = original.pieces().filter(is_removed);
+        match removed.find(|piece| piece.kind != PieceKind::Normal) {
+            Some(piece) => Err(super::broken(piece, "stays, because it is no normal piece").into()),
+            None => Ok(()),
+        }
     }
 
     /// Whether no sum of scores of a unigram model is too large in a line of so many characters, and the lowest score
@@ -168,11 +170,4 @@ impl PrunedModel {
 /// The pieces that the text gives.
 fn given<'m>(original: &'m Model, usage: &PieceUsage) -> impl Iterator<Item = crate::Piece<'m>> {
     original.pieces().filter(|piece| usage.count(piece.id) > 0)
-}
-
-fn broken_text(text: &[u8]) -> PruneError {
-    let text = lossy_string(text);
-    let guarantee =
-        format!("the text {text:?}, which occurs in a line, has the same pieces as before");
-    GuaranteeError::new(guarantee).into()
 }
