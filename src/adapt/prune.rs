@@ -53,6 +53,8 @@ mod usage;
 #[cfg(feature = "safetensors")]
 pub(crate) mod weights;
 
+use std::sync::{Arc, OnceLock};
+
 pub use self::check::{LineCheck, PruneChecker};
 use self::leaves::{HalvesFinder, PieceHalves};
 pub use self::usage::{PieceUsage, UsageCounter};
@@ -107,6 +109,7 @@ pub struct PrunedModel {
     removed_chars: usize,
     /// By old id, the halves of the pieces that merges make, as far as they were needed; none for unigram models.
     halves: Vec<Option<PieceHalves>>,
+    tokenizer: OnceLock<Arc<Tokenizer>>,
 }
 
 impl Model {
@@ -285,6 +288,7 @@ fn build(
         keeps_text: !matches!(options.target, PruneGoal::Size(_)),
         removed_chars: removed_chars.count(),
         halves: kept.halves,
+        tokenizer: OnceLock::new(),
     })
 }
 
@@ -314,38 +318,85 @@ impl PrunedModel {
         self.removed_chars
     }
 
+    /// The tokenizer of the pruned model, which is made when it is asked for first.
+    pub fn tokenizer(&self) -> &Tokenizer {
+        let make = || Arc::new(Tokenizer::new(self.model.clone()));
+        self.tokenizer.get_or_init(make)
+    }
+
     /// Checks that kept pieces are unchanged, and that none became unreachable. For the text, see
     /// [`check_usage`](Self::check_usage).
     ///
     /// # Errors
     /// A guarantee is broken, which would be a bug of this crate.
     pub fn check(&self, original: &Model) -> Result<(), PruneError> {
-        self.check_pieces(original, &Tokenizer::new(self.model.clone()))
-    }
-
-    /// As [`check`](Self::check), with the tokenizer of the pruned model.
-    pub(crate) fn check_pieces(&self, original: &Model, new: &Tokenizer) -> Result<(), PruneError> {
+        self.check_is_part(original)?;
         let mut last_old = None;
         for piece in self.model.pieces().take(self.rows()) {
             let old_id = self.ids.old_id(piece.id);
-            let old = old_id.and_then(|id| original.piece(id));
-            let is_same = old.is_some_and(|old| {
-                old.text == piece.text
-                    && old.kind == piece.kind
-                    && old.score.to_bits() == piece.score.to_bits()
-            });
-            if !is_same || old_id <= last_old {
-                return Err(self::broken(piece, "is unchanged and in the old order").into());
+            if old_id <= last_old {
+                return Err(broken(piece, "is in the old order").into());
             }
             last_old = old_id;
         }
-        let front = (0..self.rows()).map(PieceId::from_index);
-        let lost = first_lost(original, new, front, |id| self.ids.old_id(id));
-        match lost.and_then(|id| self.model.piece(id)) {
-            Some(piece) => Err(self::broken(piece, "is still found in text").into()),
+        match original.model_type() {
+            ModelType::Bpe => self.check_halves(original),
+            _ => self.check_found(original),
+        }
+    }
+
+    /// Checks that each piece of the pruned model is one of the original, with the same text and score, and that pieces of other
+    /// kinds than normal and unused ones stay.
+    fn check_is_part(&self, original: &Model) -> Result<(), PruneError> {
+        for new in self.model.pieces() {
+            let old = self.ids.old_id(new.id).and_then(|id| original.piece(id));
+            let is_tail = new.id.index() >= self.rows();
+            let is_same = old.is_some_and(|old| {
+                let is_same_kind = match is_tail {
+                    true => new.kind == PieceKind::Unused && is_removable(old.kind),
+                    false => old.kind == new.kind,
+                };
+                is_same_kind && old.text == new.text && old.score.to_bits() == new.score.to_bits()
+            });
+            if !is_same {
+                return Err(broken(new, "is a piece of the original").into());
+            }
+        }
+        let is_removed = |piece: &crate::Piece<'_>| self.ids.new_id(piece.id).is_none();
+        let mut removed = original.pieces().filter(is_removed);
+        match removed.find(|piece| !is_removable(piece.kind)) {
+            Some(piece) => Err(broken(piece, "stays, because of its kind").into()),
             None => Ok(()),
         }
     }
+
+    /// Checks that the halves of all kept pieces of a BPE model are kept. So the texts of kept pieces have the same merges as
+    /// before (see the [module page](self)), and none became unreachable.
+    fn check_halves(&self, original: &Model) -> Result<(), PruneError> {
+        for (old, halves) in original.pieces().zip(&self.halves) {
+            let is_kept = |id: PieceId| self.ids.new_id(id).is_some();
+            let mut halves = halves.iter().flatten().flatten();
+            if is_kept(old.id) && !halves.all(|half| is_kept(*half)) {
+                return Err(broken(old, "is kept with its halves").into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that each piece that text could give can be given now.
+    fn check_found(&self, original: &Model) -> Result<(), PruneError> {
+        let front = (0..self.rows()).map(PieceId::from_index);
+        let lost = first_lost(original, self.tokenizer(), front, |id| self.ids.old_id(id));
+        match lost.and_then(|id| self.model.piece(id)) {
+            Some(piece) => Err(broken(piece, "is still found in text").into()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether pruning may remove pieces of this kind.
+fn is_removable(kind: PieceKind) -> bool {
+    matches!(kind, PieceKind::Normal | PieceKind::Unused)
 }
 
 fn broken(piece: crate::Piece<'_>, promise: &str) -> GuaranteeError {

@@ -3,7 +3,7 @@
 //! Input: a BPE or unigram model, a text or a size. Output: OUT.model, OUT.vocab, OUT.ids.tsv (new id, old id), and with
 //! `--weights` OUT.safetensors with the rows of the kept ids; all are written together. The text is encoded once,
 //! on all threads. The new model is checked before it is written ([`PrunedModel::check_usage`]): with `--keep_text`, that all lines
-//! have the same pieces follows from distinct pieces and pairs of pieces; with `--size`, the lines that have are counted by their
+//! have the same pieces follows from the given pieces and their halves; with `--size`, the lines that have are counted by their
 //! ids, which are kept in memory. Where that does not suffice (unused pieces, unigram models with `--size` or very long
 //! lines, `--size` with more than 16 million tokens or `--keep_chars=false`) the text is read again and encoded with both models.
 //! Cost: an encoding of the text, or three.
@@ -92,11 +92,10 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let tokenizer = Tokenizer::new(model.clone());
     let usage = count_pieces(&tokenizer, &task)?;
     let pruned = model.prune(&usage, &task.options)?;
-    let new = Tokenizer::new(pruned.model().clone());
-    pruned.check_pieces(&model, &new)?;
-    let check = match pruned.check_usage(&model, &new, &usage)? {
+    pruned.check(&model)?;
+    let check = match pruned.check_usage(&model, &usage)? {
         Some(check) => check,
-        None => check_lines([&tokenizer, &new], &pruned, &task)?,
+        None => check_lines(&tokenizer, &pruned, &task)?,
     };
     output.add_model(pruned.model());
     output.add(".ids.tsv", pruned.ids().to_tsv());
@@ -169,9 +168,8 @@ fn tensor_names(matches: &ArgMatches) -> CliResult<Vec<String>> {
 
 /// Counts the pieces of the text.
 fn count_pieces(tokenizer: &Tokenizer, task: &Task) -> CliResult<PieceUsage> {
-    let mut usage = PieceUsage::none(tokenizer.model());
     if task.text.is_empty() {
-        return Ok(usage);
+        return Ok(PieceUsage::none(tokenizer.model()));
     }
     let make = || {
         let mut counter = UsageCounter::new(tokenizer)?;
@@ -184,23 +182,22 @@ fn count_pieces(tokenizer: &Tokenizer, task: &Task) -> CliResult<PieceUsage> {
         counter.add(line);
         Ok(())
     };
-    for counter in task.workers.run(&task.text, make, give)? {
-        usage.add(&counter.finish());
-    }
+    let counters = task.workers.run(&task.text, make, give)?;
+    let mut usages = counters.into_iter().map(UsageCounter::finish);
+    // The first usage is not added to an empty one, which would copy its ids.
+    let first = usages.next();
+    let mut usage = first.unwrap_or_else(|| PieceUsage::none(tokenizer.model()));
+    usages.for_each(|other| usage.add(&other));
     Ok(usage)
 }
 
 /// Reads the text again and encodes it with both models.
-fn check_lines(
-    [old, new]: [&Tokenizer; 2],
-    pruned: &PrunedModel,
-    task: &Task,
-) -> CliResult<LineCheck> {
+fn check_lines(old: &Tokenizer, pruned: &PrunedModel, task: &Task) -> CliResult<LineCheck> {
     let mut check = LineCheck::default();
     if task.text.is_empty() {
         return Ok(check);
     }
-    let make = || Ok(PruneChecker::new(pruned, old, new));
+    let make = || Ok(PruneChecker::new(pruned, old, pruned.tokenizer()));
     let give = |checker: &mut PruneChecker<'_>, _: u64, line: &[u8]| Ok(checker.add(line)?);
     for checker in task.workers.run(&task.text, make, give)? {
         check.add(&checker.finish());

@@ -1,7 +1,7 @@
 //! Counts over the tokens of a text.
 //!
 //! Input: a tokenizer and the lines of a text. Output: [`TextStatistics`]. Method: each line is encoded once. The ids
-//! are counted by piece, and one pass over them finds the number of tokens of each word. Only for words that may
+//! are counted by piece, and lines with a long run of tokens inside of words are searched for words of many tokens. Only for words that may
 //! become one of the most fragmented ones the line is encoded again, with spans.
 //!
 //! # Definitions
@@ -220,12 +220,13 @@ impl<'t> TextCounter<'t> {
     pub fn add_line(&mut self, number: u64, line: &[u8]) {
         let word_threshold = self.words.bound().map_or(2, |word| word.tokens.0.max(2));
         let ids = self.encoder.encode(line);
-        for id in ids {
-            self.statistics.counts[id.index()] += 1;
-        }
+        let longest_run = count_ids(&mut self.statistics.counts, &self.roles, ids);
         let tokens = ids.len() as u64;
         self.candidates.clear();
-        find_words(&self.roles, ids, word_threshold, &mut self.candidates);
+        // A word is at most a token that begins it, tokens inside of it, and a token that ends it.
+        if longest_run + 2 >= word_threshold {
+            find_words(&self.roles, ids, word_threshold, &mut self.candidates);
+        }
         self.add_words(line);
         let statistics = &mut self.statistics;
         statistics.lines += 1;
@@ -326,6 +327,20 @@ fn word_roles(model: &Model, normalizer: &Normalizer) -> Vec<WordRole> {
             _ => WordRole::Inside,
         })
         .collect()
+}
+
+/// Counts ids. Returns the length of the longest run of tokens inside of words. The loop has no branches, since whether a token
+/// begins a word cannot be predicted.
+fn count_ids(counts: &mut [u64], roles: &[WordRole], ids: &[PieceId]) -> u64 {
+    let mut run = 0;
+    let mut longest = 0;
+    for id in ids {
+        counts[id.index()] += 1;
+        let is_inside = u64::from(roles[id.index()] == WordRole::Inside);
+        run = (run + is_inside) * is_inside;
+        longest = run.max(longest);
+    }
+    longest
 }
 
 /// Appends the words of at least `threshold` tokens, as ranges of `ids`.

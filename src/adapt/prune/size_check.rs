@@ -22,7 +22,7 @@ use super::{LineCheck, PieceUsage, PrunedModel};
 use crate::error::PruneError;
 use crate::model::Model;
 use crate::piece::PieceId;
-use crate::tokenizer::{NormalizedEncoder, Tokenizer};
+use crate::tokenizer::NormalizedEncoder;
 
 /// Counts the tokens that the pruned model gives.
 struct TokenRecount<'t> {
@@ -41,7 +41,6 @@ impl PrunedModel {
     pub(super) fn check_size(
         &self,
         original: &Model,
-        new: &Tokenizer,
         usage: &PieceUsage,
     ) -> Result<Option<LineCheck>, PruneError> {
         let is_recorded = *usage.record() == TextRecord::GivenPieces && self.removed_chars == 0;
@@ -55,7 +54,7 @@ impl PrunedModel {
         let is_kept = |id: PieceId| self.ids.new_id(id).is_some();
         let mut recount = TokenRecount {
             original,
-            encoder: NormalizedEncoder::new(new),
+            encoder: NormalizedEncoder::new(self.tokenizer()),
             ends,
             is_kept: original.pieces().map(|piece| is_kept(piece.id)).collect(),
             text: Vec::new(),

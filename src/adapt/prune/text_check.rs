@@ -22,8 +22,7 @@ use super::record::TextRecord;
 use super::{LineCheck, PieceUsage, PrunedModel, is_char};
 use crate::error::PruneError;
 use crate::model::Model;
-use crate::piece::{PieceId, PieceKind};
-use crate::tokenizer::Tokenizer;
+use crate::piece::PieceKind;
 
 /// The sums of scores of unigram models may be so large; above 100,000 the encoder changes them.
 const MAX_SUM: f32 = 99_000.0;
@@ -31,8 +30,8 @@ const MAX_SUM: f32 = 99_000.0;
 const EXTRA_SCORE: f32 = 11.0;
 
 impl PrunedModel {
-    /// Checks that all lines of the text whose `usage` was counted have the same pieces in the pruned model, whose tokenizer is
-    /// `new`; for [`PruneGoal::Size`](super::PruneGoal::Size), how many have, if the usage has the ids of the lines
+    /// Checks that all lines of the text whose `usage` was counted have the same pieces in the pruned model; for
+    /// [`PruneGoal::Size`](super::PruneGoal::Size), how many have, if the usage has the ids of the lines
     /// ([`UsageCounter::keep_line_ids`](super::UsageCounter::keep_line_ids)). `None` if that does not follow from the usage: for
     /// models with unused pieces, for very long lines of unigram models, and for
     /// `Size` without ids, with unigram models or with removed characters. Then use a [`PruneChecker`](super::PruneChecker).
@@ -42,14 +41,13 @@ impl PrunedModel {
     pub fn check_usage(
         &self,
         original: &Model,
-        new: &Tokenizer,
         usage: &PieceUsage,
     ) -> Result<Option<LineCheck>, PruneError> {
         if usage.len() != self.ids.old_len() {
             return Err(PruneError::OtherModel);
         }
         if !self.keeps_text {
-            return self.check_size(original, new, usage);
+            return self.check_size(original, usage);
         }
         self.check_given(original, usage)?;
         let is_checked = match usage.record() {
@@ -96,54 +94,16 @@ impl PrunedModel {
         usage: &PieceUsage,
     ) -> Result<(), PruneError> {
         self.check_is_part(original)?;
-        let is_kept = |piece: &crate::Piece<'_>| self.ids.new_id(piece.id).is_some();
-        let kept = given(original, usage).filter(is_kept);
-        let mut open: Vec<PieceId> = kept.map(|piece| piece.id).collect();
-        let mut is_checked = vec![false; original.len()];
-        while let Some(id) = open.pop() {
-            let Some(piece) = original.piece(id) else {
-                continue;
-            };
-            if std::mem::replace(&mut is_checked[id.index()], true) {
-                continue;
+        self.check_halves(original)?;
+        let is_made = |piece: &crate::Piece<'_>| {
+            let is_merged = piece.kind == PieceKind::Normal && !is_char(piece.text);
+            is_merged && self.ids.new_id(piece.id).is_some()
+        };
+        let mut made = given(original, usage).filter(is_made);
+        match made.find(|piece| self.halves[piece.id.index()].is_none()) {
+            Some(piece) => {
+                Err(super::broken(piece, "is made by a merge, because it is given").into())
             }
-            if self.ids.new_id(id).is_none() {
-                return Err(
-                    super::broken(piece, "stays, because given pieces are made of it").into(),
-                );
-            }
-            if piece.kind != PieceKind::Normal || is_char(piece.text) {
-                continue;
-            }
-            let Some(halves) = self.halves[id.index()] else {
-                return Err(super::broken(piece, "is made by a merge, because it is given").into());
-            };
-            open.extend(halves.into_iter().flatten());
-        }
-        Ok(())
-    }
-
-    /// Checks that each piece of the pruned model is one of the original, with the same text and score, and that only normal
-    /// pieces were removed or became unused, which then are in the tail.
-    fn check_is_part(&self, original: &Model) -> Result<(), PruneError> {
-        for new in self.model.pieces() {
-            let old = self.ids.old_id(new.id).and_then(|id| original.piece(id));
-            let is_tail = new.id.index() >= self.rows();
-            let is_same = old.is_some_and(|old| {
-                let is_same_kind = match is_tail {
-                    true => [old.kind, new.kind] == [PieceKind::Normal, PieceKind::Unused],
-                    false => old.kind == new.kind,
-                };
-                is_same_kind && old.text == new.text && old.score.to_bits() == new.score.to_bits()
-            });
-            if !is_same {
-                return Err(super::broken(new, "is a piece of the original").into());
-            }
-        }
-        let is_removed = |piece: &crate::Piece<'_>| self.ids.new_id(piece.id).is_none();
-        let mut removed = original.pieces().filter(is_removed);
-        match removed.find(|piece| piece.kind != PieceKind::Normal) {
-            Some(piece) => Err(super::broken(piece, "stays, because it is no normal piece").into()),
             None => Ok(()),
         }
     }

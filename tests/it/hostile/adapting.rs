@@ -137,7 +137,7 @@ pub fn check_prune(input: &mut Unstructured<'_>) -> Result<()> {
                 .unwrap_or_else(|error| panic!("{target:?}: {error}"));
             let new = Tokenizer::new(pruned.model().clone());
             let check = pruned
-                .check_usage(&model, &new, &usage)
+                .check_usage(&model, &usage)
                 .unwrap_or_else(|error| panic!("{target:?}: {error}"));
             let mut checker = PruneChecker::new(&pruned, &tokenizer, &new);
             for text in &texts {
