@@ -35,11 +35,11 @@
 //! # Checks
 //! | check | what is compared |
 //! |---|---|
-//! | [`PrunedModel::check`] | the pieces: texts, scores, kinds, and whether each is still found |
+//! | [`PrunedModel::check`] | the pieces: texts, scores, kinds, order; for BPE that the halves of kept pieces are kept, so that each is still found; for unigram by encoding each |
 //! | [`PrunedModel::check_usage`] | all lines of the counted text at once: see `text_check` for why equal merges mean equal lines, and `size_check` |
 //! | [`PruneChecker`] | lines, by encoding each with both models |
 //!
-//! Cost: linear in the model, an encoding of each kept piece's text, and an encoding of the text.
+//! Cost: linear in the model, a merge of each kept piece's text, and an encoding of the text.
 
 mod check;
 mod leaves;
