@@ -16,6 +16,7 @@
 //! | `builder.rs` | models from pieces and specs |
 //! | `editor.rs` | changed models that keep every other byte |
 //! | `normalizer.rs` | specs -> normalizers |
+//! | `other_formats.rs` | files in formats of other programs, recognized by content |
 //! | `vocab.rs` | the `.vocab` file |
 //! | `proto.rs` | the messages as types of prost, for callers (feature `proto`) |
 //!
@@ -28,6 +29,7 @@ mod editor;
 mod file;
 mod model_type;
 mod normalizer;
+mod other_formats;
 mod piece_lookup;
 mod spec;
 pub(crate) mod validate;
@@ -49,10 +51,6 @@ pub use self::model_type::{ModelType, ParseModelTypeError};
 use self::normalizer::parse_charsmap;
 use self::piece_lookup::PieceLookup;
 pub use self::spec::{BytesList, NormalizerSpec, TrainerSpec};
-#[cfg(feature = "convert")]
-use crate::convert::{ConvertedModel, FileFormat};
-#[cfg(feature = "convert")]
-use crate::error::ConvertError;
 use crate::error::ModelError;
 #[cfg(feature = "train")]
 use crate::error::WriteError;
@@ -60,6 +58,8 @@ use crate::join::join;
 use crate::normalize::charsmap::Charsmap;
 #[cfg(feature = "train")]
 use crate::output::write_files;
+#[cfg(feature = "tokenizer-json")]
+use crate::piece::PieceIndex;
 use crate::piece::{PieceId, PieceKind, PieceTable};
 
 /// Pieces, scores and everything else that a `.model` file holds.
@@ -153,29 +153,6 @@ impl Model {
         }
     }
 
-    /// The model of a file that is recognized as one of another format than `.model`; `None` for all other files.
-    ///
-    /// # Errors
-    /// The file cannot be converted, or has other ids for some text.
-    #[cfg(feature = "convert")]
-    pub(crate) fn from_other_format(file: &[u8]) -> Result<Option<Model>, ModelError> {
-        let converted: Result<ConvertedModel, ConvertError> = match FileFormat::of_content(file) {
-            #[cfg(feature = "tokenizer-json")]
-            FileFormat::TokenizerJson => Model::from_tokenizer_json(file),
-            #[cfg(feature = "gguf")]
-            FileFormat::Gguf => Model::from_gguf(file),
-            _ => return Ok(None),
-        };
-        let exact = converted.and_then(ConvertedModel::into_exact);
-        exact.map(Some).map_err(ModelError::from_conversion)
-    }
-
-    /// The same without any other format.
-    #[cfg(not(feature = "convert"))]
-    pub(crate) fn from_other_format(_: &[u8]) -> Result<Option<Model>, ModelError> {
-        Ok(None)
-    }
-
     /// Reads a model from a reader, to its end; see [`Model::from_bytes`].
     ///
     /// # Errors
@@ -229,11 +206,31 @@ impl Model {
     /// # Errors
     /// A rule is broken; see [`Model::from_bytes`].
     fn from_unchecked_parts(pieces: PieceTable, specs: Specs) -> Result<Model, ModelError> {
-        (0..pieces.len()).try_for_each(|id| file::check_not_empty(id, pieces.text(id)))?;
-        let file = file::write(&pieces, &specs);
-        let mut model = Model::check_and_assemble(file, pieces, specs)?;
+        let mut model = Model::without_lookup_of_parts(pieces, specs)?;
         model.lookup = model.make_lookup()?;
         Ok(model)
+    }
+
+    /// The same for a BPE model whose pieces are in an index by text. So their texts are different.
+    ///
+    /// # Errors
+    /// As for [`Model::from_unchecked_parts`].
+    #[cfg(feature = "tokenizer-json")]
+    fn from_indexed_parts(
+        pieces: PieceTable,
+        specs: Specs,
+        index: PieceIndex,
+    ) -> Result<Model, ModelError> {
+        let mut model = Model::without_lookup_of_parts(pieces, specs)?;
+        model.lookup = PieceLookup::of_bpe(index);
+        Ok(model)
+    }
+
+    /// Checks pieces and specs, but not whether texts of pieces are different, and writes the file.
+    fn without_lookup_of_parts(pieces: PieceTable, specs: Specs) -> Result<Model, ModelError> {
+        (0..pieces.len()).try_for_each(|id| file::check_not_empty(id, pieces.text(id)))?;
+        let file = file::write(&pieces, &specs);
+        Model::check_and_assemble(file, pieces, specs)
     }
 
     /// Checks the content of a file, but not whether texts of pieces are different.

@@ -184,10 +184,11 @@ impl Tokenizer {
 
     fn from_file(file: Vec<u8>) -> Result<Tokenizer, ModelError> {
         let config = TokenizerConfig::default();
-        if let Some(model) = Model::from_other_format(&file)? {
-            return Ok(Tokenizer::with_config(model, config));
-        }
-        let (model, tables) = Model::from_file_with(file, |model| Tables::new(model, config))?;
+        let make_tables = |model: &Model| Tables::new(model, config);
+        let (model, tables) = match Model::from_other_format_with(&file, make_tables)? {
+            Some(converted) => converted,
+            None => Model::from_file_with(file, make_tables)?,
+        };
         Ok(Tokenizer::from_tables(model, tables, config))
     }
 

@@ -18,7 +18,7 @@
 //! Merges that are known from a list are checked, not carried out; see [`listed`].
 //!
 //! # Cost
-//! n log n lookups for a piece of n characters; n lookups if the list has its last merge.
+//! n log n lookups for a piece of n characters; n tests of hashes if the list has its last merge.
 
 pub(crate) mod listed;
 
@@ -61,7 +61,7 @@ impl MergeTable {
     /// # Errors
     /// The user-defined symbols do not fit a trie; loading has excluded that.
     pub(crate) fn new(model: &Model) -> Result<MergeTable, ModelError> {
-        MergeTable::with_listed(model, ListedMerges::unknown(model))
+        MergeTable::with_listed(model, &ListedMerges::unknown(model))
     }
 
     /// The same, where merges are known from a list: right merges make it cheaper, wrong ones change nothing.
@@ -70,22 +70,23 @@ impl MergeTable {
     /// As [`MergeTable::new`].
     pub(crate) fn with_listed(
         model: &Model,
-        listed: ListedMerges,
+        listed: &ListedMerges,
     ) -> Result<MergeTable, ModelError> {
         let mut process = MergeProcess::new(model, listed.ranks())?;
-        let executed = ListedMergeCheck::new(model, &listed, &process.user_defined).executed();
-        let formations = model
-            .pieces()
-            .zip(executed)
-            .map(|(piece, split)| match (piece.kind, split) {
+        let executed = ListedMergeCheck::new(model, listed, &process.user_defined).executed();
+        let pieces = model.table();
+        let formations = executed
+            .into_iter()
+            .enumerate()
+            .map(|(id, split)| match (pieces.kind(id), split) {
                 (PieceKind::Normal | PieceKind::Unused, Some(split)) => Formation::Merged { split },
-                (PieceKind::Normal | PieceKind::Unused, None) => process.formation(piece.text),
+                (PieceKind::Normal | PieceKind::Unused, None) => process.formation(pieces.text(id)),
                 _ => Formation::NotMerged,
             })
             .collect();
         Ok(MergeTable {
             formations,
-            ranks: listed.into_ranks(),
+            ranks: listed.ranks().to_vec(),
         })
     }
 

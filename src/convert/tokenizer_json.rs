@@ -9,7 +9,9 @@
 //! | `symbols` | user-defined symbols as added tokens |
 //! | `write` | parts -> JSON |
 //! | `folder` | the files for `transformers` |
-//! | `parse` | JSON -> borrowed parts |
+//! | `lists` | JSON -> vocabulary and merges, and the rest |
+//! | `scan` | strings, numbers and brackets of JSON, for `lists` |
+//! | `parse` | the rest -> borrowed parts |
 //! | `components` | normalizers and pre-tokenizers -> flags of a model |
 //! | `import` | parts -> model, and the verdict |
 //!
@@ -34,13 +36,16 @@ mod components;
 mod export;
 mod folder;
 mod import;
+mod lists;
 mod normalization;
 mod parse;
+mod scan;
 mod symbols;
 mod write;
 
 pub use self::folder::TransformersFolder;
-use super::{ConvertedModel, Verdict};
+pub(crate) use self::import::UnjudgedModel;
+use super::{ConvertedModel, FileFormat, Verdict};
 use crate::error::ConvertError;
 use crate::model::Model;
 
@@ -107,11 +112,30 @@ impl Model {
     /// Reads a `tokenizer.json`, with a verdict on whether the ids of the model equal those of `tokenizers`.
     ///
     /// Memory, the model included: measured at 9 times the file for Llama 2, and at 58 times for the worst of seven hostile shapes.
-    /// Cost: linear, plus that of encoding all pieces once.
+    /// Files of 2 GiB and more are refused. Cost: linear, plus that of encoding all pieces once.
     ///
     /// # Errors
     /// The bytes are not a `tokenizer.json`, or ask for something that a SentencePiece model cannot express.
     pub fn from_tokenizer_json(bytes: &[u8]) -> Result<ConvertedModel, ConvertError> {
+        let read = Model::read_tokenizer_json(bytes)?;
+        let verdict = read.verdict()?;
+        let model = read.model;
+        Ok(ConvertedModel { model, verdict })
+    }
+
+    /// Reads a `tokenizer.json`, whose verdict is given on request.
+    ///
+    /// # Errors
+    /// As [`Model::from_tokenizer_json`].
+    pub(crate) fn read_tokenizer_json(bytes: &[u8]) -> Result<UnjudgedModel, ConvertError> {
         import::read(bytes)
+    }
+}
+
+/// The error that a file cannot be read.
+fn syntax(problem: String) -> ConvertError {
+    ConvertError::Syntax {
+        format: FileFormat::TokenizerJson,
+        problem,
     }
 }

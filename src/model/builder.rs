@@ -9,6 +9,8 @@ use std::fmt;
 use super::spec::{NormalizerSpec, TrainerSpec};
 use super::{Model, ModelType, Specs};
 use crate::error::ModelError;
+#[cfg(feature = "tokenizer-json")]
+use crate::piece::PieceIndex;
 use crate::piece::{PieceId, PieceKind, PieceTable};
 
 /// Builds a [`Model`] from pieces and specs.
@@ -109,30 +111,48 @@ impl ModelBuilder {
         self.denormalizer_spec.get_or_insert_default()
     }
 
-    /// Records id and text of the unknown piece in the trainer spec, if there is one.
-    #[cfg(feature = "tokenizer-json")]
-    pub(crate) fn record_unknown_piece(&mut self) {
-        if let Some(id) = self.pieces.ids_of(PieceKind::Unknown).next() {
-            self.trainer_spec.unk_id = i32::try_from(id).ok();
-            self.trainer_spec.unk_piece = Some(self.pieces.text(id).to_vec());
-        }
-    }
-
     /// Builds the model. The builder can be used again.
     ///
     /// # Errors
     /// A rule for models is broken; see [`Model::from_bytes`].
     pub fn build(&self) -> Result<Model, ModelError> {
+        Model::from_unchecked_parts(self.pieces.clone(), self.specs())
+    }
+
+    /// Builds a model of other pieces, whose index by text is known: it has every piece. Id and text of the unknown piece are
+    /// recorded in the trainer spec, if there is one.
+    ///
+    /// # Errors
+    /// As [`ModelBuilder::build`].
+    #[cfg(feature = "tokenizer-json")]
+    pub(crate) fn build_indexed(
+        mut self,
+        pieces: PieceTable,
+        index: PieceIndex,
+    ) -> Result<Model, ModelError> {
+        if let Some(id) = pieces.ids_of(PieceKind::Unknown).next() {
+            self.trainer_spec.unk_id = i32::try_from(id).ok();
+            self.trainer_spec.unk_piece = Some(pieces.text(id).to_vec());
+        }
+        self.pieces = pieces;
+        let specs = self.specs();
+        match self.trainer_spec.model_type() {
+            ModelType::Bpe => Model::from_indexed_parts(self.pieces, specs, index),
+            _ => Model::from_unchecked_parts(self.pieces, specs),
+        }
+    }
+
+    /// The specs of the model.
+    fn specs(&self) -> Specs {
         let mut trainer_spec = self.trainer_spec.clone();
         if trainer_spec.vocab_size.is_none() {
             trainer_spec.vocab_size = i32::try_from(self.pieces.len()).ok();
         }
-        let specs = Specs {
+        Specs {
             trainer: Some(trainer_spec),
             normalizer: Some(self.normalizer_spec.clone()),
             denormalizer: self.denormalizer_spec.clone(),
-        };
-        Model::from_unchecked_parts(self.pieces.clone(), specs)
+        }
     }
 }
 

@@ -134,9 +134,19 @@ pub(super) fn read_piece(message: &[u8]) -> Result<PieceMessage<'_>, Problem> {
     Ok(piece)
 }
 
+/// The bytes of most pieces in a file that are not text: tags, lengths, score, kind. The room for all pieces is reserved at once.
+const PIECE_BYTES: usize = 11;
+
+/// A normal piece with a text of so many bytes has a length of one byte.
+const SHORT_TEXT_BYTES: u8 = 120;
+/// Numbers of fields with the numbers of their wire types, 2 for bytes and 5 for 32 bits.
+const PIECE_TAG: u8 = 1 << 3 | 2;
+const TEXT_TAG: u8 = 1 << 3 | 2;
+const SCORE_TAG: u8 = 2 << 3 | 5;
+
 /// Writes a file: pieces, then specs.
 pub(super) fn write(pieces: &PieceTable, specs: &Specs) -> Vec<u8> {
-    let mut file = Vec::new();
+    let mut file = Vec::with_capacity(pieces.all_texts().len() + pieces.len() * PIECE_BYTES);
     let mut message = Vec::new();
     for id in 0..pieces.len() {
         let piece = PieceMessage {
@@ -158,6 +168,16 @@ pub(super) fn write(pieces: &PieceTable, specs: &Specs) -> Vec<u8> {
 
 /// Appends a piece, through the buffer `message`. Its kind is written unless it is the default, as training does.
 pub(super) fn write_piece(piece: PieceMessage<'_>, message: &mut Vec<u8>, file: &mut Vec<u8>) {
+    if let (PieceKind::Normal, Ok(length @ 0..=SHORT_TEXT_BYTES)) =
+        (piece.kind, u8::try_from(piece.text.len()))
+    {
+        // The same bytes as below. The lengths have one byte each.
+        file.extend_from_slice(&[PIECE_TAG, length + 7, TEXT_TAG, length]);
+        file.extend_from_slice(piece.text);
+        let [a, b, c, d] = piece.score.to_le_bytes();
+        file.extend_from_slice(&[SCORE_TAG, a, b, c, d]);
+        return;
+    }
     message.clear();
     write_bytes_field(field::TEXT, piece.text, message);
     write_float_field(field::SCORE, piece.score, message);
@@ -226,6 +246,26 @@ mod tests {
         assert_eq!(trainer.model_type(), super::super::ModelType::Bpe);
         assert!(specs.normalizer.is_none());
         assert_eq!(write(&pieces, &specs), TWO_PIECES);
+    }
+
+    #[test]
+    fn short_and_long_pieces_are_written_alike() {
+        for bytes in [1, 119, 120, 121, 127, 128, 300] {
+            let text = vec![b'a'; bytes];
+            let piece = PieceMessage {
+                text: &text,
+                score: -1.5,
+                kind: PieceKind::Normal,
+            };
+            let mut file = Vec::new();
+            write_piece(piece, &mut Vec::new(), &mut file);
+            let mut message = Vec::new();
+            write_bytes_field(field::TEXT, &text, &mut message);
+            write_float_field(field::SCORE, -1.5, &mut message);
+            let mut expected = Vec::new();
+            write_bytes_field(field::PIECE, &message, &mut expected);
+            assert_eq!(file, expected, "{bytes} bytes");
+        }
     }
 
     #[test]

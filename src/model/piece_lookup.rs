@@ -35,6 +35,16 @@ impl PieceLookup {
         }
     }
 
+    /// The lookup of a BPE model, all pieces of which are in the index.
+    #[cfg(feature = "tokenizer-json")]
+    pub(super) fn of_bpe(index: PieceIndex) -> PieceLookup {
+        PieceLookup {
+            first: index,
+            second: PieceIndex::default(),
+            is_bpe: true,
+        }
+    }
+
     /// Adds piece `id`. False, and nothing changes, if its table has a piece with the same text already.
     pub(super) fn insert(&mut self, pieces: &PieceTable, id: usize) -> bool {
         self.index_of_kind(pieces.kind(id)).insert(pieces, id)

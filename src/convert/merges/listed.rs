@@ -27,11 +27,15 @@
 //! 1; `a b` is the piece `ab` with the rank 0, so `abc` does not pass.
 //!
 //! # Cost
-//! A lookup for each merge that is undone: at most one for each character of the text.
+//! One test for each merge that is undone, at most one for each character of the text: the hash of the joined text is computed
+//! from the hashes of the two symbols, and a table of the lowest ranks for these hashes says in most cases that it is no piece that
+//! merges before. Otherwise the piece is looked up by its text.
 
+use crate::encode::bpe::{TextHash, TextHasher};
 use crate::model::Model;
-use crate::piece::{PieceId, PieceKind};
+use crate::piece::{PieceId, PieceKind, PieceTable};
 use crate::text::char_length;
+use crate::text::num::{low_u32, low_usize};
 use crate::trie::prefix::PrefixTrie;
 
 use super::score_ranks;
@@ -72,37 +76,53 @@ impl ListedMerges {
     pub(super) fn ranks(&self) -> &[u32] {
         &self.ranks
     }
-
-    /// The same without the merges.
-    pub(super) fn into_ranks(self) -> Vec<u32> {
-        self.ranks
-    }
 }
 
-/// What is known of a piece.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum CheckedPiece {
-    /// It has not passed.
-    Unknown,
-    /// It is one character.
-    Char,
-    /// Its last merge joins these pieces.
-    Merged(PieceId, PieceId),
-}
-
-/// A symbol at the border: a piece, and its rank; a character, which is never undone, has none.
+/// What is known of a piece as a symbol at the border.
 #[derive(Debug, Clone, Copy)]
 struct BorderSymbol {
-    piece: PieceId,
-    rank: Option<u32>,
+    /// When it is made: [`CHAR`] for a character, which is never undone; the rank plus 1 of a piece that passed; [`UNKNOWN`] for
+    /// a piece that has not passed.
+    order: u32,
+    /// The pieces that its last merge joins.
+    parts: [PieceId; 2],
+    /// The bytes of its text.
+    len: u32,
+    hash: TextHash,
+}
+
+/// No rank is above it.
+const NO_PIECE: u32 = u32::MAX;
+/// There are so many times as many entries of lowest ranks as pieces.
+const ENTRIES_PER_PIECE: usize = 2;
+
+const CHAR: u32 = 0;
+const UNKNOWN: u32 = u32::MAX;
+
+impl BorderSymbol {
+    fn new(text: &[u8], id: usize, hasher: &TextHasher) -> BorderSymbol {
+        let is_char = text.len() == char_length(text);
+        BorderSymbol {
+            order: if is_char { CHAR } else { UNKNOWN },
+            parts: [PieceId::from_index(id); 2],
+            len: low_u32(text.len() as u64),
+            hash: hasher.hash(text),
+        }
+    }
 }
 
 /// Checks merges of a list.
 pub(super) struct ListedMergeCheck<'m> {
     model: &'m Model,
+    table: &'m PieceTable,
     listed: &'m ListedMerges,
     user_defined: &'m PrefixTrie,
-    pieces: Vec<CheckedPiece>,
+    symbols: Vec<BorderSymbol>,
+    /// For each value of the upper bits of a hash the lowest rank of the pieces that text is merged to and that have it;
+    /// [`NO_PIECE`] if none has.
+    lowest_ranks: Vec<u32>,
+    /// A hash shifted right by this is an index of `lowest_ranks`.
+    shift: u32,
 }
 
 impl<'m> ListedMergeCheck<'m> {
@@ -111,11 +131,15 @@ impl<'m> ListedMergeCheck<'m> {
         listed: &'m ListedMerges,
         user_defined: &'m PrefixTrie,
     ) -> ListedMergeCheck<'m> {
+        let entries = (model.len() * ENTRIES_PER_PIECE).next_power_of_two().max(2);
         ListedMergeCheck {
             model,
+            table: model.table(),
             listed,
             user_defined,
-            pieces: Vec::new(),
+            symbols: Vec::new(),
+            lowest_ranks: vec![NO_PIECE; entries],
+            shift: 64 - entries.trailing_zeros(),
         }
     }
 
@@ -125,91 +149,87 @@ impl<'m> ListedMergeCheck<'m> {
         if self.listed.merges.is_empty() {
             return splits;
         }
-        let is_char = |text: &[u8]| text.len() == char_length(text);
-        let pieces = self.model.pieces().map(|piece| match is_char(piece.text) {
-            true => CheckedPiece::Char,
-            false => CheckedPiece::Unknown,
-        });
-        self.pieces = pieces.collect();
+        self.add_symbols();
         for merge in &self.listed.merges {
             if self.passes(merge) {
-                self.pieces[merge.piece.index()] = CheckedPiece::Merged(merge.left, merge.right);
+                let rank = self.listed.ranks[merge.piece.index()];
+                let symbol = &mut self.symbols[merge.piece.index()];
+                symbol.order = rank + 1;
+                symbol.parts = [merge.left, merge.right];
                 splits[merge.piece.index()] = Some(self.text(merge.left).len());
             }
         }
         splits
     }
 
-    fn text(&self, piece: PieceId) -> &'m [u8] {
-        self.model.table().text(piece.index())
+    fn add_symbols(&mut self) {
+        let hasher = TextHasher::new();
+        let table = self.table;
+        self.symbols = (0..table.len())
+            .map(|id| BorderSymbol::new(table.text(id), id, &hasher))
+            .collect();
+        for (id, symbol) in self.symbols.iter().enumerate() {
+            if table.kind(id).is_from_text() {
+                let lowest = &mut self.lowest_ranks[low_usize(symbol.hash.hash() >> self.shift)];
+                *lowest = (*lowest).min(self.listed.ranks[id]);
+            }
+        }
     }
 
-    /// A symbol at the border; `None` for a piece that has not passed.
-    fn symbol(&self, piece: PieceId) -> Option<BorderSymbol> {
-        let rank = match self.pieces[piece.index()] {
-            CheckedPiece::Unknown => return None,
-            CheckedPiece::Char => None,
-            CheckedPiece::Merged(..) => Some(self.listed.ranks[piece.index()]),
-        };
-        Some(BorderSymbol { piece, rank })
+    fn text(&self, piece: PieceId) -> &'m [u8] {
+        self.table.text(piece.index())
     }
 
     /// Whether the merge is the last one of its piece for certain.
     fn passes(&self, merge: &ListedMerge) -> bool {
         let text = self.text(merge.piece);
-        let Some((left, right)) = self.symbol(merge.left).zip(self.symbol(merge.right)) else {
-            return false;
-        };
-        let rank = Some(self.listed.ranks[merge.piece.index()]);
-        let is_in_order = left.rank.max(right.rank) < rank;
-        let parts = [self.text(merge.left), self.text(merge.right)];
-        let kind = self.model.table().kind(merge.piece.index());
+        let border = [merge.left, merge.right].map(|piece| self.symbols[piece.index()]);
+        // No rank plus 1 is below that of a piece that has not passed.
+        let order = self.listed.ranks[merge.piece.index()].saturating_add(1);
+        let is_in_order = border[0].order.max(border[1].order) < order && order < UNKNOWN;
+        let parts = [merge.left, merge.right].map(|piece| self.text(piece));
+        let kind = self.table.kind(merge.piece.index());
         let is_merged = matches!(kind, PieceKind::Normal | PieceKind::Unused);
-        let is_joined = text.strip_prefix(parts[0]) == Some(parts[1]);
-        let has_symbol = || self.user_defined.find(text).is_some();
+        let is_joined = || text.strip_prefix(parts[0]) == Some(parts[1]);
+        let has_symbol = || !self.user_defined.is_empty() && self.user_defined.find(text).is_some();
         is_merged
             && is_in_order
-            && is_joined
+            && is_joined()
             && !has_symbol()
-            && self.is_never_crossed(text, left, right)
+            && self.is_never_crossed(text, border)
     }
 
-    /// Whether nothing merges across the border between the symbols before both exist.
-    fn is_never_crossed(
-        &self,
-        text: &[u8],
-        mut left: BorderSymbol,
-        mut right: BorderSymbol,
-    ) -> bool {
-        let border = self.text(left.piece).len();
-        while let Some(latest) = left.rank.max(right.rank) {
-            let undoes_right = right.rank == Some(latest);
-            let undone = if undoes_right { right } else { left };
-            let CheckedPiece::Merged(first, second) = self.pieces[undone.piece.index()] else {
-                return false;
-            };
-            let Some(part) = self.symbol(if undoes_right { first } else { second }) else {
-                return false;
-            };
-            if undoes_right {
-                right = part;
-            } else {
-                left = part;
+    /// Whether nothing merges across the border between two symbols before both exist.
+    fn is_never_crossed(&self, text: &[u8], [mut left, mut right]: [BorderSymbol; 2]) -> bool {
+        let border = left.len as usize;
+        loop {
+            let latest = left.order.max(right.order);
+            if latest == CHAR {
+                return true;
             }
-            let start = border - self.text(left.piece).len();
-            let end = border + self.text(right.piece).len();
-            let limit = u64::from(latest) + u64::from(undoes_right);
-            if self.merges_below(limit, &text[start..end]) {
-                return false;
+            let undoes_right = right.order == latest;
+            if undoes_right {
+                right = self.symbols[right.parts[0].index()];
+            } else {
+                left = self.symbols[left.parts[1].index()];
+            }
+            let joined = left.hash.concat(right.hash).hash();
+            let limit = u64::from(latest - 1) + u64::from(undoes_right);
+            // False only if no piece with the hash has a rank below the limit.
+            if u64::from(self.lowest_ranks[low_usize(joined >> self.shift)]) < limit {
+                let start = border - left.len as usize;
+                let end = border + right.len as usize;
+                if self.merges_below(limit, &text[start..end]) {
+                    return false;
+                }
             }
         }
-        true
     }
 
     /// Whether a text is a piece that text is merged to, with a rank below `limit`.
     fn merges_below(&self, limit: u64, text: &[u8]) -> bool {
         self.model.piece_to_id(text).is_some_and(|id| {
-            let kind = self.model.table().kind(id.index());
+            let kind = self.table.kind(id.index());
             kind.is_from_text() && u64::from(self.listed.ranks[id.index()]) < limit
         })
     }
@@ -349,7 +369,7 @@ mod tests {
                 let passed = splits(&model, merges);
                 prop_assert_eq!(passed[other.piece.index()], None);
                 // The table does not depend on the list.
-                let same = MergeTable::with_listed(&model, ListedMerges::new(ranks(&model), last.clone())).unwrap();
+                let same = MergeTable::with_listed(&model, &ListedMerges::new(ranks(&model), last.clone())).unwrap();
                 prop_assert!(model.pieces().all(|piece| same.formation(piece.id) == table.formation(piece.id)));
             }
         }

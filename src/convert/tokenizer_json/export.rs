@@ -258,8 +258,9 @@ impl<'m> MergeReasons<'m> {
     /// The reason if a single character is a piece that SentencePiece does not give for it.
     pub(super) fn single_characters(&self) -> Option<Reason> {
         let is_found = |piece: &Piece<'_>| {
-            let is_char = piece.text.len() == char_length(piece.text) && piece.text != b"\0";
-            is_char && std::str::from_utf8(piece.text).is_ok() && !piece.kind.is_given_for_text()
+            let is_char = || piece.text.len() == char_length(piece.text) && piece.text != b"\0";
+            // Most pieces are given for text.
+            !piece.kind.is_given_for_text() && is_char() && std::str::from_utf8(piece.text).is_ok()
         };
         let pieces: Vec<Piece<'_>> = self.model.pieces().filter(is_found).collect();
         let first = pieces.first()?;

@@ -1,6 +1,7 @@
 //! The parts of a `tokenizer.json` as a model, and the verdict.
 //!
-//! Input: the bytes of the file. Output: a [`ConvertedModel`]. What both types of models share is here: the settings, the added
+//! Input: the bytes of the file. Output: an [`UnjudgedModel`], which gives the verdict: while it does, another thread can make the
+//! tables of the model. What both types of models share is here: the settings, the added
 //! tokens, the special pieces. The pieces of BPE models are in [`bpe`], those of unigram models in [`unigram`]. Example: the
 //! added token `<s>` with `special: true` becomes the control piece `<s>` and the begin-of-sentence piece of the spec.
 //!
@@ -12,32 +13,60 @@ mod entries;
 mod tests;
 mod unigram;
 
-use self::entries::{VocabularyEntries, has_nul};
-
-use super::super::{ConvertedModel, FileFormat, Reason, ReasonKind, Verdict};
+use self::bpe::MergeEvidence;
+use self::entries::VocabularyEntries;
+use super::super::{FileFormat, Reason, ReasonKind, Verdict};
 use super::components::JsonFlags;
+use super::lists::{JsonLists, JsonVocab};
 use super::normalization::rules_reason;
-use super::parse::{JsonAddedToken, JsonFile, JsonModel, JsonText, JsonVocab};
+use super::parse::{JsonAddedToken, JsonFile, JsonModel, JsonText};
+use super::syntax;
 use crate::error::ConvertError;
 use crate::model::validate::byte_of_piece;
-use crate::model::{Model, ModelBuilder, ModelType};
-use crate::piece::PieceKind;
+use crate::model::{Model, ModelBuilder, ModelType, TrainerSpec};
+use crate::piece::{PieceId, PieceKind};
 use crate::text::WHITESPACE_MARK;
+
+/// A model whose merges were not compared with those of the list.
+#[derive(Debug)]
+pub(crate) struct UnjudgedModel {
+    pub(crate) model: Model,
+    verdict: Verdict,
+    /// `None` for a unigram model, whose verdict is complete.
+    merges: Option<MergeEvidence>,
+}
+
+impl UnjudgedModel {
+    /// The verdict, once its merges were compared. The same each time.
+    ///
+    /// # Errors
+    /// The user-defined symbols do not fit a trie; loading has excluded that.
+    pub(crate) fn verdict(&self) -> Result<Verdict, ConvertError> {
+        let mut verdict = self.verdict.clone();
+        if let Some(merges) = &self.merges {
+            let reasons = merges.reasons(&self.model)?;
+            reasons.into_iter().for_each(|reason| verdict.add(reason));
+        }
+        Ok(verdict)
+    }
+}
 
 /// Reads a file.
 ///
 /// # Errors
 /// See [`Model::from_tokenizer_json`].
-pub(super) fn read(bytes: &[u8]) -> Result<ConvertedModel, ConvertError> {
+pub(super) fn read(bytes: &[u8]) -> Result<UnjudgedModel, ConvertError> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-    let text = std::str::from_utf8(bytes).map_err(|error| syntax(error.to_string()))?;
+    let text = simdutf8::compat::from_utf8(bytes).map_err(|error| syntax(error.to_string()))?;
+    let (lists, rest) = JsonLists::cut_out(text)?;
     let file: JsonFile<'_> =
-        serde_json::from_str(text).map_err(|error| syntax(error.to_string()))?;
-    let model_type = model_type(&file.model)?;
+        serde_json::from_str(&rest).map_err(|error| syntax_of_file(text, &error))?;
+    let model_type = model_type(&file.model, &lists)?;
     check_settings(&file.model)?;
-    let entries = VocabularyEntries::new(&file)?;
+    let entries = VocabularyEntries::new(&lists, file.added_tokens.as_deref().unwrap_or_default())?;
     let mut import = Import {
         file: &file,
+        lists: &lists,
         flags: JsonFlags::new(
             file.normalizer.as_ref(),
             file.pre_tokenizer.as_ref(),
@@ -56,11 +85,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<ConvertedModel, ConvertError> {
     }
 }
 
-fn syntax(problem: String) -> ConvertError {
-    ConvertError::Syntax {
-        format: FileFormat::TokenizerJson,
-        problem,
-    }
+/// The error of the rest of a file. Reading the whole file gives the same error at its position in the file.
+fn syntax_of_file(text: &str, error: &serde_json::Error) -> ConvertError {
+    let whole = serde_json::from_str::<JsonFile<'_>>(text).err();
+    syntax(whole.as_ref().unwrap_or(error).to_string())
 }
 
 fn unsupported(component: &str, found: String) -> ConvertError {
@@ -73,15 +101,16 @@ fn unsupported(component: &str, found: String) -> ConvertError {
 }
 
 /// The type of a model; files of old versions do not name it.
-fn model_type(model: &JsonModel<'_>) -> Result<ModelType, ConvertError> {
+fn model_type(model: &JsonModel<'_>, lists: &JsonLists<'_>) -> Result<ModelType, ConvertError> {
     let kind = model.kind.as_ref().map(JsonText::as_str);
-    match (kind, &model.vocab) {
-        (Some("BPE") | None, JsonVocab::Ids(_)) => Ok(ModelType::Bpe),
-        (Some("Unigram") | None, JsonVocab::Scores(_)) => Ok(ModelType::Unigram),
-        (Some("BPE" | "Unigram"), _) => {
-            Err(syntax("model.vocab does not fit model.type".to_owned()))
+    match (kind, &lists.vocab) {
+        (Some(other), _) if !matches!(other, "BPE" | "Unigram") => {
+            Err(unsupported("model.type", format!("{other:?}")))
         }
-        (Some(other), _) => Err(unsupported("model.type", format!("{other:?}"))),
+        (_, None) => Err(syntax("model.vocab is missing".to_owned())),
+        (Some("BPE") | None, Some(JsonVocab::Ids(_))) => Ok(ModelType::Bpe),
+        (Some("Unigram") | None, Some(JsonVocab::Scores(_))) => Ok(ModelType::Unigram),
+        _ => Err(syntax("model.vocab does not fit model.type".to_owned())),
     }
 }
 
@@ -113,6 +142,7 @@ fn symbol_texts<'f>(file: &'f JsonFile<'_>) -> Vec<&'f str> {
 /// What is known of the file while it is read.
 struct Import<'f, 'j> {
     file: &'f JsonFile<'j>,
+    lists: &'f JsonLists<'j>,
     flags: JsonFlags,
     verdict: Verdict,
     model_type: ModelType,
@@ -216,11 +246,11 @@ impl Import<'_, '_> {
     }
 
     /// Finds out whether every byte has a piece.
-    fn check_byte_pieces(&mut self, entries: &VocabularyEntries<'_>) {
+    fn check_byte_pieces(&mut self, entries: &VocabularyEntries) {
         if self.file.model.byte_fallback != Some(true) {
             return;
         }
-        let missing = (0..=u8::MAX).find(|byte| entries.id(&format!("<0x{byte:02X}>")).is_none());
+        let missing = (0..=u8::MAX).find(|byte| entries.id(format!("<0x{byte:02X}>")).is_none());
         self.has_byte_fallback = missing.is_none();
         if let Some(byte) = missing {
             self.reason(
@@ -233,22 +263,22 @@ impl Import<'_, '_> {
     /// The kind of a piece that does not depend on the type of the model.
     fn meta_kind(
         &self,
-        entries: &VocabularyEntries<'_>,
+        entries: &VocabularyEntries,
         id: usize,
-        unknown: Option<u32>,
+        unknown: Option<PieceId>,
     ) -> Option<PieceKind> {
-        let text = entries.texts[id]?;
-        if unknown.is_some_and(|unknown| unknown as usize == id) {
+        let text = entries.text(id)?;
+        if unknown.is_some_and(|unknown| unknown.index() == id) {
             return Some(PieceKind::Unknown);
         }
-        let is_byte = self.has_byte_fallback && byte_of_piece(text.as_bytes()).is_some();
+        let is_byte = self.has_byte_fallback && byte_of_piece(text).is_some();
         is_byte
             .then_some(PieceKind::Byte)
             .or_else(|| entries.added_kind(id))
     }
 
-    fn add_reasons_of_nul(&mut self, entries: &VocabularyEntries<'_>) {
-        if entries.texts.iter().flatten().any(|text| has_nul(text)) {
+    fn add_reasons_of_nul(&mut self, entries: &VocabularyEntries) {
+        if entries.has_nul() {
             self.reason(
                 ReasonKind::MetaPiece,
                 "a piece contains a NUL, which SentencePiece models cannot contain",
@@ -278,54 +308,67 @@ impl Import<'_, '_> {
         builder
     }
 
-    /// Adds an unknown piece if the model needs one and the file has none.
-    fn add_unknown(
+    /// The text of the unknown piece that the model needs if the file has none.
+    fn missing_unknown(
         &self,
-        builder: &mut ModelBuilder,
-        entries: &VocabularyEntries<'_>,
-        unknown: Option<u32>,
-    ) {
+        entries: &VocabularyEntries,
+        unknown: Option<PieceId>,
+    ) -> Option<String> {
         if unknown.is_some() || self.has_byte_fallback {
-            return;
+            return None;
         }
         let mut text = "<unk>".to_owned();
         while entries.id(&text).is_some() {
             text.push('_');
         }
-        builder.piece(text, 0.0, PieceKind::Unknown);
+        Some(text)
     }
 
-    /// Builds the model, with the ids of the special pieces.
-    fn finish(
+    /// Builds the model, with the ids of the special pieces. `pieces` has the score and the kind of each id.
+    fn build(
         &mut self,
-        mut builder: ModelBuilder,
-        entries: &VocabularyEntries<'_>,
+        entries: VocabularyEntries,
+        unknown: Option<PieceId>,
+        pieces: Vec<(f32, PieceKind)>,
     ) -> Result<Model, ConvertError> {
-        let find = |texts: &[&'static str]| {
-            let found = texts
-                .iter()
-                .find_map(|text| Some((*text, entries.id(text)?)));
-            found.filter(|(_, id)| entries.added[*id as usize] == Some(true))
-        };
-        let number = |found: Option<(&str, u32)>| {
-            Some(found.map_or(-1, |(_, id)| i32::try_from(id).unwrap_or(-1)))
-        };
-        let text = |found: Option<(&str, u32)>| found.map(|(text, _)| text.as_bytes().to_vec());
-        let bos = find(&["<s>", "<bos>", "<|startoftext|>", "[CLS]"]);
-        let eos = find(&["</s>", "<eos>", "<|endoftext|>", "[SEP]"]);
-        let pad = find(&["<pad>", "[PAD]"]);
-        let spec = builder.trainer_spec_mut();
-        spec.bos_id = number(bos);
-        spec.eos_id = number(eos);
-        spec.pad_id = number(pad);
-        spec.bos_piece = text(bos);
-        spec.eos_piece = text(eos);
-        spec.pad_piece = text(pad);
-        builder.record_unknown_piece();
-        let model = builder.build()?;
+        let mut builder = self.builder();
+        record_special_pieces(builder.trainer_spec_mut(), &entries);
+        let missing_unknown = self.missing_unknown(&entries, unknown);
+        let (mut table, mut index) = entries.into_pieces();
+        for (id, (score, kind)) in pieces.into_iter().enumerate() {
+            table.set(id, score, kind);
+        }
+        if let Some(text) = missing_unknown {
+            table.push(text.as_bytes(), 0.0, PieceKind::Unknown);
+            index.insert(&table, table.len() - 1);
+        }
+        let model = builder.build_indexed(table, index)?;
         if !self.flags.charsmap.is_empty() {
             self.verdict.add(rules_reason(&model));
         }
         Ok(model)
     }
+}
+
+/// Records the ids and texts of the special pieces.
+fn record_special_pieces(spec: &mut TrainerSpec, entries: &VocabularyEntries) {
+    let find = |texts: &[&'static str]| {
+        let found = texts
+            .iter()
+            .find_map(|text| Some((*text, entries.id(text)?)));
+        found.filter(|(_, id)| entries.added[id.index()] == Some(true))
+    };
+    let number = |found: Option<(&str, PieceId)>| {
+        Some(found.map_or(-1, |(_, id)| i32::try_from(id.get()).unwrap_or(-1)))
+    };
+    let text = |found: Option<(&str, PieceId)>| found.map(|(text, _)| text.as_bytes().to_vec());
+    let bos = find(&["<s>", "<bos>", "<|startoftext|>", "[CLS]"]);
+    let eos = find(&["</s>", "<eos>", "<|endoftext|>", "[SEP]"]);
+    let pad = find(&["<pad>", "[PAD]"]);
+    spec.bos_id = number(bos);
+    spec.eos_id = number(eos);
+    spec.pad_id = number(pad);
+    spec.bos_piece = text(bos);
+    spec.eos_piece = text(eos);
+    spec.pad_piece = text(pad);
 }

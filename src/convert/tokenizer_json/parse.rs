@@ -1,17 +1,18 @@
-//! A `tokenizer.json` as parts that borrow from its bytes.
+//! What a `tokenizer.json` has besides its two long lists, as parts that borrow from its text.
 //!
-//! Input: bytes. Output: [`JsonFile`]. Texts are borrowed unless they have escapes. Fields that do not change ids, such as the
-//! decoder, are skipped. Nothing is checked but the types of the fields.
+//! Input: the rest of a file that [`lists`](super::lists) leaves. Output: [`JsonFile`]. Texts are borrowed unless they have
+//! escapes. Fields that do not change ids, such as the decoder, are skipped. Nothing is checked but the types of the fields.
+//! Example: `{"added_tokens": [], "model": {"type": "BPE", "vocab": null}}` has no normalizer, and a model of the type `BPE`.
 //!
-//! Limits: lists of components may be nested 128 times (the limit of `serde_json`). Memory: an entry of the vocabulary or of the
-//! merges takes at most 24 times its bytes in the file (measured, with a list that grows), an empty component 58 times.
+//! Limits: lists of components may be nested 128 times (the limit of `serde_json`). Memory: an empty component takes 58 times its
+//! bytes in the file (measured, with a list that grows).
 //!
 //! Cost: linear.
 
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, Visitor};
 
 /// A text that is borrowed if it can be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,110 +140,13 @@ pub(super) struct JsonModel<'j> {
     pub(super) byte_fallback: Option<bool>,
     #[serde(default)]
     pub(super) ignore_merges: Option<bool>,
-    #[serde(borrow)]
-    pub(super) vocab: JsonVocab<'j>,
-    #[serde(borrow, default)]
-    pub(super) merges: Vec<JsonMerge<'j>>,
-}
-
-/// The vocabulary, in the order of the file.
-#[derive(Debug)]
-pub(super) enum JsonVocab<'j> {
-    /// Texts and ids.
-    Ids(Vec<(JsonText<'j>, u32)>),
-    /// Texts and scores; the position is the id.
-    Scores(Vec<(JsonText<'j>, f64)>),
-}
-
-impl<'de: 'j, 'j> Deserialize<'de> for JsonVocab<'j> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<JsonVocab<'j>, D::Error> {
-        deserializer.deserialize_any(VocabVisitor)
-    }
-}
-
-struct VocabVisitor;
-
-impl<'j> Visitor<'j> for VocabVisitor {
-    type Value = JsonVocab<'j>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object of texts and ids, or a list of texts and scores")
-    }
-
-    fn visit_map<A: MapAccess<'j>>(self, mut map: A) -> Result<JsonVocab<'j>, A::Error> {
-        let mut entries = Vec::new();
-        while let Some(entry) = map.next_entry()? {
-            entries.push(entry);
-        }
-        Ok(JsonVocab::Ids(entries))
-    }
-
-    fn visit_seq<A: SeqAccess<'j>>(self, mut list: A) -> Result<JsonVocab<'j>, A::Error> {
-        let mut entries = Vec::new();
-        while let Some(entry) = list.next_element()? {
-            entries.push(entry);
-        }
-        Ok(JsonVocab::Scores(entries))
-    }
-}
-
-/// The two texts of a merge.
-#[derive(Debug)]
-pub(super) enum JsonMerge<'j> {
-    /// Both, with a space between them.
-    Line(JsonText<'j>),
-    /// One after the other.
-    Pair(JsonText<'j>, JsonText<'j>),
-}
-
-impl JsonMerge<'_> {
-    /// The two texts; `None` for a line that does not have one space.
-    pub(super) fn texts(&self) -> Option<(&str, &str)> {
-        match self {
-            JsonMerge::Pair(left, right) => Some((left.as_str(), right.as_str())),
-            JsonMerge::Line(line) => {
-                let texts = line.as_str().split_once(' ');
-                texts.filter(|(_, right)| !right.contains(' '))
-            }
-        }
-    }
-}
-
-impl<'de: 'j, 'j> Deserialize<'de> for JsonMerge<'j> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<JsonMerge<'j>, D::Error> {
-        deserializer.deserialize_any(MergeVisitor)
-    }
-}
-
-struct MergeVisitor;
-
-impl<'j> Visitor<'j> for MergeVisitor {
-    type Value = JsonMerge<'j>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("two texts with a space between them, or a list of two texts")
-    }
-
-    fn visit_borrowed_str<E: Error>(self, line: &'j str) -> Result<JsonMerge<'j>, E> {
-        Ok(JsonMerge::Line(JsonText(Cow::Borrowed(line))))
-    }
-
-    fn visit_str<E: Error>(self, line: &str) -> Result<JsonMerge<'j>, E> {
-        Ok(JsonMerge::Line(JsonText(Cow::Owned(line.to_owned()))))
-    }
-
-    fn visit_seq<A: SeqAccess<'j>>(self, mut list: A) -> Result<JsonMerge<'j>, A::Error> {
-        let mut next = || {
-            list.next_element()?
-                .ok_or_else(|| A::Error::invalid_length(1, &self))
-        };
-        let left = next()?;
-        let right = next()?;
-        match list.next_element::<IgnoredAny>()? {
-            None => Ok(JsonMerge::Pair(left, right)),
-            Some(_) => Err(A::Error::invalid_length(3, &self)),
-        }
-    }
+    /// Read by `lists`; here, only a second one is refused.
+    #[serde(default)]
+    #[expect(dead_code, reason = "read by `lists`")]
+    vocab: Option<IgnoredAny>,
+    #[serde(default)]
+    #[expect(dead_code, reason = "read by `lists`")]
+    merges: Option<IgnoredAny>,
 }
 
 #[cfg(test)]
@@ -251,20 +155,20 @@ mod tests {
 
     #[test]
     fn texts_are_borrowed_unless_they_have_escapes() {
-        let json = r#"{"added_tokens": [], "normalizer": null, "decoder": {"type": "Fuse"},
-            "model": {"type": "BPE", "vocab": {"a": 0, "\u0062": 1}, "merges": ["a b", ["a", "b"]]}}"#;
+        let json = r#"{"added_tokens": [{"id": 0, "content": "a"}, {"id": 1, "content": "\u0062"}],
+            "normalizer": null, "decoder": {"type": "Fuse"}, "model": {"type": "BPE", "vocab": null}}"#;
         let file: JsonFile<'_> = serde_json::from_str(json).unwrap();
-        let JsonVocab::Ids(entries) = &file.model.vocab else {
-            panic!("{file:?}");
-        };
-        assert!(matches!(&entries[0], (JsonText(Cow::Borrowed("a")), 0)));
-        assert!(matches!(&entries[1], (JsonText(Cow::Owned(text)), 1) if text == "b"));
-        assert!(
-            file.model
-                .merges
-                .iter()
-                .all(|merge| merge.texts() == Some(("a", "b")))
-        );
+        let tokens = file.added_tokens.unwrap();
+        assert!(matches!(tokens[0].content.0, Cow::Borrowed("a")));
+        assert!(matches!(&tokens[1].content.0, Cow::Owned(text) if text == "b"));
+    }
+
+    #[test]
+    fn a_second_list_is_refused() {
+        for list in ["vocab", "merges"] {
+            let json = format!(r#"{{"model": {{"{list}": null, "{list}": null}}}}"#);
+            assert!(serde_json::from_str::<JsonFile<'_>>(&json).is_err());
+        }
     }
 
     #[test]

@@ -22,18 +22,18 @@
 //! SentencePiece executes.
 
 use super::entries::VocabularyEntries;
-use super::{Import, syntax, unsupported};
+use super::{Import, UnjudgedModel, syntax, unsupported};
 use crate::convert::merges::listed::{ListedMerge, ListedMerges};
 use crate::convert::merges::{Formation, MergeTable};
 use crate::convert::order::{named, plain_text};
 use crate::convert::tokenizer_json::export::MergeReasons;
 use crate::convert::tokenizer_json::parse::JsonText;
-use crate::convert::{ConvertedModel, Reason, ReasonKind};
+use crate::convert::{Reason, ReasonKind};
 use crate::error::ConvertError;
 use crate::model::Model;
 use crate::piece::{PieceId, PieceKind};
-use crate::text::WHITESPACE_MARK;
 use crate::text::num::low_u32;
+use crate::text::{WHITESPACE_MARK, char_length, lossy_string};
 
 /// Pieces of a BPE model: ranks up to here are exact in a 32-bit float.
 const MAX_RANKED_PIECES: usize = 1 << 24;
@@ -41,54 +41,77 @@ const MAX_RANKED_PIECES: usize = 1 << 24;
 /// A rank of pieces that have no score.
 const NO_RANK: u32 = u32::MAX;
 
+/// The first merge of a piece.
+#[derive(Debug, Clone, Copy)]
+struct FirstMerge {
+    /// Its position in the list of first merges; [`NO_RANK`] if the piece has none.
+    position: u32,
+    /// The bytes of the left text.
+    split: u32,
+}
+
+const NO_MERGE: FirstMerge = FirstMerge {
+    position: NO_RANK,
+    split: 0,
+};
+
+impl FirstMerge {
+    fn exists(self) -> bool {
+        self.position != NO_RANK
+    }
+}
+
 /// The first merge of each piece that has one, in the order of the list.
+#[derive(Debug)]
 struct FirstMerges {
     merges: Vec<ListedMerge>,
-    /// The position in `merges` and the bytes of the left text, by the id of the piece.
-    by_piece: Vec<Option<(u32, usize)>>,
+    /// By the id of the piece.
+    by_piece: Vec<FirstMerge>,
 }
 
 impl Import<'_, '_> {
-    /// The model and the verdict.
-    pub(super) fn bpe(
-        mut self,
-        entries: VocabularyEntries<'_>,
-    ) -> Result<ConvertedModel, ConvertError> {
+    /// The model, and what the verdict on its merges needs.
+    pub(super) fn bpe(mut self, entries: VocabularyEntries) -> Result<UnjudgedModel, ConvertError> {
         let unknown = self.unknown_of_bpe(&entries)?;
         let first_merges = self.first_merges(&entries)?;
-        let mut builder = self.builder();
         let mut scores = Scores::new(&first_merges)?;
-        let mut ranks = Vec::with_capacity(first_merges.by_piece.len() + 1);
+        let mut ranks = Vec::with_capacity(entries.len() + 1);
+        let mut pieces = Vec::with_capacity(entries.len());
         for (id, first_merge) in first_merges.by_piece.iter().enumerate() {
-            let text = entries.text_or_stand_in(id);
-            let text = text.as_ref();
-            let is_char = text.chars().nth(1).is_none();
+            // A stand-in has several characters.
+            let is_char = entries.is_held(id) && entries.text(id).is_some_and(is_char);
             let kind = match self.meta_kind(&entries, id, unknown) {
                 Some(kind) => kind,
-                None if is_char || first_merge.is_some() => PieceKind::Normal,
+                None if is_char || first_merge.exists() => PieceKind::Normal,
                 None => PieceKind::Control,
             };
             let is_ranked = matches!(kind, PieceKind::Normal | PieceKind::UserDefined);
             let rank = is_ranked.then(|| scores.next(*first_merge));
-            builder.piece(text, rank.map_or(0.0, score_of), kind);
+            pieces.push((rank.map_or(0.0, score_of), kind));
             ranks.push(rank.unwrap_or(NO_RANK));
         }
-        self.add_unknown(&mut builder, &entries, unknown);
-        let model = self.finish(builder, &entries)?;
-        ranks.resize(model.len(), NO_RANK);
         self.add_reasons_of_nul(&entries);
-        self.add_reasons_of_merges(&model, first_merges, ranks)?;
-        Ok(ConvertedModel {
+        let model = self.build(entries, unknown, pieces)?;
+        ranks.resize(model.len(), NO_RANK);
+        let merges = MergeEvidence {
+            listed: ListedMerges::new(ranks, first_merges.merges),
+            by_piece: first_merges.by_piece,
+            splits_at_marks: self.flags.splits_at_marks,
+            adds_dummy_prefix: self.flags.add_dummy_prefix,
+            ignores_merges: self.file.model.ignore_merges == Some(true),
+        };
+        Ok(UnjudgedModel {
             model,
             verdict: self.verdict,
+            merges: Some(merges),
         })
     }
 
     /// The id of the unknown piece of a BPE model.
     fn unknown_of_bpe(
         &mut self,
-        entries: &VocabularyEntries<'_>,
-    ) -> Result<Option<u32>, ConvertError> {
+        entries: &VocabularyEntries,
+    ) -> Result<Option<PieceId>, ConvertError> {
         let model = &self.file.model;
         let Some(text) = model.unk_token.as_ref().map(JsonText::as_str) else {
             if !self.has_byte_fallback {
@@ -108,45 +131,40 @@ impl Import<'_, '_> {
     }
 
     /// The first merge of each piece, by id.
-    fn first_merges(
-        &mut self,
-        entries: &VocabularyEntries<'_>,
-    ) -> Result<FirstMerges, ConvertError> {
+    fn first_merges(&mut self, entries: &VocabularyEntries) -> Result<FirstMerges, ConvertError> {
         let mut first = FirstMerges {
-            merges: Vec::with_capacity(self.file.model.merges.len().min(entries.texts.len())),
-            by_piece: vec![None; entries.texts.len()],
+            merges: Vec::with_capacity(self.lists.merges.len().min(entries.len())),
+            by_piece: vec![NO_MERGE; entries.len()],
         };
-        let mut joined = String::new();
+        let mut joined = Vec::new();
         let mut expected = 0;
         let mut repeated = None;
-        for (rank, merge) in (0_u32..).zip(&self.file.model.merges) {
-            let not_two = || syntax(format!("merge {rank} does not have two parts"));
-            let (left, right) = merge.texts().ok_or_else(not_two)?;
-            let find = |text: &str| -> Result<PieceId, ConvertError> {
-                let missing = || syntax(format!("merge {rank}: {text:?} is not in the vocabulary"));
-                let id = entries.id(text).ok_or_else(missing)?;
-                Ok(PieceId::new(id))
+        for (rank, merge) in (0_u32..).zip(&self.lists.merges) {
+            let [left, right] = merge.map(|text| self.lists.text(text));
+            let find = |text: &[u8]| {
+                entries.id(text).ok_or_else(|| {
+                    let text = lossy_string(text);
+                    syntax(format!("merge {rank}: {text:?} is not in the vocabulary"))
+                })
             };
             // In most files the next merge gives the next piece.
-            let next = entries.texts.get(expected).copied().flatten();
+            let next = entries.text(expected);
             let is_next = next.and_then(|text| text.strip_prefix(left)) == Some(right);
             let piece = if is_next {
                 PieceId::from_index(expected)
             } else {
                 joined.clear();
-                joined.push_str(left);
-                joined.push_str(right);
+                joined.extend_from_slice(left);
+                joined.extend_from_slice(right);
                 find(&joined)?
             };
             expected = piece.index() + 1;
-            match first.by_piece[piece.index()] {
-                None => {
-                    let left_piece = find(left)?;
-                    let right_piece = find(right)?;
-                    first.add(piece, [left_piece, right_piece], left.len());
-                }
-                Some((_, split)) if split == left.len() => repeated = Some([left, right].concat()),
-                Some(_) => {}
+            let known = first.by_piece[piece.index()];
+            if !known.exists() {
+                let parts = [find(left)?, find(right)?];
+                first.add(piece, parts, merge[0].len());
+            } else if known.split as usize == left.len() {
+                repeated = Some(lossy_string(&[left, right].concat()));
             }
         }
         if let Some(text) = repeated {
@@ -159,96 +177,106 @@ impl Import<'_, '_> {
         }
         Ok(first)
     }
+}
 
-    /// Compares the merges that SentencePiece executes with the first merges of the list.
-    fn add_reasons_of_merges(
-        &mut self,
-        model: &Model,
-        first: FirstMerges,
-        ranks: Vec<u32>,
-    ) -> Result<(), ConvertError> {
-        let FirstMerges { merges, by_piece } = first;
-        let table = MergeTable::with_listed(model, ListedMerges::new(ranks, merges))?;
+/// What the verdict on the merges of a model needs besides the model.
+#[derive(Debug)]
+pub(super) struct MergeEvidence {
+    listed: ListedMerges,
+    /// The first merge of each piece, by id.
+    by_piece: Vec<FirstMerge>,
+    splits_at_marks: bool,
+    adds_dummy_prefix: bool,
+    ignores_merges: bool,
+}
+
+impl MergeEvidence {
+    /// Reasons why text can be merged in another way.
+    ///
+    /// # Errors
+    /// The user-defined symbols do not fit a trie; loading has excluded that.
+    pub(super) fn reasons(&self, model: &Model) -> Result<Vec<Reason>, ConvertError> {
+        let table = MergeTable::with_listed(model, &self.listed)?;
+        let mut reasons = Vec::new();
+        reasons.extend(self.other_pairs(model, &table));
+        if self.splits_at_marks {
+            reasons.extend(inner_mark(model));
+        }
+        if self.ignores_merges {
+            reasons.extend(self.ignored_merges(model, &table));
+        }
+        reasons.extend(MergeReasons::new(model, &table).single_characters());
+        Ok(reasons)
+    }
+
+    /// The reason if SentencePiece executes other merges than the first ones of the list.
+    fn other_pairs(&self, model: &Model, table: &MergeTable) -> Option<Reason> {
         let is_other = |(id, split): &(PieceId, usize)| {
-            let first = by_piece.get(id.index()).copied().flatten();
-            first.is_none_or(|(_, first)| first != *split)
+            let first = self.by_piece.get(id.index()).copied();
+            let first = first.filter(|first| first.exists());
+            first.is_none_or(|first| first.split as usize != *split)
         };
         let others: Vec<(PieceId, usize)> = table.merged().filter(is_other).collect();
-        if let Some((id, split)) = others.first() {
-            let text = model.table().text(id.index());
-            let (left, right) = text.split_at(*split);
-            let explanation = format!(
-                "SentencePiece merges {} pieces from another pair than the first one of the list, for example {} from {:?} and {:?}",
-                others.len(),
-                named(model, *id),
-                plain_text(left),
-                plain_text(right),
-            );
-            self.verdict.add(
-                Reason::new(ReasonKind::MergeOrder, explanation).with_example(plain_text(text)),
-            );
-        }
-        if self.flags.splits_at_marks {
-            self.add_reason_of_inner_marks(model);
-        }
-        if self.file.model.ignore_merges == Some(true) {
-            self.add_reason_of_ignored_merges(model, &table);
-        }
-        let single = MergeReasons::new(model, &table).single_characters();
-        single
-            .into_iter()
-            .for_each(|reason| self.verdict.add(reason));
-        Ok(())
-    }
-
-    /// Text is split before marks, so a piece with a mark behind its start is never found.
-    pub(super) fn add_reason_of_inner_marks(&mut self, model: &Model) {
-        let mark = WHITESPACE_MARK.to_string();
-        let has_inner_mark =
-            |text: &[u8]| memchr::memmem::rfind(text, mark.as_bytes()).is_some_and(|at| at > 0);
-        let mut normal = model
-            .pieces()
-            .filter(|piece| piece.kind == PieceKind::Normal);
-        if let Some(piece) = normal.find(|piece| has_inner_mark(piece.text)) {
-            let explanation = format!(
-                "tokenizers splits text before every U+2581, so that it never finds {}",
-                named(model, piece.id)
-            );
-            self.add_reason_of_text(explanation, piece.text);
-        }
-    }
-
-    /// Adds a reason that the text of a piece shows.
-    fn add_reason_of_text(&mut self, explanation: String, text: &[u8]) {
-        let reason = Reason::new(ReasonKind::MergeOrder, explanation);
-        self.verdict.add(reason.with_example(plain_text(text)));
+        let (id, split) = others.first()?;
+        let text = model.table().text(id.index());
+        let (left, right) = text.split_at(*split);
+        let explanation = format!(
+            "SentencePiece merges {} pieces from another pair than the first one of the list, for example {} from {:?} and {:?}",
+            others.len(),
+            named(model, *id),
+            plain_text(left),
+            plain_text(right),
+        );
+        Some(reason_with_text(explanation, text))
     }
 
     /// With `ignore_merges`, a text that is a piece gives this piece, whatever the merges say.
-    fn add_reason_of_ignored_merges(&mut self, model: &Model, table: &MergeTable) {
+    fn ignored_merges(&self, model: &Model, table: &MergeTable) -> Option<Reason> {
         let is_text = |text: &[u8]| {
-            !self.flags.add_dummy_prefix || text.starts_with(WHITESPACE_MARK.to_string().as_bytes())
+            !self.adds_dummy_prefix || text.starts_with(WHITESPACE_MARK.to_string().as_bytes())
         };
         let mut pieces = model.pieces().filter(|piece| is_text(piece.text));
-        let other = pieces.find(|piece| {
+        let piece = pieces.find(|piece| {
             let is_given = piece.kind.is_given_for_text();
             !is_given || table.formation(piece.id) == Formation::Unreachable
-        });
-        if let Some(piece) = other {
-            let explanation = format!(
-                "model.ignore_merges is on: tokenizers gives {} for the text of this piece, SentencePiece does not",
-                named(model, piece.id)
-            );
-            self.add_reason_of_text(explanation, piece.text);
-        }
+        })?;
+        let explanation = format!(
+            "model.ignore_merges is on: tokenizers gives {} for the text of this piece, SentencePiece does not",
+            named(model, piece.id)
+        );
+        Some(reason_with_text(explanation, piece.text))
     }
+}
+
+/// Text is split before marks, so a piece with a mark behind its start is never found.
+pub(super) fn inner_mark(model: &Model) -> Option<Reason> {
+    let mark = WHITESPACE_MARK.to_string();
+    let has_inner_mark =
+        |text: &[u8]| memchr::memmem::rfind(text, mark.as_bytes()).is_some_and(|at| at > 0);
+    let mut normal = model
+        .pieces()
+        .filter(|piece| piece.kind == PieceKind::Normal);
+    let piece = normal.find(|piece| has_inner_mark(piece.text))?;
+    let explanation = format!(
+        "tokenizers splits text before every U+2581, so that it never finds {}",
+        named(model, piece.id)
+    );
+    Some(reason_with_text(explanation, piece.text))
+}
+
+/// A reason that the text of a piece shows.
+fn reason_with_text(explanation: String, text: &[u8]) -> Reason {
+    Reason::new(ReasonKind::MergeOrder, explanation).with_example(plain_text(text))
 }
 
 impl FirstMerges {
     /// Adds the merge of two pieces, the first of which has a text of `split` bytes.
     fn add(&mut self, piece: PieceId, [left, right]: [PieceId; 2], split: usize) {
-        let position = low_u32(self.merges.len() as u64);
-        self.by_piece[piece.index()] = Some((position, split));
+        self.by_piece[piece.index()] = FirstMerge {
+            position: low_u32(self.merges.len() as u64),
+            // A file has less than 4 GiB.
+            split: low_u32(split as u64),
+        };
         self.merges.push(ListedMerge { piece, left, right });
     }
 }
@@ -271,9 +299,9 @@ impl Scores {
     }
 
     /// The rank of the next piece.
-    fn next(&mut self, first_merge: Option<(u32, usize)>) -> u32 {
-        if let Some((position, _)) = first_merge {
-            return position;
+    fn next(&mut self, first_merge: FirstMerge) -> u32 {
+        if first_merge.exists() {
+            return first_merge.position;
         }
         self.next_rank += 1;
         self.next_rank - 1
@@ -287,4 +315,9 @@ impl Scores {
 )]
 fn score_of(rank: u32) -> f32 {
     -(rank as f32)
+}
+
+/// Whether a text is one character.
+fn is_char(text: &[u8]) -> bool {
+    text.len() == char_length(text)
 }

@@ -1,137 +1,178 @@
 //! The vocabulary of a `tokenizer.json`: texts by id, and what the added tokens say about them.
 //!
 //! Input: the vocabulary and the added tokens of the file, each of which names ids. Output: one entry for each id up to the
-//! highest. For example, the vocabulary `{"a": 0}` and the added token `<s>` with the id 2 give the texts `a`, none and `<s>`.
+//! highest, in a table of pieces with an index by text, which become those of the model. For example, the vocabulary `{"a": 0}`
+//! and the added token `<s>` with the id 2 give the texts `a`, none and `<s>`.
 //!
-//! Cost: linear in the ids; an id too far above the number of pieces is refused.
+//! Cost: linear in the ids, one hash for each text; an id too far above the number of pieces is refused.
 
-use std::borrow::Cow;
-use std::hash::{BuildHasher as _, Hasher as _};
-
-use foldhash::fast::RandomState;
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
+use std::collections::{BTreeMap, HashSet};
 
 use super::syntax;
-use crate::convert::tokenizer_json::parse::{JsonAddedToken, JsonFile, JsonVocab};
+use crate::convert::tokenizer_json::lists::JsonLists;
+use crate::convert::tokenizer_json::parse::JsonAddedToken;
 use crate::error::ConvertError;
-use crate::piece::PieceKind;
+use crate::piece::{MAX_PIECES, PieceId, PieceIndex, PieceKind, PieceTable};
+use crate::text::{TextArena, lossy_string};
 
 /// Ids may be so far above the number of pieces.
 const MAX_MISSING_IDS: usize = 1 << 16;
 
 /// Texts by id, and what the added tokens say about them.
-pub(super) struct VocabularyEntries<'f> {
-    /// The text of each id; `None` for an id without a piece.
-    pub(super) texts: Vec<Option<&'f str>>,
-    /// The ids, by the hashes of their texts.
-    ids: HashTable<u32>,
-    hasher: RandomState,
+pub(super) struct VocabularyEntries {
+    /// The text of each id; an empty one for an id without a piece. Scores and kinds are not known yet.
+    pieces: PieceTable,
+    /// Whether an id has a piece.
+    is_present: Vec<bool>,
+    /// The ids that have a piece, by text.
+    index: PieceIndex,
     /// The ids of texts of one ASCII character, which merges use most.
-    ascii: [Option<u32>; 128],
+    ascii: [Option<PieceId>; 128],
+    /// Whether a model can hold all texts.
+    is_all_held: bool,
     /// For each id the flag `special` of its added token.
     pub(super) added: Vec<Option<bool>>,
 }
 
-impl<'f> VocabularyEntries<'f> {
-    pub(super) fn new(file: &'f JsonFile<'_>) -> Result<VocabularyEntries<'f>, ConvertError> {
-        let added = file.added_tokens.as_deref().unwrap_or_default();
-        let vocab = match &file.model.vocab {
-            JsonVocab::Ids(entries) => entries.len(),
-            JsonVocab::Scores(entries) => entries.len(),
-        };
-        let mut entries = VocabularyEntries {
-            texts: Vec::with_capacity(vocab + added.len()),
-            ids: HashTable::with_capacity(vocab + added.len()),
-            hasher: RandomState::default(),
-            ascii: [None; 128],
-            added: Vec::new(),
-        };
-        let limit = (vocab + added.len()) * 2 + MAX_MISSING_IDS;
-        match &file.model.vocab {
-            JsonVocab::Ids(pairs) => {
-                for (text, id) in pairs {
-                    entries.add(text.as_str(), *id, limit)?;
-                }
-            }
-            JsonVocab::Scores(pairs) => {
-                for ((text, _), id) in pairs.iter().zip(0..) {
-                    entries.add(text.as_str(), id, limit)?;
-                }
-            }
-        }
+impl VocabularyEntries {
+    /// The entries of a file.
+    ///
+    /// # Errors
+    /// Two texts have one id, or a text has two, or an id is too high.
+    pub(super) fn new(
+        lists: &JsonLists<'_>,
+        added: &[JsonAddedToken<'_>],
+    ) -> Result<VocabularyEntries, ConvertError> {
+        let count = lists.vocab_len() + added.len();
+        let limit = (count * 2 + MAX_MISSING_IDS).min(MAX_PIECES);
+        let mut entries = VocabularyEntries::of_vocabulary(lists, count, limit)?;
+        let mut texts = HashSet::new();
+        let mut new = Vec::new();
         for token in added {
-            entries.add_token(token, limit)?;
+            let text = token.content.as_str();
+            if entries.id(text).is_none() && texts.insert(text) {
+                new.push(token);
+            }
         }
-        entries.added.resize(entries.texts.len(), None);
+        entries.add_tokens(&new, limit)?;
+        entries.added = vec![None; entries.len()];
+        for token in added {
+            if let Some(id) = entries.id(token.content.as_str()) {
+                entries.added[id.index()] = Some(token.special);
+            }
+        }
         Ok(entries)
     }
 
-    /// Adds a text with its id.
-    fn add(&mut self, text: &'f str, id: u32, limit: usize) -> Result<(), ConvertError> {
-        let index = id as usize;
-        if index >= limit {
-            return Err(syntax(format!(
-                "the id {id} of {text:?} is far above the number of pieces"
-            )));
+    /// The entries of the vocabulary alone.
+    fn of_vocabulary(
+        lists: &JsonLists<'_>,
+        count: usize,
+        limit: usize,
+    ) -> Result<VocabularyEntries, ConvertError> {
+        let mut by_id = Vec::with_capacity(count);
+        for (text, id) in lists.vocab_ids() {
+            check_limit(id, limit, lists.text(text))?;
+            let index = id as usize;
+            if index >= by_id.len() {
+                by_id.resize(index + 1, None);
+            }
+            if let Some(other) = by_id[index].replace(text) {
+                return Err(two_texts(id, lists.text(other), lists.text(text)));
+            }
         }
-        if index >= self.texts.len() {
-            self.texts.resize(index + 1, None);
+        let bytes: usize = by_id.iter().flatten().map(|text| text.len()).sum();
+        let mut texts = TextArena::with_capacity(by_id.len() + 1, bytes);
+        for text in &by_id {
+            texts.push(text.map_or(&[], |text| lists.text(text)));
         }
-        if let Some(other) = self.texts[index].replace(text) {
-            return Err(syntax(format!("{other:?} and {text:?} have the id {id}")));
+        let is_present = by_id.iter().map(Option::is_some).collect();
+        VocabularyEntries::indexed(PieceTable::of_texts(texts), is_present)
+    }
+
+    /// Entries with an index of their texts.
+    ///
+    /// # Errors
+    /// Two of the texts are equal.
+    fn indexed(
+        pieces: PieceTable,
+        is_present: Vec<bool>,
+    ) -> Result<VocabularyEntries, ConvertError> {
+        let mut index = PieceIndex::with_capacity(pieces.len());
+        let mut ascii = [None; 128];
+        for id in (0..pieces.len()).filter(|id| is_present[*id]) {
+            let text = pieces.text(id);
+            if !index.insert(&pieces, id) {
+                let text = lossy_string(text);
+                return Err(syntax(format!("the vocabulary has {text:?} twice")));
+            }
+            if let [byte @ 0..128] = text {
+                ascii[usize::from(*byte)] = Some(PieceId::from_index(id));
+            }
         }
-        if !self.add_to_index(text, id) {
-            return Err(syntax(format!("the vocabulary has {text:?} twice")));
+        let has_empty = (0..pieces.len()).any(|id| pieces.text(id).is_empty());
+        Ok(VocabularyEntries {
+            is_all_held: !has_empty && !has_nul(pieces.all_texts()),
+            pieces,
+            is_present,
+            index,
+            ascii,
+            added: Vec::new(),
+        })
+    }
+
+    /// Adds tokens that the vocabulary does not have.
+    fn add_tokens(
+        &mut self,
+        tokens: &[&JsonAddedToken<'_>],
+        limit: usize,
+    ) -> Result<(), ConvertError> {
+        let mut by_id: BTreeMap<usize, &str> = BTreeMap::new();
+        for token in tokens {
+            let text = token.content.as_str();
+            check_limit(token.id, limit, text.as_bytes())?;
+            let id = token.id as usize;
+            let other = by_id.insert(id, text).map(str::as_bytes);
+            let other = other.or_else(|| self.text(id));
+            if let Some(other) = other.filter(|other| *other != text.as_bytes()) {
+                return Err(two_texts(token.id, other, text.as_bytes()));
+            }
         }
+        let Some((last, _)) = by_id.last_key_value() else {
+            return Ok(());
+        };
+        let len = self.len().max(last + 1);
+        let text = |id: usize| {
+            by_id
+                .get(&id)
+                .map_or_else(|| self.text(id), |text| Some(text.as_bytes()))
+        };
+        let texts: TextArena = (0..len).map(|id| text(id).unwrap_or_default()).collect();
+        let is_present = (0..len).map(|id| text(id).is_some()).collect();
+        *self = VocabularyEntries::indexed(PieceTable::of_texts(texts), is_present)?;
         Ok(())
     }
 
-    /// Makes a text that has an id findable; false if the text has another id already.
-    fn add_to_index(&mut self, text: &str, id: u32) -> bool {
-        let VocabularyEntries {
-            texts, ids, hasher, ..
-        } = self;
-        let is_same = |other: &u32| texts[*other as usize] == Some(text);
-        let rehash = |id: &u32| hash(hasher, texts[*id as usize].unwrap_or_default());
-        match ids.entry(hash(hasher, text), is_same, rehash) {
-            Entry::Occupied(_) => return false,
-            Entry::Vacant(entry) => entry.insert(id),
-        };
-        if let [byte @ 0..128] = text.as_bytes() {
-            self.ascii[usize::from(*byte)] = Some(id);
-        }
-        true
+    /// The number of ids.
+    pub(super) fn len(&self) -> usize {
+        self.pieces.len()
+    }
+
+    /// The text of an id, if it has a piece.
+    #[inline]
+    pub(super) fn text(&self, id: usize) -> Option<&[u8]> {
+        let is_present = self.is_present.get(id).copied().unwrap_or_default();
+        is_present.then(|| self.pieces.text(id))
     }
 
     /// The id of a text.
-    pub(super) fn id(&self, text: &str) -> Option<u32> {
-        if let [byte @ 0..128] = text.as_bytes() {
+    #[inline]
+    pub(super) fn id(&self, text: impl AsRef<[u8]>) -> Option<PieceId> {
+        let text = text.as_ref();
+        if let [byte @ 0..128] = text {
             return self.ascii[usize::from(*byte)];
         }
-        let is_same = |id: &u32| self.texts[*id as usize] == Some(text);
-        self.ids.find(hash(&self.hasher, text), is_same).copied()
-    }
-
-    fn add_token(
-        &mut self,
-        token: &'f JsonAddedToken<'_>,
-        limit: usize,
-    ) -> Result<(), ConvertError> {
-        let text = token.content.as_str();
-        let id = match self.id(text) {
-            Some(id) => id,
-            None => {
-                self.add(text, token.id, limit)?;
-                token.id
-            }
-        };
-        let index = id as usize;
-        if index >= self.added.len() {
-            self.added.resize(index + 1, None);
-        }
-        self.added[index] = Some(token.special);
-        Ok(())
+        self.index.get(&self.pieces, text).map(PieceId::new)
     }
 
     /// The kind that the added tokens give an id.
@@ -144,29 +185,61 @@ impl<'f> VocabularyEntries<'f> {
         })
     }
 
-    /// The text of an id; a stand-in for an id without a text that a model can hold.
-    pub(super) fn text_or_stand_in(&self, id: usize) -> Cow<'f, str> {
-        match self.texts[id] {
-            Some(text) if !text.is_empty() && !has_nul(text) => Cow::Borrowed(text),
-            _ => {
-                let mut text = format!("<unused id {id}>");
-                while self.id(&text).is_some() {
-                    text.push('_');
-                }
-                Cow::Owned(text)
+    /// Whether a model can hold the text of an id. If not, it gets a stand-in.
+    pub(super) fn is_held(&self, id: usize) -> bool {
+        let text = || self.text(id).unwrap_or_default();
+        self.is_all_held || !text().is_empty() && !has_nul(text())
+    }
+
+    /// Whether a text has a NUL, which no piece of a model can contain.
+    pub(super) fn has_nul(&self) -> bool {
+        has_nul(self.pieces.all_texts())
+    }
+
+    /// The pieces of a model, whose scores and kinds are not known yet, and their index. Ids without a text that a model can hold
+    /// have a stand-in.
+    pub(super) fn into_pieces(self) -> (PieceTable, PieceIndex) {
+        if self.is_all_held {
+            return (self.pieces, self.index);
+        }
+        let mut texts = TextArena::default();
+        for id in 0..self.len() {
+            match self.is_held(id) {
+                true => texts.push(self.pieces.text(id)),
+                false => texts.push(self.stand_in(id).as_bytes()),
             }
         }
+        let pieces = PieceTable::of_texts(texts);
+        let index = PieceIndex::new(&pieces, 0..pieces.len());
+        (pieces, index)
+    }
+
+    /// A text for an id; no piece has it.
+    fn stand_in(&self, id: usize) -> String {
+        let mut text = format!("<unused id {id}>");
+        while self.id(&text).is_some() {
+            text.push('_');
+        }
+        text
     }
 }
 
-/// Whether a text has a NUL, which no piece of a model can contain.
-pub(super) fn has_nul(text: &str) -> bool {
-    memchr::memchr(0, text.as_bytes()).is_some()
+/// Refuses an id far above the number of pieces.
+fn check_limit(id: u32, limit: usize, text: &[u8]) -> Result<(), ConvertError> {
+    if (id as usize) < limit {
+        return Ok(());
+    }
+    let text = lossy_string(text);
+    let problem = format!("the id {id} of {text:?} is far above the number of pieces");
+    Err(syntax(problem))
 }
 
-#[inline]
-fn hash(hasher: &RandomState, text: &str) -> u64 {
-    let mut hasher = hasher.build_hasher();
-    hasher.write(text.as_bytes());
-    hasher.finish()
+/// The error that two texts have one id.
+fn two_texts(id: u32, first: &[u8], second: &[u8]) -> ConvertError {
+    let [first, second] = [first, second].map(lossy_string);
+    syntax(format!("{first:?} and {second:?} have the id {id}"))
+}
+
+fn has_nul(text: &[u8]) -> bool {
+    memchr::memchr(0, text).is_some()
 }

@@ -3,68 +3,57 @@
 //! Input: the vocabulary, a list of texts and scores. Output: a model with the same pieces and the nearest 32-bit scores; `export`
 //! has the reasons why ids can differ. For example, `["▁a", -3.25]` becomes the piece `▁a` with the score -3.25. Cost: linear.
 
+use std::borrow::Cow;
+
+use super::bpe::inner_mark;
 use super::entries::VocabularyEntries;
-use super::{Import, syntax};
+use super::{Import, UnjudgedModel};
+use crate::convert::ReasonKind;
 use crate::convert::tokenizer_json::export::{lowest_score, unigram_reasons};
-use crate::convert::tokenizer_json::parse::JsonVocab;
-use crate::convert::{ConvertedModel, ReasonKind};
 use crate::error::ConvertError;
-use crate::piece::PieceKind;
+use crate::piece::{PieceId, PieceKind};
+use crate::text::lossy_string;
 
 impl Import<'_, '_> {
-    /// The model and the verdict.
+    /// The model with its verdict.
     pub(super) fn unigram(
         mut self,
-        entries: VocabularyEntries<'_>,
-    ) -> Result<ConvertedModel, ConvertError> {
-        let JsonVocab::Scores(vocab) = &self.file.model.vocab else {
-            return Err(syntax("model.vocab is not a list".to_owned()));
-        };
-        let unknown = self.file.model.unk_id;
-        let mut builder = self.builder();
-        for id in 0..entries.texts.len() {
-            let text = entries.text_or_stand_in(id);
-            let text = text.as_ref();
-            let is_found = entries.texts[id] == Some(text);
-            let ordinary = if is_found {
-                PieceKind::Normal
-            } else {
-                PieceKind::Control
+        entries: VocabularyEntries,
+    ) -> Result<UnjudgedModel, ConvertError> {
+        let unknown = self.file.model.unk_id.map(PieceId::new);
+        let mut scores = self.lists.vocab_scores().map(narrowed);
+        let mut pieces = Vec::with_capacity(entries.len());
+        let mut keys = Vec::with_capacity(entries.len());
+        for id in 0..entries.len() {
+            let ordinary = match entries.is_held(id) {
+                true => PieceKind::Normal,
+                false => PieceKind::Control,
             };
             let kind = self.meta_kind(&entries, id, unknown).unwrap_or(ordinary);
-            let score = vocab.get(id).map_or(0.0, |(_, score)| narrowed(*score));
-            builder.piece(text, score, kind);
-        }
-        self.add_unknown(&mut builder, &entries, unknown);
-        let model = self.finish(builder, &entries)?;
-        let lowest = vocab
-            .iter()
-            .map(|(_, score)| narrowed(*score))
-            .fold(f32::MAX, f32::min);
-        if lowest < lowest_score(&model) {
-            self.reason(ReasonKind::UnknownCharacter, "a piece that text never gives has the lowest score, on which tokenizers bases that of unknown characters");
+            pieces.push((scores.next().unwrap_or_default(), kind));
+            keys.push(Cow::Owned(lossy_string(
+                entries.text(id).unwrap_or_default(),
+            )));
         }
         self.add_reasons_of_nul(&entries);
-        let keys: Vec<_> = (0..model.len())
-            .map(|id| {
-                entries
-                    .texts
-                    .get(id)
-                    .copied()
-                    .flatten()
-                    .unwrap_or("")
-                    .into()
-            })
-            .collect();
+        let model = self.build(entries, unknown, pieces)?;
+        keys.resize(model.len(), Cow::Borrowed(""));
+        let scores = self.lists.vocab_scores().map(narrowed);
+        if scores.fold(f32::MAX, f32::min) < lowest_score(&model) {
+            self.reason(ReasonKind::UnknownCharacter, "a piece that text never gives has the lowest score, on which tokenizers bases that of unknown characters");
+        }
         for reason in unigram_reasons(&model, &keys) {
             self.verdict.add(reason);
         }
         if self.flags.splits_at_marks {
-            self.add_reason_of_inner_marks(&model);
+            inner_mark(&model)
+                .into_iter()
+                .for_each(|reason| self.verdict.add(reason));
         }
-        Ok(ConvertedModel {
+        Ok(UnjudgedModel {
             model,
             verdict: self.verdict,
+            merges: None,
         })
     }
 }

@@ -26,7 +26,7 @@ type Powers = [u64; 256];
 
 /// The hash of a text, and the base to the power of its length.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::encode::bpe) struct TextHash {
+pub(crate) struct TextHash {
     pub(super) hash: u64,
     pub(super) power: u64,
 }
@@ -36,13 +36,13 @@ impl TextHash {
 
     /// The hash as a number.
     #[inline]
-    pub(in crate::encode::bpe) fn hash(self) -> u64 {
+    pub(crate) fn hash(self) -> u64 {
         self.hash
     }
 
     /// The hash of this text followed by another, with its power.
     #[inline]
-    pub(in crate::encode::bpe) fn concat(self, right: TextHash) -> TextHash {
+    pub(crate) fn concat(self, right: TextHash) -> TextHash {
         TextHash {
             hash: self.join(right),
             power: self.power.wrapping_mul(right.power),
@@ -58,14 +58,14 @@ impl TextHash {
 
 /// Computes hashes with one base.
 #[derive(Debug)]
-pub(super) struct TextHasher {
+pub(crate) struct TextHasher {
     powers: Powers,
     inverse_powers: Powers,
 }
 
 impl TextHasher {
     /// A hasher with a random base.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let base = RandomState::new().hash_one(0) | 1;
         Self {
             powers: powers_of(base),
@@ -73,7 +73,7 @@ impl TextHasher {
         }
     }
 
-    pub(super) fn hash(&self, text: &[u8]) -> TextHash {
+    pub(crate) fn hash(&self, text: &[u8]) -> TextHash {
         TextHash {
             hash: mix_high(self.sum(text)),
             power: self.power(text.len()),

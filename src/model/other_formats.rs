@@ -1,0 +1,74 @@
+//! Models in files of other programs.
+//!
+//! Input: the bytes of a file. Output: its model if it is a `tokenizer.json` or a GGUF file whose ids are equal for all text;
+//! nothing if it is another file, which is then read as a `.model` file. For example, bytes that begin with `{"version"` are
+//! taken for a `tokenizer.json`. See [`convert`](crate::convert) for how such files are read.
+//!
+//! Cost: that of reading the format; for all other files a look at their first bytes.
+
+#[cfg(feature = "convert")]
+use crate::convert::{ConvertedModel, FileFormat};
+#[cfg(feature = "tokenizer-json")]
+use crate::error::ConvertError;
+use crate::error::ModelError;
+#[cfg(feature = "tokenizer-json")]
+use crate::join::join;
+use crate::model::Model;
+
+impl Model {
+    /// The model of a file that is recognized as one of another format than `.model`; `None` for all other files.
+    ///
+    /// # Errors
+    /// The file cannot be converted, or has other ids for some text.
+    pub(super) fn from_other_format(file: &[u8]) -> Result<Option<Model>, ModelError> {
+        let found = Model::from_other_format_with(file, |_| ())?;
+        Ok(found.map(|(model, ())| model))
+    }
+
+    /// Like [`Model::from_other_format`], and makes tables of the model, where it pays on a thread besides that which finds out
+    /// the verdict. The tables are dropped if the model is refused.
+    #[cfg(feature = "convert")]
+    pub(crate) fn from_other_format_with<T>(
+        file: &[u8],
+        make_tables: impl FnOnce(&Model) -> T,
+    ) -> Result<Option<(Model, T)>, ModelError> {
+        let found = match FileFormat::of_content(file) {
+            #[cfg(feature = "tokenizer-json")]
+            FileFormat::TokenizerJson => Model::from_tokenizer_json_with(file, make_tables),
+            #[cfg(feature = "gguf")]
+            FileFormat::Gguf => {
+                let model = Model::from_gguf(file).and_then(ConvertedModel::into_exact);
+                model.map(|model| {
+                    let tables = make_tables(&model);
+                    (model, tables)
+                })
+            }
+            _ => return Ok(None),
+        };
+        found.map(Some).map_err(ModelError::from_conversion)
+    }
+
+    /// The same without any other format.
+    #[cfg(not(feature = "convert"))]
+    pub(crate) fn from_other_format_with<T>(
+        _: &[u8],
+        _: impl FnOnce(&Model) -> T,
+    ) -> Result<Option<(Model, T)>, ModelError> {
+        Ok(None)
+    }
+
+    /// The model of a `tokenizer.json` whose ids are equal for all text, and its tables.
+    #[cfg(feature = "tokenizer-json")]
+    fn from_tokenizer_json_with<T>(
+        file: &[u8],
+        make_tables: impl FnOnce(&Model) -> T,
+    ) -> Result<(Model, T), ConvertError> {
+        let read = Model::read_tokenizer_json(file)?;
+        let (tables, verdict) = join(|| make_tables(&read.model), || read.verdict());
+        let converted = ConvertedModel {
+            verdict: verdict?,
+            model: read.model,
+        };
+        Ok((converted.into_exact()?, tables))
+    }
+}
