@@ -32,6 +32,7 @@ mod eval;
 mod export_vocab;
 mod extend;
 mod gather;
+mod heap;
 mod input;
 mod inspect;
 mod install_links;
