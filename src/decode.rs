@@ -10,7 +10,8 @@
 //! - last, the text is denormalized if the model has a denormalizer.
 //!
 //! Method: the texts of all pieces, with spaces for marks, are in one arena that is made when the model is loaded, so
-//! that decoding copies. Between two ids at most three bytes wait, see [`DecodeState`].
+//! that decoding copies. Between two ids at most three bytes wait, see [`DecodeState`]. After the first text, runs of pieces
+//! that become their own short text are copied from a second table, see [`short`].
 //!
 //! Example (Llama 2): the ids of `▁Hello`, `,`, `▁world`, `<0xE4>`, `<0xBD>`, `<0xA0>` give `Hello` (the first mark is the
 //! dummy prefix), `,`, ` world`, and with the third byte `你`. The first two bytes wait.
@@ -18,8 +19,12 @@
 //! Cost: linear in the text.
 
 pub(crate) mod incremental;
+mod short;
 pub(crate) mod spans;
 
+use std::sync::OnceLock;
+
+use self::short::ShortTexts;
 use crate::error::DecodeError;
 use crate::model::Model;
 use crate::model::validate::byte_of_piece;
@@ -45,6 +50,8 @@ pub(crate) struct Decoder {
     roles: Vec<Role>,
     /// The texts of all pieces, with spaces for whitespace marks.
     texts: TextArena,
+    /// Made by the first call of [`Decoder::decode`], because programs that only encode do not need it.
+    short_texts: OnceLock<ShortTexts>,
     unknown_surface: Vec<u8>,
     /// Whether marks at the start of the text vanish, and whether more than one does.
     strips_mark: bool,
@@ -84,6 +91,7 @@ impl Decoder {
         Decoder {
             roles: roles(pieces),
             texts: pieces.texts().replaced(mark, b" "),
+            short_texts: OnceLock::new(),
             unknown_surface: trainer_spec.unk_surface().to_vec(),
             strips_mark: normalizer_spec.add_dummy_prefix()
                 || normalizer_spec.remove_extra_whitespaces(),
@@ -124,11 +132,28 @@ impl Decoder {
         ids.iter().try_for_each(|id| self.check_id(*id))?;
         let mut state = DecodeState::default();
         let start = out.len();
-        for id in ids {
+        let short_texts = self.short_texts.get_or_init(|| self.short_texts());
+        let mut rest = ids;
+        while let Some((id, others)) = rest.split_first() {
             self.push(id.index(), &mut state, out);
+            rest = others;
+            if state.copies_texts() {
+                rest = &rest[short_texts.push_run(rest, out)..];
+            }
         }
         self.finish(&mut state, start, out);
         Ok(())
+    }
+
+    /// The pieces that become their own short text wherever text precedes them.
+    fn short_texts(&self) -> ShortTexts {
+        let text = |index| match self.roles[index] {
+            Role::Text | Role::MarkedText => Some(self.texts.get(index)),
+            Role::Unknown => Some(self.unknown_surface.as_slice()),
+            Role::Control => Some(&[][..]),
+            Role::Byte(_) => None,
+        };
+        ShortTexts::new((0..self.len()).map(text))
     }
 
     /// The text of pieces that are given by their texts, each with its id if the model has it.
@@ -187,6 +212,14 @@ impl Decoder {
 }
 
 impl DecodeState {
+    /// Whether each piece that is no byte piece now becomes its own text, and changes nothing in the state.
+    #[inline]
+    fn copies_texts(&mut self) -> bool {
+        let copies = self.has_text && self.pending_length == 0;
+        self.is_start &= !copies;
+        copies
+    }
+
     /// Appends text that is not from a byte piece.
     #[inline]
     fn push_text(&mut self, text: &[u8], out: &mut Vec<u8>) {
@@ -287,6 +320,41 @@ mod tests {
             let mut out = b"before ".to_vec();
             decoder.decode(&ids, &mut out).unwrap();
             assert_eq!(out, [b"before ", text.as_bytes()].concat(), "{pieces:?}");
+        }
+    }
+
+    #[test]
+    fn copied_runs_equal_single_steps() {
+        for name in [
+            "golden/llama2",
+            "run/unigram_bytes",
+            "run/unigram",
+            "run/bpe_symbols",
+        ] {
+            let (model, decoder) = decoder(name);
+            let mut state = 1_u64;
+            for length in 0..300 {
+                let ids: Vec<PieceId> = (0..length)
+                    .map(|_| {
+                        state = state
+                            .wrapping_mul(6_364_136_223_846_793_005)
+                            .wrapping_add(1);
+                        let number = usize::try_from(state >> 33).unwrap();
+                        // The first pieces are control and byte pieces, which would be rare otherwise.
+                        let few = if number % 3 == 0 { 300 } else { model.len() };
+                        PieceId::from_index(number / 3 % few.min(model.len()))
+                    })
+                    .collect();
+                let mut copied = b"before".to_vec();
+                decoder.decode(&ids, &mut copied).unwrap();
+                let mut stepped = b"before".to_vec();
+                let mut steps = super::DecodeState::default();
+                for id in &ids {
+                    decoder.push(id.index(), &mut steps, &mut stepped);
+                }
+                decoder.finish(&mut steps, 6, &mut stepped);
+                assert_eq!(copied, stepped, "{name} {ids:?}");
+            }
         }
     }
 

@@ -1,15 +1,20 @@
 //! Arrays of numbers that Python sees as buffers, and the fast ways from Python objects to numbers.
 //!
 //! Input: vectors of Rust; lists of Python. Output: [`VectorBuffer`], from which NumPy, Arrow and `memoryview` make arrays
-//! without a copy; vectors of ids.
+//! without a copy; vectors of ids; [`TupleTexts`].
 //!
-//! **Why this module may use `unsafe`.** PyO3 has no safe function for two things:
+//! **Why this module may use `unsafe`.** PyO3 has no safe function for three things:
 //!
 //! 1. *Exporting a buffer* (PEP 3118). The exporter hands out a raw pointer. It is sound here because the vector is
 //!    never changed after the object is made (the class is frozen and has no method that does), an empty vector has a
 //!    valid pointer, and each view holds a reference to the object, which Python drops when it releases the view.
 //! 2. *Reading an integer without an error object for each that does not fit.* For exact integers
-//!    `PyLong_AsLongAndOverflow` neither fails nor runs Python code, and the caller holds a reference to the object.
+//!    `PyLong_AsLongAndOverflow` neither fails nor runs Python code, and the list holds a reference to the object: where
+//!    the interpreter has a global lock, nothing else runs between the two calls; elsewhere the caller takes a reference.
+//! 3. *The bytes of the texts of a tuple, for as long as the tuple lives.* A reference for each text, taken and dropped,
+//!    costs a quarter of encoding a short line. A tuple never changes and holds its items; `str` and `bytes` never change
+//!    either, and a `str` keeps its UTF-8 form as long as it lives. [`TupleTexts`] holds the tuple, and lends the bytes
+//!    for its own lifetime only.
 //!
 //! All other modules of this crate are without `unsafe`; the lint denies it.
 #![expect(unsafe_code, reason = "see the page of the module")]
@@ -18,7 +23,7 @@ use std::ffi::{CStr, c_int, c_void};
 
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyList};
+use pyo3::types::{PyBytes, PyInt, PyList, PyString, PyTuple};
 use pyo3::{PyClass, ffi};
 
 /// The element types of buffers.
@@ -152,15 +157,34 @@ pub fn append_exact_ints(list: &Bound<'_, PyList>, numbers: &mut Vec<i32>) -> bo
     let start = numbers.len();
     numbers.reserve(list.len());
     for index in 0..list.len() {
-        // The list may have become shorter.
-        let item = list.get_item(index);
-        let Some(number) = item.ok().as_ref().and_then(exact_int) else {
+        let Some(number) = exact_item(list, index) else {
             numbers.truncate(start);
             return false;
         };
         numbers.push(number);
     }
     true
+}
+
+/// The item of a list as an exact integer of 32 bits.
+#[cfg(not(Py_GIL_DISABLED))]
+#[inline(always)]
+fn exact_item(list: &Bound<'_, PyList>, index: usize) -> Option<i32> {
+    let index = isize::try_from(index).ok()?;
+    // SAFETY: this thread is attached, so that no other one changes the list before the number is read; `index` is below
+    // the length of the list, because nothing ran since the length was asked for.
+    let item = unsafe { ffi::PyList_GetItem(list.as_ptr(), index) };
+    if item.is_null() {
+        return None;
+    }
+    exact_i32(item)
+}
+
+/// The item of a list as an exact integer of 32 bits. Another thread may have made the list shorter.
+#[cfg(Py_GIL_DISABLED)]
+#[inline]
+fn exact_item(list: &Bound<'_, PyList>, index: usize) -> Option<i32> {
+    list.get_item(index).ok().as_ref().and_then(exact_int)
 }
 
 /// An exact integer of 32 bits.
@@ -176,6 +200,60 @@ pub fn list_of<'py>(
     indexes: impl ExactSizeIterator<Item = usize>,
 ) -> PyResult<Bound<'py, PyList>> {
     PyList::new(py, indexes.map(|index| table[index].bind_borrowed(py)))
+}
+
+/// A slice with another lifetime.
+///
+/// # Safety
+/// The memory lives, unchanged, for as long as the result is used.
+unsafe fn lengthened(text: &[u8]) -> &'static [u8] {
+    // SAFETY: pointer and length are those of a slice.
+    unsafe { std::slice::from_raw_parts(text.as_ptr(), text.len()) }
+}
+
+/// The texts of a tuple, in UTF-8, without a reference for each.
+pub struct TupleTexts {
+    /// Slices of memory that the items of `tuple` own.
+    texts: Vec<&'static [u8]>,
+    /// Holds the items.
+    tuple: Py<PyTuple>,
+}
+
+impl TupleTexts {
+    /// The texts of a tuple; `None` if an item is neither `str` nor `bytes`, or has a lone surrogate.
+    pub fn of(tuple: Bound<'_, PyTuple>) -> Option<TupleTexts> {
+        let mut texts = Vec::with_capacity(tuple.len());
+        for item in tuple.iter_borrowed() {
+            // SAFETY: the slices are memory of an item of the tuple, or of its UTF-8 form; see the page of the module.
+            let text = unsafe {
+                match item.cast::<PyString>() {
+                    Ok(text) => lengthened(text.to_str().ok()?.as_bytes()),
+                    Err(_) => lengthened(item.cast::<PyBytes>().ok()?.as_bytes()),
+                }
+            };
+            texts.push(text);
+        }
+        Some(TupleTexts {
+            texts,
+            tuple: tuple.unbind(),
+        })
+    }
+
+    /// The texts.
+    pub fn texts(&self) -> &[&[u8]] {
+        &self.texts
+    }
+
+    /// Reverses the order of the texts.
+    pub fn reverse(&mut self) {
+        self.texts.reverse();
+    }
+
+    /// Whether the first item of the tuple is `bytes`.
+    pub fn begins_with_bytes(&self, py: Python<'_>) -> bool {
+        let first = self.tuple.bind(py).get_borrowed_item(0);
+        first.is_ok_and(|item| item.is_instance_of::<PyBytes>())
+    }
 }
 
 /// A compile-time check that the class can be shared among threads.

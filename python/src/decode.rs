@@ -109,7 +109,7 @@ pub fn decode<'py>(
         Input::Pieces => {
             let mut pieces = HeldTexts::of(&input)?;
             if call.reverses {
-                pieces.texts.reverse();
+                pieces.reverse();
             }
             decode_pieces(py, loaded, &pieces, call)
         }
@@ -214,10 +214,10 @@ fn decode_pieces<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let tokenizer = &loaded.tokenizer;
     if let Some(is_bytes) = plain_text(call.return_type, pieces.is_bytes) {
-        let text = tokenizer.decode_pieces_to_bytes(&pieces.texts);
+        let text = tokenizer.decode_pieces_to_bytes(pieces.texts());
         return to_text(py, &text, is_bytes);
     }
-    let decoded = tokenizer.decode_pieces_to_tokens(&pieces.texts);
+    let decoded = tokenizer.decode_pieces_to_tokens(pieces.texts());
     decoded_object(py, &decoded, call, call.return_bytes || pieces.is_bytes)
 }
 
@@ -381,12 +381,12 @@ pub fn decode_piece_batch<'py>(
     for index in 0..input.len()? {
         let mut pieces = HeldTexts::of(&input.get_item(index)?)?;
         if call.reverses {
-            pieces.texts.reverse();
+            pieces.reverse();
         }
         batch.push(pieces);
     }
     // An empty sequence says nothing about the type.
-    let first = batch.iter().find(|pieces| !pieces.texts.is_empty());
+    let first = batch.iter().find(|pieces| !pieces.texts().is_empty());
     let is_bytes = first.is_some_and(|pieces| pieces.is_bytes);
     for pieces in &mut batch {
         pieces.is_bytes = is_bytes;
@@ -400,7 +400,7 @@ pub fn decode_piece_batch<'py>(
     };
     let pool = pool(threads)?;
     let tokenizer = &loaded.tokenizer;
-    let decode = |pieces: &HeldTexts| tokenizer.decode_pieces_to_bytes(&pieces.texts);
+    let decode = |pieces: &HeldTexts| tokenizer.decode_pieces_to_bytes(pieces.texts());
     let texts: Vec<Vec<u8>> = py.detach(|| pool.install(|| batch.par_iter().map(decode).collect()));
     let texts = texts.iter().map(|text| to_text(py, text, is_bytes));
     Ok(PyList::new(py, texts.collect::<PyResult<Vec<_>>>()?)?.into_any())

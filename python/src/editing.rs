@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 use spiece::inspect::{ComparisonCounter, Inspection};
 use spiece::{
     Corpus, EditStep, ExtendError, ExtendOptions, ExtendSize, IdMap, MergeOptions, Model,
@@ -137,13 +137,10 @@ fn flag(name: &str) -> PyResult<NormalizerFlag> {
 }
 
 /// Texts to check a change on.
-fn check_texts(texts: Option<&Bound<'_, PyAny>>) -> PyResult<HeldTexts> {
+fn check_texts(py: Python<'_>, texts: Option<&Bound<'_, PyAny>>) -> PyResult<HeldTexts> {
     match texts {
         Some(texts) => HeldTexts::of(texts),
-        None => Ok(HeldTexts {
-            texts: Vec::new(),
-            is_bytes: false,
-        }),
+        None => HeldTexts::of(PyTuple::empty(py).as_any()),
     }
 }
 
@@ -158,10 +155,10 @@ pub fn _edit<'py>(
     let model = tokenizer.get().loaded.tokenizer.model();
     let steps = steps.iter().map(|(name, arguments)| step(name, arguments));
     let steps = steps.collect::<PyResult<Vec<_>>>()?;
-    let held = check_texts(texts)?;
+    let held = check_texts(py, texts)?;
     let edited = py.detach(|| {
         let edited = model.apply_edits(&steps)?;
-        edited.check(model, held.texts.iter().map(AsRef::as_ref))?;
+        edited.check(model, held.texts().iter().copied())?;
         Ok(edited)
     });
     let edited = edited.map_err(|error: spiece::EditError| refused(py, &error))?;
@@ -230,7 +227,7 @@ pub fn _prune<'py>(
         (None, Some(_)) => PruneGoal::Used,
         (None, None) => return Err(PyValueError::new_err("prune needs texts or a size")),
     };
-    let held = check_texts(texts)?;
+    let held = check_texts(py, texts)?;
     let mut options = PruneOptions::new(goal);
     options.keep_chars = keep_chars;
     let pruned = py.detach(|| {
@@ -251,11 +248,11 @@ pub fn _prune<'py>(
 
 /// How often texts use the pieces of a model.
 fn usage(tokenizer: &spiece::Tokenizer, held: &HeldTexts) -> Result<PieceUsage, String> {
-    if held.texts.is_empty() {
+    if held.texts().is_empty() {
         return Ok(PieceUsage::none(tokenizer.model()));
     }
     let mut counter = UsageCounter::new(tokenizer).map_err(|error| error.to_string())?;
-    for text in &held.texts {
+    for text in held.texts() {
         counter.add(text);
     }
     Ok(counter.finish())
@@ -351,8 +348,8 @@ pub fn _compare<'py>(
     let held = HeldTexts::of(texts)?;
     let found = py.detach(|| {
         let mut counter = ComparisonCounter::new(first, second);
-        for (number, text) in (1..).zip(&held.texts) {
-            counter.add_line(number, text.as_ref());
+        for (number, text) in (1..).zip(held.texts()) {
+            counter.add_line(number, text);
         }
         counter.finish()
     });

@@ -21,7 +21,7 @@ use crate::errors;
 use crate::loaded::{Loaded, PausedCollector, detached_if, is_long, signed};
 use crate::pool::{batch_threads, pool};
 use crate::random;
-use crate::text::{HeldText, HeldTexts, Text};
+use crate::text::{HeldTexts, Text};
 use crate::tokens::{OwnedTokens, Rewrite};
 
 /// Texts whose tokens are made before their objects: few enough that the tokens are still in the processor's cache.
@@ -119,24 +119,22 @@ impl<'a> TokenWork<'a> {
     }
 
     /// The tokens of all texts, on this thread.
-    fn encode_alone(&self, texts: &[HeldText], seed: u64) -> Result<Vec<OwnedTokens>, EncodeError> {
+    fn encode_alone(&self, texts: &[&[u8]], seed: u64) -> Result<Vec<OwnedTokens>, EncodeError> {
         let mut encoder = self.loaded.tokenizer.encoder_with(self.options)?;
         let texts = texts.iter().enumerate();
         texts
-            .map(|(number, text)| {
-                self.encode(&mut encoder, text.as_ref(), random::nth(seed, number))
-            })
+            .map(|(number, text)| self.encode(&mut encoder, text, random::nth(seed, number)))
             .collect()
     }
 
     /// The tokens of all texts, on the threads of the current pool.
-    fn encode_all(&self, texts: &[HeldText], seed: u64) -> Result<Vec<OwnedTokens>, EncodeError> {
+    fn encode_all(&self, texts: &[&[u8]], seed: u64) -> Result<Vec<OwnedTokens>, EncodeError> {
         let encoder = || self.loaded.tokenizer.encoder_with(self.options);
         let texts = texts.par_iter().enumerate();
         texts
             .map_init(encoder, |encoder, (number, text)| {
                 let encoder = encoder.as_mut().map_err(|error| error.clone())?;
-                self.encode(encoder, text.as_ref(), random::nth(seed, number))
+                self.encode(encoder, text, random::nth(seed, number))
             })
             .collect()
     }
@@ -253,27 +251,27 @@ fn encode_batch<'py>(
     call: &EncodeCall<'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let held = HeldTexts::of(list.as_any())?;
-    if !held.texts.is_empty() {
+    if !held.texts().is_empty() {
         call.check(py, loaded)?;
     }
     let threads = batch_threads(
         call.num_threads,
         call.thread_pool.as_ref(),
-        held.texts.len(),
+        held.texts().len(),
     )?;
     if call.gives_plain_ids() {
         let (ids, offsets) = encode_flat(py, loaded, &held, threads)?;
         return objects_of_flat(py, loaded, &held, (&ids, &offsets), call);
     }
-    let _paused = PausedCollector::new(py, held.texts.len())?;
+    let _paused = PausedCollector::new(py, held.texts().len())?;
     let seed = random::next_seed();
     let results = PyList::empty(py);
-    for (number, texts) in held.texts.chunks(MAX_CHUNK_TEXTS).enumerate() {
+    for (number, texts) in held.texts().chunks(MAX_CHUNK_TEXTS).enumerate() {
         let seed = random::nth(seed, number);
         let tokens = chunk_tokens(py, TokenWork::new(loaded, call), texts, threads, seed)?;
         for (tokens, text) in tokens.into_iter().zip(texts) {
             let text = Text {
-                bytes: text.as_ref(),
+                bytes: text,
                 is_bytes: held.is_bytes,
             };
             results.append(tokens_object(py, loaded, tokens, text, call)?)?;
@@ -289,7 +287,7 @@ pub fn encode_flat(
     held: &HeldTexts,
     threads: usize,
 ) -> PyResult<(Vec<PieceId>, Vec<usize>)> {
-    let texts = &held.texts;
+    let texts = held.texts();
     let tokenizer = &loaded.tokenizer;
     if threads <= 1 {
         return Ok(py.detach(|| {
@@ -319,7 +317,7 @@ fn objects_of_flat<'py>(
     let _paused = PausedCollector::new(py, offsets.len())?;
     let is_plain = call.rewrite == Rewrite::default() && call.return_type == ReturnType::Ids;
     let mut lists = Vec::with_capacity(offsets.len());
-    for (range, text) in offsets.windows(2).zip(&held.texts) {
+    for (range, text) in offsets.windows(2).zip(held.texts()) {
         let ids = &ids[range[0]..range[1]];
         if is_plain {
             lists.push(loaded.list(py, ids)?.into_any());
@@ -329,7 +327,7 @@ fn objects_of_flat<'py>(
             Some(object) => object?,
             None => {
                 let text = Text {
-                    bytes: text.as_ref(),
+                    bytes: text,
                     is_bytes: held.is_bytes,
                 };
                 encode_tokens(py, loaded, text, call)?
@@ -343,7 +341,7 @@ fn objects_of_flat<'py>(
 fn chunk_tokens(
     py: Python<'_>,
     work: TokenWork<'_>,
-    texts: &[HeldText],
+    texts: &[&[u8]],
     threads: usize,
     seed: u64,
 ) -> PyResult<Vec<OwnedTokens>> {

@@ -5,7 +5,7 @@
 //! ```text
 //! drop-in:  processor -> arguments, settings -> encode, decode, nbest, scored, vocabulary, normalizer
 //! modern:   tokenizer, model, editing, counts
-//! both:     loaded (tokenizer and ready objects), tokens, text, ids, buffer, pool, random, trainer, errors
+//! both:     loaded (tokenizer and ready objects), tokens, spans, text, ids, buffer, pool, random, trainer, errors
 //! ```
 
 mod arguments;
@@ -24,6 +24,7 @@ mod processor;
 mod random;
 mod scored;
 mod settings;
+mod spans;
 mod text;
 mod tokenizer;
 mod tokens;

@@ -104,13 +104,13 @@ pub fn entropy<'py>(
         return Ok(found.map_err(of_encode)?.into_pyobject(py)?.into_any());
     };
     let held = HeldTexts::of(texts.as_any())?;
-    let pool = pool(batch_threads(num_threads, None, held.texts.len())?)?;
+    let pool = pool(batch_threads(num_threads, None, held.texts().len())?)?;
     let found: Result<Vec<f32>, EncodeError> = py.detach(|| {
         pool.install(|| {
-            let texts = held.texts.par_iter();
+            let texts = held.texts().par_iter();
             let entropies = texts.map_init(
                 || tokenizer.encoder(),
-                |encoder, text| encoder.entropy(text.as_ref(), alpha),
+                |encoder, text| encoder.entropy(text, alpha),
             );
             entropies.collect()
         })

@@ -3,10 +3,11 @@
 //! Input: `str` or `bytes`. Output: their UTF-8 bytes, borrowed for one call or kept alive for a batch. Python stores the
 //! UTF-8 form of a `str` beside it; for ASCII it is the string itself.
 
-use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyUnicodeDecodeError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
+
+use crate::buffer::TupleTexts;
 
 /// The bytes of one text, for the time of a call.
 #[derive(Clone, Copy)]
@@ -54,37 +55,9 @@ pub fn type_name(object: &Bound<'_, PyAny>) -> String {
     name.map_or_else(|_| "an object".to_owned(), |name| name.to_string())
 }
 
-/// A text that is kept alive.
-pub enum HeldText {
-    Str(PyBackedStr),
-    Bytes(PyBackedBytes),
-}
-
-impl AsRef<[u8]> for HeldText {
-    #[inline]
-    fn as_ref(&self) -> &[u8] {
-        match self {
-            HeldText::Str(text) => text.as_bytes(),
-            HeldText::Bytes(bytes) => bytes,
-        }
-    }
-}
-
-impl HeldText {
-    /// Keeps a text, if the object is one.
-    #[inline]
-    pub fn of(object: &Bound<'_, PyAny>) -> Option<HeldText> {
-        if let Ok(text) = object.cast::<PyString>() {
-            return PyBackedStr::try_from(text.clone()).ok().map(HeldText::Str);
-        }
-        let bytes = object.cast::<PyBytes>().ok()?;
-        Some(HeldText::Bytes(bytes.clone().into()))
-    }
-}
-
 /// Texts of a batch.
 pub struct HeldTexts {
-    pub texts: Vec<HeldText>,
+    held: TupleTexts,
     /// Whether the first one was given as `bytes`.
     pub is_bytes: bool,
 }
@@ -95,48 +68,42 @@ impl HeldTexts {
     /// # Errors
     /// `TypeError` if an element is neither `str` nor `bytes`, or has a lone surrogate.
     pub fn of(object: &Bound<'_, PyAny>) -> PyResult<HeldTexts> {
-        let mut held = HeldTexts {
-            texts: Vec::new(),
-            is_bytes: false,
+        let py = object.py();
+        let tuple = match object.cast::<PyList>() {
+            Ok(list) => list.to_tuple(),
+            Err(_) => match object.cast::<PyTuple>() {
+                Ok(tuple) => tuple.clone(),
+                Err(_) => sequence_items(object)?,
+            },
         };
-        if let Ok(list) = object.cast::<PyList>() {
-            held.texts.reserve(list.len());
-            for item in list.iter() {
-                held.push(&item)?;
-            }
-        } else if let Ok(tuple) = object.cast::<PyTuple>() {
-            held.texts.reserve(tuple.len());
-            for item in tuple.iter() {
-                held.push(&item)?;
-            }
-        } else {
-            held.push_sequence(object)?;
-        }
-        Ok(held)
+        let held = TupleTexts::of(tuple).ok_or_else(not_texts)?;
+        Ok(HeldTexts {
+            is_bytes: held.begins_with_bytes(py),
+            held,
+        })
     }
 
-    #[inline]
-    fn push(&mut self, item: &Bound<'_, PyAny>) -> PyResult<()> {
-        if self.texts.is_empty() {
-            self.is_bytes = item.is_instance_of::<PyBytes>();
-        }
-        let text = HeldText::of(item).ok_or_else(not_texts)?;
-        self.texts.push(text);
-        Ok(())
+    /// The texts.
+    pub fn texts(&self) -> &[&[u8]] {
+        self.held.texts()
     }
 
-    fn push_sequence(&mut self, object: &Bound<'_, PyAny>) -> PyResult<()> {
-        let is_text = object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>();
-        if is_text || !object.hasattr("__getitem__")? {
-            return Err(PyTypeError::new_err(
-                "Input must be a list or tuple of str or bytes",
-            ));
-        }
-        for index in 0..object.len()? {
-            self.push(&object.get_item(index)?)?;
-        }
-        Ok(())
+    /// Reverses the order of the texts.
+    pub fn reverse(&mut self) {
+        self.held.reverse();
     }
+}
+
+/// The items of a sequence that is itself no text.
+fn sequence_items<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+    let is_text = object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>();
+    if is_text || !object.hasattr("__getitem__")? {
+        return Err(PyTypeError::new_err(
+            "Input must be a list or tuple of str or bytes",
+        ));
+    }
+    let items = (0..object.len()?).map(|index| object.get_item(index));
+    PyTuple::new(object.py(), items.collect::<PyResult<Vec<_>>>()?)
 }
 
 fn not_texts() -> PyErr {
@@ -149,12 +116,7 @@ fn not_texts() -> PyErr {
 /// `UnicodeDecodeError` if the bytes are not UTF-8.
 #[inline]
 pub fn to_str<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyString>> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Ok(PyString::new(py, text)),
-        Err(error) => Err(PyErr::from_value(
-            PyUnicodeDecodeError::new_utf8(py, bytes, error)?.into_any(),
-        )),
-    }
+    PyString::from_bytes(py, bytes)
 }
 
 /// A `str` or `bytes`.

@@ -4,10 +4,11 @@
 //! Python, and from them pieces, offset mappings, and messages of protobuf.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use spiece::{PieceId, PieceKind, Tokens};
 
 use crate::loaded::Loaded;
+use crate::spans;
 use crate::text::{CharPositions, to_str};
 
 /// The reference's keywords that change results of single texts.
@@ -137,7 +138,7 @@ pub fn offsets<'py>(
     let mut pairs = Vec::with_capacity(spans.len());
     for (begin, end) in spans {
         let begin = at(*begin);
-        pairs.push(PyTuple::new(py, [begin, at(*end)])?);
+        pairs.push(spans::tuple(py, begin, at(*end))?);
     }
     PyList::new(py, pairs)
 }

@@ -19,7 +19,7 @@ use pyo3::types::{PyBytes, PyDict, PyIterator, PyString};
 use spiece::{Corpus, Event, Model, NormalizerSpec, Observer, Summary, TrainError, TrainFlags};
 
 use crate::errors;
-use crate::text::HeldText;
+use crate::text::Text;
 
 /// Sentences that are taken from an iterator at once, unless they are long.
 const BATCH_SENTENCES: usize = 1000;
@@ -89,10 +89,11 @@ impl PySentences {
         let taken = Python::attach(|py| -> PyResult<bool> {
             let mut bytes = 0;
             for item in self.iterator.bind(py).clone().take(BATCH_SENTENCES) {
-                let text = HeldText::of(&item?).ok_or_else(|| {
+                let item = item?;
+                let text = Text::of(&item).map_err(|_| {
                     PyValueError::new_err("INVALID_ARGUMENT: Iterator must return str or bytes.")
                 })?;
-                let text = text.as_ref();
+                let text = text.bytes;
                 bytes += text.len();
                 self.taken.push_back(without_line_end(text).to_vec());
                 if bytes >= BATCH_BYTES {

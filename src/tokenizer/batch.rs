@@ -213,14 +213,28 @@ fn encode_flat<'t, T: AsRef<[u8]> + Sync>(
     concatenate(&parts, texts.len())
 }
 
-/// The ids of all parts, and where those of each text begin.
+/// The ids of all parts, and where those of each text begin. All threads copy: with one, the copy of a large batch, whose
+/// memory the system has to provide meanwhile, took a tenth of the time of encoding it on two threads.
 fn concatenate(parts: &[FlatPart], texts: usize) -> (Vec<PieceId>, Vec<usize>) {
-    let mut ids = Vec::with_capacity(parts.iter().map(|part| part.ids.len()).sum());
+    // Numbers, because a vector of zeros is allocated without being written.
+    let mut ids = vec![0; parts.iter().map(|part| part.ids.len()).sum()];
+    let mut copies = Vec::with_capacity(parts.len());
+    let mut rest = &mut ids[..];
+    for part in parts {
+        let (copy, others) = rest.split_at_mut(part.ids.len());
+        copies.push((copy, part));
+        rest = others;
+    }
+    copies.into_par_iter().for_each(|(copy, part)| {
+        for (number, id) in copy.iter_mut().zip(&part.ids) {
+            *number = id.get();
+        }
+    });
+    let ids = ids.into_iter().map(PieceId::new).collect();
     let mut offsets = Vec::with_capacity(texts + 1);
     let mut end = 0;
     offsets.push(end);
     for part in parts {
-        ids.extend_from_slice(&part.ids);
         for count in &part.counts {
             end += count;
             offsets.push(end);

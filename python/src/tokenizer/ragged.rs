@@ -97,13 +97,13 @@ impl PyTokenizer {
             ));
         }
         let held = HeldTexts::of(texts)?;
-        let threads = threads_or_all(threads)?.min(held.texts.len().max(1));
+        let threads = threads_or_all(threads)?.min(held.texts().len().max(1));
         if options.is_default() {
             return encode_flat(py, &self.loaded, &held, threads);
         }
         let pool = pool(threads)?;
         let tokenizer = &self.loaded.tokenizer;
-        let texts = &held.texts;
+        let texts = held.texts();
         let options = &options.options;
         let flat = py.detach(|| pool.install(|| tokenizer.encode_batch_flat_with(texts, options)));
         flat.map_err(|error| errors::of_encode(py, &error))
