@@ -3,11 +3,13 @@
 //! Input: units. Output: the keys that a text begins with, and their values. [The parent module](super) describes the
 //! layout. Cost of a lookup: one load and one comparison for each byte.
 
+use std::cmp::Reverse;
 use std::ops::ControlFlow;
 
 use super::builder;
 use super::error::BuildError;
 use super::unit::Unit;
+use crate::text::num::low_u8;
 
 /// Darts-clone's double array.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -178,14 +180,6 @@ impl DoubleArray {
         }
     }
 
-    /// The steps that exist from `base`: (byte, next base, value).
-    fn children(&self, base: usize) -> impl Iterator<Item = (u8, usize, Option<usize>)> + '_ {
-        (0..=u8::MAX).filter_map(move |byte| {
-            let (next, value) = self.step(base, byte)?;
-            Some((byte, next, value))
-        })
-    }
-
     /// Calls `visit` with every key, in order, and its value.
     ///
     /// A file with shared or cyclic states can have more paths than time allows, with keys at their ends
@@ -195,17 +189,15 @@ impl DoubleArray {
         limits: WalkLimits,
         mut visit: impl FnMut(&[u8], usize) -> ControlFlow<()>,
     ) -> Result<(), WalkLimitExceeded> {
+        let cells = ChildCells::of(&self.units);
         let mut key = Vec::new();
         let mut steps = 0;
-        let mut open = vec![self.children(self.root())];
-        while let Some(children) = open.last_mut() {
-            let Some((byte, next, value)) = children.next() else {
-                open.pop();
-                key.pop();
-                continue;
-            };
-            key.push(byte);
-            if let Some(value) = value
+        let mut open = Vec::new();
+        self.push_steps(&cells, self.root(), 0, &mut open);
+        while let Some(step) = open.pop() {
+            key.truncate(step.depth);
+            key.push(step.byte);
+            if let Some(value) = step.value
                 && visit(&key, value).is_break()
             {
                 return Ok(());
@@ -214,15 +206,42 @@ impl DoubleArray {
             if key.len() > limits.depth || steps > limits.steps {
                 return Err(WalkLimitExceeded);
             }
-            open.push(self.children(next));
+            self.push_steps(&cells, step.next, key.len(), &mut open);
         }
         Ok(())
     }
+
+    /// Appends the steps from `base`, which `depth` bytes lead to; the one with the lowest byte last.
+    fn push_steps(&self, cells: &ChildCells, base: usize, depth: usize, open: &mut Vec<OpenStep>) {
+        let start = open.len();
+        // Only a damaged file leads to the root, whose cell is in no list.
+        let root_cell = (base <= usize::from(u8::MAX)).then_some(0);
+        for cell in cells.of_base(base).chain(root_cell) {
+            let byte = low_u8((base ^ cell) as u64);
+            if let Some((next, value)) = self.step(base, byte) {
+                open.push(OpenStep {
+                    depth,
+                    byte,
+                    next,
+                    value,
+                });
+            }
+        }
+        open[start..].sort_unstable_by_key(|step| Reverse(step.byte));
+    }
+}
+
+/// A step of a walk that was not taken yet.
+struct OpenStep {
+    /// The length of the key before it.
+    depth: usize,
+    byte: u8,
+    next: usize,
+    value: Option<usize>,
 }
 
 /// The cells by the base that they are reached from, as linked lists: trying all 256 bytes from every base takes
 /// a hundred times as long.
-#[cfg(any(feature = "train", test))]
 struct ChildCells {
     /// By base: the first cell. 0 ends a list; the root in cell 0 is no child.
     first: Vec<usize>,
@@ -230,7 +249,6 @@ struct ChildCells {
     next: Vec<usize>,
 }
 
-#[cfg(any(feature = "train", test))]
 impl ChildCells {
     fn of(units: &[u32]) -> Self {
         let mut first = vec![0; units.len()];

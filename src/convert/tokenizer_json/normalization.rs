@@ -111,7 +111,8 @@ impl JsonNormalization {
         }
         self.normalizers
             .push(JsonNormalizer::Precompiled(charsmap.to_vec()));
-        self.reasons.push(rules_reason(model));
+        let rules = rules.unwrap_or_default();
+        self.reasons.push(reason_of_rules(model, &rules));
     }
 
     fn add_whitespace(&mut self, model: &Model) {
@@ -162,6 +163,11 @@ impl JsonNormalization {
 
 /// The reason for a precompiled charsmap.
 pub(super) fn rules_reason(model: &Model) -> Reason {
+    reason_of_rules(model, &model.normalization_rules().unwrap_or_default())
+}
+
+/// The same, if the rules of the charsmap are known; listing them takes the time of reading the charsmap several times.
+fn reason_of_rules(model: &Model, rules: &[(String, String)]) -> Reason {
     let explanation = format!(
         "tokenizers applies the normalization rules {:?} to one grapheme cluster at a time: rules for several characters are not found \
          across clusters and in clusters of 6 bytes and more, and shorter clusters lose what follows the first rule; text in which \
@@ -169,8 +175,7 @@ pub(super) fn rules_reason(model: &Model) -> Reason {
         lossy_string(model.normalizer_spec().name()),
     );
     let mut reason = Reason::new(ReasonKind::NormalizationRules, explanation);
-    let rules = model.normalization_rules().unwrap_or_default();
-    reason.example = example_of_rules(&rules, &model.normalizer());
+    reason.example = example_of_rules(rules, &model.normalizer());
     reason
 }
 
