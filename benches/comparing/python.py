@@ -1,4 +1,4 @@
-"""The Python package against sentencepiece, in one environment and one process."""
+"""The Python package against sentencepiece and tokenizers, in one environment and one process."""
 
 import json
 import statistics
@@ -6,18 +6,20 @@ import subprocess
 import sys
 
 from .tables import head, ratios, row, seconds
-from .tools import PEERS, ROOT, run
+from .tools import PEERS, ROOT, run, spiece
 
-PACKAGES = ["numpy", "protobuf", "sentencepiece==0.2.3"]
+PACKAGES = ["numpy", "protobuf", "sentencepiece==0.2.3", "tokenizers==0.23.*"]
 
 
 def environment(args):
     """A Python interpreter with the wheel of this repository and the peers."""
     folder = args.work / "python-package"
     python = folder / "bin/python"
-    if not python.exists():
+    installed = folder / f"{' '.join(PACKAGES)}.installed"
+    if not installed.exists():
         run([sys.executable, "-m", "venv", folder])
         run([python, "-m", "pip", "install", "--quiet", *PACKAGES])
+        installed.touch()
     if not args.installed:
         run([python, "-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps", ROOT / "python"])
     return python
@@ -35,7 +37,10 @@ def python_all(args):
 
 def compare(python, model, text, args):
     """One table."""
-    command = [python, PEERS / "python_package.py", model, text, args.lines, args.pairs]
+    converted = args.work / "converted" / model.stem / "tokenizer.json"
+    converted.parent.mkdir(parents=True, exist_ok=True)
+    run([spiece(), "convert", model, converted, "--quiet"])
+    command = [python, PEERS / "python_package.py", model, text, args.lines, args.pairs, converted]
     process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True)
     head(
         f"Python: {args.lines:,} lines of {text.name}, {model.name}",

@@ -1,8 +1,9 @@
 """Times calls of the Python packages spiece, sentencepiece and tokenizers in one process, in turn.
 
-    python_package.py MODEL TEXT LINES PAIRS
+    python_package.py MODEL TEXT LINES PAIRS [TOKENIZER_JSON]
 
-LINES lines of TEXT are encoded and decoded. Prints a JSON object for each task: the sides, and the seconds of each of their
+LINES lines of TEXT are encoded and decoded; tokenizers takes part in encoding if it is given the model as a tokenizer.json, and
+needs the package tokenizers. Prints a JSON object for each task: the sides, and the seconds of each of their
 runs. The first run of each side is a warm-up. Sides that give other ids than the first one are reported with "differs".
 """
 
@@ -54,15 +55,32 @@ def lists(result):
     return [ids if isinstance(ids, list) else list(ids.ids) if hasattr(ids, "ids") else ids.tolist() for ids in result]
 
 
-def encoding(new, old, lines, pairs, threads):
+def hugging_face(path):
+    """Functions for batches, on one thread or on all, and for single calls of tokenizers; None without a file."""
+    if path is None:
+        return None, None
+    import tokenizers
+
+    model = tokenizers.Tokenizer.from_file(path)
+
+    def batch(lines, threads):
+        os.environ["TOKENIZERS_PARALLELISM"] = "true" if threads > 1 else "false"
+        return model.encode_batch_fast(lines, add_special_tokens=False)
+
+    return batch, lambda line: model.encode(line, add_special_tokens=False)
+
+
+def encoding(new, old, lines, pairs, threads, tokenizer_json=None):
     """Batches of short lines."""
     tokenizer = new._tokenizer()
+    batch, single = hugging_face(tokenizer_json)
     for count in (1, threads):
         suffix = f"{count} thread" + "s" * (count > 1)
         in_turn(
             f"list of lists, {suffix}",
             {
                 "spiece": lambda: new.encode(lines, num_threads=count),
+                **({"tokenizers": lambda: batch(lines, count)} if batch else {}),
                 "sentencepiece": lambda: old.encode(lines, num_threads=count),
             },
             pairs,
@@ -91,7 +109,11 @@ def encoding(new, old, lines, pairs, threads):
     )
     in_turn(
         "single calls",
-        {"spiece": lambda: [new.encode(line) for line in lines], "sentencepiece": lambda: [old.encode(line) for line in lines]},
+        {
+            "spiece": lambda: [new.encode(line) for line in lines],
+            **({"tokenizers": lambda: [single(line) for line in lines]} if single else {}),
+            "sentencepiece": lambda: [old.encode(line) for line in lines],
+        },
         pairs,
         lists,
         7,
@@ -203,11 +225,13 @@ def main():
     model, text, count, pairs = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
     with open(text, encoding="utf-8", errors="replace") as file:
         lines = [line.rstrip("\n") for line in file]
-    lines = [line for line in lines if 0 < len(line) <= 200]
-    lines = (lines * (count // max(len(lines), 1) + 1))[:count]
     new = ours.SentencePieceProcessor(model_file=model)
+    # tokenizers finds control pieces in texts, which the others take as ordinary text.
+    controls = [new.id_to_piece(id) for id in range(len(new)) if new.is_control(id)]
+    lines = [line for line in lines if 0 < len(line) <= 200 and not any(piece in line for piece in controls)]
+    lines = (lines * (count // max(len(lines), 1) + 1))[:count]
     old = sentencepiece.SentencePieceProcessor(model_file=model)
-    encoding(new, old, lines, pairs, max(2, min(os.cpu_count(), 2)))
+    encoding(new, old, lines, pairs, 2, sys.argv[5] if len(sys.argv) > 5 else None)
     long_texts(new, old, lines, pairs)
     decoding(new, old, lines, pairs)
     training(lines[:20000], min(pairs, 3))

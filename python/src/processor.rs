@@ -209,52 +209,28 @@ impl Processor {
         self.decode_as(input, &arguments, None)
     }
 
-    #[pyo3(name = "_DecodePiecesBatch", signature = (batch, num_threads, thread_pool))]
-    fn _decode_pieces_batch<'py>(
+    /// Decodes a batch of sequences of pieces or, for offset mappings, of ids as well.
+    #[pyo3(signature = (batch, return_type, num_threads, thread_pool, return_bytes=false))]
+    fn _decode_batch<'py>(
         &self,
         batch: &Bound<'py, PyAny>,
-        num_threads: i64,
-        thread_pool: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        self.private_batch(batch, ReturnType::Str, num_threads, thread_pool)
-    }
-
-    #[pyo3(name = "_DecodePiecesAsBytesBatch", signature = (batch, num_threads, thread_pool))]
-    fn _decode_pieces_as_bytes_batch<'py>(
-        &self,
-        batch: &Bound<'py, PyAny>,
-        num_threads: i64,
-        thread_pool: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        self.private_batch(batch, ReturnType::Bytes, num_threads, thread_pool)
-    }
-
-    #[pyo3(name = "_DecodePiecesAsSerializedProtoBatch", signature = (batch, num_threads, thread_pool))]
-    fn _decode_pieces_as_message_batch<'py>(
-        &self,
-        batch: &Bound<'py, PyAny>,
-        num_threads: i64,
-        thread_pool: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        self.private_batch(batch, ReturnType::SerializedProto, num_threads, thread_pool)
-    }
-
-    #[pyo3(name = "_DecodeAsOffsetMappingBatch", signature = (batch, num_threads, thread_pool, return_bytes))]
-    fn _decode_as_mapping_batch<'py>(
-        &self,
-        batch: &Bound<'py, PyAny>,
+        return_type: &Bound<'py, PyAny>,
         num_threads: i64,
         thread_pool: Option<Bound<'py, PyAny>>,
         return_bytes: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let call = DecodeCall {
-            return_type: ReturnType::OffsetMapping,
+            return_type: ReturnType::of(return_type)?,
             num_threads,
             thread_pool,
             return_bytes,
             reverses: false,
         };
-        decode::decode_batch(batch.py(), &*self.loaded()?, batch, &call)
+        let decode = match call.return_type {
+            ReturnType::OffsetMapping => decode::decode_batch,
+            _ => decode::decode_piece_batch,
+        };
+        decode(batch.py(), &*self.loaded()?, batch, &call)
     }
 
     /// The normalized text, with the offsets of its characters if `with_offsets`.

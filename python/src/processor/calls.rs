@@ -203,23 +203,6 @@ impl Processor {
                 .and_then(|loaded| id(&loaded.tokenizer)),
         )
     }
-
-    pub(super) fn private_batch<'py>(
-        &self,
-        batch: &Bound<'py, PyAny>,
-        return_type: ReturnType,
-        num_threads: i64,
-        thread_pool: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let call = DecodeCall {
-            return_type,
-            num_threads,
-            thread_pool,
-            return_bytes: false,
-            reverses: false,
-        };
-        decode::decode_piece_batch(batch.py(), &*self.loaded()?, batch, &call)
-    }
 }
 
 /// The result type that a wrapper names.

@@ -157,6 +157,15 @@ def _message_bytes(message):
     return message.SerializeToString() if hasattr(message, "SerializeToString") else message
 
 
+def _batch_method(return_type):
+    """A method that decodes a batch; the tests of the reference call these."""
+
+    def method(self, batch, num_threads, thread_pool, return_bytes=False):
+        return self._decode_batch(batch, return_type, num_threads, thread_pool, return_bytes)
+
+    return method
+
+
 class SentencePieceProcessor(_old.OldProcessor, _native.Processor):
     """Encodes and decodes with a model.
 
@@ -188,6 +197,11 @@ class SentencePieceProcessor(_old.OldProcessor, _native.Processor):
         )
         if model_file or model_proto:
             self.Load(model_file=model_file, model_proto=model_proto)
+
+    _DecodePiecesBatch = _batch_method(str)
+    _DecodePiecesAsBytesBatch = _batch_method(bytes)
+    _DecodePiecesAsSerializedProtoBatch = _batch_method("serialized_proto")
+    _DecodeAsOffsetMappingBatch = _batch_method("offset_mapping")
 
     @property
     def _processor(self):
