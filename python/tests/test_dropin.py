@@ -1,9 +1,11 @@
 """spiece.sentencepiece: what the reference's own suite does not test, above all the calls of older releases."""
 
 import copy
+import itertools
 import pickle
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -240,3 +242,41 @@ def test_wrong_scored_samples_are_refused(unigram_path):
         sp.SampleEncodeAndScore("a", "serialized_proto", add_bos=True)
     with pytest.raises(RuntimeError, match="2147483647 samples"):
         sp.SampleEncodeAndScore("a", num_samples=2**31 - 1)
+
+
+def test_offset_mappings_are_right_at_every_position(sp):
+    # Short spans near the beginning of a text are shared objects, others are not.
+    for text in ["word " * 800, "日本語 " * 700, "x" * 40, "", "a"]:
+        for is_bytes in (False, True):
+            given = text.encode() if is_bytes else text
+            mapping = sp.encode(given, return_type="offset_mapping")
+            message = sp.encode(given, return_type="proto")
+            spans = [(piece.begin, piece.end) for piece in message.pieces]
+            if not is_bytes:
+                chars = {offset: len(text.encode()[:offset].decode()) for offset in {*itertools.chain(*spans)}}
+                spans = [(chars[begin], chars[end]) for begin, end in spans]
+            assert mapping["offsets"] == spans
+            assert all(type(span) is tuple and list(map(type, span)) == [int, int] for span in mapping["offsets"])
+            assert sp.encode(given, return_type="offset_mapping") == mapping
+
+
+def test_a_list_may_change_while_it_is_encoded(sp):
+    texts = ["text number %d" % number for number in range(3000)]
+    expected = sp.encode(texts, num_threads=1)
+    changing = list(texts)
+    stopped = threading.Event()
+
+    def change():
+        while not stopped.is_set():
+            changing.clear()
+            changing.extend("".join(text) for text in texts)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        for _ in range(30):
+            found = sp.encode(changing, num_threads=2)
+            assert found == expected[: len(found)]
+    finally:
+        stopped.set()
+        thread.join()
