@@ -19,6 +19,8 @@ def works(work, path, lines, _threads):
         return [lambda: load(path)], lambda made: measuring.digest_ids([made.encode(greeting, add_special_tokens=False).ids])
     if work == "batch":
         texts = [line.decode() for line in lines]
+        # The text of control pieces, such as "<s>", is ordinary text, as in the other libraries.
+        model.encode_special_tokens = True
         return [lambda: model.encode_batch_fast(texts, add_special_tokens=False)], \
             lambda made: measuring.digest_ids(encoding.ids for encoding in made)
     sys.exit(f"there is no work {work}")
