@@ -37,6 +37,7 @@ pub(crate) mod extend;
 mod found;
 mod id_map;
 pub(crate) mod merge;
+mod piece_texts;
 pub(crate) mod prune;
 mod scores;
 mod text_change;

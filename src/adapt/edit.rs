@@ -17,7 +17,7 @@
 //!
 //! Cost: linear in the file; the report encodes the text of each piece twice.
 
-pub(super) mod check;
+mod check;
 
 pub use self::check::EditCheck;
 use super::found::FoundDifferences;

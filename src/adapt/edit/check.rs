@@ -1,13 +1,14 @@
 //! The check of an edited model: what was promised holds.
 //!
 //! Input: the original, the edited model, and lines of text. Output: counts, or the guarantee that is broken. Every piece's
-//! own text is a line of text, too. Cost: encodes all texts with both models.
+//! own text is a line of text, too (see [`piece_texts`](crate::adapt::piece_texts)). Cost: encodes all texts with both models.
 
 use super::EditedModel;
+use crate::adapt::piece_texts::PieceTexts;
 use crate::error::{EditError, GuaranteeError};
 use crate::model::Model;
 use crate::piece::PieceId;
-use crate::text::{WHITESPACE_MARK_STR, lossy_string};
+use crate::text::lossy_string;
 use crate::tokenizer::Tokenizer;
 
 /// What [`EditedModel::check`] has compared.
@@ -38,9 +39,19 @@ impl EditedModel {
             pieces: self.check_pieces(original)?,
             ..EditCheck::default()
         };
-        let mut comparison = EditComparison::new(self, original);
+        let old = Tokenizer::new(original.clone());
+        let new = Tokenizer::new(self.model.clone());
+        let comparison = EditComparison {
+            edited: self,
+            old_unknown: original.unknown_piece(),
+            old: &old,
+            new: &new,
+        };
+        let mut texts = PieceTexts::new(&old);
         for piece in original.pieces().chain(self.model.pieces()) {
-            comparison.compare(&as_raw_text(piece.text), &mut check)?;
+            if let Some(text) = texts.raw(piece.text) {
+                comparison.compare(&text, &mut check)?;
+            }
         }
         for line in lines {
             comparison.compare(line, &mut check)?;
@@ -77,33 +88,16 @@ impl EditedModel {
     }
 }
 
-/// The text that is normalized to the text of a piece, or to a similar text.
-pub(in crate::adapt) fn as_raw_text(piece: &[u8]) -> Vec<u8> {
-    match std::str::from_utf8(piece) {
-        Ok(text) => text.replace(WHITESPACE_MARK_STR, " ").into_bytes(),
-        Err(_) => piece.to_vec(),
-    }
-}
-
 /// Encodes texts with both models.
 struct EditComparison<'e> {
     edited: &'e EditedModel,
-    old: Tokenizer,
-    new: Tokenizer,
+    old: &'e Tokenizer,
+    new: &'e Tokenizer,
     old_unknown: Option<PieceId>,
 }
 
-impl<'e> EditComparison<'e> {
-    fn new(edited: &'e EditedModel, original: &Model) -> EditComparison<'e> {
-        EditComparison {
-            edited,
-            old_unknown: original.unknown_piece(),
-            old: Tokenizer::new(original.clone()),
-            new: Tokenizer::new(edited.model.clone()),
-        }
-    }
-
-    fn compare(&mut self, text: &[u8], check: &mut EditCheck) -> Result<(), GuaranteeError> {
+impl EditComparison<'_> {
+    fn compare(&self, text: &[u8], check: &mut EditCheck) -> Result<(), GuaranteeError> {
         let old = self.old.encode(text);
         let new = self.new.encode(text);
         let is_same = self.edited.ids.maps(&old, &new);

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::ExtendedModel;
 use crate::adapt::boundaries::{BoundaryCheck, BoundaryComparison};
-use crate::adapt::edit::check::as_raw_text;
+use crate::adapt::piece_texts::PieceTexts;
 use crate::error::{ExtendError, GuaranteeError};
 use crate::join::join;
 use crate::model::{Model, Piece};
@@ -145,9 +145,11 @@ impl ExtendedModel {
             self.keeps_boundaries(),
             std::iter::empty(),
         )?;
-        for piece in pieces_in(&self.model, range) {
-            if piece.kind != PieceKind::Control {
-                comparison.compare(&as_raw_text(piece.text), &mut check)?;
+        let pieces = pieces_in(&self.model, range);
+        let mut texts = PieceTexts::new(tokenizers[1]);
+        for piece in pieces.filter(|piece| piece.kind != PieceKind::Control) {
+            if let Some(text) = texts.raw(piece.text) {
+                comparison.compare(&text, &mut check)?;
             }
         }
         for line in lines {

@@ -5,7 +5,7 @@
 
 use super::MergedModel;
 use crate::adapt::boundaries::{BoundaryCheck, BoundaryComparison};
-use crate::adapt::edit::check::as_raw_text;
+use crate::adapt::piece_texts::PieceTexts;
 use crate::error::{GuaranteeError, MergeError};
 use crate::model::Model;
 use crate::piece::PieceKind;
@@ -34,8 +34,11 @@ impl MergedModel {
             self.keeps_boundaries(),
             symbols.map(|piece| piece.text),
         )?;
+        let mut texts = PieceTexts::new(&new);
         for piece in self.model.pieces() {
-            comparison.compare(&as_raw_text(piece.text), &mut check)?;
+            if let Some(text) = texts.raw(piece.text) {
+                comparison.compare(&text, &mut check)?;
+            }
         }
         for line in lines {
             comparison.compare(line, &mut check)?;
