@@ -7,8 +7,8 @@
 //! Why all lines are equal, for BPE: the merges of a line are those of the texts of its tokens (locality, `docs/DESIGN.md`), so they
 //! make the given pieces, their halves, the halves of those, and so on. These are checked to be in the pruned model, with the same
 //! scores, and the pruned model to have no other pieces than the original. Then both execute the same merges (the second fact in
-//! `docs/DESIGN.md`, changing trained models). User-defined symbols are the same in both models, and unknown characters are unknown in both. Pieces of an
-//! unused tail merge as before; since no token is one of them, nothing is divided at the end.
+//! `docs/DESIGN.md`, changing trained models). User-defined symbols are the same in both models, and unknown characters are
+//! unknown in both. Pieces of an unused tail merge as before; since no token is one of them, nothing is divided at the end.
 //!
 //! For unigram: all pieces of all lines stay with their scores, and so does the lowest score; and the longest line is too short
 //! for sums of 100,000. Then the best paths stay (`docs/DESIGN.md`).
@@ -33,8 +33,8 @@ impl PrunedModel {
     /// Checks that all lines of the text whose `usage` was counted have the same pieces in the pruned model; for
     /// [`PruneGoal::Size`](super::PruneGoal::Size), how many have, if the usage has the ids of the lines
     /// ([`UsageCounter::keep_line_ids`](super::UsageCounter::keep_line_ids)). `None` if that does not follow from the usage: for
-    /// models with unused pieces, for very long lines of unigram models, and for
-    /// `Size` without ids, with unigram models or with removed characters. Then use a [`PruneChecker`](super::PruneChecker).
+    /// models with unused pieces, for very long lines of unigram models, and for `Size` without ids, with unigram models or with
+    /// removed characters. Then use a [`PruneChecker`](super::PruneChecker).
     ///
     /// # Errors
     /// A guarantee is broken, which would be a bug of this crate, or `usage` is of another model.
@@ -99,8 +99,12 @@ impl PrunedModel {
             let is_merged = piece.kind == PieceKind::Normal && !is_char(piece.text);
             is_merged && self.ids.new_id(piece.id).is_some()
         };
+        let has_halves = |piece: &crate::Piece<'_>| {
+            let halves = self.halves.get(piece.id.index());
+            halves.is_some_and(Option::is_some)
+        };
         let mut made = given(original, usage).filter(is_made);
-        match made.find(|piece| self.halves[piece.id.index()].is_none()) {
+        match made.find(|piece| !has_halves(piece)) {
             Some(piece) => {
                 Err(super::broken(piece, "is made by a merge, because it is given").into())
             }
