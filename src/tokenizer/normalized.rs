@@ -14,7 +14,9 @@ use super::cache::EncodeCache;
 use super::spans::Resolver;
 use crate::encode::ModelEncoder;
 use crate::normalize::Normalizer;
-use crate::piece::{PieceId, PieceKind};
+use crate::piece::PieceId;
+#[cfg(feature = "train")]
+use crate::piece::PieceKind;
 
 /// Encodes normalized texts. Its buffers are reused.
 pub(crate) struct NormalizedEncoder<'t> {
@@ -117,13 +119,12 @@ impl Tokenizer {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "train"))]
 mod tests {
     use super::*;
     use crate::{Model, ModelType};
 
     #[test]
-    #[cfg(feature = "train")]
     fn boundaries_are_positions_in_the_normalized_text() {
         let mut builder = Model::builder();
         builder.model_type(ModelType::Bpe);

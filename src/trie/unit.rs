@@ -8,7 +8,6 @@
 //! | 8 | a key ends here; its value is in cell `base ^ 0` | |
 //! | 7-0 | the byte by which the cell is reached | |
 
-#[cfg(any(feature = "train", test))]
 use crate::text::num::low_u8;
 
 /// The cell holds a value.
@@ -44,7 +43,6 @@ impl Unit {
     }
 
     /// The byte by which the cell is reached, if it is no value.
-    #[cfg(any(feature = "train", test))]
     pub(super) fn label(self) -> u8 {
         low_u8(u64::from(self.0))
     }
