@@ -32,6 +32,7 @@ mod eval;
 mod export_vocab;
 mod extend;
 mod gather;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod heap;
 mod input;
 mod inspect;

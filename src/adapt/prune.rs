@@ -63,7 +63,7 @@ use super::id_map::IdMap;
 use crate::error::{GuaranteeError, PruneError};
 use crate::model::{Model, ModelType};
 use crate::piece::{PieceId, PieceKind};
-use crate::text::{char_length, lossy_string};
+use crate::text::{is_char, lossy_string};
 use crate::tokenizer::Tokenizer;
 
 /// Which pieces remain.
@@ -174,11 +174,6 @@ fn fixed(model: &Model, options: &PruneOptions) -> Vec<bool> {
         fixed[lowest.index()] = true;
     }
     fixed
-}
-
-/// Whether a text is one character.
-fn is_char(text: &[u8]) -> bool {
-    char_length(text) == text.len()
 }
 
 /// The normal piece with the lowest score. A unigram model without normal pieces must keep another piece for text, so it is an

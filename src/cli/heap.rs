@@ -6,23 +6,20 @@
 //!
 //! The threshold can be fixed without unsafe code only by a variable of the environment, which glibc reads when a program starts.
 //! So the program replaces itself by itself with the variable, before it has read anything; the process and its files stay the
-//! same. With another C library nothing happens.
+//! same. This module exists for glibc only.
 //!
 //! Cost: one more start of the program, 2 ms.
 
+use std::os::unix::process::CommandExt;
+
 /// The variable that fixes the threshold, in bytes.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
 const THRESHOLD_VARIABLE: &str = "MALLOC_MMAP_THRESHOLD_";
 /// The threshold: small blocks stay in the heap, tables do not.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
 const THRESHOLD_BYTES: &str = "1048576";
 
 /// Starts the program again with a fixed threshold, unless the variable is set. If that is not possible, the program goes on and
 /// needs more memory.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(super) fn restart_with_fixed_threshold() {
-    use std::os::unix::process::CommandExt;
-
     if std::env::var_os(THRESHOLD_VARIABLE).is_some() {
         return;
     }
@@ -40,7 +37,3 @@ pub(super) fn restart_with_fixed_threshold() {
     // Returns only if the program was not started.
     let _ = command.exec();
 }
-
-/// See above.
-#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-pub(super) fn restart_with_fixed_threshold() {}

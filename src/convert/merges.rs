@@ -30,8 +30,8 @@ use crate::encode::vocabulary::Vocabulary;
 use crate::error::ModelError;
 use crate::model::Model;
 use crate::piece::{PieceId, PieceKind};
-use crate::text::char_length;
 use crate::text::num::low_u32;
+use crate::text::{char_length, is_char};
 use crate::trie::prefix::PrefixTrie;
 
 /// How a piece comes about in text.
@@ -170,7 +170,7 @@ impl<'m> MergeProcess<'m> {
 
     /// How the text of a piece is merged.
     fn formation(&mut self, text: &[u8]) -> Formation {
-        if text.len() == char_length(text) {
+        if is_char(text) {
             return Formation::NotMerged;
         }
         match self.merge(text) {

@@ -4,7 +4,7 @@
 //! the texts of a run of such pieces.
 //!
 //! Method: each piece has 16 bytes: at most 15 bytes of text, and the length. All 16 are copied, and the next text
-//! overwrites what is too much, so that no copy has a length that is unknown at compile time and each piece needs one
+//! overwrites the bytes behind the text, so that no copy has a length that is unknown at compile time and each piece needs one
 //! cache line instead of three.
 //!
 //! Example: ` the` is ` the`, eleven zeros, and 4. After `Hello` at position 0, its bytes go to positions 5 to 20, and the
@@ -20,7 +20,7 @@ const ENTRY_BYTES: usize = 16;
 const MAX_TEXT_BYTES: u8 = 15;
 /// Stands for the length of pieces that are not in the table.
 const NO_TEXT: u8 = u8::MAX;
-/// Pieces for which room is made at a time. The room is filled with zeros first, in vain if a run is shorter.
+/// Pieces for which room is made at a time. The room is filled with zeros first, so more pieces would cost short runs more.
 const MAX_RUN: usize = 64;
 
 /// See the page of the module.

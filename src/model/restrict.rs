@@ -15,7 +15,7 @@ use std::collections::HashSet;
 use super::Model;
 use crate::error::ModelError;
 use crate::piece::{PieceId, PieceKind};
-use crate::text::char_length;
+use crate::text::is_char;
 
 impl Model {
     /// A copy of the model in which only `pieces` and single characters are given; all other pieces for text become
@@ -40,7 +40,7 @@ impl Model {
         let pieces: Vec<P> = pieces.into_iter().collect();
         let usable: HashSet<&[u8]> = pieces.iter().map(AsRef::as_ref).collect();
         self.with_text_kinds(|text| {
-            if usable.contains(text) || char_length(text) == text.len() {
+            if usable.contains(text) || is_char(text) {
                 PieceKind::Normal
             } else {
                 PieceKind::Unused

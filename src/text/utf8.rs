@@ -101,6 +101,12 @@ pub(crate) fn plainly_normalized_char(raw: &[u8]) -> (&[u8], usize) {
     }
 }
 
+/// Whether a text is one character by [`char_length`], or empty.
+#[inline]
+pub(crate) fn is_char(text: &[u8]) -> bool {
+    char_length(text) == text.len()
+}
+
 /// The length that the first byte of `bytes` declares, cut at the end of `bytes`; the other bytes are not examined.
 /// The reference steps over normalized text in this way.
 #[inline]

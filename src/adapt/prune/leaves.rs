@@ -26,7 +26,7 @@ use crate::encode::vocabulary::Vocabulary;
 use crate::error::ModelError;
 use crate::model::Model;
 use crate::piece::{PieceId, PieceKind};
-use crate::text::char_length;
+use crate::text::is_char;
 use crate::trie::prefix::PrefixTrie;
 
 /// The halves of the last merge of a piece; characters that are no pieces have no id.
@@ -61,7 +61,7 @@ impl<'m> HalvesFinder<'m> {
     pub(super) fn halves(&mut self, index: usize) -> Option<PieceHalves> {
         let text = self.model.table().text(index);
         match self.model.table().kind(index) {
-            PieceKind::Normal | PieceKind::Unused if char_length(text) < text.len() => {}
+            PieceKind::Normal | PieceKind::Unused if !is_char(text) => {}
             _ => return None,
         }
         if self.user_defined.is_empty() || self.user_defined.find(text).is_none() {

@@ -19,10 +19,11 @@
 //! Cost: a comparison for each piece of the models, whose halves are known since the pruning.
 
 use super::record::TextRecord;
-use super::{LineCheck, PieceUsage, PrunedModel, is_char};
+use super::{LineCheck, PieceUsage, PrunedModel};
 use crate::error::PruneError;
 use crate::model::Model;
 use crate::piece::PieceKind;
+use crate::text::is_char;
 
 /// The sums of scores of unigram models may be so large; above 100,000 the encoder changes them.
 const MAX_SUM: f32 = 99_000.0;

@@ -21,7 +21,7 @@ use rustc_hash::FxBuildHasher;
 use crate::encode::vocabulary::Vocabulary;
 use crate::model::Model;
 use crate::piece::{PieceId, PieceKind};
-use crate::text::{WHITESPACE_MARK_STR, char_length};
+use crate::text::{WHITESPACE_MARK_STR, char_length, is_char};
 
 /// What a piece does to the tokens beside it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -112,8 +112,7 @@ fn has_known_characters(model: &Model) -> bool {
         ids.filter(|id| vocabulary.is_from_text(*id))
             .map(|id| vocabulary.text(id))
     };
-    let is_char = |text: &&[u8]| char_length(text) == text.len();
-    let known: HashSet<&[u8], FxBuildHasher> = texts().filter(is_char).collect();
+    let known: HashSet<&[u8], FxBuildHasher> = texts().filter(|text| is_char(text)).collect();
     // Most characters of pieces are ASCII characters, which need no lookup each time.
     let mut is_known_ascii = [false; 128];
     for (byte, is_known) in (0u8..).zip(&mut is_known_ascii) {

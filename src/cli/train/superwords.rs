@@ -6,15 +6,14 @@
 //!
 //! Example: `--vocab_size=200000 --superword_from=80000` trains 80,000 pieces and learns 120,000 more, such as `▁of▁the`.
 //!
-//! Cost: that of both stages. The second one counts lines instead of words, so its memory follows the distinct lines (see also
-//! [`heap`](crate::cli::heap)).
+//! Cost: that of both stages. The second one counts lines instead of words, so its memory follows the distinct lines; see also the
+//! module `cli/heap.rs`.
 
 use std::num::NonZeroU8;
 
 use clap::{Arg, ArgMatches};
 
 use crate::cli::args;
-use crate::cli::heap;
 use crate::cli::io::{CliError, CliResult};
 use crate::{
     Corpus, ExtendOptions, ExtendSize, Model, ModelType, NewCharacters, Observer, TrainFlags,
@@ -81,7 +80,8 @@ impl SuperwordStage {
             .options()
             .map_err(|error| CliError::Usage(format!("--{error}")))?;
         cross_words(matches, &mut options)?;
-        heap::restart_with_fixed_threshold();
+        #[cfg(all(target_os = "linux", target_env = "gnu"))]
+        crate::cli::heap::restart_with_fixed_threshold();
         Ok(Some(SuperwordStage {
             options,
             vocab_size,

@@ -34,7 +34,7 @@
 use crate::encode::bpe::{TextHash, TextHasher};
 use crate::model::Model;
 use crate::piece::{PieceId, PieceKind, PieceTable};
-use crate::text::char_length;
+use crate::text::is_char;
 use crate::text::num::{low_u32, low_usize};
 use crate::trie::prefix::PrefixTrie;
 
@@ -101,9 +101,8 @@ const UNKNOWN: u32 = u32::MAX;
 
 impl BorderSymbol {
     fn new(text: &[u8], id: usize, hasher: &TextHasher) -> BorderSymbol {
-        let is_char = text.len() == char_length(text);
         BorderSymbol {
-            order: if is_char { CHAR } else { UNKNOWN },
+            order: if is_char(text) { CHAR } else { UNKNOWN },
             parts: [PieceId::from_index(id); 2],
             len: low_u32(text.len() as u64),
             hash: hasher.hash(text),

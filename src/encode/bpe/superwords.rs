@@ -43,7 +43,7 @@ use super::lookup::token_merges::TokenMergeTable;
 use super::strategies::chunk_context::MergeState;
 use crate::encode::vocabulary::Vocabulary;
 use crate::piece::PieceId;
-use crate::text::{WHITESPACE_MARK_STR, char_length};
+use crate::text::{WHITESPACE_MARK_STR, is_char};
 
 /// One piece in so many has to be in the first layer. If fewer are, most of the work is left to the second layer, which is
 /// slower than chunks of whole lines.
@@ -129,7 +129,7 @@ fn next_word(text: &[u8]) -> Option<usize> {
 }
 
 fn is_character(text: &[u8]) -> bool {
-    !text.is_empty() && char_length(text) == text.len()
+    !text.is_empty() && is_char(text)
 }
 
 impl SuperwordLayer {

@@ -33,7 +33,7 @@ use crate::error::ConvertError;
 use crate::model::Model;
 use crate::piece::{PieceId, PieceKind};
 use crate::text::num::low_u32;
-use crate::text::{WHITESPACE_MARK, char_length, lossy_string};
+use crate::text::{WHITESPACE_MARK, is_char, lossy_string};
 
 /// Pieces of a BPE model: ranks up to here are exact in a 32-bit float.
 const MAX_RANKED_PIECES: usize = 1 << 24;
@@ -315,9 +315,4 @@ impl Scores {
 )]
 fn score_of(rank: u32) -> f32 {
     -(rank as f32)
-}
-
-/// Whether a text is one character.
-fn is_char(text: &[u8]) -> bool {
-    text.len() == char_length(text)
 }
