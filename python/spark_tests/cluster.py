@@ -92,7 +92,7 @@ def train(text, partitions, speculation, kills, work):
         start = time.monotonic()
         if kills:
             killer.start()
-        rows = spark.read.text(str(text)).repartition(partitions)
+        rows = spark.read.option("lineSep", "\n").text(str(text)).repartition(partitions)
         model = spiece.spark.train(rows, "value", **OPTIONS)
         seconds = time.monotonic() - start
         was_killed = cluster.processes[1].poll() is not None

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import subprocess
 import sys
 
 import pytest
@@ -34,10 +35,15 @@ def rows():
 
 
 @pytest.fixture(scope="module")
-def expected(rows, tmp_path_factory):
+def file(rows, tmp_path_factory):
     path = tmp_path_factory.mktemp("corpus") / "rows.txt"
     path.write_bytes(b"".join((row or b"") + b"\n" for row in rows))
-    return spiece.train(path.read_bytes().split(b"\n")[:-1], **OPTIONS)
+    return path
+
+
+@pytest.fixture(scope="module")
+def expected(file):
+    return spiece.train(file.read_bytes().split(b"\n")[:-1], **OPTIONS)
 
 
 @pytest.mark.parametrize("partitions", [1, 7])
@@ -45,8 +51,20 @@ def test_the_model_does_not_depend_on_partitions(spark, rows, expected, partitio
     df = spark.createDataFrame([(row,) for row in rows], "text binary").repartition(partitions)
     model = spiece.spark.train(df, "text", **OPTIONS)
     assert model == expected
-    assert model.summary["sentences"] == expected.summary["sentences"]
-    assert model.summary["too_long_sentences"] == 1
+    assert model.summary == expected.summary
+
+
+def test_rows_are_the_sentences_that_a_file_has(spark, rows, file):
+    """Invalid UTF-8, U+2585, a sentence that is too long, NULL, an empty row, and a line feed: in rows, and as lines of a file."""
+    from_file = spiece.train(files=file, **OPTIONS)
+    summary = from_file.summary
+    skipped = [summary[name] for name in ("empty_sentences", "too_long_sentences", "reserved_sentences")]
+    assert skipped == [2, 1, 1] and summary["sentences"] == len(rows) + 1 - 4
+    df = spark.createDataFrame([(row,) for row in rows], "text binary").repartition(5)
+    lines = spark.read.option("lineSep", "\n").text(str(file)).repartition(3)
+    for model in (spiece.spark.train(df, "text", **OPTIONS), spiece.spark.train(lines, "value", **OPTIONS)):
+        assert model.pieces() == from_file.pieces()
+        assert model.summary == summary
 
 
 def test_a_task_holds_few_words_and_its_counts_serve_many_vocabularies(spark, rows, expected, tmp_path):
@@ -88,3 +106,12 @@ def test_ids_in_a_column_are_those_of_the_tokenizer(spark, expected):
         assert row.ids == wanted
     with pytest.raises(ValueError, match="choose another name"):
         spiece.spark.encode(df, "text", expected, output="id")
+
+
+def test_spark_connect_gives_the_same():
+    program = [sys.executable, pathlib.Path(__file__).with_name("connect_session.py"), TESTDATA / "udhr_small.txt"]
+    ended = subprocess.run(program, capture_output=True, text=True, timeout=120)
+    if ended.returncode == 77:
+        pytest.skip(ended.stdout.strip())
+    assert ended.returncode == 0, ended.stderr
+    assert "equal: " in ended.stdout

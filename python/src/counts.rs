@@ -65,6 +65,41 @@ fn elements<T: pyo3::buffer::Element>(object: &Bound<'_, PyAny>) -> PyResult<Vec
     PyBuffer::<T>::get(object)?.to_vec(object.py())
 }
 
+/// The rows of an array of Arrow.
+struct ArrayRows {
+    bytes: Vec<u8>,
+    /// Where each row begins and the last one ends; in ascending order, and within the bytes.
+    offsets: Vec<usize>,
+}
+
+impl ArrayRows {
+    /// The offsets have 32 or 64 bits; the first one is that of the first of the bytes.
+    fn new(bytes: &Bound<'_, PyAny>, offsets: &Bound<'_, PyAny>) -> PyResult<ArrayRows> {
+        let bytes: Vec<u8> = elements(bytes)?;
+        let offsets: Vec<i64> = match elements::<i32>(offsets) {
+            Ok(offsets) => offsets.into_iter().map(i64::from).collect(),
+            Err(_) => elements(offsets)?,
+        };
+        let first = offsets.first().copied().unwrap_or_default();
+        let from_first = |offset: &i64| usize::try_from(offset.checked_sub(first)?).ok();
+        let offsets: Option<Vec<usize>> = offsets.iter().map(from_first).collect();
+        let is_inside = |offsets: &Vec<usize>| {
+            offsets.is_sorted() && offsets.last().is_none_or(|end| *end <= bytes.len())
+        };
+        match offsets.filter(is_inside) {
+            Some(offsets) => Ok(ArrayRows { bytes, offsets }),
+            None => Err(PyBufferError::new_err(
+                "offsets: a row is outside of its bytes",
+            )),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let bounds = self.offsets.windows(2);
+        bounds.map(|bounds| &self.bytes[bounds[0]..bounds[1]])
+    }
+}
+
 #[pymethods]
 impl PyWordCounter {
     #[new]
@@ -84,14 +119,19 @@ impl PyWordCounter {
         })
     }
 
-    /// Adds lines; a line feed is added if the last one has none.
-    fn add_lines(&self, py: Python<'_>, lines: &Bound<'_, PyAny>) -> PyResult<()> {
-        let lines: Vec<u8> = elements(lines)?;
+    /// Adds rows of text, as lines: a line feed is added to each. `offsets` says where each row begins and the last one ends;
+    /// the first offset is that of the first of the bytes.
+    fn add_rows(
+        &self,
+        py: Python<'_>,
+        bytes: &Bound<'_, PyAny>,
+        offsets: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let rows = ArrayRows::new(bytes, offsets)?;
         let added = py.detach(|| {
             let mut state = self.lock();
-            let needs_end = lines.last().is_none_or(|last| *last != b'\n');
-            state.lines.extend(lines);
-            if needs_end {
+            for row in rows.iter() {
+                state.lines.extend_from_slice(row);
                 state.lines.push(b'\n');
             }
             if state.lines.len() < COLLECTED_BYTES {
@@ -191,7 +231,7 @@ impl PyCountRows {
         }
     }
 
-    /// Adds rows: their bytes, the offsets of their beginnings and the end (int64), and their counts (int64).
+    /// Adds rows: their bytes and offsets as in [`PyWordCounter::add_rows`], and their counts (int64).
     fn add(
         &self,
         py: Python<'_>,
@@ -199,18 +239,11 @@ impl PyCountRows {
         offsets: &Bound<'_, PyAny>,
         counts: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let bytes: Vec<u8> = elements(bytes)?;
-        let offsets: Vec<i64> = elements(offsets)?;
+        let added = ArrayRows::new(bytes, offsets)?;
         let counts: Vec<i64> = elements(counts)?;
         let mut guard = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         let rows = guard.as_mut().ok_or_else(taken)?;
-        for (ends, count) in offsets.windows(2).zip(&counts) {
-            let [start, end] = [ends[0], ends[1]].map(|offset| usize::try_from(offset).ok());
-            let row = start
-                .zip(end)
-                .and_then(|(start, end)| bytes.get(start..end));
-            let row = row
-                .ok_or_else(|| PyBufferError::new_err("offsets: a row is outside of its bytes"))?;
+        for (row, count) in added.iter().zip(&counts) {
             rows.add(row, *count)
                 .map_err(|error| errors::of_train(py, &error))?;
         }

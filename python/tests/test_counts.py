@@ -1,5 +1,7 @@
 """Word counts: tables of the parts of a corpus give the model of the whole."""
 
+from array import array
+
 import pytest
 
 import spiece
@@ -59,6 +61,37 @@ def test_arrays_have_the_sentences_that_a_file_has(tmp_path):
     assert counts.count(sliced, **OPTIONS).equals(table) or counts.train_counts(
         counts.count(sliced, **OPTIONS), **TRAINING
     ) == model
+
+
+def test_arrays_of_every_type_of_text_are_counted(parts):
+    expected = counts.count(pa.array(parts[0]), **OPTIONS)
+    types = [pa.large_string(), pa.binary(), pa.large_binary(), pa.string_view(), pa.binary_view()]
+    for kind in [*types, pa.dictionary(pa.int32(), pa.string())]:
+        texts = pa.array([None, "none", *parts[0], "none", None]).cast(kind).slice(2, len(parts[0]))
+        assert sorted_rows(counts.count(texts, **OPTIONS)) == sorted_rows(expected), kind
+    with pytest.raises(pa.ArrowNotImplementedError):
+        counts.count(pa.array([1.5]), **OPTIONS)
+
+
+def sorted_rows(table):
+    return sorted(zip(table["word"].to_pylist(), table["count"].to_pylist()))
+
+
+def test_a_null_is_an_empty_sentence_whatever_bytes_it_has(parts):
+    """Arrow allows bytes where a row is NULL."""
+    texts = pa.array(["a pen", "an apple", "a pen"])
+    validity = pa.py_buffer(bytes([0b101]))
+    texts = pa.Array.from_buffers(texts.type, 3, [validity, *texts.buffers()[1:]], null_count=1)
+    assert sorted_rows(counts.count(texts)) == sorted_rows(counts.count(["a pen", "", "a pen"]))
+
+
+def test_offsets_outside_of_the_bytes_are_refused():
+    from spiece import _native
+
+    for offsets in [[0, 4], [0, 3, 2], [2, 1], [-(2**63), 2**63 - 1]]:
+        for rows in [_native.WordCounter([]).add_rows, lambda *rows: _native.CountRows().add(*rows, array("q", [1]))]:
+            with pytest.raises(BufferError, match="outside"):
+                rows(b"abc", array("q", offsets))
 
 
 def test_other_options_are_refused_by_name(parts):

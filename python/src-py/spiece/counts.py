@@ -55,9 +55,10 @@ class Counter:
             for chunk in sentences.chunks:
                 self.add(chunk)
             return
-        sentences = _as_large_binary(pa, sentences)
-        if len(sentences):
-            self._counter.add_lines(_joined(pa, sentences))
+        # The native code copies what it is given.
+        for start in range(0, len(sentences), _BATCH_ROWS):
+            rows = _as_binary(pa, sentences.slice(start, _BATCH_ROWS))
+            self._counter.add_rows(*_bytes_and_offsets(rows))
 
     def take_table(self, *, with_options=True):
         """The counts as a table, which are removed. ``with_options=False`` leaves out the rows that are no words, of which each
@@ -71,24 +72,26 @@ class Counter:
         return pa.table({"word": words, "count": counts})
 
 
-def _as_large_binary(pa, sentences):
-    """The sentences as bytes with offsets of 64 bits; NULL as an empty sentence, which is skipped and counted."""
-    if pa.types.is_string(sentences.type):
-        sentences = sentences.cast(pa.large_string())
-    sentences = sentences.cast(pa.large_binary())
-    return sentences.fill_null(b"") if sentences.null_count else sentences
+def _as_binary(pa, sentences):
+    """The sentences as strings or bytes with offsets; NULL as an empty sentence, which is skipped and counted."""
+    texts = (pa.string(), pa.large_string())
+    if sentences.type not in (*texts, pa.binary(), pa.large_binary()):
+        sentences = sentences.cast(pa.large_binary())
+    if not sentences.null_count:
+        return sentences
+    # A NULL may have bytes.
+    return sentences.fill_null("" if sentences.type in texts else b"")
 
 
-def _joined(pa, sentences):
-    """All sentences in one buffer, with line feeds between them."""
-    import pyarrow.compute as pc
-
-    whole = pa.LargeListArray.from_arrays(pa.array([0, len(sentences)], pa.int64()), sentences)
-    joined = pc.binary_join(whole, pa.scalar(b"\n", pa.large_binary()))
-    _, offsets, data = joined.buffers()
-    start, end = memoryview(offsets).cast("B").cast("q")[joined.offset : joined.offset + 2]
-    # The last line needs its end as well, if it is empty.
-    return memoryview(data).cast("B")[start:end].tobytes() + b"\n" if data is not None else b"\n"
+def _bytes_and_offsets(array):
+    """The bytes of the rows of an array of strings or bytes, and the offsets where each row begins and the last one ends. The
+    first offset is that of the first of the bytes."""
+    pa = _arrow()
+    _, offsets, data = array.buffers()
+    has_wide_offsets = array.type in (pa.large_string(), pa.large_binary())
+    offsets = memoryview(offsets).cast("B").cast("q" if has_wide_offsets else "i")
+    offsets = offsets[array.offset : array.offset + len(array) + 1]
+    return memoryview(data).cast("B")[offsets[0] : offsets[-1]] if data is not None else b"", offsets
 
 
 def count(sentences, **options):
@@ -140,10 +143,10 @@ def train_counts(table, *, progress=None, **options):
         words, counts = batch.column(0), batch.column(1)
         if words.null_count or counts.null_count:
             raise ValueError("table: a row has NULL; make the table with spiece, and add only its counts")
-        offsets = memoryview(words.buffers()[1]).cast("B").cast("q")[words.offset : words.offset + len(words) + 1]
-        data = words.buffers()[2]
+        if not len(words):
+            continue
         numbers = memoryview(counts.buffers()[1]).cast("B").cast("q")[counts.offset : counts.offset + len(counts)]
-        rows.add(memoryview(data).cast("B") if data is not None else b"", offsets, numbers)
+        rows.add(*_bytes_and_offsets(words), numbers)
     serialized, summary = _native._train_counts(rows, _flags(options), progress)
     model = Model(serialized)
     model.summary = summary

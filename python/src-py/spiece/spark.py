@@ -1,8 +1,7 @@
 """Apache Spark: counting, training and encoding columns of text.
 
 The words are counted where the text is, and the driver merges: the model is the one that a single machine makes of the whole
-column. Only DataFrames are used, no RDDs, which Spark Connect lacks; it was not tested there. The workers need this package and
-pyarrow.
+column. Only DataFrames are used, no RDDs, so that it also works over Spark Connect. The workers need this package and pyarrow.
 
     import spiece.spark
     model = spiece.spark.train(df, "text", vocab_size=32000, byte_fallback=True)
@@ -32,6 +31,13 @@ def count(df, column, *, max_words=MAX_WORDS, **options):
     """
     from pyspark.sql import functions as F
 
+    rows = df.select(column).mapInArrow(_partition_counter(max_words, options), _COUNT_SCHEMA)
+    return rows.groupBy("word").agg(F.sum("count").alias("count"))
+
+
+def _partition_counter(max_words, options):
+    """The function that counts the batches of a partition."""
+
     def count_partition(batches):
         counter = _counts.Counter(**options)
         for batch in batches:
@@ -40,8 +46,7 @@ def count(df, column, *, max_words=MAX_WORDS, **options):
                 yield from _batches(counter.take_table(with_options=False))
         yield from _batches(counter.take_table())
 
-    rows = df.select(column).mapInArrow(count_partition, _COUNT_SCHEMA)
-    return rows.groupBy("word").agg(F.sum("count").alias("count"))
+    return count_partition
 
 
 def _batches(table):

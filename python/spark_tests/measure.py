@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+"""Measures training on Spark with the two cores of this machine: equality, throughput, shuffled bytes, and memory.
+
+Input: a text file of one sentence a line, or no text for `stream`, which generates it. Output: a line for each measurement; the
+exit status is 1 if a model differs. Needs pyspark, pyarrow and Java, and Linux for the memory of processes.
+
+    python3 python/spark_tests/measure.py partitions --text corpus.txt --partitions 1,7,16,200 --work /tmp/measure
+    python3 python/spark_tests/measure.py throughput --text corpus.txt --program target/release/spiece --work /tmp/measure
+    python3 python/spark_tests/measure.py stream --gigabytes 20 --work /tmp/measure
+    python3 python/spark_tests/measure.py today --text corpus.txt --work /tmp/measure      also needs tokenizers
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import time
+
+import pyspark
+import spiece
+import spiece.spark
+from generated import generated_text, generator_pids
+from processes import MemorySampler, children_of, cpu_seconds
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+OPTIONS = {"vocab_size": 32000, "byte_fallback": True, "split_digits": True, "normalization_rule_name": "identity"}
+
+
+def session(work, cores=2, **settings):
+    """A session on this machine, whose events are written to files of `work`."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(pathlib.Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    events = work / "events"
+    events.mkdir(parents=True, exist_ok=True)
+    builder = SparkSession.builder.master(f"local[{cores}]").appName("spiece").config("spark.driver.memory", "4g")
+    builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
+    builder = builder.config("spark.eventLog.enabled", "true").config("spark.eventLog.dir", events.resolve().as_uri())
+    builder = builder.config("spark.eventLog.rolling.enabled", "false").config("spark.eventLog.compress", "false")
+    builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.local.dir", str(work / "local"))
+    # A result of more than 1 GB may come to the driver.
+    builder = builder.config("spark.driver.maxResultSize", "3g").config("spark.log.level", "ERROR")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def text_of(spark, path):
+    """The lines of a file. Without `lineSep`, a carriage return would end a row as well."""
+    return spark.read.option("lineSep", "\n").text(str(path.resolve()))
+
+
+def ended_tasks(work, application):
+    """The events of the tasks of an application that has stopped."""
+    (path,) = (work / "events").glob(f"*{application}*")
+    with path.open(encoding="utf-8") as lines:
+        events = [json.loads(line) for line in lines]
+    return [event for event in events if event["Event"] == "SparkListenerTaskEnd" and event.get("Task Metrics")]
+
+
+def shuffled_bytes(work, application):
+    """The bytes that each stage of an application wrote for a shuffle, in the order of the stages."""
+    written = {}
+    for task in ended_tasks(work, application):
+        metrics = task["Task Metrics"]["Shuffle Write Metrics"]
+        stage = task["Stage ID"]
+        written[stage] = written.get(stage, 0) + metrics["Shuffle Bytes Written"]
+    return [written[stage] for stage in sorted(written) if written[stage]]
+
+
+def partitions(arguments):
+    """Trains with several numbers of partitions, and compares the models with that of the text."""
+    size = arguments.text.stat().st_size
+    start = time.monotonic()
+    with arguments.text.open("rb") as lines:
+        expected = spiece.train((line.rstrip(b"\n") for line in lines), **OPTIONS)
+    print(f"without Spark: {time.monotonic() - start:.1f} s", flush=True)
+    failed = 0
+    for count in [int(count) for count in arguments.partitions.split(",")]:
+        spark = session(arguments.work)
+        application = spark.sparkContext.applicationId
+        rows = text_of(spark, arguments.text)
+        start = time.monotonic()
+        with MemorySampler(os.getpid()) as memory:
+            # 0 stands for the division that Spark makes of the file, without a shuffle of the text.
+            model = spiece.spark.train(rows.repartition(count) if count else rows, "value", **OPTIONS)
+        seconds = time.monotonic() - start
+        spark.stop()
+        is_equal = model == expected
+        failed += not is_equal
+        shuffled = shuffled_bytes(arguments.work, application)
+        print(
+            f"{count or 'no'} partitions: {'equal' if is_equal else 'DIFFERENT'}, {seconds:.1f} s; "
+            f"{memory.peak_text()}; shuffled by stage: {' '.join(f'{bytes / size:.4f}' for bytes in shuffled)} "
+            "bytes for each byte of text",
+            flush=True,
+        )
+    return min(failed, 1)
+
+
+def measured_count(path, options):
+    """The function that counts a partition in `spiece.spark`, which also writes its times to a file."""
+    count = spiece.spark._partition_counter(spiece.spark.MAX_WORDS, options)
+
+    def measured(batches):
+        clock = time.process_time
+        read, inside, text, started = 0.0, 0.0, 0, clock()
+
+        def timed_batches():
+            nonlocal read, text
+            iterator = iter(batches)
+            while True:
+                begin = clock()
+                batch = next(iterator, None)
+                read += clock() - begin
+                if batch is None:
+                    return
+                text += batch.nbytes
+                yield batch
+
+        tables = count(timed_batches())
+        while True:
+            begin = clock()
+            table = next(tables, None)
+            inside += clock() - begin
+            if table is None:
+                break
+            yield table
+        times = {"counting": inside - read, "reading": read, "all": clock() - started, "bytes": text}
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(times) + "\n")
+
+    return measured
+
+
+def throughput(arguments):
+    """Processor time of counting in a task of Spark, and of the program with one thread."""
+    megabytes = arguments.text.stat().st_size / 1e6
+    flags = [f"--{name}={str(value).lower()}" for name, value in OPTIONS.items()]
+    output = arguments.work / "throughput.parquet"
+    command = [arguments.program, "count", f"--input={arguments.text}", f"--output={output}", "--num_threads=1"]
+    program = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([*command, *flags], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        program.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    library = sorted(program)[1]
+    print(f"spiece count, 1 thread: {library:.2f} s of processor time, {megabytes / library:.1f} MB/s", flush=True)
+    spark = session(arguments.work, cores=1, **{"spark.sql.files.maxPartitionBytes": "4g"})
+    application = spark.sparkContext.applicationId
+    rows = text_of(spark, arguments.text)
+    times = arguments.work / "times.jsonl"
+    times.unlink(missing_ok=True)
+    for _ in range(4):
+        before, start = cpu_seconds(children_of(os.getpid())), time.monotonic()
+        rows.mapInArrow(measured_count(str(times), OPTIONS), "word binary, count bigint").write.format("noop").mode(
+            "overwrite"
+        ).save()
+        seconds, spent = time.monotonic() - start, cpu_seconds(children_of(os.getpid())) - before
+        task = json.loads(times.read_text().splitlines()[-1])
+        print(
+            f"task: counting {task['counting']:.2f} s, {megabytes / task['counting']:.1f} MB/s, "
+            f"{library / task['counting']:.0%} of the program; Arrow read {task['reading']:.2f} s, Python worker in all "
+            f"{task['all']:.2f} s ({library / task['all']:.0%}); with the JVM {spent:.2f} s ({library / spent:.0%}), "
+            f"{seconds:.2f} s passed",
+            flush=True,
+        )
+    spark.stop()
+    for task in ended_tasks(arguments.work, application):
+        seconds = task["Task Metrics"]["Executor Run Time"] / 1e3
+        print(f"task in all: {seconds:.2f} s passed, {megabytes / seconds:.1f} MB/s, {library / seconds:.0%} of the program")
+    return 0
+
+
+def stream(arguments):
+    """Counts generated text, and prints the memory of the processes as the text goes by."""
+    spark = session(arguments.work)
+    application = spark.sparkContext.applicationId
+    folder = arguments.work / "stream"
+    folder.mkdir(exist_ok=True)
+    for old in folder.iterdir():
+        old.unlink()
+    rows = generated_text(spark, int(arguments.gigabytes * 1e9), 2, str(folder))
+    start = time.monotonic()
+    with MemorySampler(os.getpid(), lambda: generator_pids(folder)) as memory:
+        memory.print_every(1e9, folder)
+        counted = spiece.spark.count(rows, "text", **OPTIONS)
+        is_word = F.substring("word", 1, 1) != F.lit(b"\xff")
+        sums = counted.where(is_word).agg(F.count("*").alias("words"), F.sum("count").alias("sum")).collect()[0]
+    seconds = time.monotonic() - start
+    spark.stop()
+    lines = sum(json.loads(path.read_text().splitlines()[-1])["lines"] for path in folder.glob("*.progress"))
+    expected = lines * generated_text.words_in_line
+    shuffled = shuffled_bytes(arguments.work, application)
+    print(f"{seconds:.0f} s; {memory.peak_text()}; shuffled {shuffled} bytes")
+    print(f"{lines} lines, {sums['words']} distinct words; {sums['sum']} words counted, {expected} generated")
+    return int(sums["sum"] != expected)
+
+
+def today(arguments):
+    """What is done without this package: a Counter in PySpark, and `tokenizers` on a sample."""
+    tasks = {
+        "spiece.spark.train": lambda: spiece_train(arguments),
+        "Counter in PySpark": lambda: counter_in_pyspark(arguments),
+        "tokenizers, a tenth of the lines": lambda: tokenizers_train(arguments, 10),
+        "tokenizers, all lines": lambda: tokenizers_train(arguments, 1),
+    }
+    wanted = [name for name in tasks if not arguments.only or arguments.only in name]
+    for name in wanted:
+        # A process for each, so that none has the memory of another.
+        if len(wanted) > 1:
+            subprocess.run([sys.executable, __file__, *sys.argv[1:], "--only", name], check=True)
+            continue
+        before, start = cpu_seconds([os.getpid(), *children_of(os.getpid())]), time.monotonic()
+        with MemorySampler(os.getpid()) as memory:
+            result = tasks[name]()
+            spent = cpu_seconds([os.getpid(), *children_of(os.getpid())]) - before
+        print(f"{name}: {time.monotonic() - start:.1f} s, {spent:.1f} s of processor time; {memory.peak_text()}; {result}")
+    return 0
+
+
+def spiece_train(arguments):
+    spark = session(arguments.work)
+    start = time.monotonic()
+    model = spiece.spark.train(text_of(spark, arguments.text), "value", **OPTIONS)
+    return f"{len(model)} pieces, {time.monotonic() - start:.1f} s without the start of Spark"
+
+
+def counter_in_pyspark(arguments):
+    """Words between spaces, as in a notebook: no model, only the table."""
+    spark = session(arguments.work)
+
+    def count(batches):
+        from collections import Counter
+
+        import pyarrow as pa
+
+        counter = Counter()
+        for batch in batches:
+            for line in batch.column(0).to_pylist():
+                counter.update(line.split(" "))
+        words = pa.array(counter.keys(), pa.string())
+        table = pa.table({"word": words, "count": pa.array(counter.values(), pa.int64())})
+        yield from table.to_batches(max_chunksize=1 << 16)
+
+    start = time.monotonic()
+    rows = text_of(spark, arguments.text).mapInArrow(count, "word string, count bigint")
+    table = rows.groupBy("word").agg(F.sum("count").alias("count")).toArrow()
+    return f"{table.num_rows} words and no model, {time.monotonic() - start:.1f} s without the start of Spark"
+
+
+def tokenizers_train(arguments, step):
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+    tokenizer = Tokenizer(models.BPE(byte_fallback=True, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    trainer = trainers.BpeTrainer(vocab_size=32000, special_tokens=["<unk>"], show_progress=False)
+    with arguments.text.open(encoding="utf-8", errors="replace", newline="\n") as lines:
+        sample = (line.rstrip("\n") for number, line in enumerate(lines) if number % step == 0)
+        tokenizer.train_from_iterator(sample, trainer)
+    return f"{tokenizer.get_vocab_size()} pieces"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["partitions", "throughput", "stream", "today"])
+    parser.add_argument("--text", type=pathlib.Path)
+    parser.add_argument("--work", type=pathlib.Path, required=True)
+    parser.add_argument("--partitions", default="1,7,16,200")
+    parser.add_argument("--program", default="target/release/spiece")
+    parser.add_argument("--gigabytes", type=float, default=20)
+    parser.add_argument("--only", help="one line of `today`")
+    arguments = parser.parse_args()
+    if arguments.text is None and arguments.what != "stream":
+        parser.error(f"{arguments.what} needs --text")
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    return globals()[arguments.what](arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
