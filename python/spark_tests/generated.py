@@ -17,7 +17,7 @@ WORDS = 2_000_000
 WORDS_IN_PHRASE = 5
 PHRASES_IN_LINE = 20
 # About the bytes of a line, to know how many lines are needed.
-LINE_BYTES = 457
+LINE_BYTES = 455
 LETTERS = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz", np.uint8)
 
 

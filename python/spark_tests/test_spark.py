@@ -31,7 +31,7 @@ def spark():
 @pytest.fixture(scope="module")
 def rows():
     lines = (TESTDATA / "udhr_small.txt").read_bytes().split(b"\n")[:-1]
-    return [*lines, None, b"", b"a\xffb", b"x" * 5000, "a\u2585".encode(), b"two\nlines"]
+    return [*lines, None, b"", b"a\xffb", b"x" * 5000, "a\u2585".encode(), b"two\nlines", b"carriage\rreturn"]
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_the_model_does_not_depend_on_partitions(spark, rows, expected, partitio
 
 
 def test_rows_are_the_sentences_that_a_file_has(spark, rows, file):
-    """Invalid UTF-8, U+2585, a sentence that is too long, NULL, an empty row, and a line feed: in rows, and as lines of a file."""
+    """Invalid UTF-8, U+2585, a sentence that is too long, NULL, an empty row, a line feed and a carriage return: in rows, and as lines of a file."""
     from_file = spiece.train(files=file, **OPTIONS)
     summary = from_file.summary
     skipped = [summary[name] for name in ("empty_sentences", "too_long_sentences", "reserved_sentences")]
@@ -110,7 +110,7 @@ def test_ids_in_a_column_are_those_of_the_tokenizer(spark, expected):
 
 def test_spark_connect_gives_the_same():
     program = [sys.executable, pathlib.Path(__file__).with_name("connect_session.py"), TESTDATA / "udhr_small.txt"]
-    ended = subprocess.run(program, capture_output=True, text=True, timeout=120)
+    ended = subprocess.run(program, capture_output=True, text=True, timeout=600)
     if ended.returncode == 77:
         pytest.skip(ended.stdout.strip())
     assert ended.returncode == 0, ended.stderr
