@@ -60,7 +60,11 @@ impl<'py, const N: usize> Arguments<'py, N> {
         Ok(arguments)
     }
 
-    fn set(&mut self, function: &str, name: &str, value: Bound<'py, PyAny>) -> PyResult<()> {
+    /// Sets the value of a parameter by its name.
+    ///
+    /// # Errors
+    /// `TypeError` for an unknown name, and for a value given twice.
+    pub fn set(&mut self, function: &str, name: &str, value: Bound<'py, PyAny>) -> PyResult<()> {
         let Some(place) = self.names.iter().position(|known| *known == name) else {
             return Err(PyTypeError::new_err(format!(
                 "{function}() got an unexpected keyword argument '{name}'"

@@ -14,7 +14,7 @@ use pyo3::types::{PyBytes, PyList};
 use rayon::prelude::*;
 use spiece::{EncodeError, EncodeOptions, Encoder, PieceId, Rng, SampleOptions, Tokens};
 
-pub use self::call::{EncodeCall, Forced, parse, parse_extra};
+pub use self::call::{EncodeCall, Forced, parse, parse_all, parse_extra};
 use crate::arguments::ReturnType;
 use crate::buffer::VectorBuffer;
 use crate::errors;

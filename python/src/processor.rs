@@ -9,18 +9,17 @@ use std::sync::{Arc, RwLock};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 use spiece::{PieceKind, Tokenizer};
 
 use self::calls::{each_text, encode_long, forced_type, open_bytes, required, restricted};
 use crate::arguments::{Arguments, ReturnType, to_threads};
 use crate::decode::{self, DecodeCall};
-use crate::encode::{self, EncodeCall, Forced};
+use crate::encode::{self, Forced};
 use crate::errors;
 use crate::normalizer;
 use crate::scored;
 use crate::settings::{NAMES, Settings, State};
-use crate::text::Text;
 use crate::vocabulary;
 
 /// A model and the defaults of calls; the base of `spiece.sentencepiece.SentencePieceProcessor`.
@@ -80,25 +79,42 @@ impl Processor {
     }
 
     /// Encodes a text, or a list of texts: encode("Hello world") gives a list of ids; see the README for all results.
-    #[pyo3(signature = (input=None, *args, **kwargs), text_signature = "($self, input, add_bos=None, add_eos=None, reverse=None, emit_unk_piece=None, enable_sampling=None, nbest_size=None, alpha=None, num_threads=None, thread_pool=None, return_type=None, out_type=None, return_bytes=None)")]
+    // The keywords have names, because Python makes a tuple for each call of a function with `**kwargs`.
+    #[expect(clippy::too_many_arguments, reason = "the parameters of the reference")]
+    #[pyo3(signature = (input=None, *args, add_bos=None, add_eos=None, reverse=None, emit_unk_piece=None, enable_sampling=None, nbest_size=None, alpha=None, num_threads=None, thread_pool=None, return_type=None, out_type=None, return_bytes=None), text_signature = "($self, input, add_bos=None, add_eos=None, reverse=None, emit_unk_piece=None, enable_sampling=None, nbest_size=None, alpha=None, num_threads=None, thread_pool=None, return_type=None, out_type=None, return_bytes=None)")]
     fn _encode<'py>(
         &self,
         input: Option<&Bound<'py, PyAny>>,
         args: &Bound<'py, PyTuple>,
-        kwargs: Option<&Bound<'py, PyDict>>,
+        add_bos: Option<&Bound<'py, PyAny>>,
+        add_eos: Option<&Bound<'py, PyAny>>,
+        reverse: Option<&Bound<'py, PyAny>>,
+        emit_unk_piece: Option<&Bound<'py, PyAny>>,
+        enable_sampling: Option<&Bound<'py, PyAny>>,
+        nbest_size: Option<&Bound<'py, PyAny>>,
+        alpha: Option<&Bound<'py, PyAny>>,
+        num_threads: Option<&Bound<'py, PyAny>>,
+        thread_pool: Option<&Bound<'py, PyAny>>,
+        return_type: Option<&Bound<'py, PyAny>>,
+        out_type: Option<&Bound<'py, PyAny>>,
+        return_bytes: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let input = required(input)?;
-        let py = input.py();
-        let (state, loaded) = self.loaded_state()?;
-        let is_plain = kwargs.is_none() && args.is_empty() && state.settings.is_plain();
-        if is_plain && !input.is_instance_of::<PyList>() {
-            return Ok(loaded
-                .encode_to_list(py, Text::of(input)?.bytes)?
-                .into_any());
-        }
-        let arguments = encode::parse("Encode", args, kwargs)?;
-        let call = EncodeCall::new(py, &loaded, &state.settings, &arguments, &Forced::default())?;
-        encode::encode(py, &loaded, input, &call)
+        // In the order that `encode::parse_all` wants.
+        let keywords = [
+            add_bos,
+            add_eos,
+            reverse,
+            emit_unk_piece,
+            enable_sampling,
+            nbest_size,
+            alpha,
+            num_threads,
+            thread_pool,
+            return_type,
+            out_type,
+            return_bytes,
+        ];
+        self.encode_any(required(input)?, args, keywords)
     }
 
     /// The ids of a text or of each text of a list.

@@ -34,11 +34,25 @@ const PARTS_PER_THREAD: usize = 32;
 /// The least number of texts of a part.
 const MIN_PART_TEXTS: usize = 16;
 
+/// Bytes of text for which a part reserves the memory of an id. More than one id for so many bytes, as in Chinese text, makes the
+/// memory grow once or twice.
+const BYTES_PER_ID: usize = 3;
+
 /// The ids of a part of a batch, and the number of ids of each text.
-#[derive(Default)]
 struct FlatPart {
     ids: Vec<PieceId>,
     counts: Vec<usize>,
+}
+
+impl FlatPart {
+    /// No ids, and memory for those of `texts`.
+    fn for_texts<T: AsRef<[u8]>>(texts: &[T]) -> Self {
+        let bytes: usize = texts.iter().map(|text| text.as_ref().len()).sum();
+        Self {
+            ids: Vec::with_capacity(bytes / BYTES_PER_ID + texts.len()),
+            counts: Vec::with_capacity(texts.len()),
+        }
+    }
 }
 
 impl Tokenizer {
@@ -201,7 +215,7 @@ fn encode_flat<'t, T: AsRef<[u8]> + Sync>(
     let parts: Vec<FlatPart> = texts
         .par_chunks(part_texts(texts.len()))
         .map_init(encoder, |encoder, texts| {
-            let mut part = FlatPart::default();
+            let mut part = FlatPart::for_texts(texts);
             for text in texts {
                 let start = part.ids.len();
                 encoder.encode_into(text, &mut part.ids);

@@ -231,12 +231,31 @@ pub fn parse<'py>(
     args: &Bound<'py, PyTuple>,
     kwargs: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Arguments<'py, 12>> {
-    let order = if is_old_order(args) {
-        &OLD_ORDER[..]
+    Arguments::new(function, NAMES, order(args), args, kwargs)
+}
+
+/// As [`parse`], with a value or `None` for each of the names.
+pub fn parse_all<'py>(
+    function: &str,
+    args: &Bound<'py, PyTuple>,
+    keywords: [Option<&Bound<'py, PyAny>>; 12],
+) -> PyResult<Arguments<'py, 12>> {
+    let mut arguments = Arguments::new(function, NAMES, order(args), args, None)?;
+    for (name, value) in NAMES.iter().zip(keywords) {
+        if let Some(value) = value {
+            arguments.set(function, name, value.clone())?;
+        }
+    }
+    Ok(arguments)
+}
+
+/// The parameters that the positional arguments have.
+fn order(args: &Bound<'_, PyTuple>) -> &'static [&'static str] {
+    if is_old_order(args) {
+        &OLD_ORDER
     } else {
-        &NAMES[..]
-    };
-    Arguments::new(function, NAMES, order, args, kwargs)
+        &NAMES
+    }
 }
 
 /// The extra options of a text such as `bos:eos`.

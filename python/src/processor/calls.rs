@@ -65,6 +65,28 @@ impl Processor {
         });
     }
 
+    /// Encodes a text or a list of texts. A plain text without arguments, the most frequent call, skips all that the others
+    /// need.
+    #[inline]
+    pub(super) fn encode_any<'py>(
+        &self,
+        input: &Bound<'py, PyAny>,
+        args: &Bound<'py, PyTuple>,
+        keywords: [Option<&Bound<'py, PyAny>>; 12],
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = input.py();
+        let state = self.state();
+        let loaded = state.loaded.as_ref().ok_or_else(errors::not_loaded)?;
+        let has_arguments = !args.is_empty() || keywords.iter().any(Option::is_some);
+        if !has_arguments && state.settings.is_plain() && !input.is_instance_of::<PyList>() {
+            let ids = loaded.encode_to_list(py, Text::of(input)?.bytes)?;
+            return Ok(ids.into_any());
+        }
+        let arguments = encode::parse_all("Encode", args, keywords)?;
+        let call = EncodeCall::new(py, loaded, &state.settings, &arguments, &Forced::default())?;
+        encode::encode(py, loaded, input, &call)
+    }
+
     /// Encodes with a result type and sampling that the name of the method fixes.
     pub(super) fn encode_as<'py>(
         &self,
