@@ -9,7 +9,8 @@
 //! NBestSentencePieceText     1 nbests (repeated)
 //! ```
 //!
-//! Control pieces, and all bytes of a character but the last, have no surface when text was encoded.
+//! Control pieces, and all bytes of a character but the last, have no surface when text was encoded. The last one has a
+//! surface even if that is empty: normalization may make several characters of one, and only the last of them has its span.
 //!
 //! Cost: linear; one allocation for the message and one for each of its pieces.
 
@@ -35,7 +36,7 @@ impl Tokens<'_> {
     pub fn to_message(&self, score: Option<f32>) -> Vec<u8> {
         let mut message = Vec::new();
         write_bytes_field(1, self.text, &mut message);
-        for token in self {
+        for (number, token) in self.iter().enumerate() {
             let span = token.span();
             let kind = self
                 .tokenizer
@@ -44,7 +45,7 @@ impl Tokens<'_> {
                 .map(|piece| piece.kind);
             let has_surface = match kind {
                 Some(PieceKind::Control) => false,
-                Some(PieceKind::Byte) => !span.is_empty(),
+                Some(PieceKind::Byte) => !span.is_empty() || self.buffer.is_empty_last_byte(number),
                 _ => true,
             };
             let piece = TokenMessage {
@@ -103,5 +104,32 @@ impl TokenMessage<'_> {
         write_varint_field(4, self.begin as u64, &mut piece);
         write_varint_field(5, self.end as u64, &mut piece);
         write_bytes_field(2, &piece, message);
+    }
+}
+
+#[cfg(all(test, feature = "train"))]
+mod tests {
+    use crate::{Corpus, ModelType, Tokenizer, TrainOptions, Trainer};
+
+    #[test]
+    fn the_last_byte_of_a_character_has_a_surface_even_if_it_is_empty() {
+        let mut options = TrainOptions::default();
+        options.model_type = ModelType::Bpe;
+        options.vocab_size = 266;
+        options.byte_fallback = true;
+        let trainer = Trainer::new(options).unwrap();
+        let corpus = Corpus::texts(["one two", "two one"]);
+        let model = trainer.train(corpus).unwrap();
+        let tokenizer = Tokenizer::new(model);
+        // NFKC makes `1\u{2044}2` of the first character. The bytes are those of SentencePiece 0.2.3.
+        let message = tokenizer.encoder().tokens("\u{BD}e").to_message(None);
+        let expected = b"\n\x03\xc2\xbde\x12\x0e\n\x03\xe2\x96\x81\x10\x85\x02\x1a\x00 \x00(\x00\
+            \x12\x10\n\x06<0x31>\x104\x1a\x00 \x00(\x00\
+            \x12\x0f\n\x06<0xE2>\x10\xe5\x01 \x00(\x00\
+            \x12\x0f\n\x06<0x81>\x10\x84\x01 \x00(\x00\
+            \x12\x11\n\x06<0x84>\x10\x87\x01\x1a\x00 \x00(\x00\
+            \x12\x12\n\x06<0x32>\x105\x1a\x02\xc2\xbd \x00(\x02\
+            \x12\r\n\x01e\x10\x86\x02\x1a\x01e \x02(\x03";
+        assert_eq!(message, expected);
     }
 }

@@ -235,6 +235,9 @@ pub(super) struct TokenBuffer {
     texts: Vec<u8>,
     /// Whether `own_texts` has tokens that are not unknown, see [`TokenBuffer::push_extended`].
     has_extended_pieces: bool,
+    /// The numbers of last byte pieces of characters that have empty spans, sorted: normalization made more than one
+    /// character of one, and only the last of them has the span.
+    empty_last_bytes: Vec<usize>,
 }
 
 /// The normalized text of a token that does not have the text of its piece.
@@ -252,6 +255,7 @@ impl TokenBuffer {
         self.own_texts.clear();
         self.texts.clear();
         self.has_extended_pieces = false;
+        self.empty_last_bytes.clear();
     }
 
     #[inline]
@@ -268,7 +272,16 @@ impl TokenBuffer {
         for id in ids {
             self.push(id, span.start..span.start);
         }
+        if span.is_empty() {
+            self.empty_last_bytes
+                .extend(self.tokens.len().checked_sub(1));
+        }
         self.extend_last(span.end);
+    }
+
+    /// Whether a token is the last byte piece of a character that has an empty span.
+    pub(super) fn is_empty_last_byte(&self, token: usize) -> bool {
+        self.empty_last_bytes.binary_search(&token).is_ok()
     }
 
     /// Makes the last token end at `end`.
@@ -348,6 +361,9 @@ impl TokenBuffer {
         for own in &mut self.own_texts {
             own.token += 1;
         }
+        for token in &mut self.empty_last_bytes {
+            *token += 1;
+        }
     }
 
     fn reverse(&mut self) {
@@ -355,6 +371,10 @@ impl TokenBuffer {
         self.own_texts.reverse();
         for own in &mut self.own_texts {
             own.token = self.tokens.len() - 1 - own.token;
+        }
+        self.empty_last_bytes.reverse();
+        for token in &mut self.empty_last_bytes {
+            *token = self.tokens.len() - 1 - *token;
         }
     }
 
@@ -368,6 +388,7 @@ impl TokenBuffer {
     pub(super) fn memory_usage(&self) -> usize {
         self.tokens.capacity() * size_of::<Token>()
             + self.own_texts.capacity() * size_of::<OwnText>()
+            + self.empty_last_bytes.capacity() * size_of::<usize>()
             + self.texts.capacity()
     }
 }
@@ -411,6 +432,38 @@ mod tests {
                     _ => None,
                 };
                 assert_eq!(buffer.own_text(index), expected, "{extra:?} {index}");
+            }
+        }
+    }
+
+    #[test]
+    fn empty_last_bytes_follow_their_tokens_when_extra_options_move_them() {
+        use ExtraOption::{Bos, Eos, Reverse};
+        let ids = SpecialIds {
+            unk: None,
+            bos: Some(PieceId::new(1)),
+            eos: Some(PieceId::new(2)),
+            pad: None,
+        };
+        let lists: [&[ExtraOption]; 4] = [
+            &[],
+            &[Bos, Eos],
+            &[Bos, Reverse, Bos],
+            &[Reverse, Eos, Reverse],
+        ];
+        for extra in lists {
+            let mut buffer = TokenBuffer::default();
+            buffer.push_bytes([3, 4].map(PieceId::new).into_iter(), 0..0);
+            buffer.push_bytes([3, 5].map(PieceId::new).into_iter(), 0..2);
+            buffer.push_bytes([3, 6].map(PieceId::new).into_iter(), 2..2);
+            buffer.apply_extra(extra, &ids, 2);
+            for (index, token) in buffer.tokens.iter().enumerate() {
+                let expected = [4, 6].contains(&token.id.get());
+                assert_eq!(
+                    buffer.is_empty_last_byte(index),
+                    expected,
+                    "{extra:?} {index}"
+                );
             }
         }
     }
