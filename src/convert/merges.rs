@@ -186,6 +186,14 @@ impl<'m> MergeProcess<'m> {
         }
     }
 
+    /// Merges `text`, and returns where the symbols start that are left.
+    pub(crate) fn symbol_starts(&mut self, text: &[u8]) -> Vec<usize> {
+        self.merge(text);
+        let symbols = self.symbols.iter();
+        let left = symbols.filter(|symbol| symbol.end > symbol.start);
+        left.map(|symbol| symbol.start).collect()
+    }
+
     /// Merges `text`, and returns the bytes of the left symbol of the last merge.
     fn merge(&mut self, text: &[u8]) -> Option<usize> {
         self.split(text);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compares the conversion of every model of a folder with transformers, and with the verdict of `spiece convert`.
 
-Job: `run.py convert` for given models, each of them once, with both versions of transformers.
+Job: `run.py convert` for given models, each of them once, with both versions of transformers. With --saved the same for the
+tokenizer.json that transformers itself makes of each model: the .model that spiece makes of it has its ids, or the verdict says why not.
 Input: folders of .model files. Output: a line for each model; exit status 0 if no text differs that the verdict does not explain,
 1 if one does, 2 if the comparison cannot run.
 
@@ -33,6 +34,7 @@ def main():
     parser.add_argument("--text", type=Path, default=bootstrap.TESTDATA, help="a folder of .txt files with real lines")
     parser.add_argument("--real", type=int, default=20000, help="real lines for each model")
     parser.add_argument("--versions", default=",".join(transformers_side.VERSIONS), help="versions of transformers")
+    parser.add_argument("--saved", action="store_true", help="compare the files that transformers makes, too")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     found = [path for folder in options.folders for path in sorted(folder.glob("*.model"))]
@@ -55,6 +57,8 @@ def main():
         with tempfile.TemporaryDirectory(prefix="spiece-convert-") as folder:
             texts = real + conversion.texts_of(lines)
             summary = conversion.compare_conversion(outcome, model.resolve(), texts, sides, workers, Path(folder))
+            if options.saved:
+                summary += conversion.compare_saved(outcome, model.resolve(), texts, sides, workers, Path(folder))
         failed += bool(outcome.differences)
         details = [*summary, *filter(None, [outcome.note]), *map(str, outcome.differences)]
         print(f"{model.name}: {outcome.compared} compared, {'; '.join(details)}", flush=True)

@@ -73,8 +73,13 @@ impl ListedMerges {
     }
 
     /// The ranks of all pieces, by id.
-    pub(super) fn ranks(&self) -> &[u32] {
+    pub(crate) fn ranks(&self) -> &[u32] {
         &self.ranks
+    }
+
+    /// The merges.
+    pub(crate) fn merges(&self) -> &[ListedMerge] {
+        &self.merges
     }
 }
 

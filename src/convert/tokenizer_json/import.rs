@@ -9,6 +9,7 @@
 
 mod bpe;
 mod entries;
+mod pairs;
 #[cfg(test)]
 mod tests;
 mod unigram;
@@ -245,14 +246,16 @@ impl Import<'_, '_> {
         }
     }
 
-    /// Finds out whether every byte has a piece.
+    /// Finds out whether every byte has a piece. If none has, `tokenizers` gives the unknown piece, as without byte fallback.
     fn check_byte_pieces(&mut self, entries: &VocabularyEntries) {
         if self.file.model.byte_fallback != Some(true) {
             return;
         }
-        let missing = (0..=u8::MAX).find(|byte| entries.id(format!("<0x{byte:02X}>")).is_none());
+        let mut bytes = 0..=u8::MAX;
+        let has_piece = |byte: &u8| entries.id(format!("<0x{byte:02X}>")).is_some();
+        let missing = bytes.clone().find(|byte| !has_piece(byte));
         self.has_byte_fallback = missing.is_none();
-        if let Some(byte) = missing {
+        if let Some(byte) = missing.filter(|_| bytes.any(|byte| has_piece(&byte))) {
             self.reason(
                 ReasonKind::UnknownCharacter,
                 format!("byte_fallback is on, but the piece <0x{byte:02X}> is missing"),

@@ -8,6 +8,7 @@ explained by a reason of the verdict; `EXPLANATIONS` has a condition for each ki
 """
 
 import re
+import shutil
 import subprocess
 import unicodedata
 
@@ -177,6 +178,44 @@ def compare_back(outcome, verdict, file, back, sides, results):
             text, ids, other = wrong[0]
             outcome.add("back", f"{len(wrong)} texts, first {shown(text.encode())}\n    original: {ids[:20]}\n    back:     {other[:20]}")
     return f"{summary} ({'exact' if back_verdict.is_exact() else ', '.join(back_verdict.kinds)})"
+
+
+def compare_saved(outcome, model, texts, sides, workers, folder):
+    """Compares the files that transformers itself makes of `model` with the .model that spiece makes of them.
+
+    Returns what was found, for a report. What transformers cannot make is no difference.
+    """
+    summary = []
+    for version, worker in workers.items():
+        source, saved, back = folder / f"source-{version}", folder / f"saved-{version}", folder / f"saved-{version}.model"
+        source.mkdir()
+        shutil.copy(model, source / "tokenizer.model")
+        reply = worker.call("encode", time_limit=SECONDS, folder=str(source), saved=str(saved), texts=texts)
+        if reply.status != OK:
+            summary.append(f"saved by {version}: transformers: {reply.status} {reply.message}")
+            continue
+        outcome.accepted = True
+        summary.append(compare_file(outcome, f"saved by {version}", saved / "tokenizer.json", back, sides, (texts, reply.value)))
+    return summary
+
+
+def compare_file(outcome, category, file, back, sides, results):
+    """The .model of a tokenizer.json has the ids that transformers gives for the file, or the verdict explains it."""
+    texts, given = results
+    verdict = convert(sides.spiece, file, back)
+    outcome.compared += 1
+    if verdict.is_crash:
+        outcome.add("spiece crashed", verdict.message)
+    if verdict.is_refused:
+        return f"{category}: refused ({verdict.message.strip()})"
+    reply = sides.reference.call("encode_each", model=str(back), texts=[pack(text.encode()) for text in texts], time_limit=SECONDS)
+    if reply.status != OK:
+        outcome.add(category, f"the reference {reply.status} ({reply.message})")
+        return f"{category}: not loaded"
+    parts = model_parts(sides.spiece, back)
+    results = [(text, clusters, ids, other) for text, ids, (other, clusters) in zip(texts, reply.value, given)]
+    summary = compare_ids(outcome, category, verdict, parts, results)
+    return f"{summary} ({'exact' if verdict.is_exact() else ', '.join(verdict.kinds)})"
 
 
 def compare_ids(outcome, category, verdict, parts, results):

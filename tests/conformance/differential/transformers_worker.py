@@ -1,8 +1,11 @@
 """Encodes texts with AutoTokenizer of transformers.
 
 Job: the worker process of `transformers_side.py`; runs in an environment with transformers.
-Input: a JSON object per line: `folder` (for from_pretrained) or `file` (a tokenizer.json), and `texts`. Output: a JSON object per
-line: `value` is a list of [ids, whether a grapheme cluster has several characters], or `error` the message.
+Input: a JSON object per line: `folder` (for from_pretrained) and `texts`. Output: a JSON object per line: `value` is a list of
+[ids, whether a grapheme cluster has several characters], or `error` the message.
+
+If there is also `saved`, the name of another folder, then `folder` has a tokenizer.model: transformers makes its own fast tokenizer
+of it and saves that in `saved`, and the ids are those of the tokenizer.json there.
 
 Control pieces in text are ordinary text, as in SentencePiece: split_special_tokens.
 """
@@ -20,8 +23,16 @@ import transformers  # noqa: E402
 transformers.logging.set_verbosity_error()
 
 
+def loaded(request):
+    if "saved" not in request:
+        return transformers.AutoTokenizer.from_pretrained(request["folder"], split_special_tokens=True)
+    transformers.LlamaTokenizerFast.from_pretrained(request["folder"]).save_pretrained(request["saved"])
+    file = os.path.join(request["saved"], "tokenizer.json")
+    return transformers.PreTrainedTokenizerFast(tokenizer_file=file, split_special_tokens=True)
+
+
 def answer(request):
-    tokenizer = transformers.AutoTokenizer.from_pretrained(request["folder"], split_special_tokens=True)
+    tokenizer = loaded(request)
     # An empty text makes some versions fail; its ids are none.
     encode = lambda text: tokenizer(text, add_special_tokens=False)["input_ids"] if text else []  # noqa: E731
     result = []

@@ -2,91 +2,77 @@
 //!
 //! Input: the vocabulary and the merges. Output: a model, with scores that put the pieces in the order of the merges.
 //!
-//! The score of a piece is minus the rank of its first merge, so that SentencePiece prefers pieces in the order of the merges.
-//! SentencePiece then merges every pair whose joined text is a piece, `tokenizers` only the pairs of the list. The ids are equal
-//! for all text if, for each piece that SentencePiece merges text to, the one pair that it executes (see `merges`) is the first
-//! pair of that piece in the list:
+//! The score of a piece is minus the rank of its first pair, so that SentencePiece prefers pieces in the order of the list.
+//! SentencePiece then merges every pair whose joined text is a piece, `tokenizers` only the pairs of the list, each with its own rank.
+//! Of the pairs of a piece, text ever has one as neighbouring symbols: the last merge of the piece (see `merges`), *its pair* below. The
+//! ids are equal for all text if
 //!
-//! Let both programs have the same symbols, and let SentencePiece's next merge give the piece p. This pair is in the list, so it
-//! is a candidate of `tokenizers`, too, with the rank of p. Every other candidate gives a piece q which SentencePiece ranks behind
-//! p, or p to the right; its rank is at least the first rank of q. So `tokenizers` executes the same merge.
+//! 1. the list has the pair of each piece that SentencePiece merges text to,
+//! 2. the ranks of these pairs have the order of the scores of their pieces,
+//! 3. no pair of the list that gives a piece of another kind than normal is ever a pair of neighbouring symbols, and
+//! 4. no pair of the list has a byte piece or the unknown piece, which `tokenizers` puts in the place of characters without a piece.
+//!
+//! **Why one pair.** Let l and r be neighbouring symbols in SentencePiece whose joined text is a piece p. No merge crossed the borders of p so
+//! far, so the merges within it are the first ones of merging the text of p alone (locality). This has come to the two symbols l and r,
+//! and can only merge them. So l and r are the last merge of p.
+//!
+//! **Proof.** By induction over the merges both programs have the same symbols. A pair of neighbours in the list gives a normal piece
+//! (3, 4), so it is a candidate of SentencePiece; SentencePiece's candidates are pairs of their pieces, so they are in the list (1). Both
+//! programs have the same candidates. Both take the best one in the same order (2), of equal ones, which are the same pair at several places,
+//! the leftmost. The order of all other pairs of the list does not matter, since they never are neighbours.
 //!
 //! Pieces of several characters without a merge are never given by `tokenizers`; they become control pieces, which never merge.
 //! Ids without a piece become control pieces, too.
 //!
 //! Example: the vocabulary `a b c ab abc` with the merges `a b` and `ab c` gives `ab` the score 0 and `abc` the score -1. The last
-//! merge of `abc` is `ab c`, the first one of the list: equal. If the list had `a bc` instead, SentencePiece would still merge
-//! `ab c`, and the verdict would name `abc`.
+//! merge of `abc` is `ab c`, which is in the list: equal, also if the list has `a bc`, anywhere. If the list had `a bc` alone,
+//! SentencePiece would still merge `ab c`, and the verdict would name `abc`.
 //!
 //! Cost: linear in the merges, and the analysis of [`MergeTable`], which is cheap for pieces whose first pair is the one that
 //! SentencePiece executes.
 
 use super::entries::VocabularyEntries;
+use super::pairs::{FirstPair, ListedPairs, PairPlace};
 use super::{Import, UnjudgedModel, syntax, unsupported};
-use crate::convert::merges::listed::{ListedMerge, ListedMerges};
-use crate::convert::merges::{Formation, MergeTable};
+use crate::convert::merges::listed::ListedMerges;
+use crate::convert::merges::{Formation, MergeProcess, MergeTable};
 use crate::convert::order::{named, plain_text};
 use crate::convert::tokenizer_json::export::MergeReasons;
 use crate::convert::tokenizer_json::parse::JsonText;
 use crate::convert::{Reason, ReasonKind};
 use crate::error::ConvertError;
 use crate::model::Model;
+use crate::model::validate::byte_of_piece;
 use crate::piece::{PieceId, PieceKind};
-use crate::text::num::low_u32;
-use crate::text::{WHITESPACE_MARK, is_char, lossy_string};
+use crate::text::{WHITESPACE_MARK, WHITESPACE_MARK_STR, is_char, lossy_string};
 
 /// Pieces of a BPE model: ranks up to here are exact in a 32-bit float.
 const MAX_RANKED_PIECES: usize = 1 << 24;
 
+/// Texts before a piece in examples, tried in this order.
+const EXAMPLE_CONTEXTS: [&str; 3] = ["", "\n", "0"];
+
 /// A rank of pieces that have no score.
 const NO_RANK: u32 = u32::MAX;
-
-/// The first merge of a piece.
-#[derive(Debug, Clone, Copy)]
-struct FirstMerge {
-    /// Its position in the list of first merges; [`NO_RANK`] if the piece has none.
-    position: u32,
-    /// The bytes of the left text.
-    split: u32,
-}
-
-const NO_MERGE: FirstMerge = FirstMerge {
-    position: NO_RANK,
-    split: 0,
-};
-
-impl FirstMerge {
-    fn exists(self) -> bool {
-        self.position != NO_RANK
-    }
-}
-
-/// The first merge of each piece that has one, in the order of the list.
-#[derive(Debug)]
-struct FirstMerges {
-    merges: Vec<ListedMerge>,
-    /// By the id of the piece.
-    by_piece: Vec<FirstMerge>,
-}
 
 impl Import<'_, '_> {
     /// The model, and what the verdict on its merges needs.
     pub(super) fn bpe(mut self, entries: VocabularyEntries) -> Result<UnjudgedModel, ConvertError> {
         let unknown = self.unknown_of_bpe(&entries)?;
-        let first_merges = self.first_merges(&entries)?;
-        let mut scores = Scores::new(&first_merges)?;
+        let mut pairs = self.listed_pairs(&entries)?;
+        let mut scores = Scores::new(&pairs)?;
         let mut ranks = Vec::with_capacity(entries.len() + 1);
         let mut pieces = Vec::with_capacity(entries.len());
-        for (id, first_merge) in first_merges.by_piece.iter().enumerate() {
+        for (id, first) in pairs.by_piece().iter().enumerate() {
             // A stand-in has several characters.
             let is_char = entries.is_held(id) && entries.text(id).is_some_and(is_char);
             let kind = match self.meta_kind(&entries, id, unknown) {
                 Some(kind) => kind,
-                None if is_char || first_merge.exists() => PieceKind::Normal,
+                None if is_char || first.position().is_some() => PieceKind::Normal,
                 None => PieceKind::Control,
             };
             let is_ranked = matches!(kind, PieceKind::Normal | PieceKind::UserDefined);
-            let rank = is_ranked.then(|| scores.next(*first_merge));
+            let rank = is_ranked.then(|| scores.next(*first));
             pieces.push((rank.map_or(0.0, score_of), kind));
             ranks.push(rank.unwrap_or(NO_RANK));
         }
@@ -94,8 +80,8 @@ impl Import<'_, '_> {
         let model = self.build(entries, unknown, pieces)?;
         ranks.resize(model.len(), NO_RANK);
         let merges = MergeEvidence {
-            listed: ListedMerges::new(ranks, first_merges.merges),
-            by_piece: first_merges.by_piece,
+            listed: ListedMerges::new(ranks, pairs.take_first()),
+            pairs,
             splits_at_marks: self.flags.splits_at_marks,
             adds_dummy_prefix: self.flags.add_dummy_prefix,
             ignores_merges: self.file.model.ignore_merges == Some(true),
@@ -130,15 +116,14 @@ impl Import<'_, '_> {
         Ok(Some(id))
     }
 
-    /// The first merge of each piece, by id.
-    fn first_merges(&mut self, entries: &VocabularyEntries) -> Result<FirstMerges, ConvertError> {
-        let mut first = FirstMerges {
-            merges: Vec::with_capacity(self.lists.merges.len().min(entries.len())),
-            by_piece: vec![NO_MERGE; entries.len()],
-        };
+    /// The pairs of the list, and reasons that they give by themselves.
+    fn listed_pairs(&mut self, entries: &VocabularyEntries) -> Result<ListedPairs, ConvertError> {
+        let capacity = self.lists.merges.len().min(entries.len());
+        let mut pairs = ListedPairs::new(entries.len(), capacity);
         let mut joined = Vec::new();
         let mut expected = 0;
         let mut repeated = None;
+        let mut with_stand_in = None;
         for (rank, merge) in (0_u32..).zip(&self.lists.merges) {
             let [left, right] = merge.map(|text| self.lists.text(text));
             let find = |text: &[u8]| {
@@ -159,23 +144,51 @@ impl Import<'_, '_> {
                 find(&joined)?
             };
             expected = piece.index() + 1;
-            let known = first.by_piece[piece.index()];
-            if !known.exists() {
-                let parts = [find(left)?, find(right)?];
-                first.add(piece, parts, merge[0].len());
-            } else if known.split as usize == left.len() {
+            let first = pairs.first_of(piece);
+            if first.position().is_none() {
+                let [left_id, right_id] = [find(left)?, find(right)?];
+                pairs.add_first(piece, [left_id, right_id], left.len());
+            } else if first.has_split(left.len()) {
                 repeated = Some(lossy_string(&[left, right].concat()));
+            } else {
+                pairs.add_other(piece, left.len());
+            }
+            if self.is_stand_in(left) || self.is_stand_in(right) {
+                with_stand_in = Some([left, right].map(lossy_string));
             }
         }
-        if let Some(text) = repeated {
-            self.reason(
-                ReasonKind::MergeOrder,
-                format!(
-                    "a merge that gives {text:?} is listed twice; tokenizers takes the last one"
-                ),
-            );
+        pairs.finish();
+        self.add_reasons_of_pairs(repeated, with_stand_in);
+        Ok(pairs)
+    }
+
+    /// Whether `tokenizers` puts the piece with this text in the place of characters without a piece.
+    #[inline]
+    fn is_stand_in(&self, text: &[u8]) -> bool {
+        if self.has_byte_fallback {
+            return byte_of_piece(text).is_some();
         }
-        Ok(first)
+        let unknown = self.file.model.unk_token.as_ref();
+        unknown.is_some_and(|unknown| unknown.as_str().as_bytes() == text)
+    }
+
+    fn add_reasons_of_pairs(
+        &mut self,
+        repeated: Option<String>,
+        with_stand_in: Option<[String; 2]>,
+    ) {
+        if let Some(text) = repeated {
+            let explanation = format!(
+                "a merge that gives {text:?} is listed twice; tokenizers takes the last one"
+            );
+            self.reason(ReasonKind::MergeOrder, explanation);
+        }
+        if let Some([left, right]) = with_stand_in {
+            let explanation = format!(
+                "tokenizers merges {left:?} and {right:?}, one of which it puts in the place of characters without a piece"
+            );
+            self.reason(ReasonKind::UnknownCharacter, explanation);
+        }
     }
 }
 
@@ -183,8 +196,7 @@ impl Import<'_, '_> {
 #[derive(Debug)]
 pub(super) struct MergeEvidence {
     listed: ListedMerges,
-    /// The first merge of each piece, by id.
-    by_piece: Vec<FirstMerge>,
+    pairs: ListedPairs,
     splits_at_marks: bool,
     adds_dummy_prefix: bool,
     ignores_merges: bool,
@@ -198,7 +210,9 @@ impl MergeEvidence {
     pub(super) fn reasons(&self, model: &Model) -> Result<Vec<Reason>, ConvertError> {
         let table = MergeTable::with_listed(model, &self.listed)?;
         let mut reasons = Vec::new();
-        reasons.extend(self.other_pairs(model, &table));
+        reasons.extend(self.missing_pairs(model, &table));
+        reasons.extend(self.other_order(model, &table));
+        reasons.extend(self.merged_meta_piece(model)?);
         if self.splits_at_marks {
             reasons.extend(inner_mark(model));
         }
@@ -209,25 +223,97 @@ impl MergeEvidence {
         Ok(reasons)
     }
 
-    /// The reason if SentencePiece executes other merges than the first ones of the list.
-    fn other_pairs(&self, model: &Model, table: &MergeTable) -> Option<Reason> {
-        let is_other = |(id, split): &(PieceId, usize)| {
-            let first = self.by_piece.get(id.index()).copied();
-            let first = first.filter(|first| first.exists());
-            first.is_none_or(|first| first.split as usize != *split)
-        };
-        let others: Vec<(PieceId, usize)> = table.merged().filter(is_other).collect();
-        let (id, split) = others.first()?;
+    /// The reason if SentencePiece executes merges that the list does not have.
+    fn missing_pairs(&self, model: &Model, table: &MergeTable) -> Option<Reason> {
+        let is_missing = |(id, split): &(PieceId, usize)| self.pairs.place(*id, *split).is_none();
+        let missing: Vec<(PieceId, usize)> = table.merged().filter(is_missing).collect();
+        let (id, split) = missing.first()?;
         let text = model.table().text(id.index());
         let (left, right) = text.split_at(*split);
         let explanation = format!(
-            "SentencePiece merges {} pieces from another pair than the first one of the list, for example {} from {:?} and {:?}",
-            others.len(),
+            "SentencePiece merges {} pieces from a pair that is not in the list, for example {} from {:?} and {:?}",
+            missing.len(),
             named(model, *id),
             plain_text(left),
             plain_text(right),
         );
         Some(reason_with_text(explanation, text))
+    }
+
+    /// The reason if the pairs that SentencePiece executes have another order than the first pairs of their pieces.
+    fn other_order(&self, model: &Model, table: &MergeTable) -> Option<Reason> {
+        let places = self.listed.merges().iter().filter_map(|merge| {
+            let Formation::Merged { split } = table.formation(merge.piece) else {
+                return None;
+            };
+            Some((merge.piece, self.pairs.place(merge.piece, split)?))
+        });
+        let places: Vec<(PieceId, PairPlace)> = places.collect();
+        let is_late = |pair: &&[(PieceId, PairPlace)]| pair[0].1 > pair[1].1;
+        let mut late = places.windows(2).filter(is_late);
+        let [(first, _), (second, _)] = late.next()? else {
+            return None;
+        };
+        let explanation = format!(
+            "the pairs of {} and {} are listed by turns, and in another order than SentencePiece merges them{}",
+            named(model, *first),
+            named(model, *second),
+            match late.count() {
+                0 => String::new(),
+                more => format!("; {} such findings in all", more + 1),
+            }
+        );
+        Some(Reason::new(ReasonKind::MergeOrder, explanation))
+    }
+
+    /// The reason if `tokenizers` merges text to a piece that SentencePiece never gives for text.
+    ///
+    /// # Errors
+    /// The user-defined symbols do not fit a trie; loading has excluded that.
+    fn merged_meta_piece(&self, model: &Model) -> Result<Option<Reason>, ConvertError> {
+        // User-defined symbols are found before anything is merged.
+        let is_meta = |id: PieceId| {
+            let kind = model.table().kind(id.index());
+            !matches!(kind, PieceKind::Normal | PieceKind::UserDefined)
+        };
+        let meta = self.listed.merges().iter().map(|merge| merge.piece);
+        let mut meta = meta.filter(|id| is_meta(*id)).peekable();
+        if meta.peek().is_none() {
+            return Ok(None);
+        }
+        let mut process = MergeProcess::new(model, self.listed.ranks())?;
+        let found = meta.find(|id| {
+            let symbols = process.symbol_starts(model.table().text(id.index()));
+            matches!(symbols[..], [_, split] if self.pairs.place(*id, split).is_some())
+        });
+        Ok(found.map(|id| {
+            let text = model.table().text(id.index());
+            let explanation = format!(
+                "tokenizers merges text to {} with split_special_tokens, SentencePiece does not",
+                named(model, id)
+            );
+            let reason = Reason::new(ReasonKind::MetaPiece, explanation);
+            match self.text_of_neighbours(&mut process, text) {
+                Some(example) => reason.with_example(example),
+                None => reason,
+            }
+        }))
+    }
+
+    /// A text in which SentencePiece has two symbols that together are `text`.
+    fn text_of_neighbours(&self, process: &mut MergeProcess<'_>, text: &[u8]) -> Option<String> {
+        let prefix = match self.adds_dummy_prefix {
+            true => WHITESPACE_MARK_STR,
+            false => "",
+        };
+        EXAMPLE_CONTEXTS.iter().find_map(|context| {
+            let start = prefix.len() + context.len();
+            let symbols =
+                process.symbol_starts(&[prefix.as_bytes(), context.as_bytes(), text].concat());
+            let within = symbols.iter().skip_while(|symbol| **symbol < start);
+            let is_shown = symbols.contains(&start) && within.count() == 2;
+            is_shown.then(|| plain_text(&[context.as_bytes(), text].concat()))
+        })
     }
 
     /// With `ignore_merges`, a text that is a piece gives this piece, whatever the merges say.
@@ -269,18 +355,6 @@ fn reason_with_text(explanation: String, text: &[u8]) -> Reason {
     Reason::new(ReasonKind::MergeOrder, explanation).with_example(plain_text(text))
 }
 
-impl FirstMerges {
-    /// Adds the merge of two pieces, the first of which has a text of `split` bytes.
-    fn add(&mut self, piece: PieceId, [left, right]: [PieceId; 2], split: usize) {
-        self.by_piece[piece.index()] = FirstMerge {
-            position: low_u32(self.merges.len() as u64),
-            // A file has less than 4 GiB.
-            split: low_u32(split as u64),
-        };
-        self.merges.push(ListedMerge { piece, left, right });
-    }
-}
-
 /// Ranks that ascend in the order of the first merges, and then in the order of the ids.
 struct Scores {
     /// The rank of the next piece without a merge.
@@ -288,20 +362,20 @@ struct Scores {
 }
 
 impl Scores {
-    fn new(first_merges: &FirstMerges) -> Result<Scores, ConvertError> {
-        let pieces = first_merges.by_piece.len();
+    fn new(pairs: &ListedPairs) -> Result<Scores, ConvertError> {
+        let pieces = pairs.by_piece().len();
         if pieces > MAX_RANKED_PIECES {
             return Err(unsupported("model.vocab", format!("{pieces} pieces long")));
         }
         Ok(Scores {
-            next_rank: low_u32(first_merges.merges.len() as u64),
+            next_rank: pairs.first_count(),
         })
     }
 
     /// The rank of the next piece.
-    fn next(&mut self, first_merge: FirstMerge) -> u32 {
-        if first_merge.exists() {
-            return first_merge.position;
+    fn next(&mut self, first: FirstPair) -> u32 {
+        if let Some(position) = first.position() {
+            return position;
         }
         self.next_rank += 1;
         self.next_rank - 1
