@@ -65,12 +65,15 @@ class Difference:
     def spells(self, kinds):
         """Whether the text spells a piece of one of these kinds, with marks or with spaces."""
         spaced = self.text.replace(MARK, " ")
-        for piece in self.parts.pieces:
-            if piece.kind in kinds:
-                text = piece.text.decode("utf-8", "replace")
-                if text in self.text or text.replace(MARK, " ").strip(" ") in spaced:
-                    return True
-        return False
+        return any(text in self.text or plain in spaced for text, plain in self.texts_of_pieces(kinds))
+
+    def texts_of_pieces(self, kinds):
+        """The texts of the pieces of these kinds, as they are and with spaces for marks; made once for a model."""
+        made = self.parts.__dict__.setdefault("texts_by_kinds", {})
+        if kinds not in made:
+            texts = [piece.text.decode("utf-8", "replace") for piece in self.parts.pieces if piece.kind in kinds]
+            made[kinds] = [(text, text.replace(MARK, " ").strip(" ")) for text in texts]
+        return made[kinds]
 
     def score(self, ids):
         """The sum of the scores; None if there is an unknown id, which stands for any number of characters."""
