@@ -20,31 +20,39 @@ import spiece
 import spiece.sentencepiece as ours
 
 
-def timed(call):
-    """The result of a call and its seconds."""
+def seconds_of(call):
+    """The seconds of a call."""
     gc.collect()
     start = time.perf_counter()
     result = call()
-    return result, time.perf_counter() - start
+    seconds = time.perf_counter() - start
+    del result
+    return seconds
+
+
+def differing(sides, same):
+    """The sides that give other results than the first one. This is the warm-up."""
+    expected = None
+    differs = []
+    for side, call in sides.items():
+        result = same(call())
+        if expected is None:
+            expected = result
+        elif result != expected:
+            differs.append(side)
+    return differs
 
 
 def in_turn(task, sides, pairs, same=lambda result: result, goal=None):
-    """Runs the sides of a task in turn and prints their times."""
+    """Runs the sides of a task in turn and prints their times.
+
+    No result is kept while another one is timed: the collector of Python would search its objects, too.
+    """
+    differs = differing(sides, same)
     times = {side: [] for side in sides}
-    expected = None
-    differs = []
-    for number in range(pairs + 1):
+    for _ in range(pairs):
         for side, call in sides.items():
-            result, seconds = timed(call)
-            if number > 0:
-                times[side].append(seconds)
-                continue
-            if same is not None:
-                result = same(result)
-                if expected is None:
-                    expected = result
-                elif result != expected:
-                    differs.append(side)
+            times[side].append(seconds_of(call))
     print(json.dumps({"task": task, "times": times, "differs": differs, "goal": goal}), flush=True)
 
 
