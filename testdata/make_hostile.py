@@ -220,11 +220,16 @@ RULES = {
     "crlf": b"61\t62\r\n63\t64\r\n\0abc",
 }
 
+TOKENIZER_JSON = {
+    "form_feed": b'{"":[x\x0c]}',
+}
+
 
 def main():
     made = [("model_bytes", f"{name}.model", data) for name, data in MODELS.items()]
     made += [("text", name, data) for name, data in TEXTS.items()]
     made += [("rules", f"{name}.tsv", data) for name, data in RULES.items()]
+    made += [("tokenizer_json", f"{name}.json", data) for name, data in TOKENIZER_JSON.items()]
     differing = 0
     for folder, name, data in made:
         path = FOLDER / folder / name

@@ -163,7 +163,12 @@ fn random_rules_keep_the_promises() {
 fn kept_files_keep_the_promises() {
     let mut count = 0;
     for folder in files(&hostile()).into_iter().filter(|path| path.is_dir()) {
-        let target = target(folder.file_name().unwrap().to_str().unwrap());
+        let name = folder.file_name().unwrap().to_str().unwrap();
+        if name == "tokenizer_json" && cfg!(not(feature = "tokenizer-json")) {
+            println!("without the feature tokenizer-json, {name} is left out");
+            continue;
+        }
+        let target = target(name);
         for path in files(&folder) {
             println!("{}", path.display());
             let start = Instant::now();

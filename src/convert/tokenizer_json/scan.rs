@@ -226,7 +226,8 @@ impl<'j> JsonScanner<'j> {
     /// Goes behind a number, `true`, `false` or `null`.
     fn skip_word(&mut self) {
         let bytes = &self.text.as_bytes()[self.position..];
-        let is_end = |byte: &u8| byte.is_ascii_whitespace() || br#"{}[],:""#.contains(byte);
+        // Other blanks, such as a form feed, are no blanks of JSON, and `peek` does not pass them.
+        let is_end = |byte: &u8| b" \n\t\r{}[],:\"".contains(byte);
         self.position += bytes.iter().position(is_end).unwrap_or(bytes.len());
     }
 
@@ -332,9 +333,9 @@ mod tests {
             prop_assert_eq!(found.ok(), expected.ok());
         }
 
-        /// Values that serde_json accepts are skipped to their ends.
+        /// Values that serde_json accepts are skipped to their ends. Others are passed or refused; \x0C is no blank of JSON.
         #[test]
-        fn values_are_skipped(text in "([\\[{]|\"[a\\]\\[{}]?\":|[\\]}]|,|1|true| |null){0,14}") {
+        fn values_are_skipped(text in "([\\[{]|\"[a\\]\\[{}]?\":|[\\]}]|,|1|true| |\t|\x0C|\x0B|null){0,14}") {
             let mut scanner = JsonScanner::new(&text);
             let skipped = scanner.skip();
             let mut values = serde_json::Deserializer::from_str(&text).into_iter::<serde_json::Value>();
