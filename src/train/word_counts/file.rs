@@ -14,26 +14,24 @@
 //! Example: `printf 'to be\n' > t.txt; spiece count --input=t.txt --output=t.parquet` makes a file that
 //! `SELECT * FROM 't.parquet'` of DuckDB shows with the rows `▁be` 1, `▁to` 1 and three rows that begin with `\xFF`.
 //!
+//! Two threads read, and two write: one has the format ([`read`], [`write`](mod@write)), the other the table.
+//!
 //! Cost: linear. Memory: a row group while writing, a page of each column while reading, besides the table. The size of a page is
 //! what the file says, at most 2 GiB.
+
+mod read;
+mod write;
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::Arc;
 
-use parquet::basic::Compression;
-use parquet::column::reader::ColumnReaderImpl;
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
+use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
-use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::parser::parse_message_type;
-use parquet::schema::types::SchemaDescriptor;
 
-use super::{CountRows, WordCounts};
+use self::read::read_rows;
+use super::WordCounts;
 use crate::error::{CountsError, TrainError};
 use crate::output::{self, FileContent};
 
@@ -41,10 +39,17 @@ use crate::output::{self, FileContent};
 const SCHEMA: &str = "message word_counts { required binary word; required int64 count; }";
 const WORD: &str = "word";
 const COUNT: &str = "count";
-/// Rows of a row group: the words of one take about 20 MB.
-const GROUP_ROWS: usize = 1 << 20;
-/// Rows that are read together.
-const READ_ROWS: usize = 1 << 13;
+/// Rows that are read or written together, and go from one thread to the other.
+const BATCH_ROWS: usize = 1 << 13;
+/// Batches that wait for the other thread at most.
+const WAITING_BATCHES: usize = 8;
+
+/// Rows in the types of the library.
+#[derive(Default)]
+struct RowBatch {
+    words: Vec<ByteArray>,
+    counts: Vec<i64>,
+}
 
 impl WordCounts {
     /// Writes the table to a Parquet file. The file is complete, or it is as it was.
@@ -104,9 +109,7 @@ impl WordCounts {
     }
 
     fn write_parquet(&self, file: &mut (dyn Write + Send)) -> io::Result<()> {
-        let mut writer = GroupWriter::new(file, self.metadata())?;
-        self.for_each_row(|word, count| writer.add(word, count))?;
-        Ok(writer.finish()?)
+        Ok(write::write_rows(self, file, &self.metadata())?)
     }
 
     /// The metadata of the file: what the rows that are no words say.
@@ -130,6 +133,8 @@ impl WordCounts {
 enum RowError {
     Parquet(ParquetError),
     Train(TrainError),
+    /// The thread that takes the rows has ended, because of an error of its own.
+    Stopped,
 }
 
 impl From<ParquetError> for RowError {
@@ -155,8 +160,14 @@ impl From<RowError> for io::Error {
         match error {
             RowError::Parquet(error) => io_error(error),
             RowError::Train(error) => io::Error::other(error),
+            RowError::Stopped => stopped(),
         }
     }
+}
+
+/// The error for rows that nobody takes.
+fn stopped() -> io::Error {
+    io::Error::other("the rows were not taken")
 }
 
 /// The error of the operating system, if there is one behind the error.
@@ -167,69 +178,6 @@ fn io_error(error: ParquetError) -> io::Error {
             Err(source) => io::Error::other(source),
         },
         error => io::Error::other(error),
-    }
-}
-
-/// Writes rows in groups.
-struct GroupWriter<'f> {
-    writer: SerializedFileWriter<&'f mut (dyn Write + Send)>,
-    words: Vec<ByteArray>,
-    counts: Vec<i64>,
-}
-
-impl<'f> GroupWriter<'f> {
-    fn new(
-        file: &'f mut (dyn Write + Send),
-        metadata: Vec<KeyValue>,
-    ) -> Result<GroupWriter<'f>, RowError> {
-        let schema = Arc::new(parse_message_type(SCHEMA)?);
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::SNAPPY)
-            .set_created_by(concat!("spiece version ", env!("CARGO_PKG_VERSION")).to_owned())
-            // All words differ.
-            .set_column_dictionary_enabled(WORD.into(), false)
-            .set_key_value_metadata(Some(metadata))
-            .build();
-        Ok(GroupWriter {
-            writer: SerializedFileWriter::new(file, schema, Arc::new(properties))?,
-            words: Vec::new(),
-            counts: Vec::new(),
-        })
-    }
-
-    fn add(&mut self, word: &[u8], count: i64) -> Result<(), RowError> {
-        self.words.push(word.to_vec().into());
-        self.counts.push(count);
-        if self.words.len() < GROUP_ROWS {
-            return Ok(());
-        }
-        self.write_group()
-    }
-
-    fn write_group(&mut self) -> Result<(), RowError> {
-        let mut group = self.writer.next_row_group()?;
-        if let Some(mut column) = group.next_column()? {
-            let writer = column.typed::<ByteArrayType>();
-            writer.write_batch(&self.words, None, None)?;
-            column.close()?;
-        }
-        if let Some(mut column) = group.next_column()? {
-            let writer = column.typed::<Int64Type>();
-            writer.write_batch(&self.counts, None, None)?;
-            column.close()?;
-        }
-        group.close()?;
-        self.words.clear();
-        self.counts.clear();
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<(), RowError> {
-        if !self.words.is_empty() {
-            self.write_group()?;
-        }
-        self.writer.close()?;
-        Ok(())
     }
 }
 
@@ -246,6 +194,10 @@ fn in_file(path: &Path, error: RowError) -> CountsError {
             problem: error.to_string(),
         },
         RowError::Parquet(error) => format_error(path, error),
+        RowError::Stopped => CountsError::Read {
+            path,
+            source: stopped(),
+        },
     }
 }
 
@@ -261,96 +213,4 @@ fn format_error(path: std::path::PathBuf, error: ParquetError) -> CountsError {
         error => format!("{error}; make it with spiece count"),
     };
     CountsError::Format { path, problem }
-}
-
-fn read_rows(file: File) -> Result<CountRows, RowError> {
-    let reader = SerializedFileReader::new(file)?;
-    let columns = ColumnIndexes::of(reader.metadata().file_metadata().schema_descr())?;
-    let mut rows = CountRows::new();
-    for group in 0..reader.num_row_groups() {
-        read_group(reader.get_row_group(group)?.as_ref(), &columns, &mut rows)?;
-    }
-    Ok(rows)
-}
-
-/// Where the columns are.
-struct ColumnIndexes {
-    word: usize,
-    count: usize,
-}
-
-impl ColumnIndexes {
-    fn of(schema: &SchemaDescriptor) -> Result<ColumnIndexes, RowError> {
-        Ok(ColumnIndexes {
-            word: column_index::<ByteArrayType>(schema, WORD, "bytes (BYTE_ARRAY)")?,
-            count: column_index::<Int64Type>(schema, COUNT, "64-bit integers (INT64, BIGINT)")?,
-        })
-    }
-}
-
-/// The index of the column `name`, which has the type `T` and no lists.
-fn column_index<T: DataType>(
-    schema: &SchemaDescriptor,
-    name: &str,
-    type_name: &str,
-) -> Result<usize, RowError> {
-    let mut columns = schema.columns().iter();
-    let index = columns.position(|column| column.path().string() == name);
-    let Some(index) = index else {
-        return Err(ParquetError::General(format!("there is no column {name}")).into());
-    };
-    let column = schema.column(index);
-    if column.physical_type() != T::get_physical_type() || column.max_rep_level() > 0 {
-        let problem = format!("the column {name} does not have the type {type_name}");
-        return Err(ParquetError::General(problem).into());
-    }
-    Ok(index)
-}
-
-fn read_group(
-    group: &dyn RowGroupReader,
-    columns: &ColumnIndexes,
-    rows: &mut CountRows,
-) -> Result<(), RowError> {
-    let mut words = typed_reader::<ByteArrayType>(group, columns.word)?;
-    let mut counts = typed_reader::<Int64Type>(group, columns.count)?;
-    let mut word_values = Vec::new();
-    let mut count_values = Vec::new();
-    loop {
-        read_values(&mut words, &mut word_values)?;
-        read_values(&mut counts, &mut count_values)?;
-        if word_values.len() != count_values.len() {
-            let problem = "the columns have different lengths".to_owned();
-            return Err(ParquetError::General(problem).into());
-        }
-        if word_values.is_empty() {
-            return Ok(());
-        }
-        for (word, count) in word_values.iter().zip(&count_values) {
-            rows.add(word.data(), *count)?;
-        }
-    }
-}
-
-fn typed_reader<T: DataType>(
-    group: &dyn RowGroupReader,
-    column: usize,
-) -> Result<ColumnReaderImpl<T>, RowError> {
-    let reader = group.get_column_reader(column)?;
-    Ok(parquet::column::reader::get_typed_column_reader(reader))
-}
-
-/// Reads the next values of a column, none of which is NULL. There are none at the end.
-fn read_values<T: DataType>(
-    column: &mut ColumnReaderImpl<T>,
-    values: &mut Vec<T::T>,
-) -> Result<(), RowError> {
-    values.clear();
-    let mut levels = Vec::new();
-    let (rows, read, _) = column.read_records(READ_ROWS, Some(&mut levels), None, values)?;
-    if read < rows {
-        let problem = "a row with NULL";
-        return Err(CountsError::InvalidRow { problem }.into());
-    }
-    Ok(())
 }
