@@ -26,7 +26,6 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 
@@ -43,13 +42,6 @@ const COUNT: &str = "count";
 const BATCH_ROWS: usize = 1 << 13;
 /// Batches that wait for the other thread at most.
 const WAITING_BATCHES: usize = 8;
-
-/// Rows in the types of the library.
-#[derive(Default)]
-struct RowBatch {
-    words: Vec<ByteArray>,
-    counts: Vec<i64>,
-}
 
 impl WordCounts {
     /// Writes the table to a Parquet file. The file is complete, or it is as it was.

@@ -144,10 +144,7 @@ impl CountRows {
     /// # Errors
     /// [`CountsError::InvalidRow`]: no row of a table is like that.
     pub fn add(&mut self, bytes: &[u8], count: i64) -> Result<(), TrainError> {
-        let count = u64::try_from(count).ok().filter(|count| *count > 0);
-        let Some(count) = count else {
-            return invalid("a count below 1");
-        };
+        let count = checked(count)?;
         let Ok(text) = std::str::from_utf8(bytes.strip_prefix(&[NOT_A_WORD]).unwrap_or(bytes))
         else {
             return invalid("a word that is not UTF-8");
@@ -157,6 +154,15 @@ impl CountRows {
         } else {
             self.counts.add(text, count)
         }
+    }
+
+    /// Adds the row of a word.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    #[cfg(feature = "parquet")]
+    pub(super) fn add_word(&mut self, word: &str, count: i64) -> Result<(), TrainError> {
+        self.counts.add(word, checked(count)?)
     }
 
     /// Adds a row that is no word.
@@ -221,6 +227,12 @@ fn parse_input(text: &str) -> Option<InputRow> {
     let mut parts = text.splitn(3, '\n');
     let position = parts.next()?.parse().ok()?;
     Some((position, parts.next()?.to_owned(), parts.next()?.to_owned()))
+}
+
+/// The count of a row, which is above 0.
+fn checked(count: i64) -> Result<u64, TrainError> {
+    let count = u64::try_from(count).ok().filter(|count| *count > 0);
+    count.map_or_else(|| invalid("a count below 1"), Ok)
 }
 
 fn invalid<T>(problem: &'static str) -> Result<T, TrainError> {

@@ -3,23 +3,25 @@
 //! Input: a file. Output: its rows, added to a table. Method: one thread decompresses and decodes batches of rows, the caller's thread adds them
 //! to the table, which takes about as long. A channel of bounded length is between them. Where no thread can be started, one
 //! thread does both. Example: while batch 1 of a file is added, batch 2 is decoded.
+//!
+//! The words of a batch are joined to one text, whose encoding is checked at once; a check of each short word takes several times as long.
 
 use std::fs::File;
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use parquet::column::reader::ColumnReaderImpl;
-use parquet::data_type::{ByteArrayType, DataType, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::SchemaDescriptor;
 
-use super::{BATCH_ROWS, COUNT, RowBatch, RowError, WAITING_BATCHES, WORD};
+use super::{BATCH_ROWS, COUNT, RowError, WAITING_BATCHES, WORD};
 use crate::error::CountsError;
 use crate::train::word_counts::CountRows;
 
 /// Takes a batch; false if no more are wanted.
-type TakeBatch<'t> = &'t mut dyn FnMut(RowBatch) -> Result<bool, RowError>;
+type TakeBatch<'t> = &'t mut dyn FnMut(JoinedRows) -> Result<bool, RowError>;
 
 /// Reads all rows of a file.
 pub(super) fn read_rows(file: File) -> Result<CountRows, RowError> {
@@ -49,11 +51,44 @@ pub(super) fn read_rows(file: File) -> Result<CountRows, RowError> {
     Ok(rows)
 }
 
-impl RowBatch {
+/// Rows of a file, with their words one behind the other.
+struct JoinedRows {
+    /// A text, or bytes if they are no text: rows that are no words begin with the byte FF.
+    words: Result<String, Vec<u8>>,
+    /// Where each word ends.
+    ends: Vec<usize>,
+    counts: Vec<i64>,
+}
+
+impl JoinedRows {
+    fn new(words: &[ByteArray], counts: Vec<i64>) -> Self {
+        let mut joined = Vec::with_capacity(words.iter().map(ByteArray::len).sum());
+        let mut ends = Vec::with_capacity(words.len());
+        for word in words {
+            joined.extend_from_slice(word.data());
+            ends.push(joined.len());
+        }
+        JoinedRows {
+            words: String::from_utf8(joined).map_err(std::string::FromUtf8Error::into_bytes),
+            ends,
+            counts,
+        }
+    }
+
     /// Adds the rows to a table.
     fn add_to(&self, rows: &mut CountRows) -> Result<(), RowError> {
-        for (word, count) in self.words.iter().zip(&self.counts) {
-            rows.add(word.data(), *count)?;
+        let mut start = 0;
+        for (end, count) in self.ends.iter().zip(&self.counts) {
+            let range = start..*end;
+            start = *end;
+            match &self.words {
+                // A text that does not end with a character is no text, and is refused by the general function.
+                Ok(words) => match words.get(range.clone()) {
+                    Some(word) => rows.add_word(word, *count)?,
+                    None => rows.add(&words.as_bytes()[range], *count)?,
+                },
+                Err(bytes) => rows.add(&bytes[range], *count)?,
+            }
         }
         Ok(())
     }
@@ -115,18 +150,19 @@ fn read_group(
 ) -> Result<bool, RowError> {
     let mut words = typed_reader::<ByteArrayType>(group, columns.word)?;
     let mut counts = typed_reader::<Int64Type>(group, columns.count)?;
+    let mut word_values = Vec::new();
     loop {
-        let mut batch = RowBatch::default();
-        read_values(&mut words, &mut batch.words)?;
-        read_values(&mut counts, &mut batch.counts)?;
-        if batch.words.len() != batch.counts.len() {
+        let mut count_values = Vec::new();
+        read_values(&mut words, &mut word_values)?;
+        read_values(&mut counts, &mut count_values)?;
+        if word_values.len() != count_values.len() {
             let problem = "the columns have different lengths".to_owned();
             return Err(ParquetError::General(problem).into());
         }
-        if batch.words.is_empty() {
+        if word_values.is_empty() {
             return Ok(true);
         }
-        if !take(batch)? {
+        if !take(JoinedRows::new(&word_values, count_values))? {
             return Ok(false);
         }
     }
@@ -153,4 +189,48 @@ fn read_values<T: DataType>(
         return Err(CountsError::InvalidRow { problem }.into());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::TrainError;
+
+    fn added(words: &[&[u8]]) -> Result<CountRows, RowError> {
+        let words: Vec<ByteArray> = words.iter().map(|word| word.to_vec().into()).collect();
+        let batch = JoinedRows::new(&words, vec![2; words.len()]);
+        let mut rows = CountRows::new();
+        batch.add_to(&mut rows)?;
+        Ok(rows)
+    }
+
+    #[test]
+    fn parts_of_characters_are_refused_though_they_join_to_a_character() {
+        for words in [
+            &[&b"a"[..], b"\xE2\x96", b"\x81", b"b"][..],
+            &[&b"a"[..], b"\xE2\x96"],
+            &[&b"\xFFfingerprint\nx"[..], b"\xE2\x96", b"\x81"],
+        ] {
+            let problem = match added(words) {
+                Err(RowError::Train(TrainError::Counts(CountsError::InvalidRow { problem }))) => {
+                    problem
+                }
+                other => panic!("{:?}", other.map(drop).is_ok()),
+            };
+            assert_eq!(problem, "a word that is not UTF-8");
+        }
+    }
+
+    #[test]
+    fn words_are_those_of_the_rows_beside_rows_that_are_no_words() {
+        let words: [&[u8]; 3] = ["\u{2581}a".as_bytes(), b"b", b"\xFFfingerprint\nx"];
+        for words in [&words[..], &words[1..]] {
+            let counts = added(words).ok().unwrap().finish().unwrap();
+            let mut found = Vec::new();
+            counts.for_each(|word, count| found.push((word.to_owned(), count)));
+            found.sort();
+            assert_eq!(found.len(), words.len() - 1);
+            assert_eq!(found[0], ("b".to_owned(), 2));
+        }
+    }
 }

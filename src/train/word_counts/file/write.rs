@@ -10,17 +10,24 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use parquet::basic::Compression;
-use parquet::data_type::{ByteArrayType, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
-use super::{BATCH_ROWS, RowBatch, RowError, SCHEMA, WAITING_BATCHES, WORD};
+use super::{BATCH_ROWS, RowError, SCHEMA, WAITING_BATCHES, WORD};
 use crate::train::word_counts::WordCounts;
 
 /// Rows of a row group: the words of one take about 20 MB.
 const GROUP_ROWS: usize = 1 << 20;
+
+/// Rows in the types of the library.
+#[derive(Default)]
+struct RowBatch {
+    words: Vec<ByteArray>,
+    counts: Vec<i64>,
+}
 
 /// Writes all rows of a table, and the end of the file.
 pub(super) fn write_rows(
