@@ -50,7 +50,7 @@ def main():
         print(f"convert_models.py: {error}", file=sys.stderr)
         return 2
     real = real_texts(options)
-    failed = 0
+    failed = files = 0
     for model in found:
         outcome = Outcome()
         lines = models.lines_for(random.Random(f"{options.seed} {model.name}"), model.read_bytes(), options.lines)
@@ -58,14 +58,19 @@ def main():
             texts = real + conversion.texts_of(lines)
             summary = conversion.compare_conversion(outcome, model.resolve(), texts, sides, workers, Path(folder))
             if options.saved:
-                summary += conversion.compare_saved(outcome, model.resolve(), texts, sides, workers, Path(folder))
+                found_in_saved, made = conversion.compare_saved(outcome, model.resolve(), texts, sides, workers, Path(folder))
+                summary += found_in_saved
+                files += made
         failed += bool(outcome.differences)
         details = [*summary, *filter(None, [outcome.note]), *map(str, outcome.differences)]
         print(f"{model.name}: {outcome.compared} compared, {'; '.join(details)}", flush=True)
     for worker in workers.values():
         worker.stop()
     sides.close()
-    print(f"{len(found) - failed} passed, {failed} failed")
+    if options.saved:
+        print(f"files of transformers: {files}")
+        failed += files == 0
+    print(f"{max(len(found) - failed, 0)} passed, {failed} failed")
     return 1 if failed else 0
 
 

@@ -186,9 +186,10 @@ def compare_back(outcome, verdict, file, back, sides, results):
 def compare_saved(outcome, model, texts, sides, workers, folder):
     """Compares the files that transformers itself makes of `model` with the .model that spiece makes of them.
 
-    Returns what was found, for a report. What transformers cannot make is no difference.
+    Returns what was found, for a report, and how many files were made. What transformers cannot make is no difference.
     """
     summary = []
+    made = 0
     for version, worker in workers.items():
         source, saved, back = folder / f"source-{version}", folder / f"saved-{version}", folder / f"saved-{version}.model"
         source.mkdir()
@@ -198,8 +199,9 @@ def compare_saved(outcome, model, texts, sides, workers, folder):
             summary.append(f"saved by {version}: transformers: {reply.status} {reply.message}")
             continue
         outcome.accepted = True
+        made += 1
         summary.append(compare_file(outcome, f"saved by {version}", saved / "tokenizer.json", back, sides, (texts, reply.value)))
-    return summary
+    return summary, made
 
 
 def compare_file(outcome, category, file, back, sides, results):

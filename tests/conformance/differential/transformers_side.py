@@ -15,12 +15,15 @@ from .sides import ReferenceClient
 # tokenizers 0.22 and 0.23 come with them.
 VERSIONS = ("4.57.6", "5.23.0")
 WORKER = Path(__file__).with_name("transformers_worker.py")
+# What transformers reads .model files with.
+READERS = ("protobuf", "sentencepiece")
 
 
 def _installed(python):
+    """The version of transformers in an environment that has all packages."""
     if not python.exists():
         return None
-    query = "import importlib.metadata as m; print(m.version('transformers'))"
+    query = f"import importlib.metadata as m; print([m.version(name) for name in ('transformers', *{READERS})][0])"
     done = subprocess.run([str(python), "-c", query], capture_output=True)
     return done.stdout.decode().strip() if done.returncode == 0 else None
 
@@ -33,7 +36,7 @@ def transformers_python(folder, version):
         return python
     venv.parent.mkdir(parents=True, exist_ok=True)
     _checked([sys.executable, "-m", "venv", "--clear", str(venv)], "creating the virtual environment")
-    packages = [f"transformers=={version}", "regex"]
+    packages = [f"transformers=={version}", "regex", *READERS]
     _checked([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages], f"installing {packages}")
     if _installed(python) != version:
         raise SetupError(f"the environment {venv} does not have transformers {version}; remove the folder")
