@@ -395,7 +395,25 @@ impl TokenBuffer {
 
 #[cfg(test)]
 mod tests {
+    use super::ExtraOption::{Bos, Eos, Reverse};
     use super::*;
+
+    /// Options that move tokens.
+    const EXTRA_LISTS: [&[ExtraOption]; 4] = [
+        &[],
+        &[Bos, Eos],
+        &[Bos, Reverse, Bos],
+        &[Reverse, Eos, Reverse],
+    ];
+
+    fn special_ids() -> SpecialIds {
+        SpecialIds {
+            unk: None,
+            bos: Some(PieceId::new(1)),
+            eos: Some(PieceId::new(2)),
+            pad: None,
+        }
+    }
 
     fn buffer() -> TokenBuffer {
         let mut buffer = TokenBuffer::default();
@@ -409,22 +427,9 @@ mod tests {
 
     #[test]
     fn unknown_texts_follow_their_tokens_when_extra_options_move_them() {
-        use ExtraOption::{Bos, Eos, Reverse};
-        let ids = SpecialIds {
-            unk: None,
-            bos: Some(PieceId::new(1)),
-            eos: Some(PieceId::new(2)),
-            pad: None,
-        };
-        let lists: [&[ExtraOption]; 4] = [
-            &[],
-            &[Bos, Eos],
-            &[Bos, Reverse, Bos],
-            &[Reverse, Eos, Reverse],
-        ];
-        for extra in lists {
+        for extra in EXTRA_LISTS {
             let mut buffer = buffer();
-            buffer.apply_extra(extra, &ids, 6);
+            buffer.apply_extra(extra, &special_ids(), 6);
             for (index, token) in buffer.tokens.iter().enumerate() {
                 let expected: Option<&[u8]> = match (token.begin, token.end) {
                     (2, 4) => Some(b"xy"),
@@ -438,25 +443,12 @@ mod tests {
 
     #[test]
     fn empty_last_bytes_follow_their_tokens_when_extra_options_move_them() {
-        use ExtraOption::{Bos, Eos, Reverse};
-        let ids = SpecialIds {
-            unk: None,
-            bos: Some(PieceId::new(1)),
-            eos: Some(PieceId::new(2)),
-            pad: None,
-        };
-        let lists: [&[ExtraOption]; 4] = [
-            &[],
-            &[Bos, Eos],
-            &[Bos, Reverse, Bos],
-            &[Reverse, Eos, Reverse],
-        ];
-        for extra in lists {
+        for extra in EXTRA_LISTS {
             let mut buffer = TokenBuffer::default();
             buffer.push_bytes([3, 4].map(PieceId::new).into_iter(), 0..0);
             buffer.push_bytes([3, 5].map(PieceId::new).into_iter(), 0..2);
             buffer.push_bytes([3, 6].map(PieceId::new).into_iter(), 2..2);
-            buffer.apply_extra(extra, &ids, 2);
+            buffer.apply_extra(extra, &special_ids(), 2);
             for (index, token) in buffer.tokens.iter().enumerate() {
                 let expected = [4, 6].contains(&token.id.get());
                 assert_eq!(
