@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 WORDS = 2_000_000
 WORDS_IN_PHRASE = 5
 PHRASES_IN_LINE = 20
+# Each line has a word of its own besides.
+WORDS_IN_LINE = WORDS_IN_PHRASE * PHRASES_IN_LINE + 1
 # About the bytes of a line, to know how many lines are needed.
 LINE_BYTES = 455
 LETTERS = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz", np.uint8)
@@ -91,10 +93,6 @@ def generated_text(spark, size, partitions, folder):
 
     rows = spark.range(0, size // LINE_BYTES, 1, partitions)
     return rows.mapInArrow(generate, "text string")
-
-
-# Each line has a word of its own besides.
-generated_text.words_in_line = WORDS_IN_PHRASE * PHRASES_IN_LINE + 1
 
 
 def generator_pids(folder):

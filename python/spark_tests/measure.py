@@ -22,7 +22,7 @@ import time
 import pyspark
 import spiece
 import spiece.spark
-from generated import generated_text, generator_pids
+from generated import WORDS_IN_LINE, generated_text, generator_pids
 from processes import MemorySampler, children_of, cpu_seconds
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -194,7 +194,7 @@ def stream(arguments):
     seconds = time.monotonic() - start
     spark.stop()
     lines = sum(json.loads(path.read_text().splitlines()[-1])["lines"] for path in folder.glob("*.progress"))
-    expected = lines * generated_text.words_in_line
+    expected = lines * WORDS_IN_LINE
     shuffled = shuffled_bytes(arguments.work, application)
     print(f"{seconds:.0f} s; {memory.peak_text()}; shuffled {shuffled} bytes")
     print(f"{lines} lines, {sums['words']} distinct words; {sums['sum']} words counted, {expected} generated")

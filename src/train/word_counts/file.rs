@@ -125,8 +125,6 @@ impl WordCounts {
 enum RowError {
     Parquet(ParquetError),
     Train(TrainError),
-    /// The thread that takes the rows has ended, because of an error of its own.
-    Stopped,
 }
 
 impl From<ParquetError> for RowError {
@@ -152,14 +150,8 @@ impl From<RowError> for io::Error {
         match error {
             RowError::Parquet(error) => io_error(error),
             RowError::Train(error) => io::Error::other(error),
-            RowError::Stopped => stopped(),
         }
     }
-}
-
-/// The error for rows that nobody takes.
-fn stopped() -> io::Error {
-    io::Error::other("the rows were not taken")
 }
 
 /// The error of the operating system, if there is one behind the error.
@@ -186,10 +178,6 @@ fn in_file(path: &Path, error: RowError) -> CountsError {
             problem: error.to_string(),
         },
         RowError::Parquet(error) => format_error(path, error),
-        RowError::Stopped => CountsError::Read {
-            path,
-            source: stopped(),
-        },
     }
 }
 

@@ -161,26 +161,14 @@ def compare_conversion(outcome, model, texts, sides, workers, folder):
 def compare_back(outcome, verdict, file, back, sides, results):
     """The .model of the tokenizer.json has the ids of the original, and those of transformers if its verdict says so."""
     texts, original, given = results
-    back_verdict = convert(sides.spiece, file, back)
-    outcome.compared += 1
-    if back_verdict.is_crash:
-        outcome.add("spiece crashed", back_verdict.message)
-    if back_verdict.is_refused:
-        return f"back: refused ({back_verdict.message.strip()})"
-    reply = sides.reference.call("encode_each", model=str(back), texts=[pack(text.encode()) for text in texts], time_limit=SECONDS)
-    if reply.status != OK:
-        outcome.add("back", f"the reference {reply.status} ({reply.message})")
-        return "back: not loaded"
-    parts = model_parts(sides.spiece, back)
-    results = [(text, clusters, ids, other) for text, ids, (other, clusters) in zip(texts, reply.value, given)]
-    summary = compare_ids(outcome, "back", back_verdict, parts, results)
-    if verdict.is_exact():
+    summary, ids_of_back = compare_file(outcome, "back", file, back, sides, (texts, given))
+    if ids_of_back is not None and verdict.is_exact():
         outcome.compared += len(texts)
-        wrong = [(text, ids, other) for text, ids, other in zip(texts, original, reply.value) if ids != other]
+        wrong = [(text, ids, other) for text, ids, other in zip(texts, original, ids_of_back) if ids != other]
         if wrong:
             text, ids, other = wrong[0]
             outcome.add("back", f"{len(wrong)} texts, first {shown(text.encode())}\n    original: {ids[:20]}\n    back:     {other[:20]}")
-    return f"{summary} ({'exact' if back_verdict.is_exact() else ', '.join(back_verdict.kinds)})"
+    return summary
 
 
 def compare_saved(outcome, model, texts, sides, workers, folder):
@@ -200,27 +188,31 @@ def compare_saved(outcome, model, texts, sides, workers, folder):
             continue
         outcome.accepted = True
         made += 1
-        summary.append(compare_file(outcome, f"saved by {version}", saved / "tokenizer.json", back, sides, (texts, reply.value)))
+        found, _ = compare_file(outcome, f"saved by {version}", saved / "tokenizer.json", back, sides, (texts, reply.value))
+        summary.append(found)
     return summary, made
 
 
 def compare_file(outcome, category, file, back, sides, results):
-    """The .model of a tokenizer.json has the ids that transformers gives for the file, or the verdict explains it."""
+    """The .model of a tokenizer.json has the ids that transformers gives for the file, or the verdict explains it.
+
+    Returns what was found, for a report, and the ids of the .model; `None` if it was refused or not loaded.
+    """
     texts, given = results
     verdict = convert(sides.spiece, file, back)
     outcome.compared += 1
     if verdict.is_crash:
         outcome.add("spiece crashed", verdict.message)
     if verdict.is_refused:
-        return f"{category}: refused ({verdict.message.strip()})"
+        return f"{category}: refused ({verdict.message.strip()})", None
     reply = sides.reference.call("encode_each", model=str(back), texts=[pack(text.encode()) for text in texts], time_limit=SECONDS)
     if reply.status != OK:
         outcome.add(category, f"the reference {reply.status} ({reply.message})")
-        return f"{category}: not loaded"
+        return f"{category}: not loaded", None
     parts = model_parts(sides.spiece, back)
     results = [(text, clusters, ids, other) for text, ids, (other, clusters) in zip(texts, reply.value, given)]
     summary = compare_ids(outcome, category, verdict, parts, results)
-    return f"{summary} ({'exact' if verdict.is_exact() else ', '.join(verdict.kinds)})"
+    return f"{summary} ({'exact' if verdict.is_exact() else ', '.join(verdict.kinds)})", reply.value
 
 
 def compare_ids(outcome, category, verdict, parts, results):

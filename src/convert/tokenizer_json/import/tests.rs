@@ -174,6 +174,49 @@ fn all_texts(longest: usize) -> Vec<String> {
     texts
 }
 
+/// A random vocabulary with a list, and the ids of its special pieces. `below` gives a random number below its argument; the number of
+/// the case says which order the list has.
+fn random_list(case: usize, mut below: impl FnMut(usize) -> usize) -> (PairList, Vec<usize>) {
+    let mut list = PairList {
+        vocab: ["?u", "a", "b"].map(str::to_owned).to_vec(),
+        merges: Vec::new(),
+    };
+    for _ in 0..3 + below(9) {
+        let text: String = (0..2 + below(4)).map(|_| ["a", "b"][below(2)]).collect();
+        if list.id(&text).is_none() {
+            list.vocab.push(text);
+        }
+    }
+    if case.is_multiple_of(2) {
+        list.vocab[3..].sort_by_key(String::len);
+    }
+    let mut pairs = Vec::new();
+    for (rank, text) in list.vocab.iter().enumerate().skip(1) {
+        for split in 1..text.len() {
+            let (left, right) = text.split_at(split);
+            if let (Some(left), Some(right)) = (list.id(left), list.id(right)) {
+                // Together by piece, together but for some, or shuffled.
+                let key = match case % 3 {
+                    0 => rank,
+                    1 if below(8) > 0 => rank,
+                    _ => 3 + below(list.vocab.len()),
+                };
+                pairs.push((key, below(100), (left, right)));
+            }
+        }
+    }
+    if case.is_multiple_of(5) && !pairs.is_empty() {
+        pairs.remove(below(pairs.len()));
+    }
+    pairs.sort_unstable();
+    list.merges = pairs.into_iter().map(|(_, _, pair)| pair).collect();
+    let special: Vec<usize> = match case % 4 {
+        0 if list.vocab.len() > 3 => vec![3 + below(list.vocab.len() - 3)],
+        _ => Vec::new(),
+    };
+    (list, special)
+}
+
 /// Vocabularies with lists in all kinds of orders: pieces shuffled or by length, the pairs of a piece together or not, all or some.
 #[test]
 fn lists_of_any_order_give_the_ids_of_their_merges_where_the_verdict_says_so() {
@@ -182,43 +225,7 @@ fn lists_of_any_order_give_the_ids_of_their_merges_where_the_verdict_says_so() {
     let mut below = |limit: usize| usize::try_from(rng.0.below(limit as u64)).unwrap();
     let (mut exact, mut needlessly_refused, mut refused) = (0, 0, 0);
     for case in 0..1500 {
-        let mut list = PairList {
-            vocab: ["?u", "a", "b"].map(str::to_owned).to_vec(),
-            merges: Vec::new(),
-        };
-        for _ in 0..3 + below(9) {
-            let text: String = (0..2 + below(4)).map(|_| ["a", "b"][below(2)]).collect();
-            if list.id(&text).is_none() {
-                list.vocab.push(text);
-            }
-        }
-        if case % 2 == 0 {
-            list.vocab[3..].sort_by_key(String::len);
-        }
-        let mut pairs = Vec::new();
-        for (rank, text) in list.vocab.iter().enumerate().skip(1) {
-            for split in 1..text.len() {
-                let (left, right) = text.split_at(split);
-                if let (Some(left), Some(right)) = (list.id(left), list.id(right)) {
-                    // Together by piece, together but for some, or shuffled.
-                    let key = match case % 3 {
-                        0 => rank,
-                        1 if below(8) > 0 => rank,
-                        _ => 3 + below(list.vocab.len()),
-                    };
-                    pairs.push((key, below(100), (left, right)));
-                }
-            }
-        }
-        if case % 5 == 0 && !pairs.is_empty() {
-            pairs.remove(below(pairs.len()));
-        }
-        pairs.sort_unstable();
-        list.merges = pairs.into_iter().map(|(_, _, pair)| pair).collect();
-        let special: Vec<usize> = match case % 4 {
-            0 if list.vocab.len() > 3 => vec![3 + below(list.vocab.len() - 3)],
-            _ => Vec::new(),
-        };
+        let (list, special) = random_list(case, &mut below);
         let converted = list.read(&special);
         let tokenizer = Tokenizer::new(converted.model);
         let differs = |text: &&String| {

@@ -11,6 +11,7 @@ use std::thread;
 
 use parquet::basic::Compression;
 use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
@@ -40,7 +41,8 @@ pub(super) fn write_rows(
         let write = || write_groups(file, metadata, receiver.into_iter());
         let writing = thread::Builder::new().spawn_scoped(scope, write).ok()?;
         let made = make_batches(counts, |batch| {
-            sender.send(batch).map_err(|_| RowError::Stopped)
+            let stopped = |_| ParquetError::General("the rows were not taken".to_owned());
+            Ok(sender.send(batch).map_err(stopped)?)
         });
         drop(sender);
         let written = writing.join();
