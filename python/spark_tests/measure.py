@@ -5,7 +5,7 @@ Input: a text file of one sentence a line, or no text for `stream`, which genera
 exit status is 1 if a model differs. Needs pyspark, pyarrow and Java, and Linux for the memory of processes.
 
     python3 python/spark_tests/measure.py partitions --text corpus.txt --partitions 1,7,16,200 --work /tmp/measure
-    python3 python/spark_tests/measure.py throughput --text corpus.txt --program target/release/spiece --work /tmp/measure
+    python3 python/spark_tests/measure.py throughput --text corpus.txt --work /tmp/measure     after building the example count_words
     python3 python/spark_tests/measure.py stream --gigabytes 20 --work /tmp/measure
     python3 python/spark_tests/measure.py today --text corpus.txt --work /tmp/measure      also needs tokenizers
 """
@@ -14,7 +14,7 @@ import argparse
 import json
 import os
 import pathlib
-import resource
+import statistics
 import subprocess
 import sys
 import time
@@ -102,77 +102,58 @@ def partitions(arguments):
 
 
 def measured_count(path, options):
-    """The function that counts a partition in `spiece.spark`, which also writes its times to a file."""
+    """The function that counts a partition in `spiece.spark`, which also writes the processor time of its worker to a file."""
     count = spiece.spark._partition_counter(spiece.spark.MAX_WORDS, options)
 
     def measured(batches):
-        clock = time.process_time
-        read, inside, text, started = 0.0, 0.0, 0, clock()
-
-        def timed_batches():
-            nonlocal read, text
-            iterator = iter(batches)
-            while True:
-                begin = clock()
-                batch = next(iterator, None)
-                read += clock() - begin
-                if batch is None:
-                    return
-                text += batch.nbytes
-                yield batch
-
-        tables = count(timed_batches())
-        while True:
-            begin = clock()
-            table = next(tables, None)
-            inside += clock() - begin
-            if table is None:
-                break
-            yield table
-        times = {"counting": inside - read, "reading": read, "all": clock() - started, "bytes": text}
+        started = time.process_time()
+        yield from count(batches)
         with open(path, "a", encoding="utf-8") as file:
-            file.write(json.dumps(times) + "\n")
+            file.write(f"{time.process_time() - started}\n")
 
     return measured
 
 
+def library_seconds(arguments):
+    """The median of the times in which the library counts the text on one thread."""
+    options = [f"{name}={str(value).lower()}" for name, value in OPTIONS.items()]
+    run = subprocess.run([arguments.counter, arguments.text, *options], check=True, stdout=subprocess.PIPE, text=True)
+    return statistics.median(json.loads(run.stdout)["seconds"])
+
+
 def throughput(arguments):
-    """Processor time of counting in a task of Spark, and of the program with one thread."""
+    """The time of tasks of Spark that count, beside that of the library on one thread. The first task starts the worker."""
     megabytes = arguments.text.stat().st_size / 1e6
-    flags = [f"--{name}={str(value).lower()}" for name, value in OPTIONS.items()]
-    output = arguments.work / "throughput.parquet"
-    command = [arguments.program, "count", f"--input={arguments.text}", f"--output={output}", "--num_threads=1"]
-    program = []
-    for _ in range(3):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([*command, *flags], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        program.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    library = sorted(program)[1]
-    print(f"spiece count, 1 thread: {library:.2f} s of processor time, {megabytes / library:.1f} MB/s", flush=True)
-    spark = session(arguments.work, cores=1, **{"spark.sql.files.maxPartitionBytes": "4g"})
+    before = library_seconds(arguments)
+    settings = {"spark.sql.files.maxPartitionBytes": "4g", "spark.sql.execution.arrow.maxRecordsPerBatch": arguments.batch}
+    spark = session(arguments.work, cores=1, **settings)
     application = spark.sparkContext.applicationId
     rows = text_of(spark, arguments.text)
-    times = arguments.work / "times.jsonl"
+    times = arguments.work / "times"
     times.unlink(missing_ok=True)
-    for _ in range(4):
-        before, start = cpu_seconds(children_of(os.getpid())), time.monotonic()
-        rows.mapInArrow(measured_count(str(times), OPTIONS), "word binary, count bigint").write.format("noop").mode(
-            "overwrite"
-        ).save()
-        seconds, spent = time.monotonic() - start, cpu_seconds(children_of(os.getpid())) - before
-        task = json.loads(times.read_text().splitlines()[-1])
-        print(
-            f"task: counting {task['counting']:.2f} s, {megabytes / task['counting']:.1f} MB/s, "
-            f"{library / task['counting']:.0%} of the program; Arrow read {task['reading']:.2f} s, Python worker in all "
-            f"{task['all']:.2f} s ({library / task['all']:.0%}); with the JVM {spent:.2f} s ({library / spent:.0%}), "
-            f"{seconds:.2f} s passed",
-            flush=True,
-        )
+    jvm = []
+    for _ in range(arguments.tasks + 1):
+        start = cpu_seconds(children_of(os.getpid()))
+        counted = rows.mapInArrow(measured_count(str(times), OPTIONS), "word binary, count bigint")
+        counted.write.format("noop").mode("overwrite").save()
+        jvm.append(cpu_seconds(children_of(os.getpid())) - start)
     spark.stop()
-    for task in ended_tasks(arguments.work, application):
-        seconds = task["Task Metrics"]["Executor Run Time"] / 1e3
-        print(f"task in all: {seconds:.2f} s passed, {megabytes / seconds:.1f} MB/s, {library / seconds:.0%} of the program")
+    passed = [task["Task Metrics"]["Executor Run Time"] / 1e3 for task in ended_tasks(arguments.work, application)]
+    workers = [float(line) for line in times.read_text().splitlines()]
+    after = library_seconds(arguments)
+    library = statistics.median([before, after])
+    print(f"library, 1 thread, before and after: {before:.2f} and {after:.2f} s, {megabytes / library:.0f} MB/s")
+    for what, seconds in {
+        "task, by the clock": passed,
+        "processor time of its Python worker": workers,
+        "processor time with the JVM": jvm,
+    }.items():
+        first, warm = seconds[0], sorted(seconds[1:])
+        median = statistics.median(warm)
+        print(
+            f"{what}: {median:.2f} s ({warm[0]:.2f} to {warm[-1]:.2f}; the first {first:.2f}), {megabytes / median:.0f} MB/s, "
+            f"{library / median:.0%} of the library"
+        )
     return 0
 
 
@@ -271,7 +252,9 @@ def main():
     parser.add_argument("--text", type=pathlib.Path)
     parser.add_argument("--work", type=pathlib.Path, required=True)
     parser.add_argument("--partitions", default="1,7,16,200")
-    parser.add_argument("--program", default="target/release/spiece")
+    parser.add_argument("--counter", default="target/release/examples/count_words")
+    parser.add_argument("--batch", default="10000", help="rows of an Arrow batch")
+    parser.add_argument("--tasks", type=int, default=9, help="tasks after the first one")
     parser.add_argument("--gigabytes", type=float, default=20)
     parser.add_argument("--only", help="one line of `today`")
     arguments = parser.parse_args()

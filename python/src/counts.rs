@@ -5,18 +5,17 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::{PyBufferError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use spiece::{Corpus, CountRows, TrainError, TrainFlags, Trainer, WordCounts};
+use spiece::{CountRows, CountsError, TrainError, TrainFlags, WordCounts};
 
+use crate::array_rows::{ArrayRows, elements};
 use crate::buffer::VectorBuffer;
+use crate::counting_thread::{BackgroundCounts, CountingError};
 use crate::errors;
 use crate::trainer::{Failure, PyObserver, summary_dict};
 
-/// Bytes of lines that are counted together, so that the caches of counting are used.
-const COLLECTED_BYTES: usize = 1 << 24;
 /// The size of the vocabulary, which counts do not depend on.
 const ANY_VOCAB_SIZE: i32 = i32::MAX;
 
@@ -26,21 +25,7 @@ type Rows<'py> = (Bound<'py, PyBytes>, VectorBuffer, VectorBuffer);
 /// Counts the words of lines.
 #[pyclass(module = "spiece._native", name = "WordCounter", frozen)]
 pub struct PyWordCounter {
-    trainer: Trainer,
-    state: Mutex<CounterState>,
-}
-
-struct CounterState {
-    counts: WordCounts,
-    /// Lines that are not counted yet, each with its line feed.
-    lines: Vec<u8>,
-}
-
-impl CounterState {
-    fn flush(&mut self, trainer: &Trainer) -> Result<(), TrainError> {
-        let lines = std::mem::take(&mut self.lines);
-        trainer.count_into(Corpus::reader(&lines[..]), &mut self.counts)
-    }
+    counts: Mutex<BackgroundCounts>,
 }
 
 /// The flags by name. The size of the vocabulary is `vocab_size` if that is given.
@@ -60,46 +45,6 @@ fn flags_of(
     Ok(result)
 }
 
-/// A copy of the elements of a buffer.
-fn elements<T: pyo3::buffer::Element>(object: &Bound<'_, PyAny>) -> PyResult<Vec<T>> {
-    PyBuffer::<T>::get(object)?.to_vec(object.py())
-}
-
-/// The rows of an array of Arrow.
-struct ArrayRows {
-    bytes: Vec<u8>,
-    /// Where each row begins and the last one ends; in ascending order, and within the bytes.
-    offsets: Vec<usize>,
-}
-
-impl ArrayRows {
-    /// The offsets have 32 or 64 bits; the first one is that of the first of the bytes.
-    fn new(bytes: &Bound<'_, PyAny>, offsets: &Bound<'_, PyAny>) -> PyResult<ArrayRows> {
-        let bytes: Vec<u8> = elements(bytes)?;
-        let offsets: Vec<i64> = match elements::<i32>(offsets) {
-            Ok(offsets) => offsets.into_iter().map(i64::from).collect(),
-            Err(_) => elements(offsets)?,
-        };
-        let first = offsets.first().copied().unwrap_or_default();
-        let from_first = |offset: &i64| usize::try_from(offset.checked_sub(first)?).ok();
-        let offsets: Option<Vec<usize>> = offsets.iter().map(from_first).collect();
-        let is_inside = |offsets: &Vec<usize>| {
-            offsets.is_sorted() && offsets.last().is_none_or(|end| *end <= bytes.len())
-        };
-        match offsets.filter(is_inside) {
-            Some(offsets) => Ok(ArrayRows { bytes, offsets }),
-            None => Err(PyBufferError::new_err(
-                "offsets: a row is outside of its bytes",
-            )),
-        }
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        let bounds = self.offsets.windows(2);
-        bounds.map(|bounds| &self.bytes[bounds[0]..bounds[1]])
-    }
-}
-
 #[pymethods]
 impl PyWordCounter {
     #[new]
@@ -111,11 +56,9 @@ impl PyWordCounter {
         let trainer = trainer.with_threads(std::num::NonZeroUsize::MIN);
         // Refuses options that need the whole corpus.
         trainer.counter().map_err(error)?;
-        let counts = trainer.new_counts().map_err(error)?;
-        let lines = Vec::new();
+        let counts = BackgroundCounts::new(trainer).map_err(error)?;
         Ok(PyWordCounter {
-            trainer,
-            state: Mutex::new(CounterState { counts, lines }),
+            counts: Mutex::new(counts),
         })
     }
 
@@ -128,54 +71,32 @@ impl PyWordCounter {
         offsets: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let rows = ArrayRows::new(bytes, offsets)?;
-        let added = py.detach(|| {
-            let mut state = self.lock();
-            for row in rows.iter() {
-                state.lines.extend_from_slice(row);
-                state.lines.push(b'\n');
-            }
-            if state.lines.len() < COLLECTED_BYTES {
-                return Ok(());
-            }
-            state.flush(&self.trainer)
-        });
-        added.map_err(|error| errors::of_train(py, &error))
+        let added = py.detach(|| self.lock().add(rows));
+        added.map_err(|error| of_counting(py, &error))
     }
 
     /// The number of distinct words, without those of lines that are not counted yet.
-    fn __len__(&self) -> usize {
-        self.lock().counts.len()
+    fn __len__(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.lock().words())
     }
 
     /// All words and their counts, which are removed; with `with_options` also the rows with the options and the numbers of
     /// sentences, once for each counter.
     fn take_rows<'py>(&self, py: Python<'py>, with_options: bool) -> PyResult<Rows<'py>> {
         let taken = py.detach(|| {
-            let mut state = self.lock();
-            state.flush(&self.trainer)?;
-            let mut rows = RowBuffers::default();
-            if with_options {
-                state
-                    .counts
-                    .for_each_other_row(|bytes, count| rows.add(bytes, count))?;
-            }
-            let mut result = Ok(());
-            state.counts.drain(|word, count| {
-                let count = i64::try_from(count).unwrap_or(i64::MAX);
-                if result.is_ok() {
-                    result = rows.add(word.as_bytes(), count);
-                }
-            });
-            result.map(|()| rows)
+            let mut counts = self.lock();
+            let counts = counts.finish()?;
+            RowBuffers::take(counts, with_options).map_err(CountingError::Train)
         });
-        let rows = taken.map_err(|error| errors::of_train(py, &error))?;
+        let rows = taken.map_err(|error| of_counting(py, &error))?;
         Ok(rows.into_python(py))
     }
 }
 
 impl PyWordCounter {
-    fn lock(&self) -> MutexGuard<'_, CounterState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Never waits for Python, so that whoever waits for the lock must be detached.
+    fn lock(&self) -> MutexGuard<'_, BackgroundCounts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -186,24 +107,43 @@ struct RowBuffers {
     counts: Vec<i64>,
 }
 
-impl Default for RowBuffers {
-    fn default() -> RowBuffers {
-        RowBuffers {
-            bytes: Vec::new(),
-            offsets: vec![0],
-            counts: Vec::new(),
+impl RowBuffers {
+    /// Removes all words; `with_options` also adds the rows with the options and the numbers of sentences.
+    fn take(counts: &mut WordCounts, with_options: bool) -> Result<RowBuffers, TrainError> {
+        let mut rows = RowBuffers::with_capacity(counts.len());
+        if with_options {
+            counts.for_each_other_row(|bytes, count| {
+                rows.add(bytes, count);
+                Ok::<(), TrainError>(())
+            })?;
+        }
+        let mut too_frequent = None;
+        counts.drain(|word, count| match i64::try_from(count) {
+            Ok(count) => rows.add(word.as_bytes(), count),
+            Err(_) => too_frequent = Some(word.to_owned()),
+        });
+        match too_frequent {
+            Some(word) => Err(CountsError::TooFrequent { word }.into()),
+            None => Ok(rows),
         }
     }
-}
 
-impl RowBuffers {
-    fn add(&mut self, bytes: &[u8], count: i64) -> Result<(), TrainError> {
+    fn with_capacity(words: usize) -> RowBuffers {
+        let mut offsets = Vec::with_capacity(words + 1);
+        offsets.push(0);
+        RowBuffers {
+            bytes: Vec::new(),
+            offsets,
+            counts: Vec::with_capacity(words),
+        }
+    }
+
+    fn add(&mut self, bytes: &[u8], count: i64) {
         self.bytes.extend_from_slice(bytes);
         // A vector has at most isize::MAX bytes.
         self.offsets
             .push(i64::try_from(self.bytes.len()).unwrap_or(i64::MAX));
         self.counts.push(count);
-        Ok(())
     }
 
     fn into_python(self, py: Python<'_>) -> Rows<'_> {
@@ -248,6 +188,18 @@ impl PyCountRows {
                 .map_err(|error| errors::of_train(py, &error))?;
         }
         Ok(())
+    }
+}
+
+fn of_counting(py: Python<'_>, error: &CountingError) -> PyErr {
+    match error {
+        CountingError::Train(error) => errors::of_train(py, error),
+        CountingError::Thread(error) => {
+            PyRuntimeError::new_err(format!("the thread that counts: {error}"))
+        }
+        CountingError::OtherProcess => PyRuntimeError::new_err(
+            "rows were added in another process, whose thread counts them; make a counter in each process",
+        ),
     }
 }
 

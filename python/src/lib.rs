@@ -9,7 +9,9 @@
 //! ```
 
 mod arguments;
+mod array_rows;
 mod buffer;
+mod counting_thread;
 mod counts;
 mod decode;
 mod editing;

@@ -1,5 +1,6 @@
 """Word counts: tables of the parts of a corpus give the model of the whole."""
 
+import os
 from array import array
 
 import pytest
@@ -83,6 +84,57 @@ def test_a_null_is_an_empty_sentence_whatever_bytes_it_has(parts):
     validity = pa.py_buffer(bytes([0b101]))
     texts = pa.Array.from_buffers(texts.type, 3, [validity, *texts.buffers()[1:]], null_count=1)
     assert sorted_rows(counts.count(texts)) == sorted_rows(counts.count(["a pen", "", "a pen"]))
+
+
+def test_arrays_of_any_size_and_rows_between_them_are_counted():
+    """The thread that counts reads arrays one after the other, some without rows, some larger than what it reads at once."""
+    rows = [f"word{number % 1000} {'long' * (number % 50)}" for number in range(200_000)]
+    whole = counts.Counter()
+    whole.add(pa.array(rows))
+    expected = sorted_rows(whole.take_table(with_options=False))
+    counter = counts.Counter()
+    start = 0
+    for size in [0, 1, 0, 2, 70_000, 3, 1, 100_000, 0, len(rows)]:
+        counter.add(pa.array(rows[start : start + size], pa.string()))
+        start += size
+    assert sorted_rows(counter.take_table(with_options=False)) == expected
+    assert len(counter) == 0
+    counter.add(pa.array(rows))
+    assert sorted_rows(counter.take_table(with_options=False)) == expected
+
+
+def test_a_row_that_is_refused_ends_the_counter():
+    counter = counts.Counter(input_format="tsv")
+    counter.add(pa.array(["a pen\t3"]))
+    assert ("\u2581pen".encode(), 3) in sorted_rows(counter.take_table())
+    counter.add(pa.array(["a pen\tmany"]))
+    with pytest.raises(spiece.TrainingError, match="row|count"):
+        counter.take_table()
+    for call in [counter.take_table, lambda: counter.add(pa.array(["a pen\t3"]))]:
+        with pytest.raises(RuntimeError, match="make another counter"):
+            call()
+
+
+def test_the_error_of_a_row_reaches_whoever_adds_more():
+    counter = counts.Counter(input_format="tsv")
+    with pytest.raises(spiece.TrainingError):
+        for _ in range(1000):
+            counter.add(pa.array(["a pen\tmany"] * 1000))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_counter_with_rows_refuses_another_process():
+    counter = counts.Counter()
+    counter.add(pa.array(["a pen"]))
+    child = os.fork()
+    if not child:
+        try:
+            counter.add(pa.array(["a pen"]))
+        except RuntimeError as error:
+            os._exit(0 if "another process" in str(error) else 1)
+        os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert ("\u2581pen".encode(), 1) in sorted_rows(counter.take_table())
 
 
 def test_offsets_outside_of_the_bytes_are_refused():

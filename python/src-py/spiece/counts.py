@@ -17,8 +17,9 @@ from ._model import Model, _flag
 
 __all__ = ["Counter", "add", "count", "train_counts"]
 
-# Rows that are read or converted at once.
+# Rows that are read or converted at once, and about the most bytes of them.
 _BATCH_ROWS = 1 << 16
+_BATCH_BYTES = 1 << 22
 
 
 def _arrow():
@@ -55,9 +56,10 @@ class Counter:
             for chunk in sentences.chunks:
                 self.add(chunk)
             return
-        # The native code copies what it is given.
-        for start in range(0, len(sentences), _BATCH_ROWS):
-            rows = _as_binary(pa, sentences.slice(start, _BATCH_ROWS))
+        # The native code copies what it is given, and counts it while the next rows come.
+        step = max(1, min(_BATCH_ROWS, len(sentences) * _BATCH_BYTES // max(1, sentences.nbytes)))
+        for start in range(0, len(sentences), step):
+            rows = _as_binary(pa, sentences.slice(start, step))
             self._counter.add_rows(*_bytes_and_offsets(rows))
 
     def take_table(self, *, with_options=True):

@@ -1,0 +1,42 @@
+//! Counts the words of a text file on one thread: `count_words TEXT [NAME=VALUE...]`, with the options of `spiece train`.
+//!
+//! Prints the seconds of five runs and the number of distinct words. The text is read from the file in each run, and no table
+//! is written: what counting itself costs, beside which `python/spark_tests/measure.py` puts a task of Spark. Example:
+//!
+//! ```text
+//! $ cargo run --release --example count_words testdata/udhr.txt byte_fallback=true normalization_rule_name=identity
+//! {"seconds": [0.007, 0.005, 0.005, 0.005, 0.005], "words": 13308}
+//! ```
+
+use std::num::NonZeroUsize;
+use std::time::Instant;
+
+use spiece::{Corpus, TrainFlags};
+
+const RUNS: usize = 5;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let text = arguments
+        .next()
+        .ok_or("usage: count_words TEXT [NAME=VALUE...]")?;
+    let mut flags = TrainFlags::default();
+    for argument in arguments {
+        let (name, value) = argument.split_once('=').ok_or("an option is NAME=VALUE")?;
+        flags.set(name, value)?;
+    }
+    let trainer = flags.trainer()?.with_threads(NonZeroUsize::MIN);
+
+    let mut seconds = Vec::new();
+    let mut words = 0;
+    for _ in 0..RUNS {
+        let start = Instant::now();
+        words = trainer.count(Corpus::files([&text]))?.len();
+        seconds.push(format!("{:.3}", start.elapsed().as_secs_f64()));
+    }
+    println!(
+        "{{\"seconds\": [{}], \"words\": {words}}}",
+        seconds.join(", ")
+    );
+    Ok(())
+}
