@@ -1,35 +1,44 @@
 //! Two functions at the same time, without a thread pool.
 //!
 //! Input: two functions. Output: both results. The second function runs on a thread that ends with the call, so making a
-//! tokenizer leaves no pool behind. Where no thread can be started (for example on wasm32), both functions run
-//! on the caller's thread, one after the other.
+//! tokenizer leaves no pool behind. If that thread has not begun when the first function ends, because all cores are busy, or if no
+//! thread can be started (for example on wasm32), the caller's thread runs both functions, one after the other.
 //!
 //! Cost: one thread is started and joined in each call. Memory that the second function allocates may be returned to the
 //! system when its thread ends, so the larger tables belong to the first.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 /// Runs both functions and returns their results.
 ///
 /// A panic of either function is continued on the caller's thread.
 pub(crate) fn join<A, B: Send>(first: impl FnOnce() -> A, second: impl Fn() -> B + Sync) -> (A, B) {
-    thread::scope(
-        |scope| match thread::Builder::new().spawn_scoped(scope, &second) {
-            Ok(handle) => {
-                let first = first();
-                let second = handle.join();
-                (
-                    first,
-                    second.unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                )
-            }
-            Err(_) => (first(), second()),
-        },
-    )
+    let is_claimed = AtomicBool::new(false);
+    // The result is handed over by joining the thread; only one caller may see `false`.
+    let claim = || !is_claimed.swap(true, Ordering::Relaxed);
+    thread::scope(|scope| {
+        let run_if_unclaimed = || claim().then(&second);
+        let thread = thread::Builder::new().spawn_scoped(scope, run_if_unclaimed);
+        let first = first();
+        if claim() {
+            return (first, second());
+        }
+        let result = thread.ok().and_then(|thread| {
+            let result = thread.join();
+            result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        // The thread has a result if it claimed the function, which nobody else did.
+        let second = result.unwrap_or_else(&second);
+        (first, second)
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::hint::black_box;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::join;
 
     #[test]
@@ -39,5 +48,25 @@ mod tests {
             join(|| words[0].len(), || words[1].to_owned()),
             (3, "two".to_owned())
         );
+    }
+
+    #[test]
+    fn each_function_runs_once_whichever_ends_first() {
+        for round in 0..300_u64 {
+            let runs = AtomicUsize::new(0);
+            let wait = |turns: u64| (0..turns * 100).map(black_box).sum::<u64>();
+            let (first, second) = join(
+                || wait(round % 7),
+                || (runs.fetch_add(1, Ordering::Relaxed), wait(round % 5)),
+            );
+            assert_eq!((first, second), (wait(round % 7), (0, wait(round % 5))));
+            assert_eq!(runs.load(Ordering::Relaxed), 1);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "second")]
+    fn a_panic_of_the_second_function_is_continued() {
+        join(|| (), || panic!("second"));
     }
 }

@@ -61,19 +61,22 @@ impl MergeTable {
     /// # Errors
     /// The user-defined symbols do not fit a trie; loading has excluded that.
     pub(crate) fn new(model: &Model) -> Result<MergeTable, ModelError> {
-        MergeTable::with_listed(model, &ListedMerges::unknown(model))
+        MergeTable::with_listed(model, &ListedMerges::unknown(model), &|_| Vec::new())
     }
 
-    /// The same, where merges are known from a list: right merges make it cheaper, wrong ones change nothing.
+    /// The same, where merges are known from a list: right merges make it cheaper, wrong ones change nothing. `other_splits` gives
+    /// the lengths of the left texts of other pairs that a list has for a piece.
     ///
     /// # Errors
     /// As [`MergeTable::new`].
     pub(crate) fn with_listed(
         model: &Model,
         listed: &ListedMerges,
+        other_splits: &dyn Fn(PieceId) -> Vec<usize>,
     ) -> Result<MergeTable, ModelError> {
         let mut process = MergeProcess::new(model, listed.ranks())?;
-        let executed = ListedMergeCheck::new(model, listed, &process.user_defined).executed();
+        let check = ListedMergeCheck::new(model, listed, &process.user_defined);
+        let executed = check.executed(other_splits);
         let pieces = model.table();
         let formations = executed
             .into_iter()

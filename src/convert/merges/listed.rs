@@ -1,8 +1,8 @@
 //! Merges that a list gives: which of them are the last merges of their pieces.
 //!
-//! Input: a BPE model, and for some pieces a pair of pieces with the same text together. Output: for each of these pieces
-//! whether this pair is what SentencePiece merges last. "No" can also mean that it is not known; then the text of the piece has
-//! to be merged.
+//! Input: a BPE model, and for some pieces pairs of pieces with the same text together. Output: for each of these pieces
+//! the pair that SentencePiece merges last, if it is one of them. "None" can also mean that it is not known; then the text of the
+//! piece has to be merged.
 //!
 //! # Method
 //! Pieces are checked in the order of their ranks. A piece p with the pair (l, r) passes if
@@ -147,15 +147,23 @@ impl<'m> ListedMergeCheck<'m> {
         }
     }
 
-    /// For each piece that passes the bytes of its left symbol, by id.
-    pub(super) fn executed(mut self) -> Vec<Option<usize>> {
+    /// For each piece of which a pair passes the bytes of the left symbol, by id. If the listed pair does not pass, those that
+    /// `other_splits` gives by the bytes of their left texts are tried.
+    pub(super) fn executed(
+        mut self,
+        other_splits: &dyn Fn(PieceId) -> Vec<usize>,
+    ) -> Vec<Option<usize>> {
         let mut splits = vec![None; self.model.len()];
         if self.listed.merges.is_empty() {
             return splits;
         }
         self.add_symbols();
         for merge in &self.listed.merges {
-            if self.passes(merge) {
+            let passing = match self.passes(merge) {
+                true => Some(*merge),
+                false => self.passing_of(merge.piece, &other_splits(merge.piece)),
+            };
+            if let Some(merge) = passing {
                 let rank = self.listed.ranks[merge.piece.index()];
                 let symbol = &mut self.symbols[merge.piece.index()];
                 symbol.order = rank + 1;
@@ -182,6 +190,20 @@ impl<'m> ListedMergeCheck<'m> {
 
     fn text(&self, piece: PieceId) -> &'m [u8] {
         self.table.text(piece.index())
+    }
+
+    /// The pair of a piece that passes, of those with these bytes in their left texts.
+    fn passing_of(&self, piece: PieceId, splits: &[usize]) -> Option<ListedMerge> {
+        let text = self.text(piece);
+        let merges = splits.iter().filter_map(|split| {
+            let (left, right) = text.split_at_checked(*split)?;
+            Some(ListedMerge {
+                piece,
+                left: self.model.piece_to_id(left)?,
+                right: self.model.piece_to_id(right)?,
+            })
+        });
+        merges.into_iter().find(|merge| self.passes(merge))
     }
 
     /// Whether the merge is the last one of its piece for certain.
@@ -277,14 +299,18 @@ mod tests {
         (0..).take(model.len()).collect()
     }
 
-    fn splits(model: &Model, merges: Vec<ListedMerge>) -> Vec<Option<usize>> {
-        let listed = ListedMerges::new(ranks(model), merges);
+    fn user_defined_symbols(model: &Model) -> PrefixTrie {
         let symbols = model
             .pieces()
             .filter(|piece| piece.kind == PieceKind::UserDefined)
             .map(|piece| (piece.text, piece.id.get()));
-        let user_defined = PrefixTrie::with_values(symbols).unwrap();
-        ListedMergeCheck::new(model, &listed, &user_defined).executed()
+        PrefixTrie::with_values(symbols).unwrap()
+    }
+
+    fn splits(model: &Model, merges: Vec<ListedMerge>) -> Vec<Option<usize>> {
+        let listed = ListedMerges::new(ranks(model), merges);
+        let user_defined = user_defined_symbols(model);
+        ListedMergeCheck::new(model, &listed, &user_defined).executed(&|_| Vec::new())
     }
 
     #[test]
@@ -364,6 +390,17 @@ mod tests {
                 let expected = split.filter(|_| is_ordered[id]);
                 prop_assert_eq!(passed[id], expected, "{:?}", model.piece(PieceId::from_index(id)));
             }
+            // The last merge of a piece passes, too, if it is not the first pair that is listed.
+            let mut first = all.clone();
+            first.dedup_by_key(|merge| merge.piece);
+            let other_splits = |piece| {
+                let others = all.iter().filter(|merge| merge.piece == piece);
+                others.skip(1).map(split_of).collect()
+            };
+            let listed = ListedMerges::new(ranks(&model), first);
+            let user_defined = user_defined_symbols(&model);
+            let found = ListedMergeCheck::new(&model, &listed, &user_defined).executed(&other_splits);
+            prop_assert_eq!(found, passed);
             // Any other pair of a piece, together with the last merges of all others.
             for other in all.iter().filter(|merge| !is_last(merge)) {
                 let mut merges = last.clone();
@@ -373,7 +410,7 @@ mod tests {
                 let passed = splits(&model, merges);
                 prop_assert_eq!(passed[other.piece.index()], None);
                 // The table does not depend on the list.
-                let same = MergeTable::with_listed(&model, &ListedMerges::new(ranks(&model), last.clone())).unwrap();
+                let same = MergeTable::with_listed(&model, &ListedMerges::new(ranks(&model), last.clone()), &|_| Vec::new()).unwrap();
                 prop_assert!(model.pieces().all(|piece| same.formation(piece.id) == table.formation(piece.id)));
             }
         }

@@ -9,16 +9,21 @@
 
 mod bpe;
 mod entries;
+mod pair_finder;
 mod pairs;
+mod read_pairs;
 #[cfg(test)]
 mod tests;
 mod unigram;
+
+use std::sync::Arc;
+use std::thread::{self, ScopedJoinHandle};
 
 use self::bpe::MergeEvidence;
 use self::entries::VocabularyEntries;
 use super::super::{FileFormat, Reason, ReasonKind, Verdict};
 use super::components::JsonFlags;
-use super::lists::{JsonLists, JsonVocab};
+use super::lists::{JsonLists, JsonMerges, JsonVocab};
 use super::normalization::rules_reason;
 use super::parse::{JsonAddedToken, JsonFile, JsonModel, JsonText};
 use super::syntax;
@@ -27,6 +32,9 @@ use crate::model::validate::byte_of_piece;
 use crate::model::{Model, ModelBuilder, ModelType, TrainerSpec};
 use crate::piece::{PieceId, PieceKind};
 use crate::text::WHITESPACE_MARK;
+
+/// Starting another thread takes longer than the work on shorter lists.
+const MIN_PARALLEL_ENTRIES: usize = 1 << 12;
 
 /// A model whose merges were not compared with those of the list.
 #[derive(Debug)]
@@ -59,15 +67,21 @@ impl UnjudgedModel {
 pub(super) fn read(bytes: &[u8]) -> Result<UnjudgedModel, ConvertError> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let text = simdutf8::compat::from_utf8(bytes).map_err(|error| syntax(error.to_string()))?;
-    let (lists, rest) = JsonLists::cut_out(text)?;
+    let (lists, entries) = read_lists(text)?;
     let file: JsonFile<'_> =
-        serde_json::from_str(&rest).map_err(|error| syntax_of_file(text, &error))?;
-    let model_type = model_type(&file.model, &lists)?;
+        serde_json::from_str(&lists.rest).map_err(|error| syntax_of_file(text, &error))?;
+    let (model_type, vocab) = model_type(&file.model, &lists)?;
     check_settings(&file.model)?;
-    let entries = VocabularyEntries::new(&lists, file.added_tokens.as_deref().unwrap_or_default())?;
+    let added = file.added_tokens.as_deref().unwrap_or_default();
+    let entries = match entries {
+        Some(entries) => entries,
+        None => VocabularyEntries::of_vocabulary(vocab, added.len())?,
+    };
+    let entries = entries.with_added(vocab, added)?;
     let mut import = Import {
         file: &file,
-        lists: &lists,
+        vocab,
+        merges: &lists.merges,
         flags: JsonFlags::new(
             file.normalizer.as_ref(),
             file.pre_tokenizer.as_ref(),
@@ -86,6 +100,26 @@ pub(super) fn read(bytes: &[u8]) -> Result<UnjudgedModel, ConvertError> {
     }
 }
 
+/// The lists of a file, and the entries of its vocabulary, which another thread makes while the merges are read. No entries if
+/// the vocabulary is short or unusual, or if there is no other thread.
+fn read_lists(text: &str) -> Result<(JsonLists<'_>, Option<VocabularyEntries>), ConvertError> {
+    thread::scope(|scope| {
+        let mut entries = None;
+        let lists = JsonLists::cut_out(text, &mut |vocab| {
+            if entries.is_none() && vocab.len() >= MIN_PARALLEL_ENTRIES {
+                let vocab = Arc::clone(vocab);
+                let make = move || VocabularyEntries::of_vocabulary(&vocab, 0).ok();
+                entries = thread::Builder::new().spawn_scoped(scope, make).ok();
+            }
+        })?;
+        let join = |thread: ScopedJoinHandle<'_, _>| {
+            let entries = thread.join();
+            entries.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        Ok((lists, entries.and_then(join)))
+    })
+}
+
 /// The error of the rest of a file. Reading the whole file gives the same error at its position in the file.
 fn syntax_of_file(text: &str, error: &serde_json::Error) -> ConvertError {
     let whole = serde_json::from_str::<JsonFile<'_>>(text).err();
@@ -101,16 +135,20 @@ fn unsupported(component: &str, found: String) -> ConvertError {
     }
 }
 
-/// The type of a model; files of old versions do not name it.
-fn model_type(model: &JsonModel<'_>, lists: &JsonLists<'_>) -> Result<ModelType, ConvertError> {
+/// The type of a model, and its vocabulary; files of old versions do not name the type.
+fn model_type<'l, 'j>(
+    model: &JsonModel<'_>,
+    lists: &'l JsonLists<'j>,
+) -> Result<(ModelType, &'l JsonVocab<'j>), ConvertError> {
     let kind = model.kind.as_ref().map(JsonText::as_str);
-    match (kind, &lists.vocab) {
-        (Some(other), _) if !matches!(other, "BPE" | "Unigram") => {
-            Err(unsupported("model.type", format!("{other:?}")))
-        }
-        (_, None) => Err(syntax("model.vocab is missing".to_owned())),
-        (Some("BPE") | None, Some(JsonVocab::Ids(_))) => Ok(ModelType::Bpe),
-        (Some("Unigram") | None, Some(JsonVocab::Scores(_))) => Ok(ModelType::Unigram),
+    if let Some(other) = kind.filter(|kind| !matches!(*kind, "BPE" | "Unigram")) {
+        return Err(unsupported("model.type", format!("{other:?}")));
+    }
+    let missing = || syntax("model.vocab is missing".to_owned());
+    let vocab = lists.vocab.as_deref().ok_or_else(missing)?;
+    match (kind, vocab.has_scores()) {
+        (Some("BPE") | None, false) => Ok((ModelType::Bpe, vocab)),
+        (Some("Unigram") | None, true) => Ok((ModelType::Unigram, vocab)),
         _ => Err(syntax("model.vocab does not fit model.type".to_owned())),
     }
 }
@@ -143,7 +181,8 @@ fn symbol_texts<'f>(file: &'f JsonFile<'_>) -> Vec<&'f str> {
 /// What is known of the file while it is read.
 struct Import<'f, 'j> {
     file: &'f JsonFile<'j>,
-    lists: &'f JsonLists<'j>,
+    vocab: &'f JsonVocab<'j>,
+    merges: &'f JsonMerges<'j>,
     flags: JsonFlags,
     verdict: Verdict,
     model_type: ModelType,

@@ -19,6 +19,7 @@
 //! doubling.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::scan::{JsonScanner, RawString, ScanProblem};
 use super::syntax;
@@ -28,7 +29,7 @@ use crate::text::num::low_u32;
 /// Bytes of a file for each entry of a list, as a first guess of their number.
 const BYTES_PER_ENTRY: usize = 32;
 
-/// A text of a list; see [`JsonLists::text`].
+/// A text of a list: a range of the file, or behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ListText {
     start: u32,
@@ -42,58 +43,25 @@ impl ListText {
     }
 }
 
-/// The vocabulary, in the order of the file.
+/// The texts of a list.
 #[derive(Debug)]
-pub(super) enum JsonVocab {
-    /// Texts and ids.
-    Ids(Vec<(ListText, u32)>),
-    /// Texts and scores; the position is the id.
-    Scores(Vec<(ListText, f64)>),
-}
-
-/// The lists of a file.
-#[derive(Debug)]
-pub(super) struct JsonLists<'j> {
+struct ListTexts<'j> {
     file: &'j str,
     /// Texts that have escapes in the file.
     unescaped: String,
-    /// `None` if the file has none.
-    pub(super) vocab: Option<JsonVocab>,
-    /// The two texts of each merge.
-    pub(super) merges: Vec<[ListText; 2]>,
 }
 
-impl<'j> JsonLists<'j> {
-    /// The lists of a file, and the rest of the file.
-    ///
-    /// # Errors
-    /// A list is not valid JSON or has other values; or the file has 2 GiB or more.
-    pub(super) fn cut_out(file: &'j str) -> Result<(JsonLists<'j>, String), ConvertError> {
-        // Ranges of texts without escapes are behind the file, and no text gets longer by their removal.
-        if u32::try_from(file.len() * 2).is_err() {
-            return Err(syntax("the file has 2 GiB or more".to_owned()));
-        }
-        let lists = JsonLists {
+impl<'j> ListTexts<'j> {
+    fn new(file: &'j str) -> ListTexts<'j> {
+        ListTexts {
             file,
             unescaped: String::new(),
-            vocab: None,
-            merges: Vec::new(),
-        };
-        let mut reader = ListReader {
-            scanner: JsonScanner::new(file),
-            lists,
-            rest: String::new(),
-            kept: 0,
-        };
-        let read = reader.read_file();
-        read.map_err(|problem| reader.scanner.error(problem))?;
-        reader.rest.push_str(&file[reader.kept..]);
-        Ok((reader.lists, reader.rest))
+        }
     }
 
     /// The bytes of a text.
     #[inline]
-    pub(super) fn text(&self, text: ListText) -> &[u8] {
+    fn get(&self, text: ListText) -> &[u8] {
         let range = text.start as usize..text.end as usize;
         match range.start.checked_sub(self.file.len()) {
             None => &self.file.as_bytes()[range],
@@ -101,46 +69,150 @@ impl<'j> JsonLists<'j> {
         }
     }
 
-    /// The number of entries of the vocabulary.
-    pub(super) fn vocab_len(&self) -> usize {
-        match &self.vocab {
-            Some(JsonVocab::Ids(entries)) => entries.len(),
-            Some(JsonVocab::Scores(entries)) => entries.len(),
-            None => 0,
+    /// Adds a text without its escapes; returns its range behind the file.
+    fn add(&mut self, text: &str) -> Range<usize> {
+        let start = self.file.len() + self.unescaped.len();
+        self.unescaped.push_str(text);
+        start..start + text.len()
+    }
+}
+
+/// The vocabulary, in the order of the file.
+#[derive(Debug)]
+pub(super) struct JsonVocab<'j> {
+    texts: ListTexts<'j>,
+    entries: VocabEntries,
+}
+
+#[derive(Debug)]
+enum VocabEntries {
+    /// Texts and ids.
+    Ids(Vec<(ListText, u32)>),
+    /// Texts and scores; the position is the id.
+    Scores(Vec<(ListText, f64)>),
+}
+
+impl JsonVocab<'_> {
+    /// The bytes of a text.
+    #[inline]
+    pub(super) fn text(&self, text: ListText) -> &[u8] {
+        self.texts.get(text)
+    }
+
+    /// The number of entries.
+    pub(super) fn len(&self) -> usize {
+        match &self.entries {
+            VocabEntries::Ids(entries) => entries.len(),
+            VocabEntries::Scores(entries) => entries.len(),
         }
     }
 
-    /// The texts and ids of the vocabulary, in the order of the file.
-    pub(super) fn vocab_ids(&self) -> impl Iterator<Item = (ListText, u32)> {
-        let (ids, scores) = match &self.vocab {
-            Some(JsonVocab::Ids(ids)) => (&ids[..], &[][..]),
-            Some(JsonVocab::Scores(scores)) => (&[][..], &scores[..]),
-            None => (&[][..], &[][..]),
+    /// Whether it is a list of texts and scores.
+    pub(super) fn has_scores(&self) -> bool {
+        matches!(self.entries, VocabEntries::Scores(_))
+    }
+
+    /// The texts and ids, in the order of the file.
+    pub(super) fn ids(&self) -> impl Iterator<Item = (ListText, u32)> + Clone {
+        let (ids, scores) = match &self.entries {
+            VocabEntries::Ids(ids) => (&ids[..], &[][..]),
+            VocabEntries::Scores(scores) => (&[][..], &scores[..]),
         };
         let by_position = scores.iter().map(|(text, _)| *text).zip(0..);
         ids.iter().copied().chain(by_position)
     }
 
-    /// The scores of the vocabulary, by id; none if it has ids.
-    pub(super) fn vocab_scores(&self) -> impl Iterator<Item = f64> {
-        let scores = match &self.vocab {
-            Some(JsonVocab::Scores(scores)) => &scores[..],
-            _ => &[],
+    /// The scores, by id; none if it has ids.
+    pub(super) fn scores(&self) -> impl Iterator<Item = f64> {
+        let scores = match &self.entries {
+            VocabEntries::Scores(scores) => &scores[..],
+            VocabEntries::Ids(_) => &[],
         };
         scores.iter().map(|(_, score)| *score)
     }
 }
 
+/// The merges.
+#[derive(Debug)]
+pub(super) struct JsonMerges<'j> {
+    texts: ListTexts<'j>,
+    pairs: Vec<[ListText; 2]>,
+}
+
+impl JsonMerges<'_> {
+    /// The two texts of each merge.
+    pub(super) fn pairs(&self) -> &[[ListText; 2]] {
+        &self.pairs
+    }
+
+    /// The bytes of a text.
+    #[inline]
+    pub(super) fn text(&self, text: ListText) -> &[u8] {
+        self.texts.get(text)
+    }
+}
+
+/// The lists of a file, and the rest of the file.
+#[derive(Debug)]
+pub(super) struct JsonLists<'j> {
+    /// `None` if the file has none.
+    pub(super) vocab: Option<Arc<JsonVocab<'j>>>,
+    pub(super) merges: JsonMerges<'j>,
+    /// The file with `null` for the lists.
+    pub(super) rest: String,
+}
+
+impl<'j> JsonLists<'j> {
+    /// The lists of a file. The vocabulary is shown to `on_vocab` before what follows it is read.
+    ///
+    /// # Errors
+    /// A list is not valid JSON or has other values; or the file has 2 GiB or more.
+    pub(super) fn cut_out(
+        file: &'j str,
+        on_vocab: &mut dyn FnMut(&Arc<JsonVocab<'j>>),
+    ) -> Result<JsonLists<'j>, ConvertError> {
+        // Ranges of texts without escapes are behind the file, and no text gets longer by their removal.
+        if u32::try_from(file.len() * 2).is_err() {
+            return Err(syntax("the file has 2 GiB or more".to_owned()));
+        }
+        let merges = JsonMerges {
+            texts: ListTexts::new(file),
+            pairs: Vec::new(),
+        };
+        let mut reader = ListReader {
+            scanner: JsonScanner::new(file),
+            texts: ListTexts::new(file),
+            vocab: None,
+            merges,
+            on_vocab,
+            rest: String::new(),
+            kept: 0,
+        };
+        let read = reader.read_file();
+        read.map_err(|problem| reader.scanner.error(problem))?;
+        reader.rest.push_str(&file[reader.kept..]);
+        Ok(JsonLists {
+            vocab: reader.vocab,
+            merges: reader.merges,
+            rest: reader.rest,
+        })
+    }
+}
+
 /// Reads the lists.
-struct ListReader<'j> {
+struct ListReader<'j, 'v> {
     scanner: JsonScanner<'j>,
-    lists: JsonLists<'j>,
+    /// The texts of the list that is read.
+    texts: ListTexts<'j>,
+    vocab: Option<Arc<JsonVocab<'j>>>,
+    merges: JsonMerges<'j>,
+    on_vocab: &'v mut dyn FnMut(&Arc<JsonVocab<'j>>),
     rest: String,
     /// What is before this position is in the rest, or cut out.
     kept: usize,
 }
 
-impl ListReader<'_> {
+impl<'j> ListReader<'j, '_> {
     fn read_file(&mut self) -> Result<(), ScanProblem> {
         self.scanner.expect(b'{', "a brace is missing")?;
         let mut is_first = true;
@@ -161,14 +233,27 @@ impl ListReader<'_> {
         while self.scanner.has_next(b'}', &mut is_first)? {
             match self.key()?.as_str() {
                 "vocab" => {
-                    let vocab = self.cut_out(ListReader::read_vocab)?;
-                    self.lists.vocab = Some(vocab);
+                    let entries = self.cut_out(ListReader::read_vocab)?;
+                    let texts = self.take_texts();
+                    let vocab = Arc::new(JsonVocab { texts, entries });
+                    (self.on_vocab)(&vocab);
+                    self.vocab = Some(vocab);
                 }
-                "merges" => self.lists.merges = self.cut_out(ListReader::read_merges)?,
+                "merges" => {
+                    let pairs = self.cut_out(ListReader::read_merges)?;
+                    let texts = self.take_texts();
+                    self.merges = JsonMerges { texts, pairs };
+                }
                 _ => self.scanner.skip()?,
             }
         }
         Ok(())
+    }
+
+    /// The texts of the list that was read.
+    fn take_texts(&mut self) -> ListTexts<'j> {
+        let next = ListTexts::new(self.texts.file);
+        std::mem::replace(&mut self.texts, next)
     }
 
     /// Goes behind a key and its colon.
@@ -176,7 +261,7 @@ impl ListReader<'_> {
         let key = self.scanner.string()?;
         let key = match key.has_escapes {
             true => self.scanner.unescaped(&key)?,
-            false => self.lists.file[key.range].to_owned(),
+            false => self.texts.file[key.range].to_owned(),
         };
         self.scanner.expect(b':', "a colon is missing")?;
         Ok(key)
@@ -190,16 +275,16 @@ impl ListReader<'_> {
         self.scanner.peek();
         let start = self.scanner.position();
         let list = read(self)?;
-        self.rest.push_str(&self.lists.file[self.kept..start]);
+        self.rest.push_str(&self.texts.file[self.kept..start]);
         self.rest.push_str("null");
         self.kept = self.scanner.position();
         Ok(list)
     }
 
-    fn read_vocab(&mut self) -> Result<JsonVocab, ScanProblem> {
+    fn read_vocab(&mut self) -> Result<VocabEntries, ScanProblem> {
         match self.scanner.peek() {
-            Some(b'{') => self.read_ids().map(JsonVocab::Ids),
-            Some(b'[') => self.read_scores().map(JsonVocab::Scores),
+            Some(b'{') => self.read_ids().map(VocabEntries::Ids),
+            Some(b'[') => self.read_scores().map(VocabEntries::Scores),
             _ => Err(ScanProblem(
                 "model.vocab is no object of texts and ids, nor a list of texts and scores",
             )),
@@ -258,7 +343,7 @@ impl ListReader<'_> {
     /// A merge as two texts with a space between them.
     fn read_line(&mut self) -> Result<[ListText; 2], ScanProblem> {
         let line = self.text()?;
-        let bytes = self.lists.text(line);
+        let bytes = self.texts.get(line);
         let not_two = ScanProblem("the merge before does not have two parts");
         let space = memchr::memchr(b' ', bytes).ok_or(not_two)?;
         if memchr::memchr(b' ', &bytes[space + 1..]).is_some() {
@@ -295,14 +380,12 @@ impl ListReader<'_> {
     #[cold]
     fn add_unescaped(&mut self, string: &RawString) -> Result<Range<usize>, ScanProblem> {
         let text = self.scanner.unescaped(string)?;
-        let start = self.lists.file.len() + self.lists.unescaped.len();
-        self.lists.unescaped.push_str(&text);
-        Ok(start..start + text.len())
+        Ok(self.texts.add(&text))
     }
 
     /// A guess of the number of entries of the list that begins here.
     fn expected_entries(&self) -> usize {
-        (self.lists.file.len() - self.scanner.position()) / BYTES_PER_ENTRY
+        (self.texts.file.len() - self.scanner.position()) / BYTES_PER_ENTRY
     }
 }
 
@@ -310,36 +393,47 @@ impl ListReader<'_> {
 mod tests {
     use super::*;
 
-    fn texts(lists: &JsonLists<'_>, texts: &[ListText]) -> Vec<String> {
-        let text = |text: &ListText| String::from_utf8_lossy(lists.text(*text)).into_owned();
-        texts.iter().map(text).collect()
+    fn cut_out(json: &str) -> Result<JsonLists<'_>, ConvertError> {
+        let mut shown = 0;
+        let lists = JsonLists::cut_out(json, &mut |_| shown += 1);
+        if let Ok(lists) = &lists {
+            assert_eq!(shown, usize::from(lists.vocab.is_some()));
+        }
+        lists
+    }
+
+    fn vocab(lists: &JsonLists<'_>) -> Vec<(String, u32)> {
+        let vocab = lists.vocab.as_ref().unwrap();
+        let text = |text| String::from_utf8_lossy(vocab.text(text)).into_owned();
+        vocab.ids().map(|(key, id)| (text(key), id)).collect()
+    }
+
+    fn merges(lists: &JsonLists<'_>) -> Vec<[String; 2]> {
+        let merges = &lists.merges;
+        let text = |text| String::from_utf8_lossy(merges.text(text)).into_owned();
+        merges.pairs().iter().map(|pair| pair.map(text)).collect()
     }
 
     #[test]
     fn the_example_of_the_module_page() {
         let json =
             r#"{"model": {"vocab": {"a": 0, "\u0062": 1}, "merges": ["a b", ["\u0062", ""]]}}"#;
-        let (lists, rest) = JsonLists::cut_out(json).unwrap();
-        assert_eq!(rest, r#"{"model": {"vocab": null, "merges": null}}"#);
-        let (keys, ids): (Vec<ListText>, Vec<u32>) = lists.vocab_ids().unzip();
-        assert_eq!(
-            (texts(&lists, &keys), ids),
-            (vec!["a".into(), "b".into()], vec![0, 1])
-        );
-        assert_eq!(texts(&lists, &lists.merges[0]), ["a", "b"]);
-        assert_eq!(texts(&lists, &lists.merges[1]), ["b", ""]);
+        let lists = cut_out(json).unwrap();
+        assert_eq!(lists.rest, r#"{"model": {"vocab": null, "merges": null}}"#);
+        assert_eq!(vocab(&lists), [("a".to_owned(), 0), ("b".to_owned(), 1)]);
+        assert_eq!(merges(&lists), [["a", "b"], ["b", ""]]);
     }
 
     #[test]
     fn keys_with_escapes_are_found_and_lists_elsewhere_are_not() {
         let json = r#"{"vocab": [1], "model" : {"a": {"merges": 1}, "voc\u0061b" :[["\n", -1.5e0]]}, "x": "{"}"#;
-        let (lists, rest) = JsonLists::cut_out(json).unwrap();
+        let lists = cut_out(json).unwrap();
         let expected =
             r#"{"vocab": [1], "model" : {"a": {"merges": 1}, "voc\u0061b" :null}, "x": "{"}"#;
-        assert_eq!(rest, expected);
-        assert!(lists.vocab_scores().eq([-1.5]));
-        let (text, id) = lists.vocab_ids().next().unwrap();
-        assert_eq!((lists.text(text), id), (&b"\n"[..], 0));
+        assert_eq!(lists.rest, expected);
+        let scores = lists.vocab.as_ref().unwrap().scores();
+        assert!(scores.eq([-1.5]));
+        assert_eq!(vocab(&lists), [("\n".to_owned(), 0)]);
     }
 
     #[test]
@@ -361,7 +455,7 @@ mod tests {
             r#"{"merges": ["a b""#,
         ] {
             let json = format!(r#"{{"model": {model}}}"#);
-            assert!(JsonLists::cut_out(&json).is_err(), "{json}");
+            assert!(cut_out(&json).is_err(), "{json}");
         }
     }
 }

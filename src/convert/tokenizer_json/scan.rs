@@ -59,14 +59,12 @@ impl<'j> JsonScanner<'j> {
     /// The first byte of the next value or the next punctuation; `None` at the end of the text.
     #[inline]
     pub(super) fn peek(&mut self) -> Option<u8> {
-        loop {
-            let byte = *self.text.as_bytes().get(self.position)?;
-            // Most values follow at once or behind one space.
-            if byte > b' ' || !matches!(byte, b' ' | b'\n' | b'\t' | b'\r') {
-                return Some(byte);
-            }
-            self.position += 1;
+        let byte = *self.text.as_bytes().get(self.position)?;
+        if byte > b' ' {
+            return Some(byte);
         }
+        self.position = after_blanks(self.text.as_bytes(), self.position);
+        self.text.as_bytes().get(self.position).copied()
     }
 
     /// Goes behind `byte`, if it is the next one.
@@ -243,6 +241,24 @@ impl<'j> JsonScanner<'j> {
     }
 }
 
+/// The position behind the blanks that begin at `start`. Spaces, which files with indented lines have most, are passed eight at a
+/// time.
+fn after_blanks(bytes: &[u8], start: usize) -> usize {
+    let mut position = start;
+    loop {
+        match bytes.get(position) {
+            Some(b' ') => {
+                let chunk = bytes.get(position..).and_then(<[u8]>::first_chunk);
+                let word = chunk.map(|chunk| u64::from_le_bytes(*chunk));
+                let others = word.map_or(1 << 8, |word| word ^ (ONES * u64::from(b' ')));
+                position += low_usize(u64::from(others.trailing_zeros() / 8));
+            }
+            Some(b'\n' | b'\t' | b'\r') => position += 1,
+            _ => return position,
+        }
+    }
+}
+
 /// The position of the first quote, backslash or control character from `start` on; or that of the end, or behind it if `start`
 /// is.
 #[inline]
@@ -297,6 +313,24 @@ mod tests {
         let problem = scanner.id().unwrap_err();
         let error = scanner.error(problem).to_string();
         assert!(error.contains("line 2 column 3"), "{error}");
+    }
+
+    #[test]
+    fn blanks_are_passed() {
+        for spaces in 0..40 {
+            for blanks in [
+                " ".repeat(spaces),
+                "\n\t \r".repeat(spaces),
+                format!("\n{}\n", " ".repeat(spaces)),
+            ] {
+                for end in ["", "x", "\x0c", "\u{a0}", "\x1f        "] {
+                    let text = format!("{blanks}{end}");
+                    let mut scanner = JsonScanner::new(&text);
+                    assert_eq!(scanner.peek(), end.as_bytes().first().copied(), "{text:?}");
+                    assert_eq!(scanner.position(), blanks.len(), "{text:?}");
+                }
+            }
+        }
     }
 
     proptest! {

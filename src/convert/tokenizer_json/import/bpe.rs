@@ -42,9 +42,8 @@ use crate::convert::tokenizer_json::parse::JsonText;
 use crate::convert::{Reason, ReasonKind};
 use crate::error::ConvertError;
 use crate::model::Model;
-use crate::model::validate::byte_of_piece;
 use crate::piece::{PieceId, PieceKind};
-use crate::text::{WHITESPACE_MARK, WHITESPACE_MARK_STR, is_char, lossy_string};
+use crate::text::{WHITESPACE_MARK, WHITESPACE_MARK_STR, is_char};
 
 /// Pieces of a BPE model: ranks up to here are exact in a 32-bit float.
 const MAX_RANKED_PIECES: usize = 1 << 24;
@@ -115,81 +114,6 @@ impl Import<'_, '_> {
         }
         Ok(Some(id))
     }
-
-    /// The pairs of the list, and reasons that they give by themselves.
-    fn listed_pairs(&mut self, entries: &VocabularyEntries) -> Result<ListedPairs, ConvertError> {
-        let capacity = self.lists.merges.len().min(entries.len());
-        let mut pairs = ListedPairs::new(entries.len(), capacity);
-        let mut joined = Vec::new();
-        let mut expected = 0;
-        let mut repeated = None;
-        let mut with_stand_in = None;
-        for (rank, merge) in (0_u32..).zip(&self.lists.merges) {
-            let [left, right] = merge.map(|text| self.lists.text(text));
-            let find = |text: &[u8]| {
-                entries.id(text).ok_or_else(|| {
-                    let text = lossy_string(text);
-                    syntax(format!("merge {rank}: {text:?} is not in the vocabulary"))
-                })
-            };
-            // In most files the next merge gives the next piece.
-            let next = entries.text(expected);
-            let is_next = next.and_then(|text| text.strip_prefix(left)) == Some(right);
-            let piece = if is_next {
-                PieceId::from_index(expected)
-            } else {
-                joined.clear();
-                joined.extend_from_slice(left);
-                joined.extend_from_slice(right);
-                find(&joined)?
-            };
-            expected = piece.index() + 1;
-            let first = pairs.first_of(piece);
-            if first.position().is_none() {
-                let [left_id, right_id] = [find(left)?, find(right)?];
-                pairs.add_first(piece, [left_id, right_id], left.len());
-            } else if first.has_split(left.len()) {
-                repeated = Some(lossy_string(&[left, right].concat()));
-            } else {
-                pairs.add_other(piece, left.len());
-            }
-            if self.is_stand_in(left) || self.is_stand_in(right) {
-                with_stand_in = Some([left, right].map(lossy_string));
-            }
-        }
-        pairs.finish();
-        self.add_reasons_of_pairs(repeated, with_stand_in);
-        Ok(pairs)
-    }
-
-    /// Whether `tokenizers` puts the piece with this text in the place of characters without a piece.
-    #[inline]
-    fn is_stand_in(&self, text: &[u8]) -> bool {
-        if self.has_byte_fallback {
-            return byte_of_piece(text).is_some();
-        }
-        let unknown = self.file.model.unk_token.as_ref();
-        unknown.is_some_and(|unknown| unknown.as_str().as_bytes() == text)
-    }
-
-    fn add_reasons_of_pairs(
-        &mut self,
-        repeated: Option<String>,
-        with_stand_in: Option<[String; 2]>,
-    ) {
-        if let Some(text) = repeated {
-            let explanation = format!(
-                "a merge that gives {text:?} is listed twice; tokenizers takes the last one"
-            );
-            self.reason(ReasonKind::MergeOrder, explanation);
-        }
-        if let Some([left, right]) = with_stand_in {
-            let explanation = format!(
-                "tokenizers merges {left:?} and {right:?}, one of which it puts in the place of characters without a piece"
-            );
-            self.reason(ReasonKind::UnknownCharacter, explanation);
-        }
-    }
 }
 
 /// What the verdict on the merges of a model needs besides the model.
@@ -208,7 +132,8 @@ impl MergeEvidence {
     /// # Errors
     /// The user-defined symbols do not fit a trie; loading has excluded that.
     pub(super) fn reasons(&self, model: &Model) -> Result<Vec<Reason>, ConvertError> {
-        let table = MergeTable::with_listed(model, &self.listed)?;
+        let other_splits = |piece| self.pairs.other_splits(piece).collect();
+        let table = MergeTable::with_listed(model, &self.listed, &other_splits)?;
         let mut reasons = Vec::new();
         reasons.extend(self.missing_pairs(model, &table));
         reasons.extend(self.other_order(model, &table));

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::syntax;
-use crate::convert::tokenizer_json::lists::JsonLists;
+use crate::convert::tokenizer_json::lists::{JsonVocab, ListText};
 use crate::convert::tokenizer_json::parse::JsonAddedToken;
 use crate::error::ConvertError;
 use crate::piece::{MAX_PIECES, PieceId, PieceIndex, PieceKind, PieceTable};
@@ -35,17 +35,17 @@ pub(super) struct VocabularyEntries {
 }
 
 impl VocabularyEntries {
-    /// The entries of a file.
+    /// The entries of a file: those of the vocabulary, and the added tokens.
     ///
     /// # Errors
-    /// Two texts have one id, or a text has two, or an id is too high.
-    pub(super) fn new(
-        lists: &JsonLists<'_>,
+    /// Two texts have one id, or an id is too high.
+    pub(super) fn with_added(
+        mut self,
+        vocab: &JsonVocab<'_>,
         added: &[JsonAddedToken<'_>],
     ) -> Result<VocabularyEntries, ConvertError> {
-        let count = lists.vocab_len() + added.len();
-        let limit = (count * 2 + MAX_MISSING_IDS).min(MAX_PIECES);
-        let mut entries = VocabularyEntries::of_vocabulary(lists, count, limit)?;
+        let limit = id_limit(vocab.len() + added.len());
+        let entries = &mut self;
         let mut texts = HashSet::new();
         let mut new = Vec::new();
         for token in added {
@@ -61,33 +61,25 @@ impl VocabularyEntries {
                 entries.added[id.index()] = Some(token.special);
             }
         }
-        Ok(entries)
+        Ok(self)
     }
 
-    /// The entries of the vocabulary alone.
-    fn of_vocabulary(
-        lists: &JsonLists<'_>,
-        count: usize,
-        limit: usize,
+    /// The entries of the vocabulary of a file that has so many added tokens.
+    ///
+    /// # Errors
+    /// Two texts have one id, or a text has two, or an id is too high.
+    pub(super) fn of_vocabulary(
+        vocab: &JsonVocab<'_>,
+        added: usize,
     ) -> Result<VocabularyEntries, ConvertError> {
-        let mut by_id = Vec::with_capacity(count);
-        for (text, id) in lists.vocab_ids() {
-            check_limit(id, limit, lists.text(text))?;
-            let index = id as usize;
-            if index >= by_id.len() {
-                by_id.resize(index + 1, None);
-            }
-            if let Some(other) = by_id[index].replace(text) {
-                return Err(two_texts(id, lists.text(other), lists.text(text)));
-            }
+        if is_in_order(vocab) {
+            let pieces = pieces_of(vocab, vocab.ids().map(|(text, _)| Some(text)));
+            let is_present = vec![true; pieces.len()];
+            return VocabularyEntries::indexed(pieces, is_present);
         }
-        let bytes: usize = by_id.iter().flatten().map(|text| text.len()).sum();
-        let mut texts = TextArena::with_capacity(by_id.len() + 1, bytes);
-        for text in &by_id {
-            texts.push(text.map_or(&[], |text| lists.text(text)));
-        }
+        let by_id = texts_by_id(vocab, added)?;
         let is_present = by_id.iter().map(Option::is_some).collect();
-        VocabularyEntries::indexed(PieceTable::of_texts(texts), is_present)
+        VocabularyEntries::indexed(pieces_of(vocab, by_id.into_iter()), is_present)
     }
 
     /// Entries with an index of their texts.
@@ -222,6 +214,53 @@ impl VocabularyEntries {
         }
         text
     }
+}
+
+/// The first id that is too far above the number of pieces.
+fn id_limit(pieces: usize) -> usize {
+    (pieces * 2 + MAX_MISSING_IDS).min(MAX_PIECES)
+}
+
+/// Whether the positions of the entries are their ids, as in most files.
+fn is_in_order(vocab: &JsonVocab<'_>) -> bool {
+    vocab.len() <= MAX_PIECES
+        && vocab
+            .ids()
+            .zip(0..)
+            .all(|((_, id), position)| id == position)
+}
+
+/// The texts of a vocabulary by id.
+///
+/// # Errors
+/// Two texts have one id, or an id is too high.
+fn texts_by_id(vocab: &JsonVocab<'_>, added: usize) -> Result<Vec<Option<ListText>>, ConvertError> {
+    let limit = id_limit(vocab.len() + added);
+    let mut by_id = Vec::with_capacity(vocab.len() + added);
+    for (text, id) in vocab.ids() {
+        check_limit(id, limit, vocab.text(text))?;
+        let index = id as usize;
+        if index >= by_id.len() {
+            by_id.resize(index + 1, None);
+        }
+        if let Some(other) = by_id[index].replace(text) {
+            return Err(two_texts(id, vocab.text(other), vocab.text(text)));
+        }
+    }
+    Ok(by_id)
+}
+
+/// A table of the texts with these ids.
+fn pieces_of(
+    vocab: &JsonVocab<'_>,
+    by_id: impl Iterator<Item = Option<ListText>> + Clone,
+) -> PieceTable {
+    let bytes = by_id.clone().flatten().map(ListText::len).sum();
+    let mut texts = TextArena::with_capacity(vocab.len() + 1, bytes);
+    for text in by_id {
+        texts.push(text.map_or(&[], |text| vocab.text(text)));
+    }
+    PieceTable::of_texts(texts)
 }
 
 /// Refuses an id far above the number of pieces.

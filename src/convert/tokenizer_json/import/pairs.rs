@@ -129,6 +129,15 @@ impl ListedPairs {
         self.others.sort_unstable();
     }
 
+    /// The bytes of the left texts of the pairs of a piece behind its first one.
+    pub(super) fn other_splits(&self, piece: PieceId) -> impl Iterator<Item = usize> {
+        let start = self.others.partition_point(|other| other.piece < piece);
+        let others = self.others[start..].iter();
+        others
+            .take_while(move |other| other.piece == piece)
+            .map(|other| other.split as usize)
+    }
+
     /// The place of the pair of a piece whose left text has `split` bytes: the last one, if the list has it more than once.
     pub(super) fn place(&self, piece: PieceId, split: usize) -> Option<PairPlace> {
         let first = self.by_piece.get(piece.index())?;
@@ -173,6 +182,10 @@ mod tests {
             .map(|merge| merge.piece.get())
             .collect();
         assert_eq!(first, [7, 3, 5]);
+        let other_splits = |piece| pairs.other_splits(id(piece)).collect::<Vec<usize>>();
+        assert_eq!(other_splits(3), [2, 2]);
+        assert_eq!(other_splits(7), [2, 3]);
+        assert_eq!(other_splits(5), [0; 0]);
         for (piece, split) in [(7, 4), (3, 3), (5, 2), (4, 1), (8, 0), (9, 1)] {
             assert_eq!(pairs.place(id(piece), split), None, "{piece} {split}");
         }

@@ -21,7 +21,7 @@ impl Import<'_, '_> {
         entries: VocabularyEntries,
     ) -> Result<UnjudgedModel, ConvertError> {
         let unknown = self.file.model.unk_id.map(PieceId::new);
-        let mut scores = self.lists.vocab_scores().map(narrowed);
+        let mut scores = self.vocab.scores().map(narrowed);
         let mut pieces = Vec::with_capacity(entries.len());
         let mut keys = Vec::with_capacity(entries.len());
         for id in 0..entries.len() {
@@ -38,7 +38,7 @@ impl Import<'_, '_> {
         self.add_reasons_of_nul(&entries);
         let model = self.build(entries, unknown, pieces)?;
         keys.resize(model.len(), Cow::Borrowed(""));
-        let scores = self.lists.vocab_scores().map(narrowed);
+        let scores = self.vocab.scores().map(narrowed);
         if scores.fold(f32::MAX, f32::min) < lowest_score(&model) {
             self.reason(ReasonKind::UnknownCharacter, "a piece that text never gives has the lowest score, on which tokenizers bases that of unknown characters");
         }
