@@ -1,24 +1,60 @@
 //! Two functions at the same time, without a thread pool.
 //!
 //! Input: two functions. Output: both results. The second function runs on a thread that ends with the call, so making a
-//! tokenizer leaves no pool behind. If that thread has not begun when the first function ends, because all cores are busy, or if no
-//! thread can be started (for example on wasm32), the caller's thread runs both functions, one after the other.
+//! tokenizer leaves no pool behind. If functions of this module run on all cores, or that thread has not begun when the first function ends,
+//! or no thread can be started (for example on wasm32), the caller's thread runs both functions, one after the other.
 //!
 //! Cost: one thread is started and joined in each call. Memory that the second function allocates may be returned to the
 //! system when its thread ends, so the larger tables belong to the first.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::num::NonZeroUsize;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
+
+/// Second functions that threads of this module run, in the whole process.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
+
+/// The number of cores, found out once, because that takes as long as starting a thread.
+fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| thread::available_parallelism().map_or(1, NonZeroUsize::get))
+}
+
+/// Counts a running function.
+struct Running;
+
+impl Running {
+    fn new() -> Running {
+        RUNNING.fetch_add(1, Ordering::Relaxed);
+        Running
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        RUNNING.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 /// Runs both functions and returns their results.
 ///
 /// A panic of either function is continued on the caller's thread.
 pub(crate) fn join<A, B: Send>(first: impl FnOnce() -> A, second: impl Fn() -> B + Sync) -> (A, B) {
+    // A thread that has to wait for a core is waited for at the end, even if it has nothing to do.
+    if RUNNING.load(Ordering::Relaxed) + 1 >= cores() {
+        return (first(), second());
+    }
     let is_claimed = AtomicBool::new(false);
     // The result is handed over by joining the thread; only one caller may see `false`.
     let claim = || !is_claimed.swap(true, Ordering::Relaxed);
     thread::scope(|scope| {
-        let run_if_unclaimed = || claim().then(&second);
+        let run_if_unclaimed = || {
+            claim().then(|| {
+                let _running = Running::new();
+                second()
+            })
+        };
         let thread = thread::Builder::new().spawn_scoped(scope, run_if_unclaimed);
         let first = first();
         if claim() {

@@ -41,7 +41,12 @@ pub(super) const MAX_PIECE_BYTES: usize = 8000;
 const MAX_SHOWN_BYTES: usize = 60;
 
 /// The byte that a byte piece stands for: `<0x41>` gives 0x41. Two upper-case digits are required.
+#[inline]
 pub(crate) fn byte_of_piece(text: &[u8]) -> Option<u8> {
+    // Nearly all texts end here.
+    if text.first() != Some(&b'<') {
+        return None;
+    }
     let digits = text.strip_prefix(b"<0x")?.strip_suffix(b">")?;
     let is_canonical = digits.len() == 2
         && digits

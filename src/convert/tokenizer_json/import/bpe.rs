@@ -64,10 +64,10 @@ impl Import<'_, '_> {
         let mut pieces = Vec::with_capacity(entries.len());
         for (id, first) in pairs.by_piece().iter().enumerate() {
             // A stand-in has several characters.
-            let is_char = entries.is_held(id) && entries.text(id).is_some_and(is_char);
+            let is_char = || entries.is_held(id) && entries.text(id).is_some_and(is_char);
             let kind = match self.meta_kind(&entries, id, unknown) {
                 Some(kind) => kind,
-                None if is_char || first.position().is_some() => PieceKind::Normal,
+                None if first.position().is_some() || is_char() => PieceKind::Normal,
                 None => PieceKind::Control,
             };
             let is_ranked = matches!(kind, PieceKind::Normal | PieceKind::UserDefined);

@@ -29,7 +29,7 @@ impl StandIns<'_> {
     #[inline]
     fn contain(self, text: &[u8]) -> bool {
         match self {
-            StandIns::Bytes => text.first() == Some(&b'<') && byte_of_piece(text).is_some(),
+            StandIns::Bytes => byte_of_piece(text).is_some(),
             StandIns::Unknown(unknown) => text == unknown,
             StandIns::None => false,
         }

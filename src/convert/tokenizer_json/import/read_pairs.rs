@@ -30,7 +30,8 @@ impl Import<'_, '_> {
         if merges < MIN_PARALLEL_ENTRIES {
             reader.read(merges)?;
         } else {
-            let own = merges / 2;
+            // The other thread has less to do for a merge.
+            let own = merges / 5 * 2;
             let (read, (found, end)) = join(|| reader.read(own), || finder().find_all(own));
             read?;
             for (rank, merge) in (own..).zip(found) {
