@@ -13,6 +13,7 @@ use super::normalization::{has_suffix, normalized_symbol};
 use crate::model::Model;
 use crate::model::Piece;
 use crate::piece::PieceKind;
+use crate::text::lossy_string;
 
 /// SentencePiece considers at most so many symbols that begin at the same position.
 const MAX_NESTED_SYMBOLS: usize = 64;
@@ -58,13 +59,18 @@ impl<'m> JsonSymbols<'m> {
                 .push(Reason::new(ReasonKind::PieceText, explanation));
             return;
         };
-        if changed_by_rules(model, text) {
+        let after_rules = by_rules(model, text);
+        if after_rules != text.as_bytes() {
             let explanation = format!(
                 "the normalization rules change the user-defined symbol {}, which SentencePiece protects from them",
                 named(model, piece.id)
             );
             self.reasons
                 .push(Reason::new(ReasonKind::UserDefinedSymbol, explanation).with_example(text));
+            // `tokenizers` needs memory without end for an added token whose normalized text is empty.
+            if normalized_symbol(model, &lossy_string(&after_rules)).is_empty() {
+                return;
+            }
         }
         if model.normalizer_spec().escape_whitespaces() && text.contains(' ') {
             self.add_symbol_with_space(model, piece);
@@ -136,19 +142,41 @@ impl<'m> JsonSymbols<'m> {
     }
 }
 
-/// Whether the rules of a model change a text.
-fn changed_by_rules(model: &Model, text: &str) -> bool {
-    if model.normalizer_spec().precompiled_charsmap().is_empty() {
-        return false;
-    }
+/// A text as the normalization rules of a model change it.
+fn by_rules(model: &Model, text: &str) -> Vec<u8> {
     let normalizer = model.normalizer();
+    let mut result = Vec::new();
     let mut rest = text.as_bytes();
     while !rest.is_empty() {
         let (target, length) = normalizer.next(rest);
-        if target != &rest[..length] {
-            return true;
-        }
+        result.extend_from_slice(target);
         rest = &rest[length..];
     }
-    false
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ModelType, NormalizerSpec};
+
+    /// A model whose rules replace a line feed by a space, which is then removed.
+    #[test]
+    fn symbols_whose_normalized_text_is_empty_are_no_added_tokens() {
+        let mut builder = Model::builder();
+        builder.model_type(ModelType::Bpe);
+        *builder.normalizer_spec_mut() = NormalizerSpec::named("nmt_nfkc").unwrap();
+        builder.piece("<unk>", 0.0, PieceKind::Unknown);
+        for text in ["\n", "\u{fffd}\u{fffd}", "a\u{fffd}b", "ab"] {
+            builder.piece(text, 0.0, PieceKind::UserDefined);
+        }
+        let model = builder.build().unwrap();
+        let symbols = JsonSymbols::new(&model);
+        let added: Vec<u32> = symbols.added.iter().map(|piece| piece.id.get()).collect();
+        assert_eq!(added, [3, 4]);
+        for text in ["\\n", "\u{fffd}\u{fffd}"] {
+            let is_named = |reason: &Reason| reason.explanation.contains(text);
+            assert!(symbols.reasons.iter().any(is_named), "{text:?}");
+        }
+    }
 }

@@ -63,9 +63,11 @@ class Difference:
         self.parts, self.text, self.has_clusters, self.ids, self.other = parts, text, has_clusters, ids, other
 
     def spells(self, kinds):
-        """Whether the text spells a piece of one of these kinds, with marks or with spaces."""
-        spaced = self.text.replace(MARK, " ")
-        return any(text in self.text or plain in spaced for text, plain in self.texts_of_pieces(kinds))
+        """Whether the text spells a piece of one of these kinds, with marks or with spaces, as it is or normalized."""
+        forms = [self.text, unicodedata.normalize("NFKC", self.text)]
+        forms += [form.replace(MARK, " ") for form in forms]
+        pieces = self.texts_of_pieces(kinds)
+        return any(text in form or plain in form for text, plain in pieces for form in forms)
 
     def texts_of_pieces(self, kinds):
         """The texts of the pieces of these kinds, as they are and with spaces for marks; made once for a model."""
