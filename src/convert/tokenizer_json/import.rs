@@ -24,7 +24,7 @@ use self::entries::VocabularyEntries;
 use super::super::{FileFormat, Reason, ReasonKind, Verdict};
 use super::components::JsonFlags;
 use super::lists::{JsonLists, JsonMerges, JsonVocab};
-use super::normalization::rules_reason;
+use super::normalization::rules_reasons;
 use super::parse::{JsonAddedToken, JsonFile, JsonModel, JsonText};
 use super::syntax;
 use crate::error::ConvertError;
@@ -386,7 +386,7 @@ impl Import<'_, '_> {
         }
         let model = builder.build_indexed(table, index)?;
         if !self.flags.charsmap.is_empty() {
-            self.verdict.add(rules_reason(&model));
+            rules_reasons(&model).for_each(|reason| self.verdict.add(reason));
         }
         Ok(model)
     }

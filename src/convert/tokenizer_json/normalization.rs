@@ -94,25 +94,18 @@ impl JsonNormalization {
         }
         let rules = model.normalization_rules();
         let simple = rules.as_ref().ok().and_then(|rules| simple_rules(rules));
+        let rules = rules.as_deref().unwrap_or_default();
+        self.reasons.extend(reason_of_removal(model, rules));
         if let Some(targets) = simple {
-            let can_vanish = targets.contains_key("");
             for (target, sources) in targets {
                 self.normalizers
                     .push(JsonNormalizer::regex(character_class(&sources), &target));
-            }
-            let keeps_prefix = !model.normalizer_spec().remove_extra_whitespaces();
-            if can_vanish && keeps_prefix && model.normalizer_spec().add_dummy_prefix() {
-                self.reasons.push(Reason::new(
-                    ReasonKind::NormalizationRules,
-                    "a text that the normalization rules remove entirely gets a dummy prefix in SentencePiece only",
-                ));
             }
             return;
         }
         self.normalizers
             .push(JsonNormalizer::Precompiled(charsmap.to_vec()));
-        let rules = rules.unwrap_or_default();
-        self.reasons.push(reason_of_rules(model, &rules));
+        self.reasons.push(reason_of_rules(model, rules));
     }
 
     fn add_whitespace(&mut self, model: &Model) {
@@ -161,12 +154,25 @@ impl JsonNormalization {
     }
 }
 
-/// The reason for a precompiled charsmap.
-pub(super) fn rules_reason(model: &Model) -> Reason {
-    reason_of_rules(model, &model.normalization_rules().unwrap_or_default())
+/// The reasons for a precompiled charsmap.
+pub(super) fn rules_reasons(model: &Model) -> impl Iterator<Item = Reason> {
+    let rules = model.normalization_rules().unwrap_or_default();
+    let removal = reason_of_removal(model, &rules);
+    [reason_of_rules(model, &rules)].into_iter().chain(removal)
 }
 
-/// The same, if the rules of the charsmap are known; listing them takes the time of reading the charsmap several times.
+/// The reason if rules can remove a whole text, which `tokenizers` then gives no dummy prefix.
+fn reason_of_removal(model: &Model, rules: &[(String, String)]) -> Option<Reason> {
+    let spec = model.normalizer_spec();
+    if spec.remove_extra_whitespaces() || !spec.add_dummy_prefix() {
+        return None;
+    }
+    let (source, _) = rules.iter().find(|(_, target)| target.is_empty())?;
+    let explanation = "a text that the normalization rules remove entirely gets a dummy prefix in SentencePiece only";
+    Some(Reason::new(ReasonKind::NormalizationRules, explanation).with_example(source))
+}
+
+/// The reason for a precompiled charsmap, whose rules were listed; that takes the time of reading the charsmap several times.
 fn reason_of_rules(model: &Model, rules: &[(String, String)]) -> Reason {
     let explanation = format!(
         "tokenizers applies the normalization rules {:?} to one grapheme cluster at a time: rules for several characters are not found \
@@ -293,3 +299,34 @@ fn example_of_rules(rules: &[(String, String)], normalizer: &Normalizer) -> Opti
 
 /// How many rules are tried for an example.
 const MAX_TRIED_RULES: usize = 10_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::piece::PieceKind;
+    use crate::{ModelType, NormalizerSpec};
+
+    /// Rules for one character at a time, and rules for two, which are written as a charsmap.
+    #[test]
+    fn rules_that_remove_a_whole_text_are_named_where_the_prefix_stays() {
+        for (rules, example) in [("78\t\n", "x"), ("78 79\t\n", "xy"), ("78\t79\n", "")] {
+            for removes_spaces in [false, true] {
+                let mut builder = Model::builder();
+                builder.model_type(ModelType::Bpe);
+                *builder.normalizer_spec_mut() =
+                    NormalizerSpec::from_tsv(rules.as_bytes()).unwrap();
+                builder
+                    .add_dummy_prefix(true)
+                    .remove_extra_whitespaces(removes_spaces);
+                builder.piece("<unk>", 0.0, PieceKind::Unknown);
+                let model = builder.build().unwrap();
+                let reasons = JsonNormalization::new(&model, &[]).reasons;
+                let of_removal = |reason: &&Reason| reason.explanation.contains("remove entirely");
+                let found = reasons.iter().find(of_removal);
+                let expected = (!removes_spaces && !example.is_empty()).then_some(example);
+                let found = found.and_then(|reason| reason.example.as_deref());
+                assert_eq!(found, expected, "{rules:?}");
+            }
+        }
+    }
+}

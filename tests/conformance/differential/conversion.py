@@ -92,6 +92,10 @@ class Difference:
         normalized = unicodedata.normalize("NFKC", self.text)
         return normalized != "".join(unicodedata.normalize("NFKC", character) for character in self.text)
 
+    def is_removed(self):
+        """Whether nothing is left of a text elsewhere, where SentencePiece still has the dummy prefix."""
+        return not self.other and len(self.ids) == 1
+
     def is_close(self):
         first, second = self.score(self.ids), self.score(self.other)
         if first is None or second is None:
@@ -101,7 +105,7 @@ class Difference:
 
 # Kind of reason -> whether it explains a difference.
 EXPLANATIONS = {
-    "normalization_rules": lambda found: found.has_clusters or found.has_composition(),
+    "normalization_rules": lambda found: found.has_clusters or found.has_composition() or found.is_removed(),
     "whitespace": lambda found: True,
     "score_tie": lambda found: True,
     "merge_order": lambda found: True,
