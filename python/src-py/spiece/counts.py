@@ -31,7 +31,9 @@ def _flags(options):
 
 
 class Counter:
-    """Counts the words of arrays of sentences. The options are those of :func:`spiece.train`.
+    """Counts the words of arrays of sentences, in a thread of its own. The options are those of :func:`spiece.train`.
+
+    An error of a row is raised by a later call, and ends the counter.
 
     >>> import pyarrow as pa
     >>> counter = Counter(split_digits=True)

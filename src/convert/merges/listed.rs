@@ -27,9 +27,9 @@
 //! 1; `a b` is the piece `ab` with the rank 0, so `abc` does not pass.
 //!
 //! # Cost
-//! One test for each merge that is undone, at most one for each character of the text: the hash of the joined text is computed
-//! from the hashes of the two symbols, and a table of the lowest ranks for these hashes says in most cases that it is no piece that
-//! merges before. Otherwise the piece is looked up by its text.
+//! For each pair that is tried, one test for each merge that is undone, at most one for each character of the text: the hash of the
+//! joined text is computed from the hashes of the two symbols, and a table of the lowest ranks for these hashes says in most cases
+//! that it is no piece that merges before. Otherwise the piece is looked up by its text.
 
 use crate::encode::bpe::{TextHash, TextHasher};
 use crate::model::Model;

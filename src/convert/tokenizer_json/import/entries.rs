@@ -79,7 +79,7 @@ impl VocabularyEntries {
         }
         let by_id = texts_by_id(vocab, added)?;
         let is_present = by_id.iter().map(Option::is_some).collect();
-        VocabularyEntries::indexed(pieces_of(vocab, by_id.into_iter()), is_present)
+        VocabularyEntries::indexed(pieces_of(vocab, by_id.iter().copied()), is_present)
     }
 
     /// Entries with an index of their texts.
