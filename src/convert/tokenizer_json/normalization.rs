@@ -205,8 +205,8 @@ fn mark(model: &Model) -> &'static str {
     }
 }
 
-/// A user-defined symbol as these normalizers change it, rules aside.
-pub(super) fn normalized_symbol(model: &Model, symbol: &str) -> String {
+/// A user-defined symbol without the spaces that these normalizers remove.
+pub(super) fn trimmed_symbol(model: &Model, symbol: &str) -> String {
     let spec = model.normalizer_spec();
     let mut text = symbol.to_owned();
     if spec.remove_extra_whitespaces() {
@@ -217,10 +217,16 @@ pub(super) fn normalized_symbol(model: &Model, symbol: &str) -> String {
         let is_trimmed = |c| c == ' ' || (c == '\u{2581}' && spec.escape_whitespaces());
         text.truncate(text.trim_end_matches(is_trimmed).len());
     }
+    text
+}
+
+/// A user-defined symbol as these normalizers change it, rules aside.
+pub(super) fn normalized_symbol(model: &Model, symbol: &str) -> String {
+    let mut text = trimmed_symbol(model, symbol);
     if has_suffix(model) {
         text.push_str(mark(model));
     }
-    if spec.escape_whitespaces() {
+    if model.normalizer_spec().escape_whitespaces() {
         text = text.replace(' ', WHITESPACE_MARK_STR);
     }
     text

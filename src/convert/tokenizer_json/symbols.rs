@@ -9,7 +9,7 @@
 
 use super::super::order::named;
 use super::super::{Reason, ReasonKind};
-use super::normalization::{has_suffix, normalized_symbol};
+use super::normalization::{has_suffix, normalized_symbol, trimmed_symbol};
 use crate::model::Model;
 use crate::model::Piece;
 use crate::piece::PieceKind;
@@ -67,8 +67,8 @@ impl<'m> JsonSymbols<'m> {
             );
             self.reasons
                 .push(Reason::new(ReasonKind::UserDefinedSymbol, explanation).with_example(text));
-            // `tokenizers` needs memory without end for an added token whose normalized text is empty.
-            if normalized_symbol(model, &lossy_string(&after_rules)).is_empty() {
+            // `tokenizers` needs memory without end, or panics, for an added token whose normalized text is empty.
+            if trimmed_symbol(model, &lossy_string(&after_rules)).is_empty() {
                 return;
             }
         }
@@ -161,22 +161,37 @@ mod tests {
     use crate::{ModelType, NormalizerSpec};
 
     /// A model whose rules replace a line feed by a space, which is then removed.
-    #[test]
-    fn symbols_whose_normalized_text_is_empty_are_no_added_tokens() {
+    fn model(is_suffix: bool) -> Model {
         let mut builder = Model::builder();
         builder.model_type(ModelType::Bpe);
         *builder.normalizer_spec_mut() = NormalizerSpec::named("nmt_nfkc").unwrap();
+        builder.add_dummy_prefix(true);
+        builder.trainer_spec_mut().treat_whitespace_as_suffix = Some(is_suffix);
         builder.piece("<unk>", 0.0, PieceKind::Unknown);
-        for text in ["\n", "\u{fffd}\u{fffd}", "a\u{fffd}b", "ab"] {
+        for text in [
+            "\n",
+            "\u{fffd}\u{fffd}",
+            "a\u{fffd}b",
+            "ab",
+            "ab\u{2581}",
+            "\u{2581}",
+        ] {
             builder.piece(text, 0.0, PieceKind::UserDefined);
         }
-        let model = builder.build().unwrap();
-        let symbols = JsonSymbols::new(&model);
-        let added: Vec<u32> = symbols.added.iter().map(|piece| piece.id.get()).collect();
-        assert_eq!(added, [3, 4]);
-        for text in ["\\n", "\u{fffd}\u{fffd}"] {
-            let is_named = |reason: &Reason| reason.explanation.contains(text);
-            assert!(symbols.reasons.iter().any(is_named), "{text:?}");
+        builder.build().unwrap()
+    }
+
+    #[test]
+    fn symbols_whose_normalized_text_is_empty_are_no_added_tokens() {
+        for (is_suffix, expected) in [(false, vec![3, 4]), (true, vec![5])] {
+            let model = model(is_suffix);
+            let symbols = JsonSymbols::new(&model);
+            let added: Vec<u32> = symbols.added.iter().map(|piece| piece.id.get()).collect();
+            assert_eq!(added, expected);
+            for text in ["\\n", "\u{fffd}\u{fffd}"] {
+                let is_named = |reason: &Reason| reason.explanation.contains(text);
+                assert!(symbols.reasons.iter().any(is_named), "{text:?}");
+            }
         }
     }
 }

@@ -74,6 +74,8 @@ class Difference:
         made = self.parts.__dict__.setdefault("texts_by_kinds", {})
         if kinds not in made:
             texts = [piece.text.decode("utf-8", "replace") for piece in self.parts.pieces if piece.kind in kinds]
+            # tokenizers finds a piece that rules change by its normalized text.
+            texts += [unicodedata.normalize("NFKC", text) for text in texts]
             made[kinds] = [(text, text.replace(MARK, " ").strip(" ")) for text in texts]
         return made[kinds]
 
