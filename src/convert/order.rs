@@ -323,8 +323,9 @@ impl TieGroup<'_> {
 
 /// The merges of pieces that repeat one character, as numbers of characters.
 struct RunMerges {
-    /// Left and right symbols, in order.
-    pairs: Vec<(usize, usize)>,
+    /// The rank of each pair of symbols in the order; [`NO_RANK`] for those that do not merge. The index of a pair is
+    /// [`RunMerges::pair_index`].
+    ranks: Vec<usize>,
     /// For each number of characters whether it is a piece.
     is_piece: Vec<bool>,
     /// Whether all pieces that repeat the character have the score of the group.
@@ -333,6 +334,8 @@ struct RunMerges {
 
 /// Longer runs are not simulated.
 const MAX_RUN: usize = 256;
+/// The rank of no pair.
+const NO_RANK: usize = usize::MAX;
 
 impl RunMerges {
     fn new(character: &[u8], run: &[OrderedMerge], model: &Model) -> RunMerges {
@@ -351,11 +354,29 @@ impl RunMerges {
             .collect();
         let is_complete =
             longest <= MAX_RUN && is_piece.iter().filter(|is| **is).count() == run.len();
-        RunMerges {
-            pairs,
+        let mut merges = RunMerges {
+            ranks: vec![NO_RANK; is_piece.len() * is_piece.len()],
             is_piece,
             is_complete,
+        };
+        for (rank, (left, right)) in pairs.into_iter().enumerate() {
+            if let Some(index) = merges.pair_index(left, right) {
+                merges.ranks[index] = merges.ranks[index].min(rank);
+            }
         }
+        merges
+    }
+
+    /// The index of a pair of symbols; `None` if one is too long to be simulated.
+    fn pair_index(&self, left: usize, right: usize) -> Option<usize> {
+        let lengths = self.is_piece.len();
+        (left < lengths && right < lengths).then_some(left * lengths + right)
+    }
+
+    /// The rank of a pair of symbols that merges.
+    fn rank(&self, left: usize, right: usize) -> Option<usize> {
+        let rank = self.ranks[self.pair_index(left, right)?];
+        (rank != NO_RANK).then_some(rank)
     }
 
     /// Whether the order of the pairs gives what merging the leftmost pair gives.
@@ -366,10 +387,7 @@ impl RunMerges {
             pairs.position(|pair| self.is_piece.get(pair[0] + pair[1]) == Some(&true))
         };
         let first = |symbols: &[usize]| {
-            let ranks = symbols.windows(2).map(|pair| {
-                let mut pairs = self.pairs.iter();
-                pairs.position(|(left, right)| [*left, *right] == pair)
-            });
+            let ranks = symbols.windows(2).map(|pair| self.rank(pair[0], pair[1]));
             let ranked = ranks.enumerate().filter_map(|(at, rank)| Some((rank?, at)));
             ranked.min().map(|(_, at)| at)
         };
