@@ -1,8 +1,9 @@
 //! Two functions at the same time, without a thread pool.
 //!
 //! Input: two functions. Output: both results. The second function runs on a thread that ends with the call, so making a
-//! tokenizer leaves no pool behind. If functions of this module run on all cores, or that thread has not begun when the first function ends,
-//! or no thread can be started (for example on wasm32), the caller's thread runs both functions, one after the other.
+//! tokenizer leaves no pool behind. The caller's thread runs both functions, one after the other, if functions of this module run
+//! on all cores, if the other thread has not begun when the first function ends, or if no thread can be started (for example on
+//! wasm32).
 //!
 //! Cost: one thread is started and joined in each call. Memory that the second function allocates may be returned to the
 //! system when its thread ends, so the larger tables belong to the first.
@@ -10,7 +11,7 @@
 use std::num::NonZeroUsize;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 
 /// Second functions that threads of this module run, in the whole process.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
@@ -37,6 +38,12 @@ impl Drop for Running {
     }
 }
 
+/// The result of a thread, which is waited for. A panic of it is continued on the caller's thread.
+pub(crate) fn result_of<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    let result = thread.join();
+    result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
 /// Runs both functions and returns their results.
 ///
 /// A panic of either function is continued on the caller's thread.
@@ -60,10 +67,7 @@ pub(crate) fn join<A, B: Send>(first: impl FnOnce() -> A, second: impl Fn() -> B
         if claim() {
             return (first, second());
         }
-        let result = thread.ok().and_then(|thread| {
-            let result = thread.join();
-            result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        });
+        let result = thread.ok().and_then(result_of);
         // The thread has a result if it claimed the function, which nobody else did.
         let second = result.unwrap_or_else(&second);
         (first, second)

@@ -144,7 +144,7 @@ def throughput(arguments):
     library = statistics.median([before, after])
     print(f"library, 1 thread, before and after: {before:.2f} and {after:.2f} s, {megabytes / library:.0f} MB/s")
     for what, seconds in {
-        "task, by the clock": passed,
+        "wall-clock time of the task": passed,
         "processor time of its Python worker": workers,
         "processor time with the JVM": jvm,
     }.items():

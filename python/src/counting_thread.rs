@@ -44,7 +44,7 @@ pub struct BackgroundCounts {
 }
 
 enum State {
-    Resting(WordCounts),
+    Idle(WordCounts),
     Counting {
         rows: SyncSender<ArrayRows>,
         thread: JoinHandle<Result<WordCounts, TrainError>>,
@@ -61,7 +61,7 @@ impl BackgroundCounts {
         let counts = trainer.new_counts()?;
         Ok(BackgroundCounts {
             trainer: Arc::new(trainer),
-            state: State::Resting(counts),
+            state: State::Idle(counts),
             words: Arc::default(),
         })
     }
@@ -69,7 +69,7 @@ impl BackgroundCounts {
     /// The number of distinct words that are counted so far.
     pub fn words(&self) -> usize {
         match &self.state {
-            State::Resting(counts) => counts.len(),
+            State::Idle(counts) => counts.len(),
             State::Counting { .. } | State::Failed => self.words.load(Ordering::Relaxed),
         }
     }
@@ -90,12 +90,12 @@ impl BackgroundCounts {
     /// The channel to the thread, which is started if there is none.
     fn sender(&mut self) -> Result<&SyncSender<ArrayRows>, CountingError> {
         self.check_process()?;
-        if let State::Resting(_) = self.state {
+        if let State::Idle(_) = self.state {
             self.start()?;
         }
         match &self.state {
             State::Counting { rows, .. } => Ok(rows),
-            State::Resting(_) | State::Failed => Err(CountingError::ended()),
+            State::Idle(_) | State::Failed => Err(CountingError::ended()),
         }
     }
 
@@ -109,7 +109,7 @@ impl BackgroundCounts {
     }
 
     fn start(&mut self) -> Result<(), CountingError> {
-        let State::Resting(counts) = std::mem::replace(&mut self.state, State::Failed) else {
+        let State::Idle(counts) = std::mem::replace(&mut self.state, State::Failed) else {
             return Ok(());
         };
         let (sender, receiver) = sync_channel(WAITING);
@@ -134,7 +134,7 @@ impl BackgroundCounts {
     pub fn finish(&mut self) -> Result<&mut WordCounts, CountingError> {
         self.check_process()?;
         let counts = match std::mem::replace(&mut self.state, State::Failed) {
-            State::Resting(counts) => counts,
+            State::Idle(counts) => counts,
             State::Counting { rows, thread, .. } => {
                 drop(rows);
                 let counted = thread.join().map_err(|_| CountingError::ended())?;
@@ -142,9 +142,9 @@ impl BackgroundCounts {
             }
             State::Failed => return Err(CountingError::ended()),
         };
-        self.state = State::Resting(counts);
+        self.state = State::Idle(counts);
         match &mut self.state {
-            State::Resting(counts) => Ok(counts),
+            State::Idle(counts) => Ok(counts),
             State::Counting { .. } | State::Failed => Err(CountingError::ended()),
         }
     }

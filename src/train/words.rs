@@ -28,12 +28,12 @@ mod worker;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::thread::ScopedJoinHandle;
 
 pub(crate) use self::chunk_rule::pieces_are_local;
 pub(crate) use self::context::CountContext;
 use self::worker::CountWorker;
 use crate::error::TrainError;
+use crate::join::result_of;
 use crate::train::batch::{Batch, SentenceCounts};
 use crate::train::counts::{ShardedCounts, SharedCounts};
 
@@ -74,7 +74,8 @@ impl<'a> WordCountJob<'a> {
             let fed = feed_until_failure(&sender, &failed, feed);
             // The workers end when the channel is closed and empty.
             drop(sender);
-            let counted: Vec<_> = workers.into_iter().map(join).collect();
+            // A worker panics if a caller's pre-tokenizer does.
+            let counted: Vec<_> = workers.into_iter().map(result_of).collect();
             (fed, counted)
         });
         fed?;
@@ -88,13 +89,6 @@ fn feed_until_failure(
     feed: impl FnOnce(&dyn Fn(Batch) -> bool) -> Result<(), TrainError>,
 ) -> Result<(), TrainError> {
     feed(&|batch| !failed.load(Ordering::Relaxed) && sender.send(batch).is_ok())
-}
-
-/// The worker's result. A panic in it (for example, in a caller's pre-tokenizer) is resumed in this thread.
-fn join<T>(worker: ScopedJoinHandle<'_, T>) -> T {
-    worker
-        .join()
-        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// The sum of what the threads read, or the error at the earliest position.

@@ -17,7 +17,7 @@ mod tests;
 mod unigram;
 
 use std::sync::Arc;
-use std::thread::{self, ScopedJoinHandle};
+use std::thread;
 
 use self::bpe::MergeEvidence;
 use self::entries::VocabularyEntries;
@@ -28,6 +28,7 @@ use super::normalization::rules_reasons;
 use super::parse::{JsonAddedToken, JsonFile, JsonModel, JsonText};
 use super::syntax;
 use crate::error::ConvertError;
+use crate::join::result_of;
 use crate::model::validate::byte_of_piece;
 use crate::model::{Model, ModelBuilder, ModelType, TrainerSpec};
 use crate::piece::{PieceId, PieceKind};
@@ -112,11 +113,7 @@ fn read_lists(text: &str) -> Result<(JsonLists<'_>, Option<VocabularyEntries>), 
                 entries = thread::Builder::new().spawn_scoped(scope, make).ok();
             }
         })?;
-        let join = |thread: ScopedJoinHandle<'_, _>| {
-            let entries = thread.join();
-            entries.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        Ok((lists, entries.and_then(join)))
+        Ok((lists, entries.and_then(result_of)))
     })
 }
 

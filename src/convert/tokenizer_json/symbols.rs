@@ -67,7 +67,7 @@ impl<'m> JsonSymbols<'m> {
             );
             self.reasons
                 .push(Reason::new(ReasonKind::UserDefinedSymbol, explanation).with_example(text));
-            // `tokenizers` needs memory without end, or panics, for an added token whose normalized text is empty.
+            // For an added token whose normalized text is empty, `tokenizers` allocates memory without limit, or panics.
             if trimmed_symbol(model, &lossy_string(&after_rules)).is_empty() {
                 return;
             }

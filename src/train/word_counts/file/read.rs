@@ -18,6 +18,7 @@ use parquet::schema::types::SchemaDescriptor;
 
 use super::{BATCH_ROWS, COUNT, RowError, WAITING_BATCHES, WORD};
 use crate::error::CountsError;
+use crate::join::result_of;
 use crate::train::word_counts::CountRows;
 
 /// Takes a batch; false if no more are wanted.
@@ -45,8 +46,7 @@ pub(super) fn read_rows(file: File) -> Result<CountRows, RowError> {
         receiver
             .into_iter()
             .try_for_each(|batch| batch.add_to(&mut rows))?;
-        let read = reading.join();
-        read.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        result_of(reading)
     })?;
     Ok(rows)
 }

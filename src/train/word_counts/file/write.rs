@@ -18,6 +18,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
 use super::{BATCH_ROWS, RowError, SCHEMA, WAITING_BATCHES, WORD};
+use crate::join::result_of;
 use crate::train::word_counts::WordCounts;
 
 /// Rows of a row group: the words of one take about 20 MB.
@@ -45,8 +46,7 @@ pub(super) fn write_rows(
             Ok(sender.send(batch).map_err(stopped)?)
         });
         drop(sender);
-        let written = writing.join();
-        let written = written.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let written = result_of(writing);
         // If writing has failed, making batches was stopped, so this error comes first.
         Some(written.and(made))
     });
