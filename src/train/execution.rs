@@ -23,7 +23,6 @@ use crate::error::TrainError;
 use crate::model::ModelType;
 use crate::train::corpus::BATCH_BYTES;
 use crate::train::options::TrainOptions;
-use crate::train::unigram::MAX_STORED_EDGES;
 
 /// The most threads of a run; each has buffers of its own.
 const MAX_THREADS: usize = 1024;
@@ -41,8 +40,6 @@ pub(crate) struct ExecutionConfig {
     pub(crate) threads: usize,
     /// Bytes of input that are handed to a thread at once.
     pub(crate) batch_bytes: usize,
-    /// The most edges of lattices that training of a unigram model keeps in memory.
-    pub(crate) max_stored_edges: usize,
     /// Hasher of the tables.
     pub(crate) hasher: SeedableRandomState,
     /// Bytes of prepared sentences that unigram training holds in their order before it counts words.
@@ -56,7 +53,6 @@ impl ExecutionConfig {
         Self {
             threads: default_threads(options, available),
             batch_bytes: BATCH_BYTES,
-            max_stored_edges: MAX_STORED_EDGES,
             hasher: SeedableRandomState::default(),
             held_bytes: HELD_BYTES,
         }

@@ -234,7 +234,6 @@ impl Trainer {
             pruning: options.unigram.pruning,
             requires_characters: !options.auto_character_coverage,
             partials: options.num_threads as usize,
-            max_stored_edges: self.work.max_stored_edges,
         }
     }
 

@@ -82,8 +82,6 @@ fn models_do_not_depend_on_threads_batches_or_hash_seeds() {
             trainer.work = ExecutionConfig {
                 threads,
                 batch_bytes,
-                // Some runs store all lattices, some none, some those of a later step.
-                max_stored_edges: batch_bytes % 5000,
                 hasher,
                 held_bytes: if threads == 1 {
                     usize::MAX
@@ -131,9 +129,8 @@ fn golden_models_do_not_depend_on_the_real_threads() {
             flags.set(name, value).unwrap();
         }
         let mut trainer = flags.trainer().unwrap();
-        for (threads, max_stored_edges) in [(1, 1 << 20), (2, 0), (2, 3000), (7, 1 << 20)] {
+        for threads in [1, 2, 7] {
             trainer.work.threads = threads;
-            trainer.work.max_stored_edges = max_stored_edges;
             let model = trainer.train(flags.corpus()).unwrap();
             assert!(
                 model.to_bytes() == read("model"),

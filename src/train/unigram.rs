@@ -42,13 +42,10 @@ pub(crate) mod word_corpus;
 mod testing;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use self::corpus_lattices::CorpusLattices;
-pub(crate) use self::corpus_lattices::MAX_STORED_EDGES;
-use self::lattice_store::MAX_SEEDS;
 use self::math::FastMath;
-use self::pieces::{PieceList, Renumbering, ScoredSeed, Seeds};
+use self::pieces::{MAX_SEEDS, PieceList, Renumbering, ScoredSeed, Seeds};
 use self::prune::{OwnLattices, PruneTarget};
 use self::seed_rules::{CountRule, LengthWeights, SeedRules};
 use self::seed_trie::SeedTrie;
@@ -111,8 +108,6 @@ pub(crate) struct UnigramConfig {
     pub(crate) requires_characters: bool,
     /// The number of partial sums.
     pub(crate) partials: usize,
-    /// With more edges, the lattices of the corpus are searched in each pass. Does not change the result.
-    pub(crate) max_stored_edges: usize,
 }
 
 /// Learns the pieces of a unigram model from texts whose unknown characters are marked.
@@ -136,7 +131,6 @@ pub(crate) fn learn(
         });
     }
     run.reporter.start(Stage::Estimating)?;
-    let pieces = PieceList::new(&seeds, pieces)?;
     let estimation = run
         .pool
         .install(|| Estimation::new(texts, seeds, pieces, config));
@@ -209,7 +203,7 @@ struct Estimation {
     /// The lattices of the texts.
     corpus: CorpusLattices,
     /// The seeds, until `own` was made of it.
-    trie: Option<Arc<SeedTrie>>,
+    trie: Option<SeedTrie>,
     /// The lattices of the pieces. They are made after the first step, which drops many seeds.
     own: OwnLattices,
 }
@@ -218,27 +212,20 @@ impl Estimation {
     fn new(
         texts: UnigramTexts,
         seeds: Seeds,
-        pieces: PieceList,
+        pieces: Vec<ScoredSeed>,
         config: &UnigramConfig,
     ) -> Result<Self, TrainError> {
-        let trie = Arc::new(seeds.trie()?);
+        let trie = seeds.trie()?;
+        let pieces = PieceList::new(&seeds, &trie, pieces)?;
         let texts = texts_of(texts, config.words);
-        let number_of_texts = texts.len();
-        let total = texts.total();
-        let corpus = CorpusLattices::new(
-            texts,
-            Arc::clone(&trie),
-            config.partials,
-            config.max_stored_edges,
-        );
         Ok(Self {
             seeds,
             pieces,
             iterations: 0,
-            texts: number_of_texts,
-            total,
+            texts: texts.len(),
+            total: texts.total(),
             math: FastMath::new(),
-            corpus,
+            corpus: CorpusLattices::new(&texts, &trie, config.partials),
             trie: Some(trie),
             own: OwnLattices::default(),
         })
@@ -328,14 +315,13 @@ impl Estimation {
         match self.trie.take() {
             None => self.own.renumber(&numbers),
             Some(trie) => {
-                self.own = OwnLattices::new(&numbers, |store, seed| {
-                    store.push(&trie, self.seeds.text(seed), 1.0);
-                });
+                self.own = OwnLattices::new(&numbers, &trie, |seed| self.seeds.text(seed));
             }
         }
         self.seeds = self.seeds.renumbered(&numbers);
         self.pieces.renumber(&numbers);
-        self.corpus.renumber(&numbers, &self.seeds)
+        self.corpus.renumber(&numbers);
+        Ok(())
     }
 
     fn drop_unreachable(&mut self) -> Result<(), TrainError> {

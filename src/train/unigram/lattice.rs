@@ -10,16 +10,24 @@
 //! 0 ------ab------> 2
 //! ```
 //!
-//! Two segmentations, `a b c` and `ab c`.
+//! Two segmentations, `a b c` and `ab c`. The edges are stored by end and then by beginning: `a`, `ab`, `b`, unknown.
+//! What belongs to a position, its edges and the sum of the paths to it, depends only on the text before it. So the next
+//! text keeps all that belongs to the beginning that it shares with this one ([`TextLattice::truncate`]).
 //!
-//! The order of the edges, by beginning and then by length (an unknown character last), is the order in which the
-//! reference makes them. All sums and comparisons follow it, since 32-bit sums depend on the order.
+//! 32-bit sums depend on the order of their operands. Those of the paths from the start follow the order of the edges.
+//! Those of the paths to the end, and the sums of the expected counts, follow the order in which the reference makes the
+//! edges ([`EdgesByBegin`]).
 //!
 //! Source: T. Kudo, "Subword Regularization", 2018, <https://arxiv.org/abs/1804.10959>; classes `Lattice` and `Model` of
 //! SentencePiece 0.2.3.
 
+mod edges_by_begin;
+mod viterbi;
+
 use std::ops::Range;
 
+use self::edges_by_begin::{EdgesByBegin, RowEdge};
+pub(super) use self::viterbi::Viterbi;
 use super::math::{ExpectedCount, FastMath};
 use super::pieces::{DROPPED, PieceList};
 
@@ -41,104 +49,143 @@ const NO_EDGE: Edge = Edge {
 };
 
 /// The lattice of a text. One is reused for many texts.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct TextLattice {
-    /// The first of them are those of the text; the others are left from other texts, so that adding an edge does not move the end of a vector.
+    /// The first of them are those of the text; the others are left from other texts, so that adding an edge does not move
+    /// the end of a vector.
     edges: Vec<Edge>,
-    /// The number of edges of the text.
-    size: usize,
-    /// The first edge of each position, and the number of edges.
-    starts: Vec<u32>,
+    /// By position: the number of edges that end there or before.
+    ends: Vec<u32>,
+    /// The edges of unknown characters, ascending.
+    unknown: Vec<u32>,
+    /// The number of characters that the text before begins with, too.
+    shared: usize,
     /// By position: the logarithm of the sum of all paths from the start.
     forward: Vec<f32>,
     /// By position: the same to the end.
     backward: Vec<f32>,
-    /// By edge.
+    by_begin: EdgesByBegin,
+    /// By edge of `by_begin`. The first of them are those of the text.
     counts: Vec<ExpectedCount>,
 }
 
+impl Default for TextLattice {
+    /// The lattice of an empty text.
+    fn default() -> TextLattice {
+        TextLattice {
+            edges: Vec::new(),
+            ends: vec![0],
+            unknown: Vec::new(),
+            shared: 0,
+            forward: vec![0.0],
+            backward: Vec::new(),
+            by_begin: EdgesByBegin::default(),
+            counts: Vec::new(),
+        }
+    }
+}
+
 impl TextLattice {
-    /// Removes everything.
-    pub(super) fn clear(&mut self) {
-        self.size = 0;
-        self.starts.clear();
+    /// Begins the next text with the first `shared` characters of this one.
+    pub(super) fn truncate(&mut self, shared: usize) {
+        self.ends.truncate(shared + 1);
+        self.shared = shared;
+        let size = index(self.size());
+        while self.unknown.pop_if(|edge| *edge >= size).is_some() {}
     }
 
-    /// Begins the next position, which has at most so many edges, that for an unknown character not included.
+    /// Adds a character. `longest` is the longest seed with which the text ends now; others that it ends with are known
+    /// from the seeds. Edges of dropped seeds are written in any case and overwritten by the next one, since nobody can
+    /// foresee which seeds were dropped.
     #[inline]
-    pub(super) fn start_position(&mut self, max_edges: usize) -> OpenPosition<'_> {
-        let begin = index(self.starts.len());
-        self.starts.push(index(self.size));
-        let needed = self.size + max_edges + 1;
+    pub(super) fn push_character(&mut self, longest: u32, pieces: &PieceList) {
+        let end = index(self.ends.len());
+        let size = self.size();
+        let needed = size + pieces.max_suffixes() + 1;
         if self.edges.len() < needed {
-            self.edges.resize(needed, NO_EDGE);
+            self.edges.resize(2 * needed, NO_EDGE);
         }
-        OpenPosition {
-            edges: &mut self.edges[self.size..needed],
-            size: 0,
-            size_of_text: &mut self.size,
-            begin,
-            has_character: false,
+        let added = &mut self.edges[size..needed];
+        let mut count = 0;
+        let mut begin_of_last = end;
+        let mut seed = longest;
+        while let Some(state) = pieces.state(seed)
+            && let Some(edge) = added.get_mut(count)
+        {
+            let begin = end - state.length;
+            *edge = Edge { seed, begin, end, score: state.score };
+            let is_piece = state.score > DROPPED;
+            begin_of_last = if is_piece { begin } else { begin_of_last };
+            count += usize::from(is_piece);
+            seed = state.suffix;
         }
+        if begin_of_last + 1 != end {
+            let unknown = pieces.unknown();
+            self.unknown.push(index(size + count));
+            added[count] = Edge { seed: unknown.seed, begin: end - 1, end, score: unknown.score };
+            count += 1;
+        }
+        self.ends.push(index(size + count));
     }
 
-    /// Ends the last position.
-    pub(super) fn finish(&mut self) {
-        self.starts.push(index(self.size));
+    /// The number of edges.
+    fn size(&self) -> usize {
+        self.ends.last().map_or(0, |size| *size as usize)
     }
 
     /// Positions without the last one: the number of characters.
     pub(super) fn characters(&self) -> usize {
-        self.starts.len() - 1
+        self.ends.len() - 1
     }
 
     pub(super) fn edges(&self) -> &[Edge] {
-        &self.edges[..self.size]
+        &self.edges[..self.size()]
     }
 
-    fn edges_at(&self, position: usize) -> &[Edge] {
-        &self.edges[edge_range(&self.starts, position)]
+    /// The indices of the edges that end at a position.
+    #[inline]
+    pub(super) fn edges_to(&self, position: usize) -> Range<usize> {
+        let start = position.checked_sub(1).map_or(0, |before| self.ends[before]);
+        start as usize..self.ends[position] as usize
     }
 
     /// The edge that spans the whole text, if there is one.
     pub(super) fn whole(&self) -> Option<usize> {
-        let end = index(self.characters());
-        let first = self.edges_at(0).iter();
-        let mut matching = first.enumerate().filter(|(_, edge)| edge.end == end);
-        matching.next().map(|(at, _)| at)
+        let longest = self.edges_to(self.characters()).next()?;
+        (self.edges[longest].begin == 0).then_some(longest)
     }
 
     /// Adds the expected count of each edge, in a text that occurs `frequency` times, to the total of its seed. Returns the
-    /// logarithm of the probability of the text.
+    /// logarithm of the probability of the text. To be called for every text, since sums of the text before are used.
     ///
     /// The probability of an edge is that of all paths through it, divided by that of all paths. Cost: linear in the
     /// edges.
     pub(super) fn expect(&mut self, math: &FastMath, frequency: f32, totals: &mut [f32]) -> f32 {
         self.sum_forward(math);
         let frequency = f64::from(frequency);
+        self.by_begin.sort(&self.edges[..self.size()], &self.unknown, self.characters());
         self.count_backward(math, frequency);
-        // From the start to the end: a seed that occurs twice in the text receives the counts in this order.
-        for (edge, count) in self.edges[..self.size].iter().zip(&self.counts) {
-            let total = &mut totals[edge.seed as usize];
-            *total = math.add_count(*total, *count, frequency);
-        }
+        self.add_counts(math, frequency, totals);
         self.forward[self.characters()]
     }
 
+    /// Computes the sums from the start, from the first position that the text before does not share.
     fn sum_forward(&mut self, math: &FastMath) {
-        let last = self.characters();
-        self.forward.clear();
-        self.forward.resize(last + 1, f32::NEG_INFINITY);
-        self.forward[0] = 0.0;
-        // By beginning, so that the sum at each end is taken in the order of the beginnings.
-        for edge in &self.edges[..self.size] {
-            let path = edge.score + self.forward[edge.begin as usize];
-            let sum = &mut self.forward[edge.end as usize];
-            *sum = if *sum == f32::NEG_INFINITY {
-                path
+        let first = self.ends[self.shared] as usize;
+        let edges = &self.edges[first..self.size()];
+        self.forward.resize(self.ends.len(), f32::NEG_INFINITY);
+        let forward = &mut self.forward[..];
+        let mut end = 0;
+        let mut sum = f32::NEG_INFINITY;
+        for edge in edges {
+            let path = edge.score + forward[edge.begin as usize];
+            sum = if edge.end == end {
+                math.log_sum(sum, path)
             } else {
-                math.log_sum(*sum, path)
+                path
             };
+            end = edge.end;
+            forward[end as usize] = sum;
         }
     }
 
@@ -151,94 +198,57 @@ impl TextLattice {
         if self.backward.len() <= last {
             self.backward.resize(last + 1, 0.0);
         }
-        self.backward[last] = 0.0;
-        if self.counts.len() < self.size {
-            self.counts.resize(self.size, ExpectedCount::default());
+        let edges = self.by_begin.edges();
+        if self.counts.len() < edges.len() {
+            self.counts.resize(edges.len(), ExpectedCount::default());
         }
-        for position in (0..last).rev() {
-            let before = self.forward[position];
-            let range = edge_range(&self.starts, position);
-            let edges = &self.edges[range.clone()];
-            let mut paths = edges
-                .iter()
-                .zip(&mut self.counts[range])
-                .map(|(edge, count)| {
-                    let after = self.backward[edge.end as usize];
-                    *count = math.expected_count(frequency, ((before + edge.score) + after) - all);
-                    edge.score + after
-                });
+        let backward = &mut self.backward[..=last];
+        let counts = &mut self.counts[..edges.len()];
+        backward[last] = 0.0;
+        let mut start = 0;
+        let rows = self.by_begin.row_ends().iter().zip(&self.forward);
+        for (position, (row_end, before)) in rows.enumerate().rev() {
+            let row = start..*row_end as usize;
+            start = row.end;
+            let counts = &mut counts[row.clone()];
             // Every position has an edge. The first path is the sum so far, without a computation.
-            let first = paths.next().unwrap_or(f32::NEG_INFINITY);
-            let sum = paths.fold(first, |sum, path| math.log_sum(sum, path));
-            self.backward[position] = sum;
-        }
-    }
-}
-
-/// The position of a lattice to which edges are added, from the shortest to the longest.
-pub(super) struct OpenPosition<'l> {
-    edges: &'l mut [Edge],
-    /// The number of edges of the position.
-    size: usize,
-    /// That of the text, without this position.
-    size_of_text: &'l mut usize,
-    begin: u32,
-    /// Whether there is an edge of one character.
-    has_character: bool,
-}
-
-impl OpenPosition<'_> {
-    /// Adds the edge of a seed, if the seed is a piece. The edge is written in any case and overwritten by the next one,
-    /// since nobody can foresee which seeds were dropped.
-    #[inline]
-    pub(super) fn add(&mut self, seed: u32, pieces: &PieceList) {
-        if let Some(state) = pieces.state(seed) {
-            let is_piece = state.score > DROPPED;
-            self.has_character |= is_piece && state.length == 1;
-            self.write(seed, state.length, state.score);
-            self.size += usize::from(is_piece);
+            let mut sum = f32::NEG_INFINITY;
+            for (number, (edge, count)) in edges[row].iter().zip(counts).enumerate() {
+                let after = backward[edge.end as usize];
+                *count = math.expected_count(frequency, ((before + edge.score) + after) - all);
+                let path = edge.score + after;
+                sum = if number == 0 {
+                    path
+                } else {
+                    math.log_sum(sum, path)
+                };
+            }
+            backward[position] = sum;
         }
     }
 
-    /// Adds an edge for an unknown character, unless there is an edge of one character, and ends the position.
-    #[inline]
-    pub(super) fn finish(mut self, pieces: &PieceList) {
-        if !self.has_character {
-            let unknown = pieces.unknown();
-            self.write(unknown.seed, 1, unknown.score);
-            self.size += 1;
-        }
-        *self.size_of_text += self.size;
-    }
-
-    #[inline]
-    fn write(&mut self, seed: u32, length: u32, score: f32) {
-        self.edges[self.size] = Edge {
-            seed,
-            begin: self.begin,
-            end: self.begin + length,
-            score,
+    /// Adds the counts to the totals of their seeds, in the order of the beginnings: a seed may occur twice.
+    fn add_counts(&self, math: &FastMath, frequency: f64, totals: &mut [f32]) {
+        let mut add = |edge: &RowEdge, count: &ExpectedCount| {
+            let total = &mut totals[edge.seed as usize];
+            *total = math.add_count(*total, *count, frequency);
         };
-    }
-}
-
-#[cfg(test)]
-impl TextLattice {
-    /// Adds a position with edges of these seeds, lengths and scores.
-    pub(super) fn push_position(&mut self, edges: &[(u32, u32, f32)]) {
-        let mut position = self.start_position(edges.len());
-        for (seed, length, score) in edges {
-            position.write(*seed, *length, *score);
-            position.size += 1;
+        let edges = self.by_begin.edges();
+        if self.unknown.is_empty() {
+            // A row has a seed only once, so that the order within it does not matter.
+            for (edge, count) in edges.iter().zip(&self.counts).rev() {
+                add(edge, count);
+            }
+            return;
         }
-        *position.size_of_text += position.size;
+        // An unknown character counts for a seed that the same row may have.
+        for position in 0..self.characters() {
+            let row = self.by_begin.row(position);
+            for (edge, count) in edges[row.clone()].iter().zip(&self.counts[row]) {
+                add(edge, count);
+            }
+        }
     }
-}
-
-/// The indices of the edges that begin at a position.
-#[inline]
-fn edge_range(starts: &[u32], position: usize) -> Range<usize> {
-    starts[position] as usize..starts[position + 1] as usize
 }
 
 /// Indices of edges and positions: a text has at most 2^30 bytes, and edges are counted with the seeds that begin at a
@@ -248,129 +258,23 @@ fn edge_range(starts: &[u32], position: usize) -> Range<usize> {
     clippy::cast_possible_truncation,
     reason = "texts that do not fit are refused when they are read"
 )]
-fn index(value: usize) -> u32 {
+pub(super) fn index(value: usize) -> u32 {
     debug_assert!(u32::try_from(value).is_ok());
     value as u32
 }
 
-/// The best paths from the start of a text to a position.
-#[derive(Debug, Clone, Copy)]
-struct BestPaths {
-    /// The highest score.
-    score: f32,
-    /// The highest score of the edges before [`BestPaths::edge`].
-    earlier: f32,
-    /// The first of the edges that end here with the highest score.
-    edge: u32,
-    /// The first of all edges that end here.
-    first: u32,
-}
-
-/// Nothing ends here yet.
-const UNREACHED: BestPaths = BestPaths {
-    score: f32::NEG_INFINITY,
-    earlier: f32::NEG_INFINITY,
-    edge: 0,
-    first: u32::MAX,
-};
-
-/// The best segmentation of lattices. Its buffers are reused.
-#[derive(Debug, Default)]
-pub(super) struct Viterbi {
-    /// By position.
-    best: Vec<BestPaths>,
-}
-
-impl Viterbi {
-    /// Finds the score of the best path to each position. Cost: linear in the edges.
-    pub(super) fn search(&mut self, lattice: &TextLattice) {
-        self.search_with(lattice, |edge, _| edge.score);
-    }
-
-    /// As [`Viterbi::search`], as if the edge `excluded` had a score of negative infinity.
-    pub(super) fn search_without(&mut self, lattice: &TextLattice, excluded: usize) {
-        self.search_with(lattice, |edge, at| {
-            if at == excluded {
-                f32::NEG_INFINITY
-            } else {
-                edge.score
-            }
-        });
-    }
-
-    #[inline]
-    fn search_with(&mut self, lattice: &TextLattice, score_of: impl Fn(&Edge, usize) -> f32) {
-        self.best.clear();
-        self.best.resize(lattice.characters() + 1, UNREACHED);
-        self.best[0].score = 0.0;
-        for position in 0..lattice.characters() {
-            let before = self.best[position].score;
-            let range = edge_range(&lattice.starts, position);
-            for (at, edge) in range.clone().zip(&lattice.edges[range]) {
-                let path = before + score_of(edge, at);
-                let best = &mut self.best[edge.end as usize];
-                if path > best.score {
-                    *best = BestPaths {
-                        score: path,
-                        earlier: best.score,
-                        edge: index(at),
-                        first: best.first.min(index(at)),
-                    };
-                }
-            }
+#[cfg(test)]
+impl TextLattice {
+    /// A lattice of these edges. Those that span one character are at the end of each position.
+    pub(super) fn of_edges(mut edges: Vec<Edge>, characters: usize) -> TextLattice {
+        edges.sort_by_key(|edge| (edge.end, edge.begin));
+        let mut lattice = TextLattice::default();
+        for position in 1..=characters {
+            let before = edges.iter().filter(|edge| edge.end as usize <= position);
+            lattice.ends.push(index(before.count()));
         }
-    }
-
-    /// The score of the best path.
-    pub(super) fn score(&self) -> f32 {
-        self.best.last().map_or(0.0, |best| best.score)
-    }
-
-    /// The score of the best path that ends with an edge, after [`Viterbi::search`].
-    #[inline]
-    pub(super) fn score_with(&self, edge: &Edge) -> f32 {
-        self.best[edge.begin as usize].score + edge.score
-    }
-
-    /// Calls `visit` with the edges of the best path, last to first, after [`Viterbi::search`].
-    ///
-    /// Of the edges before a given one the first whose path gives the same sum is taken: the longest, as in the
-    /// reference, which keeps the first of equal sums. It does not suffice that the path itself is as good, since
-    /// different sums can be rounded to the same value. But sums with higher scores are not lower. So if the edges
-    /// before the first best one give a lower sum, that one is taken, and only otherwise all have to be compared.
-    pub(super) fn trace(&self, lattice: &TextLattice, mut visit: impl FnMut(&Edge)) {
-        let mut position = lattice.characters();
-        let mut next_score = 0.0;
-        while position > 0 {
-            let best = self.best[position];
-            let highest_sum = best.score + next_score;
-            let is_first = best.earlier + next_score < highest_sum;
-            let edge = if is_first {
-                &lattice.edges[best.edge as usize]
-            } else {
-                let first = self.first_edge(lattice, position, next_score);
-                first.unwrap_or(&lattice.edges[best.edge as usize])
-            };
-            visit(edge);
-            position = edge.begin as usize;
-            next_score = edge.score;
-        }
-    }
-
-    /// The first edge to a position whose path gives, with `next_score`, the highest sum.
-    #[cold]
-    fn first_edge<'l>(
-        &self,
-        lattice: &'l TextLattice,
-        position: usize,
-        next_score: f32,
-    ) -> Option<&'l Edge> {
-        let best = self.best[position];
-        let highest_sum = best.score + next_score;
-        let candidates = &lattice.edges[best.first as usize..=best.edge as usize];
-        candidates.iter().find(|edge| {
-            edge.end as usize == position && self.score_with(edge) + next_score == highest_sum
-        })
+        lattice.edges = edges;
+        lattice
     }
 }
 

@@ -18,22 +18,25 @@ use crate::text::num::{masked_index, round_f32};
 
 /// Above this difference the smaller operand of a sum does not change the result.
 const NEGLIGIBLE: f32 = 50.0;
-/// Rows of the table of ln(1 + e^-x) for each unit of x.
-const ROWS_PER_UNIT: f32 = 32.0;
-/// Rows of that table, a power of two. Only those up to [`MAX_TABLE_X`] are used.
-const ROWS: usize = 1024;
+/// The bits of a 32-bit float without those that do not choose the row of the table of ln(1 + e^-x): the exponent and
+/// 6 bits of the mantissa, so that there are 64 rows between two powers of two.
+const ROW_SHIFT: u32 = 17;
+/// The first row has all x below the second one, which begins here: 1/64.
+const SECOND_ROW: u32 = 0x3C80_0000 >> ROW_SHIFT;
+/// The last row has all x from here: 26.
+const LAST_ROW: u32 = 0x41D0_0000 >> ROW_SHIFT;
 /// At larger x the function is 0 in the table. There it is below 5.2 * 10^-12, which is less than the error of the table.
 const MAX_TABLE_X: f32 = 26.0;
+/// Rows of that table.
+const ROWS: usize = (LAST_ROW - SECOND_ROW + 2) as usize;
 /// Coefficients of a row.
 const TERMS: usize = 4;
 /// Coefficients from which a row is made.
 const TAYLOR_TERMS: usize = 5;
 /// The table serves sums above this; the error of the table is small beside them.
 const MIN_TABLE_SUM: f64 = 1.0;
-/// The error of the table in units in the last place of a sum above [`MIN_TABLE_SUM`]: 5.8 * 10^-11.
-const LOG_SUM_MARGIN: u64 = 1 << 18;
-/// Adding this to a 32-bit float of 0 to 2^22 rounds it to an integer, which is the low bits of the sum.
-const ROUNDING_F32: f32 = 12_582_912.0;
+/// The error of the table in units in the last place of a sum above [`MIN_TABLE_SUM`]: 1.1 * 10^-10.
+const LOG_SUM_MARGIN: u64 = 1 << 19;
 /// Adding and subtracting this rounds a 64-bit float to an integer. The low bits of the sum are the integer.
 const ROUNDING: f64 = 6_755_399_441_055_744.0;
 /// Powers of two between 1 and 2 in the table of the exponential function, a power of two.
@@ -72,7 +75,7 @@ const HALF_WAY: u64 = 1 << 28;
 /// The functions have no branches but those that are almost never taken.
 #[derive(Debug)]
 pub(super) struct FastMath {
-    /// By 32nd: the coefficients of the powers of x.
+    /// The coefficients of the powers of x.
     log_one_plus_exp: Box<[[f64; TERMS]; ROWS]>,
     /// 2^(n/128) for n in 0..128.
     powers_of_two: Box<[f64; POWERS]>,
@@ -89,12 +92,15 @@ pub(super) struct ExpectedCount {
 impl FastMath {
     pub(super) fn new() -> FastMath {
         let mut table = Box::new([[0.0; TERMS]; ROWS]);
-        let width = 1.0 / f64::from(ROWS_PER_UNIT);
-        for (row, number) in table.iter_mut().zip(0u16..) {
-            let middle = f64::from(number) * width;
-            if middle < f64::from(MAX_TABLE_X) {
-                *row = row_terms(middle, width / 2.0);
-            }
+        // The last row is 0.
+        for (row, number) in table[..ROWS - 1].iter_mut().zip(SECOND_ROW - 1..) {
+            let start = if number < SECOND_ROW {
+                0.0
+            } else {
+                row_start(number)
+            };
+            let half_width = (row_start(number + 1) - start) / 2.0;
+            *row = row_terms(start + half_width, half_width);
         }
         let mut powers_of_two = Box::new([0.0; POWERS]);
         let step = 1.0 / POWERS_F64;
@@ -112,26 +118,19 @@ impl FastMath {
     #[inline]
     pub(super) fn log_sum(&self, a: f32, b: f32) -> f32 {
         let high = if b < a { a } else { b };
-        let difference = (a - b).abs();
-        // Not a number if both are infinite. Then the sum is no number either.
-        let x = if difference < MAX_TABLE_X {
-            difference
-        } else {
-            MAX_TABLE_X
-        };
-        let sum = self.add_log_one_plus_exp(f64::from(high), x);
+        let sum = self.add_log_one_plus_exp(f64::from(high), (a - b).abs());
         if sum.abs() > MIN_TABLE_SUM && rounds_safely(sum, LOG_SUM_MARGIN) {
             return round_f32(sum);
         }
         log_sum(a, b)
     }
 
-    /// `summand` + ln(1 + e^-x) for x in 0..=26, with an error below 5 * 10^-11.
+    /// `summand` + ln(1 + e^-x) for finite x from 0, with an error below 10^-10.
     #[inline]
     fn add_log_one_plus_exp(&self, summand: f64, x: f32) -> f64 {
-        let number = (x * ROWS_PER_UNIT + ROUNDING_F32).to_bits();
-        let row = masked_index(u64::from(number), ROWS - 1);
-        let terms = &self.log_one_plus_exp[row];
+        // Floats from 0 are ordered as their bits.
+        let number = (x.to_bits() >> ROW_SHIFT).clamp(SECOND_ROW - 1, LAST_ROW);
+        let terms = &self.log_one_plus_exp[(number - (SECOND_ROW - 1)) as usize];
         let x = f64::from(x);
         // Two halves with short chains of operations.
         ((summand + terms[0]) + terms[1] * x) + (x * x) * (terms[2] + terms[3] * x)
@@ -172,6 +171,11 @@ impl FastMath {
         let exponent = (integer >> POWER_BITS) << 52;
         f64::from_bits(power.to_bits().wrapping_add(exponent)) * fraction
     }
+}
+
+/// Where the row of these bits starts.
+fn row_start(number: u32) -> f64 {
+    f64::from(f32::from_bits(number << ROW_SHIFT))
 }
 
 /// The coefficients of the powers of x for ln(1 + e^-x) around `middle`, as far as `half_width` from it.
@@ -343,7 +347,7 @@ mod tests {
             let sum = math.add_log_one_plus_exp(0.0, x);
             let x = f64::from(x);
             let error = (sum - libm::log1p(libm::exp(-x))).abs();
-            assert!(error < 5e-11, "{x}: {error}");
+            assert!(error < 1e-10, "{x}: {error}");
             let error = (math.exp(-19.0 * x) / libm::exp(-19.0 * x) - 1.0).abs();
             assert!(error < 3e-12, "{x}: {error}");
         }

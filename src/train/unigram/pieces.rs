@@ -14,9 +14,14 @@ use super::math::ln;
 use super::seed_trie::SeedTrie;
 use crate::error::TrainError;
 use crate::text::num::{low_u32, round_f32};
+use crate::text::utf8::is_char_start;
 
 /// The score of a seed that is no piece any more.
 pub(super) const DROPPED: f32 = f32::NEG_INFINITY;
+/// The number of no seed. Seeds have lower numbers.
+pub(super) const NO_SEED: u32 = u32::MAX;
+/// Seeds are numbered below this.
+pub(super) const MAX_SEEDS: usize = NO_SEED as usize;
 /// How much worse an unknown character is than the worst piece.
 const UNKNOWN_PENALTY: f32 = 10.0;
 
@@ -78,17 +83,23 @@ impl Seeds {
     }
 }
 
+/// The longest other seed with which a seed ends. Cost: a lookup for each character.
+fn longest_suffix(text: &[u8], trie: &SeedTrie) -> u32 {
+    let starts = (1..text.len()).filter(|at| is_char_start(text[*at]));
+    let mut found = starts.filter_map(|at| trie.find(&text[at..]));
+    found.next().unwrap_or(NO_SEED)
+}
+
 /// New numbers for the seeds that are pieces, in their order; the other seeds are forgotten.
 ///
 /// Passes are faster with dense numbers, since the states and the sums of a pass then lie close together.
 #[derive(Debug)]
 pub(super) struct Renumbering {
-    /// By old number; [`FORGOTTEN`] for seeds without a new one.
+    /// By old number; [`NO_SEED`] for seeds without a new one.
     numbers: Vec<u32>,
+    /// By old number: the new number of the seed or, if it has none, of the longest seed with which it ends that has one.
+    longest: Vec<u32>,
 }
-
-/// The new number of a forgotten seed.
-const FORGOTTEN: u32 = u32::MAX;
 
 impl Renumbering {
     /// Numbers the pieces of a list by the order of their seeds.
@@ -96,28 +107,49 @@ impl Renumbering {
         let mut next = 0;
         let mut number = |state: &SeedState| {
             if state.score == DROPPED {
-                return FORGOTTEN;
+                return NO_SEED;
             }
             next += 1;
             next - 1
         };
+        let numbers: Vec<u32> = list.states.iter().map(&mut number).collect();
+        let longest = |seed| {
+            let mut seed = seed;
+            // The suffixes become shorter.
+            while let Some(state) = list.state(seed) {
+                if state.score > DROPPED {
+                    return numbers[seed as usize];
+                }
+                seed = state.suffix;
+            }
+            NO_SEED
+        };
+        let seeds = 0..low_u32(numbers.len() as u64);
         Renumbering {
-            numbers: list.states.iter().map(&mut number).collect(),
+            longest: seeds.map(longest).collect(),
+            numbers,
         }
+    }
+
+    /// The new number of a seed or, if it has none, of the longest seed with which it ends that has one, or [`NO_SEED`].
+    #[inline]
+    pub(super) fn longest(&self, seed: u32) -> u32 {
+        let number = self.longest.get(seed as usize);
+        number.copied().unwrap_or(NO_SEED)
     }
 
     /// The new number of a seed; `None` for a forgotten one and for a number that no seed has.
     #[inline]
     pub(super) fn number(&self, seed: u32) -> Option<u32> {
         let number = self.numbers.get(seed as usize).copied();
-        number.filter(|number| *number != FORGOTTEN)
+        number.filter(|number| *number != NO_SEED)
     }
 
     /// The old numbers of the seeds that are not forgotten.
     pub(super) fn kept(&self) -> Vec<u32> {
         let seeds = (0..).zip(&self.numbers);
         seeds
-            .filter_map(|(seed, number)| (*number != FORGOTTEN).then_some(seed))
+            .filter_map(|(seed, number)| (*number != NO_SEED).then_some(seed))
             .collect()
     }
 }
@@ -157,6 +189,8 @@ pub(super) struct SeedState {
     pub(super) score: f32,
     /// The length in characters.
     pub(super) length: u32,
+    /// The longest other seed with which the seed ends, or [`NO_SEED`].
+    pub(super) suffix: u32,
 }
 
 /// The pieces, in order, with their scores.
@@ -165,26 +199,44 @@ pub(super) struct PieceList {
     pieces: Vec<ScoredSeed>,
     /// By seed.
     states: Vec<SeedState>,
+    /// The most seeds that end at one position of a text.
+    max_suffixes: usize,
     min_score: f32,
 }
 
 impl PieceList {
-    /// The list of `pieces`, out of `seeds`.
+    /// The list of `pieces`, out of `seeds`, which `trie` has with their numbers. Runs on the current pool.
     ///
     /// # Errors
     /// There are no pieces, or a score is not finite: no model can be trained on this corpus.
-    pub(super) fn new(seeds: &Seeds, pieces: Vec<ScoredSeed>) -> Result<PieceList, TrainError> {
-        let dropped = |length: &u16| SeedState {
+    pub(super) fn new(
+        seeds: &Seeds,
+        trie: &SeedTrie,
+        pieces: Vec<ScoredSeed>,
+    ) -> Result<PieceList, TrainError> {
+        let dropped = |seed: usize| SeedState {
             score: DROPPED,
-            length: u32::from(*length),
+            length: u32::from(seeds.lengths[seed]),
+            suffix: longest_suffix(seeds.text(low_u32(seed as u64)), trie),
         };
         let mut list = PieceList {
             pieces: Vec::new(),
-            states: seeds.lengths.iter().map(dropped).collect(),
+            states: (0..seeds.len()).into_par_iter().map(dropped).collect(),
+            max_suffixes: 0,
             min_score: 0.0,
         };
+        list.max_suffixes = list.most_suffixes();
         list.replace(pieces)?;
         Ok(list)
+    }
+
+    /// The most suffixes of a seed that are seeds, itself among them.
+    fn most_suffixes(&self) -> usize {
+        let suffixes = |state: &SeedState| {
+            let next = |state: &SeedState| self.state(state.suffix);
+            std::iter::successors(Some(*state), next).count()
+        };
+        self.states.par_iter().map(suffixes).max().unwrap_or(0)
     }
 
     /// Makes `pieces` the list.
@@ -214,8 +266,12 @@ impl PieceList {
             // Pieces are not forgotten.
             piece.seed = numbers.number(piece.seed).unwrap_or(piece.seed);
         }
-        self.states.retain(|state| state.score > DROPPED);
+        self.states.retain_mut(|state| {
+            state.suffix = numbers.longest(state.suffix);
+            state.score > DROPPED
+        });
         self.states.shrink_to_fit();
+        self.max_suffixes = self.most_suffixes();
     }
 
     pub(super) fn len(&self) -> usize {
@@ -235,6 +291,12 @@ impl PieceList {
     #[inline]
     pub(super) fn state(&self, seed: u32) -> Option<SeedState> {
         self.states.get(seed as usize).copied()
+    }
+
+    /// The most seeds that end at one position of a text.
+    #[inline]
+    pub(super) fn max_suffixes(&self) -> usize {
+        self.max_suffixes
     }
 
     /// Whether a seed is a piece now.

@@ -26,9 +26,10 @@ use rayon::prelude::*;
 use super::corpus_lattices::CorpusLattices;
 use super::em::add_partials;
 use super::lattice::{TextLattice, Viterbi};
-use super::lattice_store::LatticeStore;
+use super::lattice_store::{LatticeStore, StoreBuilder};
 use super::math::ln;
 use super::pieces::{PieceList, Renumbering, ScoredSeed};
+use super::seed_trie::SeedTrie;
 use super::two_best::TwoBest;
 use crate::text::num::{count_to_f32, round_f32};
 
@@ -98,20 +99,21 @@ struct OwnPart {
 const PART_SEEDS: usize = 4096;
 
 impl OwnLattices {
-    /// The lattices of the seeds that `numbers` keeps, with their new numbers. `add` adds the lattice of an old number to a
-    /// store.
-    pub(super) fn new(
+    /// The lattices of the seeds that `numbers` keeps, with their new numbers. `trie` and `text_of` have the seeds with their
+    /// old numbers.
+    pub(super) fn new<'s>(
         numbers: &Renumbering,
-        add: impl Fn(&mut LatticeStore, u32) + Sync,
+        trie: &SeedTrie,
+        text_of: impl Fn(u32) -> &'s [u8] + Sync,
     ) -> OwnLattices {
         let make = |seeds: &[u32]| {
-            let mut store = LatticeStore::default();
+            let mut builder = StoreBuilder::new(trie);
             for seed in seeds {
-                add(&mut store, *seed);
+                builder.push(text_of(*seed), 1.0);
             }
             let mut part = OwnPart {
                 seeds: seeds.to_vec(),
-                store,
+                store: builder.finish(),
             };
             part.renumber(numbers);
             part
@@ -139,10 +141,9 @@ impl OwnLattices {
     ) -> Vec<R> {
         let visit_part = |part: &OwnPart| {
             let mut state = state();
-            let mut lattice = TextLattice::default();
             let mut results = Vec::with_capacity(part.seeds.len());
             let mut seeds = part.seeds.iter();
-            part.store.for_each(pieces, &mut lattice, |lattice, _| {
+            part.store.for_each(pieces, |lattice, _| {
                 let seed = seeds.next();
                 let is_piece = seed.is_some_and(|seed| pieces.is_piece(*seed));
                 results.push(is_piece.then(|| visit(&mut state, lattice)));
@@ -180,7 +181,7 @@ pub(super) fn count_pieces(corpus: &CorpusLattices, pieces: &PieceList) -> Vec<f
     let sums = add_partials(corpus.partials(), pieces.seeds(), |partial, sums| {
         let mut viterbi = Viterbi::default();
         corpus.for_each(partial, pieces, |lattice, frequency| {
-            viterbi.search(lattice);
+            viterbi.continue_search(lattice);
             viterbi.trace(lattice, |edge| {
                 sums.by_seed[edge.seed as usize] += frequency;
             });

@@ -36,16 +36,37 @@ impl SeedTrie {
         })
     }
 
-    /// The seeds that begin at the start of `rest`, from the shortest to the longest.
+    /// Calls `visit` with the length in bytes and the number of each seed that begins at the start of `rest`, from the shortest
+    /// to the longest. Returns the length of the beginning of `rest` with which a seed begins.
     #[inline]
-    pub(super) fn seeds_in<'t>(&'t self, rest: &'t [u8]) -> impl Iterator<Item = u32> + 't {
+    pub(super) fn walk(&self, rest: &[u8], mut visit: impl FnMut(usize, u32)) -> usize {
         let trie = if is_below(rest, self.first_byte) {
             &self.lower
         } else {
             &self.upper
         };
-        let found = trie.common_prefixes(rest);
-        found.map(|(_, seed)| seed_number(seed))
+        let mut base = trie.root();
+        for (length, byte) in (1..).zip(rest) {
+            let Some((next, seed)) = trie.step(base, *byte) else {
+                return length - 1;
+            };
+            base = next;
+            if let Some(seed) = seed {
+                visit(length, seed_number(seed));
+            }
+        }
+        rest.len()
+    }
+
+    /// The number of a seed.
+    pub(super) fn find(&self, text: &[u8]) -> Option<u32> {
+        let mut found = None;
+        self.walk(text, |length, seed| {
+            if length == text.len() {
+                found = Some(seed);
+            }
+        });
+        found
     }
 }
 
@@ -90,14 +111,25 @@ mod tests {
                 .collect();
             let trie = SeedTrie::build(&keys).unwrap();
             for rest in ["abc", "ba", "\u{2581}ab", "x", "", "\u{10ffff}"] {
-                let found: Vec<u32> = trie.seeds_in(rest.as_bytes()).collect();
+                let mut found = Vec::new();
+                trie.walk(rest.as_bytes(), |_, seed| found.push(seed));
                 let expected: Vec<u32> = keys
                     .iter()
                     .filter(|(text, _)| rest.as_bytes().starts_with(text))
                     .map(|(_, seed)| *seed)
                     .collect();
                 assert_eq!(found, expected, "{count} keys, {rest}");
+                let same = keys.iter().find(|(text, _)| *text == rest.as_bytes());
+                assert_eq!(trie.find(rest.as_bytes()), same.map(|(_, seed)| *seed));
             }
+        }
+    }
+
+    #[test]
+    fn a_walk_ends_where_no_seed_continues() {
+        let trie = SeedTrie::build(&[(b"abcd", 0), (b"b", 1)]).unwrap();
+        for (rest, length) in [("abx", 2), ("abcde", 4), ("ab", 2), ("x", 0), ("bb", 1)] {
+            assert_eq!(trie.walk(rest.as_bytes(), |_, _| ()), length, "{rest}");
         }
     }
 

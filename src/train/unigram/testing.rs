@@ -1,13 +1,11 @@
 //! What several unit tests of this module need: pieces of given texts and scores, and lattices of random edges.
 
-use std::sync::Arc;
-
 use proptest::prelude::*;
 
 use super::corpus_lattices::CorpusLattices;
 use super::lattice::{Edge, TextLattice};
-use super::lattice_store::LatticeStore;
-use super::pieces::{PieceList, ScoredSeed, Seeds};
+use super::lattice_store::{LatticeStore, StoreBuilder};
+use super::pieces::{PieceList, Renumbering, ScoredSeed, Seeds};
 use super::seed_rules::{CountRule, LengthWeights, SeedRules};
 use super::sentences::CountedTexts;
 use crate::train::options::TrainOptions;
@@ -47,55 +45,54 @@ impl Pieces {
                 score: *score,
             });
         }
-        let list = PieceList::new(&seeds, scored).unwrap();
+        let trie = seeds.trie().unwrap();
+        let list = PieceList::new(&seeds, &trie, scored).unwrap();
         Pieces { seeds, list }
+    }
+
+    /// Removes the seeds without a new number.
+    pub(super) fn renumber(&mut self, numbers: &Renumbering) {
+        self.seeds = self.seeds.renumbered(numbers);
+        self.list.renumber(numbers);
     }
 
     /// A store of texts with their frequencies.
     pub(super) fn store(&self, texts: &[(&str, f32)]) -> LatticeStore {
         let trie = self.seeds.trie().unwrap();
-        let mut store = LatticeStore::default();
+        let mut builder = StoreBuilder::new(&trie);
         for (text, frequency) in texts {
-            store.push(&trie, text.as_bytes(), *frequency);
+            builder.push(text.as_bytes(), *frequency);
         }
-        store
+        builder.finish()
     }
 }
 
 impl Pieces {
     /// The lattices of texts with their counts.
-    pub(super) fn corpus(
-        &self,
-        texts: &[(&str, u64)],
-        partials: usize,
-        max_stored_edges: usize,
-    ) -> CorpusLattices {
+    pub(super) fn corpus(&self, texts: &[(&str, u64)], partials: usize) -> CorpusLattices {
         let mut counted = CountedTexts::default();
         for (text, count) in texts {
             counted.push(text, *count);
         }
-        let trie = Arc::new(self.seeds.trie().unwrap());
-        CorpusLattices::new(counted, trie, partials, max_stored_edges)
+        let trie = self.seeds.trie().unwrap();
+        CorpusLattices::new(&counted, &trie, partials)
     }
 }
 
 /// The edges of a lattice by position, each as length and score.
 pub(super) type EdgeLists = Vec<Vec<(u32, f32)>>;
 
-/// The lattice of these edges. The seed of an edge is its index.
+/// The lattice of these edges. The seed of an edge is its index in order of beginnings.
 pub(super) fn lattice_of(positions: &EdgeLists) -> TextLattice {
-    let mut lattice = TextLattice::default();
-    let mut seed = 0;
-    for edges in positions {
-        let numbered = (seed..).zip(edges);
-        let edges: Vec<(u32, u32, f32)> = numbered
-            .map(|(seed, (length, score))| (seed, *length, *score))
-            .collect();
-        lattice.push_position(&edges);
-        seed += u32::try_from(edges.len()).unwrap();
-    }
-    lattice.finish();
-    lattice
+    let listed = (0..).zip(positions);
+    let listed = listed.flat_map(|(begin, edges)| edges.iter().map(move |edge| (begin, edge)));
+    let edges = (0..).zip(listed).map(|(seed, (begin, (length, score)))| Edge {
+        seed,
+        begin,
+        end: begin + length,
+        score: *score,
+    });
+    TextLattice::of_edges(edges.collect(), positions.len())
 }
 
 /// Lattices of up to eight characters: an edge of one character at each position, and longer ones at random. `score`

@@ -21,9 +21,7 @@
 //! Cost: linear in the edges for texts without many paths of almost equal score; at most 500,000 hypotheses. Source:
 //! function `Lattice::NBest` of SentencePiece 0.2.3.
 
-use std::ops::Range;
-
-use super::lattice::{TextLattice, Viterbi};
+use super::lattice::{TextLattice, Viterbi, index};
 
 /// More hypotheses in the queue than this make it shrink.
 const MAX_QUEUE: usize = 10_000;
@@ -60,7 +58,6 @@ struct PathHypothesis {
 #[derive(Debug, Default)]
 pub(super) struct TwoBest {
     viterbi: Viterbi,
-    by_end: EdgesByEnd,
     hypotheses: Vec<PathHypothesis>,
     queue: Vec<u32>,
     /// The two paths.
@@ -105,7 +102,6 @@ impl TwoBest {
 
     fn begin(&mut self, lattice: &TextLattice) {
         self.viterbi.search(lattice);
-        self.by_end.sort(lattice);
         self.hypotheses.clear();
         self.queue.clear();
         self.paths[0].clear();
@@ -133,13 +129,11 @@ impl TwoBest {
             });
             return 1;
         }
-        let range = self.by_end.range(extended.begin as usize);
+        let range = lattice.edges_to(extended.begin as usize);
         let count = range.len();
-        for at in range {
-            let edge = self.by_end.edges[at];
-            let found = &lattice.edges()[edge as usize];
+        for (at, found) in range.clone().zip(&lattice.edges()[range]) {
             self.push(PathHypothesis {
-                edge,
+                edge: index(at),
                 begin: found.begin,
                 is_complete: false,
                 next: top,
@@ -255,43 +249,6 @@ impl TwoBest {
             }
         }
         count
-    }
-}
-
-/// The edges of a lattice by their ends.
-#[derive(Debug, Default)]
-struct EdgesByEnd {
-    /// By end: where its edges start, and the number of edges.
-    starts: Vec<u32>,
-    edges: Vec<u32>,
-}
-
-impl EdgesByEnd {
-    /// Sorts the edges. The sort is stable, so that edges with one end stay in the order of their beginnings.
-    fn sort(&mut self, lattice: &TextLattice) {
-        self.starts.clear();
-        self.starts.resize(lattice.characters() + 2, 0);
-        for edge in lattice.edges() {
-            self.starts[edge.end as usize + 1] += 1;
-        }
-        for position in 1..self.starts.len() {
-            self.starts[position] += self.starts[position - 1];
-        }
-        self.edges.clear();
-        self.edges.resize(lattice.edges().len(), 0);
-        for (at, edge) in (0..).zip(lattice.edges()) {
-            let slot = &mut self.starts[edge.end as usize];
-            self.edges[*slot as usize] = at;
-            *slot += 1;
-        }
-        // Each entry has moved to the start of the next range.
-        self.starts.rotate_right(1);
-        self.starts[0] = 0;
-    }
-
-    /// Where the edges are that end at a position.
-    fn range(&self, position: usize) -> Range<usize> {
-        self.starts[position] as usize..self.starts[position + 1] as usize
     }
 }
 

@@ -4,7 +4,7 @@ use crate::train::unigram::testing::Pieces;
 fn module_example() -> (Pieces, CorpusLattices) {
     let score = |probability: f32| probability.ln();
     let pieces = Pieces::new(&[("a", score(0.25)), ("b", score(0.25)), ("ab", score(0.5))]);
-    let corpus = pieces.corpus(&[("ab", 3), ("b", 2), ("a", 1)], 2, usize::MAX);
+    let corpus = pieces.corpus(&[("ab", 3), ("b", 2), ("a", 1)], 2);
     (pieces, corpus)
 }
 
@@ -38,7 +38,7 @@ fn partial_sums_are_added_in_their_order() {
     let pieces = Pieces::new(&[("a", -1.0)]);
     let sums = |counts: &[u64]| {
         let texts: Vec<(&str, u64)> = counts.iter().map(|count| ("a", *count)).collect();
-        let corpus = pieces.corpus(&texts, texts.len(), usize::MAX);
+        let corpus = pieces.corpus(&texts, texts.len());
         expect(&corpus, &pieces.list, &FastMath::new()).counts[0]
     };
     for threads in [1, 2, 7] {

@@ -12,7 +12,7 @@ fn fine() -> impl Strategy<Value = f32> + Clone {
     -9.0f32..-0.5
 }
 
-/// The best path by the method of the reference: each edge keeps the first of the best edges before it.
+/// The seeds of the best path by the method of the reference: each edge keeps the first of the best edges before it.
 fn reference_viterbi(lattice: &TextLattice) -> (f32, Vec<u32>) {
     let edges = lattice.edges();
     let end = index(lattice.characters());
@@ -33,7 +33,7 @@ fn reference_viterbi(lattice: &TextLattice) -> (f32, Vec<u32>) {
     let (score, mut at) = before(&best, end, 0.0);
     let mut path = Vec::new();
     while let Some(edge) = at {
-        path.push(edge);
+        path.push(edges[edge as usize].seed);
         at = best[edge as usize].1;
     }
     path.reverse();
@@ -67,7 +67,8 @@ fn the_longest_last_edge_wins_among_equal_paths() {
     let mut viterbi = Viterbi::default();
     viterbi.search(&lattice);
     assert_eq!(traced(&viterbi, &lattice), [2]);
-    assert_eq!(lattice.whole(), Some(2));
+    let whole = lattice.whole().map(|at| lattice.edges()[at]);
+    assert_eq!(whole.map(|edge| (edge.seed, edge.end)), Some((2, 3)));
 }
 
 #[test]
@@ -92,7 +93,8 @@ proptest! {
         let probability = |path: &Vec<u32>| path_score(lattice.edges(), path).exp();
         let sum: f64 = paths.iter().map(probability).sum();
         prop_assert!((f64::from(log_sum) - sum.ln()).abs() < 1e-4, "{log_sum} {}", sum.ln());
-        for (at, total) in (0..).zip(totals) {
+        for (at, edge) in (0..).zip(lattice.edges()) {
+            let total = totals[edge.seed as usize];
             let through = paths.iter().filter(|path| path.contains(&at));
             let expected = f64::from(frequency) * through.map(probability).sum::<f64>() / sum;
             let error = (f64::from(total) - expected).abs();

@@ -1,7 +1,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::train::unigram::lattice::Edge;
+use crate::train::unigram::lattice::{Edge, Viterbi};
+use crate::train::unigram::math::FastMath;
 use crate::train::unigram::pieces::ScoredSeed;
 use crate::train::unigram::testing::Pieces;
 
@@ -14,7 +15,7 @@ fn characters(text: &[u8]) -> u32 {
     u32::try_from(characters.count()).unwrap()
 }
 
-/// The edges of a text, found without a store.
+/// The edges of a text by end and beginning, found without a store.
 fn edges_of(pieces: &Pieces, text: &str) -> Vec<Edge> {
     let mut edges = Vec::new();
     for (begin, (at, _)) in (0..).zip(text.char_indices()) {
@@ -42,12 +43,13 @@ fn edges_of(pieces: &Pieces, text: &str) -> Vec<Edge> {
         }
         edges.extend(found);
     }
+    edges.sort_by_key(|edge| (edge.end, edge.begin));
     edges
 }
 
 fn edges_in(store: &LatticeStore, pieces: &PieceList) -> Vec<(Vec<Edge>, f32)> {
     let mut all = Vec::new();
-    store.for_each(pieces, &mut TextLattice::default(), |lattice, frequency| {
+    store.for_each(pieces, |lattice, frequency| {
         all.push((lattice.edges().to_vec(), frequency));
     });
     all
@@ -57,38 +59,35 @@ fn edges_in(store: &LatticeStore, pieces: &PieceList) -> Vec<(Vec<Edge>, f32)> {
 fn renumber(store: &mut LatticeStore, pieces: &mut Pieces) {
     let numbers = Renumbering::new(&pieces.list);
     store.renumber(&numbers, |_| true);
-    pieces.seeds = pieces.seeds.renumbered(&numbers);
-    pieces.list.renumber(&numbers);
+    pieces.renumber(&numbers);
 }
 
 #[test]
 fn the_entries_of_the_module_example() {
     let mut pieces = Pieces::new(&[("a", -1.0), ("b", -2.0), ("ab", -3.0)]);
-    let mut store = pieces.store(&[("abc", 1.0)]);
-    assert_eq!(store.edges, [0, 2 | LAST, 1 | LAST, NO_SEED | LAST]);
-    let kept = pieces.list.iter().filter(|piece| piece.seed != 1).collect();
-    pieces.list.replace(kept).unwrap();
-    renumber(&mut store, &mut pieces);
-    assert_eq!(store.edges, [0, 1 | LAST, NO_SEED | LAST, NO_SEED | LAST]);
-}
-
-#[test]
-fn texts_can_be_removed() {
-    let pieces = Pieces::new(&[("a", -1.0), ("b", -2.0), ("ab", -3.0)]);
-    let mut store = pieces.store(&[("ab", 1.0), ("bab", 2.0), ("b", 3.0)]);
-    store.renumber(&Renumbering::new(&pieces.list), |text| text != 1);
-    let expected = [
-        (edges_of(&pieces, "ab"), 1.0),
-        (edges_of(&pieces, "b"), 3.0),
-    ];
-    assert_eq!(edges_in(&store, &pieces.list), expected);
+    let mut store = pieces.store(&[("abc", 1.0), ("abb", 1.0)]);
+    assert_eq!(store.longest, [0, 2, NO_SEED, 1]);
+    let lengths = |text: &StoredText| (text.characters, text.shared);
+    let texts: Vec<(u32, u32)> = store.texts.iter().map(lengths).collect();
+    assert_eq!(texts, [(3, 0), (3, 2)]);
+    // Without `ab` its suffix `b` takes its place; without `b` too, nothing.
+    for (dropped, expected) in [
+        (2, [0, 1, NO_SEED, 1]),
+        (1, [0, NO_SEED, NO_SEED, NO_SEED]),
+    ] {
+        let kept = pieces.list.iter().filter(|piece| piece.seed != dropped);
+        pieces.list.replace(kept.collect()).unwrap();
+        renumber(&mut store, &mut pieces);
+        assert_eq!(store.longest, expected);
+    }
 }
 
 proptest! {
-    /// Each round drops pieces, changes scores and reverses the order; some forget the dropped seeds.
+    /// Each round drops pieces, changes scores and reverses the order; some forget the dropped seeds and remove texts.
     #[test]
     fn a_store_gives_the_edges_of_the_remaining_pieces(
-        texts in proptest::collection::vec("[abé]{0,6}", 1..5),
+        texts in proptest::collection::vec("[abé]{0,6}", 1..8),
+        is_sorted in any::<bool>(),
         rounds in proptest::collection::vec(
             (proptest::collection::vec(0u8..4, TEXTS.len()), any::<bool>()),
             1..5,
@@ -97,13 +96,21 @@ proptest! {
         let scores = (1u8..).map(|score| -f32::from(score));
         let all: Vec<(&str, f32)> = TEXTS.iter().copied().zip(scores).collect();
         let mut pieces = Pieces::new(&all);
-        let texts: Vec<(&str, f32)> = texts.iter().map(|text| (text.as_str(), 2.0)).collect();
+        let mut texts: Vec<(&str, f32)> = texts.iter().map(|text| (text.as_str(), 2.0)).collect();
+        if is_sorted {
+            texts.sort_by_key(|(text, _)| *text);
+        }
         let mut store = pieces.store(&texts);
         for (drawn, forgets) in rounds {
             if forgets {
-                let size = store.edges.len();
-                renumber(&mut store, &mut pieces);
-                prop_assert!(store.edges.len() <= size);
+                let size = store.longest.len();
+                let is_kept = |text: usize| drawn[text % drawn.len()] > 0;
+                let numbers = Renumbering::new(&pieces.list);
+                store.renumber(&numbers, is_kept);
+                pieces.renumber(&numbers);
+                let mut number = 0..;
+                texts.retain(|_| number.next().is_some_and(is_kept));
+                prop_assert!(store.longest.len() <= size);
                 prop_assert_eq!(pieces.seeds.len(), pieces.list.len());
             }
             let expected: Vec<(Vec<Edge>, f32)> = texts
@@ -122,5 +129,38 @@ proptest! {
                 break;
             }
         }
+    }
+
+    /// A pass over texts with shared beginnings gives what each text gives by itself.
+    #[test]
+    fn shared_sums_equal_those_of_single_texts(
+        texts in proptest::collection::vec("[abé]{1,8}", 1..8),
+        kept in proptest::collection::vec(any::<bool>(), TEXTS.len()),
+    ) {
+        let scores = (1u8..).map(|score| -f32::from(score) / 3.0);
+        let all: Vec<(&str, f32)> = TEXTS.iter().copied().zip(scores).collect();
+        let mut pieces = Pieces::new(&all);
+        let remaining = pieces.list.iter().filter(|piece| kept[piece.seed as usize]);
+        prop_assume!(pieces.list.replace(remaining.collect()).is_ok());
+        let mut texts: Vec<(&str, f32)> = texts.iter().map(|text| (text.as_str(), 3.0)).collect();
+        texts.sort_by_key(|(text, _)| *text);
+        let math = FastMath::new();
+        let pass = |texts: &[(&str, f32)]| {
+            let mut totals = vec![0.0f32; TEXTS.len()];
+            let mut results = Vec::new();
+            let mut viterbi = Viterbi::default();
+            pieces.store(texts).for_each(&pieces.list, |lattice, frequency| {
+                totals.fill(0.0);
+                let log_sum = lattice.expect(&math, frequency, &mut totals);
+                viterbi.continue_search(lattice);
+                let mut path = Vec::new();
+                viterbi.trace(lattice, |edge| path.push(*edge));
+                let bits = |value: &f32| value.to_bits();
+                results.push((log_sum.to_bits(), totals.iter().map(bits).collect::<Vec<u32>>(), path));
+            });
+            results
+        };
+        let single: Vec<_> = texts.iter().flat_map(|text| pass(std::slice::from_ref(text))).collect();
+        prop_assert_eq!(pass(&texts), single);
     }
 }

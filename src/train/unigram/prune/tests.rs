@@ -25,9 +25,8 @@ fn a_step_keeps_a_share_but_not_fewer_than_wanted() {
 
 fn own_lattices(pieces: &Pieces) -> OwnLattices {
     let trie = pieces.seeds.trie().unwrap();
-    OwnLattices::new(&Renumbering::new(&pieces.list), |store, seed| {
-        store.push(&trie, pieces.seeds.text(seed), 1.0);
-    })
+    let numbers = Renumbering::new(&pieces.list);
+    OwnLattices::new(&numbers, &trie, |seed| pieces.seeds.text(seed))
 }
 
 #[test]
@@ -89,7 +88,7 @@ fn pruning_keeps_the_highest_losses_after_pieces_without_replacement() {
 #[test]
 fn pieces_of_best_segmentations_are_counted() {
     let pieces = Pieces::new(&[("a", -1.0), ("b", -1.0), ("ab", -1.5)]);
-    let corpus = pieces.corpus(&[("abb", 3), ("xa", 1), ("ba", 2)], 2, usize::MAX);
+    let corpus = pieces.corpus(&[("abb", 3), ("xa", 1), ("ba", 2)], 2);
     // The unknown character counts for the first piece.
     assert_eq!(count_pieces(&corpus, &pieces.list), [4.0, 5.0, 3.0]);
 }
