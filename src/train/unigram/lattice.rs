@@ -113,7 +113,12 @@ impl TextLattice {
             && let Some(edge) = added.get_mut(count)
         {
             let begin = end - state.length;
-            *edge = Edge { seed, begin, end, score: state.score };
+            *edge = Edge {
+                seed,
+                begin,
+                end,
+                score: state.score,
+            };
             let is_piece = state.score > DROPPED;
             begin_of_last = if is_piece { begin } else { begin_of_last };
             count += usize::from(is_piece);
@@ -122,7 +127,12 @@ impl TextLattice {
         if begin_of_last + 1 != end {
             let unknown = pieces.unknown();
             self.unknown.push(index(size + count));
-            added[count] = Edge { seed: unknown.seed, begin: end - 1, end, score: unknown.score };
+            added[count] = Edge {
+                seed: unknown.seed,
+                begin: end - 1,
+                end,
+                score: unknown.score,
+            };
             count += 1;
         }
         self.ends.push(index(size + count));
@@ -145,7 +155,9 @@ impl TextLattice {
     /// The indices of the edges that end at a position.
     #[inline]
     pub(super) fn edges_to(&self, position: usize) -> Range<usize> {
-        let start = position.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let start = position
+            .checked_sub(1)
+            .map_or(0, |before| self.ends[before]);
         start as usize..self.ends[position] as usize
     }
 
@@ -163,7 +175,8 @@ impl TextLattice {
     pub(super) fn expect(&mut self, math: &FastMath, frequency: f32, totals: &mut [f32]) -> f32 {
         self.sum_forward(math);
         let frequency = f64::from(frequency);
-        self.by_begin.sort(&self.edges[..self.size()], &self.unknown, self.characters());
+        self.by_begin
+            .sort(&self.edges[..self.size()], &self.unknown, self.characters());
         self.count_backward(math, frequency);
         self.add_counts(math, frequency, totals);
         self.forward[self.characters()]

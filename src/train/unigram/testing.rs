@@ -86,12 +86,14 @@ pub(super) type EdgeLists = Vec<Vec<(u32, f32)>>;
 pub(super) fn lattice_of(positions: &EdgeLists) -> TextLattice {
     let listed = (0..).zip(positions);
     let listed = listed.flat_map(|(begin, edges)| edges.iter().map(move |edge| (begin, edge)));
-    let edges = (0..).zip(listed).map(|(seed, (begin, (length, score)))| Edge {
-        seed,
-        begin,
-        end: begin + length,
-        score: *score,
-    });
+    let edges = (0..)
+        .zip(listed)
+        .map(|(seed, (begin, (length, score)))| Edge {
+            seed,
+            begin,
+            end: begin + length,
+            score: *score,
+        });
     TextLattice::of_edges(edges.collect(), positions.len())
 }
 

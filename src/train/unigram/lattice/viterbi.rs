@@ -51,7 +51,11 @@ impl Viterbi {
     }
 
     /// As [`Viterbi::search`], as if the edge `excluded` had a score of negative infinity.
-    pub(in crate::train::unigram) fn search_without(&mut self, lattice: &TextLattice, excluded: usize) {
+    pub(in crate::train::unigram) fn search_without(
+        &mut self,
+        lattice: &TextLattice,
+        excluded: usize,
+    ) {
         self.best.clear();
         self.search_rest(lattice, |edge, at| {
             if at == excluded {
@@ -105,7 +109,11 @@ impl Viterbi {
     /// reference, which keeps the first of equal sums. It does not suffice that the path itself is as good, since
     /// different sums can be rounded to the same value. But sums with higher scores are not lower. So if the edges
     /// before the first best one give a lower sum, that one is taken, and only otherwise all have to be compared.
-    pub(in crate::train::unigram) fn trace(&self, lattice: &TextLattice, mut visit: impl FnMut(&Edge)) {
+    pub(in crate::train::unigram) fn trace(
+        &self,
+        lattice: &TextLattice,
+        mut visit: impl FnMut(&Edge),
+    ) {
         let mut position = lattice.characters();
         let mut next_score = 0.0;
         while position > 0 {
@@ -140,4 +148,3 @@ impl Viterbi {
             .find(|edge| self.score_with(edge) + next_score == highest_sum)
     }
 }
-

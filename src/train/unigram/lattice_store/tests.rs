@@ -71,10 +71,7 @@ fn the_entries_of_the_module_example() {
     let texts: Vec<(u32, u32)> = store.texts.iter().map(lengths).collect();
     assert_eq!(texts, [(3, 0), (3, 2)]);
     // Without `ab` its suffix `b` takes its place; without `b` too, nothing.
-    for (dropped, expected) in [
-        (2, [0, 1, NO_SEED, 1]),
-        (1, [0, NO_SEED, NO_SEED, NO_SEED]),
-    ] {
+    for (dropped, expected) in [(2, [0, 1, NO_SEED, 1]), (1, [0, NO_SEED, NO_SEED, NO_SEED])] {
         let kept = pieces.list.iter().filter(|piece| piece.seed != dropped);
         pieces.list.replace(kept.collect()).unwrap();
         renumber(&mut store, &mut pieces);
