@@ -86,56 +86,35 @@ impl Default for TextLattice {
 }
 
 impl TextLattice {
-    /// Begins the next text with the first `shared` characters of this one.
-    pub(super) fn truncate(&mut self, shared: usize) {
+    /// Begins the next text with the first `shared` characters of this one, and adds a character for each of `longest`: the
+    /// longest seed with which the text ends there. Other seeds that end there are its suffixes.
+    pub(super) fn next_text(&mut self, shared: usize, longest: &[u32], pieces: &PieceList) {
         self.ends.truncate(shared + 1);
         self.shared = shared;
-        let size = index(self.size());
-        while self.unknown.pop_if(|edge| *edge >= size).is_some() {}
-    }
-
-    /// Adds a character. `longest` is the longest seed with which the text ends now; others that it ends with are known
-    /// from the seeds. Edges of dropped seeds are written in any case and overwritten by the next one, since nobody can
-    /// foresee which seeds were dropped.
-    #[inline]
-    pub(super) fn push_character(&mut self, longest: u32, pieces: &PieceList) {
-        let end = index(self.ends.len());
-        let size = self.size();
-        let needed = size + pieces.max_suffixes() + 1;
-        if self.edges.len() < needed {
-            self.edges.resize(2 * needed, NO_EDGE);
+        let mut size = self.size();
+        while self.unknown.pop_if(|edge| *edge as usize >= size).is_some() {}
+        let unknown = pieces.unknown();
+        for (seed, begin) in longest.iter().zip(index(shared)..) {
+            let needed = size + pieces.max_suffixes() + 1;
+            if self.edges.len() < needed {
+                self.edges.resize(needed + needed / 2, NO_EDGE);
+            }
+            let free = &mut self.edges[size..needed];
+            let mut count = edges_to(begin + 1, *seed, pieces, free);
+            let has_character = count > 0 && free[count - 1].begin == begin;
+            if !has_character {
+                self.unknown.push(index(size + count));
+                free[count] = Edge {
+                    seed: unknown.seed,
+                    begin,
+                    end: begin + 1,
+                    score: unknown.score,
+                };
+                count += 1;
+            }
+            size += count;
+            self.ends.push(index(size));
         }
-        let added = &mut self.edges[size..needed];
-        let mut count = 0;
-        let mut begin_of_last = end;
-        let mut seed = longest;
-        while let Some(state) = pieces.state(seed)
-            && let Some(edge) = added.get_mut(count)
-        {
-            let begin = end - state.length;
-            *edge = Edge {
-                seed,
-                begin,
-                end,
-                score: state.score,
-            };
-            let is_piece = state.score > DROPPED;
-            begin_of_last = if is_piece { begin } else { begin_of_last };
-            count += usize::from(is_piece);
-            seed = state.suffix;
-        }
-        if begin_of_last + 1 != end {
-            let unknown = pieces.unknown();
-            self.unknown.push(index(size + count));
-            added[count] = Edge {
-                seed: unknown.seed,
-                begin: end - 1,
-                end,
-                score: unknown.score,
-            };
-            count += 1;
-        }
-        self.ends.push(index(size + count));
     }
 
     /// The number of edges.
@@ -262,6 +241,28 @@ impl TextLattice {
             }
         }
     }
+}
+
+/// Writes the edges of the pieces that are suffixes of the seed `longest` and end at `end`, from the longest to the shortest.
+/// Returns their number. Edges of dropped seeds are written in any case and overwritten by the next one, since nobody can
+/// foresee which seeds were dropped.
+#[inline]
+fn edges_to(end: u32, longest: u32, pieces: &PieceList, edges: &mut [Edge]) -> usize {
+    let mut count = 0;
+    let mut seed = longest;
+    while let Some(state) = pieces.state(seed)
+        && let Some(edge) = edges.get_mut(count)
+    {
+        *edge = Edge {
+            seed,
+            begin: end - state.length,
+            end,
+            score: state.score,
+        };
+        count += usize::from(state.score > DROPPED);
+        seed = state.suffix;
+    }
+    count
 }
 
 /// Indices of edges and positions: a text has at most 2^30 bytes, and edges are counted with the seeds that begin at a

@@ -57,10 +57,7 @@ impl LatticeStore {
             let added = (text.characters - text.shared) as usize;
             let (longest, rest) = unread.split_at(added);
             unread = rest;
-            lattice.truncate(text.shared as usize);
-            for seed in longest {
-                lattice.push_character(*seed, pieces);
-            }
+            lattice.next_text(text.shared as usize, longest, pieces);
             visit(&mut lattice, text.frequency);
         }
     }

@@ -27,7 +27,10 @@
 //! the groups in work.
 
 use std::cmp::Ordering;
+use std::hash::BuildHasher;
 
+use foldhash::fast::SeedableRandomState;
+use hashbrown::hash_table::{Entry, HashTable};
 use rayon::prelude::*;
 
 use super::entries::{Entries, Suffix, SuffixGroups};
@@ -35,7 +38,6 @@ use super::pieces::{ScoredSeed, Seeds, log_probabilities, numbered};
 use super::seed_rules::{LengthWeights, MinCounts, SeedRules};
 use crate::error::TrainError;
 use crate::text::num::count_to_f32;
-use crate::train::execution::SeededMap;
 
 /// A substring that is a node of the suffix tree.
 #[derive(Debug, Clone, Copy)]
@@ -148,26 +150,36 @@ fn seeds_of(
 /// The candidates of several chunks; counts of equal substrings are added.
 #[derive(Default)]
 struct MergedCandidates {
+    /// The texts of the candidates.
     bytes: Vec<u8>,
     candidates: Vec<SeedCandidate>,
-    index: SeededMap<Box<[u8]>, usize>,
+    /// Indices of candidates by their texts: a table with texts of its own would need an allocation for each.
+    index: HashTable<usize>,
+    hasher: SeedableRandomState,
 }
 
 impl MergedCandidates {
     fn add(&mut self, bytes: &[u8], found: &[SeedCandidate]) {
         for candidate in found {
             let text = candidate.text(bytes);
-            if let Some(at) = self.index.get(text) {
-                self.candidates[*at].count += candidate.count;
-                continue;
+            let known = &self.candidates;
+            let entry = self.index.entry(
+                self.hasher.hash_one(text),
+                |at| known[*at].text(&self.bytes) == text,
+                |at| self.hasher.hash_one(known[*at].text(&self.bytes)),
+            );
+            match entry {
+                Entry::Occupied(at) => self.candidates[*at.get()].count += candidate.count,
+                Entry::Vacant(vacant) => {
+                    vacant.insert(known.len());
+                    let start = self.bytes.len();
+                    self.bytes.extend_from_slice(text);
+                    self.candidates.push(SeedCandidate {
+                        start,
+                        ..*candidate
+                    });
+                }
             }
-            self.index.insert(text.into(), self.candidates.len());
-            let start = self.bytes.len();
-            self.bytes.extend_from_slice(text);
-            self.candidates.push(SeedCandidate {
-                start,
-                ..*candidate
-            });
         }
     }
 

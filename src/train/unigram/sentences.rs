@@ -16,6 +16,7 @@
 //! ▁be | 00      1 time     the end of the corpus
 //! ```
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -145,11 +146,20 @@ impl CountedTexts {
 
     /// The texts by count, descending, and then by bytes. Runs on the threads of the current pool.
     pub(super) fn sorted(&self) -> CountedTexts {
-        let mut order: Vec<(&str, u64)> = self.iter().collect();
-        order.par_sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-        let mut sorted = CountedTexts::default();
-        for (text, count) in order {
-            sorted.push(text, count);
+        let key = |index: usize| (Reverse(self.counts[index]), prefix(self.text(index)), index);
+        let mut order: Vec<(Reverse<u64>, u128, usize)> =
+            (0..self.len()).into_par_iter().map(key).collect();
+        // Most comparisons are decided by what lies in the order itself.
+        order.par_sort_unstable_by(|a, b| {
+            let by_key = (a.0, a.1).cmp(&(b.0, b.1));
+            by_key.then_with(|| self.text(a.2).cmp(self.text(b.2)))
+        });
+        let mut sorted = CountedTexts {
+            texts: StrArena::with_capacity(self.len(), self.texts.bytes()),
+            counts: Vec::with_capacity(self.len()),
+        };
+        for (Reverse(count), _, index) in order {
+            sorted.push(self.text(index), count);
         }
         sorted
     }
@@ -283,6 +293,14 @@ impl Following {
 
 fn first_byte(text: &str) -> u8 {
     text.as_bytes().first().copied().unwrap_or(0)
+}
+
+/// The first 16 bytes of a text as a number: texts are in the order of these numbers or, if they are equal, of their bytes.
+fn prefix(text: &str) -> u128 {
+    let mut bytes = [0; 16];
+    let length = text.len().min(bytes.len());
+    bytes[..length].copy_from_slice(&text.as_bytes()[..length]);
+    u128::from_be_bytes(bytes)
 }
 
 #[cfg(test)]

@@ -1,4 +1,3 @@
-use super::*;
 use crate::train::unigram::testing::Pieces;
 
 const TEXTS: &[(&str, u64)] = &[("abab", 5), ("éb", 4), ("ab", 3), ("xx", 2), ("b", 1)];
