@@ -37,16 +37,21 @@ pub(crate) fn word_pieces(
     let max_candidates = room.saturating_mul(2).max(MIN_CANDIDATES);
     let mut sum = 0u64;
     let mut candidates: Vec<(Box<str>, u64)> = Vec::new();
+    // Words with lower counts are not among the best. Most words occur once.
+    let mut min_count = 0;
     for shard in words.shards() {
         let collected: Result<(), Infallible> = shard.for_each(|text, count| {
             sum = sum.saturating_add(count);
+            if count < min_count {
+                return Ok(());
+            }
             // Words are parts of valid text.
             let text = std::str::from_utf8(text).unwrap_or_default();
             if text.chars().all(|c| known.contains(c)) {
                 candidates.push((text.into(), count));
             }
             if candidates.len() >= max_candidates {
-                keep_best(&mut candidates, room);
+                min_count = keep_best(&mut candidates, room);
             }
             Ok(())
         });
@@ -67,12 +72,15 @@ fn by_count(a: &(Box<str>, u64), b: &(Box<str>, u64)) -> Ordering {
     b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0))
 }
 
-/// Keeps the `room` first words, in no particular order.
-fn keep_best(candidates: &mut Vec<(Box<str>, u64)>, room: usize) {
-    if candidates.len() > room {
-        candidates.select_nth_unstable_by(room, by_count);
-        candidates.truncate(room);
+/// Keeps the `room` first words, in no particular order. Returns the lowest count of these, or 0 if there are fewer.
+fn keep_best(candidates: &mut Vec<(Box<str>, u64)>, room: usize) -> u64 {
+    if candidates.len() <= room {
+        return 0;
     }
+    candidates.select_nth_unstable_by(room, by_count);
+    candidates.truncate(room);
+    let counts = candidates.iter().map(|(_, count)| *count);
+    counts.min().unwrap_or(u64::MAX)
 }
 
 /// The pieces of a char model, at most `room`.
