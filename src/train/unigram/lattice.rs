@@ -12,7 +12,7 @@
 //!
 //! Two segmentations, `a b c` and `ab c`. The edges are stored by end and then by beginning: `a`, `ab`, `b`, unknown.
 //! What belongs to a position, its edges and the sum of the paths to it, depends only on the text before it. So the next
-//! text keeps all that belongs to the beginning that it shares with this one ([`TextLattice::truncate`]).
+//! text keeps all that belongs to the beginning that it shares with this one ([`TextLattice::next_text`]).
 //!
 //! 32-bit sums depend on the order of their operands. Those of the paths from the start follow the order of the edges.
 //! Those of the paths to the end, and the sums of the expected counts, follow the order in which the reference makes the
@@ -47,6 +47,9 @@ const NO_EDGE: Edge = Edge {
     end: 0,
     score: DROPPED,
 };
+
+/// So many edges are written ahead, so that this is rare.
+const SPARE_EDGES: usize = 1024;
 
 /// The lattice of a text. One is reused for many texts.
 #[derive(Debug)]
@@ -97,10 +100,10 @@ impl TextLattice {
         for (seed, begin) in longest.iter().zip(index(shared)..) {
             let needed = size + pieces.max_suffixes() + 1;
             if self.edges.len() < needed {
-                self.edges.resize(needed + needed / 2, NO_EDGE);
+                self.edges.resize(needed + SPARE_EDGES, NO_EDGE);
             }
             let free = &mut self.edges[size..needed];
-            let mut count = edges_to(begin + 1, *seed, pieces, free);
+            let mut count = write_edges(begin + 1, *seed, pieces, free);
             let has_character = count > 0 && free[count - 1].begin == begin;
             if !has_character {
                 self.unknown.push(index(size + count));
@@ -247,7 +250,7 @@ impl TextLattice {
 /// Returns their number. Edges of dropped seeds are written in any case and overwritten by the next one, since nobody can
 /// foresee which seeds were dropped.
 #[inline]
-fn edges_to(end: u32, longest: u32, pieces: &PieceList, edges: &mut [Edge]) -> usize {
+fn write_edges(end: u32, longest: u32, pieces: &PieceList, edges: &mut [Edge]) -> usize {
     let mut count = 0;
     let mut seed = longest;
     while let Some(state) = pieces.state(seed)

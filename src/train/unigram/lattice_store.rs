@@ -77,7 +77,7 @@ impl LatticeStore {
             current.truncate(text.shared as usize);
             let added = (text.characters - text.shared) as usize;
             let seeds = &self.longest[read..read + added];
-            current.extend(seeds.iter().map(|seed| numbers.longest(*seed)));
+            current.extend(seeds.iter().map(|seed| numbers.longest_remaining(*seed)));
             read += added;
             shared = text.shared.min(shared);
             let keeps = is_kept(number);

@@ -133,7 +133,7 @@ impl Renumbering {
 
     /// The new number of a seed or, if it has none, of the longest seed with which it ends that has one, or [`NO_SEED`].
     #[inline]
-    pub(super) fn longest(&self, seed: u32) -> u32 {
+    pub(super) fn longest_remaining(&self, seed: u32) -> u32 {
         let number = self.longest.get(seed as usize);
         number.copied().unwrap_or(NO_SEED)
     }
@@ -267,7 +267,7 @@ impl PieceList {
             piece.seed = numbers.number(piece.seed).unwrap_or(piece.seed);
         }
         self.states.retain_mut(|state| {
-            state.suffix = numbers.longest(state.suffix);
+            state.suffix = numbers.longest_remaining(state.suffix);
             state.score > DROPPED
         });
         self.states.shrink_to_fit();
