@@ -282,7 +282,7 @@ pub(super) fn index(value: usize) -> u32 {
 
 #[cfg(test)]
 impl TextLattice {
-    /// A lattice of these edges. Those that span one character are at the end of each position.
+    /// A lattice of these edges, which may be in any order.
     pub(super) fn of_edges(mut edges: Vec<Edge>, characters: usize) -> TextLattice {
         edges.sort_by_key(|edge| (edge.end, edge.begin));
         let mut lattice = TextLattice::default();
