@@ -26,7 +26,7 @@ mod viterbi;
 
 use std::ops::Range;
 
-use self::edges_by_begin::{EdgesByBegin, RowEdge};
+use self::edges_by_begin::EdgesByBegin;
 pub(super) use self::viterbi::Viterbi;
 use super::math::{ExpectedCount, FastMath};
 use super::pieces::{DROPPED, PieceList};
@@ -48,7 +48,7 @@ const NO_EDGE: Edge = Edge {
     score: DROPPED,
 };
 
-/// So many edges are written ahead, so that this is rare.
+/// So many edges more than needed are allocated at a time, so that allocations are rare.
 const SPARE_EDGES: usize = 1024;
 
 /// The lattice of a text. One is reused for many texts.
@@ -224,7 +224,7 @@ impl TextLattice {
 
     /// Adds the counts to the totals of their seeds, in the order of the beginnings: a seed may occur twice.
     fn add_counts(&self, math: &FastMath, frequency: f64, totals: &mut [f32]) {
-        let mut add = |edge: &RowEdge, count: &ExpectedCount| {
+        let mut add = |edge: &Edge, count: &ExpectedCount| {
             let total = &mut totals[edge.seed as usize];
             *total = math.add_count(*total, *count, frequency);
         };

@@ -63,7 +63,7 @@ const HALF_WAY: u64 = 1 << 28;
 /// operations for each edge and save fewer.
 ///
 /// * ln(1 + e^-x) for x in 0..26: a polynomial of degree 3 for each 64th of the range between two powers of two. The row
-///   is then part of the bits of x, and rows are narrow where the function bends. The polynomial is the Taylor polynomial of
+///   is then part of the bits of x, and rows are narrow near 0, where the derivatives are large. The polynomial is the Taylor polynomial of
 ///   degree 4 around the middle of the row, whose last term is replaced by its best approximation of degree 2: t^4 differs
 ///   from h^2 t^2 - h^4/8 by at most h^4/8, where h is half the width of the row. The coefficients follow from those of the
 ///   logistic function u, whose derivative is u - u^2. The error is largest for x from 4, where h is 1/32 and the

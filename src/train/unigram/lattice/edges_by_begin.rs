@@ -12,22 +12,7 @@
 
 use std::ops::Range;
 
-use super::Edge;
-
-/// An edge of a row. Its beginning is that of the row.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct RowEdge {
-    pub(super) seed: u32,
-    pub(super) end: u32,
-    pub(super) score: f32,
-}
-
-/// What is overwritten before it is read.
-const NO_EDGE: RowEdge = RowEdge {
-    seed: 0,
-    end: 0,
-    score: 0.0,
-};
+use super::{Edge, NO_EDGE};
 
 /// The edges of a text. Its buffers are reused.
 #[derive(Debug, Default)]
@@ -35,7 +20,7 @@ pub(super) struct EdgesByBegin {
     /// By position: the end of its row in `edges`.
     row_ends: Vec<u32>,
     /// The first of them are those of the text.
-    edges: Vec<RowEdge>,
+    edges: Vec<Edge>,
     /// The number of edges.
     size: usize,
 }
@@ -63,11 +48,7 @@ impl EdgesByBegin {
         }
         for edge in edges {
             let next = &mut row_ends[edge.begin as usize];
-            sorted[*next as usize] = RowEdge {
-                seed: edge.seed,
-                end: edge.end,
-                score: edge.score,
-            };
+            sorted[*next as usize] = *edge;
             *next += 1;
         }
         for at in unknown {
@@ -77,7 +58,7 @@ impl EdgesByBegin {
     }
 
     /// The edges, row by row.
-    pub(super) fn edges(&self) -> &[RowEdge] {
+    pub(super) fn edges(&self) -> &[Edge] {
         &self.edges[..self.size]
     }
 
