@@ -1,7 +1,7 @@
 //! Arrays of numbers that Python sees as buffers, and the fast ways from Python objects to numbers.
 //!
 //! Input: vectors of Rust; lists of Python. Output: [`VectorBuffer`], from which NumPy, Arrow and `memoryview` make arrays
-//! without a copy; vectors of ids; [`TupleTexts`].
+//! without a copy; vectors of ids; [`TupleTexts`] and [`TextTuple`].
 //!
 //! **Why this module may use `unsafe`.** PyO3 has no safe function for three things:
 //!
@@ -13,13 +13,14 @@
 //!    the interpreter has a global lock, nothing else runs between the two calls; elsewhere the caller takes a reference.
 //! 3. *The bytes of the texts of a tuple, for as long as the tuple lives.* A reference for each text, taken and dropped,
 //!    costs a quarter of encoding a short line. A tuple never changes and holds its items; `str` and `bytes` never change
-//!    either, and a `str` keeps its UTF-8 form as long as it lives. [`TupleTexts`] holds the tuple, and lends the bytes
-//!    for its own lifetime only.
+//!    either, and a `str` keeps its UTF-8 form as long as it lives. [`TupleTexts`] and [`TextTuple`] hold the tuple, and
+//!    lend the bytes for their own lifetime only.
 //!
 //! All other modules of this crate are without `unsafe`; the lint denies it.
 #![expect(unsafe_code, reason = "see the page of the module")]
 
 use std::ffi::{CStr, c_int, c_void};
+use std::ops::Range;
 
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
@@ -211,6 +212,45 @@ unsafe fn lengthened(text: &[u8]) -> &'static [u8] {
     unsafe { std::slice::from_raw_parts(text.as_ptr(), text.len()) }
 }
 
+/// The texts of some items of a tuple; `None` if one of them is neither `str` nor `bytes`, or has a lone surrogate.
+///
+/// # Safety
+/// The slices are memory of items of the tuple, or of their UTF-8 form: they are used only as long as the tuple lives. See
+/// the page of the module.
+unsafe fn item_texts(
+    tuple: &Bound<'_, PyTuple>,
+    items: Range<usize>,
+) -> Option<Vec<&'static [u8]>> {
+    let mut texts = Vec::with_capacity(items.len());
+    for index in items {
+        let item = tuple.get_borrowed_item(index).ok()?;
+        // SAFETY: the caller uses the slices as long as the tuple lives.
+        let text = unsafe {
+            match item.cast::<PyString>() {
+                Ok(text) => lengthened(text.to_str().ok()?.as_bytes()),
+                Err(_) => lengthened(item.cast::<PyBytes>().ok()?.as_bytes()),
+            }
+        };
+        texts.push(text);
+    }
+    Some(texts)
+}
+
+/// A tuple of texts that lends their bytes, some items at a time.
+pub struct TextTuple(Py<PyTuple>);
+
+impl TextTuple {
+    pub fn new(tuple: Bound<'_, PyTuple>) -> TextTuple {
+        TextTuple(tuple.unbind())
+    }
+
+    /// The texts of some items; `None` if one of them is neither `str` nor `bytes`, or has a lone surrogate.
+    pub fn texts(&self, py: Python<'_>, items: Range<usize>) -> Option<Vec<&[u8]>> {
+        // SAFETY: the result borrows from `self`, which holds the tuple.
+        unsafe { item_texts(self.0.bind(py), items) }
+    }
+}
+
 /// The texts of a tuple, in UTF-8, without a reference for each.
 pub struct TupleTexts {
     /// Slices of memory that the items of `tuple` own.
@@ -222,17 +262,8 @@ pub struct TupleTexts {
 impl TupleTexts {
     /// The texts of a tuple; `None` if an item is neither `str` nor `bytes`, or has a lone surrogate.
     pub fn of(tuple: Bound<'_, PyTuple>) -> Option<TupleTexts> {
-        let mut texts = Vec::with_capacity(tuple.len());
-        for item in tuple.iter_borrowed() {
-            // SAFETY: the slices are memory of an item of the tuple, or of its UTF-8 form; see the page of the module.
-            let text = unsafe {
-                match item.cast::<PyString>() {
-                    Ok(text) => lengthened(text.to_str().ok()?.as_bytes()),
-                    Err(_) => lengthened(item.cast::<PyBytes>().ok()?.as_bytes()),
-                }
-            };
-            texts.push(text);
-        }
+        // SAFETY: the slices are lent for the lifetime of a value that holds the tuple.
+        let texts = unsafe { item_texts(&tuple, 0..tuple.len()) }?;
         Some(TupleTexts {
             texts,
             tuple: tuple.unbind(),

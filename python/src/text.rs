@@ -68,17 +68,9 @@ impl HeldTexts {
     /// # Errors
     /// `TypeError` if an element is neither `str` nor `bytes`, or has a lone surrogate.
     pub fn of(object: &Bound<'_, PyAny>) -> PyResult<HeldTexts> {
-        let py = object.py();
-        let tuple = match object.cast::<PyList>() {
-            Ok(list) => list.to_tuple(),
-            Err(_) => match object.cast::<PyTuple>() {
-                Ok(tuple) => tuple.clone(),
-                Err(_) => sequence_items(object)?,
-            },
-        };
-        let held = TupleTexts::of(tuple).ok_or_else(not_texts)?;
+        let held = TupleTexts::of(text_items(object)?).ok_or_else(not_texts)?;
         Ok(HeldTexts {
-            is_bytes: held.begins_with_bytes(py),
+            is_bytes: held.begins_with_bytes(object.py()),
             held,
         })
     }
@@ -94,6 +86,20 @@ impl HeldTexts {
     }
 }
 
+/// The items of a list, a tuple, or another sequence that is itself no text.
+///
+/// # Errors
+/// `TypeError` if the object is no sequence, or a text.
+pub fn text_items<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+    if let Ok(list) = object.cast::<PyList>() {
+        return Ok(list.to_tuple());
+    }
+    match object.cast::<PyTuple>() {
+        Ok(tuple) => Ok(tuple.clone()),
+        Err(_) => sequence_items(object),
+    }
+}
+
 /// The items of a sequence that is itself no text.
 fn sequence_items<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
     let is_text = object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>();
@@ -106,7 +112,8 @@ fn sequence_items<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTupl
     PyTuple::new(object.py(), items.collect::<PyResult<Vec<_>>>()?)
 }
 
-fn not_texts() -> PyErr {
+/// The error for a batch with an item that is no text.
+pub fn not_texts() -> PyErr {
     PyTypeError::new_err("List elements must be str or bytes")
 }
 

@@ -15,6 +15,9 @@
 //! Example: a text of 1 MB has 15 splits, about 64 KiB apart, each at a character pair that occurs in no piece, such as
 //! `.` and `▁T`.
 
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
@@ -46,14 +49,41 @@ struct FlatPart {
     counts: Vec<usize>,
 }
 
-impl FlatPart {
-    /// No ids, and memory for those of `texts`.
-    fn for_texts<T: AsRef<[u8]>>(texts: &[T]) -> Self {
-        let bytes: usize = texts.iter().map(|text| text.as_ref().len()).sum();
+/// The size of texts whose ids a part is to have.
+#[derive(Clone, Copy, Default)]
+struct FlatSize {
+    texts: usize,
+    bytes: usize,
+}
+
+impl FlatSize {
+    fn of<T: AsRef<[u8]>>(texts: &[T]) -> Self {
         Self {
-            ids: Vec::with_capacity(bytes / BYTES_PER_ID + texts.len()),
-            counts: Vec::with_capacity(texts.len()),
+            texts: texts.len(),
+            bytes: texts.iter().map(|text| text.as_ref().len()).sum(),
         }
+    }
+
+    fn add(&mut self, other: FlatSize) {
+        self.texts += other.texts;
+        self.bytes += other.bytes;
+    }
+}
+
+impl FlatPart {
+    /// No ids, and memory for those of texts of this size.
+    fn with_capacity(size: FlatSize) -> Self {
+        Self {
+            ids: Vec::with_capacity(size.bytes / BYTES_PER_ID + size.texts),
+            counts: Vec::with_capacity(size.texts),
+        }
+    }
+
+    /// The ids of texts.
+    fn of<T: AsRef<[u8]>>(texts: &[T], encoder: &mut Encoder<'_>) -> Self {
+        let mut part = Self::with_capacity(FlatSize::of(texts));
+        part.encode(texts, encoder);
+        part
     }
 
     /// Adds the ids of texts.
@@ -82,6 +112,18 @@ impl FlatPart {
         copies
             .into_par_iter()
             .for_each(|(copy, ids)| copy.copy_from_slice(ids));
+    }
+
+    /// All ids, and where those of each text begin, with the end as last entry.
+    fn into_ids_and_offsets(self) -> (Vec<PieceId>, Vec<usize>) {
+        let mut offsets = Vec::with_capacity(self.counts.len() + 1);
+        let mut end = 0;
+        offsets.push(end);
+        for count in self.counts {
+            end += count;
+            offsets.push(end);
+        }
+        (self.ids, offsets)
     }
 }
 
@@ -160,6 +202,35 @@ impl Tokenizer {
     ) -> Result<(Vec<PieceId>, Vec<usize>), EncodeError> {
         let prepared = self.prepare(options)?;
         Ok(encode_flat(texts, || prepared.encoder()))
+    }
+
+    /// Like [`encode_batch_flat`](Tokenizer::encode_batch_flat), for texts that it takes time to get, as from objects of
+    /// another language: the other threads encode the texts that are there while the caller's thread gets more.
+    ///
+    /// `parts` gives the texts in parts, **the last part first**; inside of a part they are in order. A thousand texts
+    /// are a good part. One thread takes the parts, before it encodes texts itself.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let parts = [vec!["three", "four"], vec!["one", "two"]].map(Ok::<_, spiece::ModelError>);
+    /// let flat = tokenizer.encode_batch_flat_from_end(parts)?;
+    /// assert_eq!(flat, tokenizer.encode_batch_flat(&["one", "two", "three", "four"]));
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The first error that `parts` gives. No more parts are taken then.
+    pub fn encode_batch_flat_from_end<T, E, I>(
+        &self,
+        parts: I,
+    ) -> Result<(Vec<PieceId>, Vec<usize>), E>
+    where
+        T: AsRef<[u8]> + Send,
+        E: Send,
+        I: IntoIterator<Item = Result<Vec<T>, E>>,
+        I::IntoIter: Send,
+    {
+        encode_flat_parts(parts.into_iter(), || self.encoder())
     }
 
     /// The texts of each of the id sequences of `batch`, on the threads of rayon's current pool.
@@ -242,44 +313,63 @@ fn encode_flat<'t, T: AsRef<[u8]> + Sync>(
     texts: &[T],
     encoder: impl Fn() -> Encoder<'t> + Sync + Send,
 ) -> (Vec<PieceId>, Vec<usize>) {
-    let parts: Vec<&[T]> = texts.chunks(part_texts(texts.len())).collect();
-    let untaken = Mutex::new(0..parts.len());
+    let parts = texts.chunks(part_texts(texts.len())).rev();
+    let Ok(flat) = encode_flat_parts(parts.map(Ok::<_, Infallible>), encoder);
+    flat
+}
+
+/// Encodes parts of a batch that the calling thread takes from `parts`, the last one first, while the other threads
+/// encode those that were taken.
+///
+/// Then the calling thread encodes parts too, from the first one on, and the others go on from the end, so that only
+/// the ids of the others have to be copied behind its own.
+fn encode_flat_parts<'t, T, P, E>(
+    parts: impl Iterator<Item = Result<P, E>> + Send,
+    encoder: impl Fn() -> Encoder<'t> + Sync + Send,
+) -> Result<(Vec<PieceId>, Vec<usize>), E>
+where
+    T: AsRef<[u8]>,
+    P: AsRef<[T]> + Send,
+    E: Send,
+{
+    let untaken = Mutex::new(VecDeque::new());
     let last_parts = Mutex::new(Vec::new());
-    // The calling thread takes parts from the front, and the others from the end, so that only the ids of the others
-    // have to be copied behind its own.
-    let mut result = FlatPart::for_texts(texts);
-    rayon::scope(|scope| {
-        for _ in 1..rayon::current_num_threads().min(parts.len()) {
-            scope.spawn(|_| {
-                let mut encoder = encoder();
-                let take = || locked(&untaken).next_back();
-                while let Some(number) = take() {
-                    let mut part = FlatPart::for_texts(parts[number]);
-                    part.encode(parts[number], &mut encoder);
-                    locked(&last_parts).push((number, part));
-                }
-            });
+    let encode_last = || {
+        let last = locked(&untaken).pop_back();
+        if let Some((number, texts)) = last {
+            let part = FlatPart::of(P::as_ref(&texts), &mut encoder());
+            locked(&last_parts).push((number, part));
+        }
+    };
+    let has_helpers = rayon::current_num_threads() > 1;
+    let first_parts = rayon::scope(|scope| {
+        let mut size = FlatSize::default();
+        // Numbers rise from the end of the batch to its beginning.
+        for (number, part) in parts.enumerate() {
+            let part = part.inspect_err(|_| locked(&untaken).clear())?;
+            size.add(FlatSize::of(part.as_ref()));
+            locked(&untaken).push_front((number, part));
+            if has_helpers {
+                // Any part, not this one. No task waits for another, whatever `parts` does with the pool.
+                scope.spawn(|_| encode_last());
+            }
         }
         let mut encoder = encoder();
-        let take = || locked(&untaken).next();
-        while let Some(number) = take() {
-            result.encode(parts[number], &mut encoder);
+        let mut first_parts = FlatPart::with_capacity(size);
+        let take = || locked(&untaken).pop_front();
+        while let Some((_, texts)) = take() {
+            first_parts.encode(texts.as_ref(), &mut encoder);
         }
+        Ok(first_parts)
     });
     let mut last_parts = last_parts
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner);
-    last_parts.sort_unstable_by_key(|(number, _)| *number);
+    last_parts.sort_unstable_by_key(|(number, _)| Reverse(*number));
     let last_parts: Vec<FlatPart> = last_parts.into_iter().map(|(_, part)| part).collect();
+    let mut result = first_parts?;
     result.append(&last_parts);
-    let mut offsets = Vec::with_capacity(texts.len() + 1);
-    let mut end = 0;
-    offsets.push(end);
-    for count in result.counts {
-        end += count;
-        offsets.push(end);
-    }
-    (result.ids, offsets)
+    Ok(result.into_ids_and_offsets())
 }
 
 /// What a lock guards. A thread that panicked has left it as it was.
@@ -470,10 +560,46 @@ mod tests {
     }
 
     #[test]
+    fn parts_from_the_end_equal_the_whole_batch_on_any_number_of_threads() {
+        let tokenizer = open("golden/llama2");
+        let texts = texts();
+        let whole = tokenizer.encode_batch_flat(&texts);
+        for (threads, size) in [(1, 7), (3, 7), (3, 1), (3, 200)] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+            let parts = texts.chunks(size).rev().map(|part| {
+                // What gives the parts may use the same pool.
+                rayon::join(|| (), || ());
+                Ok::<_, ()>(part.to_vec())
+            });
+            let pool = pool.build().unwrap();
+            let flat = pool.install(|| tokenizer.encode_batch_flat_from_end(parts));
+            assert_eq!(flat.as_ref(), Ok(&whole), "{threads} threads, {size} texts");
+        }
+    }
+
+    #[test]
+    fn an_error_of_a_part_ends_the_batch() {
+        let tokenizer = open("golden/llama2");
+        for threads in [1, 3] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+            let mut taken = 0;
+            let parts = [Ok(vec!["c"]), Err("gone"), Ok(vec!["a"])];
+            let parts = parts.into_iter().inspect(|_| taken += 1);
+            let pool = pool.build().unwrap();
+            let flat = pool.install(|| tokenizer.encode_batch_flat_from_end(parts));
+            assert_eq!(flat, Err("gone"));
+            assert_eq!(taken, 2, "{threads} threads");
+        }
+    }
+
+    #[test]
     fn an_empty_batch_has_one_offset() {
         let none: [&str; 0] = [];
         let (ids, offsets) = open("golden/llama2").encode_batch_flat(&none);
         assert!(ids.is_empty());
         assert_eq!(offsets, [0]);
+        let no_parts: [Result<Vec<&str>, ()>; 0] = [];
+        let flat = open("golden/llama2").encode_batch_flat_from_end(no_parts);
+        assert_eq!(flat, Ok((Vec::new(), vec![0])));
     }
 }
