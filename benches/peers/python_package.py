@@ -7,6 +7,8 @@ needs the package tokenizers. Prints a JSON object for each task: the sides, and
 runs. The first run of each side is a warm-up. Sides that give other ids than the first one are reported with "differs".
 """
 
+import concurrent.futures
+import functools
 import gc
 import json
 import os
@@ -63,6 +65,18 @@ def lists(result):
     return [ids if isinstance(ids, list) else list(ids.ids) if hasattr(ids, "ids") else ids.tolist() for ids in result]
 
 
+def at_once(call, threads):
+    """The results of calls on so many threads of Python."""
+    with concurrent.futures.ThreadPoolExecutor(threads) as executor:
+        return [future.result() for future in [executor.submit(call) for _ in range(threads)]]
+
+
+def call_each(call, lines):
+    """Calls a function for each line and drops the results."""
+    for line in lines:
+        call(line)
+
+
 def hugging_face(path):
     """Functions for batches, on one thread or on all, and for single calls of tokenizers; None without a file."""
     if path is None:
@@ -105,26 +119,42 @@ def encoding(new, old, lines, pairs, threads, tokenizer_json=None):
         lists,
         15,
     )
+    flat = spiece.Tokenizer.encode_ragged
     in_turn(
         f"flat arrays, {threads} threads against 1",
         {
-            f"{threads} threads": lambda: spiece.Tokenizer.encode_ragged(shared(tokenizer), lines, threads=threads),
-            "1 thread": lambda: spiece.Tokenizer.encode_ragged(shared(tokenizer), lines, threads=1),
+            f"{threads} threads": lambda: flat(shared(tokenizer), lines, threads=threads),
+            "1 thread": lambda: flat(shared(tokenizer), lines, threads=1),
         },
         pairs,
         lists,
         1.8,
     )
+    # What the machine allows: calls that have nothing to do with each other, at the same time and one after the other.
+    call = functools.partial(flat, shared(tokenizer), lines, threads=1)
     in_turn(
-        "single calls",
-        {
-            "spiece": lambda: [new.encode(line) for line in lines],
-            **({"tokenizers": lambda: [single(line) for line in lines]} if single else {}),
-            "sentencepiece": lambda: [old.encode(line) for line in lines],
-        },
+        f"{threads} calls on one thread each, at once against in turn",
+        {"at once": lambda: at_once(call, threads), "in turn": lambda: [call() for _ in range(threads)]},
+        pairs,
+        lambda results: [lists(result) for result in results],
+    )
+    singles = {
+        "spiece": new.encode,
+        **({"tokenizers": single} if single else {}),
+        "sentencepiece": old.encode,
+    }
+    in_turn(
+        "loop of single calls",
+        {side: lambda call=call: call_each(call, lines) for side, call in singles.items()},
+        pairs,
+        goal=7,
+    )
+    # Python's collector searches all lists that are kept, which takes equally long on each side.
+    in_turn(
+        "single calls, results kept in a list",
+        {side: lambda call=call: [call(line) for line in lines] for side, call in singles.items()},
         pairs,
         lists,
-        7,
     )
     in_turn(
         "single calls, pieces",
