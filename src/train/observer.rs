@@ -120,7 +120,7 @@ impl Observer for SilentObserver {
 pub struct Summary {
     /// Sentences, by what became of them.
     pub sentences: SentenceCounts,
-    /// Distinct words (more exactly: distinct parts of text that no piece crosses).
+    /// Distinct words (more exactly: distinct parts of text that no piece crosses, which are characters for char models).
     pub distinct_words: usize,
     /// Characters that have a piece of their own, or could have one with `auto_character_coverage`.
     pub characters: usize,

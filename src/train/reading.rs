@@ -25,6 +25,7 @@ use super::prepare::Preparation;
 use super::sample::{DEFAULT_SEED, Reservoir, SentenceCursor};
 use super::sentence_list::SentencePreparer;
 use super::split::kept_pairs::KeptPairs;
+use super::split::parts::PartRules;
 use super::split::word_rules::WordRules;
 use super::unigram::segments::{SegmentCounter, SegmentRules, SegmentedSentences};
 use super::unigram::sentences::CountedTexts;
@@ -152,7 +153,8 @@ impl<'a> CorpusReader<'a> {
         reporter: &mut Reporter<'_>,
     ) -> Result<CountedWords, TrainError> {
         let counts = SharedCounts::new(self.work.hasher.clone());
-        let sentences = self.count_words_into(corpus, &counts, reporter)?;
+        let rules = PartRules::for_training(self.options, self.kept_pairs.clone());
+        let sentences = self.count_parts_into(rules, corpus, &counts, reporter)?;
         if sentences.used == 0 {
             return Err(TrainError::NoText);
         }
@@ -169,8 +171,19 @@ impl<'a> CorpusReader<'a> {
         counts: &SharedCounts,
         reporter: &mut Reporter<'_>,
     ) -> Result<SentenceCounts, TrainError> {
+        self.count_parts_into(self.word_rules(), corpus, counts, reporter)
+    }
+
+    /// Adds the parts of the corpus to `counts`. Returns the sentences, by what became of them.
+    fn count_parts_into(
+        &self,
+        rules: PartRules,
+        corpus: Corpus<'_>,
+        counts: &SharedCounts,
+        reporter: &mut Reporter<'_>,
+    ) -> Result<SentenceCounts, TrainError> {
         let mut batches = self.selected_batches(corpus, reporter)?;
-        let mut sentences = self.counting().count_into(counts, |send| {
+        let mut sentences = self.counting(rules).count_into(counts, |send| {
             while let Some(batch) = batches.next(reporter)? {
                 if !send(batch) {
                     return Ok(());
@@ -188,7 +201,7 @@ impl<'a> CorpusReader<'a> {
         batches: Vec<Batch>,
         counts: &SharedCounts,
     ) -> Result<SentenceCounts, TrainError> {
-        self.counting().count_into(counts, |send| {
+        self.counting(self.word_rules()).count_into(counts, |send| {
             // Sending fails after an error, which is returned.
             let _all_sent = batches.into_iter().all(send);
             Ok(())
@@ -290,13 +303,18 @@ impl<'a> CorpusReader<'a> {
         })
     }
 
-    fn counting(&self) -> WordCountJob<'_> {
+    /// The parts of text that are counted for later training.
+    fn word_rules(&self) -> PartRules {
+        PartRules::new(self.options, self.kept_pairs.clone())
+    }
+
+    fn counting(&self, rules: PartRules) -> WordCountJob<'_> {
         WordCountJob::new(CountContext::new(
             self.options,
             self.preparation.clone(),
             self.meta,
             self.work,
-            self.kept_pairs.clone(),
+            rules,
         ))
     }
 

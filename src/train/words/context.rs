@@ -33,9 +33,10 @@ impl<'a> CountContext<'a> {
         preparation: Preparation,
         meta: &MetaPieces,
         work: &'a ExecutionConfig,
-        kept_pairs: KeptPairs,
+        rules: PartRules,
     ) -> Self {
-        let chunk_rule = if kept_pairs.cross_words() {
+        let kept_pairs = rules.kept_pairs();
+        let chunk_rule = if kept_pairs.is_some_and(KeptPairs::cross_words) {
             ChunkRule::Sentence
         } else {
             ChunkRule::of(options, &preparation, meta)
@@ -46,7 +47,7 @@ impl<'a> CountContext<'a> {
             _ => preparation.clone(),
         };
         let may_extend_runs = (options.allow_whitespace_only_pieces
-            || kept_pairs.has_whitespace_runs())
+            || kept_pairs.is_some_and(KeptPairs::has_whitespace_runs))
             && matches!(chunk_rule, ChunkRule::SpacedWords { .. });
         let charsmap = preparation.normalizer.charsmap();
         let space_rules = charsmap.filter(|_| may_extend_runs).map(SpaceRuleEnds::of);
@@ -56,7 +57,7 @@ impl<'a> CountContext<'a> {
             preparation,
             chunk_preparation,
             chunk_rule,
-            rules: PartRules::new(options, kept_pairs),
+            rules,
             work,
             whitespace_mark: memmem::Finder::new(WHITESPACE_MARK_STR).into_owned(),
             space_rules,

@@ -8,6 +8,9 @@
 //! | up to [`MAX_CACHED_CHUNK_BYTES`] | counted in a table, all of which is prepared when the table is full |
 //! | more | prepared at once |
 //!
+//! For a char model the parts are characters. A thread counts them in a table of its own by code point, and adds the
+//! table to the shared counts at the end.
+//!
 //! For example, in "the cat and the dog" the chunk "the" is added to the cache twice. It is prepared and split
 //! once, when the cache evicts it or at the end, and its part `▁the` is then counted with 2.
 
@@ -21,6 +24,7 @@ use super::chunk_rule::ChunkRule;
 use super::context::CountContext;
 use crate::error::TrainError;
 use crate::text::WHITESPACE_MARK_STR;
+use crate::train::alphabet::add_characters;
 use crate::train::batch::{Batch, SentenceCounts, SentenceFilter};
 use crate::train::counts::{CountAdder, SharedCounts, TextCounts, TextLookup};
 use crate::train::prepare::Preparation;
@@ -53,17 +57,57 @@ pub(super) struct CountWorker<'a> {
 
 /// The second half of a [`CountWorker`]: prepares text and counts its parts.
 struct PartCounter<'a> {
-    splitter: PartSplitter,
-    counts: CountAdder<'a>,
+    parts: PartSums<'a>,
     buffer: Vec<u8>,
     plain_text: String,
+}
+
+/// Where parts are counted.
+struct PartSums<'a> {
+    splitter: PartSplitter,
+    counts: CountAdder<'a>,
+    /// By code point: characters that are parts, before they are added to `counts`.
+    characters: Vec<u64>,
+}
+
+impl PartSums<'_> {
+    /// Splits prepared text and counts the parts.
+    fn add(&mut self, text: &str, count: u64) -> Result<(), TrainError> {
+        if matches!(self.splitter, PartSplitter::Characters) {
+            add_characters(&mut self.characters, text, count);
+            return Ok(());
+        }
+        let counts = &mut self.counts;
+        let mut result = Ok(());
+        self.splitter.split(text, |part| {
+            if result.is_ok() {
+                result = counts.add(part.as_bytes(), count);
+            }
+        });
+        result
+    }
+
+    /// Makes all additions that are still buffered.
+    fn flush(&mut self) -> Result<(), TrainError> {
+        let characters = std::mem::take(&mut self.characters);
+        for (code, count) in (0..).zip(characters).filter(|(_, count)| *count > 0) {
+            if let Some(c) = char::from_u32(code) {
+                self.counts
+                    .add(c.encode_utf8(&mut [0; 4]).as_bytes(), count)?;
+            }
+        }
+        self.counts.flush()
+    }
 }
 
 impl<'a> PartCounter<'a> {
     fn new(context: &CountContext<'_>, counts: &'a SharedCounts) -> Self {
         PartCounter {
-            splitter: PartSplitter::new(&context.rules),
-            counts: counts.adder(),
+            parts: PartSums {
+                splitter: PartSplitter::new(&context.rules),
+                counts: counts.adder(),
+                characters: Vec::new(),
+            },
             buffer: Vec::new(),
             plain_text: String::new(),
         }
@@ -77,7 +121,7 @@ impl<'a> PartCounter<'a> {
         count: u64,
     ) -> Result<(), TrainError> {
         let prepared = preparation.prepare(text, &mut self.buffer)?;
-        add_parts(&mut self.splitter, &mut self.counts, &prepared, count)
+        self.parts.add(&prepared, count)
     }
 
     /// Adds a chunk of the chunk rule of `context`.
@@ -93,12 +137,7 @@ impl<'a> PartCounter<'a> {
             return self.add(&context.chunk_preparation, chunk, count);
         }
         self.prepare_plain(context.chunk_rule.whitespace_marks(spaces), word);
-        add_parts(
-            &mut self.splitter,
-            &mut self.counts,
-            &self.plain_text,
-            count,
-        )
+        self.parts.add(&self.plain_text, count)
     }
 
     /// Prepares a word of plain bytes: whitespace marks and the word itself.
@@ -109,22 +148,6 @@ impl<'a> PartCounter<'a> {
         // Plain bytes are ASCII, so that the default is never used.
         text.push_str(std::str::from_utf8(word).unwrap_or_default());
     }
-}
-
-/// Splits prepared text at its boundaries and counts the parts.
-fn add_parts(
-    splitter: &mut PartSplitter,
-    counts: &mut CountAdder<'_>,
-    text: &str,
-    count: u64,
-) -> Result<(), TrainError> {
-    let mut result = Ok(());
-    splitter.split(text, |part| {
-        if result.is_ok() {
-            result = counts.add(part.as_bytes(), count);
-        }
-    });
-    result
 }
 
 impl<'a> CountWorker<'a> {
@@ -175,7 +198,7 @@ impl<'a> CountWorker<'a> {
         self.flush_short_chunks()?;
         self.flush_held_chunks()?;
         self.flush_cache()?;
-        self.parts.counts.flush()?;
+        self.parts.parts.flush()?;
         Ok(self.filter.counts)
     }
 
