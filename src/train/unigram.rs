@@ -26,6 +26,7 @@ mod finalize;
 mod lattice;
 mod lattice_store;
 mod math;
+mod partial_sums;
 mod pieces;
 mod prune;
 mod seed_file;

@@ -1,12 +1,19 @@
-//! The lattices of the texts of the corpus, by partial sum.
+//! The lattices of the texts of the corpus, in groups of partial sums.
 //!
-//! Input: the texts with their counts, and the seeds. Output: in each pass the lattices of the texts of a partial sum, in
-//! order. Text i belongs to the partial sum i mod n.
+//! Input: the texts with their counts, and the seeds. Output: in each pass the lattices of the texts of a group, in order,
+//! each with the partial sum that it belongs to. Text i belongs to the partial sum i mod n.
 //!
-//! Example with two partial sums and the texts `ab` (3 times), `b` (2 times) and `a` (once): the partial sum 0 has the
-//! lattices of `ab` and `a`, the partial sum 1 that of `b`.
+//! A lattice is made from that of the text before, as far as both texts begin with the same characters. Texts of equal
+//! counts are in the order of their bytes, so that neighbours share most. A group therefore has several partial sums that
+//! follow each other, as many as leave enough groups for all threads; with 16 partial sums and one of them in a group,
+//! each text would be compared with its sixteenth neighbour.
+//!
+//! Example with four partial sums in two groups: texts 0, 1, 4, 5, ... are in the first group, and belong to the partial
+//! sums 0, 1, 0, 1, ...; texts 2, 3, 6, 7, ... are in the second one.
 //!
 //! Cost: see [`LatticeStore`].
+
+use std::ops::Range;
 
 use rayon::prelude::*;
 
@@ -17,52 +24,106 @@ use super::seed_trie::SeedTrie;
 use super::sentences::CountedTexts;
 use crate::text::num::count_to_f32;
 
+/// The most partial sums of a group. Each needs a number for each seed.
+const MAX_GROUP_PARTIALS: usize = 4;
+/// Groups for each thread, so that all end at about the same time.
+const GROUPS_PER_THREAD: usize = 2;
+
 /// Lattices of texts.
 #[derive(Debug)]
 pub(super) struct CorpusLattices {
-    /// By partial sum.
-    stores: Vec<LatticeStore>,
+    groups: Vec<TextGroup>,
+}
+
+/// The lattices of the texts of some partial sums.
+#[derive(Debug)]
+struct TextGroup {
+    store: LatticeStore,
+    /// The number of partial sums. The texts belong to the first, the second, ... of them in turn.
+    partials: usize,
 }
 
 impl CorpusLattices {
     /// The lattices of texts for so many partial sums. `trie` has the seeds with their numbers. Runs on the current pool.
     pub(super) fn new(texts: &CountedTexts, trie: &SeedTrie, partials: usize) -> CorpusLattices {
-        let store = |partial| {
-            let mut builder = StoreBuilder::new(trie);
-            for index in (partial..texts.len()).step_by(partials) {
-                let (text, count) = texts.get(index);
-                builder.push(text.as_bytes(), count_to_f32(count));
+        let wanted_groups = rayon::current_num_threads() * GROUPS_PER_THREAD;
+        let size = partials
+            .div_ceil(wanted_groups)
+            .clamp(1, MAX_GROUP_PARTIALS);
+        CorpusLattices::with_groups(texts, trie, (partials, size))
+    }
+
+    /// The lattices of texts for so many partial sums, in groups of this size.
+    fn with_groups(
+        texts: &CountedTexts,
+        trie: &SeedTrie,
+        (partials, size): (usize, usize),
+    ) -> CorpusLattices {
+        let group = |first: usize| {
+            let members = first..partials.min(first + size);
+            TextGroup {
+                partials: members.len(),
+                store: store_texts(texts, trie, (partials, members)),
             }
-            builder.finish()
         };
-        let stores = (0..partials).into_par_iter().with_max_len(1).map(store);
+        let firsts: Vec<usize> = (0..partials).step_by(size).collect();
+        let groups = firsts.into_par_iter().with_max_len(1).map(group);
         CorpusLattices {
-            stores: stores.collect(),
+            groups: groups.collect(),
         }
     }
 
-    /// The number of partial sums.
-    pub(super) fn partials(&self) -> usize {
-        self.stores.len()
+    /// The number of groups.
+    pub(super) fn groups(&self) -> usize {
+        self.groups.len()
     }
 
-    /// Calls `visit` with the lattice and the frequency of each text of a partial sum, in order. The edges are those of
-    /// pieces.
+    /// The number of partial sums of a group.
+    pub(super) fn partials_of(&self, group: usize) -> usize {
+        self.groups[group].partials
+    }
+
+    /// Calls `visit` with the lattice and the frequency of each text of a group, in order, and the number of the partial sum
+    /// in the group. The edges are those of pieces.
     pub(super) fn for_each(
         &self,
-        partial: usize,
+        group: usize,
         pieces: &PieceList,
-        visit: impl FnMut(&mut TextLattice, f32),
+        mut visit: impl FnMut(&mut TextLattice, f32, usize),
     ) {
-        self.stores[partial].for_each(pieces, visit);
+        let TextGroup { store, partials } = &self.groups[group];
+        let mut partial = 0;
+        store.for_each(pieces, |lattice, frequency| {
+            visit(lattice, frequency, partial);
+            partial += 1;
+            if partial == *partials {
+                partial = 0;
+            }
+        });
     }
 
     /// Gives the seeds new numbers and removes the edges of those without one. Runs on the current pool.
     pub(super) fn renumber(&mut self, numbers: &Renumbering) {
-        self.stores
+        self.groups
             .par_iter_mut()
-            .for_each(|store| store.renumber(numbers, |_| true));
+            .for_each(|group| group.store.renumber(numbers, |_| true));
     }
+}
+
+/// The lattices of the texts of some of so many partial sums.
+fn store_texts(
+    texts: &CountedTexts,
+    trie: &SeedTrie,
+    (partials, members): (usize, Range<usize>),
+) -> LatticeStore {
+    let mut builder = StoreBuilder::new(trie);
+    for turn in (0..texts.len()).step_by(partials) {
+        for index in turn + members.start..texts.len().min(turn + members.end) {
+            let (text, count) = texts.get(index);
+            builder.push(text.as_bytes(), count_to_f32(count));
+        }
+    }
+    builder.finish()
 }
 
 #[cfg(test)]

@@ -4,9 +4,7 @@
 //! expected count below 0.5 are dropped.
 //!
 //! E step: the expected count of a piece is the sum, over all its places in all texts, of the probability that a
-//! segmentation drawn at random uses it there. The reference divides the texts among `num_threads` threads, of which each
-//! adds 32-bit floats, and adds the sums of the threads. So `num_threads` is part of the arithmetic: here too, text i
-//! belongs to the partial sum i mod `num_threads`, whatever the number of threads that run.
+//! segmentation drawn at random uses it there. Texts belong to [partial sums](super::partial_sums), as in the reference.
 //!
 //! M step: the score of a piece is digamma(expected count) - digamma(sum of all), which favours few pieces with high counts
 //! (a Dirichlet prior) over the plain logarithm of the relative frequency.
@@ -23,20 +21,14 @@
 //! Cost: linear in the edges of the lattices. Source: P. Liang and D. Klein, "Structured Bayesian Nonparametric Models
 //! with Variational Inference", tutorial at ACL 2007; functions `RunEStep` and `RunMStep` of SentencePiece 0.2.3.
 
-use rayon::prelude::*;
-
 use super::corpus_lattices::CorpusLattices;
 use super::math::{FastMath, digamma};
+use super::partial_sums::sum_texts;
 use super::pieces::{PieceList, ScoredSeed};
 use crate::text::num::round_f32;
 
 /// Pieces with a lower expected count are dropped.
 const MIN_EXPECTED: f32 = 0.5;
-
-/// Partial sums that a thread computes on average until all threads wait for the slowest one. More need more memory.
-const PARTIALS_PER_THREAD: usize = 4;
-/// Seeds whose sums a thread adds at a time.
-const ADDED_SEEDS: usize = 1 << 14;
 
 /// The result of an E step.
 #[derive(Debug)]
@@ -47,75 +39,17 @@ pub(super) struct Expectation {
     pub(super) log_likelihood: f64,
 }
 
-/// The sums of one part of the texts.
-#[derive(Debug, Default)]
-pub(super) struct PartialSums {
-    pub(super) by_seed: Vec<f32>,
-    pub(super) log_likelihood: f64,
-}
-
-/// Computes the sums of so many partials with `compute` and adds them in the order of the partials. Runs on the current
-/// pool, and holds the sums of [`PARTIALS_PER_THREAD`] partials for each of its threads.
-pub(super) fn add_partials(
-    partials: usize,
-    seeds: usize,
-    compute: impl Fn(usize, &mut PartialSums) + Sync,
-) -> PartialSums {
-    let mut total = PartialSums {
-        by_seed: vec![0.0; seeds],
-        log_likelihood: 0.0,
-    };
-    let wave = rayon::current_num_threads().max(1) * PARTIALS_PER_THREAD;
-    let mut buffers: Vec<PartialSums> = Vec::new();
-    buffers.resize_with(wave.min(partials), PartialSums::default);
-    for first in (0..partials).step_by(wave) {
-        let partials = first..partials.min(first + wave);
-        let count = partials.len();
-        partials
-            .into_par_iter()
-            .zip(&mut buffers)
-            .with_max_len(1)
-            .for_each(|(partial, sums)| {
-                sums.by_seed.clear();
-                sums.by_seed.resize(seeds, 0.0);
-                sums.log_likelihood = 0.0;
-                compute(partial, sums);
-            });
-        total.add(&buffers[..count]);
-    }
-    total
-}
-
-impl PartialSums {
-    /// Adds the sums of other partials in their order, the seeds on the threads of the current pool.
-    fn add(&mut self, others: &[PartialSums]) {
-        for other in others {
-            self.log_likelihood += other.log_likelihood;
-        }
-        let add_seeds = |(number, sums): (usize, &mut [f32])| {
-            let start = number * ADDED_SEEDS;
-            for other in others {
-                let parts = &other.by_seed[start..start + sums.len()];
-                for (sum, part) in sums.iter_mut().zip(parts) {
-                    *sum += part;
-                }
-            }
-        };
-        self.by_seed
-            .par_chunks_mut(ADDED_SEEDS)
-            .enumerate()
-            .for_each(add_seeds);
-    }
-}
-
 /// The E step.
 pub(super) fn expect(corpus: &CorpusLattices, pieces: &PieceList, math: &FastMath) -> Expectation {
-    let sums = add_partials(corpus.partials(), pieces.seeds(), |partial, sums| {
-        corpus.for_each(partial, pieces, |lattice, frequency| {
-            let log_probability = lattice.expect(math, frequency, &mut sums.by_seed);
-            sums.log_likelihood += f64::from(frequency) * f64::from(log_probability);
-        });
-    });
+    let sums = sum_texts(
+        corpus,
+        pieces,
+        || (),
+        |(), lattice, frequency, totals| {
+            let log_probability = lattice.expect(math, frequency, totals);
+            f64::from(frequency) * f64::from(log_probability)
+        },
+    );
     Expectation {
         counts: sums.by_seed,
         log_likelihood: sums.log_likelihood,

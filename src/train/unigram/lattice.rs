@@ -29,6 +29,7 @@ use std::ops::Range;
 use self::edges_by_begin::EdgesByBegin;
 pub(super) use self::viterbi::Viterbi;
 use super::math::{ExpectedCount, FastMath};
+use super::partial_sums::SeedTotals;
 use super::pieces::{DROPPED, PieceList};
 
 /// A piece at a position of the text.
@@ -154,7 +155,12 @@ impl TextLattice {
     ///
     /// The probability of an edge is that of all paths through it, divided by that of all paths. Cost: linear in the
     /// edges.
-    pub(super) fn expect(&mut self, math: &FastMath, frequency: f32, totals: &mut [f32]) -> f32 {
+    pub(super) fn expect(
+        &mut self,
+        math: &FastMath,
+        frequency: f32,
+        totals: &mut SeedTotals<'_>,
+    ) -> f32 {
         self.sum_forward(math);
         let frequency = f64::from(frequency);
         self.by_begin
@@ -223,9 +229,9 @@ impl TextLattice {
     }
 
     /// Adds the counts to the totals of their seeds, in the order of the beginnings: a seed may occur twice.
-    fn add_counts(&self, math: &FastMath, frequency: f64, totals: &mut [f32]) {
+    fn add_counts(&self, math: &FastMath, frequency: f64, totals: &mut SeedTotals<'_>) {
         let mut add = |edge: &Edge, count: &ExpectedCount| {
-            let total = &mut totals[edge.seed as usize];
+            let total = totals.at(edge.seed);
             *total = math.add_count(*total, *count, frequency);
         };
         let edges = self.by_begin.edges();

@@ -24,10 +24,10 @@
 use rayon::prelude::*;
 
 use super::corpus_lattices::CorpusLattices;
-use super::em::add_partials;
 use super::lattice::{TextLattice, Viterbi};
 use super::lattice_store::{LatticeStore, StoreBuilder};
 use super::math::ln;
+use super::partial_sums::{SeedTotals, sum_texts};
 use super::pieces::{PieceList, Renumbering, ScoredSeed};
 use super::seed_trie::SeedTrie;
 use super::two_best::TwoBest;
@@ -178,16 +178,15 @@ impl OwnPart {
 
 /// How often each piece occurs in the best segmentations of the corpus, by seed.
 pub(super) fn count_pieces(corpus: &CorpusLattices, pieces: &PieceList) -> Vec<f32> {
-    let sums = add_partials(corpus.partials(), pieces.seeds(), |partial, sums| {
-        let mut viterbi = Viterbi::default();
-        corpus.for_each(partial, pieces, |lattice, frequency| {
-            viterbi.continue_search(lattice);
-            viterbi.trace(lattice, |edge| {
-                sums.by_seed[edge.seed as usize] += frequency;
-            });
-        });
-    });
-    sums.by_seed
+    let count_text = |viterbi: &mut Viterbi,
+                      lattice: &mut TextLattice,
+                      frequency,
+                      totals: &mut SeedTotals<'_>| {
+        viterbi.continue_search(lattice);
+        viterbi.trace(lattice, |edge| *totals.at(edge.seed) += frequency);
+        0.0
+    };
+    sum_texts(corpus, pieces, Viterbi::default, count_text).by_seed
 }
 
 /// The pieces that remain: those without a replacement in the order of the list, then the others by loss, descending.

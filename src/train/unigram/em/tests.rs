@@ -31,24 +31,3 @@ fn pieces_below_half_an_occurrence_are_dropped() {
         assert!((f64::from(piece.score) - (digamma(count) - sum)).abs() < 1e-6);
     }
 }
-
-/// 2^24 + 1 has no 32-bit float, so that the order of the sums shows.
-#[test]
-fn partial_sums_are_added_in_their_order() {
-    let pieces = Pieces::new(&[("a", -1.0)]);
-    let sums = |counts: &[u64]| {
-        let texts: Vec<(&str, u64)> = counts.iter().map(|count| ("a", *count)).collect();
-        let corpus = pieces.corpus(&texts, texts.len());
-        expect(&corpus, &pieces.list, &FastMath::new()).counts[0]
-    };
-    for threads in [1, 2, 7] {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .unwrap();
-        pool.install(|| {
-            assert_eq!(sums(&[16_777_216, 1, 1]), 16_777_216.0);
-            assert_eq!(sums(&[1, 1, 16_777_216]), 16_777_218.0);
-        });
-    }
-}

@@ -88,7 +88,11 @@ proptest! {
         let frequency = f32::from(frequency);
         let mut lattice = lattice_of(&positions);
         let mut totals = vec![0.0; lattice.edges().len()];
-        let log_sum = lattice.expect(&FastMath::new(), frequency, &mut totals);
+        let log_sum = lattice.expect(
+            &FastMath::new(),
+            frequency,
+            &mut SeedTotals::new(&mut totals, 1, 0),
+        );
         let paths = all_paths(lattice.edges(), lattice.characters());
         let probability = |path: &Vec<u32>| path_score(lattice.edges(), path).exp();
         let sum: f64 = paths.iter().map(probability).sum();

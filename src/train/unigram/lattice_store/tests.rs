@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::train::unigram::lattice::{Edge, Viterbi};
 use crate::train::unigram::math::FastMath;
+use crate::train::unigram::partial_sums::SeedTotals;
 use crate::train::unigram::pieces::ScoredSeed;
 use crate::train::unigram::testing::Pieces;
 
@@ -148,7 +149,7 @@ proptest! {
             let mut viterbi = Viterbi::default();
             pieces.store(texts).for_each(&pieces.list, |lattice, frequency| {
                 totals.fill(0.0);
-                let log_sum = lattice.expect(&math, frequency, &mut totals);
+                let log_sum = lattice.expect(&math, frequency, &mut SeedTotals::new(&mut totals, 1, 0));
                 viterbi.continue_search(lattice);
                 let mut path = Vec::new();
                 viterbi.trace(lattice, |edge| path.push(*edge));
