@@ -7,7 +7,7 @@
 //! | BPE | count words, choose characters, merge pairs |
 //! | unigram | count words (or read sentences), choose characters, choose seeds, estimate and prune |
 //! | word | count words, choose characters, take the most frequent words without others |
-//! | char | count words, choose characters |
+//! | char | count characters, choose among them |
 //!
 //! Example: from `to be or not to be` a word model learns `▁be`, `▁to`, `▁not`, `▁or`, and a char model `▁`, `o`, `t`, ...
 
