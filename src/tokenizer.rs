@@ -32,6 +32,7 @@ mod token;
 mod encoder;
 mod sampling;
 mod batch;
+mod flat_batch;
 mod decoding;
 mod message;
 #[cfg(feature = "inspect")]

@@ -121,15 +121,15 @@ impl PyTokenizer {
         }
         let items = text_items(texts)?;
         let threads = threads_or_all(threads)?.min(items.len().max(1));
-        let pool = pool(threads)?;
         let tokenizer = &self.loaded.tokenizer;
-        if threads > 1 && options.is_default() {
-            return flat_while_taken(py, tokenizer, items, &pool);
+        if options.is_default() && threads > 1 {
+            return flat_while_taken(py, tokenizer, items, &*pool(threads)?);
         }
         let held = HeldTexts::of(items.as_any())?;
         if options.is_default() {
             return encode_flat(py, &self.loaded, &held, threads);
         }
+        let pool = pool(threads)?;
         let texts = held.texts();
         let options = &options.options;
         let flat = py.detach(|| pool.install(|| tokenizer.encode_batch_flat_with(texts, options)));

@@ -1,0 +1,302 @@
+//! The ids of many texts in one vector.
+//!
+//! Input: texts, or parts of a batch that are produced while others are encoded. Output: all ids, and where those of each
+//! text begin, the same on any number of threads. Threads as in [`batch`](super::batch).
+//!
+//! Method: a batch is divided into contiguous parts. The calling thread encodes parts from the front, into the vector that
+//! becomes the result; the other threads encode parts from the end into vectors of their own, which are copied behind it.
+//!
+//! Example with two threads and the parts 0 to 4: the calling thread encodes 0, 1 and 2, the other one 4 and 3. Only the ids
+//! of 3 and 4 are copied.
+//!
+//! Cost: that of encoding, and a copy of the ids that other threads have encoded.
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rayon::prelude::*;
+
+use super::batch::part_texts;
+use super::options::EncodeOptions;
+use super::{Encoder, Tokenizer};
+use crate::error::EncodeError;
+use crate::piece::PieceId;
+
+/// Bytes of text for which a part reserves the memory of an id. More than one id for so many bytes, as in Chinese text, makes the
+/// memory grow once or twice.
+const BYTES_PER_ID: usize = 3;
+
+/// The ids of a part of a batch, and the number of ids of each text.
+struct FlatPart {
+    ids: Vec<PieceId>,
+    counts: Vec<usize>,
+}
+
+/// The size of texts whose ids a part is to have.
+#[derive(Clone, Copy, Default)]
+struct FlatSize {
+    texts: usize,
+    bytes: usize,
+}
+
+impl FlatSize {
+    fn of<T: AsRef<[u8]>>(texts: &[T]) -> Self {
+        Self {
+            texts: texts.len(),
+            bytes: texts.iter().map(|text| text.as_ref().len()).sum(),
+        }
+    }
+
+    fn add(&mut self, other: FlatSize) {
+        self.texts += other.texts;
+        self.bytes += other.bytes;
+    }
+}
+
+impl FlatPart {
+    /// No ids, and memory for those of texts of this size.
+    fn with_capacity(size: FlatSize) -> Self {
+        Self {
+            ids: Vec::with_capacity(size.bytes / BYTES_PER_ID + size.texts),
+            counts: Vec::with_capacity(size.texts),
+        }
+    }
+
+    /// The ids of texts.
+    fn of<T: AsRef<[u8]>>(texts: &[T], encoder: &mut Encoder<'_>) -> Self {
+        let mut part = Self::with_capacity(FlatSize::of(texts));
+        part.encode(texts, encoder);
+        part
+    }
+
+    /// Adds the ids of texts.
+    fn encode<T: AsRef<[u8]>>(&mut self, texts: &[T], encoder: &mut Encoder<'_>) {
+        for text in texts {
+            let start = self.ids.len();
+            encoder.encode_into(text, &mut self.ids);
+            self.counts.push(self.ids.len() - start);
+        }
+    }
+
+    /// Adds other parts. All threads copy: with one, the copy of a large batch, whose memory the system has to provide
+    /// meanwhile, took a tenth of the time of encoding it on two threads.
+    fn append(&mut self, parts: &[FlatPart]) {
+        let own = self.ids.len();
+        let added: usize = parts.iter().map(|part| part.ids.len()).sum();
+        self.ids.resize(own + added, PieceId::new(0));
+        let mut copies = Vec::with_capacity(parts.len());
+        let mut rest = &mut self.ids[own..];
+        for part in parts {
+            let (copy, others) = rest.split_at_mut(part.ids.len());
+            copies.push((copy, &part.ids));
+            rest = others;
+            self.counts.extend_from_slice(&part.counts);
+        }
+        copies
+            .into_par_iter()
+            .for_each(|(copy, ids)| copy.copy_from_slice(ids));
+    }
+
+    /// All ids, and where those of each text begin, with the end as last entry.
+    fn into_ids_and_offsets(self) -> (Vec<PieceId>, Vec<usize>) {
+        let mut offsets = Vec::with_capacity(self.counts.len() + 1);
+        let mut end = 0;
+        offsets.push(end);
+        for count in self.counts {
+            end += count;
+            offsets.push(end);
+        }
+        (self.ids, offsets)
+    }
+}
+
+impl Tokenizer {
+    /// The ids of all texts in one vector, and where those of each text begin, with the end as last entry: the ids of
+    /// text `n` are `ids[offsets[n]..offsets[n + 1]]`. It needs two allocations for the caller instead of one per text,
+    /// and is the form that arrays of other languages have. Threads as in [`encode_batch`](Tokenizer::encode_batch).
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let (ids, offsets) = tokenizer.encode_batch_flat(&["one", "", "two three"]);
+    /// assert_eq!(offsets.len(), 4);
+    /// assert_eq!(ids[offsets[2]..offsets[3]], tokenizer.encode("two three"));
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
+    pub fn encode_batch_flat<T: AsRef<[u8]> + Sync>(
+        &self,
+        texts: &[T],
+    ) -> (Vec<PieceId>, Vec<usize>) {
+        encode_flat(texts, || self.encoder())
+    }
+
+    /// Like [`encode_batch_flat`](Tokenizer::encode_batch_flat), with options.
+    ///
+    /// ```
+    /// use spiece::{EncodeOptions, ExtraOption, Tokenizer};
+    /// let tokenizer = Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let options = EncodeOptions::default().with_extra([ExtraOption::Eos]);
+    /// let (ids, offsets) = tokenizer.encode_batch_flat_with(&["", ""], &options)?;
+    /// assert_eq!(ids, [tokenizer.eos_id().unwrap(); 2]);
+    /// assert_eq!(offsets, [0, 1, 2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`encoder_with`](Tokenizer::encoder_with).
+    pub fn encode_batch_flat_with<T: AsRef<[u8]> + Sync>(
+        &self,
+        texts: &[T],
+        options: &EncodeOptions,
+    ) -> Result<(Vec<PieceId>, Vec<usize>), EncodeError> {
+        let prepared = self.prepare(options)?;
+        Ok(encode_flat(texts, || prepared.encoder()))
+    }
+
+    /// Like [`encode_batch_flat`](Tokenizer::encode_batch_flat), for texts that it takes time to get, as from objects of
+    /// another language: the other threads encode the texts that are there while the caller's thread gets more.
+    ///
+    /// `parts` gives the texts in parts, **the last part first**; inside of a part they are in order. A thousand texts
+    /// are a good part. One thread takes the parts, before it encodes texts itself.
+    ///
+    /// ```
+    /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
+    /// let parts = [vec!["three", "four"], vec!["one", "two"]].map(Ok::<_, spiece::ModelError>);
+    /// let flat = tokenizer.encode_batch_flat_from_end(parts)?;
+    /// assert_eq!(flat, tokenizer.encode_batch_flat(&["one", "two", "three", "four"]));
+    /// # Ok::<(), spiece::ModelError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The first error that `parts` gives. No more parts are taken then.
+    pub fn encode_batch_flat_from_end<T, E, I>(
+        &self,
+        parts: I,
+    ) -> Result<(Vec<PieceId>, Vec<usize>), E>
+    where
+        T: AsRef<[u8]> + Send,
+        E: Send,
+        I: IntoIterator<Item = Result<Vec<T>, E>>,
+        I::IntoIter: Send,
+    {
+        encode_flat_parts(parts.into_iter(), || self.encoder())
+    }
+}
+
+fn encode_flat<'t, T: AsRef<[u8]> + Sync>(
+    texts: &[T],
+    encoder: impl Fn() -> Encoder<'t> + Sync + Send,
+) -> (Vec<PieceId>, Vec<usize>) {
+    let parts = texts.chunks(part_texts(texts.len())).rev();
+    let Ok(flat) = encode_flat_parts(parts.map(Ok::<_, Infallible>), encoder);
+    flat
+}
+
+/// Encodes parts of a batch that the calling thread takes from `parts`, the last one first, while the other threads
+/// encode those that were taken.
+///
+/// Then the calling thread encodes parts too, from the first one on, and the others go on from the end, so that only
+/// the ids of the others have to be copied behind its own.
+fn encode_flat_parts<'t, T, P, E>(
+    parts: impl Iterator<Item = Result<P, E>> + Send,
+    encoder: impl Fn() -> Encoder<'t> + Sync + Send,
+) -> Result<(Vec<PieceId>, Vec<usize>), E>
+where
+    T: AsRef<[u8]>,
+    P: AsRef<[T]> + Send,
+    E: Send,
+{
+    let untaken = Mutex::new(VecDeque::new());
+    let last_parts = Mutex::new(Vec::new());
+    let encode_last = || {
+        let last = locked(&untaken).pop_back();
+        if let Some((number, texts)) = last {
+            let part = FlatPart::of(P::as_ref(&texts), &mut encoder());
+            locked(&last_parts).push((number, part));
+        }
+    };
+    let has_helpers = rayon::current_num_threads() > 1;
+    let first_parts = rayon::scope(|scope| {
+        let mut size = FlatSize::default();
+        // Numbers rise from the end of the batch to its beginning.
+        for (number, part) in parts.enumerate() {
+            let part = part.inspect_err(|_| locked(&untaken).clear())?;
+            size.add(FlatSize::of(part.as_ref()));
+            locked(&untaken).push_front((number, part));
+            if has_helpers {
+                // Any part, not this one. No task waits for another, whatever `parts` does with the pool.
+                scope.spawn(|_| encode_last());
+            }
+        }
+        let mut encoder = encoder();
+        let mut first_parts = FlatPart::with_capacity(size);
+        let take = || locked(&untaken).pop_front();
+        while let Some((_, texts)) = take() {
+            first_parts.encode(texts.as_ref(), &mut encoder);
+        }
+        Ok(first_parts)
+    });
+    let mut last_parts = last_parts
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    last_parts.sort_unstable_by_key(|(number, _)| Reverse(*number));
+    let last_parts: Vec<FlatPart> = last_parts.into_iter().map(|(_, part)| part).collect();
+    let mut result = first_parts?;
+    result.append(&last_parts);
+    Ok(result.into_ids_and_offsets())
+}
+
+/// What a lock guards. A thread that panicked has left it as it was.
+fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tokenizer::batch::tests::{open, texts};
+
+    #[test]
+    fn parts_from_the_end_equal_the_whole_batch_on_any_number_of_threads() {
+        let tokenizer = open("golden/llama2");
+        let texts = texts();
+        let whole = tokenizer.encode_batch_flat(&texts);
+        for (threads, size) in [(1, 7), (3, 7), (3, 1), (3, 200)] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+            let parts = texts.chunks(size).rev().map(|part| {
+                // What gives the parts may use the same pool.
+                rayon::join(|| (), || ());
+                Ok::<_, ()>(part.to_vec())
+            });
+            let pool = pool.build().unwrap();
+            let flat = pool.install(|| tokenizer.encode_batch_flat_from_end(parts));
+            assert_eq!(flat.as_ref(), Ok(&whole), "{threads} threads, {size} texts");
+        }
+    }
+
+    #[test]
+    fn an_error_of_a_part_ends_the_batch() {
+        let tokenizer = open("golden/llama2");
+        for threads in [1, 3] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+            let mut taken = 0;
+            let parts = [Ok(vec!["c"]), Err("gone"), Ok(vec!["a"])];
+            let parts = parts.into_iter().inspect(|_| taken += 1);
+            let pool = pool.build().unwrap();
+            let flat = pool.install(|| tokenizer.encode_batch_flat_from_end(parts));
+            assert_eq!(flat, Err("gone"));
+            assert_eq!(taken, 2, "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn an_empty_batch_has_one_offset() {
+        let none: [&str; 0] = [];
+        let (ids, offsets) = open("golden/llama2").encode_batch_flat(&none);
+        assert!(ids.is_empty());
+        assert_eq!(offsets, [0]);
+        let no_parts: [Result<Vec<&str>, ()>; 0] = [];
+        let flat = open("golden/llama2").encode_batch_flat_from_end(no_parts);
+        assert_eq!(flat, Ok((Vec::new(), vec![0])));
+    }
+}
