@@ -90,6 +90,11 @@ impl CharacterCounts {
         }
     }
 
+    /// The number of distinct characters.
+    pub(crate) fn len(&self) -> usize {
+        self.counts.len()
+    }
+
     /// How often NUL occurs.
     pub(crate) fn of_nul(&self) -> u64 {
         let first = self.counts.first();

@@ -158,7 +158,12 @@ impl Trainer {
         run.reporter.start(Stage::Characters)?;
         let characters = run.pool.install(|| CharacterCounts::of(&words))?;
         let alphabet = self.choose_characters(&characters)?;
-        run.summary.note_words(words.len(), &alphabet);
+        // Counts that were made before have words, where training a char model counts characters.
+        let parts = match self.options.model_type {
+            ModelType::Char => characters.len(),
+            _ => words.len(),
+        };
+        run.summary.note_words(parts, &alphabet);
         let mut counted = CountedCorpus {
             words,
             characters,
