@@ -31,6 +31,7 @@ use super::unigram::segments::{SegmentCounter, SegmentRules, SegmentedSentences}
 use super::unigram::sentences::CountedTexts;
 use super::words::{CountContext, CountedWords, WordCountJob, pieces_are_local};
 use crate::error::{OptionError, TrainError};
+use crate::model::ModelType;
 use crate::normalize::{Normalizer, NormalizerOptions};
 use crate::trie::prefix::PrefixTrie;
 
@@ -153,7 +154,8 @@ impl<'a> CorpusReader<'a> {
         reporter: &mut Reporter<'_>,
     ) -> Result<CountedWords, TrainError> {
         let counts = SharedCounts::new(self.work.hasher.clone());
-        let rules = PartRules::for_training(self.options, self.kept_pairs.clone());
+        let counts_characters = self.options.model_type == ModelType::Char;
+        let rules = (!counts_characters).then(|| self.word_rules());
         let sentences = self.count_parts_into(rules, corpus, &counts, reporter)?;
         if sentences.used == 0 {
             return Err(TrainError::NoText);
@@ -171,13 +173,13 @@ impl<'a> CorpusReader<'a> {
         counts: &SharedCounts,
         reporter: &mut Reporter<'_>,
     ) -> Result<SentenceCounts, TrainError> {
-        self.count_parts_into(self.word_rules(), corpus, counts, reporter)
+        self.count_parts_into(Some(self.word_rules()), corpus, counts, reporter)
     }
 
-    /// Adds the parts of the corpus to `counts`. Returns the sentences, by what became of them.
+    /// Adds the parts of the corpus, or its characters, to `counts`. Returns the sentences, by what became of them.
     fn count_parts_into(
         &self,
-        rules: PartRules,
+        rules: Option<PartRules>,
         corpus: Corpus<'_>,
         counts: &SharedCounts,
         reporter: &mut Reporter<'_>,
@@ -201,11 +203,12 @@ impl<'a> CorpusReader<'a> {
         batches: Vec<Batch>,
         counts: &SharedCounts,
     ) -> Result<SentenceCounts, TrainError> {
-        self.counting(self.word_rules()).count_into(counts, |send| {
-            // Sending fails after an error, which is returned.
-            let _all_sent = batches.into_iter().all(send);
-            Ok(())
-        })
+        self.counting(Some(self.word_rules()))
+            .count_into(counts, |send| {
+                // Sending fails after an error, which is returned.
+                let _all_sent = batches.into_iter().all(send);
+                Ok(())
+            })
     }
 
     /// The prepared sentences of the corpus in the order in which the reference has them.
@@ -303,12 +306,12 @@ impl<'a> CorpusReader<'a> {
         })
     }
 
-    /// The parts of text that are counted for later training.
+    /// How text is divided into the parts that are counted.
     fn word_rules(&self) -> PartRules {
         PartRules::new(self.options, self.kept_pairs.clone())
     }
 
-    fn counting(&self, rules: PartRules) -> WordCountJob<'_> {
+    fn counting(&self, rules: Option<PartRules>) -> WordCountJob<'_> {
         WordCountJob::new(CountContext::new(
             self.options,
             self.preparation.clone(),

@@ -1,8 +1,8 @@
 //! Text -> the parts that are counted one by one.
 //!
-//! Input: prepared text, and the rules of the [page above](super) or those of word or char models. Output: parts whose
-//! concatenation is the text; no piece lies across two of them. Method: characters of equal [`Shape`] are a class, and whether
-//! two classes have a boundary between them is read from a table.
+//! Input: prepared text, and the rules of the [page above](super) or those of word models. Output: parts whose concatenation is
+//! the text; no piece lies across two of them. Method: characters of equal [`Shape`] are a class, and whether two classes have
+//! a boundary between them is read from a table.
 //!
 //! Example: with the default options `▁in▁2024` has the parts `▁in` and `▁2024`.
 //!
@@ -24,20 +24,10 @@ pub(crate) enum PartRules {
     KeptPairs(SplitRules, KeptPairs),
     /// Into words.
     Words(WordRules),
-    /// Into characters.
-    Characters,
 }
 
 impl PartRules {
-    /// The rules for training. The pieces of a char model are characters.
-    pub(crate) fn for_training(options: &TrainOptions, kept_pairs: KeptPairs) -> Self {
-        match options.model_type {
-            ModelType::Char => Self::Characters,
-            _ => Self::new(options, kept_pairs),
-        }
-    }
-
-    /// The rules for counts from which models of the type are trained later. Those for BPE models serve char models, too.
+    /// The rules for the type of model. Those for BPE models serve char models, too.
     pub(crate) fn new(options: &TrainOptions, kept_pairs: KeptPairs) -> Self {
         match options.model_type {
             ModelType::Word => Self::Words(WordRules::PREFIX),
@@ -50,7 +40,7 @@ impl PartRules {
     pub(crate) fn kept_pairs(&self) -> Option<&KeptPairs> {
         match self {
             Self::KeptPairs(_, pairs) => Some(pairs),
-            Self::Boundaries(_) | Self::Words(_) | Self::Characters => None,
+            Self::Boundaries(_) | Self::Words(_) => None,
         }
     }
 }
@@ -60,7 +50,6 @@ pub(crate) enum PartSplitter {
     Boundaries(BoundarySplitter),
     KeptPairs(BoundarySplitter, KeptPairs),
     Words(WordRules),
-    Characters,
 }
 
 impl PartSplitter {
@@ -71,21 +60,16 @@ impl PartSplitter {
                 Self::KeptPairs(BoundarySplitter::new(*rules), pairs.clone())
             }
             PartRules::Words(rules) => Self::Words(*rules),
-            PartRules::Characters => Self::Characters,
         }
     }
 
     /// Calls `emit` with the parts of `text`, in order; their concatenation is `text`. Cost: linear.
     #[inline]
-    pub(crate) fn split<'t>(&mut self, text: &'t str, mut emit: impl FnMut(&'t str)) {
+    pub(crate) fn split<'t>(&mut self, text: &'t str, emit: impl FnMut(&'t str)) {
         match self {
             Self::Boundaries(splitter) => splitter.split(text, emit),
             Self::KeptPairs(splitter, pairs) => splitter.split_except(pairs, text, emit),
             Self::Words(rules) => rules.split(text, emit),
-            Self::Characters => {
-                let starts = text.char_indices();
-                starts.for_each(|(start, c)| emit(&text[start..start + c.len_utf8()]));
-            }
         }
     }
 }

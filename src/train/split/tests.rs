@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::parts::{BoundarySplitter, PartRules, PartSplitter};
+use super::parts::BoundarySplitter;
 use super::*;
 
 impl SplitRules {
@@ -120,14 +120,6 @@ proptest! {
 }
 
 /// The worked example of the module page.
-#[test]
-fn the_parts_of_char_models_are_characters() {
-    let mut splitter = PartSplitter::new(&PartRules::Characters);
-    let mut parts = Vec::new();
-    splitter.split("▁né1日", |part| parts.push(part.to_owned()));
-    assert_eq!(parts, ["▁", "n", "é", "1", "日"]);
-}
-
 #[test]
 fn the_documented_boundaries_are_found() {
     let mut parts = Vec::new();

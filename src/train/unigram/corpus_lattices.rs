@@ -26,8 +26,8 @@ use crate::text::num::count_to_f32;
 
 /// The most partial sums of a group. Each needs a number for each seed.
 const MAX_GROUP_PARTIALS: usize = 4;
-/// Groups for each thread, so that all end at about the same time.
-const GROUPS_PER_THREAD: usize = 2;
+/// Groups for each thread, so that all end at about the same time. More at the same time need more memory.
+pub(super) const GROUPS_PER_THREAD: usize = 2;
 
 /// Lattices of texts.
 #[derive(Debug)]

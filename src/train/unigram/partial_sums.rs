@@ -17,12 +17,10 @@
 
 use rayon::prelude::*;
 
-use super::corpus_lattices::CorpusLattices;
+use super::corpus_lattices::{CorpusLattices, GROUPS_PER_THREAD};
 use super::lattice::TextLattice;
 use super::pieces::PieceList;
 
-/// Groups that a thread computes on average until all threads wait for the slowest one. More need more memory.
-const GROUPS_PER_THREAD: usize = 2;
 /// Seeds whose sums a thread adds at a time.
 const ADDED_SEEDS: usize = 1 << 14;
 
@@ -101,6 +99,7 @@ pub(super) fn sum_texts<S>(
         by_seed: vec![0.0; seeds],
         log_likelihood: 0.0,
     };
+    // As many as all threads compute until they wait for the slowest one.
     let wave = rayon::current_num_threads().max(1) * GROUPS_PER_THREAD;
     let mut buffers: Vec<GroupSums> = Vec::new();
     buffers.resize_with(wave.min(corpus.groups()), GroupSums::default);

@@ -20,7 +20,8 @@ pub(crate) struct CountContext<'a> {
     pub(super) chunk_preparation: Preparation,
     pub(super) chunk_rule: ChunkRule,
     pub(super) plain: PlainBytes,
-    pub(super) rules: PartRules,
+    /// How text is divided into parts; `None` if its characters are counted.
+    pub(super) rules: Option<PartRules>,
     pub(super) work: &'a ExecutionConfig,
     whitespace_mark: memmem::Finder<'static>,
     /// Of the normalizer's rules, if runs of whitespace may be pieces.
@@ -33,9 +34,9 @@ impl<'a> CountContext<'a> {
         preparation: Preparation,
         meta: &MetaPieces,
         work: &'a ExecutionConfig,
-        rules: PartRules,
+        rules: Option<PartRules>,
     ) -> Self {
-        let kept_pairs = rules.kept_pairs();
+        let kept_pairs = rules.as_ref().and_then(PartRules::kept_pairs);
         let chunk_rule = if kept_pairs.is_some_and(KeptPairs::cross_words) {
             ChunkRule::Sentence
         } else {

@@ -64,7 +64,8 @@ struct PartCounter<'a> {
 
 /// Where parts are counted.
 struct PartSums<'a> {
-    splitter: PartSplitter,
+    /// `None` if the parts are characters.
+    splitter: Option<PartSplitter>,
     counts: CountAdder<'a>,
     /// By code point: characters that are parts, before they are added to `counts`.
     characters: Vec<u64>,
@@ -73,13 +74,13 @@ struct PartSums<'a> {
 impl PartSums<'_> {
     /// Splits prepared text and counts the parts.
     fn add(&mut self, text: &str, count: u64) -> Result<(), TrainError> {
-        if matches!(self.splitter, PartSplitter::Characters) {
+        let Some(splitter) = &mut self.splitter else {
             add_characters(&mut self.characters, text, count);
             return Ok(());
-        }
+        };
         let counts = &mut self.counts;
         let mut result = Ok(());
-        self.splitter.split(text, |part| {
+        splitter.split(text, |part| {
             if result.is_ok() {
                 result = counts.add(part.as_bytes(), count);
             }
@@ -104,7 +105,7 @@ impl<'a> PartCounter<'a> {
     fn new(context: &CountContext<'_>, counts: &'a SharedCounts) -> Self {
         PartCounter {
             parts: PartSums {
-                splitter: PartSplitter::new(&context.rules),
+                splitter: context.rules.as_ref().map(PartSplitter::new),
                 counts: counts.adder(),
                 characters: Vec::new(),
             },
