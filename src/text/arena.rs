@@ -161,6 +161,13 @@ impl StrArena {
         self.ends.push(self.items.len());
     }
 
+    /// Appends the texts of another arena.
+    pub(crate) fn append(&mut self, other: &StrArena) {
+        let bytes = self.items.len();
+        self.items.push_str(&other.items);
+        self.ends.extend(other.ends.iter().map(|end| end + bytes));
+    }
+
     /// The text at an index below the number of texts.
     #[inline]
     pub(crate) fn get(&self, index: usize) -> &str {
@@ -222,6 +229,8 @@ mod tests {
         }
         assert_eq!((arena.get(1), arena.get(2), arena.bytes()), ("", "re", 6));
         assert!(arena.iter().eq(["thé", "", "re"]));
+        arena.append(&arena.clone());
+        assert!(arena.iter().eq(["thé", "", "re", "thé", "", "re"]));
     }
 
     proptest! {

@@ -29,7 +29,9 @@ mod math;
 mod partial_sums;
 mod pieces;
 mod prune;
+mod seed_candidates;
 mod seed_file;
+mod seed_nodes;
 mod seed_trie;
 mod seeds;
 mod seed_rules;
@@ -37,6 +39,7 @@ pub(crate) mod segments;
 pub(crate) mod sentences;
 mod sparse;
 mod stream_position;
+mod suffixes;
 mod two_best;
 pub(crate) mod word_corpus;
 #[cfg(test)]

@@ -1,10 +1,13 @@
 //! The texts of a table in order.
 //!
-//! Input: counts in shards. Output: the texts in the order of their bytes, with their counts. Method: for each text its first
-//! eight bytes and its place in the table are sorted, on the threads of the current pool; texts are read only where the first eight
-//! bytes are equal. For example, `▁be` and `▁before` have `▁be` with zeros and `▁befo`, which differ.
+//! Input: counts in shards. Output: the texts with their counts, in the order of their bytes or first in that of their counts.
+//! Method: for each text its first bytes and its place in the table are sorted, on the threads of the current pool; texts are read
+//! only where the first bytes are equal. For example, `▁be` and `▁before` have the first eight bytes `▁be` with zeros and
+//! `▁befo`, which differ.
 //!
-//! Cost: O(n log n) comparisons. Memory: 16 bytes for each text.
+//! Cost: O(n log n) comparisons. Memory: 16 bytes for each text, or 32 bytes with its count.
+
+use std::cmp::{Ordering, Reverse};
 
 use rayon::prelude::*;
 
@@ -14,29 +17,39 @@ use crate::text::num::low_usize;
 /// A text: its first bytes as a number that is lower for a lower text, and where it is: the shard and the entry.
 type SortedText = (u64, u64);
 
+/// A text with its count: the count, the first sixteen bytes and the place.
+type SortedCount = (Reverse<u64>, u128, u64);
+
+/// Texts that a thread makes a part of.
+const PART_TEXTS: usize = if cfg!(test) { 3 } else { 1 << 15 };
+
 /// Bits of the number of an entry in the place of a text; the shard has the others.
 const ENTRY_BITS: u32 = 56;
 
 impl TextCounts {
-    /// The texts of this table, unsorted; `shard` is its number.
-    fn sortable_texts(&self, shard: u64) -> impl Iterator<Item = SortedText> {
+    /// What `key` makes of the texts of this table, their counts and places, unsorted; `shard` is its number.
+    fn sortable_texts<K>(
+        &self,
+        shard: u64,
+        key: impl Fn(&[u8], u64, u64) -> K,
+    ) -> impl Iterator<Item = K> {
         let used = (0..)
             .zip(&self.entries)
             .filter(|(_, entry)| !entry.key.is_free());
         used.map(move |(number, entry)| {
             let mut buffer = [[0; 8]; 2];
             let text = entry.key.text(&self.arena, &mut buffer);
-            (prefix_of(text), shard << ENTRY_BITS | number)
+            key(text, entry.count, shard << ENTRY_BITS | number)
         })
     }
 }
 
-/// The first eight bytes of a text as a number; zeros follow the end of a shorter text.
-fn prefix_of(text: &[u8]) -> u64 {
-    let mut bytes = [0; 8];
-    let length = text.len().min(8);
+/// The first bytes of a text; zeros follow the end of a shorter text.
+fn prefix_of<const N: usize>(text: &[u8]) -> [u8; N] {
+    let mut bytes = [0; N];
+    let length = text.len().min(N);
     bytes[..length].copy_from_slice(&text[..length]);
-    u64::from_be_bytes(bytes)
+    bytes
 }
 
 impl ShardedCounts {
@@ -48,7 +61,7 @@ impl ShardedCounts {
     }
 
     /// The order of two places by their texts.
-    fn compare(&self, left: u64, right: u64) -> std::cmp::Ordering {
+    fn compare(&self, left: u64, right: u64) -> Ordering {
         let (left, left_arena) = self.entry(left);
         let (right, right_arena) = self.entry(right);
         let mut left_bytes = [[0; 8]; 2];
@@ -64,7 +77,8 @@ impl ShardedCounts {
     ) -> Result<(), E> {
         let mut texts: Vec<SortedText> = Vec::with_capacity(self.len());
         for (number, shard) in (0..).zip(&self.shards) {
-            texts.extend(shard.sortable_texts(number));
+            let key = |text: &[u8], _, place| (u64::from_be_bytes(prefix_of(text)), place);
+            texts.extend(shard.sortable_texts(number, key));
         }
         texts.par_sort_unstable_by(|left, right| {
             let by_prefix = left.0.cmp(&right.0);
@@ -75,5 +89,34 @@ impl ShardedCounts {
             let (entry, arena) = self.entry(*place);
             visit(entry.key.text(arena, &mut buffer), entry.count)
         })
+    }
+    /// The texts by count, descending, and then by bytes, in parts that follow each other. `push` adds a text and its count to a part.
+    pub(crate) fn parts_by_count<P: Default + Send>(
+        &self,
+        push: impl Fn(&mut P, &[u8], u64) + Sync,
+    ) -> Vec<P> {
+        let key = |text: &[u8], count, place| {
+            let prefix = u128::from_be_bytes(prefix_of(text));
+            (Reverse(count), prefix, place)
+        };
+        let numbers: Vec<u64> = (0..).zip(&self.shards).map(|(number, _)| number).collect();
+        let shards = numbers.into_par_iter().zip(&self.shards);
+        let mut texts: Vec<SortedCount> = shards
+            .flat_map_iter(|(number, shard)| shard.sortable_texts(number, key))
+            .collect();
+        texts.par_sort_unstable_by(|left, right| {
+            let by_prefix = (left.0, left.1).cmp(&(right.0, right.1));
+            by_prefix.then_with(|| self.compare(left.2, right.2))
+        });
+        let make_part = |texts: &[SortedCount]| {
+            let mut part = P::default();
+            let mut buffer = [[0; 8]; 2];
+            for (Reverse(count), _, place) in texts {
+                let (entry, arena) = self.entry(*place);
+                push(&mut part, entry.key.text(arena, &mut buffer), *count);
+            }
+            part
+        };
+        texts.par_chunks(PART_TEXTS).map(make_part).collect()
     }
 }

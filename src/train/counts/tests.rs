@@ -65,3 +65,18 @@ fn a_count_saturates_at_the_largest_number() {
     let table = ShardedCounts::of([("a", u64::MAX - 1), ("a", 7)]);
     assert_eq!(table.texts(), [(b"a".to_vec(), u64::MAX)]);
 }
+
+proptest! {
+    #[test]
+    fn texts_are_in_the_order_of_their_counts_and_bytes(
+        counted in proptest::collection::btree_map("a{0,3}[ab\\x00é]{1,20}", 0u64..4, 0..40),
+    ) {
+        let table = ShardedCounts::of(counted.clone());
+        let parts = table.parts_by_count(|part: &mut Vec<_>, text, count| {
+            part.push((String::from_utf8(text.to_vec()).unwrap(), count));
+        });
+        let mut expected: Vec<(String, u64)> = counted.into_iter().collect();
+        expected.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        prop_assert_eq!(parts.concat(), expected);
+    }
+}

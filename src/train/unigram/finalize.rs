@@ -29,13 +29,16 @@ pub(super) fn finalize(
     room: usize,
 ) -> Vec<LearnedPiece> {
     let mut others = sorted_pieces(seeds, list);
-    let scores: HashMap<&str, f32> = others
-        .iter()
-        .map(|piece| (piece.text.as_ref(), piece.score))
-        .collect();
-    let mut learned = required_pieces(&scores, required, list.min_score());
-    let is_required: HashSet<Box<str>> = learned.iter().map(|piece| piece.text.clone()).collect();
-    others.retain(|piece| !is_required.contains(&piece.text));
+    let scores = others.iter().filter_map(|piece| {
+        let c = only_character(&piece.text)?;
+        Some((c, piece.score))
+    });
+    let mut learned = required_pieces(&scores.collect(), required, list.min_score());
+    let is_required: HashSet<char> = required.iter().map(|(c, _)| *c).collect();
+    others.retain(|piece| {
+        let c = only_character(&piece.text);
+        c.is_none_or(|c| !is_required.contains(&c))
+    });
     others.truncate(room.saturating_sub(learned.len()));
     learned.extend(others);
     learned.sort_by(compare);
@@ -58,20 +61,27 @@ fn compare(a: &LearnedPiece, b: &LearnedPiece) -> Ordering {
     by_score.then_with(|| a.text.cmp(&b.text))
 }
 
+/// The character of a text of one character.
+fn only_character(text: &str) -> Option<char> {
+    let mut characters = text.chars();
+    let first = characters.next();
+    first.filter(|_| characters.next().is_none())
+}
+
 fn required_pieces(
-    scores: &HashMap<&str, f32>,
+    scores: &HashMap<char, f32>,
     required: &[(char, u64)],
     min_score: f32,
 ) -> Vec<LearnedPiece> {
     let mut penalty = 0.0f32;
     let mut pieces = Vec::new();
     for (c, _) in required {
-        let text: Box<str> = c.to_string().into();
-        let score = scores.get(text.as_ref()).copied().unwrap_or_else(|| {
+        let score = scores.get(c).copied().unwrap_or_else(|| {
             let score = min_score + penalty;
             penalty += REQUIRED_STEP;
             score
         });
+        let text = c.to_string().into();
         pieces.push(LearnedPiece { text, score });
     }
     pieces

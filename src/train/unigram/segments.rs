@@ -398,10 +398,8 @@ impl SegmentedSentences {
         if !self.segments.is_empty() {
             return None;
         }
-        let mut texts = CountedTexts::default();
-        for batch in self.held.into_iter().flatten() {
-            texts.append(&batch);
-        }
+        let held = self.held.into_iter().flatten();
+        let mut texts = CountedTexts::concatenated(held.collect());
         texts.remove_empty();
         Some(texts)
     }

@@ -119,10 +119,22 @@ impl CountedTexts {
 
     /// Appends other texts.
     pub(crate) fn append(&mut self, other: &Self) {
-        for (index, count) in other.counts.iter().enumerate() {
-            self.texts.push(other.texts.get(index));
-            self.counts.push(*count);
+        self.texts.append(&other.texts);
+        self.counts.extend_from_slice(&other.counts);
+    }
+
+    /// Texts in parts that follow each other.
+    pub(crate) fn concatenated(parts: Vec<Self>) -> Self {
+        let texts = parts.iter().map(Self::len).sum();
+        let bytes = parts.iter().map(|part| part.texts.bytes()).sum();
+        let mut all = CountedTexts {
+            texts: StrArena::with_capacity(texts, bytes),
+            counts: Vec::with_capacity(texts),
+        };
+        for part in parts {
+            all.append(&part);
         }
+        all
     }
 
     /// The sum of the counts.

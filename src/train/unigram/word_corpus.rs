@@ -73,33 +73,45 @@ pub(super) struct WordChunk {
 }
 
 impl WordChunk {
-    /// The words with what follows them.
+    /// The words with what follows them. Runs on the threads of the current pool.
     ///
     /// # Errors
     /// There are 2^32 of them.
     pub(super) fn into_entries(self) -> Result<Entries, TrainError> {
-        let first = WHITESPACE_MARK_STR.as_bytes()[0];
-        let mut entries = Entries::of_chunk(self.bytes);
-        let mut push = |word: &[u8], following: Following, count: u64| {
-            if count == 0 || entries.push(word, &following.bytes(), count) {
-                return Ok(());
-            }
-            Err(TrainError::TooLarge {
-                what: "distinct words",
-            })
+        let too_large = || TrainError::TooLarge {
+            what: "distinct words",
         };
-        for shard in self.words.shards() {
-            shard.for_each(|key, count| match split_key(key) {
-                (word, false) => push(word, Following::Byte(first), count),
-                (word, true) => {
-                    let is_last = count > 0 && word == self.last.as_bytes();
-                    let count = count - u64::from(is_last);
-                    push(word, Following::Sentence(first), count)
-                }
-            })?;
+        let shards = self.words.shards().par_iter();
+        let parts: Vec<Option<Entries>> = shards.map(|shard| self.shard_entries(shard)).collect();
+        let mut entries = Entries::of_chunk(self.bytes);
+        for part in parts {
+            let is_added = part.is_some_and(|part| entries.append(&part));
+            is_added.then_some(()).ok_or_else(too_large)?;
         }
-        push(self.last.as_bytes(), Following::End, 1)?;
-        Ok(entries)
+        let is_added = entries.push(self.last.as_bytes(), &Following::End.bytes(), 1);
+        is_added.then_some(entries).ok_or_else(too_large)
+    }
+
+    /// The words of a shard, without the last word of the chunk; `None` if there are 2^32 of them.
+    fn shard_entries(&self, shard: &TextCounts) -> Option<Entries> {
+        let first = WHITESPACE_MARK_STR.as_bytes()[0];
+        let next_word = Following::Byte(first).bytes();
+        let next_sentence = Following::Sentence(first).bytes();
+        let mut entries = Entries::default();
+        let mut fits = true;
+        shard.visit(|key, count| {
+            let (word, ends_sentence) = split_key(key);
+            let (following, count) = if ends_sentence {
+                let is_last = count > 0 && word == self.last.as_bytes();
+                (&next_sentence, count - u64::from(is_last))
+            } else {
+                (&next_word, count)
+            };
+            if count > 0 {
+                fits &= entries.push(word, following, count);
+            }
+        });
+        fits.then_some(entries)
     }
 }
 
@@ -408,11 +420,10 @@ fn add_totals(totals: &SharedCounts, table: &ShardedCounts) -> Result<(), TrainE
 
 /// The words by count descending, then by bytes.
 fn sorted_words(totals: &ShardedCounts) -> CountedTexts {
-    let mut words = CountedTexts::default();
-    for shard in totals.shards() {
-        shard.visit(|word, count| words.push(key_text(word), count));
-    }
-    words.sorted()
+    let parts = totals.parts_by_count(|part: &mut CountedTexts, word, count| {
+        part.push(key_text(word), count);
+    });
+    CountedTexts::concatenated(parts)
 }
 
 #[cfg(test)]

@@ -195,34 +195,6 @@ fn with_scores(corpus: &[(String, u64)], rules: CorpusRules) -> Vec<String> {
     std::iter::once("a".to_owned()).chain(texts).collect()
 }
 
-#[test]
-fn counts_of_several_chunks_are_added_and_the_worst_candidates_dropped() {
-    let candidate = |text: &[u8], count| SeedCandidate {
-        start: 0,
-        length: u32::try_from(text.len()).unwrap(),
-        characters: u16::try_from(text.len()).unwrap(),
-        count,
-    };
-    let mut merged = MergedCandidates::default();
-    merged.add(b"ab", &[candidate(b"ab", 5)]);
-    merged.add(b"abc", &[candidate(b"ab", 2), candidate(b"abc", 1)]);
-    let counts: Vec<u64> = merged.candidates.iter().map(|found| found.count).collect();
-    assert_eq!(counts, [7, 1]);
-    for letter in b'a'..=b'o' {
-        let text = [letter, b'!'];
-        merged.add(&text, &[candidate(&text, letter.into())]);
-    }
-    // 17 candidates are more than 16 times one: 8 remain.
-    let one = DEFAULT.seed_rules(1);
-    merged.limit(&one);
-    assert_eq!(merged.candidates.len(), 8);
-    assert_eq!(merged.index.len(), 8);
-    let lowest = merged.candidates.iter().map(|found| found.count).min();
-    assert_eq!(lowest, Some(u64::from(b'h')));
-    merged.limit(&one);
-    assert_eq!(merged.candidates.len(), 8);
-}
-
 fn rules() -> impl Strategy<Value = CorpusRules> {
     let splitting = (any::<bool>(), any::<bool>(), any::<bool>());
     let scoring = (prop_oneof![Just(0u8), 0u8..20], 0u8..4);
