@@ -19,6 +19,7 @@ use rayon::prelude::*;
 
 use super::lattice::TextLattice;
 use super::lattice_store::{LatticeStore, StoreBuilder};
+use super::math::FastMath;
 use super::pieces::{PieceList, Renumbering};
 use super::seed_trie::SeedTrie;
 use super::sentences::CountedTexts;
@@ -84,16 +85,17 @@ impl CorpusLattices {
     }
 
     /// Calls `visit` with the lattice and the frequency of each text of a group, in order, and the number of the partial sum
-    /// in the group. The edges are those of pieces.
+    /// in the group. The edges are those of pieces. With `math`, a lattice has what [`TextLattice::expect`] needs.
     pub(super) fn for_each(
         &self,
         group: usize,
         pieces: &PieceList,
+        math: Option<&FastMath>,
         mut visit: impl FnMut(&mut TextLattice, f32, usize),
     ) {
         let TextGroup { store, partials } = &self.groups[group];
         let mut partial = 0;
-        store.for_each(pieces, |lattice, frequency| {
+        store.for_each(pieces, math, |lattice, frequency| {
             visit(lattice, frequency, partial);
             partial += 1;
             if partial == *partials {

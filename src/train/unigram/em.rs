@@ -44,6 +44,7 @@ pub(super) fn expect(corpus: &CorpusLattices, pieces: &PieceList, math: &FastMat
     let sums = sum_texts(
         corpus,
         pieces,
+        Some(math),
         || (),
         |(), lattice, frequency, totals| {
             let log_probability = lattice.expect(math, frequency, totals);

@@ -15,8 +15,8 @@
 //! text keeps all that belongs to the beginning that it shares with this one ([`TextLattice::next_text`]).
 //!
 //! 32-bit sums depend on the order of their operands. Those of the paths from the start follow the order of the edges.
-//! Those of the paths to the end, and the sums of the expected counts, follow the order in which the reference makes the
-//! edges ([`EdgesByBegin`]).
+//! Those of the paths to the end follow the order in which the reference makes the edges ([`EdgesByBegin`]), and so do the
+//! sums of the expected counts.
 //!
 //! Source: T. Kudo, "Subword Regularization", 2018, <https://arxiv.org/abs/1804.10959>; classes `Lattice` and `Model` of
 //! SentencePiece 0.2.3.
@@ -69,7 +69,7 @@ pub(super) struct TextLattice {
     /// By position: the same to the end.
     backward: Vec<f32>,
     by_begin: EdgesByBegin,
-    /// By edge of `by_begin`. The first of them are those of the text.
+    /// By edge. The first of them are those of the text.
     counts: Vec<ExpectedCount>,
 }
 
@@ -93,6 +93,33 @@ impl TextLattice {
     /// Begins the next text with the first `shared` characters of this one, and adds a character for each of `longest`: the
     /// longest seed with which the text ends there. Other seeds that end there are its suffixes.
     pub(super) fn next_text(&mut self, shared: usize, longest: &[u32], pieces: &PieceList) {
+        self.extend(shared, longest, pieces, |_, _| ());
+    }
+
+    /// As [`TextLattice::next_text`], with the sums of the paths from the start, which [`TextLattice::expect`] needs. The sum of a
+    /// position is computed while the processor waits for the pieces that end at the next one.
+    pub(super) fn next_summed_text(
+        &mut self,
+        math: &FastMath,
+        shared: usize,
+        longest: &[u32],
+        pieces: &PieceList,
+    ) {
+        self.forward.truncate(shared + 1);
+        self.extend(shared, longest, pieces, |edges, forward| {
+            forward.push(sum_paths(math, edges, forward));
+        });
+    }
+
+    /// Calls `visit` with the edges to each added position.
+    #[inline(always)]
+    fn extend(
+        &mut self,
+        shared: usize,
+        longest: &[u32],
+        pieces: &PieceList,
+        mut visit: impl FnMut(&[Edge], &mut Vec<f32>),
+    ) {
         self.ends.truncate(shared + 1);
         self.shared = shared;
         let mut size = self.size();
@@ -116,6 +143,7 @@ impl TextLattice {
                 };
                 count += 1;
             }
+            visit(&free[..count], &mut self.forward);
             size += count;
             self.ends.push(index(size));
         }
@@ -151,7 +179,7 @@ impl TextLattice {
     }
 
     /// Adds the expected count of each edge, in a text that occurs `frequency` times, to the total of its seed. Returns the
-    /// logarithm of the probability of the text. To be called for every text, since sums of the text before are used.
+    /// logarithm of the probability of the text. The text was begun with [`TextLattice::next_summed_text`], as all texts before it.
     ///
     /// The probability of an edge is that of all paths through it, divided by that of all paths. Cost: linear in the
     /// edges.
@@ -161,62 +189,39 @@ impl TextLattice {
         frequency: f32,
         totals: &mut SeedTotals<'_>,
     ) -> f32 {
-        self.sum_forward(math);
         let frequency = f64::from(frequency);
         self.by_begin
-            .sort(&self.edges[..self.size()], &self.unknown, self.characters());
+            .set(&self.edges[..self.size()], &self.unknown, self.characters());
         self.count_backward(math, frequency);
         self.add_counts(math, frequency, totals);
         self.forward[self.characters()]
-    }
-
-    /// Computes the sums from the start, from the first position that the text before does not share.
-    fn sum_forward(&mut self, math: &FastMath) {
-        let first = self.ends[self.shared] as usize;
-        let edges = &self.edges[first..self.size()];
-        self.forward.resize(self.ends.len(), f32::NEG_INFINITY);
-        let forward = &mut self.forward[..];
-        let mut end = 0;
-        let mut sum = f32::NEG_INFINITY;
-        for edge in edges {
-            let path = edge.score + forward[edge.begin as usize];
-            sum = if edge.end == end {
-                math.log_sum(sum, path)
-            } else {
-                path
-            };
-            end = edge.end;
-            forward[end as usize] = sum;
-        }
     }
 
     /// Computes the sums to the end and, with them, the counts of the edges. Each sum depends on the one before it; the
     /// counts do not, so that the processor computes them while it waits.
     fn count_backward(&mut self, math: &FastMath, frequency: f64) {
         let last = self.characters();
+        let size = self.size();
         let all = self.forward[last];
         // What another text left is overwritten before it is read.
         if self.backward.len() <= last {
             self.backward.resize(last + 1, 0.0);
         }
-        let edges = self.by_begin.edges();
-        if self.counts.len() < edges.len() {
-            self.counts.resize(edges.len(), ExpectedCount::default());
+        if self.counts.len() < size {
+            self.counts.resize(size, ExpectedCount::default());
         }
+        let edges = &self.edges[..size];
         let backward = &mut self.backward[..=last];
-        let counts = &mut self.counts[..edges.len()];
+        let counts = &mut self.counts[..size];
         backward[last] = 0.0;
-        let mut start = 0;
-        let rows = self.by_begin.row_ends().iter().zip(&self.forward);
-        for (position, (row_end, before)) in rows.enumerate().rev() {
-            let row = start..*row_end as usize;
-            start = row.end;
-            let counts = &mut counts[row.clone()];
+        for (position, before) in self.forward[..last].iter().enumerate().rev() {
             // Every position has an edge. The first path is the sum so far, without a computation.
             let mut sum = f32::NEG_INFINITY;
-            for (number, (edge, count)) in edges[row].iter().zip(counts).enumerate() {
+            for (number, at) in self.by_begin.row(position).enumerate() {
+                let edge = &edges[at as usize];
                 let after = backward[edge.end as usize];
-                *count = math.expected_count(frequency, ((before + edge.score) + after) - all);
+                counts[at as usize] =
+                    math.expected_count(frequency, ((before + edge.score) + after) - all);
                 let path = edge.score + after;
                 sum = if number == 0 {
                     path
@@ -234,22 +239,35 @@ impl TextLattice {
             let total = totals.at(edge.seed);
             *total = math.add_count(*total, *count, frequency);
         };
-        let edges = self.by_begin.edges();
+        let edges = self.edges();
         if self.unknown.is_empty() {
-            // A row has a seed only once, so that the order within it does not matter.
-            for (edge, count) in edges.iter().zip(&self.counts).rev() {
+            // Edges of the same seed have the same length, so that they are in the same order by their ends.
+            for (edge, count) in edges.iter().zip(&self.counts) {
                 add(edge, count);
             }
             return;
         }
-        // An unknown character counts for a seed that the same row may have.
+        // An unknown character counts for a seed of any length.
         for position in 0..self.characters() {
-            let row = self.by_begin.row(position);
-            for (edge, count) in edges[row.clone()].iter().zip(&self.counts[row]) {
-                add(edge, count);
+            for at in self.by_begin.row(position) {
+                add(&edges[at as usize], &self.counts[at as usize]);
             }
         }
     }
+}
+
+/// The logarithm of the sum of all paths to a position, of those to the positions before and of the edges that end there.
+#[inline]
+fn sum_paths(math: &FastMath, edges: &[Edge], forward: &[f32]) -> f32 {
+    let mut paths = edges
+        .iter()
+        .map(|edge| edge.score + forward[edge.begin as usize]);
+    // Every position has an edge.
+    let mut sum = paths.next().unwrap_or(f32::NEG_INFINITY);
+    for path in paths {
+        sum = math.log_sum(sum, path);
+    }
+    sum
 }
 
 /// Writes the edges of the pieces that are suffixes of the seed `longest` and end at `end`, from the longest to the shortest.
@@ -294,7 +312,11 @@ impl TextLattice {
         let mut lattice = TextLattice::default();
         for position in 1..=characters {
             let before = edges.iter().filter(|edge| edge.end as usize <= position);
-            lattice.ends.push(index(before.count()));
+            let start = lattice.size();
+            let end = before.count();
+            lattice.ends.push(index(end));
+            let sum = sum_paths(&FastMath::new(), &edges[start..end], &lattice.forward);
+            lattice.forward.push(sum);
         }
         lattice.edges = edges;
         lattice

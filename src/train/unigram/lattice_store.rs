@@ -22,6 +22,7 @@
 //! there.
 
 use super::lattice::{TextLattice, index};
+use super::math::FastMath;
 use super::pieces::{NO_SEED, PieceList, Renumbering};
 use super::seed_trie::SeedTrie;
 use crate::text::utf8::{floor_char_boundary, is_char_start};
@@ -44,10 +45,12 @@ pub(super) struct LatticeStore {
 }
 
 impl LatticeStore {
-    /// Calls `visit` with the lattice and the frequency of each text, in order. The edges are those of pieces.
+    /// Calls `visit` with the lattice and the frequency of each text, in order. The edges are those of pieces. With `math`, a
+    /// lattice has what [`TextLattice::expect`] needs.
     pub(super) fn for_each(
         &self,
         pieces: &PieceList,
+        math: Option<&FastMath>,
         mut visit: impl FnMut(&mut TextLattice, f32),
     ) {
         let mut lattice = TextLattice::default();
@@ -56,7 +59,11 @@ impl LatticeStore {
             let added = (text.characters - text.shared) as usize;
             let (longest, rest) = unread.split_at(added);
             unread = rest;
-            lattice.next_text(text.shared as usize, longest, pieces);
+            let shared = text.shared as usize;
+            match math {
+                None => lattice.next_text(shared, longest, pieces),
+                Some(math) => lattice.next_summed_text(math, shared, longest, pieces),
+            }
             visit(&mut lattice, text.frequency);
         }
     }

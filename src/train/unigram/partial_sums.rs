@@ -19,6 +19,7 @@ use rayon::prelude::*;
 
 use super::corpus_lattices::{CorpusLattices, GROUPS_PER_THREAD};
 use super::lattice::TextLattice;
+use super::math::FastMath;
 use super::pieces::PieceList;
 
 /// Seeds whose sums a thread adds at a time.
@@ -77,10 +78,11 @@ impl GroupSums {
 
 /// Calls `visit` with the lattice and the frequency of each text and the totals that it belongs to, and with a state that
 /// sees the texts of a group in order. Returns the sums, with those of the values that `visit` returns as logarithm of the
-/// likelihood. Runs on the current pool.
+/// likelihood. With `math`, a lattice has what [`TextLattice::expect`] needs. Runs on the current pool.
 pub(super) fn sum_texts<S>(
     corpus: &CorpusLattices,
     pieces: &PieceList,
+    math: Option<&FastMath>,
     state: impl Fn() -> S + Sync,
     visit: impl Fn(&mut S, &mut TextLattice, f32, &mut SeedTotals<'_>) -> f64 + Sync,
 ) -> TextSums {
@@ -89,7 +91,7 @@ pub(super) fn sum_texts<S>(
         let partials = corpus.partials_of(group);
         sums.reset(seeds, partials);
         let mut state = state();
-        corpus.for_each(group, pieces, |lattice, frequency, partial| {
+        corpus.for_each(group, pieces, math, |lattice, frequency, partial| {
             let mut totals = SeedTotals::new(&mut sums.by_seed, partials, partial);
             let log_likelihood = visit(&mut state, lattice, frequency, &mut totals);
             sums.log_likelihoods[partial] += log_likelihood;
@@ -158,6 +160,7 @@ mod tests {
             let sums = sum_texts(
                 &corpus,
                 &pieces.list,
+                None,
                 || (),
                 |(), _, frequency, totals| {
                     *totals.at(0) += frequency;

@@ -143,7 +143,7 @@ impl OwnLattices {
             let mut state = state();
             let mut results = Vec::with_capacity(part.seeds.len());
             let mut seeds = part.seeds.iter();
-            part.store.for_each(pieces, |lattice, _| {
+            part.store.for_each(pieces, None, |lattice, _| {
                 let seed = seeds.next();
                 let is_piece = seed.is_some_and(|seed| pieces.is_piece(*seed));
                 results.push(is_piece.then(|| visit(&mut state, lattice)));
@@ -186,7 +186,7 @@ pub(super) fn count_pieces(corpus: &CorpusLattices, pieces: &PieceList) -> Vec<f
         viterbi.trace(lattice, |edge| *totals.at(edge.seed) += frequency);
         0.0
     };
-    sum_texts(corpus, pieces, Viterbi::default, count_text).by_seed
+    sum_texts(corpus, pieces, None, Viterbi::default, count_text).by_seed
 }
 
 /// The pieces that remain: those without a replacement in the order of the list, then the others by loss, descending.

@@ -18,14 +18,25 @@ use super::seed_rules::{MinCounts, SeedRules};
 use super::suffixes::Suffix;
 use crate::text::utf8::{is_char_start, is_continuation};
 
-/// So many counts, which are anywhere in memory, are loaded at a time, so that the processor need not wait for each of them.
-const LOADED_COUNTS: usize = 64;
+/// The entries of so many suffixes, which are anywhere in memory, are read at a time, so that the processor need not wait for
+/// each of them.
+const LOADED_SUFFIXES: usize = 64;
+
+/// A suffix, with what is known of its entry.
+#[derive(Debug, Clone, Copy, Default)]
+struct VisitedSuffix {
+    suffix: Suffix,
+    /// Bytes without those that follow the entry.
+    text_length: usize,
+    /// How often the entry occurs.
+    count: u64,
+}
 
 /// An internal node of the suffix tree that the walk has not left yet.
 #[derive(Debug, Clone, Copy)]
 struct OpenNode {
-    /// The index of its first suffix.
-    first: usize,
+    /// Its first suffix.
+    first: VisitedSuffix,
     /// Its length in bytes.
     depth: usize,
     /// The counts of all suffixes before the first.
@@ -66,40 +77,41 @@ impl<'w> NodeWalk<'w> {
     /// Finds the candidates among the beginnings of sorted suffixes.
     pub(super) fn visit(&mut self, suffixes: &[Suffix]) {
         let mut count = 0;
-        let mut counts = [0; LOADED_COUNTS];
-        let mut at = 0;
-        for block in suffixes.chunks(LOADED_COUNTS) {
-            for (count, suffix) in counts.iter_mut().zip(block) {
-                *count = self.entries.count(*suffix);
+        let mut next = suffixes.iter().skip(1);
+        let mut loaded = [VisitedSuffix::default(); LOADED_SUFFIXES];
+        for block in suffixes.chunks(LOADED_SUFFIXES) {
+            for (loaded, suffix) in loaded.iter_mut().zip(block) {
+                *loaded = VisitedSuffix {
+                    suffix: *suffix,
+                    text_length: self.entries.text_length(*suffix),
+                    count: self.entries.count(*suffix),
+                };
             }
-            for added in &counts[..block.len()] {
+            for visited in &loaded[..block.len()] {
                 // At the end nothing is in common.
-                let next = suffixes.get(at + 1);
-                let common = next.map_or(0, |next| next.common_prefix());
-                let child = self.close_deeper_nodes(suffixes, at, common, (count, count + added));
+                let common = next.next().map_or(0, |next| next.common_prefix());
+                let child = self.close_deeper_nodes(visited, common, count);
                 self.open_node(child, common);
-                count += added;
-                at += 1;
+                count += visited.count;
             }
         }
     }
 
-    /// Leaves the nodes deeper than `common`. Returns the start of the node that contains all that was left: the last
-    /// suffix, whose predecessors have the count `before`, or the last node left. `end` is the count of all suffixes up to the last
-    /// one.
+    /// Leaves the nodes deeper than `common`. Returns the start of the node that contains all that was left: the last suffix
+    /// `visited`, whose predecessors have the count `before`, or the last node left.
     fn close_deeper_nodes(
         &mut self,
-        suffixes: &[Suffix],
-        last: usize,
+        visited: &VisitedSuffix,
         common: usize,
-        (before, end): (u64, u64),
+        before: u64,
     ) -> OpenNode {
         let mut child = OpenNode {
-            first: last,
+            first: *visited,
             depth: common,
             count_before: before,
             terminated: 0,
         };
+        let end = before + visited.count;
         while let Some(node) = self.open.pop_if(|node| node.depth > common) {
             let parent_depth = self.open.last().map_or(0, |parent| parent.depth);
             let parent_depth = parent_depth.max(common);
@@ -107,8 +119,7 @@ impl<'w> NodeWalk<'w> {
             child.count_before = node.count_before;
             child.terminated = 0;
             let count = end - node.count_before;
-            let first = suffixes[node.first];
-            let moved = self.close(&node, first, count, parent_depth);
+            let moved = self.close(&node, count, parent_depth);
             if parent_depth > common {
                 self.add_terminated(moved);
             } else {
@@ -136,11 +147,15 @@ impl<'w> NodeWalk<'w> {
     }
 
     /// Makes a node a candidate. The count of a node that ends with a NUL is returned if the node without the NUL
-    /// exists, which then gets it. A count that is too small is no count. `suffix` begins with the node.
-    fn close(&mut self, node: &OpenNode, suffix: Suffix, count: u64, parent_depth: usize) -> u64 {
+    /// exists, which then gets it. A count that is too small is no count.
+    fn close(&mut self, node: &OpenNode, count: u64, parent_depth: usize) -> u64 {
         let is_frequent = self.min_counts.allow(node.depth, count);
         let count = if is_frequent { count } else { 0 };
-        let text_length = self.entries.text_length(suffix);
+        let VisitedSuffix {
+            suffix,
+            text_length,
+            ..
+        } = node.first;
         let is_terminated =
             node.depth == text_length + 1 && self.entries.suffix_bytes(suffix)[text_length] == 0;
         if is_terminated && parent_depth == text_length {

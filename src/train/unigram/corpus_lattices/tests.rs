@@ -40,7 +40,7 @@ fn texts_are_dealt_to_the_partial_sums() {
             let mut found = Vec::new();
             for group in 0..corpus.groups() {
                 let mut texts = vec![Vec::new(); corpus.partials_of(group)];
-                corpus.for_each(group, &pieces.list, |lattice, frequency, partial| {
+                corpus.for_each(group, &pieces.list, None, |lattice, frequency, partial| {
                     let edges = lattice.edges().len();
                     texts[partial].push((lattice.characters(), edges, frequency));
                 });

@@ -50,7 +50,7 @@ fn edges_of(pieces: &Pieces, text: &str) -> Vec<Edge> {
 
 fn edges_in(store: &LatticeStore, pieces: &PieceList) -> Vec<(Vec<Edge>, f32)> {
     let mut all = Vec::new();
-    store.for_each(pieces, |lattice, frequency| {
+    store.for_each(pieces, None, |lattice, frequency| {
         all.push((lattice.edges().to_vec(), frequency));
     });
     all
@@ -147,7 +147,7 @@ proptest! {
             let mut totals = vec![0.0f32; TEXTS.len()];
             let mut results = Vec::new();
             let mut viterbi = Viterbi::default();
-            pieces.store(texts).for_each(&pieces.list, |lattice, frequency| {
+            pieces.store(texts).for_each(&pieces.list, Some(&math), |lattice, frequency| {
                 totals.fill(0.0);
                 let log_sum = lattice.expect(&math, frequency, &mut SeedTotals::new(&mut totals, 1, 0));
                 viterbi.continue_search(lattice);
