@@ -197,20 +197,20 @@ pub(super) fn prune(
     target: PruneTarget,
 ) -> Vec<ScoredSeed> {
     let losses = LossFunction::new(pieces, counts);
-    let mut kept = Vec::new();
-    let mut candidates: Vec<(f32, ScoredSeed)> = Vec::new();
-    for (piece, replacement) in pieces.iter().zip(replacements) {
-        if counts[piece.seed as usize] == 0.0 {
-            continue;
-        }
-        match replacement {
-            Replacement::Better => {}
-            Replacement::None => kept.push(piece),
-            Replacement::Seeds(seeds) => candidates.push((losses.of(piece.seed, seeds), piece)),
-        }
-    }
+    let used = |(piece, _): &(ScoredSeed, &Replacement)| counts[piece.seed as usize] > 0.0;
+    let used: Vec<(ScoredSeed, &Replacement)> =
+        pieces.iter().zip(replacements).filter(used).collect();
+    let needed = used
+        .iter()
+        .filter(|(_, other)| **other == Replacement::None);
+    let mut kept: Vec<ScoredSeed> = needed.map(|(piece, _)| *piece).collect();
+    let candidate = |(piece, replacement): &(ScoredSeed, &Replacement)| match replacement {
+        Replacement::Seeds(seeds) => Some((losses.of(piece.seed, seeds), *piece)),
+        Replacement::Better | Replacement::None => None,
+    };
+    let mut candidates: Vec<(f32, ScoredSeed)> = used.par_iter().filter_map(candidate).collect();
     // The sort is stable, so that equal losses stay in the order of the list.
-    candidates.sort_by(|a, b| b.0.partial_cmp(&a.0).unwrap_or(std::cmp::Ordering::Equal));
+    candidates.par_sort_by(|a, b| b.0.partial_cmp(&a.0).unwrap_or(std::cmp::Ordering::Equal));
     let size = target.size(pieces.len());
     for (_, piece) in candidates {
         // More pieces than wanted may be kept already; then all candidates stay, as in the reference.
