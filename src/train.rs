@@ -13,6 +13,7 @@
 
 // In the order of the flow.
 mod options;
+mod parallel;
 mod flags;
 mod rules;
 mod meta;

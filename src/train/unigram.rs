@@ -221,7 +221,7 @@ impl Estimation {
     ) -> Result<Self, TrainError> {
         let trie = seeds.trie()?;
         let pieces = PieceList::new(&seeds, &trie, pieces)?;
-        let texts = texts_of(texts, config.words);
+        let texts = texts_of(texts, config.words)?;
         Ok(Self {
             seeds,
             pieces,
@@ -346,10 +346,10 @@ fn wanted_pieces(vocab_size: usize) -> usize {
 }
 
 /// The texts whose likelihood is estimated. Frees the sentences if they are not these texts.
-fn texts_of(texts: UnigramTexts, words: Option<WordRules>) -> CountedTexts {
+fn texts_of(texts: UnigramTexts, words: Option<WordRules>) -> Result<CountedTexts, TrainError> {
     match (texts, words) {
-        (UnigramTexts::Words(corpus), _) => corpus.words,
+        (UnigramTexts::Words(corpus), _) => Ok(corpus.words),
         (UnigramTexts::Ordered(sentences), Some(rules)) => sentences.words(rules),
-        (UnigramTexts::Ordered(sentences), None) => sentences,
+        (UnigramTexts::Ordered(sentences), None) => Ok(sentences),
     }
 }

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use super::{ShardedCounts, TextCounts, TextEntry};
 use crate::text::num::low_usize;
+use crate::train::parallel::map_tasks;
 
 /// A text: its first bytes as a number that is lower for a lower text, and where it is: the shard and the entry.
 type SortedText = (u64, u64);
@@ -91,7 +92,7 @@ impl ShardedCounts {
         })
     }
     /// The texts by count, descending, and then by bytes, in parts that follow each other. `push` adds a text and its count to a part.
-    pub(crate) fn parts_by_count<P: Default + Send>(
+    pub(crate) fn parts_by_count<P: Default + Send + Sync>(
         &self,
         push: impl Fn(&mut P, &[u8], u64) + Sync,
     ) -> Vec<P> {
@@ -99,24 +100,23 @@ impl ShardedCounts {
             let prefix = u128::from_be_bytes(prefix_of(text));
             (Reverse(count), prefix, place)
         };
-        let numbers: Vec<u64> = (0..).zip(&self.shards).map(|(number, _)| number).collect();
-        let shards = numbers.into_par_iter().zip(&self.shards);
-        let mut texts: Vec<SortedCount> = shards
-            .flat_map_iter(|(number, shard)| shard.sortable_texts(number, key))
-            .collect();
+        let mut texts: Vec<SortedCount> = Vec::with_capacity(self.len());
+        for (number, shard) in (0..).zip(&self.shards) {
+            texts.extend(shard.sortable_texts(number, key));
+        }
         texts.par_sort_unstable_by(|left, right| {
             let by_prefix = (left.0, left.1).cmp(&(right.0, right.1));
             by_prefix.then_with(|| self.compare(left.2, right.2))
         });
-        let make_part = |texts: &[SortedCount]| {
+        let parts: Vec<&[SortedCount]> = texts.chunks(PART_TEXTS).collect();
+        map_tasks(parts.len(), |number| {
             let mut part = P::default();
             let mut buffer = [[0; 8]; 2];
-            for (Reverse(count), _, place) in texts {
+            for (Reverse(count), _, place) in parts[number] {
                 let (entry, arena) = self.entry(*place);
                 push(&mut part, entry.key.text(arena, &mut buffer), *count);
             }
             part
-        };
-        texts.par_chunks(PART_TEXTS).map(make_part).collect()
+        })
     }
 }

@@ -24,6 +24,7 @@ use super::pieces::{PieceList, Renumbering};
 use super::seed_trie::SeedTrie;
 use super::sentences::CountedTexts;
 use crate::text::num::count_to_f32;
+use crate::train::parallel::map_tasks;
 
 /// The most partial sums of a group. Each needs a number for each seed.
 const MAX_GROUP_PARTIALS: usize = 4;
@@ -67,10 +68,8 @@ impl CorpusLattices {
                 store: store_texts(texts, trie, (partials, members)),
             }
         };
-        let firsts: Vec<usize> = (0..partials).step_by(size).collect();
-        let groups = firsts.into_par_iter().with_max_len(1).map(group);
         CorpusLattices {
-            groups: groups.collect(),
+            groups: map_tasks(partials.div_ceil(size), |number| group(number * size)),
         }
     }
 

@@ -32,6 +32,7 @@ use super::pieces::{PieceList, Renumbering, ScoredSeed};
 use super::seed_trie::SeedTrie;
 use super::two_best::TwoBest;
 use crate::text::num::{count_to_f32, round_f32};
+use crate::train::parallel::map_tasks;
 
 /// What the segmentation of a piece by itself says about the piece.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,7 +107,10 @@ impl OwnLattices {
         trie: &SeedTrie,
         text_of: impl Fn(u32) -> &'s [u8] + Sync,
     ) -> OwnLattices {
-        let make = |seeds: &[u32]| {
+        let kept = numbers.kept();
+        let parts: Vec<&[u32]> = kept.chunks(PART_SEEDS).collect();
+        let make = |part: usize| {
+            let seeds = parts[part];
             let mut builder = StoreBuilder::new(trie);
             for seed in seeds {
                 builder.push(text_of(*seed), 1.0);
@@ -118,9 +122,8 @@ impl OwnLattices {
             part.renumber(numbers);
             part
         };
-        let kept = numbers.kept();
         OwnLattices {
-            parts: kept.par_chunks(PART_SEEDS).map(make).collect(),
+            parts: map_tasks(parts.len(), make),
         }
     }
 
@@ -133,13 +136,14 @@ impl OwnLattices {
 
     /// Calls `visit` with the lattice of every piece, on the threads of the current pool. The results are in the order
     /// of the list of pieces.
-    fn map<S, R: Send>(
+    fn map<S, R: Send + Sync>(
         &self,
         pieces: &PieceList,
         state: impl Fn() -> S + Sync,
         visit: impl Fn(&mut S, &TextLattice) -> R + Sync,
     ) -> Vec<R> {
-        let visit_part = |part: &OwnPart| {
+        let visit_part = |part: usize| {
+            let part = &self.parts[part];
             let mut state = state();
             let mut results = Vec::with_capacity(part.seeds.len());
             let mut seeds = part.seeds.iter();
@@ -150,12 +154,7 @@ impl OwnLattices {
             });
             results
         };
-        let by_seed: Vec<Vec<Option<R>>> = self
-            .parts
-            .par_iter()
-            .with_max_len(1)
-            .map(visit_part)
-            .collect();
+        let by_seed = map_tasks(self.parts.len(), visit_part);
         // Since parts were made, all seeds without a lattice got no number.
         let mut by_seed: Vec<Option<R>> = by_seed.into_iter().flatten().collect();
         let in_order = pieces.iter();
@@ -197,20 +196,20 @@ pub(super) fn prune(
     target: PruneTarget,
 ) -> Vec<ScoredSeed> {
     let losses = LossFunction::new(pieces, counts);
-    let used = |(piece, _): &(ScoredSeed, &Replacement)| counts[piece.seed as usize] > 0.0;
-    let used: Vec<(ScoredSeed, &Replacement)> =
-        pieces.iter().zip(replacements).filter(used).collect();
-    let needed = used
-        .iter()
-        .filter(|(_, other)| **other == Replacement::None);
-    let mut kept: Vec<ScoredSeed> = needed.map(|(piece, _)| *piece).collect();
-    let candidate = |(piece, replacement): &(ScoredSeed, &Replacement)| match replacement {
-        Replacement::Seeds(seeds) => Some((losses.of(piece.seed, seeds), *piece)),
-        Replacement::Better | Replacement::None => None,
-    };
-    let mut candidates: Vec<(f32, ScoredSeed)> = used.par_iter().filter_map(candidate).collect();
+    let mut kept = Vec::new();
+    let mut candidates: Vec<(f32, ScoredSeed)> = Vec::new();
+    for (piece, replacement) in pieces.iter().zip(replacements) {
+        if counts[piece.seed as usize] == 0.0 {
+            continue;
+        }
+        match replacement {
+            Replacement::Better => {}
+            Replacement::None => kept.push(piece),
+            Replacement::Seeds(seeds) => candidates.push((losses.of(piece.seed, seeds), piece)),
+        }
+    }
     // The sort is stable, so that equal losses stay in the order of the list.
-    candidates.par_sort_by(|a, b| b.0.partial_cmp(&a.0).unwrap_or(std::cmp::Ordering::Equal));
+    candidates.sort_by(|a, b| b.0.partial_cmp(&a.0).unwrap_or(std::cmp::Ordering::Equal));
     let size = target.size(pieces.len());
     for (_, piece) in candidates {
         // More pieces than wanted may be kept already; then all candidates stay, as in the reference.

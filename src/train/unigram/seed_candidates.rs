@@ -14,14 +14,15 @@
 
 use std::cmp::Ordering;
 use std::hash::BuildHasher;
+use std::sync::{Mutex, PoisonError};
 
 use foldhash::fast::SeedableRandomState;
 use hashbrown::hash_table::HashTable;
-use rayon::prelude::*;
 
 use super::seed_rules::{LengthWeights, SeedRules};
 use super::suffixes::{PAIRS, pair};
 use crate::text::num::count_to_f32;
+use crate::train::parallel::run_tasks;
 
 /// A substring that is a node of the suffix tree.
 #[derive(Debug, Clone, Copy)]
@@ -128,10 +129,12 @@ impl MergedCandidates {
                 }
             }
         }
-        pairs
-            .par_iter_mut()
-            .with_max_len(1)
-            .for_each(|pair| pair.move_counts(bytes, known_bytes, &hasher));
+        let pairs: Vec<Mutex<PairCandidates>> = pairs.into_iter().map(Mutex::new).collect();
+        run_tasks(pairs.len(), &|task| {
+            // Each pair has one task.
+            let mut pair = pairs[task].lock().unwrap_or_else(PoisonError::into_inner);
+            pair.move_counts(bytes, known_bytes, &hasher);
+        });
     }
 
     /// With more than 16 times `limit` candidates, keeps the best 8 times `limit`, as the reference does.
@@ -150,7 +153,7 @@ impl MergedCandidates {
             weights: &rules.weights,
         };
         order.keep_best(&mut candidates, kept);
-        candidates.par_sort_unstable_by_key(|candidate| candidate.pair(&bytes));
+        candidates.sort_unstable_by_key(|candidate| candidate.pair(&bytes));
         self.append_run(&bytes, &candidates);
     }
 

@@ -25,6 +25,8 @@
 //! Cost: sorting the suffixes of the distinct texts, each compared up to the longest piece; 16 bytes for each suffix of
 //! the groups in work.
 
+use std::sync::{Mutex, PoisonError};
+
 use rayon::prelude::*;
 
 use super::entries::Entries;
@@ -32,9 +34,10 @@ use super::pieces::{ScoredSeed, Seeds, log_probabilities, numbered};
 use super::seed_candidates::{CandidateOrder, MergedCandidates, SeedCandidate};
 use super::seed_nodes::NodeWalk;
 use super::seed_rules::{MinCounts, SeedRules};
-use super::suffixes::{SuffixGroups, sort_part};
+use super::suffixes::{Suffix, SuffixGroups, sort_part};
 use crate::error::TrainError;
 use crate::text::num::count_to_f32;
+use crate::train::parallel::map_tasks;
 
 /// Seeds with their initial scores.
 pub(super) struct ScoredSeeds {
@@ -103,25 +106,28 @@ fn candidates(entries: &Entries, rules: &SeedRules, min_counts: MinCounts) -> Ve
     let groups = SuffixGroups::new(entries);
     let search_group = |number: usize| {
         let mut group = groups.group(number);
-        let lists = group.parts(LISTED_SUFFIXES);
-        let found = lists.into_par_iter().with_max_len(1).map(|parts| {
+        let lists = group.parts(LISTED_SUFFIXES).into_iter();
+        let lists: Vec<Mutex<Vec<&mut [Suffix]>>> = lists.map(Mutex::new).collect();
+        map_tasks(lists.len(), |list| {
+            // Each list has one task.
+            let mut parts = lists[list].lock().unwrap_or_else(PoisonError::into_inner);
             let mut walk = NodeWalk::new(entries, rules, min_counts);
-            for part in parts {
+            for part in parts.iter_mut() {
                 sort_part(entries, part, rules.max_length);
                 walk.visit(part);
             }
             walk.into_candidates()
-        });
-        let found: Vec<Vec<SeedCandidate>> = found.collect();
-        (number, found)
+        })
     };
     let numbers = groups.largest_first();
-    let found = numbers.into_par_iter().with_max_len(1).map(search_group);
-    let mut found: Vec<(usize, Vec<Vec<SeedCandidate>>)> = found.collect();
-    found.sort_unstable_by_key(|(number, _)| *number);
+    let found = map_tasks(numbers.len(), |task| search_group(numbers[task]));
+    let mut in_order = vec![Vec::new(); found.len()];
+    for (number, lists) in numbers.into_iter().zip(found) {
+        in_order[number] = lists;
+    }
     let mut candidates = Vec::new();
-    for found in found.into_iter().flat_map(|(_, lists)| lists) {
-        candidates.extend_from_slice(&found);
+    for list in in_order.into_iter().flatten() {
+        candidates.extend_from_slice(&list);
     }
     candidates
 }

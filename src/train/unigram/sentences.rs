@@ -16,16 +16,16 @@
 //! ▁be | 00      1 time     the end of the corpus
 //! ```
 
-use std::cmp::Reverse;
 use std::ops::Range;
 
-use rayon::prelude::*;
+use foldhash::fast::SeedableRandomState;
 
 use super::entries::Entries;
 use crate::error::TrainError;
 use crate::text::arena::StrArena;
 use crate::text::num::count_to_f32;
 use crate::train::alphabet::{CharacterCounts, KnownCharacters, add_characters};
+use crate::train::counts::{ShardedCounts, SharedCounts};
 use crate::train::execution::SeededMap;
 use crate::train::split::word_rules::WordRules;
 
@@ -143,37 +143,33 @@ impl CountedTexts {
         counts.map(|count| f64::from(count_to_f32(*count))).sum()
     }
 
-    /// The distinct words by count, descending, and then by bytes.
-    pub(crate) fn words(&self, rules: WordRules) -> CountedTexts {
-        let mut counts: SeededMap<&str, u64> = SeededMap::default();
+    /// The distinct words by count, descending, and then by bytes. Runs on the threads of the current pool.
+    ///
+    /// # Errors
+    /// A word is of 4 GiB or more.
+    pub(crate) fn words(&self, rules: WordRules) -> Result<CountedTexts, TrainError> {
+        let counts = SharedCounts::new(SeedableRandomState::default());
+        let mut adder = counts.adder();
+        let mut result = Ok(());
         for (text, count) in self.iter() {
-            rules.split(text, |word| *counts.entry(word).or_default() += count);
+            rules.split(text, |word| {
+                if result.is_ok() {
+                    result = adder.add(word.as_bytes(), count);
+                }
+            });
         }
-        let mut words = CountedTexts::default();
-        for (word, count) in counts {
-            words.push(word, count);
-        }
-        words.sorted()
+        result?;
+        adder.flush()?;
+        Ok(CountedTexts::by_count(&counts.into_counts()))
     }
 
-    /// The texts by count, descending, and then by bytes. Runs on the threads of the current pool.
-    pub(super) fn sorted(&self) -> CountedTexts {
-        let key = |index: usize| (Reverse(self.counts[index]), prefix(self.text(index)), index);
-        let mut order: Vec<(Reverse<u64>, u128, usize)> =
-            (0..self.len()).into_par_iter().map(key).collect();
-        // Most comparisons are decided by what lies in the order itself.
-        order.par_sort_unstable_by(|a, b| {
-            let by_key = (a.0, a.1).cmp(&(b.0, b.1));
-            by_key.then_with(|| self.text(a.2).cmp(self.text(b.2)))
+    /// The texts of a table by count, descending, and then by bytes. Runs on the threads of the current pool.
+    pub(super) fn by_count(counts: &ShardedCounts) -> CountedTexts {
+        let parts = counts.parts_by_count(|part: &mut CountedTexts, text, count| {
+            // Words are parts of valid text.
+            part.push(std::str::from_utf8(text).unwrap_or_default(), count);
         });
-        let mut sorted = CountedTexts {
-            texts: StrArena::with_capacity(self.len(), self.texts.bytes()),
-            counts: Vec::with_capacity(self.len()),
-        };
-        for (Reverse(count), _, index) in order {
-            sorted.push(self.text(index), count);
-        }
-        sorted
+        CountedTexts::concatenated(parts)
     }
 
     /// The chunks in which the reference searches seeds: at least `chunk_bytes` bytes each, a NUL for each sentence
@@ -305,14 +301,6 @@ impl Following {
 
 fn first_byte(text: &str) -> u8 {
     text.as_bytes().first().copied().unwrap_or(0)
-}
-
-/// The first 16 bytes of a text as a number: texts are in the order of these numbers or, if they are equal, of their bytes.
-fn prefix(text: &str) -> u128 {
-    let mut bytes = [0; 16];
-    let length = text.len().min(bytes.len());
-    bytes[..length].copy_from_slice(&text.as_bytes()[..length]);
-    u128::from_be_bytes(bytes)
 }
 
 #[cfg(test)]

@@ -16,11 +16,10 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::entries::Entries;
 use super::segments::share_of_thread;
 use crate::text::num::low_usize;
+use crate::train::parallel::map_tasks;
 
 /// At least so many suffixes are in a group, if there are so many. Fewer in tests, so that these have several groups.
 const MIN_GROUP_SUFFIXES: usize = if cfg!(test) { 16 } else { 1 << 18 };
@@ -154,14 +153,14 @@ impl<'e> SuffixGroups<'e> {
 /// How many suffixes begin with each pair of bytes.
 fn count_pairs(entries: &Entries) -> Vec<usize> {
     let share = share_of_thread(entries.len());
-    let count = |start: usize| {
+    let count = |number: usize| {
         let mut counts = vec![0usize; PAIRS];
+        let start = number * share;
         let end = entries.len().min(start + share);
         entries.for_each_suffix(start..end, |_, _, bytes| counts[pair(bytes)] += 1);
         counts
     };
-    let starts: Vec<usize> = (0..entries.len()).step_by(share).collect();
-    let shares: Vec<Vec<usize>> = starts.into_par_iter().map(count).collect();
+    let shares = map_tasks(entries.len().div_ceil(share), count);
     let mut sums = vec![0; PAIRS];
     for (pair, sum) in sums.iter_mut().enumerate() {
         *sum = shares.iter().map(|counts| counts[pair]).sum();

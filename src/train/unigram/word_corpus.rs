@@ -37,6 +37,7 @@ use crate::error::TrainError;
 use crate::text::{WHITESPACE_MARK, WHITESPACE_MARK_STR};
 use crate::train::alphabet::{Alphabet, KnownCharacters};
 use crate::train::counts::{ShardedCounts, SharedCounts, TextCounts};
+use crate::train::parallel::map_tasks;
 
 /// The corpus of a unigram model.
 pub(crate) enum UnigramTexts {
@@ -81,8 +82,8 @@ impl WordChunk {
         let too_large = || TrainError::TooLarge {
             what: "distinct words",
         };
-        let shards = self.words.shards().par_iter();
-        let parts: Vec<Option<Entries>> = shards.map(|shard| self.shard_entries(shard)).collect();
+        let shards = self.words.shards();
+        let parts = map_tasks(shards.len(), |shard| self.shard_entries(&shards[shard]));
         let mut entries = Entries::of_chunk(self.bytes);
         for part in parts {
             let is_added = part.is_some_and(|part| entries.append(&part));
@@ -354,7 +355,7 @@ impl CorpusPlan<'_> {
             adder.add_words(rules.words, text, count)?;
         }
         adder.flush()?;
-        let words = sorted_words(&totals.into_counts());
+        let words = CountedTexts::by_count(&totals.into_counts());
         Ok(WordCorpus { words, chunks })
     }
 }
@@ -416,14 +417,6 @@ fn add_totals(totals: &SharedCounts, table: &ShardedCounts) -> Result<(), TrainE
         })?;
         adder.flush()
     })
-}
-
-/// The words by count descending, then by bytes.
-fn sorted_words(totals: &ShardedCounts) -> CountedTexts {
-    let parts = totals.parts_by_count(|part: &mut CountedTexts, word, count| {
-        part.push(key_text(word), count);
-    });
-    CountedTexts::concatenated(parts)
 }
 
 #[cfg(test)]

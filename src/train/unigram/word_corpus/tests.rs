@@ -45,7 +45,7 @@ fn ordered_input(texts: CountedTexts, alphabet: &Alphabet, rules: &SegmentRules)
     let chunks = texts.chunks(rules.chunk_bytes);
     let entries = |chunk| texts.entries(chunk, Some(rules.words)).unwrap().listed();
     UnigramInput {
-        words: listed(&texts.words(rules.words)),
+        words: listed(&texts.words(rules.words).unwrap()),
         chunks: chunks.iter().map(entries).collect(),
     }
 }
