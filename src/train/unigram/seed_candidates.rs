@@ -20,7 +20,7 @@ use foldhash::fast::SeedableRandomState;
 use hashbrown::hash_table::HashTable;
 
 use super::seed_rules::{LengthWeights, SeedRules};
-use super::suffixes::{PAIRS, pair};
+use super::suffixes::{PAIRS, pair, split_at_ends};
 use crate::text::num::count_to_f32;
 use crate::train::parallel::run_tasks;
 
@@ -117,12 +117,7 @@ impl MergedCandidates {
                 known: Vec::new(),
             });
         }
-        let mut rest = &mut self.candidates[..];
-        let mut start = 0;
-        for end in &self.run_ends {
-            let (run, after) = rest.split_at_mut(end - start);
-            rest = after;
-            start = *end;
+        for run in split_at_ends(&mut self.candidates, &self.run_ends) {
             for known in pairs_mut(run, known_bytes) {
                 if let Some(index) = indices[known[0].pair(known_bytes)] {
                     pairs[index].known.push(known);

@@ -181,12 +181,7 @@ impl SuffixGroup {
         let mut lists = Vec::new();
         let mut list = Vec::new();
         let mut size = 0;
-        let mut rest = &mut self.suffixes[..];
-        let mut start = 0;
-        for end in &self.part_ends {
-            let (part, after) = rest.split_at_mut(end - start);
-            rest = after;
-            start = *end;
+        for part in split_at_ends(&mut self.suffixes, &self.part_ends) {
             size += part.len();
             list.push(part);
             if size >= list_size {
@@ -197,6 +192,21 @@ impl SuffixGroup {
         lists.push(list);
         lists
     }
+}
+
+/// The parts of a slice that end at `ends`, which ascend.
+pub(super) fn split_at_ends<'s, T>(
+    slice: &'s mut [T],
+    ends: &[usize],
+) -> impl Iterator<Item = &'s mut [T]> {
+    let mut rest = slice;
+    let mut start = 0;
+    ends.iter().map(move |end| {
+        let (part, after) = std::mem::take(&mut rest).split_at_mut(end - start);
+        rest = after;
+        start = *end;
+        part
+    })
 }
 
 /// Sorts a part by its bytes, up to [`compared_bytes`], and finds what each suffix has in common with the one before.
