@@ -5,12 +5,13 @@
 //!
 //! Method: the candidates of a chunk are distinct. So only those of different chunks are compared: for each pair, the new
 //! candidates are put into a hash table, and the known candidates of the same pair are looked up in it. The pairs are
-//! independent of each other and divided among the threads.
+//! independent of each other and divided among the threads. A chunk with few candidates, as a line with a large count is, is looked up
+//! in an index of all candidates instead.
 //!
 //! Example: the first chunk has `ab` 5 times and `b▁` 3 times. The second chunk has `ab` 2 times and `abc` 4 times: they are the table of
 //! the pair `ab`, in which the known `ab` is found. The result is `ab` 7, `b▁` 3, and, as a run of its own, `abc` 4.
 //!
-//! Cost: a lookup for each known candidate in each chunk. Memory: 32 bytes for a candidate and its text.
+//! Cost: a lookup for each known candidate in each large chunk, and for each new one in a small chunk. Memory: 32 bytes for a candidate and its text.
 
 use std::cmp::Ordering;
 use std::hash::BuildHasher;
@@ -77,25 +78,78 @@ impl CandidateOrder<'_> {
     }
 }
 
+/// A chunk with at least this share of the number of known candidates is added pair by pair.
+const LARGE_SHARE: usize = 4;
+
 /// The candidates of several chunks.
 #[derive(Default)]
 pub(super) struct MergedCandidates {
     /// The texts of the candidates.
     bytes: Vec<u8>,
     candidates: Vec<SeedCandidate>,
-    /// The ends of runs of candidates, of which each is in the order of the pairs.
+    /// The ends of runs of candidates, of which each is in the order of the pairs. Candidates of small chunks follow the last run.
     run_ends: Vec<usize>,
+    /// While small chunks are added: the indices of all candidates, by their texts.
+    index: HashTable<usize>,
+    hasher: SeedableRandomState,
 }
 
 impl MergedCandidates {
     /// Adds the candidates of a chunk, which are distinct and in the order of their pairs. `bytes` has their texts. Runs on the
     /// current pool.
     pub(super) fn add(&mut self, bytes: &[u8], mut found: Vec<SeedCandidate>) {
+        if found.len() < self.candidates.len() / LARGE_SHARE {
+            self.add_small(bytes, &found);
+            return;
+        }
         if !self.candidates.is_empty() {
+            self.index = HashTable::new();
+            self.end_run();
             self.move_counts(bytes, &mut found);
             found.retain(|candidate| candidate.count > 0);
         }
         self.append_run(bytes, &found);
+    }
+
+    /// Adds the candidates of a chunk to an index of all candidates. So many small chunks, which a corpus with counts can have,
+    /// take a time that is linear in their candidates.
+    fn add_small(&mut self, bytes: &[u8], found: &[SeedCandidate]) {
+        if self.index.is_empty() {
+            self.index = HashTable::with_capacity(self.candidates.len());
+            for at in 0..self.candidates.len() {
+                self.insert_index(at);
+            }
+        }
+        for candidate in found {
+            let text = candidate.text(bytes);
+            let known = &self.candidates;
+            let is_equal = |at: &usize| known[*at].text(&self.bytes) == text;
+            if let Some(at) = self.index.find(self.hasher.hash_one(text), is_equal) {
+                self.candidates[*at].count += candidate.count;
+            } else {
+                self.append(bytes, candidate);
+                self.insert_index(self.candidates.len() - 1);
+            }
+        }
+    }
+
+    /// Adds a candidate to the index.
+    fn insert_index(&mut self, at: usize) {
+        let hash = |at: &usize| {
+            let text = self.candidates[*at].text(&self.bytes);
+            self.hasher.hash_one(text)
+        };
+        self.index.insert_unique(hash(&at), at, hash);
+    }
+
+    /// Makes a run of the candidates after the last run.
+    fn end_run(&mut self) {
+        let start = self.run_ends.last().copied().unwrap_or(0);
+        if start < self.candidates.len() {
+            let bytes = &self.bytes;
+            self.candidates[start..].sort_unstable_by_key(|candidate| candidate.pair(bytes));
+            self.run_ends.push(self.candidates.len());
+        }
     }
 
     /// The texts, and the candidates, in no particular order.
@@ -156,14 +210,18 @@ impl MergedCandidates {
     fn append_run(&mut self, bytes: &[u8], candidates: &[SeedCandidate]) {
         self.candidates.reserve_exact(candidates.len());
         for candidate in candidates {
-            let start = self.bytes.len();
-            self.bytes.extend_from_slice(candidate.text(bytes));
-            self.candidates.push(SeedCandidate {
-                start,
-                ..*candidate
-            });
+            self.append(bytes, candidate);
         }
         self.run_ends.push(self.candidates.len());
+    }
+
+    fn append(&mut self, bytes: &[u8], candidate: &SeedCandidate) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(candidate.text(bytes));
+        self.candidates.push(SeedCandidate {
+            start,
+            ..*candidate
+        });
     }
 }
 
@@ -262,6 +320,28 @@ mod tests {
     }
 
     /// 17 candidates are more than 16 times one: 8 remain.
+    /// Chunks of one candidate are small beside nine and more.
+    #[test]
+    fn counts_of_small_and_large_chunks_are_added() {
+        let texts: Vec<String> = ('a'..='i').map(|letter| format!("{letter}!")).collect();
+        let large: Vec<(&str, u64)> = texts.iter().map(String::as_str).zip(1..).collect();
+        let merged = merged(&[
+            &large,
+            &[("i!", 100)],
+            &[("aa", 5)],
+            &[("aa", 6)],
+            &large,
+            &[("aa", 7)],
+            &[("zz", 1)],
+        ]);
+        let mut expected: Vec<(String, u64)> = texts.into_iter().zip((2..).step_by(2)).collect();
+        expected[8].1 += 100;
+        expected.push(("aa".to_owned(), 18));
+        expected.push(("zz".to_owned(), 1));
+        expected.sort();
+        assert_eq!(listed(&merged), expected);
+    }
+
     #[test]
     fn the_worst_of_too_many_candidates_are_dropped() {
         let mut rules = seed_rules(&TrainOptions::default(), 1);

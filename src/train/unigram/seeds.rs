@@ -34,7 +34,7 @@ use super::pieces::{ScoredSeed, Seeds, log_probabilities, numbered};
 use super::seed_candidates::{CandidateOrder, MergedCandidates, SeedCandidate};
 use super::seed_nodes::NodeWalk;
 use super::seed_rules::{MinCounts, SeedRules};
-use super::suffixes::{Suffix, SuffixGroups, sort_part};
+use super::suffixes::{Suffix, SuffixGroups, all_suffixes, sort_part};
 use crate::error::TrainError;
 use crate::text::num::count_to_f32;
 use crate::train::parallel::map_tasks;
@@ -101,8 +101,18 @@ fn seeds_of(
 /// time.
 const LISTED_SUFFIXES: usize = 1 << 14;
 
+/// Chunks up to this size are not divided by first bytes: a corpus of lines with large counts has a chunk for each line.
+const SMALL_CHUNK_BYTES: usize = if cfg!(test) { 20 } else { 1 << 12 };
+
 /// All candidates, in the order of their first two bytes.
 fn candidates(entries: &Entries, rules: &SeedRules, min_counts: MinCounts) -> Vec<SeedCandidate> {
+    if entries.bytes().len() <= SMALL_CHUNK_BYTES {
+        let mut suffixes = all_suffixes(entries);
+        sort_part(entries, &mut suffixes, rules.max_length);
+        let mut walk = NodeWalk::new(entries, rules, min_counts);
+        walk.visit(&suffixes);
+        return walk.into_candidates();
+    }
     let groups = SuffixGroups::new(entries);
     let search_group = |number: usize| {
         let mut group = groups.group(number);

@@ -150,6 +150,19 @@ impl<'e> SuffixGroups<'e> {
     }
 }
 
+/// The suffixes of all entries, as one part.
+pub(super) fn all_suffixes(entries: &Entries) -> Vec<Suffix> {
+    let mut suffixes = Vec::new();
+    entries.for_each_suffix(0..entries.len(), |entry, offset, bytes| {
+        suffixes.push(Suffix {
+            key: key(bytes),
+            entry,
+            offset,
+        });
+    });
+    suffixes
+}
+
 /// How many suffixes begin with each pair of bytes.
 fn count_pairs(entries: &Entries) -> Vec<usize> {
     let share = share_of_thread(entries.len());
