@@ -202,8 +202,10 @@ impl MergedCandidates {
             weights: &rules.weights,
         };
         order.keep_best(&mut candidates, kept);
-        candidates.sort_unstable_by_key(|candidate| candidate.pair(&bytes));
-        self.append_run(&bytes, &candidates);
+        for candidate in &candidates {
+            self.append(&bytes, candidate);
+        }
+        self.end_run();
     }
 
     /// Appends candidates that are in the order of their pairs. `bytes` has their texts.

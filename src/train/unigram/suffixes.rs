@@ -110,7 +110,7 @@ impl<'e> SuffixGroups<'e> {
     /// left to do: all words begin with the same two bytes.
     pub(super) fn largest_first(&self) -> Vec<usize> {
         let mut groups: Vec<usize> = (0..self.pairs.len()).collect();
-        groups.sort_by_key(|group| {
+        groups.sort_unstable_by_key(|group| {
             let size: usize = self.sizes[self.pairs[*group].clone()].iter().sum();
             Reverse(size)
         });

@@ -194,11 +194,9 @@ fn segment_bytes(words: &ShardedCounts) -> u64 {
         });
         bytes
     };
-    words
-        .shards()
-        .par_iter()
-        .map(bytes_of_shard)
-        .reduce(|| 0, u64::saturating_add)
+    let shards = words.shards();
+    let bytes = map_tasks(shards.len(), |shard| bytes_of_shard(&shards[shard]));
+    bytes.into_iter().fold(0, u64::saturating_add)
 }
 
 /// A sentence with its count.
