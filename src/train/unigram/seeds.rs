@@ -63,10 +63,12 @@ pub(super) fn choose(
         if is_only {
             return Ok(seeds_of(characters, entries.bytes(), found, rules));
         }
-        merged.add(entries.bytes(), found);
+        merged.add(entries.bytes(), &found);
         merged.limit(rules);
     }
-    let (bytes, candidates) = merged.into_parts();
+    let MergedCandidates {
+        bytes, candidates, ..
+    } = merged;
     Ok(seeds_of(characters, &bytes, candidates, rules))
 }
 
@@ -104,7 +106,7 @@ const LISTED_SUFFIXES: usize = 1 << 14;
 /// Chunks up to this size are not divided by first bytes: a corpus of lines with large counts has a chunk for each line.
 const SMALL_CHUNK_BYTES: usize = if cfg!(test) { 20 } else { 1 << 12 };
 
-/// All candidates, in the order of their first two bytes.
+/// All candidates, in no particular order.
 fn candidates(entries: &Entries, rules: &SeedRules, min_counts: MinCounts) -> Vec<SeedCandidate> {
     if entries.bytes().len() <= SMALL_CHUNK_BYTES {
         let mut suffixes = all_suffixes(entries);
@@ -131,12 +133,8 @@ fn candidates(entries: &Entries, rules: &SeedRules, min_counts: MinCounts) -> Ve
     };
     let numbers = groups.largest_first();
     let found = map_tasks(numbers.len(), |task| search_group(numbers[task]));
-    let mut in_order = vec![Vec::new(); found.len()];
-    for (number, lists) in numbers.into_iter().zip(found) {
-        in_order[number] = lists;
-    }
     let mut candidates = Vec::new();
-    for list in in_order.into_iter().flatten() {
+    for list in found.into_iter().flatten() {
         candidates.extend_from_slice(&list);
     }
     candidates

@@ -26,7 +26,7 @@ const MIN_GROUP_SUFFIXES: usize = if cfg!(test) { 16 } else { 1 << 18 };
 /// About so many groups are made of many suffixes. All entries are read for each group.
 const GROUPS: usize = 24;
 /// The number of pairs of bytes.
-pub(super) const PAIRS: usize = 1 << 16;
+const PAIRS: usize = 1 << 16;
 
 /// A suffix of an entry.
 #[derive(Debug, Clone, Copy, Default)]
@@ -48,7 +48,7 @@ impl Suffix {
 }
 
 /// The first two bytes as a number; a missing one is 0.
-pub(super) fn pair(bytes: &[u8]) -> usize {
+fn pair(bytes: &[u8]) -> usize {
     let byte = |at: usize| bytes.get(at).copied().map_or(0, usize::from);
     byte(0) << 8 | byte(1)
 }
@@ -208,10 +208,7 @@ impl SuffixGroup {
 }
 
 /// The parts of a slice that end at `ends`, which ascend.
-pub(super) fn split_at_ends<'s, T>(
-    slice: &'s mut [T],
-    ends: &[usize],
-) -> impl Iterator<Item = &'s mut [T]> {
+fn split_at_ends<'s, T>(slice: &'s mut [T], ends: &[usize]) -> impl Iterator<Item = &'s mut [T]> {
     let mut rest = slice;
     let mut start = 0;
     ends.iter().map(move |end| {

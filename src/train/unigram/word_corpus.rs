@@ -79,18 +79,23 @@ impl WordChunk {
     /// # Errors
     /// There are 2^32 of them.
     pub(super) fn into_entries(self) -> Result<Entries, TrainError> {
-        let too_large = || TrainError::TooLarge {
+        const TOO_LARGE: TrainError = TrainError::TooLarge {
             what: "distinct words",
         };
         let shards = self.words.shards();
         let parts = map_tasks(shards.len(), |shard| self.shard_entries(&shards[shard]));
         let mut entries = Entries::of_chunk(self.bytes);
         for part in parts {
-            let is_added = part.is_some_and(|part| entries.append(&part));
-            is_added.then_some(()).ok_or_else(too_large)?;
+            let part = part.ok_or(TOO_LARGE)?;
+            if !entries.append(&part) {
+                return Err(TOO_LARGE);
+            }
         }
-        let is_added = entries.push(self.last.as_bytes(), &Following::End.bytes(), 1);
-        is_added.then_some(entries).ok_or_else(too_large)
+        if entries.push(self.last.as_bytes(), &Following::End.bytes(), 1) {
+            Ok(entries)
+        } else {
+            Err(TOO_LARGE)
+        }
     }
 
     /// The words of a shard, without the last word of the chunk; `None` if there are 2^32 of them.
