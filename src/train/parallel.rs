@@ -27,7 +27,7 @@ pub(crate) fn map_tasks<T: Send + Sync>(count: usize, task: impl Fn(usize) -> T 
 }
 
 /// Calls `task` with 0, 1, and so on, below `count`.
-pub(crate) fn run_tasks(count: usize, task: &(dyn Fn(usize) + Sync)) {
+fn run_tasks(count: usize, task: &(dyn Fn(usize) + Sync)) {
     let numbers = (0..count).into_par_iter().with_max_len(1);
     numbers.for_each(task);
 }

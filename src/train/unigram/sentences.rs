@@ -21,6 +21,7 @@ use std::ops::Range;
 use foldhash::fast::SeedableRandomState;
 
 use super::entries::Entries;
+use super::segments::{WordAdder, key_text};
 use crate::error::TrainError;
 use crate::text::arena::StrArena;
 use crate::text::num::count_to_f32;
@@ -149,16 +150,10 @@ impl CountedTexts {
     /// A word is of 4 GiB or more.
     pub(crate) fn words(&self, rules: WordRules) -> Result<CountedTexts, TrainError> {
         let counts = SharedCounts::new(SeedableRandomState::default());
-        let mut adder = counts.adder();
-        let mut result = Ok(());
+        let mut adder = WordAdder::new(&counts);
         for (text, count) in self.iter() {
-            rules.split(text, |word| {
-                if result.is_ok() {
-                    result = adder.add(word.as_bytes(), count);
-                }
-            });
+            adder.add_words(rules, text, count)?;
         }
-        result?;
         adder.flush()?;
         Ok(CountedTexts::by_count(&counts.into_counts()))
     }
@@ -166,8 +161,7 @@ impl CountedTexts {
     /// The texts of a table by count, descending, and then by bytes. Runs on the threads of the current pool.
     pub(super) fn by_count(counts: &ShardedCounts) -> CountedTexts {
         let parts = counts.parts_by_count(|part: &mut CountedTexts, text, count| {
-            // Words are parts of valid text.
-            part.push(std::str::from_utf8(text).unwrap_or_default(), count);
+            part.push(key_text(text), count);
         });
         CountedTexts::concatenated(parts)
     }
