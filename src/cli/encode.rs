@@ -16,7 +16,6 @@
 //! `--random_seed` and the number of the line.
 
 mod best;
-mod decimal;
 mod format;
 mod text_buffer;
 mod training_data;
@@ -144,7 +143,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     }
     let model = tokenizer.model();
     match (output.selection, output.format) {
-        (Selection::Best, Format::Id) => write_best(&stream, IdWriter, worker),
+        (Selection::Best, Format::Id) => write_best(&stream, IdWriter::new(model.len()), worker),
         (Selection::Best, Format::Piece) => write_best(&stream, PieceWriter::new(model), worker),
         _ => write_tokens(&stream, output, worker),
     }
