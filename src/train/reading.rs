@@ -64,6 +64,22 @@ impl SelectedBatches<'_> {
         }
     }
 
+    /// The next batches, at most `size`. None are left if it is empty.
+    fn next_group(
+        &mut self,
+        size: usize,
+        reporter: &mut Reporter<'_>,
+    ) -> Result<Vec<Batch>, TrainError> {
+        let mut group = Vec::new();
+        while group.len() < size {
+            let Some(batch) = self.next(reporter)? else {
+                break;
+            };
+            group.push(batch);
+        }
+        Ok(group)
+    }
+
     /// Fails if wanted sentences were not found, after the last batch.
     fn check_found(&self) -> Result<(), TrainError> {
         self.selection
@@ -80,8 +96,9 @@ impl SelectedBatches<'_> {
     }
 }
 
-/// Batches that are prepared at the same time, for each thread.
-const BATCHES_PER_THREAD: usize = 8;
+/// Batches that are prepared at the same time, for each thread. As many are read meanwhile. More of them let the threads wait for
+/// the first group.
+const BATCHES_PER_THREAD: usize = 1;
 
 /// Reads a corpus for a training run.
 pub(super) struct CorpusReader<'a> {
@@ -257,7 +274,8 @@ impl<'a> CorpusReader<'a> {
         counter.finish()
     }
 
-    /// Calls `add` with the prepared sentences of all batches, many batches at a time, on the threads of the pool.
+    /// Calls `add` with the prepared sentences of all batches, a group of batches at a time, on the threads of the pool. The next
+    /// group is read meanwhile.
     fn for_each_group(
         &self,
         corpus: Corpus<'_>,
@@ -266,16 +284,17 @@ impl<'a> CorpusReader<'a> {
     ) -> Result<(), TrainError> {
         let mut batches = self.selected_batches(corpus, &mut run.reporter)?;
         let mut sentences = SentencePreparer::new(self.options, self.preparation.clone());
-        let mut group = Vec::new();
-        let mut is_last = false;
-        while !is_last {
-            let batch = batches.next(&mut run.reporter)?;
-            is_last = batch.is_none();
-            group.extend(batch);
-            if is_last || group.len() == BATCHES_PER_THREAD * self.work.threads {
-                run.pool.install(|| add(sentences.prepare(&group)?))?;
-                group.clear();
-            }
+        let group_size = BATCHES_PER_THREAD * self.work.threads;
+        let mut group = batches.next_group(group_size, &mut run.reporter)?;
+        while !group.is_empty() {
+            let mut added = Ok(());
+            let next = run.pool.in_place_scope(|scope| {
+                scope.spawn(|_| added = sentences.prepare(&group).and_then(&mut add));
+                batches.next_group(group_size, &mut run.reporter)
+            });
+            // The error of the sentences that come first in the corpus.
+            added?;
+            group = next?;
         }
         batches.check_found()?;
         let mut counts = sentences.counts;
