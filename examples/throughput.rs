@@ -3,6 +3,7 @@
 //! The operations; all but `batch` run on one thread, and each line is one text:
 //!
 //! - `encode`: ids, with one encoder whose buffers are reused
+//! - `lines`: ids, by one call of `Encoder::encode_lines` for about 128 kB of lines
 //! - `spans`: tokens with spans, with one encoder
 //! - `call`: ids, by one call of `Tokenizer::encode` for each line, which returns a new vector
 //! - `batch`: ids of all lines by one call, on as many threads as the variable RAYON_NUM_THREADS says
@@ -28,7 +29,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [work, model, rest @ ..] = &arguments[..] else {
         return Err(
-            "usage: throughput encode|spans|call|batch|decode|load MODEL [TEXT [SECONDS]]".into(),
+            "usage: throughput encode|lines|spans|call|batch|decode|load MODEL [TEXT [SECONDS]]"
+                .into(),
         );
     };
     let text = rest
@@ -42,6 +44,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let open = || Tokenizer::open(model).expect("the model was read before");
     match work.as_str() {
         "encode" => measure_encoding(report, &lines, open, encode),
+        "lines" => report.measure(
+            || {
+                let tokenizer = open();
+                encode(&tokenizer, lines.seen(), None);
+                (tokenizer, blocks(lines.unseen()))
+            },
+            |(tokenizer, blocks), sum| encode_lines(tokenizer, blocks, sum),
+        ),
         "spans" => measure_encoding(report, &lines, open, spans),
         "call" => measure_encoding(report, &lines, open, call),
         "batch" => measure_encoding(report, &lines, open, batch),
@@ -82,6 +92,30 @@ fn encode(tokenizer: &Tokenizer, lines: &[&str], mut sum: Option<&mut Digest>) {
         let ids = black_box(encoder.encode(line));
         if let Some(sum) = &mut sum {
             sum.ids(numbers(ids));
+        }
+    }
+}
+
+/// The lines in texts of about 128 kB.
+fn blocks(lines: &[&str]) -> Vec<String> {
+    let mut blocks = vec![String::new()];
+    for line in lines {
+        if blocks[blocks.len() - 1].len() > 1 << 17 {
+            blocks.push(String::new());
+        }
+        let last = blocks.len() - 1;
+        blocks[last].push_str(line);
+        blocks[last].push('\n');
+    }
+    blocks
+}
+
+fn encode_lines(tokenizer: &Tokenizer, blocks: &[String], mut sum: Option<&mut Digest>) {
+    let mut encoder = tokenizer.encoder();
+    for block in blocks {
+        let lines = black_box(encoder.encode_lines(block));
+        if let Some(sum) = &mut sum {
+            lines.iter().for_each(|ids| sum.ids(numbers(ids)));
         }
     }
 }

@@ -15,6 +15,7 @@ mod bigrams;
 mod bloom_filter;
 mod char;
 mod chunk_cache;
+pub(crate) mod encoded_lines;
 pub(crate) mod unigram;
 pub(crate) mod vocabulary;
 mod word;

@@ -54,6 +54,7 @@ use self::pipeline::Pipeline;
 use self::special_ids::{SpecialIds, byte_ids};
 pub use self::token::{Token, TokenRef, Tokens, TokensIter};
 use crate::decode::Decoder;
+pub use crate::encode::encoded_lines::EncodedLines;
 use crate::encode::vocabulary::Vocabulary;
 use crate::error::{EncodeError, ModelError};
 use crate::model::Model;

@@ -75,6 +75,7 @@ use self::strategies::merge_context::MergeContext;
 use self::strategies::merge_context::MergeTables;
 use self::superwords::{Layers, SuperwordLayer};
 use crate::encode::chunk_cache::{ChunkCache, KeyedText};
+use crate::encode::encoded_lines::EncodedLines;
 use crate::encode::vocabulary::Vocabulary;
 use crate::join::join;
 #[cfg(feature = "train")]
@@ -336,6 +337,23 @@ impl BpeEncoder {
         self.merge_superwords(cache, out, start);
     }
 
+    /// Appends the ids of each line of raw text, as [`encode_raw`](Self::encode_raw) would for the line alone. Returns false, and
+    /// appends nothing, if the lines have to be encoded one by one.
+    pub(crate) fn encode_raw_lines(
+        &self,
+        pieces: &PieceTable,
+        raw: RawText<'_>,
+        cache: &mut BpeCache,
+        out: &mut EncodedLines,
+    ) -> bool {
+        let can_scan_lines = self.superwords.is_none() && self.tables.separates_lines();
+        if can_scan_lines {
+            self.scanner(pieces, raw.text, raw.byte_ids, cache)
+                .scan_lines(raw.adds_prefix, out);
+        }
+        can_scan_lines
+    }
+
     /// Appends the ids of a text, with some merges skipped.
     pub(crate) fn sample(
         &self,
@@ -401,6 +419,8 @@ impl BpeEncoder {
             cache: &mut cache.chunks,
             normalized: &mut cache.normalized,
             byte_ids,
+            line_ends: Vec::new(),
+            adds_prefix: false,
         }
     }
 }

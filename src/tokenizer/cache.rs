@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::config::TokenizerConfig;
 use super::token::TokenBuffer;
 use crate::encode::EncodeState;
+use crate::encode::encoded_lines::EncodedLines;
 use crate::piece::PieceId;
 
 /// Larger text buffers are freed when a cache returns to the pool.
@@ -75,6 +76,8 @@ pub(super) struct TextBuffers {
     pub(super) unresolved: Vec<PieceId>,
     /// Ids that [`Encoder::encode`](crate::Encoder::encode) lends to its caller.
     pub(super) ids: Vec<PieceId>,
+    /// The result of [`Encoder::encode_lines`](super::Encoder::encode_lines).
+    pub(super) lines: EncodedLines,
     pub(super) tokens: TokenBuffer,
 }
 
@@ -130,6 +133,7 @@ impl TextBuffers {
         self.normalized.capacity()
             + self.origins.capacity() * size_of::<usize>()
             + self.id_bytes()
+            + self.lines.size_bytes()
             + self.tokens.memory_usage()
     }
 

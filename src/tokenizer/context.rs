@@ -24,7 +24,8 @@ use super::raw_spans::{RawCursor, RawLengths, assign_raw_spans};
 use super::spans::{Resolver, join_unknowns};
 use super::token::Tokens;
 use crate::encode::ModelEncoder;
-use crate::encode::bpe::RawText;
+use crate::encode::bpe::{BpeEncoder, RawText};
+use crate::encode::encoded_lines::{EncodedLines, line_ranges};
 use crate::error::EncodeError;
 use crate::piece::PieceId;
 
@@ -113,6 +114,47 @@ impl<'t> EncodeContext<'t> {
         &buffers.ids
     }
 
+    /// The ids of each line of `text`, in a buffer of the cache.
+    pub(super) fn encode_lines<'c>(
+        &self,
+        cache: &'c mut EncodeCache,
+        text: &[u8],
+    ) -> &'c EncodedLines {
+        let buffers = self.buffers(cache);
+        let mut lines = std::mem::take(&mut buffers.lines);
+        lines.clear();
+        if !self.encode_raw_lines(cache, text, &mut lines) {
+            for range in line_ranges(text) {
+                self.encode(cache, &text[range], &mut lines.ids);
+                lines.end_line();
+            }
+        }
+        let buffers = self.buffers(cache);
+        buffers.lines = lines;
+        &buffers.lines
+    }
+
+    /// Appends the ids of each line of raw text. Returns false, and appends nothing, if this model cannot read lines of raw text,
+    /// or if the ids of a line have to be changed afterwards.
+    fn encode_raw_lines(
+        &self,
+        cache: &mut EncodeCache,
+        text: &[u8],
+        lines: &mut EncodedLines,
+    ) -> bool {
+        let changes_ids = self.options.allowed.is_some() || !self.options.extra.is_empty();
+        let Some(bpe) = self.raw_encoder() else {
+            return false;
+        };
+        if changes_ids || !self.has_byte_fallback() {
+            return false;
+        }
+        let pieces = self.tokenizer.model.table();
+        let state = &mut self.pipeline.pool.parts_of(cache).state.bpe;
+        let adds_prefix = self.pipeline.normalizer.adds_dummy_prefix();
+        bpe.encode_raw_lines(pieces, self.raw_text(text, adds_prefix), state, lines)
+    }
+
     /// The normalized text, in a buffer of the cache.
     pub(super) fn normalize<'c>(&self, cache: &'c mut EncodeCache, text: &[u8]) -> &'c [u8] {
         let buffers = self.buffers(cache);
@@ -161,20 +203,35 @@ impl<'t> EncodeContext<'t> {
         adds_prefix: bool,
         ids: &mut Vec<PieceId>,
     ) -> bool {
-        let ModelEncoder::Bpe(bpe) = &self.pipeline.encoder else {
+        let Some(bpe) = self.raw_encoder() else {
             return false;
         };
-        if !self.pipeline.reads_raw_text {
-            return false;
+        let pieces = self.tokenizer.model.table();
+        let raw = self.raw_text(text, adds_prefix);
+        bpe.encode_raw(pieces, raw, &mut parts.state.bpe, ids);
+        true
+    }
+
+    /// The encoder of raw text, if the model can read that.
+    #[inline]
+    fn raw_encoder(&self) -> Option<&BpeEncoder> {
+        match &self.pipeline.encoder {
+            ModelEncoder::Bpe(bpe) if self.pipeline.reads_raw_text => Some(bpe),
+            _ => None,
         }
-        let raw = RawText {
+    }
+
+    /// A text for the encoder of raw text.
+    #[inline]
+    fn raw_text<'r>(&self, text: &'r [u8], adds_prefix: bool) -> RawText<'r>
+    where
+        't: 'r,
+    {
+        RawText {
             text,
             adds_prefix,
             byte_ids: self.tokenizer.byte_ids.as_deref(),
-        };
-        let pieces = self.tokenizer.model.table();
-        bpe.encode_raw(pieces, raw, &mut parts.state.bpe, ids);
-        true
+        }
     }
 
     /// Replaces runs of unknown ids from `start` on by one. With byte fallback raw text has none.

@@ -11,10 +11,11 @@ use std::time::Instant;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use prost::Message;
-use spiece::{Model, Tokenizer};
+use spiece::{EncodeOptions, ExtraOption, Model, Tokenizer};
+use targets::checks;
 use targets::seeds::{Entry, ModelFile};
 
-use crate::support::testdata;
+use crate::support::{own_models, testdata};
 
 fn hostile() -> PathBuf {
     testdata("hostile")
@@ -354,4 +355,38 @@ fn loading_takes_a_small_multiple_of_the_file() {
             times(made)
         );
     }
+}
+
+/// Texts of several lines, some of which end inside of a character.
+fn texts_of_lines() -> impl Strategy<Value = Vec<u8>> {
+    let parts = prop_oneof![
+        4 => "[a-z ]{0,9}".prop_map(String::into_bytes),
+        2 => Just(b"\n".to_vec()),
+        1 => "\\PC{0,3}".prop_map(String::into_bytes),
+        1 => proptest::sample::select(vec!["\n\n", "</s>", "\r\n", " ", "\u{2581}"]).prop_map(|part| part.as_bytes().to_vec()),
+        1 => proptest::sample::select(vec![&b"\xC3"[..], b"\xE2\x96", b"\xF0\x9F\x98", b"\x81"]).prop_map(<[u8]>::to_vec),
+        1 => proptest::collection::vec(any::<u8>(), 0..3),
+    ];
+    proptest::collection::vec(parts, 0..40).prop_map(|parts| parts.concat())
+}
+
+#[test]
+fn lines_have_the_ids_that_each_line_has_alone() {
+    let tokenizers: Vec<Tokenizer> = own_models()
+        .iter()
+        .map(|path| Tokenizer::open(path).unwrap())
+        .collect();
+    let allowed = EncodeOptions::default().with_allowed_special(["</s>"]);
+    let reversed = EncodeOptions::default().with_extra([ExtraOption::Reverse, ExtraOption::Eos]);
+    let all_options = [EncodeOptions::default(), allowed, reversed];
+    proptest!(ProptestConfig::with_cases(60), |(text in texts_of_lines())| {
+        for tokenizer in &tokenizers {
+            for options in &all_options {
+                // A model may have no such piece.
+                if let Ok(mut encoder) = tokenizer.encoder_with(options) {
+                    checks::check_lines(&mut encoder, &text);
+                }
+            }
+        }
+    });
 }

@@ -17,6 +17,12 @@
 //! user-defined symbol may begin. [`find_boundaries`] is a fourth, for long texts that several threads
 //! encode.
 //!
+//! Raw text of many lines can be scanned in one go if no piece has a line feed ([`ChunkScanner::scan_lines`]). A line feed then
+//! begins a chunk, and so does the character behind it, unless it continues the dummy prefix of its line. So line feeds are found
+//! by the loop that finds chunks, instead of a search for each line and a scan that begins and ends with it: 10 MB of English in
+//! lines of 67 bytes take 4 % less time. Example: in `the cat\nsat`, the line feed ends ` cat` and the first line, and ` sat` is
+//! the chunk behind it.
+//!
 //! Module [`raw_chunk`] encodes chunks of raw text that are not cached.
 //!
 //! Cost: about four instructions per ASCII byte, two or three loads for other characters, and per chunk one tag and one
@@ -37,6 +43,7 @@ use super::classes::class_bigrams::ClassBigrams;
 use super::strategies::chunk_context::{ChunkContext, Strategy};
 use super::strategies::merge_context::MergeTables;
 use crate::encode::chunk_cache::{ChunkCache, ChunkKey, KeyedText};
+use crate::encode::encoded_lines::EncodedLines;
 use crate::piece::PieceId;
 use crate::trie::prefix::PrefixTrie;
 
@@ -63,6 +70,12 @@ impl PendingChunk {
         }
     }
 
+    /// Whether it consists of the dummy prefix alone, and could go on at `at`.
+    #[inline(always)]
+    fn is_bare_prefix(&self, at: usize) -> bool {
+        self.has_prefix && self.first_end == at
+    }
+
     /// A chunk without characters.
     fn empty(start: usize) -> Self {
         Self::new(start, 0, 0)
@@ -79,6 +92,13 @@ pub(super) struct ScanTables {
     pub(super) user_defined: Arc<PrefixTrie>,
 }
 
+impl ScanTables {
+    /// Whether line feeds are in no piece, so that each of them ends a chunk, and the next chunk begins behind it.
+    pub(super) fn separates_lines(&self) -> bool {
+        self.ascii.is_plain(b'\n') && self.merge.chars.ascii_class::<true>(b'\n') == 0
+    }
+}
+
 /// Splits one text into chunks and appends their ids.
 pub(super) struct ChunkScanner<'s> {
     pub(super) tables: &'s ScanTables,
@@ -90,25 +110,58 @@ pub(super) struct ChunkScanner<'s> {
     pub(super) normalized: &'s mut Vec<u8>,
     /// The byte pieces for unknown characters of raw text, if the model has them.
     pub(super) byte_ids: Option<&'s ByteIds>,
+    /// The number of ids up to the end of each line, in [`scan_lines`](Self::scan_lines).
+    pub(super) line_ends: Vec<usize>,
+    /// Whether each line has the dummy prefix, in [`scan_lines`](Self::scan_lines).
+    pub(super) adds_prefix: bool,
 }
 
 impl ChunkScanner<'_> {
     /// Finds the chunks of the text and appends their ids.
     #[inline]
     pub(super) fn scan<const RAW: bool>(&mut self, has_prefix: bool, out: &mut Vec<PieceId>) {
+        self.scan_text::<RAW, false>(has_prefix, out);
+    }
+
+    /// Finds the chunks of all lines of the raw text, and appends their ids and the ends of the lines. Only for models of which
+    /// [`ScanTables::separates_lines`] holds.
+    #[inline]
+    pub(super) fn scan_lines(&mut self, adds_prefix: bool, lines: &mut EncodedLines) {
+        debug_assert!(self.tables.separates_lines());
+        self.adds_prefix = adds_prefix;
+        self.line_ends = std::mem::take(&mut lines.ends);
+        let has_prefix = adds_prefix
+            && self
+                .text
+                .text()
+                .first()
+                .is_some_and(|first| *first != b'\n');
+        self.scan_text::<true, true>(has_prefix, &mut lines.ids);
+        lines.ends = std::mem::take(&mut self.line_ends);
+        if self.text.text().last().is_some_and(|last| *last != b'\n') {
+            lines.end_line();
+        }
+    }
+
+    /// Finds the chunks of the text, or if `LINES` of each of its lines, and appends their ids.
+    #[inline]
+    fn scan_text<const RAW: bool, const LINES: bool>(
+        &mut self,
+        has_prefix: bool,
+        out: &mut Vec<PieceId>,
+    ) {
         let tables = self.tables;
         let text = self.text.text();
-        let mut chunk = PendingChunk::empty(0);
-        if has_prefix {
-            chunk.first_class = tables.merge.chars.mark_class();
-            chunk.has_prefix = true;
-        }
+        let mut chunk = match has_prefix {
+            true => self.prefix_chunk(0),
+            false => PendingChunk::empty(0),
+        };
         let mut at = 0;
         let mut last = chunk.first_class;
         while let Some(&byte) = text.get(at) {
             if tables.ascii.is_plain(byte) {
                 (at, last) = match byte {
-                    ..0x80 => self.scan_ascii::<RAW>(&mut chunk, at, last, out),
+                    ..0x80 => self.scan_ascii::<RAW, LINES>(&mut chunk, at, last, out),
                     _ => self.scan_wide::<RAW>(&mut chunk, at, last, out),
                 };
                 continue;
@@ -138,7 +191,7 @@ impl ChunkScanner<'_> {
     /// Scans plain ASCII bytes from `at` on, after a character of class `last`. Returns the position of the first other
     /// byte, and the class of the character before it.
     #[inline]
-    fn scan_ascii<const RAW: bool>(
+    fn scan_ascii<const RAW: bool, const LINES: bool>(
         &mut self,
         chunk: &mut PendingChunk,
         mut at: usize,
@@ -148,14 +201,14 @@ impl ChunkScanner<'_> {
         let tables = self.tables;
         let text = self.text.text();
         if !tables.bigrams.can_precede_ascii(last, text[at]) {
-            self.start_ascii_chunk::<RAW>(chunk, at, out);
+            self.start_ascii_chunk::<RAW, LINES>(chunk, at, out);
         }
         at += 1;
         loop {
             let (mut starts, count) = tables.ascii.chunk_starts(text, at);
             while starts != 0 {
                 let start = at + starts.trailing_zeros() as usize;
-                self.start_ascii_chunk::<RAW>(chunk, start, out);
+                self.start_ascii_chunk::<RAW, LINES>(chunk, start, out);
                 starts &= starts - 1;
             }
             at += count;
@@ -169,9 +222,13 @@ impl ChunkScanner<'_> {
                 .get(at)
                 .is_some_and(|byte| byte.is_ascii() && tables.ascii.is_plain(*byte))
             {
-                return (at, self.ascii_class_at::<RAW>(at - 1));
+                let last = match LINES && chunk.is_bare_prefix(at) {
+                    true => chunk.first_class,
+                    false => self.ascii_class_at::<RAW>(at - 1),
+                };
+                return (at, last);
             }
-            self.start_ascii_chunk::<RAW>(chunk, at, out);
+            self.start_ascii_chunk::<RAW, LINES>(chunk, at, out);
             at += 1;
         }
     }
@@ -206,14 +263,45 @@ impl ChunkScanner<'_> {
 
     /// Finishes a chunk at `at`, where a plain ASCII byte is, and starts another there.
     #[inline(always)]
-    fn start_ascii_chunk<const RAW: bool>(
+    fn start_ascii_chunk<const RAW: bool, const LINES: bool>(
         &mut self,
         chunk: &mut PendingChunk,
         at: usize,
         out: &mut Vec<PieceId>,
     ) {
+        let byte = self.text.text()[at];
+        if LINES
+            && chunk.is_bare_prefix(at)
+            && self
+                .tables
+                .bigrams
+                .can_precede_ascii(chunk.first_class, byte)
+        {
+            return;
+        }
         self.finish_chunk::<RAW>(*chunk, at, out);
         *chunk = PendingChunk::new(at, 1, self.ascii_class_at::<RAW>(at));
+        if LINES && byte == b'\n' {
+            *chunk = self.start_line(at + 1, out);
+        }
+    }
+
+    /// Ends a line, and starts the first chunk of the next one at `start`.
+    #[inline(never)]
+    fn start_line(&mut self, start: usize, out: &[PieceId]) -> PendingChunk {
+        self.line_ends.push(out.len());
+        match self.text.text().get(start) {
+            Some(byte) if self.adds_prefix && *byte != b'\n' => self.prefix_chunk(start),
+            _ => PendingChunk::empty(start),
+        }
+    }
+
+    /// A chunk that begins with the dummy prefix.
+    fn prefix_chunk(&self, start: usize) -> PendingChunk {
+        PendingChunk {
+            has_prefix: true,
+            ..PendingChunk::new(start, 0, self.tables.merge.chars.mark_class())
+        }
     }
 
     /// The class of the ASCII character at `at`.
@@ -311,7 +399,7 @@ impl ChunkScanner<'_> {
     fn key(&self, chunk: PendingChunk, end: usize) -> Option<ChunkKey> {
         let length = end - chunk.start;
         if chunk.has_prefix {
-            self.text.key_with_space(length)
+            self.text.key_with_space(chunk.start, length)
         } else {
             self.text.key(chunk.start, length)
         }

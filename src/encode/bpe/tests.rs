@@ -14,6 +14,7 @@ use super::strategies::last_merge_table::LastMerge;
 use super::strategies::merge_context::MergeContext;
 use super::strategies::token_pairs::{TokenPairCache, is_valid_token_pair};
 use super::{BpeCache, BpeEncoder, DropoutText, RawText};
+use crate::encode::encoded_lines::EncodedLines;
 use crate::encode::vocabulary::Vocabulary;
 use crate::model::Model;
 use crate::piece::{PieceId, PieceKind};
@@ -71,6 +72,41 @@ impl<'m> Fixture<'m> {
         let pieces = self.model.table();
         self.encoder.encode(pieces, text, &mut self.cache, &mut ids);
         ids
+    }
+
+    /// Encodes the lines of a raw text together.
+    fn encode_raw_lines(&mut self, text: &str, adds_prefix: bool) -> Vec<Vec<PieceId>> {
+        let mut lines = EncodedLines::default();
+        let text = text.as_bytes();
+        let raw = RawText {
+            text,
+            adds_prefix,
+            byte_ids: None,
+        };
+        let pieces = self.model.table();
+        let are_scanned = self
+            .encoder
+            .encode_raw_lines(pieces, raw, &mut self.cache, &mut lines);
+        assert!(are_scanned, "lines are encoded one by one");
+        lines.iter().map(<[PieceId]>::to_vec).collect()
+    }
+
+    /// Encodes each line of a raw text alone.
+    fn encode_each_raw_line(&mut self, text: &str, adds_prefix: bool) -> Vec<Vec<PieceId>> {
+        let encode = |text: &str| {
+            let mut ids = Vec::new();
+            let text = text.as_bytes();
+            let raw = RawText {
+                text,
+                adds_prefix,
+                byte_ids: None,
+            };
+            let pieces = self.model.table();
+            self.encoder
+                .encode_raw(pieces, raw, &mut self.cache, &mut ids);
+            ids
+        };
+        text.split_terminator('\n').map(encode).collect()
     }
 
     /// Encodes a text as one chunk, with rows 3 to 5 of the strategy table.
@@ -470,6 +506,46 @@ fn raw_text_has_the_ids_of_normalized_text() {
         let normalized = format!("{prefix}{}", text.replace(' ', WHITESPACE_MARK_STR));
         prop_assert_eq!(ids, fixture.naive.encode(normalized.as_bytes()));
     });
+}
+
+#[test]
+fn lines_of_raw_text_have_the_ids_of_each_line() {
+    let model = model("golden/llama2.model");
+    let mut fixture = Fixture::new(&model);
+    let lines = proptest::collection::vec(texts(&model, 4), 0..20);
+    let fixture = std::cell::RefCell::new(&mut fixture);
+    proptest!(ProptestConfig::with_cases(300), |(lines in lines, adds_prefix in any::<bool>())| {
+        let fixture = &mut *fixture.borrow_mut();
+        let text = lines.join("\n");
+        prop_assert_eq!(fixture.encode_raw_lines(&text, adds_prefix), fixture.encode_each_raw_line(&text, adds_prefix));
+    });
+}
+
+#[test]
+fn lines_are_not_scanned_together_if_a_piece_has_a_line_feed() {
+    for (piece, kind) in [
+        ("a\n", PieceKind::Normal),
+        ("\n", PieceKind::UserDefined),
+        ("a\nb", PieceKind::UserDefined),
+    ] {
+        let mut model = ModelBytes::default();
+        model.add("<unk>", 0.0, PieceKind::Unknown);
+        model.add(piece, -1.0, kind);
+        let model = model.build();
+        let mut fixture = Fixture::new(&model);
+        let raw = RawText {
+            text: b"a\nb",
+            adds_prefix: true,
+            byte_ids: None,
+        };
+        let mut lines = EncodedLines::default();
+        let pieces = model.table();
+        let are_scanned =
+            fixture
+                .encoder
+                .encode_raw_lines(pieces, raw, &mut fixture.cache, &mut lines);
+        assert!(!are_scanned && lines.is_empty(), "{piece:?}");
+    }
 }
 
 #[test]

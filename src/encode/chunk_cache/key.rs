@@ -108,21 +108,25 @@ impl<'t> KeyedText<'t> {
     #[inline(always)]
     pub(crate) fn key(&self, start: usize, length: usize) -> Option<ChunkKey> {
         let bytes = self.text.get(start..)?.first_chunk();
-        let at_end =
-            || self.end[start - self.text.len().saturating_sub(READ_BYTES)..].first_chunk();
+        let at_end = || self.end_from(start)?.first_chunk();
         ChunkKey::of_start(bytes.or_else(at_end)?, length)
     }
 
-    /// The key of the chunk that consists of a space and the first `length` bytes of the text, unless it is too long.
+    /// The key of the chunk that consists of a space and the `length` bytes at `start`, unless it is too long.
     #[inline(always)]
-    pub(crate) fn key_with_space(&self, length: usize) -> Option<ChunkKey> {
-        let start = self
-            .text
-            .first_chunk::<MAX_KEY_BYTES>()
-            .or_else(|| self.end.first_chunk())?;
+    pub(crate) fn key_with_space(&self, start: usize, length: usize) -> Option<ChunkKey> {
+        let text = self.text.get(start..)?.first_chunk::<MAX_KEY_BYTES>();
+        let at_end = || self.end_from(start)?.first_chunk();
         let mut bytes = [b' '; READ_BYTES];
-        bytes[1..].copy_from_slice(start);
+        bytes[1..].copy_from_slice(text.or_else(at_end)?);
         ChunkKey::of_start(&bytes, length + 1)
+    }
+
+    /// The text from `start` on, and zeros; `start` is one of the last [`READ_BYTES`] positions.
+    #[inline(always)]
+    fn end_from(&self, start: usize) -> Option<&[u8]> {
+        self.end
+            .get(start - self.text.len().saturating_sub(READ_BYTES)..)
     }
 }
 
@@ -159,12 +163,15 @@ mod tests {
                     assert_eq!(key.map(|key| key.hash), other.map(|key| key.hash));
                 }
             }
-            for length in 0..=text.len() {
-                let key = keyed.key_with_space(length).map(|key| text_of(&key));
-                assert_eq!(
-                    key,
-                    (length < MAX_KEY_BYTES).then(|| [b" ", &text[..length]].concat())
-                );
+            for start in 0..=text.len() {
+                for length in 0..=text.len() - start {
+                    let key = keyed.key_with_space(start, length).map(|key| text_of(&key));
+                    let chunk = &text[start..start + length];
+                    assert_eq!(
+                        key,
+                        (length < MAX_KEY_BYTES).then(|| [b" ", chunk].concat())
+                    );
+                }
             }
         }
     }

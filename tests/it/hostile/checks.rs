@@ -1,7 +1,7 @@
 //! The promises: what has to hold for any model and any text.
 
 use spiece::{
-    EncodeError, Model, ModelType, Normalized, PieceId, PieceKind, Rng, SampleOptions,
+    EncodeError, Encoder, Model, ModelType, Normalized, PieceId, PieceKind, Rng, SampleOptions,
     SampleReplacement, ScoredSampleOptions, TextNormalizer, Tokenizer,
 };
 
@@ -118,6 +118,8 @@ pub fn check_text(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
         "a batch"
     );
 
+    check_lines(&mut warm, text);
+
     let normalized = tokenizer.normalize_with_offsets(text);
     assert_eq!(warm.normalize(text), normalized.as_bytes());
     let tokens = warm.tokens(text);
@@ -135,6 +137,21 @@ pub fn check_text(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
     check_nbest(tokenizer, searched, seed);
     check_samples(tokenizer, searched, seed);
     check_probabilities(tokenizer, searched, seed);
+}
+
+/// Any text as the first of several lines: each line has the ids that it has alone.
+pub fn check_lines(encoder: &mut Encoder<'_>, text: &[u8]) {
+    let start = &text[..text.len().min(SEARCHED)];
+    let texts = [text, b"", start].join(&b'\n');
+    let lines = texts.split(|byte| *byte == b'\n');
+    let mut expected: Vec<Vec<PieceId>> = lines.map(|line| encoder.encode(line).to_vec()).collect();
+    // The last line feed ends a line and begins none.
+    if texts.ends_with(b"\n") {
+        expected.pop();
+    }
+    let lines = encoder.encode_lines(&texts);
+    assert_eq!(lines.len(), expected.len());
+    assert!(lines.iter().eq(expected), "the ids of lines");
 }
 
 /// Spans stand side by side, from the first place that was not removed to the last.
