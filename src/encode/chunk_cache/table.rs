@@ -100,7 +100,7 @@ impl<const WORDS: usize, const ID_WORDS: usize> ChunkEntry<WORDS, ID_WORDS> {
         // Most entries have at most four ids. Always copying four and truncating is faster than a copy whose length
         // is not known at compile time.
         match self.state & (COUNT | WIDE) {
-            count @ 0..=4 if out.capacity() - out.len() >= 4 => {
+            count @ 0..=4 if out.len() + 4 <= out.capacity() => {
                 let length = out.len() + usize::from(count);
                 // Not `extend_from_slice`, which builds for size do not inline.
                 out.push(PieceId::new(self.ids[0].into()));
