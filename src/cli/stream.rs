@@ -5,7 +5,8 @@
 //!
 //! 1. Read the next block of whole lines ([`input`](super::input); under a lock, one copy of the bytes).
 //! 2. Convert the block to a result, with a worker of its own (no lock).
-//! 3. Hand the result to the [`ordered`](super::ordered) output (under a lock). Results that arrive early wait there.
+//! 3. Hand the result to the [`ordered`](super::ordered) output. Results that arrive early wait there. Whoever hands over the
+//!    result that is written next also writes it. If there are fewer threads than cores, one more thread writes all results.
 //!
 //! Blocks and results are recycled, so the loop allocates nothing once it is warm. Memory: a few blocks and results for
 //! each thread. Cost besides the conversion: a copy of the input, a count of its newlines and a copy of the output.
@@ -43,7 +44,8 @@ pub(crate) fn with_stream_flags(command: Command) -> Command {
     let input = args::value("input", "Read this file; - is standard input").value_name("FILE");
     let output_help = "Write to this file, which is replaced when the run has succeeded";
     let output = args::value("output", output_help).value_name("FILE");
-    let threads = threads_flag();
+    let threads_help = "Number of threads that work on lines; 0 is one for each core. If a core is left, one more thread writes";
+    let threads = threads_flag().help(threads_help);
     let files = Arg::new("files")
         .help("Files to read, unless --input is given; none is standard input")
         .action(ArgAction::Append)
@@ -314,17 +316,34 @@ fn convert_in_order<C: Conversion>(
 ) -> CliResult {
     let ordered = Ordered::new(take, threads);
     std::thread::scope(|scope| {
+        if threads < available_cores() {
+            // For 10 MB of English on one thread this saves 4 to 7 % of the time. If this thread cannot be started, the others write.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, || ordered.pass_on_all());
+        }
+        convert_on_threads(input, &ordered, threads, conversion);
+        ordered.complete();
+    });
+    ordered.finish()
+}
+
+/// Converts the blocks of `input` on `threads` threads, of which the caller's is one.
+fn convert_on_threads<C: Conversion>(
+    input: &Mutex<Input<'_>>,
+    ordered: &Ordered<'_, C::Result>,
+    threads: usize,
+    conversion: &C,
+) {
+    std::thread::scope(|scope| {
         for _ in 1..threads {
-            let run = || convert_blocks(input, &ordered, conversion);
+            let run = || convert_blocks(input, ordered, conversion);
             let started = std::thread::Builder::new().spawn_scoped(scope, run);
             if let Err(error) = started {
                 ordered.stop(no_thread(&error));
                 break;
             }
         }
-        convert_blocks(input, &ordered, conversion);
+        convert_blocks(input, ordered, conversion);
     });
-    ordered.finish()
 }
 
 /// The error if the operating system does not start a thread.
