@@ -21,6 +21,7 @@ use memchr::{memchr, memchr_iter, memrchr};
 
 use super::documents::Documents;
 use super::io::{self, CliError, CliResult};
+use crate::encode::encoded_lines::line_ranges;
 use crate::input::json_field::{JsonField, RECORD_REMEDY, is_blank};
 
 /// The size of a block, if no line is longer: small enough that block and result stay in the cache of a core.
@@ -108,25 +109,15 @@ impl Block {
         })
     }
 
+    /// The text of the block, if its documents are its lines.
+    pub(crate) fn text_of_lines(&self) -> Option<&[u8]> {
+        matches!(self.documents, Documents::Lines).then_some(&self.text)
+    }
+
     /// The lines without their line feeds, each with its number.
     fn lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
-        let lines = self.line_ends().scan(0, |start, end| {
-            let line = &self.text[*start..end];
-            *start = end + 1;
-            Some(line)
-        });
+        let lines = line_ranges(&self.text).map(|range| &self.text[range]);
         (self.first_line..).zip(lines)
-    }
-
-    /// The positions after the lines; at all but an unterminated line a line feed.
-    #[inline]
-    fn line_ends(&self) -> impl Iterator<Item = usize> {
-        memchr_iter(b'\n', &self.text).chain(self.unterminated_end())
-    }
-
-    /// The end of the text if its last line has no line feed.
-    fn unterminated_end(&self) -> Option<usize> {
-        (self.text.last()? != &b'\n').then_some(self.text.len())
     }
 
     /// Counts the documents: lines, or the file.
@@ -135,7 +126,8 @@ impl Block {
             return 1;
         }
         let line_feeds = memchr_iter(b'\n', &self.text).count() as u64;
-        line_feeds + u64::from(self.unterminated_end().is_some())
+        let has_unterminated_line = self.text.last().is_some_and(|last| *last != b'\n');
+        line_feeds + u64::from(has_unterminated_line)
     }
 
     /// Removes the documents behind the first one that ends at `position` of the text or behind it. Returns them.

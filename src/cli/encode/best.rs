@@ -16,13 +16,17 @@ use super::format;
 use super::text_buffer::TextBuffer;
 use crate::cli::io::CliResult;
 use crate::cli::stream::{Block, Conversion};
+use crate::encode::encoded_lines::line_ranges;
 use crate::text::num::low_u8;
 use crate::{Encoder, Model, PieceId};
 
 /// Writes best segmentations.
 pub(super) trait BestWriter: Sync {
-    /// Appends the best segmentation of `line`, and a line feed.
-    fn write_best(&self, encoder: &mut Encoder<'_>, line: &[u8], out: &mut TextBuffer);
+    /// Appends the best segmentation of `document`, and a line feed.
+    fn write_document(&self, encoder: &mut Encoder<'_>, document: &[u8], out: &mut TextBuffer);
+
+    /// Appends the best segmentation of each line of `text`, and a line feed each.
+    fn write_lines(&self, encoder: &mut Encoder<'_>, text: &[u8], out: &mut TextBuffer);
 }
 
 /// The conversion of blocks of lines to their best segmentations.
@@ -47,8 +51,12 @@ where
 
     fn convert(&self, encoder: &mut Encoder<'t>, block: &Block, out: &mut TextBuffer) -> CliResult {
         out.clear();
-        block.for_each_document(|_, line| {
-            self.writer.write_best(encoder, line, out);
+        if let Some(text) = block.text_of_lines() {
+            self.writer.write_lines(encoder, text, out);
+            return Ok(());
+        }
+        block.for_each_document(|_, document| {
+            self.writer.write_document(encoder, document, out);
             Ok(())
         })
     }
@@ -124,8 +132,14 @@ impl IdWriter {
 }
 
 impl BestWriter for IdWriter {
-    fn write_best(&self, encoder: &mut Encoder<'_>, line: &[u8], out: &mut TextBuffer) {
-        self.write_line(encoder.encode(line), out);
+    fn write_document(&self, encoder: &mut Encoder<'_>, document: &[u8], out: &mut TextBuffer) {
+        self.write_line(encoder.encode(document), out);
+    }
+
+    fn write_lines(&self, encoder: &mut Encoder<'_>, text: &[u8], out: &mut TextBuffer) {
+        for ids in encoder.encode_lines(text).iter() {
+            self.write_line(ids, out);
+        }
     }
 }
 
@@ -203,16 +217,38 @@ impl<'m> PieceWriter<'m> {
 impl BestWriter for PieceWriter<'_> {
     /// Only an unknown token is written as the text of its span; without unknown tokens the ids are sufficient, and no
     /// spans are computed.
-    fn write_best(&self, encoder: &mut Encoder<'_>, line: &[u8], out: &mut TextBuffer) {
-        let ids = encoder.encode(line);
+    fn write_document(&self, encoder: &mut Encoder<'_>, document: &[u8], out: &mut TextBuffer) {
+        let ids = encoder.encode(document);
         if self.has_unknown(ids) {
-            let mut text = Vec::new();
-            format::write_pieces(&encoder.tokens(line), &mut text);
-            out.append(&text);
+            write_tokens(encoder, document, out);
         } else {
             self.write_line(ids, out);
         }
     }
+
+    fn write_lines(&self, encoder: &mut Encoder<'_>, text: &[u8], out: &mut TextBuffer) {
+        let lines = encoder.encode_lines(text);
+        if !self.has_unknown(lines.ids()) {
+            lines.iter().for_each(|ids| self.write_line(ids, out));
+            return;
+        }
+        // The spans of a line overwrite the memory of the encoder.
+        let lines = lines.clone();
+        for (range, ids) in line_ranges(text).zip(lines.iter()) {
+            if self.has_unknown(ids) {
+                write_tokens(encoder, &text[range], out);
+            } else {
+                self.write_line(ids, out);
+            }
+        }
+    }
+}
+
+/// Appends a line of pieces with the texts of unknown tokens.
+fn write_tokens(encoder: &mut Encoder<'_>, line: &[u8], out: &mut TextBuffer) {
+    let mut text = Vec::new();
+    format::write_pieces(&encoder.tokens(line), &mut text);
+    out.append(&text);
 }
 
 #[cfg(test)]
@@ -271,11 +307,43 @@ mod tests {
             let mut expected_pieces = Vec::new();
             format::write_pieces(&tokens, &mut expected_pieces);
             let mut out = TextBuffer::default();
-            ids.write_best(&mut encoder, line.as_bytes(), &mut out);
+            ids.write_document(&mut encoder, line.as_bytes(), &mut out);
             assert_eq!(out.text(), expected_ids, "{line:?}");
             out.clear();
-            pieces.write_best(&mut encoder, line.as_bytes(), &mut out);
+            pieces.write_document(&mut encoder, line.as_bytes(), &mut out);
             assert_eq!(out.text(), expected_pieces, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn lines_are_written_as_each_line_alone() {
+        let root = env!("CARGO_MANIFEST_DIR");
+        for name in ["golden/llama2", "run/unigram", "run/word"] {
+            let tokenizer = Tokenizer::open(format!("{root}/testdata/{name}.model")).unwrap();
+            let pieces = PieceWriter::new(tokenizer.model());
+            let ids = IdWriter::new(tokenizer.vocab_size());
+            let mut encoder = tokenizer.encoder();
+            let lines = [
+                "les droits",
+                "",
+                "\u{4e8c}\u{1f600} les",
+                "les",
+                "\u{1f600}",
+            ];
+            let mut written = TextBuffer::default();
+            let mut expected = TextBuffer::default();
+            for line in lines {
+                pieces.write_document(&mut encoder, line.as_bytes(), &mut expected);
+            }
+            pieces.write_lines(&mut encoder, lines.join("\n").as_bytes(), &mut written);
+            assert_eq!(written.text(), expected.text(), "pieces of {name}");
+            written.clear();
+            expected.clear();
+            for line in lines {
+                ids.write_document(&mut encoder, line.as_bytes(), &mut expected);
+            }
+            ids.write_lines(&mut encoder, lines.join("\n").as_bytes(), &mut written);
+            assert_eq!(written.text(), expected.text(), "ids of {name}");
         }
     }
 
