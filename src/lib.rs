@@ -81,7 +81,7 @@
 //!   or on hash seeds. Sampling also depends on the seed of [`Rng`].
 //! * A model is validated when it is loaded. Malformed files are typed errors; after loading, encoding cannot fail.
 //! * Encoding takes linear time for most text and O(n log n) for all text, including text written to be slow.
-//! * Public types are `Send` and `Sync`. The crate has no unsafe code.
+//! * Public types are `Send` and `Sync`. The library has no unsafe code.
 //! * The library does not print, does not read the environment and does not exit.
 //!
 //! # Features
@@ -103,6 +103,8 @@
 //! | `proto` | the messages of model files as types of `prost` |
 //!
 //! Without default features the crate loads and runs models, with few dependencies.
+
+#![cfg_attr(not(feature = "cli"), forbid(unsafe_code))]
 
 // In the order of the flow: training, the model between, running, and what all of them use.
 #[cfg(feature = "train")]

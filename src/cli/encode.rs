@@ -127,6 +127,8 @@ pub(crate) fn command() -> Command {
 
 /// Encodes each line of the input. Checks all flags before the first line is read.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    super::heap::use_huge_pages();
     let stream = Stream::new(matches)?;
     if training_data::is_wanted(matches) {
         return training_data::run(matches, &stream);

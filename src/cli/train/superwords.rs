@@ -81,7 +81,7 @@ impl SuperwordStage {
             .map_err(|error| CliError::Usage(format!("--{error}")))?;
         cross_words(matches, &mut options)?;
         #[cfg(all(target_os = "linux", target_env = "gnu"))]
-        crate::cli::heap::restart_with_fixed_threshold();
+        crate::cli::heap::return_large_blocks();
         Ok(Some(SuperwordStage {
             options,
             vocab_size,
