@@ -127,14 +127,16 @@ pub(crate) fn command() -> Command {
 
 /// Encodes each line of the input. Checks all flags before the first line is read.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    super::heap::use_huge_pages();
     let stream = Stream::new(matches)?;
     if training_data::is_wanted(matches) {
+        use_huge_pages();
         return training_data::run(matches, &stream);
     }
     training_data::check_absent(matches)?;
     let output = OutputChoice::new(matches)?;
+    if output.allocates_little() {
+        use_huge_pages();
+    }
     let tokenizer = open_model(matches)?;
     let options = encode_options(matches)?;
     // Invalid options are an error even if the input is empty.
@@ -149,6 +151,12 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
         (Selection::Best, Format::Piece) => write_best(&stream, PieceWriter::new(model), worker),
         _ => write_tokens(&stream, output, worker),
     }
+}
+
+/// Sets the heap for threads that seldom allocate.
+fn use_huge_pages() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    super::heap::use_huge_pages();
 }
 
 /// The options of the encoders, from `--extra_options`.
@@ -213,6 +221,11 @@ struct OutputChoice {
 }
 
 impl OutputChoice {
+    /// Whether threads allocate nothing for each line: the best ids and pieces.
+    fn allocates_little(&self) -> bool {
+        matches!(self.selection, Selection::Best) && self.format != Format::Json
+    }
+
     /// Parses `id`, `nbest_id`, `sample_id` and so on. `--nbest_size` is parsed in any case, so that an invalid number
     /// is always an error; `--alpha` and `--random_seed` are parsed for samples only.
     fn new(matches: &ArgMatches) -> CliResult<OutputChoice> {

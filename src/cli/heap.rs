@@ -2,10 +2,12 @@
 //!
 //! The defaults of glibc fit programs whose memory comes and goes. Two subcommands choose others before they allocate much:
 //!
-//! - *Encoding* fills some megabytes of tables once, in a run that may end after 50 ms. With the defaults the kernel maps this
+//! - *Encoding to ids or pieces* fills some megabytes of tables once, in a run that may end after 50 ms. With the defaults the kernel maps this
 //!   memory in 3,400 page faults for one thread and 5,000 for two, each of which takes about a microsecond, and threads wait for
 //!   each other in them. [`use_huge_pages`] leaves 300. For 10 MB of English that is 5 % of the time of one thread and 11 % of that
 //!   of two; the peak memory is 4 to 5 MB higher.
+//!   All threads share this heap, so that it is not for threads that allocate for each line: n-best lists and samples of a
+//!   unigram model took twice the time on two threads.
 //! - *Training twice* (`--superword_from`) leaves gaps in the heap; see [`return_large_blocks`].
 //!
 //! Input: none. Output: none. A setting that glibc or the kernel refuses has no effect, so that the program is slower or needs
