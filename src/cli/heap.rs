@@ -1,10 +1,10 @@
 //! Settings of the heap of glibc.
 //!
-//! The defaults of glibc fit programs whose memory comes and goes. Two subcommands choose others before they allocate much:
+//! The defaults of glibc suit programs that allocate and free all the time. Two subcommands choose others before they allocate much:
 //!
-//! - *Encoding to ids or pieces* fills some megabytes of tables once, in a run that may end after 50 ms. With the defaults the kernel maps this
-//!   memory in 3,400 page faults for one thread and 5,000 for two, each of which takes about a microsecond, and threads wait for
-//!   each other in them. [`use_huge_pages`] leaves 300. For 10 MB of English that is 5 % of the time of one thread and 11 % of that
+//! - *Encoding to ids or pieces* fills some megabytes of tables once, in a run that may end after 50 ms. With the defaults the
+//!   kernel maps this memory in 3,400 page faults for one thread and 5,000 for two, each of which takes about a microsecond, and
+//!   threads wait for each other in them. [`use_huge_pages`] leaves 300. For 10 MB of English that is 5 % of the time of one thread and 11 % of that
 //!   of two; the peak memory is 4 to 5 MB higher.
 //!   All threads share this heap, so that it is not for threads that allocate for each line: n-best lists and samples of a
 //!   unigram model took twice the time on two threads.
@@ -14,7 +14,7 @@
 //! more memory. This module exists for glibc only, and it is the only one with unsafe code, because these settings are functions
 //! of C.
 //!
-//! Cost: five system calls.
+//! Cost: a few system calls.
 
 #![expect(unsafe_code, reason = "the settings of glibc are functions of C")]
 
@@ -40,7 +40,7 @@ const TABLE_BYTES: c_int = 1 << 20;
 ///
 /// With the defaults a block above a threshold is given back, and whenever one is freed, the threshold rises to its size, up to
 /// 32 MiB. So the tables of a second training grow inside of the heap, where the tables that they outgrew leave gaps: with
-/// 100 MB of English the second stage of `--superword_from` needs 385 MB, and 238 MB with a fixed threshold.
+/// 100 MB of English the second stage of `--superword_from` needs 385 MB, and 243 MB with a fixed threshold.
 pub(super) fn return_large_blocks() {
     set(libc::M_MMAP_THRESHOLD, TABLE_BYTES);
 }

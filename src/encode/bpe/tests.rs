@@ -77,12 +77,7 @@ impl<'m> Fixture<'m> {
     /// Encodes the lines of a raw text together.
     fn encode_raw_lines(&mut self, text: &str, adds_prefix: bool) -> Vec<Vec<PieceId>> {
         let mut lines = EncodedLines::default();
-        let text = text.as_bytes();
-        let raw = RawText {
-            text,
-            adds_prefix,
-            byte_ids: None,
-        };
+        let raw = raw_text(text, adds_prefix);
         let pieces = self.model.table();
         let are_scanned = self
             .encoder
@@ -95,12 +90,7 @@ impl<'m> Fixture<'m> {
     fn encode_each_raw_line(&mut self, text: &str, adds_prefix: bool) -> Vec<Vec<PieceId>> {
         let encode = |text: &str| {
             let mut ids = Vec::new();
-            let text = text.as_bytes();
-            let raw = RawText {
-                text,
-                adds_prefix,
-                byte_ids: None,
-            };
+            let raw = raw_text(text, adds_prefix);
             let pieces = self.model.table();
             self.encoder
                 .encode_raw(pieces, raw, &mut self.cache, &mut ids);
@@ -508,6 +498,15 @@ fn raw_text_has_the_ids_of_normalized_text() {
     });
 }
 
+/// A raw text for a model whose unknown characters have no byte pieces.
+fn raw_text(text: &str, adds_prefix: bool) -> RawText<'_> {
+    RawText {
+        text: text.as_bytes(),
+        adds_prefix,
+        byte_ids: None,
+    }
+}
+
 #[test]
 fn lines_of_raw_text_have_the_ids_of_each_line() {
     let model = model("golden/llama2.model");
@@ -533,11 +532,7 @@ fn lines_are_not_scanned_together_if_a_piece_has_a_line_feed() {
         model.add(piece, -1.0, kind);
         let model = model.build();
         let mut fixture = Fixture::new(&model);
-        let raw = RawText {
-            text: b"a\nb",
-            adds_prefix: true,
-            byte_ids: None,
-        };
+        let raw = raw_text("a\nb", true);
         let mut lines = EncodedLines::default();
         let pieces = model.table();
         let are_scanned =
