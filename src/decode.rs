@@ -72,8 +72,8 @@ pub(crate) struct DecodeState {
 }
 
 impl Default for DecodeState {
-    fn default() -> DecodeState {
-        DecodeState {
+    fn default() -> Self {
+        Self {
             is_start: true,
             has_text: false,
             pending: [0; 4],
@@ -83,12 +83,12 @@ impl Default for DecodeState {
 }
 
 impl Decoder {
-    pub(crate) fn new(model: &Model) -> Decoder {
+    pub(crate) fn new(model: &Model) -> Self {
         let trainer_spec = model.trainer_spec();
         let normalizer_spec = model.normalizer_spec();
         let pieces = model.table();
         let mark = WHITESPACE_MARK_STR.as_bytes();
-        Decoder {
+        Self {
             roles: roles(pieces),
             texts: pieces.texts().replaced(mark, b" "),
             short_texts: OnceLock::new(),

@@ -51,8 +51,8 @@ pub(crate) struct EncodeState {
 
 impl EncodeState {
     /// A state whose caches use at most `max_bytes`.
-    pub(crate) fn with_max_bytes(max_bytes: usize) -> EncodeState {
-        EncodeState {
+    pub(crate) fn with_max_bytes(max_bytes: usize) -> Self {
+        Self {
             bpe: BpeCache::with_max_bytes(max_bytes),
             unigram: UnigramCache::with_max_bytes(max_bytes),
         }
@@ -72,18 +72,16 @@ impl ModelEncoder {
     pub(crate) fn new(
         model: &Model,
         has_symbols: bool,
-    ) -> Result<(ModelEncoder, Arc<PrefixTrie>), BuildError> {
+    ) -> Result<(Self, Arc<PrefixTrie>), BuildError> {
         let vocabulary = Vocabulary::new(model, has_symbols);
         let symbols = Arc::new(PrefixTrie::with_values(vocabulary.symbols())?);
         let encoder = match model.model_type() {
             ModelType::Bpe => {
-                ModelEncoder::Bpe(Box::new(BpeEncoder::new(&vocabulary, Arc::clone(&symbols))))
+                Self::Bpe(Box::new(BpeEncoder::new(&vocabulary, Arc::clone(&symbols))))
             }
-            ModelType::Unigram => ModelEncoder::Unigram(UnigramEncoder::new(&vocabulary)?),
-            ModelType::Word => ModelEncoder::Word(WordEncoder::new(&vocabulary)),
-            ModelType::Char => {
-                ModelEncoder::Char(CharEncoder::new(&vocabulary, Arc::clone(&symbols)))
-            }
+            ModelType::Unigram => Self::Unigram(UnigramEncoder::new(&vocabulary)?),
+            ModelType::Word => Self::Word(WordEncoder::new(&vocabulary)),
+            ModelType::Char => Self::Char(CharEncoder::new(&vocabulary, Arc::clone(&symbols))),
         };
         Ok((encoder, symbols))
     }
@@ -97,22 +95,22 @@ impl ModelEncoder {
         out: &mut Vec<PieceId>,
     ) {
         match self {
-            ModelEncoder::Bpe(bpe) => bpe.encode(pieces, text, &mut state.bpe, out),
-            ModelEncoder::Unigram(unigram) => unigram.encode(text, &mut state.unigram, out),
-            ModelEncoder::Word(word) => word.encode(pieces, text, out),
-            ModelEncoder::Char(char) => char.encode(pieces, text, out),
+            Self::Bpe(bpe) => bpe.encode(pieces, text, &mut state.bpe, out),
+            Self::Unigram(unigram) => unigram.encode(text, &mut state.unigram, out),
+            Self::Word(word) => word.encode(pieces, text, out),
+            Self::Char(char) => char.encode(pieces, text, out),
         }
     }
 
     /// Whether the encoder can read raw text, provided that normalization only replaces spaces by marks.
     pub(crate) fn reads_raw_text(&self) -> bool {
-        matches!(self, ModelEncoder::Bpe(bpe) if bpe.accepts_raw_text())
+        matches!(self, Self::Bpe(bpe) if bpe.accepts_raw_text())
     }
 
     /// The length of the part of `rest` that an unknown id at its start covers.
     pub(crate) fn unknown_length(&self, rest: &[u8]) -> usize {
         match self {
-            ModelEncoder::Word(_) => WordEncoder::word_length(rest),
+            Self::Word(_) => WordEncoder::word_length(rest),
             _ => char_length(rest),
         }
     }
@@ -122,13 +120,13 @@ impl ModelEncoder {
     #[inline]
     pub(crate) fn piece_length(&self, length: usize, rest: &[u8]) -> usize {
         match self {
-            ModelEncoder::Unigram(unigram) => unigram.whole_length(length, rest),
+            Self::Unigram(unigram) => unigram.whole_length(length, rest),
             _ => length,
         }
     }
 
     /// Whether [`piece_length`](Self::piece_length) can be more than the length of the piece.
     pub(crate) fn extends_pieces(&self) -> bool {
-        matches!(self, ModelEncoder::Unigram(unigram) if unigram.has_half_chars())
+        matches!(self, Self::Unigram(unigram) if unigram.has_half_chars())
     }
 }

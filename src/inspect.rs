@@ -89,10 +89,10 @@ pub struct Inspection {
 
 impl Inspection {
     /// Inspects a model. See the [module](self) for the cost and an example.
-    pub fn new(tokenizer: &Tokenizer) -> Inspection {
+    pub fn new(tokenizer: &Tokenizer) -> Self {
         let model = tokenizer.model();
         let unproduced = find_unproduced(tokenizer);
-        Inspection {
+        Self {
             model_type: model.model_type(),
             piece_count: model.len(),
             trainer_vocab_size: model.trainer_spec().vocab_size(),

@@ -26,9 +26,9 @@ fn cores() -> usize {
 struct Running;
 
 impl Running {
-    fn new() -> Running {
+    fn new() -> Self {
         RUNNING.fetch_add(1, Ordering::Relaxed);
-        Running
+        Self
     }
 }
 

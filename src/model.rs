@@ -113,14 +113,14 @@ impl Model {
     /// # Errors
     /// The file cannot be read ([`ModelError::Read`]), or its content is refused ([`ModelError::InFile`]); see
     /// [`Model::from_bytes`].
-    pub fn open(path: impl AsRef<Path>) -> Result<Model, ModelError> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, ModelError> {
         let path = path.as_ref();
         #[cfg(feature = "gguf")]
-        if let Some(model) = Model::open_gguf(path)? {
+        if let Some(model) = Self::open_gguf(path)? {
             return Ok(model);
         }
-        let file = Model::read_file(path)?;
-        Model::from_any_format(file).map_err(|error| error.in_file(path))
+        let file = Self::read_file(path)?;
+        Self::from_any_format(file).map_err(|error| error.in_file(path))
     }
 
     /// The bytes of a file, for [`Model::from_file`].
@@ -141,15 +141,15 @@ impl Model {
     ///
     /// # Errors
     /// What SentencePiece refuses to load is refused. The error names the piece or the spec, and the rule.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Model, ModelError> {
-        Model::from_any_format(bytes.to_vec())
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
+        Self::from_any_format(bytes.to_vec())
     }
 
     /// Reads a file in any format that is recognized by its content.
-    fn from_any_format(file: Vec<u8>) -> Result<Model, ModelError> {
-        match Model::from_other_format(&file)? {
+    fn from_any_format(file: Vec<u8>) -> Result<Self, ModelError> {
+        match Self::from_other_format(&file)? {
             Some(model) => Ok(model),
-            None => Model::from_file(file),
+            None => Self::from_file(file),
         }
     }
 
@@ -157,12 +157,12 @@ impl Model {
     ///
     /// # Errors
     /// The reader fails, or what was read is refused.
-    pub fn from_reader(mut reader: impl Read) -> Result<Model, ModelError> {
+    pub fn from_reader(mut reader: impl Read) -> Result<Self, ModelError> {
         let mut file = Vec::new();
         reader
             .read_to_end(&mut file)
             .map_err(|source| ModelError::Stream { source })?;
-        Model::from_any_format(file)
+        Self::from_any_format(file)
     }
 
     /// A builder of models, without pieces.
@@ -176,8 +176,8 @@ impl Model {
     }
 
     /// Reads and checks a file.
-    fn from_file(file: Vec<u8>) -> Result<Model, ModelError> {
-        let mut model = Model::without_lookup(file)?;
+    fn from_file(file: Vec<u8>) -> Result<Self, ModelError> {
+        let mut model = Self::without_lookup(file)?;
         model.lookup = model.make_lookup()?;
         Ok(model)
     }
@@ -187,26 +187,26 @@ impl Model {
     /// rules but one: two pieces may have the same text. It is then refused, and its tables are dropped.
     pub(crate) fn from_file_with<T>(
         file: Vec<u8>,
-        make_tables: impl FnOnce(&Model) -> T,
-    ) -> Result<(Model, T), ModelError> {
-        let mut model = Model::without_lookup(file)?;
+        make_tables: impl FnOnce(&Self) -> T,
+    ) -> Result<(Self, T), ModelError> {
+        let mut model = Self::without_lookup(file)?;
         let (tables, lookup) = join(|| make_tables(&model), || model.make_lookup());
         model.lookup = lookup?;
         Ok((model, tables))
     }
 
     /// Reads a file and checks everything but that texts of pieces are different.
-    fn without_lookup(file: Vec<u8>) -> Result<Model, ModelError> {
+    fn without_lookup(file: Vec<u8>) -> Result<Self, ModelError> {
         let (pieces, specs) = file::read(&file)?;
-        Model::check_and_assemble(file, pieces, specs)
+        Self::check_and_assemble(file, pieces, specs)
     }
 
     /// A model of pieces and specs that nobody checked, by the rules for files.
     ///
     /// # Errors
     /// A rule is broken; see [`Model::from_bytes`].
-    fn from_unchecked_parts(pieces: PieceTable, specs: Specs) -> Result<Model, ModelError> {
-        let mut model = Model::without_lookup_of_parts(pieces, specs)?;
+    fn from_unchecked_parts(pieces: PieceTable, specs: Specs) -> Result<Self, ModelError> {
+        let mut model = Self::without_lookup_of_parts(pieces, specs)?;
         model.lookup = model.make_lookup()?;
         Ok(model)
     }
@@ -220,17 +220,17 @@ impl Model {
         pieces: PieceTable,
         specs: Specs,
         index: PieceIndex,
-    ) -> Result<Model, ModelError> {
-        let mut model = Model::without_lookup_of_parts(pieces, specs)?;
+    ) -> Result<Self, ModelError> {
+        let mut model = Self::without_lookup_of_parts(pieces, specs)?;
         model.lookup = PieceLookup::of_bpe(index);
         Ok(model)
     }
 
     /// Checks pieces and specs, but not whether texts of pieces are different, and writes the file.
-    fn without_lookup_of_parts(pieces: PieceTable, specs: Specs) -> Result<Model, ModelError> {
+    fn without_lookup_of_parts(pieces: PieceTable, specs: Specs) -> Result<Self, ModelError> {
         (0..pieces.len()).try_for_each(|id| file::check_not_empty(id, pieces.text(id)))?;
         let file = file::write(&pieces, &specs);
-        Model::check_and_assemble(file, pieces, specs)
+        Self::check_and_assemble(file, pieces, specs)
     }
 
     /// Checks the content of a file, but not whether texts of pieces are different.
@@ -238,7 +238,7 @@ impl Model {
         file: Vec<u8>,
         mut pieces: PieceTable,
         specs: Specs,
-    ) -> Result<Model, ModelError> {
+    ) -> Result<Self, ModelError> {
         let trainer_spec = specs.trainer.unwrap_or_default();
         if trainer_spec.byte_fallback() {
             // The reference ignores such a piece in models with byte fallback.
@@ -249,7 +249,7 @@ impl Model {
             trainer: Some(trainer_spec),
             ..specs
         };
-        Model::assemble(file, pieces, specs)
+        Self::assemble(file, pieces, specs)
     }
 
     fn make_lookup(&self) -> Result<PieceLookup, ModelError> {
@@ -262,25 +262,25 @@ impl Model {
     /// # Errors
     /// A charsmap is broken, or there are too many pieces, or too long ones.
     #[cfg(any(feature = "train", test))]
-    pub(crate) fn from_parts(pieces: PieceTable, specs: Specs) -> Result<Model, ModelError> {
+    pub(crate) fn from_parts(pieces: PieceTable, specs: Specs) -> Result<Self, ModelError> {
         validate::check_count(pieces.len())?;
         let trainer_spec = specs.trainer.as_ref();
         let model_type = trainer_spec.map_or(ModelType::Unigram, TrainerSpec::model_type);
         validate::check_tries(&pieces, model_type)?;
         let file = file::write(&pieces, &specs);
-        let mut model = Model::assemble(file, pieces, specs)?;
+        let mut model = Self::assemble(file, pieces, specs)?;
         model.lookup = model.make_lookup()?;
         Ok(model)
     }
 
     /// Parses the charsmaps and puts everything together, with an empty lookup.
-    fn assemble(file: Vec<u8>, pieces: PieceTable, specs: Specs) -> Result<Model, ModelError> {
+    fn assemble(file: Vec<u8>, pieces: PieceTable, specs: Specs) -> Result<Self, ModelError> {
         let normalizer_spec = specs.normalizer.unwrap_or_default();
         let denormalizer_spec = specs.denormalizer;
         let charsmap = parse_charsmap(Some(&normalizer_spec), "normalizer_spec")?;
         let denormalizer_charsmap =
             parse_charsmap(denormalizer_spec.as_ref(), "denormalizer_spec")?;
-        Ok(Model {
+        Ok(Self {
             file: Arc::new(file),
             pieces,
             lookup: PieceLookup::default(),

@@ -184,14 +184,14 @@ impl OutputFile {
     ///
     /// # Errors
     /// The file system refuses.
-    pub(crate) fn create(path: impl AsRef<Path>) -> Result<OutputFile, WriteError> {
+    pub(crate) fn create(path: impl AsRef<Path>) -> Result<Self, WriteError> {
         let path = path.as_ref();
         let destination = Target::of(path).and_then(|target| match target {
             Target::File(target) => Temporary::beside(&target).map(Destination::File),
             Target::Stream(target) => open_stream(&target).map(Destination::Stream),
         });
         let destination = destination.map_err(|source| failed(path, source))?;
-        Ok(OutputFile {
+        Ok(Self {
             destination,
             path: path.to_owned(),
         })

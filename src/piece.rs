@@ -33,8 +33,8 @@ pub struct PieceId(u32);
 
 impl PieceId {
     /// The id with this number. Whether a model has such a piece is for the model to say.
-    pub const fn new(number: u32) -> PieceId {
-        PieceId(number)
+    pub const fn new(number: u32) -> Self {
+        Self(number)
     }
 
     /// The number of the id.
@@ -48,9 +48,9 @@ impl PieceId {
         clippy::cast_possible_truncation,
         reason = "an index of a piece is below MAX_PIECES"
     )]
-    pub(crate) fn from_index(index: usize) -> PieceId {
+    pub(crate) fn from_index(index: usize) -> Self {
         debug_assert!(index < MAX_PIECES, "{index} is no index of a piece");
-        PieceId(index as u32)
+        Self(index as u32)
     }
 
     /// The id as an index.
@@ -60,14 +60,14 @@ impl PieceId {
 }
 
 impl From<PieceId> for u32 {
-    fn from(id: PieceId) -> u32 {
+    fn from(id: PieceId) -> Self {
         id.0
     }
 }
 
 impl From<u32> for PieceId {
-    fn from(number: u32) -> PieceId {
-        PieceId(number)
+    fn from(number: u32) -> Self {
+        Self(number)
     }
 }
 
@@ -110,38 +110,35 @@ pub enum PieceKind {
 
 impl PieceKind {
     /// Every kind, in the order of their numbers in the file format.
-    pub const ALL: [PieceKind; 6] = [
-        PieceKind::Normal,
-        PieceKind::Unknown,
-        PieceKind::Control,
-        PieceKind::UserDefined,
-        PieceKind::Unused,
-        PieceKind::Byte,
+    pub const ALL: [Self; 6] = [
+        Self::Normal,
+        Self::Unknown,
+        Self::Control,
+        Self::UserDefined,
+        Self::Unused,
+        Self::Byte,
     ];
 
     /// The name: normal, unknown, control, user_defined, unused or byte.
     pub const fn name(self) -> &'static str {
         match self {
-            PieceKind::Normal => "normal",
-            PieceKind::Unknown => "unknown",
-            PieceKind::Control => "control",
-            PieceKind::UserDefined => "user_defined",
-            PieceKind::Unused => "unused",
-            PieceKind::Byte => "byte",
+            Self::Normal => "normal",
+            Self::Unknown => "unknown",
+            Self::Control => "control",
+            Self::UserDefined => "user_defined",
+            Self::Unused => "unused",
+            Self::Byte => "byte",
         }
     }
 
     /// Whether ids of this kind stand for their own text in a result: unused pieces are split again.
     pub(crate) const fn is_given_for_text(self) -> bool {
-        matches!(self, PieceKind::Normal | PieceKind::UserDefined)
+        matches!(self, Self::Normal | Self::UserDefined)
     }
 
     /// Whether segmentation can give a piece of this kind. The other kinds are meta pieces that have no surface.
     pub(crate) const fn is_from_text(self) -> bool {
-        matches!(
-            self,
-            PieceKind::Normal | PieceKind::UserDefined | PieceKind::Unused
-        )
+        matches!(self, Self::Normal | Self::UserDefined | Self::Unused)
     }
 }
 
@@ -154,8 +151,8 @@ impl fmt::Display for PieceKind {
 impl FromStr for PieceKind {
     type Err = ParsePieceKindError;
 
-    fn from_str(name: &str) -> Result<PieceKind, ParsePieceKindError> {
-        let mut all = PieceKind::ALL.into_iter();
+    fn from_str(name: &str) -> Result<Self, ParsePieceKindError> {
+        let mut all = Self::ALL.into_iter();
         all.find(|kind| kind.name() == name)
             .ok_or_else(|| ParsePieceKindError {
                 name: name.to_owned(),
@@ -194,8 +191,8 @@ pub(crate) struct PieceTable {
 
 impl PieceTable {
     /// An empty table with room for so many pieces, and so many bytes of text.
-    pub(crate) fn with_capacity(pieces: usize, bytes: usize) -> PieceTable {
-        PieceTable {
+    pub(crate) fn with_capacity(pieces: usize, bytes: usize) -> Self {
+        Self {
             texts: TextArena::with_capacity(pieces, bytes),
             scores: Vec::with_capacity(pieces),
             kinds: Vec::with_capacity(pieces),
@@ -204,8 +201,8 @@ impl PieceTable {
 
     /// Normal pieces with the score 0.
     #[cfg(feature = "tokenizer-json")]
-    pub(crate) fn of_texts(texts: TextArena) -> PieceTable {
-        PieceTable {
+    pub(crate) fn of_texts(texts: TextArena) -> Self {
+        Self {
             scores: vec![0.0; texts.len()],
             kinds: vec![PieceKind::Normal; texts.len()],
             texts,
@@ -287,8 +284,8 @@ pub(crate) struct PieceIndex {
 
 impl PieceIndex {
     /// An index of the pieces with these ids. Of equal texts the first one counts.
-    pub(crate) fn new(pieces: &PieceTable, ids: impl Iterator<Item = usize>) -> PieceIndex {
-        let mut index = PieceIndex::with_capacity(pieces.len());
+    pub(crate) fn new(pieces: &PieceTable, ids: impl Iterator<Item = usize>) -> Self {
+        let mut index = Self::with_capacity(pieces.len());
         for id in ids {
             index.insert(pieces, id);
         }
@@ -296,8 +293,8 @@ impl PieceIndex {
     }
 
     /// An index of no pieces, with room for some.
-    pub(crate) fn with_capacity(pieces: usize) -> PieceIndex {
-        PieceIndex {
+    pub(crate) fn with_capacity(pieces: usize) -> Self {
+        Self {
             ids: HashTable::with_capacity(pieces),
             hasher: RandomState::default(),
         }
@@ -305,7 +302,7 @@ impl PieceIndex {
 
     /// Adds piece `id`; false if there is one with its text.
     pub(crate) fn insert(&mut self, pieces: &PieceTable, id: usize) -> bool {
-        let PieceIndex { ids, hasher } = self;
+        let Self { ids, hasher } = self;
         let text = pieces.text(id);
         let number = PieceId::from_index(id).get();
         let is_same = |other: &u32| is_same_text(pieces.text(*other as usize), text);

@@ -13,8 +13,8 @@ pub(crate) struct SplitMix64 {
 }
 
 impl SplitMix64 {
-    pub(crate) fn new(seed: u64) -> SplitMix64 {
-        SplitMix64 { state: seed }
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { state: seed }
     }
 
     /// The next 64 bits.
@@ -63,8 +63,8 @@ pub struct Rng(pub(crate) SplitMix64);
 
 impl Rng {
     /// A generator that `seed` determines.
-    pub fn with_seed(seed: u64) -> Rng {
-        Rng(SplitMix64::new(seed))
+    pub fn with_seed(seed: u64) -> Self {
+        Self(SplitMix64::new(seed))
     }
 }
 

@@ -108,12 +108,12 @@ struct Tables {
 }
 
 impl Tables {
-    fn new(model: &Model, config: TokenizerConfig) -> Tables {
+    fn new(model: &Model, config: TokenizerConfig) -> Self {
         // The tries of pieces are the only tables that can be too large. A model whose tries would be is refused when it
         // is made: see `check_tries` in model/validate.rs.
         let pipeline = Pipeline::new(model, model.normalizer(), true, config)
             .expect("tries of pieces were checked when the model was made");
-        Tables {
+        Self {
             pipeline,
             decoder: Decoder::new(model),
         }
@@ -131,18 +131,18 @@ impl Tokenizer {
     /// assert_eq!(tokenizer.vocab_size(), tokenizer.model().len());
     /// # Ok::<(), spiece::ModelError>(())
     /// ```
-    pub fn new(model: Model) -> Tokenizer {
-        Tokenizer::with_config(model, TokenizerConfig::default())
+    pub fn new(model: Model) -> Self {
+        Self::with_config(model, TokenizerConfig::default())
     }
 
     /// Like [`new`](Tokenizer::new), with limits on memory; see [`TokenizerConfig`] for an example.
-    pub fn with_config(model: Model, config: TokenizerConfig) -> Tokenizer {
+    pub fn with_config(model: Model, config: TokenizerConfig) -> Self {
         let tables = Tables::new(&model, config);
-        Tokenizer::from_tables(model, tables, config)
+        Self::from_tables(model, tables, config)
     }
 
-    fn from_tables(model: Model, tables: Tables, config: TokenizerConfig) -> Tokenizer {
-        Tokenizer {
+    fn from_tables(model: Model, tables: Tables, config: TokenizerConfig) -> Self {
+        Self {
             config,
             pipeline: tables.pipeline,
             without_symbols: OnceLock::new(),
@@ -159,14 +159,14 @@ impl Tokenizer {
     ///
     /// # Errors
     /// The file cannot be read, is not a model, or is one that the reference refuses; see [`ModelError`].
-    pub fn open(path: impl AsRef<Path>) -> Result<Tokenizer, ModelError> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, ModelError> {
         let path = path.as_ref();
         #[cfg(feature = "gguf")]
         if let Some(model) = Model::open_gguf(path)? {
-            return Ok(Tokenizer::new(model));
+            return Ok(Self::new(model));
         }
         let file = Model::read_file(path)?;
-        Tokenizer::from_file(file).map_err(|error| error.in_file(path))
+        Self::from_file(file).map_err(|error| error.in_file(path))
     }
 
     /// Like [`open`](Tokenizer::open), for the bytes of a `.model` file, which are copied.
@@ -180,18 +180,18 @@ impl Tokenizer {
     ///
     /// # Errors
     /// The bytes are not a model, or one that the reference refuses.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Tokenizer, ModelError> {
-        Tokenizer::from_file(bytes.to_vec())
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
+        Self::from_file(bytes.to_vec())
     }
 
-    fn from_file(file: Vec<u8>) -> Result<Tokenizer, ModelError> {
+    fn from_file(file: Vec<u8>) -> Result<Self, ModelError> {
         let config = TokenizerConfig::default();
         let make_tables = |model: &Model| Tables::new(model, config);
         let (model, tables) = match Model::from_other_format_with(&file, make_tables)? {
             Some(converted) => converted,
             None => Model::from_file_with(file, make_tables)?,
         };
-        Ok(Tokenizer::from_tables(model, tables, config))
+        Ok(Self::from_tables(model, tables, config))
     }
 
     /// The model.

@@ -61,7 +61,7 @@ pub struct Lines<'t> {
 
 impl<'t> Lines<'t> {
     /// Splits `text` at line feeds.
-    pub fn new(text: &'t str) -> Lines<'t> {
+    pub fn new(text: &'t str) -> Self {
         let all: Vec<&str> = text
             .strip_suffix('\n')
             .unwrap_or(text)
@@ -95,9 +95,9 @@ pub struct Report {
 
 impl Report {
     /// Starts when everything but the model is in memory. The rounds over the `unseen` lines take `seconds` in all.
-    pub fn new(name: &str, seconds: f64, lines: &Lines<'_>) -> Report {
+    pub fn new(name: &str, seconds: f64, lines: &Lines<'_>) -> Self {
         let bytes = lines.unseen().iter().map(|line| line.len() + 1).sum();
-        Report {
+        Self {
             name: name.to_owned(),
             seconds,
             memory_before: memory("VmRSS:"),

@@ -34,7 +34,7 @@ pub struct BoundaryCheck {
 
 impl BoundaryCheck {
     /// Adds the counts of other texts.
-    pub(in crate::adapt) fn add(&mut self, other: &BoundaryCheck) {
+    pub(in crate::adapt) fn add(&mut self, other: &Self) {
         self.texts += other.texts;
         self.unaffected += other.unaffected;
         self.without_new_boundary += other.without_new_boundary;
@@ -63,7 +63,7 @@ impl<'c> BoundaryComparison<'c> {
         text_change: &'c TextChange,
         keeps_boundaries: bool,
         added: impl Iterator<Item = &'t [u8]>,
-    ) -> Result<BoundaryComparison<'c>, ModelError> {
+    ) -> Result<Self, ModelError> {
         Ok(BoundaryComparison {
             text_change,
             old_tokenizer: old,

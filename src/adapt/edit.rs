@@ -198,13 +198,13 @@ struct Application {
 }
 
 impl Application {
-    fn new(model: &Model) -> Application {
+    fn new(model: &Model) -> Self {
         let slots = model.pieces().map(|piece| Slot {
             text: piece.text.to_vec(),
             kind: piece.kind,
             old_id: Some(piece.id),
         });
-        Application {
+        Self {
             editor: model.edit(),
             slots: slots.collect(),
             named: vec![false; model.len()],

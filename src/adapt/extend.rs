@@ -90,13 +90,13 @@ pub struct ExtendOptions {
 
 impl ExtendOptions {
     /// Options with the rules that `model` was trained with, as its trainer spec records them.
-    pub fn new(model: &Model, size: ExtendSize) -> ExtendOptions {
+    pub fn new(model: &Model, size: ExtendSize) -> Self {
         let characters = if model.trainer_spec().byte_fallback() {
             NewCharacters::ByGain
         } else {
             NewCharacters::Coverage
         };
-        ExtendOptions {
+        Self {
             size,
             multiple_of: None,
             training: TrainOptions::of_model(model),

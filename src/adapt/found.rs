@@ -74,7 +74,7 @@ pub(crate) struct FoundDifferences {
 }
 
 impl FoundDifferences {
-    pub(crate) fn between(old: &Model, new: &Model, ids: &IdMap) -> FoundDifferences {
+    pub(crate) fn between(old: &Model, new: &Model, ids: &IdMap) -> Self {
         let old_found = found_pieces(old);
         let new_found = found_pieces(new);
         let is_old = |id: Option<PieceId>| id.is_some_and(|id| old_found[id.index()]);
@@ -83,7 +83,7 @@ impl FoundDifferences {
         let new_ids = (0..new.len()).map(PieceId::from_index);
         let is_lost = |id: &PieceId| is_old(Some(*id)) && !is_new(ids.new_id(*id));
         let is_gained = |id: &PieceId| is_new(Some(*id)) && !is_old(ids.old_id(*id));
-        FoundDifferences {
+        Self {
             lost: old_ids.filter(is_lost).collect(),
             gained: new_ids.filter(is_gained).collect(),
         }

@@ -19,14 +19,14 @@ pub struct IdMap {
 
 impl IdMap {
     /// The map for a model that had `old_len` pieces, from the old id of each new piece. Each old id occurs once at most.
-    pub(crate) fn from_old_ids(old_len: usize, old: Vec<Option<PieceId>>) -> IdMap {
+    pub(crate) fn from_old_ids(old_len: usize, old: Vec<Option<PieceId>>) -> Self {
         let mut new = vec![None; old_len];
         for (index, id) in old.iter().enumerate() {
             if let Some(slot) = id.and_then(|id| new.get_mut(id.index())) {
                 *slot = Some(PieceId::from_index(index));
             }
         }
-        IdMap { old, new }
+        Self { old, new }
     }
 
     /// The number of pieces before the change.

@@ -95,7 +95,7 @@ impl Model {
     /// # Errors
     /// The models have other types or other normalizations, there is no score below those of this model, or the result
     /// breaks a rule for models.
-    pub fn merge(&self, second: &Model, options: &MergeOptions) -> Result<MergedModel, MergeError> {
+    pub fn merge(&self, second: &Self, options: &MergeOptions) -> Result<MergedModel, MergeError> {
         check_types(self, second)?;
         if !options.allow_other_normalizer && normalizes_differently(self, second) {
             return Err(MergeError::Normalizer);

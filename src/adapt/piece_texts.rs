@@ -30,7 +30,7 @@ pub(super) struct PieceTexts<'t> {
 
 impl<'t> PieceTexts<'t> {
     /// For a check with this tokenizer.
-    pub(super) fn new(tokenizer: &'t Tokenizer) -> PieceTexts<'t> {
+    pub(super) fn new(tokenizer: &'t Tokenizer) -> Self {
         let normalizer = tokenizer.normalizer();
         let charsmap = normalizer.charsmap();
         PieceTexts {

@@ -91,8 +91,8 @@ pub struct PruneOptions {
 
 impl PruneOptions {
     /// Options that keep all pieces of one character.
-    pub fn new(target: PruneGoal) -> PruneOptions {
-        PruneOptions {
+    pub fn new(target: PruneGoal) -> Self {
+        Self {
             target,
             keep_chars: true,
         }

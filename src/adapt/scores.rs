@@ -15,10 +15,10 @@ pub(crate) struct ScoresBelow {
 
 impl ScoresBelow {
     /// Scores below `score`, which is finite.
-    pub(crate) fn new(score: f32) -> ScoresBelow {
+    pub(crate) fn new(score: f32) -> Self {
         let integer = score.floor();
         // The floor of a fractional score is lower already, but a whole step keeps the distance that trained models have.
-        ScoresBelow { last: integer }
+        Self { last: integer }
     }
 }
 

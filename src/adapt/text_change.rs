@@ -48,11 +48,11 @@ impl TextChange {
     ///
     /// # Errors
     /// The texts of the pieces that differ do not fit a double array.
-    pub(crate) fn between(old: &Model, new: &Model) -> Result<TextChange, ModelError> {
+    pub(crate) fn between(old: &Model, new: &Model) -> Result<Self, ModelError> {
         let texts = texts_with_other_roles(old, new);
         let keys = (0..).zip(&texts).map(|(value, text)| (&text[..], value));
         let trie = PrefixTrie::with_values(keys).map_err(|_| ModelError::TrieTooLarge)?;
-        Ok(TextChange {
+        Ok(Self {
             normalization: normalizes_differently(old, new),
             unknown: unknown_differs(old, new),
             texts,

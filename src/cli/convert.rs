@@ -193,11 +193,11 @@ fn write(files: &[(PathBuf, Vec<u8>)], to: &Path, format: FileFormat) -> CliResu
 
 /// An option that names a piece which the model lacks is a usage error; all others are failures.
 impl From<ConvertError> for CliError {
-    fn from(error: ConvertError) -> CliError {
+    fn from(error: ConvertError) -> Self {
         let message = error.to_string();
         match error {
-            ConvertError::NoSuchPiece { .. } => CliError::Usage(message),
-            _ => CliError::Error(message),
+            ConvertError::NoSuchPiece { .. } => Self::Usage(message),
+            _ => Self::Error(message),
         }
     }
 }

@@ -24,7 +24,7 @@ pub(crate) enum Documents {
 
 impl Documents {
     /// Reads the flags, as far as the subcommand has them.
-    pub(crate) fn new(matches: &ArgMatches) -> CliResult<Documents> {
+    pub(crate) fn new(matches: &ArgMatches) -> CliResult<Self> {
         let wants_files = match value_of(matches, "document") {
             None | Some("line") => false,
             Some("file") => true,
@@ -38,10 +38,10 @@ impl Documents {
             Some(path) => {
                 let field = JsonField::parse(path);
                 let field = field.ok_or_else(|| args::invalid("json_field", path, FIELD_PATH))?;
-                Ok(Documents::Records(Arc::new(field)))
+                Ok(Self::Records(Arc::new(field)))
             }
-            None if wants_files => Ok(Documents::Files),
-            None => Ok(Documents::Lines),
+            None if wants_files => Ok(Self::Files),
+            None => Ok(Self::Lines),
         }
     }
 }

@@ -373,10 +373,10 @@ fn check_line(check: &EditCheck) -> String {
 
 /// An edit that cannot be made is a usage error, except for a broken guarantee.
 impl From<EditError> for CliError {
-    fn from(error: EditError) -> CliError {
+    fn from(error: EditError) -> Self {
         match error {
-            EditError::Guarantee(_) => CliError::Error(error.to_string()),
-            _ => CliError::Usage(error.to_string()),
+            EditError::Guarantee(_) => Self::Error(error.to_string()),
+            _ => Self::Usage(error.to_string()),
         }
     }
 }

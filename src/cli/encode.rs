@@ -228,7 +228,7 @@ impl OutputChoice {
 
     /// Parses `id`, `nbest_id`, `sample_id` and so on. `--nbest_size` is parsed in any case, so that an invalid number
     /// is always an error; `--alpha` and `--random_seed` are parsed for samples only.
-    fn new(matches: &ArgMatches) -> CliResult<OutputChoice> {
+    fn new(matches: &ArgMatches) -> CliResult<Self> {
         let name = args::text(matches, "output_format");
         let nbest_size: i32 = args::number(matches, "nbest_size")?;
         let (selection, format) = match name.split_once('_') {
@@ -241,17 +241,17 @@ impl OutputChoice {
             Some(_) => return Err(unknown_format(name)),
         };
         let format = Format::parse(format).ok_or_else(|| unknown_format(name))?;
-        Ok(OutputChoice { selection, format })
+        Ok(Self { selection, format })
     }
 }
 
 impl Format {
     /// The format with this name.
-    fn parse(name: &str) -> Option<Format> {
+    fn parse(name: &str) -> Option<Self> {
         match name {
-            "piece" => Some(Format::Piece),
-            "id" => Some(Format::Id),
-            "json" => Some(Format::Json),
+            "piece" => Some(Self::Piece),
+            "id" => Some(Self::Id),
+            "json" => Some(Self::Json),
             _ => None,
         }
     }

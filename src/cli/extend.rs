@@ -346,10 +346,10 @@ fn report_check(messages: &Messages, extended: &ExtendedModel, check: &ExtendChe
 
 /// Models that cannot be extended are a failure of the operation.
 impl From<ExtendError> for CliError {
-    fn from(error: ExtendError) -> CliError {
+    fn from(error: ExtendError) -> Self {
         match error {
             ExtendError::Train(error) => error.into(),
-            error => CliError::Error(error.to_string()),
+            error => Self::Error(error.to_string()),
         }
     }
 }

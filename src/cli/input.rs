@@ -47,8 +47,8 @@ pub(crate) struct Block {
 }
 
 impl Default for Block {
-    fn default() -> Block {
-        Block {
+    fn default() -> Self {
+        Self {
             text: Vec::new(),
             documents: Documents::Lines,
             index: 0,
@@ -192,10 +192,10 @@ struct OpenFile {
 
 impl OpenFile {
     /// Opens a file, or standard input for `-`.
-    fn open(path: &Path) -> CliResult<OpenFile> {
+    fn open(path: &Path) -> CliResult<Self> {
         let reader = io::open(path).map_err(|error| CliError::read(path, &error))?;
         let path = path.into();
-        Ok(OpenFile { reader, path })
+        Ok(Self { reader, path })
     }
 
     /// Appends up to `wanted` bytes to `text`. Returns the number of bytes, which is lower only at the end of the file.
@@ -208,7 +208,7 @@ impl OpenFile {
 
 impl<'f> Input<'f> {
     /// The documents of `files`; of standard input if there are no files.
-    pub(crate) fn new(files: &'f [PathBuf], documents: &Documents) -> Input<'f> {
+    pub(crate) fn new(files: &'f [PathBuf], documents: &Documents) -> Self {
         Input {
             files: files.iter(),
             reads_standard_input: files.is_empty(),

@@ -92,11 +92,11 @@ pub(crate) enum ReportFormat {
 
 impl ReportFormat {
     /// The format of `--format`.
-    pub(crate) fn new(matches: &ArgMatches) -> CliResult<ReportFormat> {
+    pub(crate) fn new(matches: &ArgMatches) -> CliResult<Self> {
         match args::text(matches, "format") {
-            "text" => Ok(ReportFormat::Text),
-            "json" => Ok(ReportFormat::Json),
-            "html" => Ok(ReportFormat::Html),
+            "text" => Ok(Self::Text),
+            "json" => Ok(Self::Json),
+            "html" => Ok(Self::Html),
             other => Err(args::invalid("format", other, "text, json or html")),
         }
     }

@@ -51,28 +51,28 @@ impl CliError {
     /// What is printed, if anything.
     fn message(&self) -> Option<&str> {
         match self {
-            CliError::Error(message) | CliError::Usage(message) => Some(message),
-            CliError::ClosedPipe | CliError::Different => None,
+            Self::Error(message) | Self::Usage(message) => Some(message),
+            Self::ClosedPipe | Self::Different => None,
         }
     }
 
     /// The exit status.
     fn status(&self) -> u8 {
         match self {
-            CliError::ClosedPipe => 0,
-            CliError::Error(_) | CliError::Different => 1,
-            CliError::Usage(_) => 2,
+            Self::ClosedPipe => 0,
+            Self::Error(_) | Self::Different => 1,
+            Self::Usage(_) => 2,
         }
     }
 
     /// An error that concerns the line with this number, from 1.
-    pub(crate) fn in_line(number: u64, problem: impl Display) -> CliError {
-        CliError::Error(format!("line {number}: {problem}"))
+    pub(crate) fn in_line(number: u64, problem: impl Display) -> Self {
+        Self::Error(format!("line {number}: {problem}"))
     }
 
     /// An error for reading `path`.
-    pub(crate) fn read(path: &Path, error: &io::Error) -> CliError {
-        CliError::Error(format!(
+    pub(crate) fn read(path: &Path, error: &io::Error) -> Self {
+        Self::Error(format!(
             "cannot read {}: {error}; {}",
             path.display(),
             reading_remedy(error)
@@ -80,18 +80,18 @@ impl CliError {
     }
 
     /// An error for writing to `name`.
-    pub(crate) fn write(name: &str, error: &io::Error) -> CliError {
+    pub(crate) fn write(name: &str, error: &io::Error) -> Self {
         if is_closed_pipe(error) {
-            return CliError::ClosedPipe;
+            return Self::ClosedPipe;
         }
-        CliError::Error(format!(
+        Self::Error(format!(
             "cannot write {name}: {error}; check the disk and the permissions"
         ))
     }
 
     /// An error for writing to standard output.
-    pub(crate) fn standard_output(error: io::Error) -> CliError {
-        CliError::write("standard output", &error)
+    pub(crate) fn standard_output(error: io::Error) -> Self {
+        Self::write("standard output", &error)
     }
 }
 
@@ -113,25 +113,25 @@ impl From<TrainError> for CliError {
 
 /// A model that cannot be read is a failure of the operation.
 impl From<ModelError> for CliError {
-    fn from(error: ModelError) -> CliError {
-        CliError::Error(error.to_string())
+    fn from(error: ModelError) -> Self {
+        Self::Error(error.to_string())
     }
 }
 
 /// Options that the model does not support are a usage error.
 impl From<EncodeError> for CliError {
-    fn from(error: EncodeError) -> CliError {
-        CliError::Usage(error.to_string())
+    fn from(error: EncodeError) -> Self {
+        Self::Usage(error.to_string())
     }
 }
 
 /// A file that cannot be written is a failure; a closed pipe is none.
 impl From<WriteError> for CliError {
-    fn from(error: WriteError) -> CliError {
+    fn from(error: WriteError) -> Self {
         if is_closed_pipe(&error.source) {
-            return CliError::ClosedPipe;
+            return Self::ClosedPipe;
         }
-        CliError::Error(error.to_string())
+        Self::Error(error.to_string())
     }
 }
 

@@ -21,27 +21,27 @@ pub(crate) enum JsonValue {
     Number(String),
     /// Text, which need not be UTF-8; see [`write_string`].
     Text(Vec<u8>),
-    List(Vec<JsonValue>),
-    Object(Vec<(&'static str, JsonValue)>),
+    List(Vec<Self>),
+    Object(Vec<(&'static str, Self)>),
 }
 
 impl JsonValue {
     /// A list of values.
-    pub(crate) fn list(values: impl IntoIterator<Item = impl Into<JsonValue>>) -> JsonValue {
-        JsonValue::List(values.into_iter().map(Into::into).collect())
+    pub(crate) fn list(values: impl IntoIterator<Item = impl Into<Self>>) -> Self {
+        Self::List(values.into_iter().map(Into::into).collect())
     }
 
     /// Whether the value is written on one line.
     fn is_flat(&self) -> bool {
         match self {
-            JsonValue::List(values) => values.iter().all(|value| !value.is_container()),
-            JsonValue::Object(members) => members.is_empty(),
+            Self::List(values) => values.iter().all(|value| !value.is_container()),
+            Self::Object(members) => members.is_empty(),
             _ => true,
         }
     }
 
     fn is_container(&self) -> bool {
-        matches!(self, JsonValue::List(_) | JsonValue::Object(_))
+        matches!(self, Self::List(_) | Self::Object(_))
     }
 
     /// Appends the value as a document, with a line feed.
@@ -53,10 +53,10 @@ impl JsonValue {
     /// Appends the value without spaces and line ends, for documents that no one reads.
     pub(crate) fn write_compact(&self, out: &mut Vec<u8>) {
         match self {
-            JsonValue::List(values) => {
-                write_compact_members(b"[]", values, out, JsonValue::write_compact);
+            Self::List(values) => {
+                write_compact_members(b"[]", values, out, Self::write_compact);
             }
-            JsonValue::Object(members) => {
+            Self::Object(members) => {
                 write_compact_members(b"{}", members, out, |(name, value), out| {
                     write_string(name.as_bytes(), out);
                     out.push(b':');
@@ -70,16 +70,14 @@ impl JsonValue {
     /// Appends the value, whose members are indented by one more than `depth`.
     fn write(&self, depth: usize, out: &mut Vec<u8>) {
         match self {
-            JsonValue::Null => out.extend_from_slice(b"null"),
-            JsonValue::Bool(value) => out.extend_from_slice(value.to_string().as_bytes()),
-            JsonValue::Number(digits) => out.extend_from_slice(digits.as_bytes()),
-            JsonValue::Text(text) => write_string(text, out),
-            JsonValue::List(values) => {
-                self.write_members(depth, b"[]", values, out, |value, out| {
-                    value.write(depth + 1, out);
-                })
-            }
-            JsonValue::Object(members) => {
+            Self::Null => out.extend_from_slice(b"null"),
+            Self::Bool(value) => out.extend_from_slice(value.to_string().as_bytes()),
+            Self::Number(digits) => out.extend_from_slice(digits.as_bytes()),
+            Self::Text(text) => write_string(text, out),
+            Self::List(values) => self.write_members(depth, b"[]", values, out, |value, out| {
+                value.write(depth + 1, out);
+            }),
+            Self::Object(members) => {
                 self.write_members(depth, b"{}", members, out, |(name, value), out| {
                     write_string(name.as_bytes(), out);
                     out.extend_from_slice(b": ");
@@ -142,79 +140,79 @@ fn write_line_start(depth: usize, out: &mut Vec<u8>) {
 }
 
 /// A list.
-impl FromIterator<JsonValue> for JsonValue {
-    fn from_iter<I: IntoIterator<Item = JsonValue>>(values: I) -> JsonValue {
-        JsonValue::List(values.into_iter().collect())
+impl FromIterator<Self> for JsonValue {
+    fn from_iter<I: IntoIterator<Item = Self>>(values: I) -> Self {
+        Self::List(values.into_iter().collect())
     }
 }
 
 impl From<bool> for JsonValue {
-    fn from(value: bool) -> JsonValue {
-        JsonValue::Bool(value)
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
     }
 }
 
 impl From<u64> for JsonValue {
-    fn from(number: u64) -> JsonValue {
-        JsonValue::Number(number.to_string())
+    fn from(number: u64) -> Self {
+        Self::Number(number.to_string())
     }
 }
 
 impl From<usize> for JsonValue {
-    fn from(number: usize) -> JsonValue {
-        JsonValue::Number(number.to_string())
+    fn from(number: usize) -> Self {
+        Self::Number(number.to_string())
     }
 }
 
 impl From<i32> for JsonValue {
-    fn from(number: i32) -> JsonValue {
-        JsonValue::Number(number.to_string())
+    fn from(number: i32) -> Self {
+        Self::Number(number.to_string())
     }
 }
 
 impl From<PieceId> for JsonValue {
-    fn from(id: PieceId) -> JsonValue {
-        JsonValue::Number(id.to_string())
+    fn from(id: PieceId) -> Self {
+        Self::Number(id.to_string())
     }
 }
 
 /// The shortest digits that give the number again; JSON has no infinite numbers and no NaN, they become null.
 impl From<f64> for JsonValue {
-    fn from(number: f64) -> JsonValue {
+    fn from(number: f64) -> Self {
         if number.is_finite() {
-            JsonValue::Number(number.to_string())
+            Self::Number(number.to_string())
         } else {
-            JsonValue::Null
+            Self::Null
         }
     }
 }
 
 /// See the conversion of 64-bit floats.
 impl From<f32> for JsonValue {
-    fn from(number: f32) -> JsonValue {
+    fn from(number: f32) -> Self {
         if number.is_finite() {
-            JsonValue::Number(number.to_string())
+            Self::Number(number.to_string())
         } else {
-            JsonValue::Null
+            Self::Null
         }
     }
 }
 
 impl From<&[u8]> for JsonValue {
-    fn from(text: &[u8]) -> JsonValue {
-        JsonValue::Text(text.to_vec())
+    fn from(text: &[u8]) -> Self {
+        Self::Text(text.to_vec())
     }
 }
 
 impl From<&str> for JsonValue {
-    fn from(text: &str) -> JsonValue {
-        JsonValue::Text(text.into())
+    fn from(text: &str) -> Self {
+        Self::Text(text.into())
     }
 }
 
-impl<T: Into<JsonValue>> From<Option<T>> for JsonValue {
-    fn from(value: Option<T>) -> JsonValue {
-        value.map_or(JsonValue::Null, Into::into)
+impl<T: Into<Self>> From<Option<T>> for JsonValue {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
     }
 }
 

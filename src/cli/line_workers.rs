@@ -31,8 +31,8 @@ pub(crate) struct LineWorkers {
 
 impl LineWorkers {
     /// Reads the flags of a subcommand, [`threads_flag`](super::stream::threads_flag) among them.
-    pub(crate) fn new(matches: &ArgMatches) -> CliResult<LineWorkers> {
-        Ok(LineWorkers {
+    pub(crate) fn new(matches: &ArgMatches) -> CliResult<Self> {
+        Ok(Self {
             documents: Documents::new(matches)?,
             threads: thread_count(matches)?,
             messages: args::messages(matches)?,

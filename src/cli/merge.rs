@@ -116,11 +116,11 @@ fn with_list(line: &str, list: &str) -> String {
 
 /// Models that cannot be merged are a failure of the operation.
 impl From<MergeError> for CliError {
-    fn from(error: MergeError) -> CliError {
+    fn from(error: MergeError) -> Self {
         let message = error.to_string();
         match error {
-            MergeError::Normalizer => CliError::Error(format!("{message} with --force")),
-            _ => CliError::Error(message),
+            MergeError::Normalizer => Self::Error(format!("{message} with --force")),
+            _ => Self::Error(message),
         }
     }
 }

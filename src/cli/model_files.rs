@@ -47,7 +47,7 @@ pub(crate) struct OutputSet {
 
 impl OutputSet {
     /// The set of `--model_prefix`, which must be given. Checks that the files with these endings can be written.
-    pub(crate) fn new(matches: &ArgMatches, endings: &[&str]) -> CliResult<OutputSet> {
+    pub(crate) fn new(matches: &ArgMatches, endings: &[&str]) -> CliResult<Self> {
         let missing = || {
             CliError::Usage(
                 "--model_prefix is missing; it names OUT.model and OUT.vocab".to_owned(),
@@ -57,7 +57,7 @@ impl OutputSet {
         let paths: Vec<PathBuf> = endings.iter().map(|ending| path(prefix, ending)).collect();
         let paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
         check_writable(&paths)?;
-        Ok(OutputSet {
+        Ok(Self {
             prefix: prefix.to_owned(),
             files: Vec::new(),
         })

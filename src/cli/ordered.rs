@@ -58,7 +58,7 @@ struct State<R> {
 impl<R> State<R> {
     /// No results yet.
     fn new() -> Self {
-        State {
+        Self {
             next: 0,
             waiting: BTreeMap::new(),
             free: Vec::new(),

@@ -41,8 +41,8 @@ pub(crate) struct Messages {
 
 impl Messages {
     /// Messages that are all left out if `quiet` is true.
-    pub(crate) fn new(quiet: bool) -> Messages {
-        Messages { quiet }
+    pub(crate) fn new(quiet: bool) -> Self {
+        Self { quiet }
     }
 
     /// Writes a line.
@@ -76,10 +76,10 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// Starts the clock. The run stops at the next event after `stop` is set.
-    pub(crate) fn new(messages: &Messages, stop: Arc<AtomicBool>) -> Progress {
+    pub(crate) fn new(messages: &Messages, stop: Arc<AtomicBool>) -> Self {
         let has_bar = !messages.quiet && std::io::stderr().is_terminal();
         let now = Instant::now();
-        Progress {
+        Self {
             messages: *messages,
             stop,
             bar: has_bar.then(new_bar),
@@ -309,9 +309,9 @@ pub(crate) struct LineCount {
 
 impl LineCount {
     /// Starts the clock.
-    pub(crate) fn new(messages: &Messages) -> LineCount {
+    pub(crate) fn new(messages: &Messages) -> Self {
         let now = Instant::now();
-        LineCount {
+        Self {
             messages: *messages,
             lines: 0,
             started: now,

@@ -269,17 +269,17 @@ fn report_lines(messages: &Messages, task: &Task, check: &LineCheck) {
 
 /// A broken guarantee is a failure, all else is a wrong use of options.
 impl From<PruneError> for CliError {
-    fn from(error: PruneError) -> CliError {
+    fn from(error: PruneError) -> Self {
         match error {
-            PruneError::Guarantee(_) | PruneError::Model(_) => CliError::Error(error.to_string()),
-            _ => CliError::Usage(error.to_string()),
+            PruneError::Guarantee(_) | PruneError::Model(_) => Self::Error(error.to_string()),
+            _ => Self::Usage(error.to_string()),
         }
     }
 }
 
 /// Weights that cannot be read are a failure.
 impl From<WeightsError> for CliError {
-    fn from(error: WeightsError) -> CliError {
-        CliError::Error(error.to_string())
+    fn from(error: WeightsError) -> Self {
+        Self::Error(error.to_string())
     }
 }

@@ -36,8 +36,8 @@ pub(crate) struct ReferenceProgram {
 
 impl ReferenceProgram {
     /// A program whose defaults are those of the subcommand.
-    pub(crate) const fn with_same_defaults(name: &'static str) -> ReferenceProgram {
-        ReferenceProgram {
+    pub(crate) const fn with_same_defaults(name: &'static str) -> Self {
+        Self {
             name,
             with_defaults: |command| command,
         }

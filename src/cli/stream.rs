@@ -122,9 +122,9 @@ pub(crate) struct Stream {
 
 impl Stream {
     /// Reads the flags of [`with_stream_flags`]. An empty value means that the flag is not given, as in the reference.
-    pub(crate) fn new(matches: &ArgMatches) -> CliResult<Stream> {
+    pub(crate) fn new(matches: &ArgMatches) -> CliResult<Self> {
         let threads = thread_count(matches)?;
-        Ok(Stream {
+        Ok(Self {
             files: input_files(matches),
             output: args::output_file(matches).map(PathBuf::from),
             documents: Documents::new(matches)?,

@@ -40,29 +40,29 @@ pub enum FileFormat {
 
 impl FileFormat {
     /// The format of a file that starts with these bytes; [`FileFormat::Model`] if it is no other one.
-    pub fn of_content(start: &[u8]) -> FileFormat {
+    pub fn of_content(start: &[u8]) -> Self {
         if start.starts_with(GGUF_MAGIC) {
-            FileFormat::Gguf
+            Self::Gguf
         } else if is_json_object(start) {
-            FileFormat::TokenizerJson
+            Self::TokenizerJson
         } else {
-            FileFormat::Model
+            Self::Model
         }
     }
 
     /// The format that the name of an output asks for: a folder if it ends with a separator, else by its extension.
-    pub fn of_path(path: &Path) -> Option<FileFormat> {
+    pub fn of_path(path: &Path) -> Option<Self> {
         let name = path.as_os_str().as_encoded_bytes();
         if name
             .last()
             .is_some_and(|byte| std::path::is_separator(char::from(*byte)))
         {
-            return Some(FileFormat::Folder);
+            return Some(Self::Folder);
         }
         match path.extension()?.to_str()? {
-            "model" => Some(FileFormat::Model),
-            "json" => Some(FileFormat::TokenizerJson),
-            "gguf" => Some(FileFormat::Gguf),
+            "model" => Some(Self::Model),
+            "json" => Some(Self::TokenizerJson),
+            "gguf" => Some(Self::Gguf),
             _ => None,
         }
     }
@@ -70,10 +70,10 @@ impl FileFormat {
     /// The name for messages.
     pub const fn name(self) -> &'static str {
         match self {
-            FileFormat::Model => ".model",
-            FileFormat::TokenizerJson => "tokenizer.json",
-            FileFormat::Gguf => "GGUF",
-            FileFormat::Folder => "folder",
+            Self::Model => ".model",
+            Self::TokenizerJson => "tokenizer.json",
+            Self::Gguf => "GGUF",
+            Self::Folder => "folder",
         }
     }
 }

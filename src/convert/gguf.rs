@@ -101,8 +101,8 @@ impl Model {
     ///
     /// # Errors
     /// The file cannot be read as a model whose ids equal those of llama.cpp for all text.
-    pub(crate) fn open_gguf(path: &Path) -> Result<Option<Model>, ModelError> {
-        let read = Model::read_gguf(path).map(|read| read.and_then(ConvertedModel::into_exact));
+    pub(crate) fn open_gguf(path: &Path) -> Result<Option<Self>, ModelError> {
+        let read = Self::read_gguf(path).map(|read| read.and_then(ConvertedModel::into_exact));
         let model = read.transpose();
         model.map_err(|error| ModelError::from_conversion(error).in_file(path))
     }
@@ -117,7 +117,7 @@ impl Model {
         let mut start = [0; MAGIC_BYTES];
         file.read_exact(&mut start).ok()?;
         let is_gguf = FileFormat::of_content(&start) == FileFormat::Gguf;
-        is_gguf.then(|| Model::from_gguf((&start[..]).chain(file)))
+        is_gguf.then(|| Self::from_gguf((&start[..]).chain(file)))
     }
 }
 

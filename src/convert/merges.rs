@@ -60,8 +60,8 @@ impl MergeTable {
     ///
     /// # Errors
     /// The user-defined symbols do not fit a trie; loading has excluded that.
-    pub(crate) fn new(model: &Model) -> Result<MergeTable, ModelError> {
-        MergeTable::with_listed(model, &ListedMerges::unknown(model), &|_| Vec::new())
+    pub(crate) fn new(model: &Model) -> Result<Self, ModelError> {
+        Self::with_listed(model, &ListedMerges::unknown(model), &|_| Vec::new())
     }
 
     /// The same, where merges are known from a list: right merges make it cheaper, wrong ones change nothing. `other_splits` gives
@@ -73,7 +73,7 @@ impl MergeTable {
         model: &Model,
         listed: &ListedMerges,
         other_splits: &dyn Fn(PieceId) -> Vec<usize>,
-    ) -> Result<MergeTable, ModelError> {
+    ) -> Result<Self, ModelError> {
         let mut process = MergeProcess::new(model, listed.ranks())?;
         let check = ListedMergeCheck::new(model, listed, &process.user_defined);
         let executed = check.executed(other_splits);
@@ -87,7 +87,7 @@ impl MergeTable {
                 _ => Formation::NotMerged,
             })
             .collect();
-        Ok(MergeTable {
+        Ok(Self {
             formations,
             ranks: listed.ranks().to_vec(),
         })
@@ -158,7 +158,7 @@ impl<'m> MergeProcess<'m> {
     ///
     /// # Errors
     /// The user-defined symbols do not fit a trie; loading has excluded that.
-    pub(crate) fn new(model: &'m Model, ranks: &'m [u32]) -> Result<MergeProcess<'m>, ModelError> {
+    pub(crate) fn new(model: &'m Model, ranks: &'m [u32]) -> Result<Self, ModelError> {
         let vocabulary = Vocabulary::new(model, true);
         let user_defined =
             PrefixTrie::with_values(vocabulary.symbols()).map_err(|_| ModelError::TrieTooLarge)?;

@@ -56,14 +56,14 @@ pub(crate) struct MergeOrder {
 
 impl MergeOrder {
     /// Orders the merges of a model.
-    pub(crate) fn new(model: &Model, table: &MergeTable) -> MergeOrder {
+    pub(crate) fn new(model: &Model, table: &MergeTable) -> Self {
         let mut by_rank: BTreeMap<u32, Vec<OrderedMerge>> = BTreeMap::new();
         for (piece, split) in table.merged() {
             let group = by_rank.entry(table.rank(piece)).or_default();
             group.push(OrderedMerge { piece, split });
         }
         let best_extensions = best_extensions(model, table);
-        let mut order = MergeOrder::default();
+        let mut order = Self::default();
         for group in by_rank.into_values() {
             if group.len() == 1 {
                 order.merges.extend(group);
@@ -338,7 +338,7 @@ const MAX_RUN: usize = 256;
 const NO_RANK: usize = usize::MAX;
 
 impl RunMerges {
-    fn new(character: &[u8], run: &[OrderedMerge], model: &Model) -> RunMerges {
+    fn new(character: &[u8], run: &[OrderedMerge], model: &Model) -> Self {
         let texts = run.iter().map(|merge| symbols_of(model, *merge));
         let width = character.len();
         let pairs: Vec<(usize, usize)> = texts
@@ -354,7 +354,7 @@ impl RunMerges {
             .collect();
         let is_complete =
             longest <= MAX_RUN && is_piece.iter().filter(|is| **is).count() == run.len();
-        let mut merges = RunMerges {
+        let mut merges = Self {
             ranks: vec![NO_RANK; is_piece.len() * is_piece.len()],
             is_piece,
             is_complete,

@@ -117,7 +117,7 @@ impl Model {
     /// # Errors
     /// The bytes are not a `tokenizer.json`, or ask for something that a SentencePiece model cannot express.
     pub fn from_tokenizer_json(bytes: &[u8]) -> Result<ConvertedModel, ConvertError> {
-        let read = Model::read_tokenizer_json(bytes)?;
+        let read = Self::read_tokenizer_json(bytes)?;
         let verdict = read.verdict()?;
         let model = read.model;
         Ok(ConvertedModel { model, verdict })

@@ -71,8 +71,8 @@ pub struct Reason {
 
 impl Reason {
     /// A reason without an example.
-    pub fn new(kind: ReasonKind, explanation: impl Into<String>) -> Reason {
-        Reason {
+    pub fn new(kind: ReasonKind, explanation: impl Into<String>) -> Self {
+        Self {
             kind,
             explanation: explanation.into(),
             example: None,
@@ -81,8 +81,8 @@ impl Reason {
 
     /// The same reason with a text that shows it.
     #[must_use]
-    pub fn with_example(self, text: impl Into<String>) -> Reason {
-        Reason {
+    pub fn with_example(self, text: impl Into<String>) -> Self {
+        Self {
             example: Some(text.into()),
             ..self
         }
@@ -131,36 +131,36 @@ pub enum ReasonKind {
 
 impl ReasonKind {
     /// Every kind.
-    pub const ALL: [ReasonKind; 12] = [
-        ReasonKind::NormalizationRules,
-        ReasonKind::Whitespace,
-        ReasonKind::ScoreTie,
-        ReasonKind::MergeOrder,
-        ReasonKind::UncoveredCharacter,
-        ReasonKind::UnusedPiece,
-        ReasonKind::UserDefinedSymbol,
-        ReasonKind::MetaPiece,
-        ReasonKind::UnknownCharacter,
-        ReasonKind::PieceText,
-        ReasonKind::Rounding,
-        ReasonKind::Setting,
+    pub const ALL: [Self; 12] = [
+        Self::NormalizationRules,
+        Self::Whitespace,
+        Self::ScoreTie,
+        Self::MergeOrder,
+        Self::UncoveredCharacter,
+        Self::UnusedPiece,
+        Self::UserDefinedSymbol,
+        Self::MetaPiece,
+        Self::UnknownCharacter,
+        Self::PieceText,
+        Self::Rounding,
+        Self::Setting,
     ];
 
     /// The name: `normalization_rules`, `score_tie`, ...
     pub const fn name(self) -> &'static str {
         match self {
-            ReasonKind::NormalizationRules => "normalization_rules",
-            ReasonKind::Whitespace => "whitespace",
-            ReasonKind::ScoreTie => "score_tie",
-            ReasonKind::MergeOrder => "merge_order",
-            ReasonKind::UncoveredCharacter => "uncovered_character",
-            ReasonKind::UnusedPiece => "unused_piece",
-            ReasonKind::UserDefinedSymbol => "user_defined_symbol",
-            ReasonKind::MetaPiece => "meta_piece",
-            ReasonKind::UnknownCharacter => "unknown_character",
-            ReasonKind::PieceText => "piece_text",
-            ReasonKind::Rounding => "rounding",
-            ReasonKind::Setting => "setting",
+            Self::NormalizationRules => "normalization_rules",
+            Self::Whitespace => "whitespace",
+            Self::ScoreTie => "score_tie",
+            Self::MergeOrder => "merge_order",
+            Self::UncoveredCharacter => "uncovered_character",
+            Self::UnusedPiece => "unused_piece",
+            Self::UserDefinedSymbol => "user_defined_symbol",
+            Self::MetaPiece => "meta_piece",
+            Self::UnknownCharacter => "unknown_character",
+            Self::PieceText => "piece_text",
+            Self::Rounding => "rounding",
+            Self::Setting => "setting",
         }
     }
 }

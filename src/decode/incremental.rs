@@ -42,8 +42,8 @@ pub struct IncrementalDecoder {
 }
 
 impl IncrementalDecoder {
-    pub(crate) fn new(decoder: Arc<Decoder>) -> IncrementalDecoder {
-        IncrementalDecoder {
+    pub(crate) fn new(decoder: Arc<Decoder>) -> Self {
+        Self {
             decoder,
             state: DecodeState::default(),
             bytes: Vec::new(),

@@ -29,8 +29,8 @@ pub(super) struct ShortTexts(Vec<[u8; ENTRY_BYTES]>);
 
 impl ShortTexts {
     /// The table of these texts, by the numbers of pieces; `None` for pieces that need more than a copy.
-    pub(super) fn new<'t>(texts: impl Iterator<Item = Option<&'t [u8]>>) -> ShortTexts {
-        ShortTexts(texts.map(entry).collect())
+    pub(super) fn new<'t>(texts: impl Iterator<Item = Option<&'t [u8]>>) -> Self {
+        Self(texts.map(entry).collect())
     }
 
     /// Appends the texts of the first ids, and returns of how many: up to the first that is not in the table, and at most

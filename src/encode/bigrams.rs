@@ -43,8 +43,8 @@ pub(super) struct BigramSetBuilder {
 }
 
 impl BigramSetBuilder {
-    pub(super) fn new() -> BigramSetBuilder {
-        BigramSetBuilder {
+    pub(super) fn new() -> Self {
+        Self {
             dense: Box::new([0; DENSE_WORDS]),
             sparse: Vec::new(),
         }

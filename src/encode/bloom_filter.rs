@@ -28,9 +28,9 @@ pub(super) struct BloomFilter {
 
 impl BloomFilter {
     /// An empty filter with room for `count` hashes.
-    pub(super) fn with_capacity(count: usize) -> BloomFilter {
+    pub(super) fn with_capacity(count: usize) -> Self {
         let bits = (count * BITS_PER_HASH).next_power_of_two().max(64);
-        BloomFilter {
+        Self {
             words: vec![0; bits / 64],
             shift: 64 - bits.trailing_zeros(),
         }

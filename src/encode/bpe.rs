@@ -112,8 +112,8 @@ impl BpeCache {
 
     /// Empty caches. The chunk caches, which are the largest part, need at most `max_bytes`. Not included are the pair
     /// caches, at most 1.5 MB, and the buffers for merging, which are proportional to the longest chunk.
-    pub(crate) fn with_max_bytes(max_bytes: usize) -> BpeCache {
-        BpeCache {
+    pub(crate) fn with_max_bytes(max_bytes: usize) -> Self {
+        Self {
             chunks: ChunkCache::with_max_bytes(max_bytes / 2),
             state: MergeState::with_max_bytes(max_bytes / 2),
             full: FullMergeState::default(),
@@ -128,8 +128,8 @@ impl BpeCache {
 }
 
 impl Default for BpeCache {
-    fn default() -> BpeCache {
-        BpeCache::with_max_bytes(BpeCache::DEFAULT_MAX_BYTES)
+    fn default() -> Self {
+        Self::with_max_bytes(Self::DEFAULT_MAX_BYTES)
     }
 }
 
@@ -167,17 +167,17 @@ pub(crate) struct DropoutText<'t, F> {
 }
 
 impl BpeEncoder {
-    pub(crate) fn new(vocabulary: &Vocabulary<'_>, user_defined: Arc<PrefixTrie>) -> BpeEncoder {
+    pub(crate) fn new(vocabulary: &Vocabulary<'_>, user_defined: Arc<PrefixTrie>) -> Self {
         let mergeable = vocabulary.mergeable();
         let layers = Layers::of(vocabulary, &mergeable);
         let layered = layers.and_then(|layers| {
-            let first = || BpeEncoder::in_one_layer(vocabulary, &layers.first, &user_defined);
+            let first = || Self::in_one_layer(vocabulary, &layers.first, &user_defined);
             let all = || SymbolTable::new(vocabulary, &mergeable);
             let (symbols, mut encoder) = join(all, first);
             encoder.superwords = SuperwordLayer::new(vocabulary, &layers, &encoder, symbols);
             encoder.superwords.is_some().then_some(encoder)
         });
-        layered.unwrap_or_else(|| BpeEncoder::in_one_layer(vocabulary, &mergeable, &user_defined))
+        layered.unwrap_or_else(|| Self::in_one_layer(vocabulary, &mergeable, &user_defined))
     }
 
     /// An encoder of all pieces in one layer, whose [`last_merge`](Self::last_merge) knows all of them.
@@ -185,8 +185,8 @@ impl BpeEncoder {
     pub(crate) fn without_layers(
         vocabulary: &Vocabulary<'_>,
         user_defined: &Arc<PrefixTrie>,
-    ) -> BpeEncoder {
-        BpeEncoder::in_one_layer(vocabulary, &vocabulary.mergeable(), user_defined)
+    ) -> Self {
+        Self::in_one_layer(vocabulary, &vocabulary.mergeable(), user_defined)
     }
 
     /// How a piece is made when its text is merged alone. The text must contain no user-defined symbol, and the piece must be
@@ -246,7 +246,7 @@ impl BpeEncoder {
         vocabulary: &Vocabulary<'_>,
         mergeable: &[u32],
         user_defined: &Arc<PrefixTrie>,
-    ) -> BpeEncoder {
+    ) -> Self {
         let read_chars = || {
             let mut bigrams = ClassBigramsBuilder::new();
             let (chars, texts) = CharTable::new(vocabulary, mergeable, &mut bigrams);
@@ -264,7 +264,7 @@ impl BpeEncoder {
             merge: MergeTables::new(vocabulary, symbols, chars),
             user_defined: Arc::clone(user_defined),
         };
-        BpeEncoder {
+        Self {
             tables,
             unused,
             accepts_raw_text,

@@ -137,8 +137,8 @@ impl ChunkCache {
 }
 
 impl Default for ChunkCache {
-    fn default() -> ChunkCache {
-        ChunkCache::with_max_bytes(ChunkCache::DEFAULT_MAX_BYTES)
+    fn default() -> Self {
+        Self::with_max_bytes(Self::DEFAULT_MAX_BYTES)
     }
 }
 

@@ -87,10 +87,10 @@ pub(crate) struct UnigramCache {
 impl UnigramCache {
     /// An empty cache. The chunk cache needs at most `max_bytes`; the buffer needs 12 bytes for each byte of the longest
     /// chunk.
-    pub(crate) fn with_max_bytes(max_bytes: usize) -> UnigramCache {
-        UnigramCache {
+    pub(crate) fn with_max_bytes(max_bytes: usize) -> Self {
+        Self {
             chunks: ChunkCache::with_max_bytes(max_bytes),
-            ..UnigramCache::default()
+            ..Self::default()
         }
     }
 
@@ -114,14 +114,14 @@ impl UnigramEncoder {
     ///
     /// # Errors
     /// The pieces do not fit in a double array.
-    pub(crate) fn new(vocabulary: &Vocabulary<'_>) -> Result<UnigramEncoder, BuildError> {
+    pub(crate) fn new(vocabulary: &Vocabulary<'_>) -> Result<Self, BuildError> {
         let keys = text_pieces(vocabulary);
         let tables = UnigramTables::new(vocabulary, &keys)?;
         let mut ascii = Box::new([tables.unknown; 128]);
         for (byte, id) in (0..).zip(ascii.iter_mut()) {
             *id = tables.char_id(&[byte]);
         }
-        Ok(UnigramEncoder {
+        Ok(Self {
             tables,
             chunk_finder: ChunkFinder::new(keys.iter().map(|(text, _)| *text)),
             ascii,

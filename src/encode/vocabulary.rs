@@ -20,7 +20,7 @@ pub(crate) struct Vocabulary<'m> {
 pub(crate) const NO_UNKNOWN: PieceId = PieceId::new(u32::MAX);
 
 impl<'m> Vocabulary<'m> {
-    pub(crate) fn new(model: &'m Model, has_symbols: bool) -> Vocabulary<'m> {
+    pub(crate) fn new(model: &'m Model, has_symbols: bool) -> Self {
         let pieces = model.table();
         let unknown = (0..pieces.len()).find(|id| pieces.kind(*id) == PieceKind::Unknown);
         Vocabulary {

@@ -20,8 +20,8 @@ pub(crate) struct WordEncoder {
 }
 
 impl WordEncoder {
-    pub(crate) fn new(vocabulary: &Vocabulary<'_>) -> WordEncoder {
-        WordEncoder {
+    pub(crate) fn new(vocabulary: &Vocabulary<'_>) -> Self {
+        Self {
             index: vocabulary.index(),
             unknown: vocabulary.unknown(),
         }
@@ -31,7 +31,7 @@ impl WordEncoder {
     pub(crate) fn encode(&self, pieces: &PieceTable, text: &[u8], out: &mut Vec<PieceId>) {
         let mut rest = text;
         while !rest.is_empty() {
-            let (word, after) = rest.split_at(WordEncoder::word_length(rest));
+            let (word, after) = rest.split_at(Self::word_length(rest));
             let id = self.index.get(pieces, word);
             out.push(id.map_or(self.unknown, PieceId::new));
             rest = after;

@@ -24,8 +24,8 @@ pub struct GuaranteeError {
 }
 
 impl GuaranteeError {
-    pub(crate) fn new(guarantee: String) -> GuaranteeError {
-        GuaranteeError { guarantee }
+    pub(crate) fn new(guarantee: String) -> Self {
+        Self { guarantee }
     }
 }
 

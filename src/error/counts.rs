@@ -85,7 +85,7 @@ pub enum CountsError {
         /// The file.
         path: PathBuf,
         /// What is wrong.
-        source: Box<CountsError>,
+        source: Box<Self>,
     },
     /// A file cannot be written.
     #[error(transparent)]

@@ -15,7 +15,7 @@ pub struct DecodeError {
 
 impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let DecodeError { id, pieces } = self;
+        let Self { id, pieces } = self;
         match pieces.checked_sub(1) {
             Some(last) => write!(
                 f,

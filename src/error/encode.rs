@@ -73,29 +73,29 @@ pub enum EncodeError {
 impl fmt::Display for EncodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            EncodeError::UnknownExtra { name } => write!(
+            Self::UnknownExtra { name } => write!(
                 f,
                 "unknown extra option {name:?}; use bos, eos, reverse, unk or unk_piece, separated by colons"
             ),
-            EncodeError::NoSuchPiece { option, piece } => write!(
+            Self::NoSuchPiece { option, piece } => write!(
                 f,
                 "the model has no control piece {piece:?}; leave out the option {option}"
             ),
-            EncodeError::NotControl { piece } => write!(
+            Self::NotControl { piece } => write!(
                 f,
                 "{piece:?} is not a control piece of the model; name control pieces only"
             ),
-            EncodeError::NoNbest => f.write_str(
+            Self::NoNbest => f.write_str(
                 "the model is not a unigram model; only unigram models have n-best lists",
             ),
-            EncodeError::NoProbabilities { what } => write!(
+            Self::NoProbabilities { what } => write!(
                 f,
                 "the model is not a unigram model; only unigram models have {what}"
             ),
-            EncodeError::NoSampling => {
+            Self::NoSampling => {
                 f.write_str("word and char models cannot be sampled; use a unigram or BPE model")
             }
-            EncodeError::WrongSampling { model_type } => {
+            Self::WrongSampling { model_type } => {
                 let usable = match model_type {
                     ModelType::Bpe => "dropout",
                     _ => "the lattice or an n-best list",
@@ -105,22 +105,22 @@ impl fmt::Display for EncodeError {
                     "these sampling options are for another type of model; use {usable}"
                 )
             }
-            EncodeError::TooMany { size } => {
+            Self::TooMany { size } => {
                 write!(f, "{size} segmentations are too many; request 512 at most")
             }
-            EncodeError::TooManySamples { samples, limit } => write!(
+            Self::TooManySamples { samples, limit } => write!(
                 f,
                 "{samples} samples of a text of this length are too many; request {limit} at most, or split the text"
             ),
-            EncodeError::TooManyCandidates { limit } => write!(
+            Self::TooManyCandidates { limit } => write!(
                 f,
                 "the text has more than {limit} candidate pieces or pairs of them; split it into shorter texts"
             ),
-            EncodeError::TooLarge { what } => write!(
+            Self::TooLarge { what } => write!(
                 f,
                 "too many {what}: their trie would need more than 2^29 cells; use fewer or shorter pieces"
             ),
-            EncodeError::Alpha { alpha } => write!(
+            Self::Alpha { alpha } => write!(
                 f,
                 "alpha: {alpha} is not usable with the scores of this model; give a finite number of 0 or more, for example 0.1, or a smaller one if the scores are large"
             ),

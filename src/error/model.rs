@@ -39,7 +39,7 @@ pub enum ModelError {
         /// The file.
         path: PathBuf,
         /// Why the content was refused.
-        source: Box<ModelError>,
+        source: Box<Self>,
     },
     /// The bytes are not the protobuf message of a model.
     Format {
@@ -126,8 +126,8 @@ pub enum PieceProblem {
 
 impl ModelError {
     /// The same error with the name of the file.
-    pub(crate) fn in_file(self, path: &Path) -> ModelError {
-        ModelError::InFile {
+    pub(crate) fn in_file(self, path: &Path) -> Self {
+        Self::InFile {
             path: path.to_owned(),
             source: Box::new(self),
         }
@@ -135,8 +135,8 @@ impl ModelError {
 
     /// The error of a conversion.
     #[cfg(feature = "convert")]
-    pub(crate) fn from_conversion(error: crate::error::ConvertError) -> ModelError {
-        ModelError::Converted {
+    pub(crate) fn from_conversion(error: crate::error::ConvertError) -> Self {
+        Self::Converted {
             source: Box::new(error),
         }
     }
@@ -145,40 +145,40 @@ impl ModelError {
 impl fmt::Display for ModelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ModelError::Read { path, source } => {
+            Self::Read { path, source } => {
                 let remedy = reading_remedy(source);
                 write!(f, "cannot read {}: {source}; {remedy}", path.display())
             }
-            ModelError::Stream { source } => write!(f, "cannot read the model: {source}"),
-            ModelError::InFile { path, source } => write!(f, "{}: {source}", path.display()),
-            ModelError::Format { offset, problem } => write!(
+            Self::Stream { source } => write!(f, "cannot read the model: {source}"),
+            Self::InFile { path, source } => write!(f, "{}: {source}", path.display()),
+            Self::Format { offset, problem } => write!(
                 f,
                 "not a SentencePiece model: {problem}, at byte {offset} (is this a .model file?)"
             ),
-            ModelError::Piece { id, text, problem } => write!(f, "piece {id} {text:?}: {problem}"),
-            ModelError::NoUnknownPiece => f.write_str(
+            Self::Piece { id, text, problem } => write!(f, "piece {id} {text:?}: {problem}"),
+            Self::NoUnknownPiece => f.write_str(
                 "the model has no unknown piece; name a .model file, or add a piece of that kind, or byte_fallback and the byte pieces",
             ),
-            ModelError::NoBytePiece { byte } => write!(
+            Self::NoBytePiece { byte } => write!(
                 f,
                 "byte_fallback is on, but the byte piece <0x{byte:02X}> is missing; add all 256 byte pieces"
             ),
-            ModelError::NoTextPiece => {
+            Self::NoTextPiece => {
                 f.write_str("the unigram model has no piece for text; add a normal piece")
             }
-            ModelError::TooManyPieces { pieces, limit } => {
+            Self::TooManyPieces { pieces, limit } => {
                 write!(f, "the model has {pieces} pieces or more; {limit} are the limit")
             }
-            ModelError::TooMuchText { bytes, limit } => write!(
+            Self::TooMuchText { bytes, limit } => write!(
                 f,
                 "the texts of the pieces have {bytes} bytes; {limit} are the limit; remove some of the pieces"
             ),
-            ModelError::TrieTooLarge => f.write_str(
+            Self::TrieTooLarge => f.write_str(
                 "the pieces need a trie of more than 2^29 cells; remove some of the pieces",
             ),
             #[cfg(feature = "convert")]
-            ModelError::Converted { source } => source.fmt(f),
-            ModelError::Charsmap { field, source } => write!(f, "{field}: {source}"),
+            Self::Converted { source } => source.fmt(f),
+            Self::Charsmap { field, source } => write!(f, "{field}: {source}"),
         }
     }
 }
@@ -186,11 +186,11 @@ impl fmt::Display for ModelError {
 impl Error for ModelError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            ModelError::Read { source, .. } | ModelError::Stream { source } => Some(source),
-            ModelError::InFile { source, .. } => Some(source),
+            Self::Read { source, .. } | Self::Stream { source } => Some(source),
+            Self::InFile { source, .. } => Some(source),
             #[cfg(feature = "convert")]
-            ModelError::Converted { source } => Some(source),
-            ModelError::Charsmap { source, .. } => Some(&**source),
+            Self::Converted { source } => Some(source),
+            Self::Charsmap { source, .. } => Some(&**source),
             _ => None,
         }
     }
@@ -199,25 +199,25 @@ impl Error for ModelError {
 impl fmt::Display for PieceProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            PieceProblem::Empty => f.write_str("the text is empty; remove the piece"),
-            PieceProblem::TooLong { bytes, limit } => write!(
+            Self::Empty => f.write_str("the text is empty; remove the piece"),
+            Self::TooLong { bytes, limit } => write!(
                 f,
                 "the text has {bytes} bytes; texts must be shorter than {limit} bytes"
             ),
-            PieceProblem::Nul => f.write_str("the text contains a NUL; remove it"),
-            PieceProblem::Duplicate => {
+            Self::Nul => f.write_str("the text contains a NUL; remove it"),
+            Self::Duplicate => {
                 f.write_str("an earlier piece has the same text; remove or rename one of them")
             }
-            PieceProblem::SecondUnknown => {
+            Self::SecondUnknown => {
                 f.write_str("an earlier piece is the unknown piece already; change the kind of one")
             }
-            PieceProblem::ByteWithoutFallback => f.write_str(
+            Self::ByteWithoutFallback => f.write_str(
                 "the kind is byte, but byte_fallback is off; turn it on or change the kind",
             ),
-            PieceProblem::ByteText => {
+            Self::ByteText => {
                 f.write_str("the kind is byte, but the text is not one of <0x00> to <0xFF>")
             }
-            PieceProblem::Score => f.write_str(
+            Self::Score => f.write_str(
                 "the score is infinite or not a number; unigram models need finite scores",
             ),
         }

@@ -170,7 +170,7 @@ impl TrainError {
     /// The position of the error in the input, to order errors that were found at the same time.
     pub(crate) fn location(&self) -> Option<(Option<PathBuf>, u64)> {
         match self {
-            TrainError::Row { path, line, .. } => Some((path.clone(), *line)),
+            Self::Row { path, line, .. } => Some((path.clone(), *line)),
             _ => None,
         }
     }

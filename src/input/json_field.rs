@@ -30,15 +30,15 @@ pub(crate) struct RecordError {
 
 impl RecordError {
     /// The error with this message.
-    pub(crate) fn new(problem: &str) -> RecordError {
+    pub(crate) fn new(problem: &str) -> Self {
         let problem = problem.to_owned();
-        RecordError { problem }
+        Self { problem }
     }
 
     /// The error of the record in this line, from 1.
-    pub(crate) fn in_line(self, line: u64) -> RecordError {
+    pub(crate) fn in_line(self, line: u64) -> Self {
         let problem = format!("line {line}: {}", self.problem);
-        RecordError { problem }
+        Self { problem }
     }
 }
 
@@ -52,7 +52,7 @@ impl std::error::Error for RecordError {}
 
 impl JsonField {
     /// The field with this path; `None` if one of the names is empty.
-    pub(crate) fn parse(path: &str) -> Option<JsonField> {
+    pub(crate) fn parse(path: &str) -> Option<Self> {
         let mut names = vec![String::new()];
         let mut chars = path.chars();
         while let Some(c) = chars.next() {
@@ -63,7 +63,7 @@ impl JsonField {
             }
         }
         let is_complete = names.iter().all(|name| !name.is_empty());
-        is_complete.then_some(JsonField { names })
+        is_complete.then_some(Self { names })
     }
 
     /// The text of a record.

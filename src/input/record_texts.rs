@@ -34,7 +34,7 @@ pub(crate) struct RecordTexts<R> {
 impl<R: Read> RecordTexts<R> {
     /// The texts in the field of the records of `source`.
     pub(crate) fn new(source: R, field: JsonField) -> Self {
-        RecordTexts {
+        Self {
             source: BufReader::with_capacity(BUFFER_BYTES, source),
             field,
             record: Vec::new(),

@@ -115,24 +115,24 @@ impl DifferentLine {
 }
 
 impl Ord for DifferentLine {
-    fn cmp(&self, other: &DifferentLine) -> std::cmp::Ordering {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.rank().cmp(&other.rank())
     }
 }
 
 impl PartialOrd for DifferentLine {
-    fn partial_cmp(&self, other: &DifferentLine) -> Option<std::cmp::Ordering> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
 impl VocabularyComparison {
     /// Compares two vocabularies. Cost: a hash lookup for each piece of A.
-    pub fn new(a: &Model, b: &Model) -> VocabularyComparison {
-        let mut found = VocabularyComparison {
+    pub fn new(a: &Model, b: &Model) -> Self {
+        let mut found = Self {
             pieces_a: a.len() as u64,
             pieces_b: b.len() as u64,
-            ..VocabularyComparison::default()
+            ..Self::default()
         };
         for piece in a.pieces() {
             let Some(id) = id_of_kind(b, piece.text, piece.kind) else {
@@ -191,7 +191,7 @@ struct SideEncoder<'t> {
 }
 
 impl<'t> SideEncoder<'t> {
-    fn new(tokenizer: &'t Tokenizer) -> SideEncoder<'t> {
+    fn new(tokenizer: &'t Tokenizer) -> Self {
         SideEncoder {
             encoder: tokenizer.encoder(),
             ids: Vec::new(),
@@ -221,7 +221,7 @@ impl<'t> SideEncoder<'t> {
 
 impl<'t> ComparisonCounter<'t> {
     /// A counter that has seen no line.
-    pub fn new(a: &'t Tokenizer, b: &'t Tokenizer) -> ComparisonCounter<'t> {
+    pub fn new(a: &'t Tokenizer, b: &'t Tokenizer) -> Self {
         ComparisonCounter {
             a: SideEncoder::new(a),
             b: SideEncoder::new(b),

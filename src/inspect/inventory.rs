@@ -74,8 +74,8 @@ pub struct UnusualPieces {
 
 impl UnusualPieces {
     /// Finds the pieces.
-    pub(super) fn new(model: &Model) -> UnusualPieces {
-        let mut found = UnusualPieces::default();
+    pub(super) fn new(model: &Model) -> Self {
+        let mut found = Self::default();
         for piece in pieces_for_text(model) {
             found.add(piece.id, piece.kind, piece.text);
         }

@@ -105,7 +105,7 @@ struct ProductionSearch<'t> {
 
 impl<'t> ProductionSearch<'t> {
     /// A search in the normalizer of a tokenizer.
-    fn new(tokenizer: &'t Tokenizer) -> ProductionSearch<'t> {
+    fn new(tokenizer: &'t Tokenizer) -> Self {
         ProductionSearch {
             tokenizer,
             raw: Vec::new(),

@@ -73,7 +73,7 @@ struct ReachabilityTest<'t> {
 
 impl<'t> ReachabilityTest<'t> {
     /// A test for the pieces of a tokenizer.
-    fn new(tokenizer: &'t Tokenizer) -> ReachabilityTest<'t> {
+    fn new(tokenizer: &'t Tokenizer) -> Self {
         let ids = pieces_for_text(tokenizer.model()).map(|piece| piece.id);
         let greatest_score = match tokenizer.model_encoder() {
             ModelEncoder::Unigram(unigram) => unigram.greatest_score(ids),

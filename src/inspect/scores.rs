@@ -32,23 +32,23 @@ pub struct ScoreSummary {
 
 impl ScoreSummary {
     /// Summarizes the scores of a model.
-    pub(super) fn new(model: &Model) -> ScoreSummary {
+    pub(super) fn new(model: &Model) -> Self {
         let normal = model
             .pieces()
             .filter(|piece| piece.kind == PieceKind::Normal);
         let scores: Vec<(PieceId, f32)> = normal.map(|piece| (piece.id, piece.score)).collect();
-        ScoreSummary::of(&scores)
+        Self::of(&scores)
     }
 
     /// Summarizes scores, which are in the order of the ids.
-    fn of(scores: &[(PieceId, f32)]) -> ScoreSummary {
+    fn of(scores: &[(PieceId, f32)]) -> Self {
         let mut sorted: Vec<f32> = scores.iter().map(|(_, score)| *score).collect();
         sorted.sort_by(f32::total_cmp);
         let ties = sorted.chunk_by(|a, b| a == b).filter(|tie| tie.len() > 1);
-        let mut summary = ScoreSummary {
+        let mut summary = Self {
             lowest: sorted.first().copied(),
             highest: sorted.last().copied(),
-            ..ScoreSummary::default()
+            ..Self::default()
         };
         for tie in ties {
             summary.tied_scores += 1;

@@ -62,15 +62,15 @@ impl LineOrder {
         let density_a = u128::from(a.0) * u128::from(b.1);
         let density_b = u128::from(b.0) * u128::from(a.1);
         match self {
-            LineOrder::Dense => density_b.cmp(&density_a),
-            LineOrder::Sparse => density_a.cmp(&density_b),
-            LineOrder::Long => b.0.cmp(&a.0),
+            Self::Dense => density_b.cmp(&density_a),
+            Self::Sparse => density_a.cmp(&density_b),
+            Self::Long => b.0.cmp(&a.0),
         }
     }
 }
 
 impl Ord for RankedLine {
-    fn cmp(&self, other: &RankedLine) -> std::cmp::Ordering {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         let a = (self.line.tokens, self.line.bytes);
         let b = (other.line.tokens, other.line.bytes);
         let by_size = self.order.compare(a, b);
@@ -79,7 +79,7 @@ impl Ord for RankedLine {
 }
 
 impl PartialOrd for RankedLine {
-    fn partial_cmp(&self, other: &RankedLine) -> Option<std::cmp::Ordering> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
@@ -93,8 +93,8 @@ struct LineList {
 
 impl LineList {
     /// An empty list.
-    fn new(order: LineOrder) -> LineList {
-        LineList {
+    fn new(order: LineOrder) -> Self {
+        Self {
             order,
             lines: TopList::new(MAX_LINES),
         }
@@ -143,27 +143,27 @@ enum WordRole {
 
 impl WordRole {
     /// The role of a piece with this text.
-    fn of(text: &[u8], mark: &[u8]) -> WordRole {
+    fn of(text: &[u8], mark: &[u8]) -> Self {
         let Some(rest) = text.strip_prefix(mark) else {
             return match memchr::memmem::find(text, mark) {
-                Some(_) => WordRole::Ends,
-                None => WordRole::Inside,
+                Some(_) => Self::Ends,
+                None => Self::Inside,
             };
         };
         let is_blank = rest.chunks(mark.len()).all(|chunk| chunk == mark);
         if is_blank || memchr::memmem::find(rest, mark).is_none() {
-            WordRole::Begins
+            Self::Begins
         } else {
-            WordRole::BeginsAndEnds
+            Self::BeginsAndEnds
         }
     }
 
     fn begins(self) -> bool {
-        matches!(self, WordRole::Begins | WordRole::BeginsAndEnds)
+        matches!(self, Self::Begins | Self::BeginsAndEnds)
     }
 
     fn ends(self) -> bool {
-        matches!(self, WordRole::Ends | WordRole::BeginsAndEnds)
+        matches!(self, Self::Ends | Self::BeginsAndEnds)
     }
 }
 
@@ -198,7 +198,7 @@ pub struct TextCounter<'t> {
 
 impl<'t> TextCounter<'t> {
     /// A counter that has seen no line. Cost: one pass over the pieces.
-    pub fn new(tokenizer: &'t Tokenizer) -> TextCounter<'t> {
+    pub fn new(tokenizer: &'t Tokenizer) -> Self {
         let model = tokenizer.model();
         let statistics = TextStatistics {
             counts: vec![0; model.len()],

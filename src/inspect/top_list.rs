@@ -18,8 +18,8 @@ pub(super) struct TopList<T> {
 
 impl<T: Ord> TopList<T> {
     /// An empty list for at most `capacity` values.
-    pub(super) fn new(capacity: usize) -> TopList<T> {
-        TopList {
+    pub(super) fn new(capacity: usize) -> Self {
+        Self {
             values: Vec::new(),
             capacity,
         }
@@ -44,7 +44,7 @@ impl<T: Ord> TopList<T> {
     }
 
     /// Takes the values of another list.
-    pub(super) fn merge(&mut self, other: TopList<T>) {
+    pub(super) fn merge(&mut self, other: Self) {
         other.values.into_iter().for_each(|value| self.offer(value));
     }
 

@@ -40,8 +40,8 @@ pub struct ModelBuilder {
 
 impl ModelBuilder {
     /// A builder without pieces; every field of the specs is absent, which means its default.
-    pub(super) fn new() -> ModelBuilder {
-        ModelBuilder::default()
+    pub(super) fn new() -> Self {
+        Self::default()
     }
 
     /// Adds a piece, whose id is the number of pieces before it.

@@ -103,7 +103,7 @@ pub struct ModelEditor {
 }
 
 impl ModelEditor {
-    pub(super) fn new(model: &Model) -> ModelEditor {
+    pub(super) fn new(model: &Model) -> Self {
         let file = Arc::clone(&model.file);
         let mut pieces = Vec::with_capacity(model.len());
         let mut others = Vec::new();
@@ -114,7 +114,7 @@ impl ModelEditor {
                 others.push(Other::new(offset, &field));
             }
         }
-        ModelEditor {
+        Self {
             original_pieces: pieces.len(),
             pieces,
             others,

@@ -31,36 +31,31 @@ pub enum ModelType {
 
 impl ModelType {
     /// Every type, in the order of their numbers in the file format.
-    pub const ALL: [ModelType; 4] = [
-        ModelType::Unigram,
-        ModelType::Bpe,
-        ModelType::Word,
-        ModelType::Char,
-    ];
+    pub const ALL: [Self; 4] = [Self::Unigram, Self::Bpe, Self::Word, Self::Char];
 
     /// The name: unigram, bpe, word or char.
     pub const fn name(self) -> &'static str {
         match self {
-            ModelType::Unigram => "unigram",
-            ModelType::Bpe => "bpe",
-            ModelType::Word => "word",
-            ModelType::Char => "char",
+            Self::Unigram => "unigram",
+            Self::Bpe => "bpe",
+            Self::Word => "word",
+            Self::Char => "char",
         }
     }
 
     /// The number in the file format.
     pub(super) const fn number(self) -> u8 {
         match self {
-            ModelType::Unigram => 1,
-            ModelType::Bpe => 2,
-            ModelType::Word => 3,
-            ModelType::Char => 4,
+            Self::Unigram => 1,
+            Self::Bpe => 2,
+            Self::Word => 3,
+            Self::Char => 4,
         }
     }
 
     /// The type with this number in the file format.
-    pub(super) fn from_number(number: i32) -> Option<ModelType> {
-        ModelType::ALL
+    pub(super) fn from_number(number: i32) -> Option<Self> {
+        Self::ALL
             .into_iter()
             .find(|model_type| i32::from(model_type.number()) == number)
     }
@@ -75,8 +70,8 @@ impl fmt::Display for ModelType {
 impl FromStr for ModelType {
     type Err = ParseModelTypeError;
 
-    fn from_str(name: &str) -> Result<ModelType, ParseModelTypeError> {
-        let mut all = ModelType::ALL.into_iter();
+    fn from_str(name: &str) -> Result<Self, ParseModelTypeError> {
+        let mut all = Self::ALL.into_iter();
         all.find(|model_type| model_type.name() == name)
             .ok_or_else(|| ParseModelTypeError {
                 name: name.to_owned(),

@@ -44,18 +44,18 @@ impl Model {
 
 impl TextNormalizer {
     /// The normalizer of a model, without its user-defined symbols. The charsmap is shared with the model.
-    pub fn of_model(model: &Model) -> TextNormalizer {
-        TextNormalizer::from_normalizer(model.normalizer())
+    pub fn of_model(model: &Model) -> Self {
+        Self::from_normalizer(model.normalizer())
     }
 
     /// The normalizer that a spec describes.
     ///
     /// # Errors
     /// Its charsmap is damaged.
-    pub fn of_spec(spec: &NormalizerSpec) -> Result<TextNormalizer, ModelError> {
+    pub fn of_spec(spec: &NormalizerSpec) -> Result<Self, ModelError> {
         let charsmap = parse_charsmap(Some(spec), SPEC_FIELD)?;
         let normalizer = Normalizer::new(options(spec, false), charsmap);
-        Ok(TextNormalizer::from_normalizer(normalizer))
+        Ok(Self::from_normalizer(normalizer))
     }
 }
 
@@ -68,8 +68,8 @@ impl NormalizerSpec {
     ///
     /// # Errors
     /// The bytes are not a message.
-    pub fn from_bytes(message: &[u8]) -> Result<NormalizerSpec, ModelError> {
-        let mut spec = NormalizerSpec::default();
+    pub fn from_bytes(message: &[u8]) -> Result<Self, ModelError> {
+        let mut spec = Self::default();
         spec.merge(message)
             .map_err(|problem| ModelError::Format { offset: 0, problem })?;
         Ok(spec)
@@ -79,7 +79,7 @@ impl NormalizerSpec {
     ///
     /// # Errors
     /// The bytes are not a model file.
-    pub fn from_model_bytes(file: &[u8]) -> Result<NormalizerSpec, ModelError> {
+    pub fn from_model_bytes(file: &[u8]) -> Result<Self, ModelError> {
         let (_, specs) = read(file)?;
         Ok(specs.normalizer.unwrap_or_default())
     }
@@ -122,8 +122,8 @@ impl NormalizerSpec {
     ///
     /// # Errors
     /// There are no rules of this name.
-    pub fn named(name: &str) -> Result<NormalizerSpec, ModelError> {
-        let mut spec = NormalizerSpec::default();
+    pub fn named(name: &str) -> Result<Self, ModelError> {
+        let mut spec = Self::default();
         spec.set_rules(name, named_charsmap(name)?);
         Ok(spec)
     }
@@ -132,8 +132,8 @@ impl NormalizerSpec {
     ///
     /// # Errors
     /// A line that is no rule, or rules that cannot be compiled.
-    pub fn from_tsv(file: &[u8]) -> Result<NormalizerSpec, ModelError> {
-        let mut spec = NormalizerSpec::default();
+    pub fn from_tsv(file: &[u8]) -> Result<Self, ModelError> {
+        let mut spec = Self::default();
         spec.set_rules("user_defined", &charsmap_of_tsv(file)?);
         Ok(spec)
     }
@@ -150,10 +150,10 @@ impl NormalizerSpec {
     /// As [`TextNormalizer::from_rules`].
     pub fn from_rules<S: AsRef<str>, T: AsRef<str>>(
         rules: impl IntoIterator<Item = (S, T)>,
-    ) -> Result<NormalizerSpec, ModelError> {
-        Ok(NormalizerSpec {
+    ) -> Result<Self, ModelError> {
+        Ok(Self {
             precompiled_charsmap: Some(charsmap_of_rules(rules)?),
-            ..NormalizerSpec::default()
+            ..Self::default()
         })
     }
 }

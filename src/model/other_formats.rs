@@ -20,8 +20,8 @@ impl Model {
     ///
     /// # Errors
     /// The file cannot be converted, or has other ids for some text.
-    pub(super) fn from_other_format(file: &[u8]) -> Result<Option<Model>, ModelError> {
-        let found = Model::from_other_format_with(file, |_| ())?;
+    pub(super) fn from_other_format(file: &[u8]) -> Result<Option<Self>, ModelError> {
+        let found = Self::from_other_format_with(file, |_| ())?;
         Ok(found.map(|(model, ())| model))
     }
 
@@ -30,14 +30,14 @@ impl Model {
     #[cfg(feature = "convert")]
     pub(crate) fn from_other_format_with<T>(
         file: &[u8],
-        make_tables: impl FnOnce(&Model) -> T,
-    ) -> Result<Option<(Model, T)>, ModelError> {
+        make_tables: impl FnOnce(&Self) -> T,
+    ) -> Result<Option<(Self, T)>, ModelError> {
         let found = match FileFormat::of_content(file) {
             #[cfg(feature = "tokenizer-json")]
-            FileFormat::TokenizerJson => Model::from_tokenizer_json_with(file, make_tables),
+            FileFormat::TokenizerJson => Self::from_tokenizer_json_with(file, make_tables),
             #[cfg(feature = "gguf")]
             FileFormat::Gguf => {
-                let model = Model::from_gguf(file).and_then(ConvertedModel::into_exact);
+                let model = Self::from_gguf(file).and_then(ConvertedModel::into_exact);
                 model.map(|model| {
                     let tables = make_tables(&model);
                     (model, tables)
@@ -52,8 +52,8 @@ impl Model {
     #[cfg(not(feature = "convert"))]
     pub(crate) fn from_other_format_with<T>(
         _: &[u8],
-        _: impl FnOnce(&Model) -> T,
-    ) -> Result<Option<(Model, T)>, ModelError> {
+        _: impl FnOnce(&Self) -> T,
+    ) -> Result<Option<(Self, T)>, ModelError> {
         Ok(None)
     }
 
@@ -61,9 +61,9 @@ impl Model {
     #[cfg(feature = "tokenizer-json")]
     fn from_tokenizer_json_with<T>(
         file: &[u8],
-        make_tables: impl FnOnce(&Model) -> T,
-    ) -> Result<(Model, T), ConvertError> {
-        let read = Model::read_tokenizer_json(file)?;
+        make_tables: impl FnOnce(&Self) -> T,
+    ) -> Result<(Self, T), ConvertError> {
+        let read = Self::read_tokenizer_json(file)?;
         let (tables, verdict) = join(|| make_tables(&read.model), || read.verdict());
         let converted = ConvertedModel {
             verdict: verdict?,

@@ -25,10 +25,10 @@ pub(crate) struct PieceLookup {
 
 impl PieceLookup {
     /// A lookup of no pieces, with room for `pieces` of them.
-    pub(super) fn with_capacity(is_bpe: bool, pieces: usize) -> PieceLookup {
+    pub(super) fn with_capacity(is_bpe: bool, pieces: usize) -> Self {
         let in_first = if is_bpe { pieces } else { 0 };
         let in_second = pieces - in_first;
-        PieceLookup {
+        Self {
             first: PieceIndex::with_capacity(in_first),
             second: PieceIndex::with_capacity(in_second),
             is_bpe,
@@ -37,8 +37,8 @@ impl PieceLookup {
 
     /// The lookup of a BPE model, all pieces of which are in the index.
     #[cfg(feature = "tokenizer-json")]
-    pub(super) fn of_bpe(index: PieceIndex) -> PieceLookup {
-        PieceLookup {
+    pub(super) fn of_bpe(index: PieceIndex) -> Self {
+        Self {
             first: index,
             second: PieceIndex::default(),
             is_bpe: true,

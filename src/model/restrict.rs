@@ -36,7 +36,7 @@ impl Model {
     pub fn restrict_to<P: AsRef<[u8]>>(
         &self,
         pieces: impl IntoIterator<Item = P>,
-    ) -> Result<Model, ModelError> {
+    ) -> Result<Self, ModelError> {
         let pieces: Vec<P> = pieces.into_iter().collect();
         let usable: HashSet<&[u8]> = pieces.iter().map(AsRef::as_ref).collect();
         self.with_text_kinds(|text| {
@@ -53,12 +53,12 @@ impl Model {
     ///
     /// # Errors
     /// As [`restrict_to`](Model::restrict_to).
-    pub fn without_unused_pieces(&self) -> Result<Model, ModelError> {
+    pub fn without_unused_pieces(&self) -> Result<Self, ModelError> {
         self.with_text_kinds(|_| PieceKind::Normal)
     }
 
     /// A copy with another kind for each normal or unused piece.
-    fn with_text_kinds(&self, kind_of: impl Fn(&[u8]) -> PieceKind) -> Result<Model, ModelError> {
+    fn with_text_kinds(&self, kind_of: impl Fn(&[u8]) -> PieceKind) -> Result<Self, ModelError> {
         let mut editor = self.edit();
         for piece in self.pieces() {
             if matches!(piece.kind, PieceKind::Normal | PieceKind::Unused) {

@@ -80,7 +80,7 @@ pub(super) struct Reader<'b> {
 
 impl<'b> Reader<'b> {
     /// A cursor over a whole file.
-    pub(super) fn new(file: &'b [u8]) -> Reader<'b> {
+    pub(super) fn new(file: &'b [u8]) -> Self {
         Reader {
             rest: file,
             depth: 0,
@@ -88,7 +88,7 @@ impl<'b> Reader<'b> {
     }
 
     /// A cursor over a message that is the value of a field of a file.
-    pub(super) fn nested(message: &'b [u8]) -> Reader<'b> {
+    pub(super) fn nested(message: &'b [u8]) -> Self {
         Reader {
             rest: message,
             depth: 1,

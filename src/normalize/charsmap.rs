@@ -78,19 +78,19 @@ pub enum CharsmapError {
 impl fmt::Display for CharsmapError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            CharsmapError::TooShort(bytes) => write!(f, "the charsmap has only {bytes} bytes"),
-            CharsmapError::TrieTooLong { claimed, available } => write!(
+            Self::TooShort(bytes) => write!(f, "the charsmap has only {bytes} bytes"),
+            Self::TrieTooLong { claimed, available } => write!(
                 f,
                 "the charsmap's trie claims {claimed} of {available} bytes and leaves none for the replacements"
             ),
-            CharsmapError::TrieSize(bytes) => write!(
+            Self::TrieSize(bytes) => write!(
                 f,
                 "the charsmap's trie has {bytes} bytes, which is not a positive multiple of {TRIE_SIZE_MULTIPLE}"
             ),
-            CharsmapError::Unterminated => {
+            Self::Unterminated => {
                 f.write_str("the charsmap's last replacement has no NUL at its end")
             }
-            CharsmapError::BadTrie => {
+            Self::BadTrie => {
                 f.write_str("the charsmap's trie points outside of itself or of the replacements")
             }
         }?;
@@ -113,12 +113,12 @@ enum Lead {
 
 impl Lead {
     /// What `byte` says about the rules of a trie.
-    fn of(trie: &DoubleArray, byte: u8) -> Lead {
+    fn of(trie: &DoubleArray, byte: u8) -> Self {
         let ascii_follows = |base| (0..0x80).any(|next| trie.step(base, next).is_some());
         match trie.step(trie.root(), byte) {
-            None => Lead::None,
-            Some((base, None)) if !ascii_follows(base) => Lead::BeforeNonAscii,
-            Some(_) => Lead::Any,
+            None => Self::None,
+            Some((base, None)) if !ascii_follows(base) => Self::BeforeNonAscii,
+            Some(_) => Self::Any,
         }
     }
 
@@ -126,9 +126,9 @@ impl Lead {
     #[inline]
     fn allows(self, rest: &[u8]) -> bool {
         match self {
-            Lead::None => false,
-            Lead::BeforeNonAscii => begins_non_ascii(rest),
-            Lead::Any => true,
+            Self::None => false,
+            Self::BeforeNonAscii => begins_non_ascii(rest),
+            Self::Any => true,
         }
     }
 }

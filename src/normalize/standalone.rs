@@ -25,8 +25,8 @@ pub struct TextNormalizer {
 
 impl TextNormalizer {
     /// Makes `normalizer` available to callers of the library.
-    pub(crate) fn from_normalizer(normalizer: Normalizer) -> TextNormalizer {
-        TextNormalizer { normalizer }
+    pub(crate) fn from_normalizer(normalizer: Normalizer) -> Self {
+        Self { normalizer }
     }
 
     /// The built-in rules of this name: identity, nfkc, nmt_nfkc, nfkc_cf or nmt_nfkc_cf.
@@ -42,8 +42,8 @@ impl TextNormalizer {
     /// # Errors
     /// There are no rules of this name.
     #[cfg(feature = "train")]
-    pub fn named(name: &str) -> Result<TextNormalizer, ModelError> {
-        TextNormalizer::new(named_charsmap(name)?)
+    pub fn named(name: &str) -> Result<Self, ModelError> {
+        Self::new(named_charsmap(name)?)
     }
 
     /// The rules of a file: on each line code points in hexadecimal, a tab, and what replaces them.
@@ -51,21 +51,21 @@ impl TextNormalizer {
     /// # Errors
     /// A line that is no rule, or rules that cannot be compiled.
     #[cfg(feature = "train")]
-    pub fn from_tsv(file: &[u8]) -> Result<TextNormalizer, ModelError> {
-        TextNormalizer::new(&charsmap_of_tsv(file)?)
+    pub fn from_tsv(file: &[u8]) -> Result<Self, ModelError> {
+        Self::new(&charsmap_of_tsv(file)?)
     }
 
     #[cfg(feature = "train")]
-    fn new(charsmap: &[u8]) -> Result<TextNormalizer, ModelError> {
+    fn new(charsmap: &[u8]) -> Result<Self, ModelError> {
         Charsmap::shared(charsmap)
-            .map(TextNormalizer::with_rules)
+            .map(Self::with_rules)
             .map_err(refuse)
     }
 
     /// The normalizer with these rules and default options.
     #[cfg(feature = "train")]
-    fn with_rules(rules: Option<Arc<Charsmap>>) -> TextNormalizer {
-        TextNormalizer {
+    fn with_rules(rules: Option<Arc<Charsmap>>) -> Self {
+        Self {
             normalizer: Normalizer::new(NormalizerOptions::default(), rules),
         }
     }
@@ -83,8 +83,8 @@ impl TextNormalizer {
     #[cfg(feature = "train")]
     pub fn from_rules<S: AsRef<str>, T: AsRef<str>>(
         rules: impl IntoIterator<Item = (S, T)>,
-    ) -> Result<TextNormalizer, ModelError> {
-        TextNormalizer::new(&charsmap_of_rules(rules)?)
+    ) -> Result<Self, ModelError> {
+        Self::new(&charsmap_of_rules(rules)?)
     }
 
     /// Sets whether one space is added before the text (default: true).

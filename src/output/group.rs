@@ -26,7 +26,7 @@ impl OutputGroup {
     ///
     /// # Errors
     /// The file system refuses, or one of the paths is a pipe or a device, which nothing can replace.
-    pub(crate) fn create(paths: &[&Path]) -> Result<OutputGroup, WriteError> {
+    pub(crate) fn create(paths: &[&Path]) -> Result<Self, WriteError> {
         let targets = targets(paths.iter().copied())?;
         let mut files = Vec::new();
         for (path, target) in paths.iter().zip(targets) {
@@ -40,7 +40,7 @@ impl OutputGroup {
             let temporary = temporary.map_err(|source| failed(path, source))?;
             files.push((path.to_path_buf(), temporary));
         }
-        Ok(OutputGroup { files })
+        Ok(Self { files })
     }
 
     /// The name and the content of the file at this position in the list of paths.

@@ -86,13 +86,13 @@ impl Drop for Journal {
 
 impl Journal {
     /// The journal beside `target`, as soon as no other process holds it; `None` if the file system has no locks.
-    fn lock(target: &Path) -> io::Result<Option<Journal>> {
+    fn lock(target: &Path) -> io::Result<Option<Self>> {
         let path = path_with(target, JOURNAL)?;
         let started = Instant::now();
         while started.elapsed() < LOCK_TIMEOUT {
             let Some(file) = open(&path)? else { continue };
             match file.try_lock() {
-                Ok(()) if stands_at(&file, &path) => return Ok(Some(Journal { path, file })),
+                Ok(()) if stands_at(&file, &path) => return Ok(Some(Self { path, file })),
                 // The process that held it has removed it, so make another one.
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_RETRY_INTERVAL),
@@ -214,8 +214,8 @@ mod tests {
     struct Folder(tempfile::TempDir);
 
     impl Folder {
-        fn new() -> Folder {
-            let folder = Folder(tempfile::tempdir().unwrap());
+        fn new() -> Self {
+            let folder = Self(tempfile::tempdir().unwrap());
             fs::write(folder.path("m.model"), "old model").unwrap();
             fs::write(folder.path("m.vocab"), "old vocab").unwrap();
             folder

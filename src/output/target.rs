@@ -25,7 +25,7 @@ impl Target {
     ///
     /// # Errors
     /// It is a directory, or a file without write permission, or the file system refuses to say.
-    pub(super) fn of(path: &Path) -> io::Result<Target> {
+    pub(super) fn of(path: &Path) -> io::Result<Self> {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
             Ok(metadata) if metadata.is_file() => {
@@ -33,7 +33,7 @@ impl Target {
                 OpenOptions::new().write(true).open(path)?;
                 followed(path).map(Target::File)
             }
-            Ok(_) => Ok(Target::Stream(path.to_owned())),
+            Ok(_) => Ok(Self::Stream(path.to_owned())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 end_of_links(path).map(Target::File)
             }

@@ -43,13 +43,13 @@ pub(super) struct Temporary {
 impl Temporary {
     /// An empty file beside `target`, with the permissions of the target or, if there is none, of a new file.
     /// Removes what killed runs left beside it. Cost: the folder is read once.
-    pub(super) fn beside(target: &Path) -> io::Result<Temporary> {
+    pub(super) fn beside(target: &Path) -> io::Result<Self> {
         remove_abandoned(target);
         let file = locked_file(target)?;
         if let Ok(metadata) = fs::metadata(target) {
             file.as_file().set_permissions(metadata.permissions())?;
         }
-        Ok(Temporary {
+        Ok(Self {
             file,
             target: target.to_owned(),
         })

@@ -27,8 +27,8 @@ pub(crate) struct Arena<T> {
 pub(crate) type TextArena = Arena<u8>;
 
 impl<T> Default for Arena<T> {
-    fn default() -> Arena<T> {
-        Arena {
+    fn default() -> Self {
+        Self {
             items: Vec::new(),
             starts: vec![0],
         }
@@ -37,10 +37,10 @@ impl<T> Default for Arena<T> {
 
 impl<T: Copy> Arena<T> {
     /// An empty arena with room for `slices` slices, which have `items` items together.
-    pub(crate) fn with_capacity(slices: usize, items: usize) -> Arena<T> {
+    pub(crate) fn with_capacity(slices: usize, items: usize) -> Self {
         let mut starts = Vec::with_capacity(slices + 1);
         starts.push(0);
-        Arena {
+        Self {
             items: Vec::with_capacity(items),
             starts,
         }
@@ -115,8 +115,8 @@ impl TextArena {
     ///
     /// Cost: one search through all texts; text between two occurrences is copied at once, however many texts it belongs
     /// to. That takes a fraction of the time of replacing text by text.
-    pub(crate) fn replaced(&self, from: &[u8], to: &[u8]) -> TextArena {
-        let mut copy = TextArena::with_capacity(self.len(), self.items.len());
+    pub(crate) fn replaced(&self, from: &[u8], to: &[u8]) -> Self {
+        let mut copy = Self::with_capacity(self.len(), self.items.len());
         let mut candidates = memchr::memchr_iter(from[0], &self.items).peekable();
         let mut copied = 0;
         for end in self.starts[1..].iter().copied() {
@@ -147,8 +147,8 @@ pub(crate) struct StrArena {
 #[cfg(feature = "train")]
 impl StrArena {
     /// An empty arena with room for `texts` texts of `bytes` bytes together.
-    pub(crate) fn with_capacity(texts: usize, bytes: usize) -> StrArena {
-        StrArena {
+    pub(crate) fn with_capacity(texts: usize, bytes: usize) -> Self {
+        Self {
             items: String::with_capacity(bytes),
             ends: Vec::with_capacity(texts),
         }
@@ -162,7 +162,7 @@ impl StrArena {
     }
 
     /// Appends the texts of another arena.
-    pub(crate) fn append(&mut self, other: &StrArena) {
+    pub(crate) fn append(&mut self, other: &Self) {
         let bytes = self.items.len();
         self.items.push_str(&other.items);
         self.ends.extend(other.ends.iter().map(|end| end + bytes));
@@ -187,8 +187,8 @@ impl StrArena {
 }
 
 impl<'s, T: Copy + 's> FromIterator<&'s [T]> for Arena<T> {
-    fn from_iter<I: IntoIterator<Item = &'s [T]>>(slices: I) -> Arena<T> {
-        let mut arena = Arena::default();
+    fn from_iter<I: IntoIterator<Item = &'s [T]>>(slices: I) -> Self {
+        let mut arena = Self::default();
         for slice in slices {
             arena.push(slice);
         }

@@ -32,7 +32,7 @@ pub struct Offsets<'t> {
 
 impl<'t> Offsets<'t> {
     /// Makes ready to convert offsets of `text`.
-    pub fn new(text: &'t str) -> Offsets<'t> {
+    pub fn new(text: &'t str) -> Self {
         let text = text.as_bytes();
         let mut sums = Vec::with_capacity(text.len() / STRIDE + 1);
         let mut chars = 0;

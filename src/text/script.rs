@@ -35,8 +35,8 @@ impl Script {
 }
 
 impl From<Script> for u8 {
-    fn from(script: Script) -> u8 {
-        script.0 as u8
+    fn from(script: Script) -> Self {
+        script.0 as Self
     }
 }
 

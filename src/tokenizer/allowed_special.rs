@@ -39,10 +39,7 @@ impl AllowedSpecial {
     ///
     /// # Errors
     /// A text is not that of a control piece.
-    pub(super) fn new(
-        model: &Model,
-        texts: &[Vec<u8>],
-    ) -> Result<Option<AllowedSpecial>, EncodeError> {
+    pub(super) fn new(model: &Model, texts: &[Vec<u8>]) -> Result<Option<Self>, EncodeError> {
         if texts.is_empty() {
             return Ok(None);
         }
@@ -56,7 +53,7 @@ impl AllowedSpecial {
         let pieces = PrefixTrie::with_values(keys).map_err(|_| EncodeError::TooLarge {
             what: "allowed special pieces",
         })?;
-        Ok(Some(AllowedSpecial { pieces }))
+        Ok(Some(Self { pieces }))
     }
 
     /// The segments of `text`, from left to right; they cover it.

@@ -160,7 +160,7 @@ struct SplitText<'t> {
 }
 
 impl<'t> SplitText<'t> {
-    fn new(bpe: &'t BpeEncoder, text: &'t [u8], is_raw: bool) -> SplitText<'t> {
+    fn new(bpe: &'t BpeEncoder, text: &'t [u8], is_raw: bool) -> Self {
         let boundaries = if is_raw {
             bpe.find_boundaries::<true>(text, MIN_PART_BYTES)
         } else {

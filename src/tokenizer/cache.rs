@@ -82,8 +82,8 @@ pub(super) struct TextBuffers {
 }
 
 impl EncodeCache {
-    fn new(owner: Owner, config: TokenizerConfig) -> EncodeCache {
-        EncodeCache {
+    fn new(owner: Owner, config: TokenizerConfig) -> Self {
+        Self {
             owner,
             parts: Box::new(CacheParts::new(config)),
         }
@@ -113,8 +113,8 @@ impl std::fmt::Debug for EncodeCache {
 }
 
 impl CacheParts {
-    fn new(config: TokenizerConfig) -> CacheParts {
-        CacheParts {
+    fn new(config: TokenizerConfig) -> Self {
+        Self {
             state: EncodeState::with_max_bytes(config.max_cache_bytes),
             buffers: TextBuffers::default(),
         }
@@ -152,8 +152,8 @@ pub(super) struct CachePool {
 }
 
 impl CachePool {
-    pub(super) fn new(owner: Owner, config: TokenizerConfig) -> CachePool {
-        CachePool {
+    pub(super) fn new(owner: Owner, config: TokenizerConfig) -> Self {
+        Self {
             owner,
             config,
             caches: Mutex::default(),

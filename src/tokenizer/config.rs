@@ -34,8 +34,8 @@ pub struct TokenizerConfig {
 }
 
 impl Default for TokenizerConfig {
-    fn default() -> TokenizerConfig {
-        TokenizerConfig {
+    fn default() -> Self {
+        Self {
             max_cache_bytes: 17 << 20,
             max_pooled_caches: 32,
         }

@@ -47,12 +47,9 @@ pub(super) static NO_OPTIONS: CheckedOptions = CheckedOptions {
 impl CheckedOptions {
     /// # Errors
     /// An option asks for a piece that the model does not have.
-    pub(super) fn new(
-        tokenizer: &Tokenizer,
-        options: &EncodeOptions,
-    ) -> Result<CheckedOptions, EncodeError> {
+    pub(super) fn new(tokenizer: &Tokenizer, options: &EncodeOptions) -> Result<Self, EncodeError> {
         tokenizer.check_extra(&options.extra)?;
-        Ok(CheckedOptions {
+        Ok(Self {
             extra: options.extra.clone(),
             allowed: AllowedSpecial::new(&tokenizer.model, &options.allowed_special)?,
             nbest_timeout: options.nbest_timeout,

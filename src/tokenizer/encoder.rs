@@ -46,7 +46,7 @@ impl<'t> Encoder<'t> {
         tokenizer: &'t Tokenizer,
         pipeline: &'t Pipeline,
         options: Option<Arc<CheckedOptions>>,
-    ) -> Encoder<'t> {
+    ) -> Self {
         Encoder {
             tokenizer,
             pipeline,

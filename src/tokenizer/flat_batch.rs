@@ -49,7 +49,7 @@ impl FlatSize {
         }
     }
 
-    fn add(&mut self, other: FlatSize) {
+    fn add(&mut self, other: Self) {
         self.texts += other.texts;
         self.bytes += other.bytes;
     }
@@ -82,7 +82,7 @@ impl FlatPart {
 
     /// Adds other parts. All threads copy: with one, the copy of a large batch, whose memory the system has to provide
     /// meanwhile, took a tenth of the time of encoding it on two threads.
-    fn append(&mut self, parts: &[FlatPart]) {
+    fn append(&mut self, parts: &[Self]) {
         let own = self.ids.len();
         let added: usize = parts.iter().map(|part| part.ids.len()).sum();
         self.ids.resize(own + added, PieceId::new(0));

@@ -27,7 +27,7 @@ pub(crate) struct NormalizedEncoder<'t> {
 }
 
 impl<'t> NormalizedEncoder<'t> {
-    pub(crate) fn new(tokenizer: &'t Tokenizer) -> NormalizedEncoder<'t> {
+    pub(crate) fn new(tokenizer: &'t Tokenizer) -> Self {
         NormalizedEncoder {
             tokenizer,
             cache: tokenizer.create_cache(),

@@ -44,19 +44,19 @@ impl ExtraOption {
     ///
     /// # Errors
     /// [`EncodeError::UnknownExtra`] for any other name.
-    pub fn parse_list(list: &str) -> Result<Vec<ExtraOption>, EncodeError> {
+    pub fn parse_list(list: &str) -> Result<Vec<Self>, EncodeError> {
         if list.is_empty() {
             return Ok(Vec::new());
         }
-        list.split(':').map(ExtraOption::parse).collect()
+        list.split(':').map(Self::parse).collect()
     }
 
-    fn parse(name: &str) -> Result<ExtraOption, EncodeError> {
+    fn parse(name: &str) -> Result<Self, EncodeError> {
         match name {
-            "bos" => Ok(ExtraOption::Bos),
-            "eos" => Ok(ExtraOption::Eos),
-            "reverse" => Ok(ExtraOption::Reverse),
-            "unk" | "unk_piece" => Ok(ExtraOption::UnkPiece),
+            "bos" => Ok(Self::Bos),
+            "eos" => Ok(Self::Eos),
+            "reverse" => Ok(Self::Reverse),
+            "unk" | "unk_piece" => Ok(Self::UnkPiece),
             _ => Err(EncodeError::UnknownExtra {
                 name: name.to_owned(),
             }),
@@ -100,8 +100,8 @@ pub struct EncodeOptions {
 }
 
 impl Default for EncodeOptions {
-    fn default() -> EncodeOptions {
-        EncodeOptions {
+    fn default() -> Self {
+        Self {
             extra: Vec::new(),
             user_defined_symbols: true,
             allowed_special: Vec::new(),
@@ -112,13 +112,13 @@ impl Default for EncodeOptions {
 
 impl EncodeOptions {
     /// Replaces [`extra`](Self::extra).
-    pub fn with_extra(mut self, extra: impl IntoIterator<Item = ExtraOption>) -> EncodeOptions {
+    pub fn with_extra(mut self, extra: impl IntoIterator<Item = ExtraOption>) -> Self {
         self.extra = extra.into_iter().collect();
         self
     }
 
     /// Sets [`user_defined_symbols`](Self::user_defined_symbols).
-    pub fn with_user_defined_symbols(mut self, are_found: bool) -> EncodeOptions {
+    pub fn with_user_defined_symbols(mut self, are_found: bool) -> Self {
         self.user_defined_symbols = are_found;
         self
     }
@@ -127,7 +127,7 @@ impl EncodeOptions {
     pub fn with_allowed_special<T: Into<Vec<u8>>>(
         mut self,
         texts: impl IntoIterator<Item = T>,
-    ) -> EncodeOptions {
+    ) -> Self {
         self.allowed_special = texts.into_iter().map(Into::into).collect();
         self
     }
@@ -144,7 +144,7 @@ impl EncodeOptions {
     /// assert_eq!(tokenizer.encoder().nbest(&text, 5)?.len(), 5);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn with_nbest_timeout(mut self, timeout: Option<Duration>) -> EncodeOptions {
+    pub fn with_nbest_timeout(mut self, timeout: Option<Duration>) -> Self {
         self.nbest_timeout = timeout;
         self
     }
@@ -203,14 +203,14 @@ impl SampleOptions {
         model_type: ModelType,
         nbest_size: i32,
         alpha: f32,
-    ) -> Result<SampleOptions, EncodeError> {
+    ) -> Result<Self, EncodeError> {
         let options = match usize::try_from(nbest_size) {
-            Ok(size) => SampleOptions::Nbest { size, alpha },
-            Err(_) => SampleOptions::Lattice { alpha },
+            Ok(size) => Self::Nbest { size, alpha },
+            Err(_) => Self::Lattice { alpha },
         };
         options.check()?;
         Ok(match model_type {
-            ModelType::Bpe => SampleOptions::Dropout { probability: alpha },
+            ModelType::Bpe => Self::Dropout { probability: alpha },
             _ => options,
         })
     }
@@ -218,11 +218,11 @@ impl SampleOptions {
     /// Whether the numbers are in their ranges.
     pub(super) fn check(&self) -> Result<(), EncodeError> {
         check_alpha(match *self {
-            SampleOptions::Lattice { alpha } | SampleOptions::Nbest { alpha, .. } => alpha,
-            SampleOptions::Dropout { probability } => probability,
+            Self::Lattice { alpha } | Self::Nbest { alpha, .. } => alpha,
+            Self::Dropout { probability } => probability,
         })?;
         match *self {
-            SampleOptions::Nbest { size, .. } => check_nbest_size(size),
+            Self::Nbest { size, .. } => check_nbest_size(size),
             _ => Ok(()),
         }
     }
@@ -259,8 +259,8 @@ pub struct ScoredSampleOptions {
 }
 
 impl Default for ScoredSampleOptions {
-    fn default() -> ScoredSampleOptions {
-        ScoredSampleOptions {
+    fn default() -> Self {
+        Self {
             samples: 1,
             alpha: 1.0,
             replacement: SampleReplacement::With,
@@ -270,19 +270,19 @@ impl Default for ScoredSampleOptions {
 
 impl ScoredSampleOptions {
     /// Sets [`samples`](Self::samples).
-    pub fn with_samples(mut self, samples: usize) -> ScoredSampleOptions {
+    pub fn with_samples(mut self, samples: usize) -> Self {
         self.samples = samples;
         self
     }
 
     /// Sets [`alpha`](Self::alpha).
-    pub fn with_alpha(mut self, alpha: f32) -> ScoredSampleOptions {
+    pub fn with_alpha(mut self, alpha: f32) -> Self {
         self.alpha = alpha;
         self
     }
 
     /// Sets [`replacement`](Self::replacement).
-    pub fn with_replacement(mut self, replacement: SampleReplacement) -> ScoredSampleOptions {
+    pub fn with_replacement(mut self, replacement: SampleReplacement) -> Self {
         self.replacement = replacement;
         self
     }

@@ -34,11 +34,11 @@ impl Pipeline {
         normalizer: Normalizer,
         has_symbols: bool,
         config: TokenizerConfig,
-    ) -> Result<Pipeline, BuildError> {
+    ) -> Result<Self, BuildError> {
         let (encoder, symbols) = ModelEncoder::new(model, has_symbols)?;
         let normalizer = normalizer.with_symbols(symbols);
         let reads_raw_text = encoder.reads_raw_text() && normalizer.only_marks_spaces();
-        Ok(Pipeline {
+        Ok(Self {
             normalizer,
             encoder,
             reads_raw_text,

@@ -94,8 +94,8 @@ const MEASURE: u32 = 1 << 31;
 const IF_SPACE: u32 = 1 << 30;
 
 impl RawLengths {
-    pub(super) fn new(pieces: &PieceTable) -> RawLengths {
-        RawLengths(
+    pub(super) fn new(pieces: &PieceTable) -> Self {
+        Self(
             (0..pieces.len())
                 .map(|index| raw_length(pieces, index))
                 .collect(),
@@ -145,7 +145,7 @@ pub(super) struct RawCursor<'t> {
 
 impl<'t> RawCursor<'t> {
     /// The start of `text`, which begins at `base` in the caller's text.
-    pub(super) fn new(text: &'t [u8], base: usize, adds_dummy_prefix: bool) -> RawCursor<'t> {
+    pub(super) fn new(text: &'t [u8], base: usize, adds_dummy_prefix: bool) -> Self {
         RawCursor {
             text,
             at: 0,

@@ -19,9 +19,9 @@ pub(super) struct SpecialIds {
 }
 
 impl SpecialIds {
-    pub(super) fn new(model: &Model) -> SpecialIds {
+    pub(super) fn new(model: &Model) -> Self {
         let spec = model.trainer_spec();
-        SpecialIds {
+        Self {
             unk: unknown_id(model),
             bos: control_id(model, name_or(spec.bos_piece(), "<s>")),
             eos: control_id(model, name_or(spec.eos_piece(), "</s>")),

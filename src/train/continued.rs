@@ -192,11 +192,11 @@ impl TrainOptions {
     /// The rules for pieces and sentences that a model was trained with, as its trainer spec records them. A length or
     /// coverage outside the range of its option becomes the nearest one inside, a negative length the default. The vocabulary and the
     /// normalization are not taken over, and all sentences are used.
-    pub fn of_model(model: &Model) -> TrainOptions {
+    pub fn of_model(model: &Model) -> Self {
         let spec = model.trainer_spec();
-        let defaults = TrainOptions::default();
+        let defaults = Self::default();
         let positive = |value: i32, default: u32| u32::try_from(value).unwrap_or(default);
-        let options = TrainOptions {
+        let options = Self {
             model_type: model.model_type(),
             sentences: SentenceSelection::All,
             max_sentence_length: sentence_length(spec, &defaults),
@@ -220,9 +220,9 @@ impl TrainOptions {
     }
 
     /// The options with what the model does to whitespace.
-    fn with_normalization_of(self, model: &Model) -> TrainOptions {
+    fn with_normalization_of(self, model: &Model) -> Self {
         let normalizer = model.normalizer().options();
-        TrainOptions {
+        Self {
             treat_whitespace_as_suffix: normalizer.treat_whitespace_as_suffix,
             add_dummy_prefix: normalizer.add_dummy_prefix,
             remove_extra_whitespaces: normalizer.remove_extra_whitespaces,

@@ -56,9 +56,9 @@ impl CorpusFormat {
     /// The lines in what `reader` reads.
     fn lines<'a>(&self, reader: Box<dyn Read + Send + 'a>) -> Box<dyn Read + Send + 'a> {
         match self {
-            CorpusFormat::Text => reader,
+            Self::Text => reader,
             #[cfg(feature = "jsonl")]
-            CorpusFormat::Records(field) => Box::new(RecordTexts::new(reader, field.clone())),
+            Self::Records(field) => Box::new(RecordTexts::new(reader, field.clone())),
         }
     }
 }

@@ -70,9 +70,9 @@ impl TextCounts {
     fn with_capacity(texts: usize) -> Self {
         // A quarter of the entries is free.
         let size = texts / 3 * 4 + texts % 3 * 2;
-        TextCounts {
+        Self {
             entries: vec![TextEntry::default(); size],
-            ..TextCounts::default()
+            ..Self::default()
         }
     }
 

@@ -303,11 +303,11 @@ impl TrainFlags {
     /// let flags = TrainFlags::for_schema();
     /// assert_eq!(flags.model_type, ModelType::Unigram);
     /// ```
-    pub fn for_schema() -> TrainFlags {
-        TrainFlags {
+    pub fn for_schema() -> Self {
+        Self {
             model_type: ModelType::Unigram,
             omits_model_type: true,
-            ..TrainFlags::default()
+            ..Self::default()
         }
     }
 

@@ -71,12 +71,12 @@ pub(super) struct ReducedFloat {
 
 impl ReducedFloat {
     /// The parts of a positive finite number that is not subnormal.
-    pub(super) fn new(x: f32) -> ReducedFloat {
+    pub(super) fn new(x: f32) -> Self {
         let bits = x.to_bits();
         let from_lowest = bits.wrapping_sub(LOWEST_FRACTION);
         let interval = (from_lowest >> 19) as usize % INTERVALS.len();
         let fraction = f32::from_bits(bits.wrapping_sub(from_lowest & EXPONENT_BITS));
-        ReducedFloat {
+        Self {
             interval,
             exponent: f64::from(from_lowest.cast_signed() >> 23),
             rest: f64::from(fraction) * INTERVALS[interval].inverse - 1.0,

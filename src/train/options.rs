@@ -220,8 +220,8 @@ pub struct UnigramOptions {
 }
 
 impl Default for UnigramOptions {
-    fn default() -> UnigramOptions {
-        UnigramOptions {
+    fn default() -> Self {
+        Self {
             seed_size: SeedSize::AtMost(1_000_000),
             seed_file: None,
             shrinking_factor: 0.75,

@@ -155,7 +155,7 @@ impl<'a> CorpusReader<'a> {
         meta: &'a MetaPieces,
         work: &'a ExecutionConfig,
         kept_pairs: KeptPairs,
-    ) -> CorpusReader<'a> {
+    ) -> Self {
         CorpusReader {
             options,
             preparation,

@@ -94,9 +94,9 @@ impl fmt::Debug for WordCounts {
 
 impl WordCounts {
     /// An empty table for words that are counted with these options.
-    pub fn new(fingerprint: CountFingerprint) -> WordCounts {
+    pub fn new(fingerprint: CountFingerprint) -> Self {
         let hasher = SeedableRandomState::default();
-        WordCounts {
+        Self {
             words: SharedCounts::new(hasher.clone()).into_counts(),
             hasher,
             sentences: SentenceCounts::default(),
@@ -181,7 +181,7 @@ impl WordCounts {
     /// # Errors
     /// Its words were counted with other options: [`CountsError::Different`]; or with a sample of the sentences:
     /// [`CountsError::Sampled`].
-    pub fn merge(&mut self, other: &WordCounts) -> Result<(), TrainError> {
+    pub fn merge(&mut self, other: &Self) -> Result<(), TrainError> {
         self.fingerprint.check_equal(&other.fingerprint)?;
         if self.fingerprint.is_of_selection() {
             return Err(CountsError::Sampled.into());

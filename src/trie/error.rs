@@ -16,11 +16,11 @@ pub(crate) enum BuildError {
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            BuildError::EmptyKey => f.write_str("a key is empty"),
-            BuildError::NulInKey => f.write_str("a key contains the byte 0"),
-            BuildError::NotSorted => f.write_str("the keys are not sorted by their bytes"),
-            BuildError::ValueTooLarge(value) => write!(f, "the value {value} does not fit 31 bits"),
-            BuildError::TooLarge => f.write_str("the keys need more than 2^29 units"),
+            Self::EmptyKey => f.write_str("a key is empty"),
+            Self::NulInKey => f.write_str("a key contains the byte 0"),
+            Self::NotSorted => f.write_str("the keys are not sorted by their bytes"),
+            Self::ValueTooLarge(value) => write!(f, "the value {value} does not fit 31 bits"),
+            Self::TooLarge => f.write_str("the keys need more than 2^29 units"),
         }
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct PrefixTrie {
 
 impl Default for PrefixTrie {
     fn default() -> Self {
-        PrefixTrie {
+        Self {
             keys: None,
             first_bytes: Box::new([false; 256]),
         }
@@ -39,10 +39,8 @@ impl PrefixTrie {
     /// # Errors
     /// [`BuildError::TooLarge`]: the keys need more than 2^29 units.
     #[cfg(any(feature = "train", test))]
-    pub(crate) fn new<'s>(
-        keys: impl IntoIterator<Item = &'s [u8]>,
-    ) -> Result<PrefixTrie, BuildError> {
-        PrefixTrie::with_values(keys.into_iter().map(|key| (key, 0)))
+    pub(crate) fn new<'s>(keys: impl IntoIterator<Item = &'s [u8]>) -> Result<Self, BuildError> {
+        Self::with_values(keys.into_iter().map(|key| (key, 0)))
     }
 
     /// Like [`new`](Self::new), with a value below 2^31 for each key; of equal keys the lowest value counts.
@@ -51,13 +49,13 @@ impl PrefixTrie {
     /// [`BuildError::TooLarge`] as above; [`BuildError::ValueTooLarge`] for a value of 2^31 or more.
     pub(crate) fn with_values<'s>(
         keys: impl IntoIterator<Item = (&'s [u8], u32)>,
-    ) -> Result<PrefixTrie, BuildError> {
+    ) -> Result<Self, BuildError> {
         let mut keys: Vec<(&[u8], u32)> = keys
             .into_iter()
             .filter(|(key, _)| !key.is_empty() && !key.contains(&0))
             .collect();
         if keys.is_empty() {
-            return Ok(PrefixTrie::default());
+            return Ok(Self::default());
         }
         keys.sort_unstable();
         keys.dedup_by_key(|(key, _)| *key);
@@ -65,7 +63,7 @@ impl PrefixTrie {
         for (key, _) in &keys {
             first_bytes[usize::from(key[0])] = true;
         }
-        Ok(PrefixTrie {
+        Ok(Self {
             keys: Some(DoubleArray::build(&keys)?),
             first_bytes,
         })
@@ -86,9 +84,9 @@ impl PrefixTrie {
     /// A set that answers every question about a first byte with yes and matches nothing that the tests use:
     /// callers must then examine every position.
     #[cfg(all(test, feature = "train"))]
-    pub(crate) fn without_shortcuts() -> PrefixTrie {
+    pub(crate) fn without_shortcuts() -> Self {
         let key = [1; 100];
-        let mut trie = PrefixTrie::new([&key[..]]).expect("one short key");
+        let mut trie = Self::new([&key[..]]).expect("one short key");
         trie.first_bytes.fill(true);
         trie
     }

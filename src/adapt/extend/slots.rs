@@ -132,7 +132,7 @@ impl IdSlots {
         base: &Model,
         options: &ExtendOptions,
         learned: usize,
-    ) -> IdSlots {
+    ) -> Self {
         let reused = reusable(model, options);
         let behind = (base.len()..).map(PieceId::from_index);
         let learned: Vec<PieceId> = reused.iter().copied().chain(behind).take(learned).collect();
@@ -140,7 +140,7 @@ impl IdSlots {
         let size = last.unwrap_or(0).max(base.len());
         let multiple = options.multiple_of.map_or(1, usize::from);
         let padded = size.checked_next_multiple_of(multiple).unwrap_or(size);
-        IdSlots {
+        Self {
             padding: new_texts("reserved", &texts(base), padded - size),
             learned,
             reused,

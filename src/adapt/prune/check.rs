@@ -24,7 +24,7 @@ pub struct LineCheck {
 
 impl LineCheck {
     /// Adds the counts of other lines.
-    pub fn add(&mut self, other: &LineCheck) {
+    pub fn add(&mut self, other: &Self) {
         self.lines += other.lines;
         self.equal += other.equal;
         self.tokens_before += other.tokens_before;
@@ -43,11 +43,7 @@ pub struct PruneChecker<'t> {
 
 impl<'t> PruneChecker<'t> {
     /// A checker for the tokenizers of the original and of the pruned model.
-    pub fn new(
-        pruned: &'t PrunedModel,
-        old: &'t Tokenizer,
-        new: &'t Tokenizer,
-    ) -> PruneChecker<'t> {
+    pub fn new(pruned: &'t PrunedModel, old: &'t Tokenizer, new: &'t Tokenizer) -> Self {
         PruneChecker {
             pruned,
             old: old.encoder(),

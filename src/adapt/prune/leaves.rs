@@ -44,7 +44,7 @@ pub(super) struct HalvesFinder<'m> {
 impl<'m> HalvesFinder<'m> {
     /// # Errors
     /// The user-defined symbols do not fit a double array; models that load do not have this error.
-    pub(super) fn new(model: &'m Model) -> Result<HalvesFinder<'m>, ModelError> {
+    pub(super) fn new(model: &'m Model) -> Result<Self, ModelError> {
         let vocabulary = Vocabulary::new(model, true);
         let user_defined = PrefixTrie::with_values(vocabulary.symbols());
         let user_defined = Arc::new(user_defined.map_err(|_| ModelError::TrieTooLarge)?);

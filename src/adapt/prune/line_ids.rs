@@ -33,7 +33,7 @@ impl LineIds {
     }
 
     /// Adds the lines of another text.
-    pub(super) fn append(&mut self, other: &LineIds) {
+    pub(super) fn append(&mut self, other: &Self) {
         if other.is_full {
             return self.clear();
         }
@@ -57,9 +57,9 @@ impl LineIds {
 
     /// Forgets all lines, and those that follow.
     fn clear(&mut self) {
-        *self = LineIds {
+        *self = Self {
             is_full: true,
-            ..LineIds::default()
+            ..Self::default()
         };
     }
 }

@@ -31,23 +31,23 @@ pub(super) enum TextRecord {
 
 impl TextRecord {
     /// The record of no line.
-    pub(super) fn empty(model: &Model) -> TextRecord {
+    pub(super) fn empty(model: &Model) -> Self {
         let has_unused = || model.pieces().any(|piece| piece.kind == PieceKind::Unused);
         match model.model_type() {
-            ModelType::Bpe if !has_unused() => TextRecord::GivenPieces,
-            ModelType::Unigram => TextRecord::LongestLine(0),
-            _ => TextRecord::Incomplete,
+            ModelType::Bpe if !has_unused() => Self::GivenPieces,
+            ModelType::Unigram => Self::LongestLine(0),
+            _ => Self::Incomplete,
         }
     }
 
     /// Adds the lines of another record.
-    pub(super) fn add(&mut self, other: &TextRecord) {
+    pub(super) fn add(&mut self, other: &Self) {
         match (&mut *self, other) {
-            (TextRecord::GivenPieces, TextRecord::GivenPieces) => {}
-            (TextRecord::LongestLine(length), TextRecord::LongestLine(other)) => {
+            (Self::GivenPieces, Self::GivenPieces) => {}
+            (Self::LongestLine(length), Self::LongestLine(other)) => {
                 *length = (*length).max(*other);
             }
-            _ => *self = TextRecord::Incomplete,
+            _ => *self = Self::Incomplete,
         }
     }
 }
@@ -62,14 +62,14 @@ pub(super) struct TextRecorder {
 
 impl TextRecorder {
     /// A recorder that goes on with `record`, a record of this model.
-    pub(super) fn new(model: &Model, record: TextRecord) -> TextRecorder {
+    pub(super) fn new(model: &Model, record: TextRecord) -> Self {
         let char_count = |piece: crate::Piece<'_>| match piece.kind {
             PieceKind::Unknown | PieceKind::Byte => 0,
             _ => u32::try_from(count_characters(piece.text)).unwrap_or(u32::MAX),
         };
         let is_unigram = matches!(record, TextRecord::LongestLine(_));
         let pieces = model.pieces().filter(|_| is_unigram);
-        TextRecorder {
+        Self {
             char_counts: pieces.map(char_count).collect(),
             record,
         }

@@ -40,17 +40,17 @@ const ENDS_WITH_MARK: u8 = 4;
 
 impl PieceEnds {
     /// The ends of a token between two boundaries.
-    const BOUNDARY: PieceEnds = PieceEnds {
+    const BOUNDARY: Self = Self {
         flags: ENDS_TEXT | BEGINS_TEXT,
     };
 
     /// The ends of a piece; `splits_at_marks` says whether no piece has a whitespace mark behind another character.
-    fn of(piece: &crate::Piece<'_>, splits_at_marks: bool) -> PieceEnds {
+    fn of(piece: &crate::Piece<'_>, splits_at_marks: bool) -> Self {
         if piece.kind != PieceKind::Normal {
-            return PieceEnds::BOUNDARY;
+            return Self::BOUNDARY;
         }
         let mark = WHITESPACE_MARK_STR.as_bytes();
-        let mut ends = PieceEnds::default();
+        let mut ends = Self::default();
         if splits_at_marks && piece.text.starts_with(mark) {
             ends.flags |= BEGINS_TEXT;
         }
@@ -62,7 +62,7 @@ impl PieceEnds {
 
     /// Whether no merge joins this token and the next one.
     #[inline]
-    fn is_apart_from(self, next: PieceEnds) -> bool {
+    fn is_apart_from(self, next: Self) -> bool {
         let is_boundary = (self.flags | next.flags) & ENDS_TEXT != 0;
         let is_word = next.flags & BEGINS_TEXT != 0 && self.flags & ENDS_WITH_MARK == 0;
         is_boundary || is_word
@@ -77,14 +77,14 @@ pub(super) struct TokenEnds {
 
 impl TokenEnds {
     /// `None` if a character of a piece for text is no such piece, or pieces are unused.
-    pub(super) fn of(model: &Model) -> Option<TokenEnds> {
+    pub(super) fn of(model: &Model) -> Option<Self> {
         if !has_known_characters(model) {
             return None;
         }
         let splits_at_marks = !model.pieces().any(|piece| has_mark_inside(piece.text));
         let pieces = model.pieces();
         let ends = pieces.map(|piece| PieceEnds::of(&piece, splits_at_marks));
-        Some(TokenEnds {
+        Some(Self {
             ends: ends.collect(),
         })
     }

@@ -62,7 +62,7 @@ struct TraceCandidate {
 struct ScoreOrder(f32);
 
 impl PartialEq for ScoreOrder {
-    fn eq(&self, other: &ScoreOrder) -> bool {
+    fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
@@ -70,25 +70,25 @@ impl PartialEq for ScoreOrder {
 impl Eq for ScoreOrder {}
 
 impl PartialOrd for ScoreOrder {
-    fn partial_cmp(&self, other: &ScoreOrder) -> Option<Ordering> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 impl Ord for ScoreOrder {
-    fn cmp(&self, other: &ScoreOrder) -> Ordering {
+    fn cmp(&self, other: &Self) -> Ordering {
         self.0.total_cmp(&other.0)
     }
 }
 
 impl PartialOrd for TraceCandidate {
-    fn partial_cmp(&self, other: &TraceCandidate) -> Option<Ordering> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 impl Ord for TraceCandidate {
-    fn cmp(&self, other: &TraceCandidate) -> Ordering {
+    fn cmp(&self, other: &Self) -> Ordering {
         (self.score, self.begin).cmp(&(other.score, other.begin))
     }
 }
@@ -124,7 +124,7 @@ impl<'m> Tracer<'m> {
     ///
     /// # Errors
     /// The user-defined symbols do not fit a double array; models that load do not have this error.
-    pub(crate) fn new(model: &'m Model) -> Result<Tracer<'m>, ModelError> {
+    pub(crate) fn new(model: &'m Model) -> Result<Self, ModelError> {
         let vocabulary = Vocabulary::new(model, true);
         let ids = (0..vocabulary.len()).filter(|id| vocabulary.is_from_text(*id));
         let ids: HashMap<&[u8], usize, _> = ids.map(|id| (vocabulary.text(id), id)).collect();

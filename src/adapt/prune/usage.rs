@@ -30,8 +30,8 @@ pub struct PieceUsage {
 
 impl PieceUsage {
     /// The usage by no text.
-    pub fn none(model: &Model) -> PieceUsage {
-        PieceUsage {
+    pub fn none(model: &Model) -> Self {
+        Self {
             counts: vec![0; model.len()],
             made: Vec::new(),
             lines: 0,
@@ -52,7 +52,7 @@ impl PieceUsage {
     }
 
     /// Adds the usage by another text.
-    pub fn add(&mut self, other: &PieceUsage) {
+    pub fn add(&mut self, other: &Self) {
         for (count, more) in self.counts.iter_mut().zip(&other.counts) {
             *count += more;
         }
@@ -124,7 +124,7 @@ impl<'t> UsageCounter<'t> {
     ///
     /// # Errors
     /// The user-defined symbols do not fit a double array; models that load do not have this error.
-    pub fn new(tokenizer: &'t Tokenizer) -> Result<UsageCounter<'t>, ModelError> {
+    pub fn new(tokenizer: &'t Tokenizer) -> Result<Self, ModelError> {
         let model = tokenizer.model();
         let mut usage = PieceUsage::none(model);
         let mut tracer = None;

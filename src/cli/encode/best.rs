@@ -115,9 +115,9 @@ pub(super) struct IdWriter {
 
 impl IdWriter {
     /// Builds the table for ids below `count`. Cost: 8 bytes for each id.
-    pub(super) fn new(count: usize) -> IdWriter {
+    pub(super) fn new(count: usize) -> Self {
         let ids = (0..u32::MAX).take(count);
-        IdWriter {
+        Self {
             words: TokenWords(ids.map(id_word).collect()),
         }
     }

@@ -109,11 +109,7 @@ struct TrainingData {
 
 impl TrainingData {
     /// Reads the flags. Checks that the ids of the model fit.
-    fn new(
-        matches: &ArgMatches,
-        stream: &Stream,
-        tokenizer: &Tokenizer,
-    ) -> CliResult<TrainingData> {
+    fn new(matches: &ArgMatches, stream: &Stream, tokenizer: &Tokenizer) -> CliResult<Self> {
         let name = args::text(matches, "output_format");
         let format = IdFormat::new(name, tokenizer.model().len())?;
         let is_file = match stream.output_path() {
@@ -128,7 +124,7 @@ impl TrainingData {
                  with --output, which --shards needs, too"
             )));
         }
-        Ok(TrainingData {
+        Ok(Self {
             format,
             index,
             separator: separator(matches, tokenizer)?,

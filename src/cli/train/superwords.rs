@@ -52,10 +52,7 @@ pub(super) struct SuperwordStage {
 
 impl SuperwordStage {
     /// The stage that `--superword_from` asks for; `flags` are then those of the first stage.
-    pub(super) fn new(
-        matches: &ArgMatches,
-        flags: &mut TrainFlags,
-    ) -> CliResult<Option<SuperwordStage>> {
+    pub(super) fn new(matches: &ArgMatches, flags: &mut TrainFlags) -> CliResult<Option<Self>> {
         if args::given(matches, "superword_from").is_none() {
             return match args::given(matches, "max_words") {
                 None => Ok(None),
@@ -82,7 +79,7 @@ impl SuperwordStage {
         cross_words(matches, &mut options)?;
         #[cfg(all(target_os = "linux", target_env = "gnu"))]
         crate::cli::heap::return_large_blocks();
-        Ok(Some(SuperwordStage {
+        Ok(Some(Self {
             options,
             vocab_size,
         }))

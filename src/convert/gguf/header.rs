@@ -86,12 +86,12 @@ pub(super) fn invalid(problem: impl Into<String>) -> ConvertError {
 
 impl Header {
     /// Reads the header.
-    pub(super) fn read(reader: impl Read) -> Result<Header, ConvertError> {
+    pub(super) fn read(reader: impl Read) -> Result<Self, ConvertError> {
         let mut source = HeaderSource {
             reader: reader.take(MAX_HEADER_BYTES),
         };
         let fields = source.begin()?;
-        let mut header = Header {
+        let mut header = Self {
             fields: HashMap::new(),
         };
         let mut names = HashSet::new();
@@ -130,21 +130,21 @@ enum ValueType {
 }
 
 impl ValueType {
-    fn of_number(number: u32) -> Option<ValueType> {
+    fn of_number(number: u32) -> Option<Self> {
         Some(match number {
-            0 => ValueType::Unsigned(1),
-            1 => ValueType::Signed(1),
-            2 => ValueType::Unsigned(2),
-            3 => ValueType::Signed(2),
-            4 => ValueType::Unsigned(4),
-            5 => ValueType::Signed(4),
-            6 => ValueType::F32,
-            7 => ValueType::Bool,
-            8 => ValueType::Text,
-            9 => ValueType::Array,
-            10 => ValueType::Unsigned(8),
-            11 => ValueType::Signed(8),
-            12 => ValueType::F64,
+            0 => Self::Unsigned(1),
+            1 => Self::Signed(1),
+            2 => Self::Unsigned(2),
+            3 => Self::Signed(2),
+            4 => Self::Unsigned(4),
+            5 => Self::Signed(4),
+            6 => Self::F32,
+            7 => Self::Bool,
+            8 => Self::Text,
+            9 => Self::Array,
+            10 => Self::Unsigned(8),
+            11 => Self::Signed(8),
+            12 => Self::F64,
             _ => return None,
         })
     }
@@ -152,11 +152,11 @@ impl ValueType {
     /// The bytes of a value; `None` if they vary.
     fn bytes(self) -> Option<u64> {
         match self {
-            ValueType::Unsigned(bytes) | ValueType::Signed(bytes) => Some(bytes),
-            ValueType::F32 => Some(4),
-            ValueType::F64 => Some(8),
-            ValueType::Bool => Some(1),
-            ValueType::Text | ValueType::Array => None,
+            Self::Unsigned(bytes) | Self::Signed(bytes) => Some(bytes),
+            Self::F32 => Some(4),
+            Self::F64 => Some(8),
+            Self::Bool => Some(1),
+            Self::Text | Self::Array => None,
         }
     }
 }

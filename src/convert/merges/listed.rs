@@ -60,13 +60,13 @@ pub(crate) struct ListedMerges {
 impl ListedMerges {
     /// The ranks of all pieces, by id; and at most one merge for each piece, in the order of the ranks of these pieces. The order
     /// of the ranks must be that of the scores, the best first, for all pieces that text can be merged to.
-    pub(crate) fn new(ranks: Vec<u32>, merges: Vec<ListedMerge>) -> ListedMerges {
-        ListedMerges { ranks, merges }
+    pub(crate) fn new(ranks: Vec<u32>, merges: Vec<ListedMerge>) -> Self {
+        Self { ranks, merges }
     }
 
     /// The ranks of the scores of a model, and no merges.
-    pub(super) fn unknown(model: &Model) -> ListedMerges {
-        ListedMerges {
+    pub(super) fn unknown(model: &Model) -> Self {
+        Self {
             ranks: score_ranks(model),
             merges: Vec::new(),
         }
@@ -105,8 +105,8 @@ const CHAR: u32 = 0;
 const UNKNOWN: u32 = u32::MAX;
 
 impl BorderSymbol {
-    fn new(text: &[u8], id: usize, hasher: &TextHasher) -> BorderSymbol {
-        BorderSymbol {
+    fn new(text: &[u8], id: usize, hasher: &TextHasher) -> Self {
+        Self {
             order: if is_char(text) { CHAR } else { UNKNOWN },
             parts: [PieceId::from_index(id); 2],
             len: low_u32(text.len() as u64),
@@ -134,7 +134,7 @@ impl<'m> ListedMergeCheck<'m> {
         model: &'m Model,
         listed: &'m ListedMerges,
         user_defined: &'m PrefixTrie,
-    ) -> ListedMergeCheck<'m> {
+    ) -> Self {
         let entries = (model.len() * ENTRIES_PER_PIECE).next_power_of_two().max(2);
         ListedMergeCheck {
             model,

@@ -72,8 +72,8 @@ impl JsonFlags {
         normalizer: Option<&JsonComponent<'_>>,
         pre_tokenizer: Option<&JsonComponent<'_>>,
         symbols: &[&str],
-    ) -> Result<JsonFlags, ConvertError> {
-        let mut flags = JsonFlags::default();
+    ) -> Result<Self, ConvertError> {
+        let mut flags = Self::default();
         for component in flattened(normalizer) {
             flags.add_normalizer(component, symbols)?;
         }

@@ -58,10 +58,7 @@ impl<'m> JsonParts<'m> {
     ///
     /// # Errors
     /// The model has another type than BPE and unigram, or lacks a piece that an option asks for.
-    pub(super) fn new(
-        model: &'m Model,
-        options: &JsonOptions,
-    ) -> Result<JsonParts<'m>, ConvertError> {
+    pub(super) fn new(model: &'m Model, options: &JsonOptions) -> Result<Self, ConvertError> {
         let trainer_spec = model.trainer_spec();
         let mut parts = JsonParts {
             model,
@@ -207,7 +204,7 @@ pub(super) struct MergeReasons<'m> {
 }
 
 impl<'m> MergeReasons<'m> {
-    pub(super) fn new(model: &'m Model, table: &'m MergeTable) -> MergeReasons<'m> {
+    pub(super) fn new(model: &'m Model, table: &'m MergeTable) -> Self {
         MergeReasons { model, table }
     }
 

@@ -52,7 +52,7 @@ struct ListTexts<'j> {
 }
 
 impl<'j> ListTexts<'j> {
-    fn new(file: &'j str) -> ListTexts<'j> {
+    fn new(file: &'j str) -> Self {
         ListTexts {
             file,
             unescaped: String::new(),
@@ -170,7 +170,7 @@ impl<'j> JsonLists<'j> {
     pub(super) fn cut_out(
         file: &'j str,
         on_vocab: &mut dyn FnMut(&Arc<JsonVocab<'j>>),
-    ) -> Result<JsonLists<'j>, ConvertError> {
+    ) -> Result<Self, ConvertError> {
         // Ranges of texts without escapes are behind the file, and no text gets longer by their removal.
         if u32::try_from(file.len() * 2).is_err() {
             return Err(syntax("the file has 2 GiB or more".to_owned()));

@@ -45,8 +45,8 @@ pub(super) enum JsonNormalizer {
 }
 
 impl JsonNormalizer {
-    fn regex(pattern: impl Into<String>, content: &str) -> JsonNormalizer {
-        JsonNormalizer::Regex {
+    fn regex(pattern: impl Into<String>, content: &str) -> Self {
+        Self::Regex {
             pattern: pattern.into(),
             content: content.to_owned(),
         }
@@ -76,8 +76,8 @@ pub(super) struct JsonNormalization {
 
 impl JsonNormalization {
     /// The normalization of a model, whose `symbols` are added tokens.
-    pub(super) fn new(model: &Model, symbols: &[&str]) -> JsonNormalization {
-        let mut normalization = JsonNormalization {
+    pub(super) fn new(model: &Model, symbols: &[&str]) -> Self {
+        let mut normalization = Self {
             normalizers: Vec::new(),
             reasons: Vec::new(),
         };

@@ -25,7 +25,7 @@ impl JsonText<'_> {
 }
 
 impl<'de: 'j, 'j> Deserialize<'de> for JsonText<'j> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<JsonText<'j>, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_str(TextVisitor)
     }
 }
@@ -89,7 +89,7 @@ pub(super) struct JsonComponent<'j> {
     #[serde(borrow, rename = "type")]
     pub(super) kind: JsonText<'j>,
     #[serde(borrow, default, alias = "pretokenizers")]
-    pub(super) normalizers: Option<Vec<JsonComponent<'j>>>,
+    pub(super) normalizers: Option<Vec<Self>>,
     #[serde(borrow, default)]
     pub(super) pattern: Option<JsonPattern<'j>>,
     #[serde(borrow, default)]

@@ -47,7 +47,7 @@ pub(super) struct JsonScanner<'j> {
 }
 
 impl<'j> JsonScanner<'j> {
-    pub(super) fn new(text: &'j str) -> JsonScanner<'j> {
+    pub(super) fn new(text: &'j str) -> Self {
         JsonScanner { text, position: 0 }
     }
 

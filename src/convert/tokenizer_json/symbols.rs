@@ -28,7 +28,7 @@ pub(super) struct JsonSymbols<'m> {
 
 impl<'m> JsonSymbols<'m> {
     /// The symbols of a BPE model.
-    pub(super) fn new(model: &'m Model) -> JsonSymbols<'m> {
+    pub(super) fn new(model: &'m Model) -> Self {
         let mut symbols = JsonSymbols::default();
         let user_defined = model
             .pieces()

@@ -75,8 +75,8 @@ pub(super) struct SuperwordLayer {
 impl Layers {
     /// Divides the pieces, if there are superwords and it is worth it; models with unused pieces are merged as a whole. The pieces of the second layer are the superwords and all pieces with equal or
     /// lower scores, except for single characters and user-defined symbols.
-    pub(super) fn of(vocabulary: &Vocabulary<'_>, mergeable: &[u32]) -> Option<Layers> {
-        let mut layers = Layers {
+    pub(super) fn of(vocabulary: &Vocabulary<'_>, mergeable: &[u32]) -> Option<Self> {
+        let mut layers = Self {
             first: Vec::new(),
             second: Vec::new(),
             is_user_defined: vocabulary.symbol_flags(),
@@ -140,7 +140,7 @@ impl SuperwordLayer {
         layers: &Layers,
         first: &BpeEncoder,
         mut symbols: SymbolTable,
-    ) -> Option<SuperwordLayer> {
+    ) -> Option<Self> {
         symbols.copy_chars(&first.tables.merge.symbols);
         let late_pieces = LatePieces {
             vocabulary,
@@ -149,7 +149,7 @@ impl SuperwordLayer {
             symbols: &symbols,
         };
         let merges = late_pieces.find_merges()?;
-        Some(SuperwordLayer { symbols, merges })
+        Some(Self { symbols, merges })
     }
 
     /// Merges the ids of the first layer, which begin at `start`.

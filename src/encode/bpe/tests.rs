@@ -58,7 +58,7 @@ struct Fixture<'m> {
 }
 
 impl<'m> Fixture<'m> {
-    fn new(model: &'m Model) -> Fixture<'m> {
+    fn new(model: &'m Model) -> Self {
         Fixture {
             model,
             encoder: encoder(model),

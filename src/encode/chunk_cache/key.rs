@@ -49,7 +49,7 @@ pub(crate) struct ChunkKey {
 impl ChunkKey {
     /// The key of the first `length` bytes, unless they are too many.
     #[inline(always)]
-    fn of_start(bytes: &[u8; READ_BYTES], length: usize) -> Option<ChunkKey> {
+    fn of_start(bytes: &[u8; READ_BYTES], length: usize) -> Option<Self> {
         let masks = MASKS.get(length)?;
         let (words, _) = bytes.as_chunks::<8>();
         // Written out: builds for size leave loops as they are.
@@ -59,9 +59,9 @@ impl ChunkKey {
             u64::from_le_bytes(words[2]) & masks[2],
         ];
         text[KEY_WORDS - 1] |= (length as u64) << 56;
-        Some(ChunkKey {
+        Some(Self {
             text,
-            hash: ChunkKey::hash_of(&text),
+            hash: Self::hash_of(&text),
         })
     }
 
@@ -90,7 +90,7 @@ pub(crate) struct KeyedText<'t> {
 
 impl<'t> KeyedText<'t> {
     #[inline]
-    pub(crate) fn new(text: &'t [u8]) -> KeyedText<'t> {
+    pub(crate) fn new(text: &'t [u8]) -> Self {
         let mut end = [0; 2 * READ_BYTES];
         match text.last_chunk::<READ_BYTES>() {
             Some(last) => end[..READ_BYTES].copy_from_slice(last),

@@ -30,7 +30,7 @@ const WIDE: u16 = 0x20;
 
 impl<const WORDS: usize, const ID_WORDS: usize> ChunkEntry<WORDS, ID_WORDS> {
     /// No chunk: no key has this text, because its last byte is no length.
-    const FREE: Self = ChunkEntry {
+    const FREE: Self = Self {
         text: [u64::MAX; WORDS],
         ids: [0; ID_WORDS],
         note: 0,
@@ -47,7 +47,7 @@ impl<const WORDS: usize, const ID_WORDS: usize> ChunkEntry<WORDS, ID_WORDS> {
             return Self::of_many(text, ids, note);
         }
         let word = ids.iter().rev().fold(0, prepend_id);
-        let mut entry = ChunkEntry {
+        let mut entry = Self {
             text,
             note,
             state: u16::try_from(ids.len()).ok()?,
@@ -80,7 +80,7 @@ impl<const WORDS: usize, const ID_WORDS: usize> ChunkEntry<WORDS, ID_WORDS> {
                 .for_each(|(to, id)| *to = low_half(id.get()));
         }
         let state = u16::try_from(ids.len()).ok()? | if is_wide { WIDE } else { 0 };
-        Some(ChunkEntry {
+        Some(Self {
             text,
             ids: halves,
             note,
@@ -184,7 +184,7 @@ impl<const WORDS: usize, const ID_WORDS: usize> ChunkTable<WORDS, ID_WORDS> {
 
     /// An empty table that will need at most `max_bytes` of memory.
     pub(super) fn with_max_bytes(max_bytes: usize) -> Self {
-        ChunkTable {
+        Self {
             sets: Vec::new(),
             tags: Vec::new(),
             evictions: 0,

@@ -30,7 +30,7 @@ pub(super) struct ChunkFinder {
 
 impl ChunkFinder {
     /// The pieces are well-formed UTF-8. If they are sorted, common beginnings are processed once.
-    pub(super) fn new<'p>(pieces: impl Iterator<Item = &'p [u8]>) -> ChunkFinder {
+    pub(super) fn new<'p>(pieces: impl Iterator<Item = &'p [u8]>) -> Self {
         let mut builder = BigramSetBuilder::new();
         let mut previous: &[u8] = &[];
         for piece in pieces {
@@ -47,7 +47,7 @@ impl ChunkFinder {
                 at += width;
             }
         }
-        ChunkFinder {
+        Self {
             bigrams: builder.build(),
         }
     }

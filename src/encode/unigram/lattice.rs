@@ -54,8 +54,8 @@ pub(super) struct LatticeNode {
 
 impl LatticeNode {
     /// [`START`] or [`END`], at `position`.
-    fn without_piece(position: usize) -> LatticeNode {
-        LatticeNode {
+    fn without_piece(position: usize) -> Self {
+        Self {
             id: PieceId::new(0),
             score: 0.0,
             begin: position,
@@ -81,10 +81,10 @@ impl Lattice {
     ///
     /// # Errors
     /// The lattice has more than [`MAX_NODES`] nodes.
-    pub(super) fn new(tables: &UnigramTables, text: &[u8]) -> Result<Lattice, EncodeError> {
+    pub(super) fn new(tables: &UnigramTables, text: &[u8]) -> Result<Self, EncodeError> {
         let offsets = char_offsets(text);
         let length = offsets.len() - 1;
-        let mut lattice = Lattice {
+        let mut lattice = Self {
             nodes: vec![
                 LatticeNode::without_piece(0),
                 LatticeNode::without_piece(length),

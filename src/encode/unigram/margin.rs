@@ -50,19 +50,19 @@ struct TwoBestSums {
 }
 
 impl TwoBestSums {
-    const UNREACHED: TwoBestSums = TwoBestSums {
+    const UNREACHED: Self = Self {
         best: f64::NEG_INFINITY,
         second: f64::NEG_INFINITY,
         last: LastPiece::UNREACHED,
     };
 
     /// Adds the two best paths to `from`, each extended by `last`, to the candidates for the two best sums.
-    fn offer(&mut self, from: &TwoBestSums, last: LastPiece, score: f64) {
+    fn offer(&mut self, from: &Self, last: LastPiece, score: f64) {
         let best = from.best + score;
         let second = from.second + score;
         if best > self.best {
             // The previous best path may be better than the second path of the same piece.
-            *self = TwoBestSums {
+            *self = Self {
                 best,
                 second: self.best.max(second),
                 last,

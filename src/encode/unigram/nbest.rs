@@ -81,7 +81,7 @@ struct Hypothesis {
 
 impl Hypothesis {
     /// The empty path at the end of the text.
-    const EMPTY: Hypothesis = Hypothesis {
+    const EMPTY: Self = Self {
         node: END,
         next: None,
         sum: 0.0,
@@ -168,7 +168,7 @@ struct LimitExceeded;
 
 impl<'l> Search<'l> {
     /// A search for `size` results that has the empty hypothesis only.
-    fn new(lattice: &'l Lattice, size: usize) -> Search<'l> {
+    fn new(lattice: &'l Lattice, size: usize) -> Self {
         let (best_sums, _) = lattice.viterbi_forward();
         let mut search = Search {
             lattice,

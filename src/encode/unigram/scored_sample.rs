@@ -89,7 +89,7 @@ struct Sampler<'l> {
 impl<'l> Sampler<'l> {
     /// # Errors
     /// Too many samples of such a long text, or an alpha that makes weights infinite.
-    fn new(lattice: &'l Lattice, request: ScoredRequest) -> Result<Sampler<'l>, EncodeError> {
+    fn new(lattice: &'l Lattice, request: ScoredRequest) -> Result<Self, EncodeError> {
         let limit = MAX_SAMPLED_CHARS / (lattice.length() + 1);
         if request.samples > limit {
             return Err(EncodeError::TooManySamples {
@@ -238,14 +238,14 @@ struct BranchRank {
 impl Eq for BranchRank {}
 
 impl Ord for BranchRank {
-    fn cmp(&self, other: &BranchRank) -> Ordering {
+    fn cmp(&self, other: &Self) -> Ordering {
         let by_priority = self.perturbed.total_cmp(&other.perturbed);
         by_priority.then(self.number.cmp(&other.number))
     }
 }
 
 impl PartialOrd for BranchRank {
-    fn partial_cmp(&self, other: &BranchRank) -> Option<Ordering> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
@@ -259,8 +259,8 @@ struct BranchAgenda {
 
 impl BranchAgenda {
     /// An agenda with the branch at the end of the text.
-    fn with_end(perturbed: f64) -> BranchAgenda {
-        let mut agenda = BranchAgenda::default();
+    fn with_end(perturbed: f64) -> Self {
+        let mut agenda = Self::default();
         let end = Branch {
             node: END,
             suffix: None,

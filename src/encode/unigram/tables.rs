@@ -55,7 +55,7 @@ pub(super) struct LastPiece {
 
 impl LastPiece {
     /// The value of a position that no path has reached.
-    pub(super) const UNREACHED: LastPiece = LastPiece {
+    pub(super) const UNREACHED: Self = Self {
         cell: UNKNOWN_CELL,
         length: 0,
     };
@@ -63,8 +63,8 @@ impl LastPiece {
     /// A piece of the trie. The cells of a double array and the bytes of all pieces (`MAX_TEXT_BYTES`) are fewer than
     /// 2^31, so the conversions lose nothing.
     #[inline]
-    fn of_cell(cell: usize, length: usize) -> LastPiece {
-        LastPiece {
+    fn of_cell(cell: usize, length: usize) -> Self {
+        Self {
             cell: low_u32(cell as u64),
             length: low_u32(length as u64),
         }
@@ -72,8 +72,8 @@ impl LastPiece {
 
     /// An unknown character of `length` bytes.
     #[inline]
-    fn unknown(length: usize) -> LastPiece {
-        LastPiece {
+    fn unknown(length: usize) -> Self {
+        Self {
             cell: UNKNOWN_CELL,
             length: low_u32(length as u64),
         }
@@ -88,7 +88,7 @@ impl UnigramTables {
     pub(super) fn new(
         vocabulary: &Vocabulary<'_>,
         keys: &[(&[u8], u32)],
-    ) -> Result<UnigramTables, BuildError> {
+    ) -> Result<Self, BuildError> {
         let ids = 0..vocabulary.len();
         let lowest = ids
             .clone()
@@ -102,7 +102,7 @@ impl UnigramTables {
             _ => vocabulary.score(id),
         };
         let scores: Vec<f32> = ids.map(score).collect();
-        Ok(UnigramTables {
+        Ok(Self {
             pieces: PieceTrie::new(keys, &scores)?,
             scores,
             is_symbol: vocabulary.symbol_flags(),

@@ -55,12 +55,12 @@ impl PieceTrie {
     ///
     /// # Errors
     /// The pieces need more than 2^29 cells.
-    pub(super) fn new(pieces: &[(&[u8], u32)], scores: &[f32]) -> Result<PieceTrie, BuildError> {
+    pub(super) fn new(pieces: &[(&[u8], u32)], scores: &[f32]) -> Result<Self, BuildError> {
         if pieces.is_empty() {
-            return Ok(PieceTrie::default());
+            return Ok(Self::default());
         }
         let array = DoubleArray::build(pieces)?;
-        let mut trie = PieceTrie {
+        let mut trie = Self {
             root: array.root(),
             cells: Vec::new(),
             ids: Vec::new(),

@@ -47,7 +47,7 @@ pub(super) struct BestPath {
 }
 
 impl BestPath {
-    const UNREACHED: BestPath = BestPath {
+    const UNREACHED: Self = Self {
         sum: 0.0,
         last: LastPiece::UNREACHED,
     };
@@ -62,7 +62,7 @@ impl BestPath {
     #[inline]
     fn offer(&mut self, last: LastPiece, sum: f32) {
         if !self.is_reached() || sum > self.sum {
-            *self = BestPath { sum, last };
+            *self = Self { sum, last };
         }
     }
 }

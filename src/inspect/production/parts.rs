@@ -42,7 +42,7 @@ pub(super) struct PartTable {
 
 impl PartTable {
     /// The parts of a normalizer; `None` if its rules cannot be listed.
-    pub(super) fn new(tokenizer: &Tokenizer) -> Option<PartTable> {
+    pub(super) fn new(tokenizer: &Tokenizer) -> Option<Self> {
         let normalizer = tokenizer.normalizer();
         let rules = match normalizer.charsmap() {
             Some(charsmap) => charsmap.rules()?,
@@ -62,11 +62,11 @@ impl PartTable {
             }
             add_part(normalizer, &target, &source, &mut written);
         }
-        Some(PartTable::of(written))
+        Some(Self::of(written))
     }
 
     /// The table of parts, which are given with their sources.
-    fn of(written: HashMap<Vec<u8>, Vec<u8>>) -> PartTable {
+    fn of(written: HashMap<Vec<u8>, Vec<u8>>) -> Self {
         let parts = written.into_iter();
         let mut parts: Vec<Part> = parts
             .map(|(written, source)| Part { written, source })
@@ -84,7 +84,7 @@ impl PartTable {
             ends.push(joined.len());
         }
         let longest = parts.iter().map(|part| part.written.len()).max();
-        PartTable {
+        Self {
             parts,
             reversed,
             joined,

@@ -41,8 +41,8 @@ pub(super) struct Other {
 
 impl Other {
     /// A field that begins at `offset` of the original file.
-    pub(super) fn new(offset: usize, field: &Field<'_>) -> Other {
-        Other {
+    pub(super) fn new(offset: usize, field: &Field<'_>) -> Self {
+        Self {
             number: field.number,
             is_message: field.is_message(),
             range: offset..offset + field.raw.len(),

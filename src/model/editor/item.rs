@@ -56,8 +56,8 @@ pub(super) struct PieceChange {
 
 impl Item {
     /// A piece whose field is `length` bytes of the original file.
-    pub(super) fn in_file(offset: usize, length: usize) -> Item {
-        Item {
+    pub(super) fn in_file(offset: usize, length: usize) -> Self {
+        Self {
             offset,
             source: Source::File { length },
             change: None,
@@ -99,7 +99,7 @@ impl Item {
             text: change.text.unwrap_or_else(|| original.text.to_vec()),
             score: change.score.unwrap_or(original.score),
             kind: change.kind.unwrap_or(original.kind),
-            item: Item {
+            item: Self {
                 source,
                 ..self.clone()
             },
@@ -149,7 +149,7 @@ impl PieceEntry {
     /// assert_eq!(piece.text(), b"<mask>");
     /// assert_eq!(piece.kind(), PieceKind::UserDefined);
     /// ```
-    pub fn new(text: impl AsRef<[u8]>, score: f32, kind: PieceKind) -> PieceEntry {
+    pub fn new(text: impl AsRef<[u8]>, score: f32, kind: PieceKind) -> Self {
         let text = text.as_ref();
         let mut raw = Vec::new();
         write_piece(
@@ -157,7 +157,7 @@ impl PieceEntry {
             &mut Vec::new(),
             &mut raw,
         );
-        PieceEntry {
+        Self {
             item: Item {
                 offset: 0,
                 source: Source::Owned(raw.into()),

@@ -17,10 +17,10 @@ pub(super) struct EditedSpec<S> {
 }
 
 impl<S: Spec> EditedSpec<S> {
-    pub(super) fn new(number: u32, original: Option<&S>) -> EditedSpec<S> {
+    pub(super) fn new(number: u32, original: Option<&S>) -> Self {
         let original = original.cloned().unwrap_or_default();
         let current = original.clone();
-        EditedSpec {
+        Self {
             number,
             original,
             current,

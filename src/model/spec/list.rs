@@ -25,8 +25,8 @@ pub struct BytesList {
 
 impl BytesList {
     /// An empty list.
-    pub fn new() -> BytesList {
-        BytesList::default()
+    pub fn new() -> Self {
+        Self::default()
     }
 
     /// Number of values.
@@ -80,8 +80,8 @@ impl<'l> IntoIterator for &'l BytesList {
 }
 
 impl<T: AsRef<[u8]>> FromIterator<T> for BytesList {
-    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> BytesList {
-        let mut list = BytesList::new();
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        let mut list = Self::new();
         list.extend(values);
         list
     }

@@ -70,7 +70,7 @@ impl PairCounts {
     ) -> Self {
         let passes = u32::try_from(words.len() / slots_per_pass).unwrap_or(MAX_PASSES);
         let passes = passes.clamp(1, MAX_PASSES).next_power_of_two();
-        let mut counts = PairCounts {
+        let mut counts = Self {
             frequent: Vec::new(),
             highest: 0,
         };

@@ -37,7 +37,7 @@ impl StateModel {
         let symbols = pieces
             .map(|piece| symbol_of(piece.text, piece.kind))
             .collect();
-        Ok(StateModel {
+        Ok(Self {
             symbols,
             tokenizer: Tokenizer::new(copy),
         })

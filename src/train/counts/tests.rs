@@ -6,7 +6,7 @@ use super::*;
 
 impl ShardedCounts {
     /// The counts of these texts.
-    pub(crate) fn of<T: AsRef<[u8]>>(texts: impl IntoIterator<Item = (T, u64)>) -> ShardedCounts {
+    pub(crate) fn of<T: AsRef<[u8]>>(texts: impl IntoIterator<Item = (T, u64)>) -> Self {
         let counts = SharedCounts::new(SeedableRandomState::default());
         let mut adder = counts.adder();
         texts

@@ -47,12 +47,12 @@ struct TextGroup {
 
 impl CorpusLattices {
     /// The lattices of texts for so many partial sums. `trie` has the seeds with their numbers. Runs on the current pool.
-    pub(super) fn new(texts: &CountedTexts, trie: &SeedTrie, partials: usize) -> CorpusLattices {
+    pub(super) fn new(texts: &CountedTexts, trie: &SeedTrie, partials: usize) -> Self {
         let wanted_groups = rayon::current_num_threads() * GROUPS_PER_THREAD;
         let size = partials
             .div_ceil(wanted_groups)
             .clamp(1, MAX_GROUP_PARTIALS);
-        CorpusLattices::with_groups(texts, trie, (partials, size))
+        Self::with_groups(texts, trie, (partials, size))
     }
 
     /// The lattices of texts for so many partial sums, in groups of this size.
@@ -60,7 +60,7 @@ impl CorpusLattices {
         texts: &CountedTexts,
         trie: &SeedTrie,
         (partials, size): (usize, usize),
-    ) -> CorpusLattices {
+    ) -> Self {
         let group = |first: usize| {
             let members = first..partials.min(first + size);
             TextGroup {
@@ -68,7 +68,7 @@ impl CorpusLattices {
                 store: store_texts(texts, trie, (partials, members)),
             }
         };
-        CorpusLattices {
+        Self {
             groups: map_tasks(partials.div_ceil(size), |number| group(number * size)),
         }
     }

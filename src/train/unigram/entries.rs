@@ -36,10 +36,10 @@ pub(super) struct Entries {
 
 impl Entries {
     /// No entries yet, of this many bytes of the corpus, repetitions and a NUL for each sentence included.
-    pub(super) fn of_chunk(chunk_bytes: u64) -> Entries {
-        Entries {
+    pub(super) fn of_chunk(chunk_bytes: u64) -> Self {
+        Self {
             chunk_bytes,
-            ..Entries::default()
+            ..Self::default()
         }
     }
 
@@ -69,7 +69,7 @@ impl Entries {
 
     /// Appends other entries. False if there are 2^32 entries then.
     #[must_use]
-    pub(super) fn append(&mut self, other: &Entries) -> bool {
+    pub(super) fn append(&mut self, other: &Self) -> bool {
         let bytes = self.bytes.len();
         self.bytes.extend_from_slice(&other.bytes);
         let moved = other.entries.iter().map(|entry| SeedEntry {

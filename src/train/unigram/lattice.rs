@@ -75,8 +75,8 @@ pub(super) struct TextLattice {
 
 impl Default for TextLattice {
     /// The lattice of an empty text.
-    fn default() -> TextLattice {
-        TextLattice {
+    fn default() -> Self {
+        Self {
             edges: Vec::new(),
             ends: vec![0],
             unknown: Vec::new(),
@@ -307,9 +307,9 @@ pub(super) fn index(value: usize) -> u32 {
 #[cfg(test)]
 impl TextLattice {
     /// A lattice of these edges, which may be in any order.
-    pub(super) fn of_edges(mut edges: Vec<Edge>, characters: usize) -> TextLattice {
+    pub(super) fn of_edges(mut edges: Vec<Edge>, characters: usize) -> Self {
         edges.sort_by_key(|edge| (edge.end, edge.begin));
-        let mut lattice = TextLattice::default();
+        let mut lattice = Self::default();
         for position in 1..=characters {
             let before = edges.iter().filter(|edge| edge.end as usize <= position);
             let start = lattice.size();

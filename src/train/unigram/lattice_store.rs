@@ -124,7 +124,7 @@ pub(super) struct StoreBuilder<'t> {
 
 impl<'t> StoreBuilder<'t> {
     /// `trie` has the seeds with their numbers.
-    pub(super) fn new(trie: &'t SeedTrie) -> StoreBuilder<'t> {
+    pub(super) fn new(trie: &'t SeedTrie) -> Self {
         StoreBuilder {
             trie,
             store: LatticeStore::default(),

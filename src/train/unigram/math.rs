@@ -91,7 +91,7 @@ pub(super) struct ExpectedCount {
 }
 
 impl FastMath {
-    pub(super) fn new() -> FastMath {
+    pub(super) fn new() -> Self {
         let mut table = Box::new([[0.0; TERMS]; ROWS]);
         // The last row is 0.
         for (row, number) in table[..ROWS - 1].iter_mut().zip(SECOND_ROW - 1..) {
@@ -108,7 +108,7 @@ impl FastMath {
         for (power, n) in powers_of_two.iter_mut().zip(0u8..) {
             *power = libm::exp2(f64::from(n) * step);
         }
-        FastMath {
+        Self {
             log_one_plus_exp: table,
             powers_of_two,
         }

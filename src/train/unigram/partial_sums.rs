@@ -43,7 +43,7 @@ pub(super) struct SeedTotals<'s> {
 
 impl<'s> SeedTotals<'s> {
     /// The totals of the partial sum `partial` of so many.
-    pub(super) fn new(totals: &'s mut [f32], partials: usize, partial: usize) -> SeedTotals<'s> {
+    pub(super) fn new(totals: &'s mut [f32], partials: usize, partial: usize) -> Self {
         SeedTotals {
             totals,
             partials,

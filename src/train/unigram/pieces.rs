@@ -67,8 +67,8 @@ impl Seeds {
     }
 
     /// The seeds that are not forgotten, with their new numbers.
-    pub(super) fn renumbered(&self, numbers: &Renumbering) -> Seeds {
-        let mut seeds = Seeds::default();
+    pub(super) fn renumbered(&self, numbers: &Renumbering) -> Self {
+        let mut seeds = Self::default();
         for seed in numbers.kept() {
             seeds.push(self.text(seed), self.lengths[seed as usize]);
         }
@@ -103,7 +103,7 @@ pub(super) struct Renumbering {
 
 impl Renumbering {
     /// Numbers the pieces of a list by the order of their seeds.
-    pub(super) fn new(list: &PieceList) -> Renumbering {
+    pub(super) fn new(list: &PieceList) -> Self {
         let mut next = 0;
         let mut number = |state: &SeedState| {
             if state.score == DROPPED {
@@ -125,7 +125,7 @@ impl Renumbering {
             NO_SEED
         };
         let seeds = 0..low_u32(numbers.len() as u64);
-        Renumbering {
+        Self {
             longest: seeds.map(longest).collect(),
             numbers,
         }
@@ -213,13 +213,13 @@ impl PieceList {
         seeds: &Seeds,
         trie: &SeedTrie,
         pieces: Vec<ScoredSeed>,
-    ) -> Result<PieceList, TrainError> {
+    ) -> Result<Self, TrainError> {
         let dropped = |seed: usize| SeedState {
             score: DROPPED,
             length: u32::from(seeds.lengths[seed]),
             suffix: longest_suffix(seeds.text(low_u32(seed as u64)), trie),
         };
-        let mut list = PieceList {
+        let mut list = Self {
             pieces: Vec::new(),
             states: (0..seeds.len()).into_par_iter().map(dropped).collect(),
             max_suffixes: 0,

@@ -106,7 +106,7 @@ impl OwnLattices {
         numbers: &Renumbering,
         trie: &SeedTrie,
         text_of: impl Fn(u32) -> &'s [u8] + Sync,
-    ) -> OwnLattices {
+    ) -> Self {
         let kept = numbers.kept();
         let parts: Vec<&[u32]> = kept.chunks(PART_SEEDS).collect();
         let make = |part: usize| {
@@ -122,7 +122,7 @@ impl OwnLattices {
             part.renumber(numbers);
             part
         };
-        OwnLattices {
+        Self {
             parts: map_tasks(parts.len(), make),
         }
     }
@@ -229,7 +229,7 @@ struct LossFunction<'c> {
 }
 
 impl<'c> LossFunction<'c> {
-    fn new(pieces: &PieceList, counts: &'c [f32]) -> LossFunction<'c> {
+    fn new(pieces: &PieceList, counts: &'c [f32]) -> Self {
         let mut sum = 0.0;
         for piece in pieces.iter() {
             sum += f64::from(counts[piece.seed as usize]);

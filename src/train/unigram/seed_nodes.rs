@@ -55,11 +55,7 @@ pub(super) struct NodeWalk<'w> {
 }
 
 impl<'w> NodeWalk<'w> {
-    pub(super) fn new(
-        entries: &'w Entries,
-        rules: &'w SeedRules,
-        min_counts: MinCounts,
-    ) -> NodeWalk<'w> {
+    pub(super) fn new(entries: &'w Entries, rules: &'w SeedRules, min_counts: MinCounts) -> Self {
         NodeWalk {
             entries,
             rules,

@@ -41,9 +41,9 @@ pub(super) struct LengthWeights {
 
 impl LengthWeights {
     /// The weights of 0 to `max_length` characters.
-    pub(super) fn new(power: f32, max_length: usize) -> LengthWeights {
+    pub(super) fn new(power: f32, max_length: usize) -> Self {
         let lengths = (0u16..).take(max_length + 1);
-        LengthWeights {
+        Self {
             by_length: lengths.map(|length| weight(length.into(), power)).collect(),
         }
     }
@@ -119,8 +119,8 @@ const MIN_COUNT: u64 = 2;
 const MAX_EXEMPT_BYTES: usize = 3;
 
 impl MinCounts {
-    fn new(long: u64) -> MinCounts {
-        MinCounts {
+    fn new(long: u64) -> Self {
+        Self {
             long: long.max(MIN_COUNT),
         }
     }

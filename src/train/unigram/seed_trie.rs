@@ -23,13 +23,13 @@ pub(super) struct SeedTrie {
 
 impl SeedTrie {
     /// Stores `keys`, sorted by bytes and not empty. Runs on the current pool.
-    pub(super) fn build(keys: &[(&[u8], u32)]) -> Result<SeedTrie, BuildError> {
+    pub(super) fn build(keys: &[(&[u8], u32)]) -> Result<Self, BuildError> {
         let first_byte = middle_byte(keys);
         let middle = keys.partition_point(|(text, _)| is_below(text, first_byte));
         let (lower, upper) = keys.split_at(middle);
         let (lower, upper) =
             rayon::join(|| DoubleArray::build(lower), || DoubleArray::build(upper));
-        Ok(SeedTrie {
+        Ok(Self {
             lower: lower?,
             upper: upper?,
             first_byte,

@@ -62,7 +62,7 @@ pub(super) struct WordAdder<'c> {
 }
 
 impl<'c> WordAdder<'c> {
-    pub(super) fn new(counts: &'c SharedCounts) -> WordAdder<'c> {
+    pub(super) fn new(counts: &'c SharedCounts) -> Self {
         WordAdder {
             adder: counts.adder(),
             cache: RawChunkCache::new(counts.hasher()),
@@ -250,7 +250,7 @@ pub(crate) struct SegmentCounter {
 
 impl SegmentCounter {
     pub(crate) fn new(rules: SegmentRules) -> Self {
-        SegmentCounter {
+        Self {
             bounds: PositionBounds::new(rules.chunk_bytes, rules.character_coverage),
             finished: SegmentedSentences::new(rules.clone()),
             rules,
@@ -353,7 +353,7 @@ enum CharacterSource<'s> {
 
 impl SegmentedSentences {
     fn new(rules: SegmentRules) -> Self {
-        SegmentedSentences {
+        Self {
             rules,
             held: vec![Vec::new()],
             segments: Vec::new(),

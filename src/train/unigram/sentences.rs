@@ -80,7 +80,7 @@ impl CountedTexts {
         if order.len() == self.len() {
             return;
         }
-        let mut kept = CountedTexts::default();
+        let mut kept = Self::default();
         for index in order {
             kept.push(self.text(index), self.counts[index]);
         }
@@ -128,7 +128,7 @@ impl CountedTexts {
     pub(crate) fn concatenated(parts: Vec<Self>) -> Self {
         let texts = parts.iter().map(Self::len).sum();
         let bytes = parts.iter().map(|part| part.texts.bytes()).sum();
-        let mut all = CountedTexts {
+        let mut all = Self {
             texts: StrArena::with_capacity(texts, bytes),
             counts: Vec::with_capacity(texts),
         };
@@ -148,22 +148,22 @@ impl CountedTexts {
     ///
     /// # Errors
     /// A word is of 4 GiB or more.
-    pub(crate) fn words(&self, rules: WordRules) -> Result<CountedTexts, TrainError> {
+    pub(crate) fn words(&self, rules: WordRules) -> Result<Self, TrainError> {
         let counts = SharedCounts::new(SeedableRandomState::default());
         let mut adder = WordAdder::new(&counts);
         for (text, count) in self.iter() {
             adder.add_words(rules, text, count)?;
         }
         adder.flush()?;
-        Ok(CountedTexts::by_count(&counts.into_counts()))
+        Ok(Self::by_count(&counts.into_counts()))
     }
 
     /// The texts of a table by count, descending, and then by bytes. Runs on the threads of the current pool.
-    pub(super) fn by_count(counts: &ShardedCounts) -> CountedTexts {
-        let parts = counts.parts_by_count(|part: &mut CountedTexts, text, count| {
+    pub(super) fn by_count(counts: &ShardedCounts) -> Self {
+        let parts = counts.parts_by_count(|part: &mut Self, text, count| {
             part.push(key_text(text), count);
         });
-        CountedTexts::concatenated(parts)
+        Self::concatenated(parts)
     }
 
     /// The chunks in which the reference searches seeds: at least `chunk_bytes` bytes each, a NUL for each sentence
@@ -286,9 +286,9 @@ pub(super) enum Following {
 impl Following {
     pub(super) fn bytes(self) -> Vec<u8> {
         match self {
-            Following::Byte(byte) => vec![byte],
-            Following::Sentence(byte) => vec![0, byte],
-            Following::End => vec![0],
+            Self::Byte(byte) => vec![byte],
+            Self::Sentence(byte) => vec![0, byte],
+            Self::End => vec![0],
         }
     }
 }

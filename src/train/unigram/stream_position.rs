@@ -74,8 +74,8 @@ pub(super) struct PositionBounds {
 
 impl PositionBounds {
     /// Bounds for chunks of `chunk_bytes` bytes.
-    pub(super) fn new(chunk_bytes: u64, character_coverage: f32) -> PositionBounds {
-        PositionBounds {
+    pub(super) fn new(chunk_bytes: u64, character_coverage: f32) -> Self {
+        Self {
             low: StreamPosition::default(),
             high: StreamPosition::default(),
             size: chunk_bytes.saturating_mul(UNITS),

@@ -83,7 +83,7 @@ pub(super) struct SuffixGroups<'e> {
 
 impl<'e> SuffixGroups<'e> {
     /// Counts the suffixes on the threads of the current pool.
-    pub(super) fn new(entries: &'e Entries) -> SuffixGroups<'e> {
+    pub(super) fn new(entries: &'e Entries) -> Self {
         let sizes = count_pairs(entries);
         let all: usize = sizes.iter().sum();
         let max_size = MIN_GROUP_SUFFIXES.max(all / GROUPS);

@@ -34,7 +34,7 @@ pub(super) struct Pieces {
 
 impl Pieces {
     /// Pieces numbered from 0.
-    pub(super) fn new(pieces: &[(&str, f32)]) -> Pieces {
+    pub(super) fn new(pieces: &[(&str, f32)]) -> Self {
         let mut seeds = Seeds::default();
         let mut scored = Vec::new();
         for (seed, (text, score)) in (0..).zip(pieces) {
@@ -47,7 +47,7 @@ impl Pieces {
         }
         let trie = seeds.trie().unwrap();
         let list = PieceList::new(&seeds, &trie, scored).unwrap();
-        Pieces { seeds, list }
+        Self { seeds, list }
     }
 
     /// Removes the seeds without a new number.

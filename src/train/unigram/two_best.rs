@@ -263,8 +263,8 @@ struct Limits {
 }
 
 impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+    fn default() -> Self {
+        Self {
             total: 1,
             freed: 0,
             held_limit: MAX_HYPOTHESES,

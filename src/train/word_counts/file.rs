@@ -75,7 +75,7 @@ impl WordCounts {
     ///
     /// # Errors
     /// The file cannot be read or is no table of word counts.
-    pub fn open_parquet(path: impl AsRef<Path>) -> Result<WordCounts, TrainError> {
+    pub fn open_parquet(path: impl AsRef<Path>) -> Result<Self, TrainError> {
         let path = path.as_ref();
         let file = File::open(path).map_err(|source| CountsError::Read {
             path: path.to_owned(),
@@ -128,28 +128,28 @@ enum RowError {
 }
 
 impl From<ParquetError> for RowError {
-    fn from(error: ParquetError) -> RowError {
-        RowError::Parquet(error)
+    fn from(error: ParquetError) -> Self {
+        Self::Parquet(error)
     }
 }
 
 impl From<CountsError> for RowError {
-    fn from(error: CountsError) -> RowError {
-        RowError::Train(error.into())
+    fn from(error: CountsError) -> Self {
+        Self::Train(error.into())
     }
 }
 
 impl From<TrainError> for RowError {
-    fn from(error: TrainError) -> RowError {
-        RowError::Train(error)
+    fn from(error: TrainError) -> Self {
+        Self::Train(error)
     }
 }
 
 impl From<RowError> for io::Error {
-    fn from(error: RowError) -> io::Error {
+    fn from(error: RowError) -> Self {
         match error {
             RowError::Parquet(error) => io_error(error),
-            RowError::Train(error) => io::Error::other(error),
+            RowError::Train(error) => Self::other(error),
         }
     }
 }

@@ -60,7 +60,7 @@ pub struct CountFingerprint {
 }
 
 impl CountFingerprint {
-    pub(super) fn of(trainer: &Trainer) -> CountFingerprint {
+    pub(super) fn of(trainer: &Trainer) -> Self {
         let options = &trainer.options;
         let mut parts = BTreeMap::new();
         let mut set = |name: &str, value: String| {
@@ -79,16 +79,16 @@ impl CountFingerprint {
         for (name, value) in switches(trainer) {
             set(name, value.to_string());
         }
-        CountFingerprint { options: parts }
+        Self { options: parts }
     }
 
     /// Reads the text form. Any text can be read: lines that no trainer writes make it different from those of all trainers.
-    pub fn from_text(text: &str) -> CountFingerprint {
+    pub fn from_text(text: &str) -> Self {
         let parts = text
             .lines()
             .map(|line| line.split_once('=').unwrap_or((line, "")));
         let options = parts.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        CountFingerprint {
+        Self {
             options: options.collect(),
         }
     }
@@ -97,13 +97,13 @@ impl CountFingerprint {
     ///
     /// # Errors
     /// [`CountsError::Different`] with the first option that differs.
-    pub fn check_equal(&self, found: &CountFingerprint) -> Result<(), CountsError> {
+    pub fn check_equal(&self, found: &Self) -> Result<(), CountsError> {
         let names = self.options.keys().chain(found.options.keys());
         let differs = |name: &&String| self.options.get(*name) != found.options.get(*name);
         let Some(option) = names.into_iter().find(differs) else {
             return Ok(());
         };
-        let value = |of: &CountFingerprint| of.options.get(option).cloned().unwrap_or_default();
+        let value = |of: &Self| of.options.get(option).cloned().unwrap_or_default();
         Err(CountsError::Different {
             option: option.clone(),
             expected: value(self),

@@ -130,8 +130,8 @@ type InputRow = (u64, String, String);
 
 impl CountRows {
     /// No rows.
-    pub fn new() -> CountRows {
-        CountRows {
+    pub fn new() -> Self {
+        Self {
             counts: WordCounts::new(CountFingerprint::from_text("")),
             fingerprints: Vec::new(),
             tables: 0,
@@ -195,7 +195,7 @@ impl CountRows {
     /// No row says which options the words depend on, or two rows say different things; or parts of a sampled corpus were added
     /// to each other.
     pub fn finish(self) -> Result<WordCounts, TrainError> {
-        let CountRows {
+        let Self {
             mut counts,
             fingerprints,
             tables,
@@ -218,8 +218,8 @@ impl CountRows {
 }
 
 impl Default for CountRows {
-    fn default() -> CountRows {
-        CountRows::new()
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -60,7 +60,7 @@ const NUMBERS: &[(&str, i32, i32)] = &[
 
 impl Case {
     /// The case that bytes are.
-    pub fn new(input: &mut Unstructured<'_>) -> Result<Case> {
+    pub fn new(input: &mut Unstructured<'_>) -> Result<Self> {
         // Built-in rules are compiled for every training, which takes long: the golden tests have them.
         let mut settings = vec![("normalization_rule_name", "identity".to_owned())];
         settings.push(("vocab_size", input.int_in_range(4..=320)?.to_string()));
@@ -95,7 +95,7 @@ impl Case {
             // Little text in many lines, for what needs some hundred of them.
             corpus = [&corpus[..], b"\n"].concat().repeat(130);
         }
-        Ok(Case { settings, corpus })
+        Ok(Self { settings, corpus })
     }
 
     fn is_unigram(&self) -> bool {

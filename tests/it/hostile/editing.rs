@@ -18,20 +18,20 @@ enum Undo {
 impl Undo {
     fn apply(self, editor: &mut ModelEditor) {
         let is_done = match self {
-            Undo::Remove(id) => editor.remove_piece(id).is_some(),
-            Undo::Insert(id, piece) => {
+            Self::Remove(id) => editor.remove_piece(id).is_some(),
+            Self::Insert(id, piece) => {
                 editor.insert_piece(id, piece);
                 true
             }
-            Undo::Move(from, to) => editor.move_piece(from, to),
-            Undo::Text(id, text) => editor.rename_piece(id, text),
-            Undo::Score(id, score) => editor.set_score(id, score),
-            Undo::Kind(id, kind) => editor.set_kind(id, kind),
-            Undo::AddDummyPrefix(add) => {
+            Self::Move(from, to) => editor.move_piece(from, to),
+            Self::Text(id, text) => editor.rename_piece(id, text),
+            Self::Score(id, score) => editor.set_score(id, score),
+            Self::Kind(id, kind) => editor.set_kind(id, kind),
+            Self::AddDummyPrefix(add) => {
                 editor.set_add_dummy_prefix(add);
                 true
             }
-            Undo::VocabSize(size) => {
+            Self::VocabSize(size) => {
                 editor.trainer_spec_mut().vocab_size = size;
                 true
             }

@@ -59,8 +59,8 @@ pub struct ModelFile {
 
 impl ModelFile {
     /// The parts of a file, if it is one.
-    pub fn read(file: &[u8]) -> Option<ModelFile> {
-        ModelFile::decode(file).ok()
+    pub fn read(file: &[u8]) -> Option<Self> {
+        Self::decode(file).ok()
     }
 }
 

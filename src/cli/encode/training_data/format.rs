@@ -42,17 +42,17 @@ impl IdWidth {
     /// The number of bytes.
     pub(super) fn bytes(self) -> u64 {
         match self {
-            IdWidth::Two => 2,
-            IdWidth::Four => 4,
+            Self::Two => 2,
+            Self::Four => 4,
         }
     }
 
     /// The smallest width for the ids of a model with this number of pieces.
-    fn for_pieces(pieces: usize) -> IdWidth {
+    fn for_pieces(pieces: usize) -> Self {
         if pieces <= MAX_U16_PIECES {
-            IdWidth::Two
+            Self::Two
         } else {
-            IdWidth::Four
+            Self::Four
         }
     }
 }
@@ -85,7 +85,7 @@ impl IdFormat {
     ///
     /// # Errors
     /// No format of ids has the name, or the ids do not fit.
-    pub(super) fn new(name: &str, pieces: usize) -> CliResult<IdFormat> {
+    pub(super) fn new(name: &str, pieces: usize) -> CliResult<Self> {
         let smallest = IdWidth::for_pieces(pieces);
         let (width, container) = match name {
             "u16" if smallest == IdWidth::Four => return Err(too_many_pieces(pieces)),
@@ -101,7 +101,7 @@ impl IdFormat {
                 ));
             }
         };
-        Ok(IdFormat { width, container })
+        Ok(Self { width, container })
     }
 
     /// The length of the header.

@@ -43,23 +43,19 @@ pub(super) enum IndexKind {
 
 impl IndexKind {
     /// The index of `--index`. Only files have one.
-    pub(super) fn new(
-        matches: &ArgMatches,
-        is_file: bool,
-        format: IdFormat,
-    ) -> CliResult<IndexKind> {
+    pub(super) fn new(matches: &ArgMatches, is_file: bool, format: IdFormat) -> CliResult<Self> {
         let kind = match args::non_empty(matches, "index") {
-            None if is_file => return Ok(IndexKind::Offsets),
-            None | Some("none") => return Ok(IndexKind::None),
-            Some("offsets") => IndexKind::Offsets,
-            Some("megatron") => IndexKind::Megatron,
+            None if is_file => return Ok(Self::Offsets),
+            None | Some("none") => return Ok(Self::None),
+            Some("offsets") => Self::Offsets,
+            Some("megatron") => Self::Megatron,
             Some(other) => return Err(args::invalid("index", other, "offsets, megatron or none")),
         };
         let usage = |message: &str| Err(CliError::Usage(message.to_owned()));
         if !is_file {
             return usage("--index is a file beside the output; name a file with --output");
         }
-        if kind == IndexKind::Megatron {
+        if kind == Self::Megatron {
             if format.container != Container::Flat {
                 return usage(
                     "--index=megatron is for ids without a header; add --output_format=u16 or u32",
@@ -77,43 +73,43 @@ impl IndexKind {
     /// The name of the index in the manifest of shards.
     pub(super) fn name(self) -> &'static str {
         match self {
-            IndexKind::None => "none",
-            IndexKind::Offsets => "offsets",
-            IndexKind::Megatron => "megatron",
+            Self::None => "none",
+            Self::Offsets => "offsets",
+            Self::Megatron => "megatron",
         }
     }
 
     /// The file of the index for the ids at `path`.
     pub(super) fn path(self, path: &Path) -> Option<PathBuf> {
         match self {
-            IndexKind::None => None,
-            IndexKind::Offsets => {
+            Self::None => None,
+            Self::Offsets => {
                 let mut name = path.as_os_str().to_owned();
                 name.push(".offsets");
                 Some(name.into())
             }
-            IndexKind::Megatron => Some(path.with_extension("idx")),
+            Self::Megatron => Some(path.with_extension("idx")),
         }
     }
 
     /// The bytes before the entries of the documents.
     pub(super) fn begin(self) -> Vec<u8> {
         match self {
-            IndexKind::None => Vec::new(),
-            IndexKind::Offsets => 0_u64.to_le_bytes().to_vec(),
-            IndexKind::Megatron => vec![0; MEGATRON_HEADER_BYTES],
+            Self::None => Vec::new(),
+            Self::Offsets => 0_u64.to_le_bytes().to_vec(),
+            Self::Megatron => vec![0; MEGATRON_HEADER_BYTES],
         }
     }
 
     /// The entries of documents that end at `ends`, counted from `start`.
     pub(super) fn entries(self, start: u64, ends: &[u64]) -> io::Result<Vec<u8>> {
         match self {
-            IndexKind::None => Ok(Vec::new()),
-            IndexKind::Offsets => {
+            Self::None => Ok(Vec::new()),
+            Self::Offsets => {
                 let offsets = ends.iter().map(|end| (start + end).to_le_bytes());
                 Ok(offsets.collect::<Vec<_>>().concat())
             }
-            IndexKind::Megatron => lengths(ends),
+            Self::Megatron => lengths(ends),
         }
     }
 
@@ -125,8 +121,8 @@ impl IndexKind {
         documents: u64,
     ) -> io::Result<()> {
         match self {
-            IndexKind::None | IndexKind::Offsets => Ok(()),
-            IndexKind::Megatron => complete_megatron(file, width, documents),
+            Self::None | Self::Offsets => Ok(()),
+            Self::Megatron => complete_megatron(file, width, documents),
         }
     }
 }

@@ -62,8 +62,8 @@ pub(super) struct FinishedShard {
 
 impl FinishedShard {
     /// A shard with the part of the text that was read for it.
-    pub(super) fn new(shard: Shard, part: ReadPart) -> FinishedShard {
-        FinishedShard {
+    pub(super) fn new(shard: Shard, part: ReadPart) -> Self {
+        Self {
             shard,
             text_end: part.end,
             text_crc32: part.checksum,
@@ -78,9 +78,9 @@ impl FinishedShard {
 
 impl Manifest {
     /// The manifest of a run that begins.
-    pub(super) fn new(identity: RunIdentity, shards: u32) -> Manifest {
+    pub(super) fn new(identity: RunIdentity, shards: u32) -> Self {
         let finished = (0..shards).map(|_| None).collect();
-        Manifest { identity, finished }
+        Self { identity, finished }
     }
 
     /// Enters a complete shard.
@@ -91,7 +91,7 @@ impl Manifest {
     }
 
     /// The manifest in a file; `None` if there is none, or if it is damaged.
-    pub(super) fn read(path: &Path) -> Option<Manifest> {
+    pub(super) fn read(path: &Path) -> Option<Self> {
         let bytes = std::fs::read(path).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
@@ -108,7 +108,7 @@ impl Manifest {
 
 impl RunIdentity {
     /// What differs from another run, for a message.
-    pub(super) fn difference(&self, other: &RunIdentity) -> &'static str {
+    pub(super) fn difference(&self, other: &Self) -> &'static str {
         if self.model_sha256 != other.model_sha256 {
             return "another model";
         }

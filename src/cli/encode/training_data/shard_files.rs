@@ -51,7 +51,7 @@ pub(super) struct FileSum {
 
 impl FileSum {
     /// Reads a file from its beginning.
-    pub(super) fn of(file: &mut File) -> io::Result<FileSum> {
+    pub(super) fn of(file: &mut File) -> io::Result<Self> {
         let mut buffer = vec![0; 1 << 16];
         let mut crc = Crc::new();
         let mut bytes = 0;
@@ -60,7 +60,7 @@ impl FileSum {
             let count = file.read(&mut buffer)?;
             if count == 0 {
                 let crc32 = crc.sum();
-                return Ok(FileSum { bytes, crc32 });
+                return Ok(Self { bytes, crc32 });
             }
             crc.update(&buffer[..count]);
             bytes += count as u64;
@@ -70,10 +70,10 @@ impl FileSum {
 
 impl ShardFiles {
     /// Creates the files for the ids at `path`.
-    pub(super) fn new(path: &Path, data: &TrainingData) -> CliResult<ShardFiles> {
+    pub(super) fn new(path: &Path, data: &TrainingData) -> CliResult<Self> {
         let paths = data.paths(path);
         let names: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
-        let mut files = ShardFiles {
+        let mut files = Self {
             group: OutputGroup::create(&names)?,
             paths,
             format: data.format,

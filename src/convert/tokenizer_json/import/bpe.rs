@@ -287,12 +287,12 @@ struct Scores {
 }
 
 impl Scores {
-    fn new(pairs: &ListedPairs) -> Result<Scores, ConvertError> {
+    fn new(pairs: &ListedPairs) -> Result<Self, ConvertError> {
         let pieces = pairs.by_piece().len();
         if pieces > MAX_RANKED_PIECES {
             return Err(unsupported("model.vocab", format!("{pieces} pieces long")));
         }
-        Ok(Scores {
+        Ok(Self {
             next_rank: pairs.first_count(),
         })
     }

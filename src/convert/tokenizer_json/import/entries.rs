@@ -43,7 +43,7 @@ impl VocabularyEntries {
         mut self,
         vocab: &JsonVocab<'_>,
         added: &[JsonAddedToken<'_>],
-    ) -> Result<VocabularyEntries, ConvertError> {
+    ) -> Result<Self, ConvertError> {
         let limit = id_limit(vocab.len() + added.len());
         let entries = &mut self;
         let mut texts = HashSet::new();
@@ -68,28 +68,22 @@ impl VocabularyEntries {
     ///
     /// # Errors
     /// Two texts have one id, or a text has two, or an id is too high.
-    pub(super) fn of_vocabulary(
-        vocab: &JsonVocab<'_>,
-        added: usize,
-    ) -> Result<VocabularyEntries, ConvertError> {
+    pub(super) fn of_vocabulary(vocab: &JsonVocab<'_>, added: usize) -> Result<Self, ConvertError> {
         if is_in_order(vocab) {
             let pieces = pieces_of(vocab, vocab.ids().map(|(text, _)| Some(text)));
             let is_present = vec![true; pieces.len()];
-            return VocabularyEntries::indexed(pieces, is_present);
+            return Self::indexed(pieces, is_present);
         }
         let by_id = texts_by_id(vocab, added)?;
         let is_present = by_id.iter().map(Option::is_some).collect();
-        VocabularyEntries::indexed(pieces_of(vocab, by_id.iter().copied()), is_present)
+        Self::indexed(pieces_of(vocab, by_id.iter().copied()), is_present)
     }
 
     /// Entries with an index of their texts.
     ///
     /// # Errors
     /// Two of the texts are equal.
-    fn indexed(
-        pieces: PieceTable,
-        is_present: Vec<bool>,
-    ) -> Result<VocabularyEntries, ConvertError> {
+    fn indexed(pieces: PieceTable, is_present: Vec<bool>) -> Result<Self, ConvertError> {
         let mut index = PieceIndex::with_capacity(pieces.len());
         let mut ascii = [None; 128];
         for id in (0..pieces.len()).filter(|id| is_present[*id]) {
@@ -103,7 +97,7 @@ impl VocabularyEntries {
             }
         }
         let has_empty = (0..pieces.len()).any(|id| pieces.text(id).is_empty());
-        Ok(VocabularyEntries {
+        Ok(Self {
             is_all_held: !has_empty && !has_nul(pieces.all_texts()),
             pieces,
             is_present,
@@ -141,7 +135,7 @@ impl VocabularyEntries {
         };
         let texts: TextArena = (0..len).map(|id| text(id).unwrap_or_default()).collect();
         let is_present = (0..len).map(|id| text(id).is_some()).collect();
-        *self = VocabularyEntries::indexed(PieceTable::of_texts(texts), is_present)?;
+        *self = Self::indexed(PieceTable::of_texts(texts), is_present)?;
         Ok(())
     }
 

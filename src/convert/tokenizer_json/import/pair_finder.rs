@@ -63,7 +63,7 @@ impl<'f, 'j> MergeFinder<'f, 'j> {
         entries: &'f VocabularyEntries,
         merges: &'f JsonMerges<'j>,
         stand_ins: StandIns<'f>,
-    ) -> MergeFinder<'f, 'j> {
+    ) -> Self {
         MergeFinder {
             entries,
             merges,

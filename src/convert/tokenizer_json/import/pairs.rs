@@ -25,7 +25,7 @@ pub(super) struct FirstPair {
 }
 
 impl FirstPair {
-    const NONE: FirstPair = FirstPair {
+    const NONE: Self = Self {
         position: NO_POSITION,
         split: 0,
     };
@@ -71,8 +71,8 @@ pub(super) struct ListedPairs {
 
 impl ListedPairs {
     /// No pairs of so many pieces, with room for so many first pairs.
-    pub(super) fn new(pieces: usize, capacity: usize) -> ListedPairs {
-        ListedPairs {
+    pub(super) fn new(pieces: usize, capacity: usize) -> Self {
+        Self {
             first: Vec::with_capacity(capacity),
             by_piece: vec![FirstPair::NONE; pieces],
             others: Vec::new(),

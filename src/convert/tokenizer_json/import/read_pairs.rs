@@ -72,7 +72,7 @@ impl<'f, 'j> PairReader<'f, 'j> {
         entries: &VocabularyEntries,
         merges: &'f JsonMerges<'j>,
         finder: MergeFinder<'f, 'j>,
-    ) -> PairReader<'f, 'j> {
+    ) -> Self {
         let capacity = merges.pairs().len().min(entries.len());
         PairReader {
             merges,

@@ -42,9 +42,9 @@ impl AsciiBigrams {
         chars: &CharTable,
         bigrams: &ClassBigrams,
         user_defined: &PrefixTrie,
-    ) -> AsciiBigrams {
+    ) -> Self {
         let plain = plain_bytes(user_defined);
-        let mut ascii = AsciiBigrams {
+        let mut ascii = Self {
             adjacent: Box::new([0; WORDS]),
             plain,
             is_ascii_plain: plain[..2] == [u64::MAX; 2],

@@ -80,8 +80,8 @@ pub(in crate::encode::bpe) struct CharInfo {
 }
 
 impl CharInfo {
-    fn new(char: &[u8], symbol: u32, hash: u64) -> CharInfo {
-        CharInfo {
+    fn new(char: &[u8], symbol: u32, hash: u64) -> Self {
+        Self {
             hash,
             symbol,
             // At most four bytes.
@@ -127,8 +127,8 @@ impl CharTable {
         vocabulary: &'v Vocabulary<'_>,
         mergeable: &[u32],
         bigrams: &mut ClassBigramsBuilder,
-    ) -> (CharTable, Vec<&'v [u8]>) {
-        let mut table = CharTable {
+    ) -> (Self, Vec<&'v [u8]>) {
+        let mut table = Self {
             ascii: [[0; 128]; 2],
             whitespace_mark: 0,
             replacement: 0,

@@ -26,8 +26,8 @@ pub(in crate::encode::bpe) struct ClassBigramsBuilder {
 
 impl ClassBigramsBuilder {
     /// No bigrams, and no class except 0.
-    pub(in crate::encode::bpe) fn new() -> ClassBigramsBuilder {
-        ClassBigramsBuilder {
+    pub(in crate::encode::bpe) fn new() -> Self {
+        Self {
             ascii_followers: vec![[0; 2]],
             others: BigramSetBuilder::new(),
         }

@@ -66,7 +66,7 @@ trait PairEntry: Copy + PartialEq {
 type WideEntry = (SymbolPair, SymbolMerge);
 
 impl PairEntry for WideEntry {
-    const FREE: WideEntry = (
+    const FREE: Self = (
         SymbolPair {
             left: NO_SYMBOL,
             right: NO_SYMBOL,
@@ -74,7 +74,7 @@ impl PairEntry for WideEntry {
         SymbolMerge::NONE,
     );
 
-    fn new(pair: SymbolPair, merge: SymbolMerge) -> WideEntry {
+    fn new(pair: SymbolPair, merge: SymbolMerge) -> Self {
         (pair, merge)
     }
 
@@ -115,11 +115,11 @@ impl NarrowEntry {
 }
 
 impl PairEntry for NarrowEntry {
-    const FREE: NarrowEntry = NarrowEntry(u64::MAX);
+    const FREE: Self = Self(u64::MAX);
 
-    fn new(pair: SymbolPair, merge: SymbolMerge) -> NarrowEntry {
-        let merge_bits = u64::from(NarrowEntry::merge_bits(merge));
-        NarrowEntry(merge_bits << 32 | u64::from(NarrowEntry::key(pair)))
+    fn new(pair: SymbolPair, merge: SymbolMerge) -> Self {
+        let merge_bits = u64::from(Self::merge_bits(merge));
+        Self(merge_bits << 32 | u64::from(Self::key(pair)))
     }
 
     fn pair(self) -> SymbolPair {
@@ -140,7 +140,7 @@ impl PairEntry for NarrowEntry {
 
     #[inline]
     fn is_of(self, pair: SymbolPair) -> bool {
-        low_u32(self.0) == NarrowEntry::key(pair)
+        low_u32(self.0) == Self::key(pair)
     }
 }
 
@@ -154,8 +154,8 @@ struct PairTable<E> {
 }
 
 impl<E> Default for PairTable<E> {
-    fn default() -> PairTable<E> {
-        PairTable {
+    fn default() -> Self {
+        Self {
             slots: Vec::new(),
             used: 0,
         }

@@ -38,12 +38,12 @@ pub(in crate::encode::bpe) struct SymbolMerge(u64);
 
 impl SymbolMerge {
     /// The pair does not merge: all bits are set.
-    pub(in crate::encode::bpe) const NONE: SymbolMerge = SymbolMerge(u64::MAX);
+    pub(in crate::encode::bpe) const NONE: Self = Self(u64::MAX);
     /// The pair was not looked up yet, or is in no table of pairs.
-    pub(in crate::encode::bpe) const UNSEEN: SymbolMerge = SymbolMerge(u64::MAX - 1);
+    pub(in crate::encode::bpe) const UNSEEN: Self = Self(u64::MAX - 1);
 
-    pub(in crate::encode::bpe) fn new(rank: u32, symbol: u32) -> SymbolMerge {
-        SymbolMerge(u64::from(rank) << 32 | u64::from(symbol))
+    pub(in crate::encode::bpe) fn new(rank: u32, symbol: u32) -> Self {
+        Self(u64::from(rank) << 32 | u64::from(symbol))
     }
 
     #[inline]
@@ -97,12 +97,9 @@ pub(in crate::encode::bpe) struct SymbolTable {
 
 impl SymbolTable {
     /// The table of the pieces with the ids `mergeable`. Of equal texts the last one counts.
-    pub(in crate::encode::bpe) fn new(
-        vocabulary: &Vocabulary<'_>,
-        mergeable: &[u32],
-    ) -> SymbolTable {
+    pub(in crate::encode::bpe) fn new(vocabulary: &Vocabulary<'_>, mergeable: &[u32]) -> Self {
         let slots = (mergeable.len() * 2).next_power_of_two().max(64);
-        let mut symbols = SymbolTable {
+        let mut symbols = Self {
             hashes: vec![TextHash::EMPTY; vocabulary.len()],
             ranks: ranks(vocabulary, mergeable),
             chars: Vec::new(),
@@ -143,7 +140,7 @@ impl SymbolTable {
 
     /// Gives the characters that are no pieces of another table of this model the same symbols here. They must be no pieces
     /// of this table either, and no character may have been added before.
-    pub(in crate::encode::bpe) fn copy_chars(&mut self, other: &SymbolTable) {
+    pub(in crate::encode::bpe) fn copy_chars(&mut self, other: &Self) {
         let chars = other.chars.iter();
         self.hashes.extend(chars.map(|char| self.hasher.hash(char)));
         self.chars = other.chars.clone();

@@ -32,7 +32,7 @@ pub(crate) struct TextHash {
 }
 
 impl TextHash {
-    pub(in crate::encode::bpe) const EMPTY: TextHash = TextHash { hash: 0, power: 1 };
+    pub(in crate::encode::bpe) const EMPTY: Self = Self { hash: 0, power: 1 };
 
     /// The hash as a number.
     #[inline]
@@ -42,8 +42,8 @@ impl TextHash {
 
     /// The hash of this text followed by another, with its power.
     #[inline]
-    pub(crate) fn concat(self, right: TextHash) -> TextHash {
-        TextHash {
+    pub(crate) fn concat(self, right: Self) -> Self {
+        Self {
             hash: self.join(right),
             power: self.power.wrapping_mul(right.power),
         }
@@ -51,7 +51,7 @@ impl TextHash {
 
     /// The hash of this text followed by another.
     #[inline]
-    pub(super) fn join(self, right: TextHash) -> u64 {
+    pub(super) fn join(self, right: Self) -> u64 {
         self.hash.wrapping_mul(right.power).wrapping_add(right.hash)
     }
 }

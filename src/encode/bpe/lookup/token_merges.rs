@@ -106,9 +106,9 @@ pub(in crate::encode::bpe) struct TokenMergeMap {
 
 impl TokenMergeMap {
     /// An empty map with room for `count` pairs.
-    pub(in crate::encode::bpe) fn with_capacity(count: usize) -> TokenMergeMap {
+    pub(in crate::encode::bpe) fn with_capacity(count: usize) -> Self {
         let slots = (count * 2).next_power_of_two().max(MIN_SLOTS);
-        TokenMergeMap {
+        Self {
             slots: vec![FREE; slots],
             used: 0,
             shift: 64 - slots.trailing_zeros(),
@@ -133,7 +133,7 @@ impl TokenMergeMap {
     }
 
     /// Adds the pairs of another map. A pair becomes the same in both, or is only adjacent in one of them.
-    pub(in crate::encode::bpe) fn extend(&mut self, other: &TokenMergeMap) {
+    pub(in crate::encode::bpe) fn extend(&mut self, other: &Self) {
         for pair in other.pairs() {
             match pair.merge {
                 SymbolMerge::NONE => self.insert_adjacent(pair.left, pair.right),

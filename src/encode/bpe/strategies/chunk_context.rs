@@ -51,8 +51,8 @@ pub(in crate::encode::bpe) struct MergeState {
 
 impl MergeState {
     /// Empty buffers; the cache of windows needs at most `max_bytes`.
-    pub(in crate::encode::bpe) fn with_max_bytes(max_bytes: usize) -> MergeState {
-        MergeState {
+    pub(in crate::encode::bpe) fn with_max_bytes(max_bytes: usize) -> Self {
+        Self {
             short: ShortMerge::default(),
             heap: HeapMerge::default(),
             pairs: PairCache::default(),

@@ -53,8 +53,8 @@ struct MergeCandidate {
 }
 
 impl MergeCandidate {
-    fn new(left: usize, merge: SymbolMerge) -> MergeCandidate {
-        MergeCandidate {
+    fn new(left: usize, merge: SymbolMerge) -> Self {
+        Self {
             rank: merge.rank(),
             left,
             symbol: merge.symbol(),

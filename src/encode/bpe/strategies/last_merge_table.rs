@@ -34,22 +34,22 @@ const TOO_LONG: u64 = u64::MAX - 3;
 impl LastMerge {
     fn to_bits(self) -> u64 {
         match self {
-            LastMerge::Char => CHAR,
-            LastMerge::Pair(left, right) => u64::from(left) << 32 | u64::from(right),
-            LastMerge::Unreachable => UNREACHABLE,
-            LastMerge::OutOfRankOrder => OUT_OF_RANK_ORDER,
-            LastMerge::TooLong => TOO_LONG,
+            Self::Char => CHAR,
+            Self::Pair(left, right) => u64::from(left) << 32 | u64::from(right),
+            Self::Unreachable => UNREACHABLE,
+            Self::OutOfRankOrder => OUT_OF_RANK_ORDER,
+            Self::TooLong => TOO_LONG,
         }
     }
 
-    fn from_bits(bits: u64) -> Option<LastMerge> {
+    fn from_bits(bits: u64) -> Option<Self> {
         match bits {
             NOT_COMPUTED => None,
-            CHAR => Some(LastMerge::Char),
-            UNREACHABLE => Some(LastMerge::Unreachable),
-            OUT_OF_RANK_ORDER => Some(LastMerge::OutOfRankOrder),
-            TOO_LONG => Some(LastMerge::TooLong),
-            pair => Some(LastMerge::Pair(high_u32(pair), low_u32(pair))),
+            CHAR => Some(Self::Char),
+            UNREACHABLE => Some(Self::Unreachable),
+            OUT_OF_RANK_ORDER => Some(Self::OutOfRankOrder),
+            TOO_LONG => Some(Self::TooLong),
+            pair => Some(Self::Pair(high_u32(pair), low_u32(pair))),
         }
     }
 }
@@ -62,8 +62,8 @@ pub(in crate::encode::bpe) struct LastMergeTable {
 }
 
 impl LastMergeTable {
-    pub(in crate::encode::bpe) fn new(piece_count: usize) -> LastMergeTable {
-        LastMergeTable {
+    pub(in crate::encode::bpe) fn new(piece_count: usize) -> Self {
+        Self {
             piece_count,
             cells: OnceLock::new(),
         }

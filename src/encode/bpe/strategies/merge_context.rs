@@ -28,8 +28,8 @@ impl MergeTables {
         vocabulary: &Vocabulary<'_>,
         symbols: SymbolTable,
         chars: CharTable,
-    ) -> MergeTables {
-        MergeTables {
+    ) -> Self {
+        Self {
             symbols,
             chars,
             last_merges: LastMergeTable::new(vocabulary.len()),

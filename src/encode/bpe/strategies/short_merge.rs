@@ -256,8 +256,8 @@ fn lower(one: MergeKey, other: MergeKey) -> MergeKey {
 }
 
 impl Default for ShortMerge {
-    fn default() -> ShortMerge {
-        ShortMerge {
+    fn default() -> Self {
+        Self {
             count: 0,
             length: 0,
             symbols: [NO_SYMBOL; POSITIONS],

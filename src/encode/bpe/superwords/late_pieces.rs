@@ -281,7 +281,7 @@ struct LateTexts<'l> {
 
 impl<'l> LateTexts<'l> {
     /// The pieces of the second layer.
-    fn new(model: &'l LatePieces<'l>) -> LateTexts<'l> {
+    fn new(model: &'l LatePieces<'l>) -> Self {
         let second = &model.layers.second;
         let mut late = LateTexts {
             model,

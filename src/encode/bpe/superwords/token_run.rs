@@ -25,8 +25,8 @@ pub(in crate::encode::bpe) struct TokenRunMerge {
 }
 
 impl Default for TokenRunMerge {
-    fn default() -> TokenRunMerge {
-        TokenRunMerge {
+    fn default() -> Self {
+        Self {
             symbols: [NO_SYMBOL; MAX_TOKENS],
             merges: [SymbolMerge::NONE; MAX_TOKENS],
         }

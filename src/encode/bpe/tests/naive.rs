@@ -19,7 +19,7 @@ pub(super) struct NaiveEncoder<'m> {
 type NaiveSymbol = (Vec<u8>, bool);
 
 impl<'m> NaiveEncoder<'m> {
-    pub(super) fn new(model: &'m Model) -> NaiveEncoder<'m> {
+    pub(super) fn new(model: &'m Model) -> Self {
         let vocabulary = Vocabulary::new(model, true);
         let ids = (0..vocabulary.len()).filter(|id| vocabulary.is_from_text(*id));
         NaiveEncoder {

@@ -22,7 +22,7 @@ struct Exact {
 }
 
 impl Exact {
-    fn new(model: &Model, text: &'static str, alpha: f32) -> Exact {
+    fn new(model: &Model, text: &'static str, alpha: f32) -> Self {
         let vocabulary = Vocabulary::new(model, true);
         let unigram = UnigramEncoder::new(&vocabulary).unwrap();
         let mut all = all_segmentations(&vocabulary, unigram.tables.unknown_score, true, text);
@@ -32,7 +32,7 @@ impl Exact {
         let normalized = all
             .into_iter()
             .map(|(ids, score)| (ids, weight(score) / total));
-        Exact {
+        Self {
             unigram,
             text,
             alpha,

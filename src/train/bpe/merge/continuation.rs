@@ -49,7 +49,7 @@ impl Continuation {
             let last_first = std::cmp::Reverse(candidate.character);
             (candidate.gain, last_first)
         });
-        Continuation {
+        Self {
             characters,
             positions: FxHashMap::default(),
             unfound,

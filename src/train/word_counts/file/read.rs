@@ -68,7 +68,7 @@ impl JoinedRows {
             joined.extend_from_slice(word.data());
             ends.push(joined.len());
         }
-        JoinedRows {
+        Self {
             words: String::from_utf8(joined).map_err(std::string::FromUtf8Error::into_bytes),
             ends,
             counts,
@@ -115,8 +115,8 @@ struct ColumnIndexes {
 }
 
 impl ColumnIndexes {
-    fn of(schema: &SchemaDescriptor) -> Result<ColumnIndexes, RowError> {
-        Ok(ColumnIndexes {
+    fn of(schema: &SchemaDescriptor) -> Result<Self, RowError> {
+        Ok(Self {
             word: column_index::<ByteArrayType>(schema, WORD, "bytes (BYTE_ARRAY)")?,
             count: column_index::<Int64Type>(schema, COUNT, "64-bit integers (INT64, BIGINT)")?,
         })
