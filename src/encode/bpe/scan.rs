@@ -14,7 +14,7 @@
 //!
 //! Method: three loops find the ends of chunks: [`ChunkScanner::scan_ascii`] for runs of ASCII (eight bytes at a time),
 //! [`ChunkScanner::scan_wide`] for runs of other characters, and [`ChunkScanner::scan`] for bytes with which a
-//! user-defined symbol may begin. [`find_boundaries`] is a fourth, for long texts that several threads
+//! user-defined symbol may begin. [`boundaries::find_boundaries`] is a fourth, for long texts that several threads
 //! encode.
 //!
 //! Raw text of many lines can be scanned in one go if no piece has a line feed ([`ChunkScanner::scan_lines`]). A line feed then
@@ -23,7 +23,8 @@
 //! lines of 67 bytes take 4 % less time. Example: in `the cat\nsat`, the line feed ends ` cat` and the first line, and ` sat` is
 //! the chunk behind it.
 //!
-//! Module [`raw_chunk`] encodes chunks of raw text that are not cached.
+//! Modules: [`boundaries`] has what is asked of characters, and divides long texts; [`pending_chunk`] is the chunk whose end is
+//! searched; [`raw_chunk`] encodes chunks of raw text that are not cached.
 //!
 //! Cost: about four instructions per ASCII byte, two or three loads for other characters, and per chunk one tag and one
 //! cache line.
@@ -31,14 +32,18 @@
 //! Tried and rejected: a cache of whole words before the chunks, which need not look at each character. It was slower:
 //! more words than chunks are seen for the first time, and those cost most.
 
+mod boundaries;
+mod pending_chunk;
 mod raw_chunk;
 
 use std::sync::Arc;
 
+pub(super) use self::boundaries::find_boundaries;
+use self::boundaries::{can_be_adjacent, class_at};
+use self::pending_chunk::PendingChunk;
 use self::raw_chunk::push_bytes;
 use super::ByteIds;
 use super::classes::ascii::AsciiBigrams;
-use super::classes::char_table::CharTable;
 use super::classes::class_bigrams::ClassBigrams;
 use super::strategies::chunk_context::{ChunkContext, Strategy};
 use super::strategies::merge_context::MergeTables;
@@ -46,41 +51,6 @@ use crate::encode::chunk_cache::{ChunkCache, ChunkKey, KeyedText};
 use crate::encode::encoded_lines::EncodedLines;
 use crate::piece::PieceId;
 use crate::trie::prefix::PrefixTrie;
-
-/// A chunk whose end was not found yet.
-#[derive(Debug, Clone, Copy)]
-struct PendingChunk {
-    start: usize,
-    /// The end of its first character.
-    first_end: usize,
-    /// The class of its first character; 0 if it has none yet.
-    first_class: u32,
-    /// Whether it begins with the dummy prefix. That is its first character then, without bytes in the text.
-    has_prefix: bool,
-}
-
-impl PendingChunk {
-    /// A chunk that begins with this character.
-    fn new(start: usize, width: usize, class: u32) -> Self {
-        Self {
-            start,
-            first_end: start + width,
-            first_class: class,
-            has_prefix: false,
-        }
-    }
-
-    /// Whether it consists of the dummy prefix alone, and could go on at `at`.
-    #[inline(always)]
-    fn is_bare_prefix(&self, at: usize) -> bool {
-        self.has_prefix && self.first_end == at
-    }
-
-    /// A chunk without characters.
-    fn empty(start: usize) -> Self {
-        Self::new(start, 0, 0)
-    }
-}
 
 /// What the scanner knows about a model. One struct with everything inside, so that the loops need a single pointer;
 /// with three pointers they took 1 % more instructions.
@@ -403,48 +373,5 @@ impl ChunkScanner<'_> {
         } else {
             self.text.key(chunk.start, length)
         }
-    }
-}
-
-/// Bigram boundaries of `text`, at least `distance` bytes from each other.
-pub(super) fn find_boundaries<const RAW: bool>(
-    text: &[u8],
-    distance: usize,
-    chars: &CharTable,
-    bigrams: &ClassBigrams,
-) -> Vec<usize> {
-    let mut boundaries = Vec::new();
-    let mut at = 0;
-    let mut last_class = 0;
-    let mut last_boundary = 0;
-    while at < text.len() {
-        let (class, width) = class_at::<RAW>(chars, &text[at..]);
-        let is_far = at - last_boundary >= distance;
-        if is_far && !can_be_adjacent(bigrams, last_class, text[at], class) {
-            boundaries.push(at);
-            last_boundary = at;
-        }
-        last_class = class;
-        at += width;
-    }
-    boundaries
-}
-
-/// The class and the length of the character at the start of `rest`.
-#[inline(always)]
-fn class_at<const RAW: bool>(chars: &CharTable, rest: &[u8]) -> (u32, usize) {
-    if RAW {
-        chars.raw_class_at(rest)
-    } else {
-        chars.class_at(rest)
-    }
-}
-
-/// Whether a character of class `class`, whose first byte is `byte`, may follow a character of class `last`.
-#[inline]
-fn can_be_adjacent(bigrams: &ClassBigrams, last: u32, byte: u8, class: u32) -> bool {
-    match byte {
-        ..0x80 => bigrams.can_precede_ascii(last, byte),
-        _ => bigrams.can_be_adjacent(last, class),
     }
 }
