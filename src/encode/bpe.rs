@@ -308,7 +308,7 @@ impl BpeEncoder {
     }
 
     /// Merges the ids of chunks from `start` on, if the model has superwords.
-    #[inline]
+    #[inline(always)]
     fn merge_superwords(&self, cache: &mut BpeCache, ids: &mut Vec<PieceId>, start: usize) {
         if let Some(superwords) = &self.superwords {
             superwords.merge(&mut cache.state, ids, start);

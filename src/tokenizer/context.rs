@@ -67,12 +67,13 @@ pub(super) struct EncodeContext<'t> {
 
 impl<'t> EncodeContext<'t> {
     /// Appends the ids of `text`.
+    #[inline]
     pub(super) fn encode(&self, cache: &mut EncodeCache, text: &[u8], ids: &mut Vec<PieceId>) {
         self.encode_segments(cache, text, ids, EncodeContext::encode_segment);
     }
 
     /// Appends the ids of `text`, with those of the segments between allowed special pieces from `encode`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn encode_segments(
         &self,
         cache: &mut EncodeCache,
@@ -171,6 +172,7 @@ impl<'t> EncodeContext<'t> {
     }
 
     /// Appends the ids of text without special pieces.
+    #[inline]
     pub(super) fn encode_segment(
         &self,
         parts: &mut CacheParts,
@@ -180,8 +182,16 @@ impl<'t> EncodeContext<'t> {
         let start = ids.len();
         let adds_prefix = self.pipeline.normalizer.adds_dummy_prefix();
         if self.encode_raw(parts, text, adds_prefix, ids) {
-            return self.join_unknowns(ids, start);
+            self.join_unknowns(ids, start);
+        } else {
+            self.encode_normalized(parts, text, ids);
         }
+    }
+
+    /// Appends the ids of text without special pieces, by way of the normalized text.
+    #[inline(never)]
+    fn encode_normalized(&self, parts: &mut CacheParts, text: &[u8], ids: &mut Vec<PieceId>) {
+        let start = ids.len();
         let CacheParts { state, buffers } = parts;
         self.normalize_into(buffers, text);
         let pieces = self.tokenizer.model.table();
@@ -232,6 +242,7 @@ impl<'t> EncodeContext<'t> {
     }
 
     /// Replaces runs of unknown ids from `start` on by one. With byte fallback raw text has none.
+    #[inline]
     pub(super) fn join_unknowns(&self, ids: &mut Vec<PieceId>, start: usize) {
         if !self.has_byte_fallback() {
             join_unknowns(ids, start, self.tokenizer.unknown);

@@ -153,6 +153,7 @@ impl SuperwordLayer {
     }
 
     /// Merges the ids of the first layer, which begin at `start`.
+    #[inline(never)]
     pub(super) fn merge(&self, state: &mut MergeState, ids: &mut Vec<PieceId>, start: usize) {
         let mut merges = std::mem::take(&mut state.token_merges);
         self.look_up(&ids[start..], &mut merges);
