@@ -16,9 +16,9 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::str::FromStr;
 
-use clap::builder::ValueParser;
 use clap::{Arg, ArgMatches, Command};
 
 use super::io::{CliError, CliResult, is_standard_output};
@@ -26,15 +26,16 @@ use super::progress::Messages;
 use crate::text::flag::parse_flag;
 use crate::{ExtraOption, Model};
 
+/// The help of a flag that older releases have.
+pub(crate) const RETIRED_HELP: &str = "Retired; has no effect";
+
 /// The arguments with the names of flags in one form: two hyphens in front, underscores inside, and
 /// `--name=false` for the `--noname` of a switch of `command`. Arguments after `--` are not changed.
-pub(crate) fn with_canonical_names(
-    command: &Command,
-    arguments: impl Iterator<Item = OsString>,
-) -> Vec<OsString> {
+pub(crate) fn with_canonical_names(command: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
     let switches = switch_names(command);
     let mut only_values = false;
     arguments
+        .into_iter()
         .map(|argument| {
             only_values |= argument == "--";
             match argument.to_str() {
@@ -101,10 +102,13 @@ pub(crate) fn value(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name)
         .long(name)
         .help(help)
-        .num_args(1)
         .allow_hyphen_values(true)
         .overrides_with(name)
-        .value_parser(ValueParser::string())
+}
+
+/// A flag that names a file.
+pub(crate) fn file(name: &'static str, help: &'static str) -> Arg {
+    value(name, help).value_name("FILE")
 }
 
 /// A flag that is on or off: `--name`, `--name=true`, `--name=false`, `--noname`.
@@ -121,9 +125,28 @@ pub(crate) fn given<'m>(matches: &'m ArgMatches, name: &str) -> Option<&'m str> 
     matches.get_one::<String>(name).map(String::as_str)
 }
 
+/// Whether the command line gives the flag `name`, or it has a default.
+pub(crate) fn is_given(matches: &ArgMatches, name: &str) -> bool {
+    given(matches, name).is_some()
+}
+
 /// The value of the flag `name`; an empty value means that the flag is not given, as in the reference.
 pub(crate) fn non_empty<'m>(matches: &'m ArgMatches, name: &str) -> Option<&'m str> {
     given(matches, name).filter(|value| !value.is_empty())
+}
+
+/// The value of the flag `name`, which must be given; `remedy` says what it is.
+pub(crate) fn required<'m>(
+    matches: &'m ArgMatches,
+    name: &str,
+    remedy: &str,
+) -> CliResult<&'m str> {
+    non_empty(matches, name).ok_or_else(|| missing(name, remedy))
+}
+
+/// The error if the flag `name` is not given; `remedy` says what it is.
+pub(crate) fn missing(name: &str, remedy: &str) -> CliError {
+    CliError::Usage(format!("--{name} is missing; {remedy}"))
 }
 
 /// The value of the flag `name`, which has a default; empty if it has no value.
@@ -136,15 +159,32 @@ pub(crate) fn invalid(name: &str, value: &str, expected: &str) -> CliError {
     CliError::Usage(format!("--{name}: {value:?} is not {expected}"))
 }
 
+/// The error for the value of an option of the library, whose message begins with the name of the option.
+pub(crate) fn invalid_option(error: impl Display) -> CliError {
+    CliError::Usage(format!("--{error}"))
+}
+
 /// The number that the command line gives for the flag `name`, which has a default.
 pub(crate) fn number<N: FromStr>(matches: &ArgMatches, name: &str) -> CliResult<N> {
-    parse_number(name, text(matches, name))
+    to_number(name, text(matches, name))
 }
 
 /// The number in the text of a flag.
-fn parse_number<N: FromStr>(name: &str, text: &str) -> CliResult<N> {
+fn to_number<N: FromStr>(name: &str, text: &str) -> CliResult<N> {
     let number = text.trim_ascii().parse();
-    number.map_err(|_| invalid(name, text, "a number that it takes"))
+    number.map_err(|_| not_a_number(name, text))
+}
+
+/// The error for the text of a flag that takes a number.
+fn not_a_number(name: &str, text: &str) -> CliError {
+    invalid(name, text, "a number that it takes")
+}
+
+/// The number that the command line gives for the flag `name`; `None` if it is not given.
+pub(crate) fn given_number<N: FromStr>(matches: &ArgMatches, name: &str) -> CliResult<Option<N>> {
+    given(matches, name)
+        .map(|text| to_number(name, text))
+        .transpose()
 }
 
 /// Whether the command line switches the flag `name` on.
@@ -159,8 +199,7 @@ fn switch_value(name: &str, text: &str) -> CliResult<bool> {
 
 /// The file that `--model` names.
 pub(crate) fn model_path(matches: &ArgMatches) -> CliResult<&str> {
-    let message = "--model is missing; it names the .model file";
-    non_empty(matches, "model").ok_or_else(|| CliError::Usage(message.to_owned()))
+    required(matches, "model", "it names the .model file")
 }
 
 /// The model of `--model`, for subcommands that need no tokenizer.
@@ -180,8 +219,8 @@ pub(crate) fn output_file(matches: &ArgMatches) -> Option<&str> {
 
 /// The messages that `--quiet` and `--minloglevel` leave. Any level but 0 leaves errors only.
 pub(crate) fn messages(matches: &ArgMatches) -> CliResult<Messages> {
-    let is_quiet = is_on(matches, "quiet")?;
-    Ok(Messages::new(is_quiet || has_min_log_level(matches)))
+    let quiet = is_on(matches, "quiet")? || has_min_log_level(matches);
+    Ok(Messages::new(quiet))
 }
 
 /// Whether `--minloglevel` suppresses messages.
@@ -191,10 +230,17 @@ fn has_min_log_level(matches: &ArgMatches) -> bool {
 
 /// Adds the flags that all subcommands share.
 pub(crate) fn with_common_flags(command: Command) -> Command {
-    let quiet = switch("quiet", "Write nothing to standard error but errors").short('q');
-    let level_help = "Messages to leave out: 0 none, 1 or more all but errors";
-    let level = value("minloglevel", level_help).hide(true);
-    command.args([quiet, level])
+    command.args([quiet_flag(), log_level_flag()])
+}
+
+fn quiet_flag() -> Arg {
+    switch("quiet", "Write nothing to standard error but errors").short('q')
+}
+
+/// The flag of the programs of SentencePiece that `--quiet` replaces.
+fn log_level_flag() -> Arg {
+    let help = "Messages to leave out: 0 none, 1 or more all but errors";
+    value("minloglevel", help).hide(true)
 }
 
 #[cfg(test)]
@@ -207,7 +253,7 @@ mod tests {
     }
 
     fn canonical(arguments: &[&str]) -> Vec<OsString> {
-        with_canonical_names(&command(), arguments.iter().map(OsString::from))
+        with_canonical_names(&command(), arguments.iter().map(OsString::from).collect())
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub(crate) fn command() -> Command {
             model_argument("b", "B", "The second .model file"),
             text_flag("The text to encode; repeat it for several files; - is standard input; required unless --format=html"),
             format_flag(),
-            args::value("output", "Write to this file, which is replaced when the run has succeeded").value_name("FILE"),
+            args::file("output", "Write to this file, which is replaced when the run has succeeded"),
             json_field_flag(),
             threads_flag(),
         ]);

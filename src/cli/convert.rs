@@ -37,7 +37,7 @@ pub(crate) fn command() -> Command {
             args::switch("force", "Write the output even if some texts have other ids"),
             args::switch("bos", "Put the BOS piece before every text (not for .model)"),
             args::switch("eos", "Put the EOS piece behind every text (not for .model)"),
-            args::value("chat_template", "File with a chat template for tokenizer_config.json (folders)").value_name("FILE"),
+            args::file("chat_template", "File with a chat template for tokenizer_config.json (folders)"),
         ]);
     args::with_common_flags(command)
 }

@@ -48,7 +48,7 @@ pub(crate) fn command() -> Command {
              --byte_fallback --split_digits --vocab_size=32000 --model_prefix=my",
         )
         .args(train::training_flags())
-        .arg(args::value("output", "Write the table to this file").value_name("FILE"))
+        .arg(args::file("output", "Write the table to this file"))
         .arg(merge);
     args::with_common_flags(command)
 }
@@ -56,9 +56,7 @@ pub(crate) fn command() -> Command {
 /// Counts or adds, and writes the table.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let messages = args::messages(matches)?;
-    let missing = || CliError::Usage("--output is missing; it names the table to write".to_owned());
-    let output = args::non_empty(matches, "output").ok_or_else(missing)?;
-    let output = Path::new(output);
+    let output = Path::new(output_name(matches)?);
     crate::output::check_writable(&[output])?;
     let stop = train::stop_on_signal();
     let mut progress = Progress::new(&messages, stop);
@@ -71,14 +69,19 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     Ok(())
 }
 
+/// The name of the table to write.
+fn output_name(matches: &ArgMatches) -> CliResult<&str> {
+    args::required(matches, "output", "it names the table to write")
+}
+
 /// The files of `--merge`; `None` without it.
 fn merged_files(matches: &ArgMatches) -> CliResult<Option<Vec<PathBuf>>> {
     let Some(files) = matches.get_many::<String>(MERGE) else {
         return Ok(None);
     };
-    if args::given(matches, "input").is_some() {
-        return Err(CliError::Usage(
-            "--merge and --input exclude each other; count the text first".to_owned(),
+    if args::is_given(matches, "input") {
+        return Err(CliError::usage(
+            "--merge and --input exclude each other; count the text first",
         ));
     }
     Ok(Some(files.map(PathBuf::from).collect()))
@@ -92,7 +95,7 @@ fn count(
 ) -> CliResult<WordCounts> {
     let mut flags = train::read_flags(matches, messages)?;
     train::check_present("input", flags.input.is_empty())?;
-    if args::given(matches, "vocab_size").is_none() {
+    if !args::is_given(matches, "vocab_size") {
         flags.vocab_size = ANY_VOCAB_SIZE;
     }
     train::check_records(matches, &flags)?;
@@ -109,7 +112,7 @@ fn count(
 /// The sum of the tables in these files.
 fn open_tables(files: &[PathBuf]) -> CliResult<WordCounts> {
     let Some((first, rest)) = files.split_first() else {
-        return Err(CliError::Usage("there is no table of counts".to_owned()));
+        return Err(CliError::usage("there is no table of counts"));
     };
     let mut sum = table::open(first)?;
     for file in rest {
@@ -128,10 +131,9 @@ pub(super) fn counted_input(
     if flags.input_format != COUNTS_FORMAT {
         return Ok(None);
     }
-    if args::non_empty(matches, "json_field").is_some() {
-        return Err(CliError::Usage(
-            "--json_field and --input_format=counts exclude each other; a table has no records"
-                .to_owned(),
+    if train::has_records(matches) {
+        return Err(CliError::usage(
+            "--json_field and --input_format=counts exclude each other; a table has no records",
         ));
     }
     let files: Vec<PathBuf> = flags.input.iter().map(PathBuf::from).collect();
@@ -170,9 +172,8 @@ mod table {
     use super::{CliError, CliResult, Path, WordCounts};
 
     fn missing() -> CliError {
-        CliError::Error(
-            "this program was built without tables of counts; build it with cargo build --release --features parquet"
-                .to_owned(),
+        CliError::failure(
+            "this program was built without tables of counts; build it with cargo build --release --features parquet",
         )
     }
 

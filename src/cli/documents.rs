@@ -31,9 +31,8 @@ impl Documents {
             Some(other) => return Err(args::invalid("document", other, "line or file")),
         };
         match value_of(matches, "json_field") {
-            Some(_) if wants_files => Err(CliError::Usage(
-                "--json_field and --document=file exclude each other; each record is a document"
-                    .to_owned(),
+            Some(_) if wants_files => Err(CliError::usage(
+                "--json_field and --document=file exclude each other; each record is a document",
             )),
             Some(path) => {
                 let field = JsonField::parse(path);

@@ -112,10 +112,10 @@ pub(crate) fn command() -> Command {
         .arg(model_files::model_argument("MODEL", "The .model file"))
         .arg(model_files::prefix_flag())
         .args(STEPS.map(|(name, value_name, help)| step_flag(name, value_name, help)))
-        .arg(args::value("add_user_defined_file", "File with more user-defined symbols to add, one per line").value_name("FILE"))
+        .arg(args::file("add_user_defined_file", "File with more user-defined symbols to add, one per line"))
         .args(ROLES.map(|(name, help, _)| args::value(name, help).value_name("PIECE")))
         .args(FLAGS.map(|(name, help, _)| args::switch(name, help)))
-        .arg(args::value("text", "Lines to check the new model with, besides the texts of its pieces").value_name("FILE"));
+        .arg(args::file("text", "Lines to check the new model with, besides the texts of its pieces"));
     args::with_common_flags(command)
 }
 
@@ -265,7 +265,7 @@ fn add_settings(matches: &ArgMatches, steps: &mut Vec<EditStep>) -> CliResult {
         }
     }
     for (name, _, flag) in FLAGS {
-        if args::given(matches, name).is_some() {
+        if args::is_given(matches, name) {
             let value = args::is_on(matches, name)?;
             steps.push(EditStep::SetFlag { flag, value });
         }

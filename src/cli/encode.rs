@@ -116,8 +116,8 @@ pub(crate) fn command() -> Command {
                 .default_value("0.5"),
             args::value("random_seed", "Seed of sampling").default_value("4294967295"),
             args::switch("generate_vocabulary", "Write the pieces that occur in the text and their counts"),
-            args::value("vocabulary", "Retired; has no effect").hide(true),
-            args::value("vocabulary_threshold", "Retired; has no effect").hide(true),
+            args::value("vocabulary", args::RETIRED_HELP).hide(true),
+            args::value("vocabulary_threshold", args::RETIRED_HELP).hide(true),
             json_field_flag(),
             document_flag(),
         ])

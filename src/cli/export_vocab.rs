@@ -28,8 +28,8 @@ pub(crate) fn command() -> Command {
              --output=my.vocab",
         )
         .args([
-            args::value("model", "The .model file").value_name("FILE"),
-            args::value("output", "Write to this file, which is replaced when the run has succeeded").value_name("FILE"),
+            args::file("model", "The .model file"),
+            args::file("output", "Write to this file, which is replaced when the run has succeeded"),
             args::value("output_format", "vocab (pieces and scores) or syms (pieces and ids)").default_value("vocab"),
         ]);
     args::with_common_flags(command)

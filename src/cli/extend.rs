@@ -25,10 +25,10 @@ use super::documents::{json_field_flag, with_records};
 use super::io::{CliError, CliResult};
 use super::model_files::{self, OutputSet, count, listed_pieces};
 use super::progress::{Messages, Progress};
-use super::train::{jobs, stop_on_signal, superwords};
+use super::train::{flag_without_note, jobs, set_option, stop_on_signal, superwords};
 use crate::{
     Corpus, ExtendCheck, ExtendError, ExtendOptions, ExtendSize, ExtendedModel, Model,
-    NewCharacters, OptionKind, PieceId, TrainFlags, TrainOptions,
+    NewCharacters, PieceId, TrainFlags, TrainOptions,
 };
 
 /// Takes one option over from other options.
@@ -114,7 +114,7 @@ pub(crate) fn command() -> Command {
             args::value("control_symbols", "Control pieces to add").value_name("A,B,..."),
             args::value("user_defined_symbols", "User-defined pieces to add").value_name("A,B,..."),
             superwords::max_words_flag("With --split_by_whitespace=false: the most words of a piece [default: 4]"),
-            args::value("text", "Lines to check the new model with, besides the texts of its pieces").value_name("FILE"),
+            args::file("text", "Lines to check the new model with, besides the texts of its pieces"),
             args::value("jobs", "Number of threads; the result does not depend on it [default: all cores]").value_name("N"),
         ])
         .args(TRAINING_FLAGS.iter().filter_map(|(name, _)| training_flag(name)));
@@ -123,13 +123,9 @@ pub(crate) fn command() -> Command {
 
 /// A flag of training; its default is the model's.
 fn training_flag(name: &str) -> Option<Arg> {
-    let option = TrainFlags::DESCRIPTORS
-        .iter()
-        .find(|option| option.name == name)?;
-    Some(match option.kind {
-        OptionKind::Flag => args::switch(option.name, option.help),
-        _ => args::value(option.name, option.help).value_name("VALUE"),
-    })
+    let mut options = TrainFlags::DESCRIPTORS.iter();
+    let option = options.find(|option| option.name == name)?;
+    Some(flag_without_note(option))
 }
 
 /// Extends the model, checks, writes and reports.
@@ -158,7 +154,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
 
 /// The options of the flags.
 fn options(matches: &ArgMatches, model: &Model) -> CliResult<ExtendOptions> {
-    let multiple = number_of(matches, "multiple_of")?;
+    let multiple = args::given_number(matches, "multiple_of")?;
     let (size, multiple_of) = size(matches, multiple)?;
     let mut options = ExtendOptions::new(model, size);
     options.multiple_of = multiple_of;
@@ -179,47 +175,47 @@ fn size(
     matches: &ArgMatches,
     multiple: Option<NonZeroUsize>,
 ) -> CliResult<(ExtendSize, Option<NonZeroUsize>)> {
-    let pieces = args::given(matches, "pieces").map(|_| args::number(matches, "pieces"));
-    let vocab_size =
-        args::given(matches, "vocab_size").map(|_| args::number(matches, "vocab_size"));
-    let usage = |message: &str| Err(CliError::Usage(message.to_owned()));
-    match (pieces.transpose()?, vocab_size.transpose()?, multiple) {
-        (Some(_), Some(_), _) => {
-            usage("--pieces and --vocab_size exclude each other; give one of them")
-        }
+    let pieces = args::given_number(matches, "pieces")?;
+    let vocab_size = args::given_number(matches, "vocab_size")?;
+    match (pieces, vocab_size, multiple) {
+        (Some(_), Some(_), _) => Err(two_sizes()),
         (Some(pieces), None, multiple) => Ok((ExtendSize::Learn(pieces), multiple)),
         (None, Some(size), multiple) => Ok((ExtendSize::Vocabulary(size), multiple)),
         (None, None, Some(multiple)) => Ok((ExtendSize::NextMultiple(multiple), None)),
-        (None, None, None) => usage(
-            "--pieces, --vocab_size or --multiple_of is missing; one of them says how many pieces to learn",
-        ),
+        (None, None, None) => Err(no_size()),
     }
 }
 
-/// The value of a flag that is a number above 0, if it is given.
-fn number_of(matches: &ArgMatches, name: &str) -> CliResult<Option<NonZeroUsize>> {
-    let given = args::given(matches, name).map(|_| args::number::<NonZeroUsize>(matches, name));
-    given.transpose()
+fn two_sizes() -> CliError {
+    CliError::usage("--pieces and --vocab_size exclude each other; give one of them")
+}
+
+fn no_size() -> CliError {
+    let remedy = "one of them says how many pieces to learn";
+    CliError::Usage(format!(
+        "--pieces, --vocab_size or --multiple_of is missing; {remedy}"
+    ))
 }
 
 /// Takes over the flags of training that are given.
 fn set_training_options(matches: &ArgMatches, options: &mut TrainOptions) -> CliResult {
     let mut flags = TrainFlags::default();
-    let is_given = |(name, _): &&(&str, _)| args::given(matches, name).is_some();
-    let given: Vec<_> = TRAINING_FLAGS.iter().filter(is_given).collect();
-    for (name, _) in &given {
-        let value = args::given(matches, name).unwrap_or_default();
-        flags
-            .set(name, value)
-            .map_err(|error| CliError::Usage(format!("--{error}")))?;
+    for (name, _) in given_training_flags(matches) {
+        set_option(&mut flags, name, args::text(matches, name))?;
     }
-    let from = flags
-        .options()
-        .map_err(|error| CliError::Usage(format!("--{error}")))?;
-    for (_, take_over) in given {
+    let from = flags.options().map_err(args::invalid_option)?;
+    for (_, take_over) in given_training_flags(matches) {
         take_over(options, &from);
     }
     Ok(())
+}
+
+/// The flags of training that are given.
+fn given_training_flags(
+    matches: &ArgMatches,
+) -> impl Iterator<Item = &'static (&'static str, TakeOver)> {
+    let flags = TRAINING_FLAGS.iter();
+    flags.filter(|(name, _)| args::is_given(matches, name))
 }
 
 /// Sets the limits of superwords, if pieces may cross words.
@@ -227,27 +223,38 @@ fn set_max_words(matches: &ArgMatches, options: &mut TrainOptions) -> CliResult 
     if !options.split_by_whitespace {
         return superwords::cross_words(matches, options);
     }
-    match args::given(matches, "max_words") {
-        None => Ok(()),
-        Some(_) => Err(CliError::Usage(
-            "--max_words goes with --split_by_whitespace=false; otherwise no piece has two words"
-                .to_owned(),
-        )),
+    if args::is_given(matches, "max_words") {
+        return Err(max_words_without_superwords());
     }
+    Ok(())
+}
+
+fn max_words_without_superwords() -> CliError {
+    CliError::usage(
+        "--max_words goes with --split_by_whitespace=false; otherwise no piece has two words",
+    )
 }
 
 /// The value of `--new_characters`, or the coverage if that is given.
 fn new_characters(matches: &ArgMatches) -> CliResult<Option<NewCharacters>> {
-    match args::given(matches, "new_characters") {
-        Some("gain") => Ok(Some(NewCharacters::ByGain)),
-        Some("coverage") => Ok(Some(NewCharacters::Coverage)),
-        Some("never") => Ok(Some(NewCharacters::Never)),
-        Some(other) => Err(args::invalid(
+    if let Some(name) = args::given(matches, "new_characters") {
+        return characters_of_name(name).map(Some);
+    }
+    let has_coverage = args::is_given(matches, "character_coverage");
+    Ok(has_coverage.then_some(NewCharacters::Coverage))
+}
+
+/// The value of `--new_characters` with this name.
+fn characters_of_name(name: &str) -> CliResult<NewCharacters> {
+    match name {
+        "gain" => Ok(NewCharacters::ByGain),
+        "coverage" => Ok(NewCharacters::Coverage),
+        "never" => Ok(NewCharacters::Never),
+        _ => Err(args::invalid(
             "new_characters",
-            other,
+            name,
             "gain, coverage or never",
         )),
-        None => Ok(args::given(matches, "character_coverage").map(|_| NewCharacters::Coverage)),
     }
 }
 
@@ -256,23 +263,22 @@ fn pieces_like(model: &Model, matches: &ArgMatches) -> CliResult<Vec<PieceId>> {
     let patterns = matches.get_many::<String>("reuse").unwrap_or_default();
     let mut ids = Vec::new();
     for pattern in patterns {
-        let expression = regex::escape(pattern)
-            .replace(r"\*", ".*")
-            .replace(r"\?", ".");
-        let expression = Regex::new(&format!("(?s)^(?:{expression})$"));
-        let expression = expression.map_err(|_| too_long(pattern))?;
-        let is_like =
-            |text: &[u8]| str::from_utf8(text).is_ok_and(|text| expression.is_match(text));
-        let like = model.pieces().filter(|piece| is_like(piece.text));
         let before = ids.len();
-        ids.extend(like.map(|piece| piece.id));
+        ids.extend(pieces_like_pattern(model, &expression_of(pattern)?));
         if ids.len() == before {
-            return Err(CliError::Error(format!(
-                "--reuse: no piece is like {pattern:?}; `spiece export-vocab` lists the pieces"
-            )));
+            return Err(no_piece_like(pattern));
         }
     }
     Ok(ids)
+}
+
+/// The expression for a pattern, in which `*` is any text and `?` any character.
+fn expression_of(pattern: &str) -> CliResult<Regex> {
+    let expression = regex::escape(pattern)
+        .replace(r"\*", ".*")
+        .replace(r"\?", ".");
+    let expression = Regex::new(&format!("(?s)^(?:{expression})$"));
+    expression.map_err(|_| too_long(pattern))
 }
 
 fn too_long(pattern: &str) -> CliError {
@@ -281,13 +287,24 @@ fn too_long(pattern: &str) -> CliError {
     ))
 }
 
+/// The pieces whose texts the expression matches.
+fn pieces_like_pattern(model: &Model, expression: &Regex) -> impl Iterator<Item = PieceId> {
+    let is_like = |text| str::from_utf8(text).is_ok_and(|text| expression.is_match(text));
+    let pieces = model.pieces().filter(move |piece| is_like(piece.text));
+    pieces.map(|piece| piece.id)
+}
+
+fn no_piece_like(pattern: &str) -> CliError {
+    CliError::Error(format!(
+        "--reuse: no piece is like {pattern:?}; `spiece export-vocab` lists the pieces"
+    ))
+}
+
 /// The texts of a list flag.
 fn texts(matches: &ArgMatches, name: &'static str) -> CliResult<Vec<String>> {
     let mut flags = TrainFlags::default();
     if let Some(value) = args::given(matches, name) {
-        flags
-            .set(name, value)
-            .map_err(|error| CliError::Usage(format!("--{error}")))?;
+        set_option(&mut flags, name, value)?;
     }
     Ok(match name {
         "control_symbols" => flags.control_symbols,
@@ -297,38 +314,39 @@ fn texts(matches: &ArgMatches, name: &'static str) -> CliResult<Vec<String>> {
 
 /// The files of `--input`.
 fn input_files(matches: &ArgMatches) -> CliResult<Vec<PathBuf>> {
-    let missing =
-        || CliError::Usage("--input is missing; it names the text to learn from".to_owned());
-    let files = args::non_empty(matches, "input").ok_or_else(missing)?;
+    let files = args::required(matches, "input", "it names the text to learn from")?;
     Ok(files.split(',').map(PathBuf::from).collect())
 }
 
 /// Writes what became of the pieces.
 fn report(messages: &Messages, old: &Model, extended: &ExtendedModel) {
-    let model = extended.model();
+    let before = count(old.len());
+    let now = count(extended.model().len());
     let learned = extended.pieces().len();
-    let other = extended.ids().added().count() - learned;
-    let other = if other > 0 {
-        format!("{} special pieces added, ", count(other))
-    } else {
-        String::new()
-    };
+    let added = special_note(extended.ids().added().count() - learned);
+    let learned = count(learned);
     messages.say(&format!(
-        "pieces: {} before, {other}{} learned, {} now",
-        count(old.len()),
-        count(learned),
-        count(model.len())
+        "pieces: {before} before, {added}{learned} learned, {now} now"
     ));
-    let reused = extended.ids().removed().count();
-    let reused = if reused > 0 {
-        format!(", {} reused", count(reused))
-    } else {
-        String::new()
-    };
-    messages.say(&format!(
-        "old ids: {} unchanged{reused}",
-        count(extended.ids().kept().count())
-    ));
+    let unchanged = count(extended.ids().kept().count());
+    let reused = reused_note(extended.ids().removed().count());
+    messages.say(&format!("old ids: {unchanged} unchanged{reused}"));
+}
+
+/// What a line says of added pieces that were not learned; nothing if there are none.
+fn special_note(number: usize) -> String {
+    match number {
+        0 => String::new(),
+        _ => format!("{} special pieces added, ", count(number)),
+    }
+}
+
+/// What a line says of ids that learned pieces have taken over; nothing if there are none.
+fn reused_note(number: usize) -> String {
+    match number {
+        0 => String::new(),
+        _ => format!(", {} reused", count(number)),
+    }
 }
 
 /// Writes which guarantees were checked.

@@ -83,8 +83,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
 
 /// The folder for the links, which must exist.
 fn folder(matches: &ArgMatches) -> CliResult<&PathBuf> {
-    let missing =
-        || CliError::Usage("DIR is missing; it names the folder for the links".to_owned());
+    let missing = || CliError::usage("DIR is missing; it names the folder for the links");
     let folder: &PathBuf = matches.get_one("folder").ok_or_else(missing)?;
     if folder.is_dir() {
         return Ok(folder);

@@ -11,6 +11,7 @@
 //! 2
 //! ```
 
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
@@ -39,6 +40,16 @@ pub(crate) enum CliError {
 }
 
 impl CliError {
+    /// An operation failed.
+    pub(crate) fn failure(message: &str) -> Self {
+        Self::Error(message.to_owned())
+    }
+
+    /// The command line is wrong.
+    pub(crate) fn usage(message: &str) -> Self {
+        Self::Usage(message.to_owned())
+    }
+
     /// Prints the message to standard error. Returns the exit status.
     pub(crate) fn report(&self) -> ExitCode {
         if let Some(message) = self.message() {
@@ -81,23 +92,22 @@ impl CliError {
 
     /// An error for writing to `name`.
     pub(crate) fn write(name: &str, error: &io::Error) -> Self {
-        if is_closed_pipe(error) {
-            return Self::ClosedPipe;
+        let remedy = "check the disk and the permissions";
+        Self::unless_closed_pipe(error, format!("cannot write {name}: {error}; {remedy}"))
+    }
+
+    /// An error of writing with this message; a closed pipe needs none.
+    fn unless_closed_pipe(error: &io::Error, message: String) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::ClosedPipe,
+            _ => Self::Error(message),
         }
-        Self::Error(format!(
-            "cannot write {name}: {error}; check the disk and the permissions"
-        ))
     }
 
     /// An error for writing to standard output.
     pub(crate) fn standard_output(error: io::Error) -> Self {
         Self::write("standard output", &error)
     }
-}
-
-/// Whether the reader of a pipe has closed it.
-fn is_closed_pipe(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::BrokenPipe
 }
 
 /// A wrong value of an option is a usage error; all other errors are failures of the operation.
@@ -128,10 +138,7 @@ impl From<EncodeError> for CliError {
 /// A file that cannot be written is a failure; a closed pipe is none.
 impl From<WriteError> for CliError {
     fn from(error: WriteError) -> Self {
-        if is_closed_pipe(&error.source) {
-            return Self::ClosedPipe;
-        }
-        Self::Error(error.to_string())
+        Self::unless_closed_pipe(&error.source, error.to_string())
     }
 }
 
@@ -146,6 +153,13 @@ pub(crate) fn standard_output() -> BufWriter<io::Stdout> {
     BufWriter::with_capacity(1 << 16, io::stdout())
 }
 
+/// The path with an ending behind its name, for example `.vocab`.
+pub(crate) fn with_ending(path: impl Into<OsString>, ending: &str) -> PathBuf {
+    let mut path = path.into();
+    path.push(ending);
+    path.into()
+}
+
 /// The names of the files for a message.
 pub(crate) fn joined_names(paths: &[PathBuf]) -> String {
     let names = paths.iter().map(|path| path.display().to_string());
@@ -155,16 +169,21 @@ pub(crate) fn joined_names(paths: &[PathBuf]) -> String {
 /// Writes `bytes` to the file, which is replaced as a whole, or to standard output without a file.
 pub(crate) fn write_output(file: Option<&str>, bytes: &[u8]) -> CliResult {
     match file {
-        Some(path) => Ok(write_files(&[(path.as_ref(), bytes)])?),
-        None => write_to_standard_output(bytes),
+        Some(path) => replace_file(path, bytes),
+        None => print_bytes(bytes).map_err(CliError::standard_output),
     }
 }
 
+/// Writes the file as a whole.
+fn replace_file(path: &str, bytes: &[u8]) -> CliResult {
+    Ok(write_files(&[(path.as_ref(), bytes)])?)
+}
+
 /// Writes all of `bytes` to standard output.
-fn write_to_standard_output(bytes: &[u8]) -> CliResult {
+fn print_bytes(bytes: &[u8]) -> io::Result<()> {
     let mut output = standard_output();
-    let written = output.write_all(bytes).and_then(|()| output.flush());
-    written.map_err(CliError::standard_output)
+    output.write_all(bytes)?;
+    output.flush()
 }
 
 /// The content of a file.

@@ -88,7 +88,7 @@ fn read_block(source: &Mutex<LineSource<'_>>, block: &mut Block) -> CliResult<bo
 }
 
 fn panicked() -> CliError {
-    CliError::Error("a thread panicked; this is a bug of spiece".to_owned())
+    CliError::failure("a thread panicked; this is a bug of spiece")
 }
 
 #[cfg(test)]

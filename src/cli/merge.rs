@@ -39,7 +39,7 @@ pub(crate) fn command() -> Command {
         .args([
             args::switch("drop_unreachable", "Do not add pieces of B that no text would give"),
             args::switch("force", "Merge although B normalizes text differently; A's normalization is kept"),
-            args::value("text", "Lines to check the new model with, besides the texts of its pieces").value_name("FILE"),
+            args::file("text", "Lines to check the new model with, besides the texts of its pieces"),
         ]);
     args::with_common_flags(command)
 }

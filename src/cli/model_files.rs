@@ -48,11 +48,8 @@ pub(crate) struct OutputSet {
 impl OutputSet {
     /// The set of `--model_prefix`, which must be given. Checks that the files with these endings can be written.
     pub(crate) fn new(matches: &ArgMatches, endings: &[&str]) -> CliResult<Self> {
-        let missing = || {
-            CliError::Usage(
-                "--model_prefix is missing; it names OUT.model and OUT.vocab".to_owned(),
-            )
-        };
+        let missing =
+            || CliError::usage("--model_prefix is missing; it names OUT.model and OUT.vocab");
         let prefix = args::non_empty(matches, "model_prefix").ok_or_else(missing)?;
         let paths: Vec<PathBuf> = endings.iter().map(|ending| path(prefix, ending)).collect();
         let paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();

@@ -39,7 +39,7 @@ pub(crate) fn command() -> Command {
                  a model), instead of the rules alone",
             ),
             args::value("normalization_rule_name", "Built-in rules: nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf or identity"),
-            args::value("normalization_rule_tsv", "File of normalization rules in TSV form").value_name("FILE"),
+            args::file("normalization_rule_tsv", "File of normalization rules in TSV form"),
             args::switch("remove_extra_whitespaces", "Remove whitespace at both ends and repeated whitespace inside (the default)"),
             args::switch("decompile", "Write the model's rules as a file of rules"),
         ]);

@@ -51,16 +51,16 @@ pub(crate) fn command() -> Command {
         .arg(model_files::model_argument("MODEL", "The .model file"))
         .arg(model_files::prefix_flag())
         .args([
-            args::value("keep_text", "Keep the pieces that the lines of this file need").value_name("FILE"),
+            args::file("keep_text", "Keep the pieces that the lines of this file need"),
             args::switch(
                 "keep_unused_tail",
                 "With --keep_text: pieces that are merged but never given become unused and get the highest ids, for which no \
                  rows of embeddings are needed. Other programs than SentencePiece and spiece do not support that",
             ),
             args::value("size", "Keep so many pieces").value_name("N"),
-            args::value("text", "With --size: remove the pieces that are rarest in this file; without, the last ids first").value_name("FILE"),
+            args::file("text", "With --size: remove the pieces that are rarest in this file; without, the last ids first"),
             args::switch("keep_chars", "Keep all pieces of one character [default: true]"),
-            args::value("weights", "A .safetensors file with tables of embeddings").value_name("FILE"),
+            args::file("weights", "A .safetensors file with tables of embeddings"),
             args::value("tensors", "The names of the tables: tensors with a row for each piece").value_name("NAME,..."),
             json_field_flag(),
             threads_flag(),
@@ -143,7 +143,7 @@ fn task(matches: &ArgMatches) -> CliResult<Task> {
     }
     let mut options = PruneOptions::new(target);
     options.keep_chars =
-        args::given(matches, "keep_chars").is_none() || args::is_on(matches, "keep_chars")?;
+        !args::is_given(matches, "keep_chars") || args::is_on(matches, "keep_chars")?;
     Ok(Task {
         options,
         text: text.map(PathBuf::from).into_iter().collect(),

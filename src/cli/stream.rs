@@ -40,10 +40,10 @@ const MAX_THREADS: usize = 1024;
 
 /// Adds the flags that all subcommands on lines share: model, input, output, threads.
 pub(crate) fn with_stream_flags(command: Command) -> Command {
-    let model = args::value("model", "The .model file").value_name("FILE");
-    let input = args::value("input", "Read this file; - is standard input").value_name("FILE");
+    let model = args::file("model", "The .model file");
+    let input = args::file("input", "Read this file; - is standard input");
     let output_help = "Write to this file, which is replaced when the run has succeeded";
-    let output = args::value("output", output_help).value_name("FILE");
+    let output = args::file("output", output_help);
     let threads_help = "Number of threads that work on lines; 0 is one for each core. If a core is left, one more thread writes";
     let threads = threads_flag().help(threads_help);
     let files = Arg::new("files")

@@ -23,7 +23,6 @@
 
 pub(super) mod superwords;
 
-use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -35,11 +34,12 @@ use crate::{
 use clap::{Arg, ArgMatches, Command};
 
 use self::superwords::SuperwordStage;
-use super::args;
+use super::args::{self, RETIRED_HELP};
 use super::count;
 use super::documents::{json_field_flag, with_records};
 use super::io::{self, CliError, CliResult};
 use super::progress::{Messages, Progress};
+use crate::output::{check_writable, write_files};
 
 /// The most threads, as for the other subcommands.
 const MAX_JOBS: usize = 1024;
@@ -116,32 +116,43 @@ pub(super) fn training_flags() -> impl Iterator<Item = Arg> {
 
 /// The command line with the default of `spm_train`: unigram models.
 pub(crate) fn with_reference_defaults(command: Command) -> Command {
-    command.mut_arg("model_type", |flag| {
-        let help = flag.get_help().map(ToString::to_string);
-        let help = help.unwrap_or_default();
-        flag.default_value("unigram")
-            .hide_default_value(true)
-            .help(help.replace(&default_note("model_type"), " [default: unigram]"))
-    })
+    command.mut_arg("model_type", with_unigram_default)
+}
+
+/// The flag for the type of the model with the default of `spm_train`, in the help, too.
+fn with_unigram_default(flag: Arg) -> Arg {
+    let help = flag.get_help().map(ToString::to_string);
+    let help = help.unwrap_or_default();
+    flag.default_value("unigram")
+        .hide_default_value(true)
+        .help(help.replace(&default_note("model_type"), " [default: unigram]"))
 }
 
 /// The flag of an option. A default that is not blank is part of the help.
 fn flag(option: &OptionDescriptor) -> Arg {
+    let note = default_note(option.name);
+    flag_without_note(option).help(format!("{}{note}", option.help))
+}
+
+/// The flag of an option, whose help does not have the default.
+pub(super) fn flag_without_note(option: &OptionDescriptor) -> Arg {
     let value = args::value(option.name, option.help);
-    let flag = match option.kind {
+    match option.kind {
         OptionKind::Flag => args::switch(option.name, option.help),
         OptionKind::List => value.value_name("A,B,..."),
         _ => value.value_name("VALUE"),
-    };
-    flag.help(format!("{}{}", option.help, default_note(option.name)))
+    }
 }
 
 /// The default of an option in the help; empty if the default is blank.
 fn default_note(name: &str) -> String {
-    match TrainFlags::default().get(name) {
-        Some(text) if !text.trim().is_empty() => format!(" [default: {text}]"),
-        _ => String::new(),
-    }
+    default_value(name).map_or_else(String::new, |text| format!(" [default: {text}]"))
+}
+
+/// The default of an option, unless it is blank.
+fn default_value(name: &str) -> Option<String> {
+    let value = TrainFlags::default().get(name);
+    value.filter(|text| !text.trim().is_empty())
 }
 
 /// A flag of older releases, without effect.
@@ -151,7 +162,7 @@ fn retired(name: &'static str) -> Arg {
     } else {
         args::value
     };
-    make(name, "Retired; has no effect").hide(true)
+    make(name, RETIRED_HELP).hide(true)
 }
 
 /// Trains a model, writes both files, and reports a summary.
@@ -161,9 +172,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let counts = count::counted_input(matches, &mut flags)?;
     let superwords = SuperwordStage::new(matches, &mut flags)?;
     if counts.is_some() && superwords.is_some() {
-        return Err(CliError::Usage(
-            "--superword_from needs text, and --input_format=counts has only words".to_owned(),
-        ));
+        return Err(superwords_without_text());
     }
     let stop = stop_on_signal();
     let mut progress = Progress::new(&messages, stop);
@@ -171,11 +180,9 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
         check_records(matches, &flags)?;
     }
     let trainer = with_min_word_count(trainer(&flags, matches)?, matches)?;
-    let [model_path, vocab_path] = output_paths(&flags.model_prefix);
-    crate::output::check_writable(&[&model_path, &vocab_path])?;
-    if args::given(matches, "model_type").is_none() {
-        messages.say(DEFAULT_TYPE_NOTE);
-    }
+    let paths = output_paths(&flags.model_prefix);
+    check_writable(&paths.each_ref().map(PathBuf::as_path))?;
+    note_default_type(matches, &messages);
     let trained = match counts {
         Some(counts) => trainer.train_counts_observed(counts, &mut progress),
         None => trainer.train_observed(corpus(matches, &flags)?, &mut progress),
@@ -194,22 +201,37 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
         summary.pieces = model.len();
     }
     let vocab = model.to_vocab(flags.vocabulary_output_piece_score);
-    crate::output::write_files(&[(&model_path, &model.to_bytes()), (&vocab_path, &vocab)])?;
-    progress.summarize(&summary, &[model_path, vocab_path]);
+    write_files(&[(&paths[0], &model.to_bytes()), (&paths[1], &vocab)])?;
+    progress.summarize(&summary, &paths);
     Ok(())
+}
+
+/// The error for training of superwords on a table of words.
+fn superwords_without_text() -> CliError {
+    CliError::usage("--superword_from needs text, and --input_format=counts has only words")
+}
+
+/// Says which type of model is trained if the command line does not choose one.
+fn note_default_type(matches: &ArgMatches, messages: &Messages) {
+    if !args::is_given(matches, "model_type") {
+        messages.say(DEFAULT_TYPE_NOTE);
+    }
 }
 
 /// Records have sentences and no counts.
 pub(super) fn check_records(matches: &ArgMatches, flags: &TrainFlags) -> CliResult {
-    with_records(flags.corpus(), matches)?;
-    let has_records = args::non_empty(matches, "json_field").is_some();
-    if has_records && flags.input_format == "tsv" {
-        return Err(CliError::Usage(
-            "--json_field and --input_format=tsv exclude each other; a record has no count"
-                .to_owned(),
+    corpus(matches, flags)?;
+    if has_records(matches) && flags.input_format == "tsv" {
+        return Err(CliError::usage(
+            "--json_field and --input_format=tsv exclude each other; a record has no count",
         ));
     }
     Ok(())
+}
+
+/// Whether `--json_field` is given.
+pub(super) fn has_records(matches: &ArgMatches) -> bool {
+    args::non_empty(matches, "json_field").is_some()
 }
 
 /// The files of `--input`, as `--json_field` says.
@@ -229,21 +251,28 @@ pub(super) fn trainer(flags: &TrainFlags, matches: &ArgMatches) -> CliResult<Tra
 
 /// The trainer that leaves out the words that `--min_word_count` excludes.
 fn with_min_word_count(trainer: Trainer, matches: &ArgMatches) -> CliResult<Trainer> {
-    match args::given(matches, "min_word_count") {
-        Some(_) => Ok(trainer.with_min_word_count(args::number(matches, "min_word_count")?)?),
+    match args::given_number(matches, "min_word_count")? {
+        Some(count) => Ok(trainer.with_min_word_count(count)?),
         None => Ok(trainer),
     }
 }
 
 /// The value of `--jobs`; `None` if it is not given.
 pub(super) fn jobs(matches: &ArgMatches) -> CliResult<Option<NonZeroUsize>> {
-    let Some(text) = args::given(matches, "jobs") else {
-        return Ok(None);
-    };
-    let jobs: Option<NonZeroUsize> = text.trim_ascii().parse().ok();
-    let jobs = jobs.filter(|jobs| jobs.get() <= MAX_JOBS);
+    let text = args::given(matches, "jobs");
+    text.map(parse_jobs).transpose()
+}
+
+/// The number of threads in the text of `--jobs`.
+fn parse_jobs(text: &str) -> CliResult<NonZeroUsize> {
     let error = || args::invalid("jobs", text, "a number from 1 to 1024");
-    jobs.map(Some).ok_or_else(error)
+    job_count(text).ok_or_else(error)
+}
+
+/// The number in `text`, from 1 to [`MAX_JOBS`].
+fn job_count(text: &str) -> Option<NonZeroUsize> {
+    let count: NonZeroUsize = text.trim_ascii().parse().ok()?;
+    (count.get() <= MAX_JOBS).then_some(count)
 }
 
 /// The flags of the command line. The given flags are recorded in the model, as by `spm_train`.
@@ -275,16 +304,14 @@ fn set_options(matches: &ArgMatches, flags: &mut TrainFlags) -> CliResult {
 }
 
 /// Sets one option.
-fn set_option(flags: &mut TrainFlags, name: &str, value: &str) -> CliResult {
-    flags
-        .set(name, value)
-        .map_err(|error| CliError::Usage(format!("--{error}")))
+pub(super) fn set_option(flags: &mut TrainFlags, name: &str, value: &str) -> CliResult {
+    flags.set(name, value).map_err(args::invalid_option)
 }
 
 /// Writes a warning for each retired flag on the command line.
 fn warn_of_retired(matches: &ArgMatches, messages: &Messages) {
     for name in RETIRED_OPTIONS {
-        if args::given(matches, name).is_some() {
+        if args::is_given(matches, name) {
             messages.warn(&format!("--{name} is retired and has no effect"));
         }
     }
@@ -295,10 +322,7 @@ fn warn_of_retired(matches: &ArgMatches, messages: &Messages) {
 fn add_lists_from_files(matches: &ArgMatches, flags: &mut TrainFlags) -> CliResult {
     for name in LISTS_FROM_FILES {
         let symbols = lines_of_flag(matches, name)?.unwrap_or_default();
-        match *name {
-            "control_symbols" => flags.control_symbols.extend(symbols),
-            _ => flags.user_defined_symbols.extend(symbols),
-        }
+        add_symbols(flags, name, symbols);
     }
     if let Some(lines) = lines_of_flag(matches, "required_chars")? {
         flags.required_chars = lines.concat();
@@ -306,23 +330,34 @@ fn add_lists_from_files(matches: &ArgMatches, flags: &mut TrainFlags) -> CliResu
     Ok(())
 }
 
+/// Adds symbols to one of [`LISTS_FROM_FILES`].
+fn add_symbols(flags: &mut TrainFlags, name: &str, symbols: Vec<String>) {
+    match name {
+        "control_symbols" => flags.control_symbols.extend(symbols),
+        _ => flags.user_defined_symbols.extend(symbols),
+    }
+}
+
 /// An error if the required flag `name` has no value.
 pub(super) fn check_present(name: &str, is_missing: bool) -> CliResult {
     if is_missing {
-        return Err(CliError::Usage(format!(
-            "--{name} is missing; --help lists the flags"
-        )));
+        return Err(args::missing(name, "--help lists the flags"));
     }
     Ok(())
 }
 
 /// The lines of the file that `--NAME_file` names; `None` without that flag. The last line may lack its line feed.
-fn lines_of_flag(matches: &ArgMatches, name: &str) -> Result<Option<Vec<String>>, CliError> {
+fn lines_of_flag(matches: &ArgMatches, name: &str) -> CliResult<Option<Vec<String>>> {
     let Some(path) = args::non_empty(matches, &format!("{name}_file")) else {
         return Ok(None);
     };
-    let text = String::from_utf8(io::read_file(path)?).map_err(|_| not_utf8(name, path))?;
+    let text = read_text(name, path)?;
     Ok(Some(lines_of(&text)))
+}
+
+/// The text of the file of `--NAME_file`.
+fn read_text(name: &str, path: &str) -> CliResult<String> {
+    String::from_utf8(io::read_file(path)?).map_err(|_| not_utf8(name, path))
 }
 
 /// The error for the file of `--NAME_file`.
@@ -343,11 +378,7 @@ fn lines_of(text: &str) -> Vec<String> {
 
 /// PREFIX.model and PREFIX.vocab.
 fn output_paths(prefix: &str) -> [PathBuf; 2] {
-    [".model", ".vocab"].map(|ending| {
-        let mut path = OsString::from(prefix);
-        path.push(ending);
-        PathBuf::from(path)
-    })
+    [".model", ".vocab"].map(|ending| io::with_ending(prefix, ending))
 }
 
 /// A flag that is set by SIGINT (Ctrl-C), SIGTERM and SIGHUP, so that training ends and removes its temporary files.

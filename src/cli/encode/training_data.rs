@@ -69,9 +69,7 @@ pub(super) fn is_wanted(matches: &ArgMatches) -> bool {
 /// Fails if a flag of training data is given with another output format.
 pub(super) fn check_absent(matches: &ArgMatches) -> CliResult {
     let format = args::text(matches, "output_format");
-    let given = FLAGS
-        .iter()
-        .find(|flag| args::given(matches, flag).is_some());
+    let given = FLAGS.iter().find(|flag| args::is_given(matches, flag));
     match given {
         Some(flag) => Err(CliError::Usage(format!(
             "--{flag} is for training data and not for --output_format={format}; add --output_format=u16, u32, npy or llmc"
@@ -83,9 +81,8 @@ pub(super) fn check_absent(matches: &ArgMatches) -> CliResult {
 /// Encodes the input to training data. Checks all flags before the input is read.
 pub(super) fn run(matches: &ArgMatches, stream: &Stream) -> CliResult {
     if args::is_on(matches, "generate_vocabulary")? {
-        return Err(CliError::Usage(
-            "--generate_vocabulary writes counts of pieces and no training data; give it without --output_format"
-                .to_owned(),
+        return Err(CliError::usage(
+            "--generate_vocabulary writes counts of pieces and no training data; give it without --output_format",
         ));
     }
     let tokenizer = open_model(matches)?;

@@ -9,7 +9,7 @@
 //! Cost: that of both stages. The second one counts lines instead of words, so its memory follows the distinct lines; see also the
 //! module `cli/heap.rs`.
 
-use std::num::NonZeroU8;
+use std::num::{NonZeroU8, NonZeroUsize};
 
 use clap::{Arg, ArgMatches};
 
@@ -32,16 +32,18 @@ pub(in crate::cli) fn max_words_flag(help: &'static str) -> Arg {
 
 /// Lets pieces cross words, with the limits of `--max_words` and `--max_sentencepiece_length` or their defaults.
 pub(in crate::cli) fn cross_words(matches: &ArgMatches, options: &mut TrainOptions) -> CliResult {
+    let max_words = args::given_number(matches, "max_words")?;
     options.split_by_whitespace = false;
-    options.max_words = Some(match args::given(matches, "max_words") {
-        Some(_) => args::number(matches, "max_words")?,
-        None => DEFAULT_MAX_WORDS,
-    });
-    if args::given(matches, "max_sentencepiece_length").is_none() {
-        let length = options.max_sentencepiece_length.max(MAX_SUPERWORD_LENGTH);
-        options.max_sentencepiece_length = length;
+    options.max_words = Some(max_words.unwrap_or(DEFAULT_MAX_WORDS));
+    if !args::is_given(matches, "max_sentencepiece_length") {
+        raise_max_length(&mut options.max_sentencepiece_length);
     }
     Ok(())
+}
+
+/// Makes room for superwords.
+fn raise_max_length(length: &mut u32) {
+    *length = MAX_SUPERWORD_LENGTH.max(*length);
 }
 
 /// The second stage of training.
@@ -53,29 +55,13 @@ pub(super) struct SuperwordStage {
 impl SuperwordStage {
     /// The stage that `--superword_from` asks for; `flags` are then those of the first stage.
     pub(super) fn new(matches: &ArgMatches, flags: &mut TrainFlags) -> CliResult<Option<Self>> {
-        if args::given(matches, "superword_from").is_none() {
-            return match args::given(matches, "max_words") {
-                None => Ok(None),
-                Some(_) => usage("--max_words goes with --superword_from"),
-            };
-        }
-        let first: i32 = args::number(matches, "superword_from")?;
-        if flags.model_type != ModelType::Bpe {
-            return usage("--superword_from is for BPE models; add --model_type=bpe");
-        }
-        if flags.input.iter().any(|file| file == "-") {
-            return usage(
-                "--superword_from reads the text twice, so it cannot be standard input; name a file",
-            );
-        }
-        let vocab_size = usize::try_from(flags.vocab_size).unwrap_or_default();
-        if usize::try_from(first).is_ok_and(|first| first >= vocab_size) {
-            return usage("--superword_from has to be below --vocab_size; the rest are superwords");
-        }
+        let Some(first) = args::given_number(matches, "superword_from")? else {
+            return no_stage(matches);
+        };
+        check_flags(flags)?;
+        let vocab_size = total_size(flags, first)?;
         flags.vocab_size = first;
-        let mut options = flags
-            .options()
-            .map_err(|error| CliError::Usage(format!("--{error}")))?;
+        let mut options = flags.options().map_err(args::invalid_option)?;
         cross_words(matches, &mut options)?;
         #[cfg(all(target_os = "linux", target_env = "gnu"))]
         crate::cli::heap::return_large_blocks();
@@ -90,7 +76,7 @@ impl SuperwordStage {
         self,
         model: &Model,
         corpus: Corpus<'_>,
-        threads: Option<std::num::NonZeroUsize>,
+        threads: Option<NonZeroUsize>,
         observer: &mut dyn Observer,
     ) -> CliResult<Model> {
         let mut options = ExtendOptions::new(model, ExtendSize::Vocabulary(self.vocab_size));
@@ -104,6 +90,36 @@ impl SuperwordStage {
     }
 }
 
+/// No second stage; an error if a flag is only for it.
+fn no_stage(matches: &ArgMatches) -> CliResult<Option<SuperwordStage>> {
+    match args::given(matches, "max_words") {
+        None => Ok(None),
+        Some(_) => usage("--max_words goes with --superword_from"),
+    }
+}
+
+/// An error if the model or the input cannot be trained in two stages.
+fn check_flags(flags: &TrainFlags) -> CliResult {
+    if flags.model_type != ModelType::Bpe {
+        return usage("--superword_from is for BPE models; add --model_type=bpe");
+    }
+    if flags.input.iter().any(|file| file == "-") {
+        return usage(
+            "--superword_from reads the text twice, so it cannot be standard input; name a file",
+        );
+    }
+    Ok(())
+}
+
+/// The size of the vocabulary after both stages, which is above that of the first one.
+fn total_size(flags: &TrainFlags, first: i32) -> CliResult<usize> {
+    let total = usize::try_from(flags.vocab_size).unwrap_or_default();
+    if usize::try_from(first).is_ok_and(|first| first >= total) {
+        return usage("--superword_from has to be below --vocab_size; the rest are superwords");
+    }
+    Ok(total)
+}
+
 fn usage<T>(message: &str) -> CliResult<T> {
-    Err(CliError::Usage(message.to_owned()))
+    Err(CliError::usage(message))
 }
