@@ -111,6 +111,17 @@ pub(crate) fn file(name: &'static str, help: &'static str) -> Arg {
     value(name, help).value_name("FILE")
 }
 
+/// The flag for the model.
+pub(crate) fn model_flag() -> Arg {
+    file("model", "The .model file")
+}
+
+/// The flag for the file to write.
+pub(crate) fn output_flag() -> Arg {
+    let help = "Write to this file, which is replaced when the run has succeeded";
+    file("output", help)
+}
+
 /// A flag that is on or off: `--name`, `--name=true`, `--name=false`, `--noname`.
 pub(crate) fn switch(name: &'static str, help: &'static str) -> Arg {
     value(name, help)

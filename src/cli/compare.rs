@@ -51,7 +51,7 @@ pub(crate) fn command() -> Command {
             model_argument("b", "B", "The second .model file"),
             text_flag("The text to encode; repeat it for several files; - is standard input; required unless --format=html"),
             format_flag(),
-            args::file("output", "Write to this file, which is replaced when the run has succeeded"),
+            args::output_flag(),
             json_field_flag(),
             threads_flag(),
         ]);
@@ -74,6 +74,10 @@ struct Side<'t> {
 }
 
 impl<'t> Side<'t> {
+    fn new(name: String, tokenizer: &'t Tokenizer) -> Self {
+        Self { name, tokenizer }
+    }
+
     /// The report on the model.
     fn inspect(&self) -> InspectReport<'t> {
         InspectReport {
@@ -100,33 +104,24 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let format = ReportFormat::new(matches)?;
     let files = text_files(matches)?;
     if files.is_empty() && format != ReportFormat::Html {
-        let message = "--text is missing; it names the text that both models encode";
-        return Err(CliError::Usage(message.to_owned()));
+        let remedy = "it names the text that both models encode";
+        return Err(args::missing("text", remedy));
     }
     let (name_a, a) = open_argument(matches, "a")?;
     let (name_b, b) = open_argument(matches, "b")?;
     let mut has_equal_ids = false;
     with_output(args::output_file(matches).map(str::as_ref), |output| {
-        let (compared, comparison) = compare(matches, &files, &Comparing { a: &a, b: &b })?;
+        let (files, comparison) = compare(matches, &files, &Comparing { a: &a, b: &b })?;
         has_equal_ids = comparison.has_equal_ids();
         let report = ComparisonReport {
-            a: Side {
-                name: name_a,
-                tokenizer: &a,
-            },
-            b: Side {
-                name: name_b,
-                tokenizer: &b,
-            },
-            files: compared,
+            a: Side::new(name_a, &a),
+            b: Side::new(name_b, &b),
+            files,
             comparison,
         };
-        let bytes = match format {
-            ReportFormat::Text => report.text(),
-            ReportFormat::Json => report.json(),
-            ReportFormat::Html => report.html(),
-        };
-        output.write_all(&bytes).map_err(output_error)
+        output
+            .write_all(&report.in_format(format))
+            .map_err(output_error)
     })?;
     if has_equal_ids {
         Ok(())
@@ -184,13 +179,19 @@ impl<'t> Gathering for Comparing<'t> {
 }
 
 impl ComparisonReport<'_> {
+    /// The report in this format.
+    fn in_format(&self, format: ReportFormat) -> Vec<u8> {
+        match format {
+            ReportFormat::Text => self.text(),
+            ReportFormat::Json => self.json(),
+            ReportFormat::Html => self.html(),
+        }
+    }
+
     /// The file of a line, and its number there.
     fn place_of(&self, line: &DifferentLine) -> (&str, u64) {
-        let files = self.files.iter();
-        place_of(
-            files.map(|file| (file.name.as_str(), file.lines)),
-            line.number,
-        )
+        let files = self.files.iter().map(ComparedFile::name_and_lines);
+        place_of(files, line.number)
     }
 
     /// The report for a terminal.
@@ -200,43 +201,18 @@ impl ComparisonReport<'_> {
         out.row("B", &visible(self.b.name.as_bytes()));
         self.write_vocabulary(&mut out);
         for file in &self.files {
-            out.row(
-                "file",
-                &format!(
-                    "{}: {} of {} lines equal, {} tokens in A, {} in B",
-                    visible(file.name.as_bytes()),
-                    file.equal_lines,
-                    file.lines,
-                    file.tokens_a,
-                    file.tokens_b
-                ),
-            );
+            out.row("file", &file.row());
         }
         self.write_totals(&mut out);
         out.heading("lines that differ most");
-        for line in &self.comparison.worst_lines {
-            let (file, number) = self.place_of(line);
-            out.item(&format!(
-                "{}:{number}: {} tokens in A, {} in B: {}",
-                visible(file.as_bytes()),
-                line.tokens_a,
-                line.tokens_b,
-                visible(&line.text)
-            ));
-        }
+        self.write_worst_lines(&mut out);
         out.into_bytes()
     }
 
     /// The vocabularies.
     fn write_vocabulary(&self, out: &mut TextTable) {
         let vocabulary = &self.comparison.vocabulary;
-        out.row(
-            "pieces",
-            &format!(
-                "{} in A, {} in B, {} in both",
-                vocabulary.pieces_a, vocabulary.pieces_b, vocabulary.shared
-            ),
-        );
+        out.row("pieces", &pieces_row(vocabulary));
         out.row("changed ids", &vocabulary.changed_ids.to_string());
         out.row("changed scores", &vocabulary.changed_scores.to_string());
         for change in vocabulary.first_changes.iter().take(5) {
@@ -250,32 +226,30 @@ impl ComparisonReport<'_> {
         let found = &self.comparison;
         let lines = format!("{} of {}", found.equal_lines, found.lines);
         out.row("equal lines", &lines);
-        let relative = share(found.tokens_b, found.tokens_a);
-        out.row(
-            "tokens",
-            &format!(
-                "{} in A, {} in B ({relative:.4} x)",
-                found.tokens_a, found.tokens_b
-            ),
-        );
-        out.row(
-            "shorter lines",
-            &format!("{} in A, {} in B", found.shorter_a, found.shorter_b),
-        );
-        out.row(
-            "boundaries",
-            &format!(
-                "{} shared, {} only in A, {} only in B",
-                found.shared_boundaries, found.only_a, found.only_b
-            ),
-        );
-        out.row(
-            "lines with them",
-            &format!(
-                "{} with one only in A, {} with one only in B",
-                found.lines_only_a, found.lines_only_b
-            ),
-        );
+        out.row("tokens", &tokens_row(found));
+        let shorter = format!("{} in A, {} in B", found.shorter_a, found.shorter_b);
+        out.row("shorter lines", &shorter);
+        out.row("boundaries", &boundaries_row(found));
+        out.row("lines with them", &lines_with_boundaries_row(found));
+    }
+
+    /// The lines that differ most.
+    fn write_worst_lines(&self, out: &mut TextTable) {
+        for line in &self.comparison.worst_lines {
+            out.item(&self.worst_line(line));
+        }
+    }
+
+    /// A line that differs, with its place and the numbers of its tokens.
+    fn worst_line(&self, line: &DifferentLine) -> String {
+        let (file, number) = self.place_of(line);
+        format!(
+            "{}:{number}: {} tokens in A, {} in B: {}",
+            visible(file.as_bytes()),
+            line.tokens_a,
+            line.tokens_b,
+            visible(&line.text)
+        )
     }
 
     /// The report as JSON.
@@ -351,7 +325,53 @@ impl ComparisonReport<'_> {
     }
 }
 
+fn pieces_row(found: &VocabularyComparison) -> String {
+    format!(
+        "{} in A, {} in B, {} in both",
+        found.pieces_a, found.pieces_b, found.shared
+    )
+}
+
+fn tokens_row(found: &Comparison) -> String {
+    format!(
+        "{} in A, {} in B ({:.4} x)",
+        found.tokens_a,
+        found.tokens_b,
+        share(found.tokens_b, found.tokens_a)
+    )
+}
+
+fn boundaries_row(found: &Comparison) -> String {
+    format!(
+        "{} shared, {} only in A, {} only in B",
+        found.shared_boundaries, found.only_a, found.only_b
+    )
+}
+
+fn lines_with_boundaries_row(found: &Comparison) -> String {
+    format!(
+        "{} with one only in A, {} with one only in B",
+        found.lines_only_a, found.lines_only_b
+    )
+}
+
 impl ComparedFile {
+    fn name_and_lines(&self) -> (&str, u64) {
+        (&self.name, self.lines)
+    }
+
+    /// The row of the file in the report for a terminal.
+    fn row(&self) -> String {
+        format!(
+            "{}: {} of {} lines equal, {} tokens in A, {} in B",
+            visible(self.name.as_bytes()),
+            self.equal_lines,
+            self.lines,
+            self.tokens_a,
+            self.tokens_b
+        )
+    }
+
     /// The file as JSON.
     fn json(&self) -> JsonValue {
         JsonValue::Object(vec![

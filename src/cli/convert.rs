@@ -48,6 +48,13 @@ struct ConvertTask {
     verdict: Verdict,
 }
 
+impl ConvertTask {
+    fn one_file(path: &Path, bytes: Vec<u8>, verdict: Verdict) -> Self {
+        let files = vec![(path.to_owned(), bytes)];
+        Self { files, verdict }
+    }
+}
+
 /// Reads, converts, judges and writes.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let messages = args::messages(matches)?;
@@ -73,21 +80,24 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
 
 /// The error that lists the reasons.
 fn refusal(from: &str, verdict: &Verdict) -> CliError {
-    CliError::Error(format!(
-        "{from}: {verdict}\nnothing was written; --force writes the output all the same"
-    ))
+    CliError::Error(format!("{from}: {verdict}\n{FORCE_REMEDY}"))
 }
+
+/// What to do about a verdict that is not exact.
+const FORCE_REMEDY: &str = "nothing was written; --force writes the output all the same";
 
 /// The format that the name of the output asks for.
 fn format_of_output(to: &Path) -> CliResult<FileFormat> {
-    let unknown = || {
-        CliError::Usage(format!(
-            "{}: the name does not say which format to write; use .model, .json, .gguf, or a folder with / at its end",
-            to.display()
-        ))
-    };
-    FileFormat::of_path(to).ok_or_else(unknown)
+    FileFormat::of_path(to).ok_or_else(|| unknown_format(to))
 }
+
+/// The error for a name that asks for no format.
+fn unknown_format(to: &Path) -> CliError {
+    let to = to.display();
+    CliError::Usage(format!("{to}: {UNKNOWN_FORMAT}"))
+}
+
+const UNKNOWN_FORMAT: &str = "the name does not say which format to write; use .model, .json, .gguf, or a folder with / at its end";
 
 /// The options for `tokenizer.json` and folders. Those that the format does not have are an error.
 fn json_options(matches: &ArgMatches, format: FileFormat) -> CliResult<JsonOptions> {
@@ -95,39 +105,57 @@ fn json_options(matches: &ArgMatches, format: FileFormat) -> CliResult<JsonOptio
     options.add_bos = args::is_on(matches, "bos")?;
     options.add_eos = args::is_on(matches, "eos")?;
     if (options.add_bos || options.add_eos) && format == FileFormat::Model {
-        let message =
-            format!("--bos and --eos are for tokenizer.json, folders and GGUF, not for {format}");
-        return Err(CliError::Usage(message));
+        return Err(no_added_pieces(format));
     }
     if let Some(path) = args::non_empty(matches, "chat_template") {
         if format != FileFormat::Folder {
-            let message = format!("--chat_template is for folders, not for {format}");
-            return Err(CliError::Usage(message));
+            return Err(no_chat_template(format));
         }
-        let template = String::from_utf8(io::read_file(path)?);
-        let invalid = |_| CliError::Error(format!("{path}: the chat template is not UTF-8"));
-        options.chat_template = Some(template.map_err(invalid)?);
+        options.chat_template = Some(read_chat_template(path)?);
     }
     Ok(options)
 }
 
-/// Reads a model in any format; a `.model` file has an exact verdict.
+fn no_added_pieces(format: FileFormat) -> CliError {
+    CliError::Usage(format!(
+        "--bos and --eos are for tokenizer.json, folders and GGUF, not for {format}"
+    ))
+}
+
+fn no_chat_template(format: FileFormat) -> CliError {
+    CliError::Usage(format!("--chat_template is for folders, not for {format}"))
+}
+
+/// Reads a chat template, which is UTF-8.
+fn read_chat_template(path: &str) -> CliResult<String> {
+    let template = String::from_utf8(io::read_file(path)?);
+    template.map_err(|_| CliError::Error(format!("{path}: the chat template is not UTF-8")))
+}
+
+/// Reads a model in any format.
 fn read_source(path: &Path) -> CliResult<ConvertedModel> {
-    let in_file =
-        |error: &dyn std::fmt::Display| CliError::Error(format!("{}: {error}", path.display()));
     if let Some(read) = Model::read_gguf(path) {
-        return read.map_err(|error| in_file(&error));
+        return read.map_err(|error| CliError::in_file(path, error));
     }
     let bytes = Model::read_file(path)?;
     match FileFormat::of_content(&bytes) {
         FileFormat::TokenizerJson => {
-            Model::from_tokenizer_json(&bytes).map_err(|error| in_file(&error))
+            Model::from_tokenizer_json(&bytes).map_err(|error| CliError::in_file(path, error))
         }
-        FileFormat::Gguf => Model::from_gguf(&bytes[..]).map_err(|error| in_file(&error)),
-        _ => Ok(ConvertedModel {
-            model: Model::from_bytes(&bytes).map_err(|error| in_file(&error))?,
-            verdict: Verdict::default(),
-        }),
+        FileFormat::Gguf => {
+            Model::from_gguf(&bytes[..]).map_err(|error| CliError::in_file(path, error))
+        }
+        _ => Model::from_bytes(&bytes)
+            .map(with_exact_verdict)
+            .map_err(|error| CliError::in_file(path, error)),
+    }
+}
+
+/// The model of a `.model` file.
+fn with_exact_verdict(model: Model) -> ConvertedModel {
+    ConvertedModel {
+        model,
+        verdict: Verdict::default(),
     }
 }
 
@@ -139,36 +167,43 @@ fn convert(
     options: &JsonOptions,
 ) -> CliResult<ConvertTask> {
     match format {
-        FileFormat::TokenizerJson => {
-            let converted = model.to_tokenizer_json(options)?;
-            Ok(ConvertTask {
-                files: vec![(to.to_owned(), converted.json)],
-                verdict: converted.verdict,
-            })
-        }
-        FileFormat::Gguf => {
-            let mut gguf_options = GgufOptions::default();
-            gguf_options.add_bos = options.add_bos;
-            gguf_options.add_eos = options.add_eos;
-            let vocab = model.to_gguf_vocab(&gguf_options)?;
-            Ok(ConvertTask {
-                files: vec![(to.to_owned(), vocab.bytes)],
-                verdict: vocab.verdict,
-            })
-        }
-        FileFormat::Folder => {
-            let folder = model.to_transformers_folder(options)?;
-            let files = folder.files.into_iter().rev();
-            Ok(ConvertTask {
-                files: files.map(|(name, bytes)| (to.join(name), bytes)).collect(),
-                verdict: folder.verdict,
-            })
-        }
-        _ => Ok(ConvertTask {
-            files: vec![(to.to_owned(), model.to_bytes())],
-            verdict: Verdict::default(),
-        }),
+        FileFormat::TokenizerJson => to_tokenizer_json(model, to, options),
+        FileFormat::Gguf => to_gguf(model, to, options),
+        FileFormat::Folder => to_folder(model, to, options),
+        _ => Ok(ConvertTask::one_file(
+            to,
+            model.to_bytes(),
+            Verdict::default(),
+        )),
     }
+}
+
+fn to_tokenizer_json(model: &Model, to: &Path, options: &JsonOptions) -> CliResult<ConvertTask> {
+    let converted = model.to_tokenizer_json(options)?;
+    Ok(ConvertTask::one_file(to, converted.json, converted.verdict))
+}
+
+fn to_gguf(model: &Model, to: &Path, options: &JsonOptions) -> CliResult<ConvertTask> {
+    let vocab = model.to_gguf_vocab(&gguf_options(options))?;
+    Ok(ConvertTask::one_file(to, vocab.bytes, vocab.verdict))
+}
+
+/// The options that GGUF files share with `tokenizer.json`.
+fn gguf_options(json: &JsonOptions) -> GgufOptions {
+    let mut gguf = GgufOptions::default();
+    gguf.add_bos = json.add_bos;
+    gguf.add_eos = json.add_eos;
+    gguf
+}
+
+/// The folder of `transformers`.
+fn to_folder(model: &Model, to: &Path, options: &JsonOptions) -> CliResult<ConvertTask> {
+    let folder = model.to_transformers_folder(options)?;
+    let files = folder.files.into_iter().rev();
+    Ok(ConvertTask {
+        files: files.map(|(name, bytes)| (to.join(name), bytes)).collect(),
+        verdict: folder.verdict,
+    })
 }
 
 /// Writes all files or none. A folder that does not exist is made, and removed again if it cannot be filled.
@@ -194,10 +229,9 @@ fn write(files: &[(PathBuf, Vec<u8>)], to: &Path, format: FileFormat) -> CliResu
 /// An option that names a piece which the model lacks is a usage error; all others are failures.
 impl From<ConvertError> for CliError {
     fn from(error: ConvertError) -> Self {
-        let message = error.to_string();
         match error {
-            ConvertError::NoSuchPiece { .. } => Self::Usage(message),
-            _ => Self::Error(message),
+            ConvertError::NoSuchPiece { .. } => Self::Usage(error.to_string()),
+            _ => Self::Error(error.to_string()),
         }
     }
 }

@@ -118,7 +118,7 @@ fn open_tables(files: &[PathBuf]) -> CliResult<WordCounts> {
     for file in rest {
         let counts = table::open(file)?;
         sum.merge(&counts)
-            .map_err(|error| CliError::Error(format!("{}: {error}", file.display())))?;
+            .map_err(|error| CliError::in_file(file, error))?;
     }
     Ok(sum)
 }

@@ -94,14 +94,25 @@ fn decode_ids(
 
 /// The ids of a line. A negative number is an error: no model has such an id.
 fn parse_ids(line: &[u8]) -> Result<Vec<PieceId>, String> {
-    let words = line.split(|byte| *byte == b' ');
-    words.filter_map(parse_number).map(id_of_number).collect()
+    words(line)
+        .filter_map(parse_number)
+        .map(id_of_number)
+        .collect()
+}
+
+/// The parts of a line between spaces.
+fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(|byte| *byte == b' ')
 }
 
 /// The id with this number; an error that says so if there is none.
 fn id_of_number(number: i32) -> Result<PieceId, String> {
     let id = u32::try_from(number).map(PieceId::new);
-    id.map_err(|_| format!("there is no piece with the id {number}"))
+    id.map_err(|_| no_such_id(number))
+}
+
+fn no_such_id(number: i32) -> String {
+    format!("there is no piece with the id {number}")
 }
 
 /// The number that a word consists of, without the whitespace around it.
@@ -117,7 +128,7 @@ fn decode_pieces(
     line: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<(), String> {
-    let mut pieces: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
+    let mut pieces: Vec<&[u8]> = words(line).collect();
     if reverses(extra) {
         pieces.reverse();
     }

@@ -25,24 +25,39 @@ pub(crate) enum Documents {
 impl Documents {
     /// Reads the flags, as far as the subcommand has them.
     pub(crate) fn new(matches: &ArgMatches) -> CliResult<Self> {
-        let wants_files = match value_of(matches, "document") {
-            None | Some("line") => false,
-            Some("file") => true,
-            Some(other) => return Err(args::invalid("document", other, "line or file")),
-        };
+        let wants_files = wants_files(matches)?;
         match value_of(matches, "json_field") {
-            Some(_) if wants_files => Err(CliError::usage(
-                "--json_field and --document=file exclude each other; each record is a document",
-            )),
-            Some(path) => {
-                let field = JsonField::parse(path);
-                let field = field.ok_or_else(|| args::invalid("json_field", path, FIELD_PATH))?;
-                Ok(Self::Records(Arc::new(field)))
-            }
+            Some(_) if wants_files => Err(records_and_files()),
+            Some(path) => Self::records(path),
             None if wants_files => Ok(Self::Files),
             None => Ok(Self::Lines),
         }
     }
+
+    /// Records whose field `path` is their text.
+    fn records(path: &str) -> CliResult<Self> {
+        let field = JsonField::parse(path).ok_or_else(|| invalid_field(path))?;
+        Ok(Self::Records(Arc::new(field)))
+    }
+}
+
+/// Whether `--document` says that each file is a document.
+fn wants_files(matches: &ArgMatches) -> CliResult<bool> {
+    match value_of(matches, "document") {
+        None | Some("line") => Ok(false),
+        Some("file") => Ok(true),
+        Some(other) => Err(args::invalid("document", other, "line or file")),
+    }
+}
+
+fn records_and_files() -> CliError {
+    CliError::usage(
+        "--json_field and --document=file exclude each other; each record is a document",
+    )
+}
+
+fn invalid_field(path: &str) -> CliError {
+    args::invalid("json_field", path, FIELD_PATH)
 }
 
 /// What `--json_field` takes.
@@ -56,13 +71,12 @@ fn value_of<'m>(matches: &'m ArgMatches, name: &str) -> Option<&'m str> {
 
 /// The flag for the field of a record that is its text.
 pub(crate) fn json_field_flag() -> Arg {
-    args::value(
-        "json_field",
-        "The files are JSON Lines: each line is an object, and its field NAME is a text; meta.body is the field body of the \
-         object meta",
-    )
-    .value_name("NAME")
+    args::value("json_field", JSON_FIELD_HELP).value_name("NAME")
 }
+
+/// The help of `--json_field`.
+const JSON_FIELD_HELP: &str = "The files are JSON Lines: each line is an object, and its field NAME is a text; meta.body is the field body of the \
+                               object meta";
 
 /// The flag for what a document is.
 pub(crate) fn document_flag() -> Arg {
@@ -74,7 +88,7 @@ pub(crate) fn with_records<'c>(corpus: Corpus<'c>, matches: &ArgMatches) -> CliR
     match value_of(matches, "json_field") {
         Some(path) => corpus
             .with_json_field(path)
-            .map_err(|_| args::invalid("json_field", path, FIELD_PATH)),
+            .map_err(|_| invalid_field(path)),
         None => Ok(corpus),
     }
 }

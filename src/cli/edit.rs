@@ -22,7 +22,7 @@ use super::io::{CliError, CliResult};
 use super::model_files::{self, OutputSet, count, listed, listed_pieces};
 use super::progress::Messages;
 use crate::{
-    EditCheck, EditError, EditStep, EditedModel, Model, NormalizerFlag, PieceId, PieceKind,
+    EditCheck, EditError, EditStep, EditedModel, IdMap, Model, NormalizerFlag, PieceId, PieceKind,
     SpecialRole,
 };
 
@@ -115,7 +115,7 @@ pub(crate) fn command() -> Command {
         .arg(args::file("add_user_defined_file", "File with more user-defined symbols to add, one per line"))
         .args(ROLES.map(|(name, help, _)| args::value(name, help).value_name("PIECE")))
         .args(FLAGS.map(|(name, help, _)| args::switch(name, help)))
-        .arg(args::file("text", "Lines to check the new model with, besides the texts of its pieces"));
+        .arg(model_files::text_flag());
     args::with_common_flags(command)
 }
 
@@ -201,31 +201,38 @@ fn insert_step(value: &str) -> CliResult<EditStep> {
 
 /// OLD=NEW. Both texts can contain equals signs; OLD is then the one that is a piece.
 fn rename_step(value: &str, before: &[EditStep], model: &Model) -> CliResult<EditStep> {
-    let splits = value.match_indices('=');
-    let splits = splits.map(|(at, _)| (&value[..at], &value[at + 1..]));
-    let splits: Vec<(&str, &str)> = splits
-        .filter(|(old, new)| !old.is_empty() && !new.is_empty())
-        .collect();
+    let splits: Vec<(&str, &str)> = splits_at_equals_signs(value).collect();
+    let is_piece =
+        |text: &str| model.piece_to_id(text).is_some() || is_made_by(before, text.as_bytes());
     let known: Vec<(&str, &str)> = splits
         .iter()
         .copied()
-        .filter(|(old, _)| model.piece_to_id(old).is_some() || is_made_by(before, old.as_bytes()))
+        .filter(|(old, _)| is_piece(old))
         .collect();
-    let (old, new) = match (&known[..], &splits[..]) {
-        ([one], _) | ([], [one, ..]) => *one,
-        ([], []) => return Err(args::invalid("rename", value, "OLD=NEW")),
-        _ => {
-            return Err(args::invalid(
-                "rename",
-                value,
-                "clear: more than one part before an equals sign is a piece",
-            ));
-        }
-    };
-    Ok(EditStep::Rename {
+    match (&known[..], &splits[..]) {
+        ([one], _) | ([], [one, ..]) => Ok(rename(*one)),
+        ([], []) => Err(args::invalid("rename", value, "OLD=NEW")),
+        _ => Err(ambiguous_rename(value)),
+    }
+}
+
+/// The texts before and behind each equals sign, if neither is empty.
+fn splits_at_equals_signs(value: &str) -> impl Iterator<Item = (&str, &str)> {
+    let signs = value.match_indices('=');
+    let splits = signs.map(|(at, _)| (&value[..at], &value[at + 1..]));
+    splits.filter(|(old, new)| !old.is_empty() && !new.is_empty())
+}
+
+fn rename((old, new): (&str, &str)) -> EditStep {
+    EditStep::Rename {
         old: old.as_bytes().to_vec(),
         new: new.as_bytes().to_vec(),
-    })
+    }
+}
+
+fn ambiguous_rename(value: &str) -> CliError {
+    let expected = "clear: more than one part before an equals sign is a piece";
+    args::invalid("rename", value, expected)
 }
 
 /// Whether a step makes a piece with this text.
@@ -276,42 +283,26 @@ fn add_settings(matches: &ArgMatches, steps: &mut Vec<EditStep>) -> CliResult {
 /// Writes what the edit means for ids and texts.
 fn report(messages: &Messages, original: &Model, edited: &EditedModel) {
     let ids = edited.ids();
-    let moved = ids.moved().count();
-    let removed = ids.removed().count();
-    let unchanged = ids.kept().count() - moved;
-    messages.say(&format!(
-        "pieces: {} before, {} after",
-        count(ids.old_len()),
-        count(ids.new_len())
-    ));
-    messages.say(&format!(
-        "old ids: {} unchanged, {} moved, {} removed",
-        count(unchanged),
-        count(moved),
-        count(removed)
-    ));
+    messages.say(&model_files::pieces_line(ids));
+    messages.say(&ids_line(ids));
     let old_piece = |id| original.piece(id);
     let new_piece = |id| edited.model().piece(id);
+    let lost = edited.no_longer_found().iter().copied();
+    let found = edited.newly_found().iter().copied();
     let lists = [
         ("added", listed_pieces(ids.added().filter_map(new_piece))),
         (
             "removed",
             listed_pieces(ids.removed().filter_map(old_piece)),
         ),
-        ("moved", moved_line(edited)),
+        ("moved", moved_line(ids)),
         (
             "no longer found in text",
-            listed_pieces(
-                edited
-                    .no_longer_found()
-                    .iter()
-                    .copied()
-                    .filter_map(old_piece),
-            ),
+            listed_pieces(lost.filter_map(old_piece)),
         ),
         (
             "newly found in text",
-            listed_pieces(edited.newly_found().iter().copied().filter_map(new_piece)),
+            listed_pieces(found.filter_map(new_piece)),
         ),
     ];
     for (name, list) in lists.iter().filter(|(_, list)| !list.is_empty()) {
@@ -322,9 +313,18 @@ fn report(messages: &Messages, original: &Model, edited: &EditedModel) {
     }
 }
 
+/// What became of the old ids.
+fn ids_line(ids: &IdMap) -> String {
+    let moved = ids.moved().count();
+    let unchanged = count(ids.kept().count() - moved);
+    let moved = count(moved);
+    let removed = count(ids.removed().count());
+    format!("old ids: {unchanged} unchanged, {moved} moved, {removed} removed")
+}
+
 /// The first and the last id that moved; empty if none did.
-fn moved_line(edited: &EditedModel) -> String {
-    let moved: Vec<(PieceId, PieceId)> = edited.ids().moved().collect();
+fn moved_line(ids: &IdMap) -> String {
+    let moved: Vec<(PieceId, PieceId)> = ids.moved().collect();
     match (moved.first(), moved.last()) {
         (Some((first, to)), Some((last, last_to))) => {
             format!("{first} is {to} now, ..., {last} is {last_to} now")
@@ -336,19 +336,14 @@ fn moved_line(edited: &EditedModel) -> String {
 /// Which texts can have other pieces.
 fn text_lines(edited: &EditedModel) -> Vec<String> {
     let change = edited.text_change();
-    let same = if edited.ids().moved().next().is_some() {
-        "the same pieces as before, with the new ids"
-    } else {
-        "the same ids as before"
-    };
+    let same = same_result(edited.ids());
     if change.is_none() {
         return vec![format!("every text has {same}")];
     }
-    let mut lines = Vec::new();
     if change.changes_normalization() {
-        lines.push("the normalization differs, so every text can have other pieces".to_owned());
-        return lines;
+        return vec!["the normalization differs, so every text can have other pieces".to_owned()];
     }
+    let mut lines = Vec::new();
     if change.texts().next().is_some() {
         let list = listed(change.texts());
         lines.push(format!(
@@ -360,6 +355,14 @@ fn text_lines(edited: &EditedModel) -> Vec<String> {
     }
     lines.push(format!("all others have {same}"));
     lines
+}
+
+/// What a text has that the edit does not change.
+fn same_result(ids: &IdMap) -> &'static str {
+    match ids.moved().next() {
+        Some(_) => "the same pieces as before, with the new ids",
+        None => "the same ids as before",
+    }
 }
 
 fn check_line(check: &EditCheck) -> String {

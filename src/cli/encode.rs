@@ -259,9 +259,11 @@ impl Format {
 
 /// The error for a value of `--output_format` that does not exist.
 fn unknown_format(name: &str) -> CliError {
-    let formats = "piece, id or json, nor one of them with sample_ or nbest_ before it, nor training data: u16, u32, npy, llmc";
-    args::invalid("output_format", name, formats)
+    args::invalid("output_format", name, FORMATS)
 }
+
+/// What `--output_format` takes.
+const FORMATS: &str = "piece, id or json, nor one of them with sample_ or nbest_ before it, nor training data: u16, u32, npy, llmc";
 
 /// The size of an n-best list; numbers below 0 count as 0, as in the reference.
 fn nbest_count(nbest_size: i32) -> usize {

@@ -49,12 +49,17 @@ use super::stream::{Block, Conversion, Stream, with_stream_flags};
 
 /// The command line: the flags of all subcommands that read lines.
 pub(crate) fn command() -> Command {
-    let command = Command::new("eval").about("Reports compression and likelihood of a text under a model").long_about(
-        "Reports compression and likelihood of a text under a model, as spm_eval 0.2.3 does.\n\nExample:\n  \
-             spiece eval --model=my.model --input=text.txt",
-    );
-    with_stream_flags(command.arg(json_field_flag()))
+    let command = Command::new("eval")
+        .about(ABOUT)
+        .long_about(LONG_ABOUT)
+        .arg(json_field_flag());
+    with_stream_flags(command)
 }
+
+const ABOUT: &str = "Reports compression and likelihood of a text under a model";
+
+const LONG_ABOUT: &str = "Reports compression and likelihood of a text under a model, as spm_eval 0.2.3 does.\n\nExample:\n  \
+                          spiece eval --model=my.model --input=text.txt";
 
 /// What was counted, in the order of the lines.
 #[derive(Debug, Default)]
@@ -231,12 +236,9 @@ impl Evaluation<'_> {
     /// The log-likelihood of the pieces under their own frequencies, in nats. The terms are added in the order of the
     /// ids: another order could change the last digits.
     fn empirical_likelihood(&self) -> f64 {
-        let tokens = self.tokens();
         let counts = self.counts.pieces.values();
-        counts
-            .map(|count| *count as f64)
-            .map(|n| n * (n / tokens).ln())
-            .sum()
+        let term = |n: f64| n * (n / self.tokens()).ln();
+        counts.map(|count| term(*count as f64)).sum()
     }
 
     /// Only the scores of a unigram model are log-probabilities; the scores of a BPE model are merge ranks.

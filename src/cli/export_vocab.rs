@@ -12,7 +12,7 @@
 
 use std::io::Write;
 
-use crate::Model;
+use crate::{Model, Piece};
 use clap::{ArgMatches, Command};
 
 use super::args;
@@ -28,8 +28,8 @@ pub(crate) fn command() -> Command {
              --output=my.vocab",
         )
         .args([
-            args::file("model", "The .model file"),
-            args::file("output", "Write to this file, which is replaced when the run has succeeded"),
+            args::model_flag(),
+            args::output_flag(),
             args::value("output_format", "vocab (pieces and scores) or syms (pieces and ids)").default_value("vocab"),
         ]);
     args::with_common_flags(command)
@@ -55,9 +55,14 @@ fn export_function(matches: &ArgMatches) -> CliResult<fn(&Model) -> Vec<u8>> {
 fn symbols(model: &Model) -> Vec<u8> {
     let mut lines = Vec::new();
     for piece in model.pieces() {
-        lines.extend_from_slice(piece.text);
-        // Writing to memory does not fail.
-        let _ = writeln!(lines, "\t{}", piece.id);
+        push_symbol(&piece, &mut lines);
     }
     lines
+}
+
+/// Appends the line of a piece.
+fn push_symbol(piece: &Piece<'_>, lines: &mut Vec<u8>) {
+    lines.extend_from_slice(piece.text);
+    // Writing to memory does not fail.
+    let _ = writeln!(lines, "\t{}", piece.id);
 }

@@ -34,8 +34,11 @@ use crate::{
 /// Takes one option over from other options.
 type TakeOver = fn(&mut TrainOptions, &TrainOptions);
 
+/// The name of a flag of training, and how its option is taken over.
+type TrainingFlag = (&'static str, TakeOver);
+
 /// The flags of training that apply, and how an option is taken over.
-const TRAINING_FLAGS: &[(&str, TakeOver)] = &[
+const TRAINING_FLAGS: &[TrainingFlag] = &[
     ("input_format", |to, from| {
         to.input_format = from.input_format
     }),
@@ -114,7 +117,7 @@ pub(crate) fn command() -> Command {
             args::value("control_symbols", "Control pieces to add").value_name("A,B,..."),
             args::value("user_defined_symbols", "User-defined pieces to add").value_name("A,B,..."),
             superwords::max_words_flag("With --split_by_whitespace=false: the most words of a piece [default: 4]"),
-            args::file("text", "Lines to check the new model with, besides the texts of its pieces"),
+            model_files::text_flag(),
             args::value("jobs", "Number of threads; the result does not depend on it [default: all cores]").value_name("N"),
         ])
         .args(TRAINING_FLAGS.iter().filter_map(|(name, _)| training_flag(name)));
@@ -123,9 +126,10 @@ pub(crate) fn command() -> Command {
 
 /// A flag of training; its default is the model's.
 fn training_flag(name: &str) -> Option<Arg> {
-    let mut options = TrainFlags::DESCRIPTORS.iter();
-    let option = options.find(|option| option.name == name)?;
-    Some(flag_without_note(option))
+    TrainFlags::DESCRIPTORS
+        .iter()
+        .find(|option| option.name == name)
+        .map(flag_without_note)
 }
 
 /// Extends the model, checks, writes and reports.
@@ -191,10 +195,10 @@ fn two_sizes() -> CliError {
 }
 
 fn no_size() -> CliError {
-    let remedy = "one of them says how many pieces to learn";
-    CliError::Usage(format!(
-        "--pieces, --vocab_size or --multiple_of is missing; {remedy}"
-    ))
+    args::missing(
+        "pieces, --vocab_size or --multiple_of",
+        "one of them says how many pieces to learn",
+    )
 }
 
 /// Takes over the flags of training that are given.
@@ -211,9 +215,7 @@ fn set_training_options(matches: &ArgMatches, options: &mut TrainOptions) -> Cli
 }
 
 /// The flags of training that are given.
-fn given_training_flags(
-    matches: &ArgMatches,
-) -> impl Iterator<Item = &'static (&'static str, TakeOver)> {
+fn given_training_flags(matches: &ArgMatches) -> impl Iterator<Item = &'static TrainingFlag> {
     let flags = TRAINING_FLAGS.iter();
     flags.filter(|(name, _)| args::is_given(matches, name))
 }

@@ -22,7 +22,7 @@ use memchr::{memchr, memchr_iter, memrchr};
 use super::documents::Documents;
 use super::io::{self, CliError, CliResult};
 use crate::encode::encoded_lines::line_ranges;
-use crate::input::json_field::{JsonField, RECORD_REMEDY, is_blank};
+use crate::input::json_field::{JsonField, RECORD_REMEDY, RecordError, is_blank};
 
 /// The size of a block, if no line is longer: small enough that block and result stay in the cache of a core.
 const BLOCK_BYTES: usize = 1 << 17;
@@ -54,10 +54,15 @@ impl Default for Block {
             index: 0,
             first_line: 0,
             line_count: 0,
-            path: Path::new("-").into(),
+            path: standard_input(),
             lines_before: 0,
         }
     }
+}
+
+/// The name of standard input.
+fn standard_input() -> Arc<Path> {
+    Path::new("-").into()
 }
 
 impl Block {
@@ -98,15 +103,16 @@ impl Block {
         let mut records = self.lines().filter(|(_, line)| !is_blank(line));
         records.try_for_each(|(number, record)| match field.text_of(record) {
             Ok(text) => take(number, text.as_bytes()),
-            Err(error) => {
-                let line = number - self.first_line + self.lines_before + 1;
-                let path = self.path.display();
-                Err(CliError::Error(format!(
-                    "cannot read {path}: {}; {RECORD_REMEDY}",
-                    error.in_line(line)
-                )))
-            }
+            Err(error) => Err(self.record_error(number, error)),
         })
+    }
+
+    /// The error for a record without text in the line with this number.
+    fn record_error(&self, number: u64, error: RecordError) -> CliError {
+        let line = number - self.first_line + self.lines_before + 1;
+        let path = self.path.display();
+        let error = error.in_line(line);
+        CliError::Error(format!("cannot read {path}: {error}; {RECORD_REMEDY}"))
     }
 
     /// The text of the block, if its documents are its lines.
@@ -193,7 +199,7 @@ struct OpenFile {
 impl OpenFile {
     /// Opens a file, or standard input for `-`.
     fn open(path: &Path) -> CliResult<Self> {
-        let reader = io::open(path).map_err(|error| CliError::read(path, &error))?;
+        let reader = io::open(path).map_err(CliError::reading(path))?;
         let path = path.into();
         Ok(Self { reader, path })
     }
@@ -202,7 +208,7 @@ impl OpenFile {
     fn append_to(&mut self, text: &mut Vec<u8>, wanted: usize) -> CliResult<usize> {
         let mut part = self.reader.by_ref().take(wanted as u64);
         part.read_to_end(text)
-            .map_err(|error| CliError::read(&self.path, &error))
+            .map_err(CliError::reading(&self.path))
     }
 }
 
@@ -214,7 +220,7 @@ impl<'f> Input<'f> {
             reads_standard_input: files.is_empty(),
             documents: documents.clone(),
             open: None,
-            path: Path::new("-").into(),
+            path: standard_input(),
             partial_line: Vec::new(),
             next_part: Vec::new(),
             next_index: 0,

@@ -85,23 +85,27 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
 fn folder(matches: &ArgMatches) -> CliResult<&PathBuf> {
     let missing = || CliError::usage("DIR is missing; it names the folder for the links");
     let folder: &PathBuf = matches.get_one("folder").ok_or_else(missing)?;
-    if folder.is_dir() {
-        return Ok(folder);
+    if !folder.is_dir() {
+        return Err(not_a_folder(folder));
     }
-    Err(CliError::Error(format!(
-        "{} is no folder; make it first",
-        folder.display()
-    )))
+    Ok(folder)
+}
+
+fn not_a_folder(path: &Path) -> CliError {
+    let path = path.display();
+    CliError::Error(format!("{path} is no folder; make it first"))
 }
 
 /// The file of this program, without symbolic links.
 fn program_file() -> CliResult<PathBuf> {
     let file = std::env::current_exe().and_then(fs::canonicalize);
-    file.map_err(|error| {
-        CliError::Error(format!(
-            "cannot find the file of this program: {error}; call it by its full path"
-        ))
-    })
+    file.map_err(|error| no_program_file(&error))
+}
+
+fn no_program_file(error: &io::Error) -> CliError {
+    CliError::Error(format!(
+        "cannot find the file of this program: {error}; call it by its full path"
+    ))
 }
 
 /// An error if a name is taken by something that may not be replaced.
@@ -118,10 +122,15 @@ fn check_names(links: &[PathBuf], program: &Path, force: bool) -> CliResult {
     if force || others.is_empty() {
         return Ok(());
     }
-    Err(CliError::Error(format!(
-        "no link made: there are files that are no links to spiece: {}; remove them, or replace them with --force",
-        joined_names(&others)
-    )))
+    Err(other_files(&others))
+}
+
+/// The error for names of files that are replaced with `--force` only.
+fn other_files(paths: &[PathBuf]) -> CliError {
+    let names = joined_names(paths);
+    CliError::Error(format!(
+        "no link made: there are files that are no links to spiece: {names}; remove them, or replace them with --force"
+    ))
 }
 
 /// The error for a name whose occupant is never replaced.
@@ -170,11 +179,12 @@ fn is_same_file(path: &Path, program: &Path) -> bool {
 
 /// Whether `file` is a hard link to this program or a copy of it. Files of different sizes are not read.
 fn has_equal_content(file: &Path, program: &Path) -> CliResult<bool> {
-    let size = |path: &Path| fs::metadata(path).map(|metadata| metadata.len()).ok();
-    if size(file) != size(program) {
-        return Ok(false);
-    }
-    Ok(read_file_at(file)? == read_file_at(program)?)
+    Ok(size(file) == size(program) && read_file_at(file)? == read_file_at(program)?)
+}
+
+/// The size of a file, if it is known.
+fn size(path: &Path) -> Option<u64> {
+    fs::metadata(path).map(|metadata| metadata.len()).ok()
 }
 
 /// Makes the link under a temporary name and renames it, so that a former file is replaced in one step.

@@ -23,6 +23,9 @@ use crate::input::compressed::{Compression, decompressor};
 use crate::output::write_files;
 use crate::{EncodeError, ModelError, TrainError, WriteError};
 
+/// What may help after an error of writing.
+const WRITING_REMEDY: &str = "check the disk and the permissions";
+
 /// The result of an operation of the program.
 pub(crate) type CliResult<T = ()> = Result<T, CliError>;
 
@@ -81,6 +84,11 @@ impl CliError {
         Self::Error(format!("line {number}: {problem}"))
     }
 
+    /// An error in the content of the file `path`.
+    pub(crate) fn in_file(path: &Path, problem: impl Display) -> Self {
+        Self::Error(format!("{}: {problem}", path.display()))
+    }
+
     /// An error for reading `path`.
     pub(crate) fn read(path: &Path, error: &io::Error) -> Self {
         Self::Error(format!(
@@ -90,18 +98,23 @@ impl CliError {
         ))
     }
 
+    /// Makes the error for reading `path`.
+    pub(crate) fn reading(path: &Path) -> impl Fn(io::Error) -> Self {
+        move |error| Self::read(path, &error)
+    }
+
     /// An error for writing to `name`.
     pub(crate) fn write(name: &str, error: &io::Error) -> Self {
-        let remedy = "check the disk and the permissions";
-        Self::unless_closed_pipe(error, format!("cannot write {name}: {error}; {remedy}"))
+        let message = format!("cannot write {name}: {error}; {WRITING_REMEDY}");
+        Self::of_writing(error, message)
     }
 
     /// An error of writing with this message; a closed pipe needs none.
-    fn unless_closed_pipe(error: &io::Error, message: String) -> Self {
-        match error.kind() {
-            io::ErrorKind::BrokenPipe => Self::ClosedPipe,
-            _ => Self::Error(message),
+    fn of_writing(error: &io::Error, message: String) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Self::ClosedPipe;
         }
+        Self::Error(message)
     }
 
     /// An error for writing to standard output.
@@ -138,7 +151,7 @@ impl From<EncodeError> for CliError {
 /// A file that cannot be written is a failure; a closed pipe is none.
 impl From<WriteError> for CliError {
     fn from(error: WriteError) -> Self {
-        Self::unless_closed_pipe(&error.source, error.to_string())
+        Self::of_writing(&error.source, error.to_string())
     }
 }
 
@@ -193,7 +206,7 @@ pub(crate) fn read_file(path: &str) -> CliResult<Vec<u8>> {
 
 /// The content of the file at a path, which need not be UTF-8.
 pub(crate) fn read_file_at(path: &Path) -> CliResult<Vec<u8>> {
-    std::fs::read(path).map_err(|error| CliError::read(path, &error))
+    std::fs::read(path).map_err(CliError::reading(path))
 }
 
 /// Opens a file, which is decompressed if its name says so, or standard input for `-`.

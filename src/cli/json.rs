@@ -34,7 +34,7 @@ impl JsonValue {
     /// Whether the value is written on one line.
     fn is_flat(&self) -> bool {
         match self {
-            Self::List(values) => values.iter().all(|value| !value.is_container()),
+            Self::List(items) => !items.iter().any(Self::is_container),
             Self::Object(members) => members.is_empty(),
             _ => true,
         }

@@ -39,7 +39,7 @@ pub(crate) fn command() -> Command {
         .args([
             args::switch("drop_unreachable", "Do not add pieces of B that no text would give"),
             args::switch("force", "Merge although B normalizes text differently; A's normalization is kept"),
-            args::file("text", "Lines to check the new model with, besides the texts of its pieces"),
+            model_files::text_flag(),
         ]);
     args::with_common_flags(command)
 }
@@ -66,44 +66,51 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
 
 /// Writes what became of the pieces.
 fn report(messages: &Messages, first: &Model, merged: &MergedModel) {
-    let model = merged.model();
-    messages.say(&format!(
-        "pieces: {} of A, {} of B added, {} together",
-        count(first.len()),
-        count(model.len() - first.len()),
-        count(model.len())
-    ));
+    messages.say(&pieces_line(first, merged.model()));
     messages.say(&format!("old ids: {} unchanged", count(first.len())));
-    let pieces = merged
-        .unreachable()
-        .iter()
-        .filter_map(|id| model.piece(*id));
-    let unreachable = merged.unreachable().len();
-    messages.say(&with_list(
-        &format!("unreachable pieces of B: {}", count(unreachable)),
-        &listed_pieces(pieces),
-    ));
-    let lists = [
-        (
-            "not added, because no text would give them",
-            merged.dropped().count(),
-            listed(merged.dropped()),
-        ),
-        (
-            "not added, because of their kind",
-            merged.skipped().count(),
-            listed(merged.skipped()),
-        ),
-    ];
-    for (name, number, list) in lists.iter().filter(|(_, number, _)| *number > 0) {
-        messages.say(&with_list(&format!("{name}: {}", count(*number)), list));
+    messages.say(&unreachable_line(merged));
+    let dropped = "not added, because no text would give them";
+    report_left_out(messages, dropped, || merged.dropped());
+    let skipped = "not added, because of their kind";
+    report_left_out(messages, skipped, || merged.skipped());
+    messages.say(&lost_line(first, merged));
+}
+
+/// The numbers of pieces.
+fn pieces_line(first: &Model, model: &Model) -> String {
+    let old = count(first.len());
+    let added = count(model.len() - first.len());
+    let all = count(model.len());
+    format!("pieces: {old} of A, {added} of B added, {all} together")
+}
+
+/// Which added pieces no text gives.
+fn unreachable_line(merged: &MergedModel) -> String {
+    let ids = merged.unreachable();
+    let pieces = ids.iter().filter_map(|id| merged.model().piece(*id));
+    let line = format!("unreachable pieces of B: {}", count(ids.len()));
+    with_list(&line, &listed_pieces(pieces))
+}
+
+/// Writes which pieces were left out for a reason, if any.
+fn report_left_out<'t, T: Iterator<Item = &'t [u8]>>(
+    messages: &Messages,
+    reason: &str,
+    texts: impl Fn() -> T,
+) {
+    let number = texts().count();
+    if number > 0 {
+        let line = format!("{reason}: {}", count(number));
+        messages.say(&with_list(&line, &listed(texts())));
     }
-    let lost = merged.no_longer_found();
-    let list = listed_pieces(lost.iter().filter_map(|id| first.piece(*id)));
-    messages.say(&with_list(
-        &format!("pieces of A that became unreachable: {}", count(lost.len())),
-        &list,
-    ));
+}
+
+/// Which pieces of A no text gives now.
+fn lost_line(first: &Model, merged: &MergedModel) -> String {
+    let ids = merged.no_longer_found();
+    let pieces = ids.iter().filter_map(|id| first.piece(*id));
+    let line = format!("pieces of A that became unreachable: {}", count(ids.len()));
+    with_list(&line, &listed_pieces(pieces))
 }
 
 /// A line with a list behind it, if that is not empty.

@@ -4,7 +4,6 @@
 //! are written together, all or none. A subcommand checks its guarantees before it writes; the files are read back and must
 //! have the bytes that were checked. Cost: that of reading and writing.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches};
@@ -15,7 +14,7 @@ use super::io::{self, CliError, CliResult};
 use super::progress::Messages;
 use crate::output::{FileContent, WriteContent, check_writable, write_contents};
 use crate::text::lossy_string;
-use crate::{BoundaryCheck, Model, Piece};
+use crate::{BoundaryCheck, IdMap, Model, Piece};
 
 /// Pieces that a line of a report lists.
 const MAX_LISTED: usize = 12;
@@ -34,6 +33,12 @@ pub(crate) fn prefix_flag() -> Arg {
     .value_name("OUT")
 }
 
+/// The flag for a text to check the new model with.
+pub(crate) fn text_flag() -> Arg {
+    let help = "Lines to check the new model with, besides the texts of its pieces";
+    args::file("text", help)
+}
+
 /// Reads the model of an argument.
 pub(crate) fn open_model(matches: &ArgMatches, name: &str) -> CliResult<Model> {
     Ok(Model::open(args::text(matches, name))?)
@@ -48,10 +53,11 @@ pub(crate) struct OutputSet {
 impl OutputSet {
     /// The set of `--model_prefix`, which must be given. Checks that the files with these endings can be written.
     pub(crate) fn new(matches: &ArgMatches, endings: &[&str]) -> CliResult<Self> {
-        let missing =
-            || CliError::usage("--model_prefix is missing; it names OUT.model and OUT.vocab");
-        let prefix = args::non_empty(matches, "model_prefix").ok_or_else(missing)?;
-        let paths: Vec<PathBuf> = endings.iter().map(|ending| path(prefix, ending)).collect();
+        let prefix = args::required(matches, "model_prefix", "it names OUT.model and OUT.vocab")?;
+        let paths: Vec<PathBuf> = endings
+            .iter()
+            .map(|ending| io::with_ending(prefix, ending))
+            .collect();
         let paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
         check_writable(&paths)?;
         Ok(Self {
@@ -69,12 +75,12 @@ impl OutputSet {
 
     /// Adds a file with this ending.
     pub(crate) fn add(&mut self, ending: &str, bytes: Vec<u8>) {
-        self.files.push((path(&self.prefix, ending), bytes));
+        self.files.push((self.path(ending), bytes));
     }
 
     /// The path of the file with this ending.
     pub(crate) fn path(&self, ending: &str) -> PathBuf {
-        path(&self.prefix, ending)
+        io::with_ending(&self.prefix, ending)
     }
 
     /// Writes all files, reads them back, and returns their names for a message.
@@ -94,13 +100,7 @@ impl OutputSet {
         }
         write_contents(&contents)?;
         for (path, bytes) in &self.files {
-            // A device or a pipe cannot be read back.
-            if path.is_file() && io::read_file_at(path)? != *bytes {
-                let path = path.display();
-                return Err(CliError::Error(format!(
-                    "{path} does not have the bytes that were written; another process may have written it"
-                )));
-            }
+            check_written(path, bytes)?;
         }
         let extra = extra.into_iter().map(|(path, _)| path);
         let paths = self.files.iter().map(|(path, _)| path.clone());
@@ -109,10 +109,19 @@ impl OutputSet {
     }
 }
 
-fn path(prefix: &str, ending: &str) -> PathBuf {
-    let mut path = OsString::from(prefix);
-    path.push(ending);
-    PathBuf::from(path)
+/// An error if a file does not have these bytes. A device or a pipe cannot be read back.
+fn check_written(path: &Path, bytes: &[u8]) -> CliResult {
+    if path.is_file() && io::read_file_at(path)? != bytes {
+        return Err(other_bytes(path));
+    }
+    Ok(())
+}
+
+fn other_bytes(path: &Path) -> CliError {
+    let path = path.display();
+    CliError::Error(format!(
+        "{path} does not have the bytes that were written; another process may have written it"
+    ))
 }
 
 /// A number with commas between thousands.
@@ -120,54 +129,58 @@ pub(crate) fn count(number: usize) -> HumanCount {
     HumanCount(number as u64)
 }
 
+/// The numbers of pieces of two models.
+pub(crate) fn pieces_line(ids: &IdMap) -> String {
+    let before = count(ids.old_len());
+    let after = count(ids.new_len());
+    format!("pieces: {before} before, {after} after")
+}
+
 /// Writes what the comparison with the model before has shown. `[old, new]` are words for the old tokens and the new pieces.
 pub(crate) fn report_boundaries(messages: &Messages, check: &BoundaryCheck, [old, new]: [&str; 2]) {
+    let texts = count(check.texts);
+    let before = HumanCount(check.tokens_before);
+    let after = HumanCount(check.tokens_after);
+    let unaffected = count(check.unaffected);
     messages.say(&format!(
-        "checked: {} texts, {} tokens {old}, {} now; {} without {new} pieces have the same ids",
-        count(check.texts),
-        HumanCount(check.tokens_before),
-        HumanCount(check.tokens_after),
-        count(check.unaffected)
+        "checked: {texts} texts, {before} tokens {old}, {after} now; {unaffected} without {new} pieces have the same ids"
     ));
     // No text is counted if the guarantee does not apply.
     if check.without_new_boundary > 0 {
-        messages.say(&format!(
-            "checked: {} texts have no new boundary",
-            count(check.without_new_boundary)
-        ));
+        messages.say(&boundary_line(check));
     }
+}
+
+/// The line on token boundaries.
+fn boundary_line(check: &BoundaryCheck) -> String {
+    let texts = count(check.without_new_boundary);
+    format!("checked: {texts} texts have no new boundary")
 }
 
 /// The texts as a list in quotes, the first ones only if there are many.
 pub(crate) fn listed<'t>(texts: impl Iterator<Item = &'t [u8]>) -> String {
-    let texts: Vec<&[u8]> = texts.collect();
-    let shown = texts.iter().take(MAX_LISTED);
-    let mut list: Vec<String> = shown
-        .map(|text| format!("{:?}", lossy_string(text)))
-        .collect();
-    if texts.len() > MAX_LISTED {
-        list.push(format!("and {} more", count(texts.len() - MAX_LISTED)));
+    list(texts, |text| format!("{:?}", lossy_string(text)))
+}
+
+/// The entries of `items`, the first ones only if there are many.
+fn list<T>(mut items: impl Iterator<Item = T>, entry: impl Fn(T) -> String) -> String {
+    let mut entries: Vec<String> = items.by_ref().take(MAX_LISTED).map(entry).collect();
+    let more = items.count();
+    if more > 0 {
+        entries.push(format!("and {} more", count(more)));
     }
-    list.join(", ")
+    entries.join(", ")
 }
 
 /// Pieces with ids and kinds as a list, the first ones only if there are many.
 pub(crate) fn listed_pieces<'m>(pieces: impl Iterator<Item = Piece<'m>>) -> String {
-    let pieces: Vec<Piece<'_>> = pieces.collect();
-    let shown = pieces.iter().take(MAX_LISTED);
-    let line = |piece: &Piece<'_>| {
-        format!(
-            "{} {:?} ({})",
-            piece.id,
-            lossy_string(piece.text),
-            piece.kind
-        )
-    };
-    let mut list: Vec<String> = shown.map(line).collect();
-    if pieces.len() > MAX_LISTED {
-        list.push(format!("and {} more", count(pieces.len() - MAX_LISTED)));
-    }
-    list.join(", ")
+    list(pieces, |piece| piece_entry(&piece))
+}
+
+/// The id, the text and the kind of a piece.
+fn piece_entry(piece: &Piece<'_>) -> String {
+    let text = lossy_string(piece.text);
+    format!("{} {text:?} ({})", piece.id, piece.kind)
 }
 
 /// The lines of the file of the flag `name`; none without the flag.

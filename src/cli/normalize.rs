@@ -17,7 +17,7 @@
 use crate::{Model, TextNormalizer};
 use clap::{ArgMatches, Command};
 
-use super::args::{self, non_empty};
+use super::args::{self, is_on, non_empty};
 use super::encode::open_model;
 use super::io::{self, CliError, CliResult};
 use super::stream::{Stream, with_stream_flags};
@@ -58,7 +58,7 @@ pub(crate) fn with_reference_defaults(command: Command) -> Command {
 
 /// Normalizes each line of the input, or writes the rules of the model.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
-    if args::is_on(matches, "decompile")? {
+    if is_on(matches, "decompile")? {
         return decompile(matches);
     }
     let stream = Stream::new(matches)?;
@@ -76,7 +76,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
 
 /// Whether the switch `name` is on; `default` if it is not given.
 fn is_on_or(matches: &ArgMatches, name: &str, default: bool) -> CliResult<bool> {
-    non_empty(matches, name).map_or(Ok(default), |_| args::is_on(matches, name))
+    non_empty(matches, name).map_or(Ok(default), |_| is_on(matches, name))
 }
 
 /// Appends a line.
@@ -126,13 +126,14 @@ fn normalizer(matches: &ArgMatches) -> CliResult<TextNormalizer> {
     if let Some(path) = non_empty(matches, "normalization_rule_tsv") {
         return normalizer_of_file(path);
     }
-    match non_empty(matches, "normalization_rule_name") {
-        Some(name) => Ok(TextNormalizer::named(name)?),
-        None => {
-            let message = "--model is missing; give it, --normalization_rule_tsv or --normalization_rule_name";
-            Err(CliError::Usage(message.to_owned()))
-        }
-    }
+    let name = non_empty(matches, "normalization_rule_name").ok_or_else(no_rules)?;
+    Ok(TextNormalizer::named(name)?)
+}
+
+/// The error if no flag names rules.
+fn no_rules() -> CliError {
+    let remedy = "give it, --normalization_rule_tsv or --normalization_rule_name";
+    args::missing("model", remedy)
 }
 
 /// The normalizer for a file of rules.
@@ -158,9 +159,12 @@ fn rule_lines(model: &Model) -> CliResult<Vec<u8>> {
 /// A rule: code points of the source, code points of the target, and both as text in a comment. Backspace, vertical
 /// tab, form feed, line feed and carriage return become spaces.
 fn rule_line(source: &str, target: &str) -> String {
-    let codes = points(source) + "\t" + &points(target);
-    format!("{codes}\t# {source} => {target}").replace(['\u{8}', '\u{b}', '\u{c}', '\n', '\r'], " ")
+    let comment = format!("{source} => {target}").replace(CONTROL_CHARACTERS, " ");
+    format!("{}\t{}\t# {comment}", points(source), points(target))
 }
+
+/// The control characters that would disturb the comment of a rule.
+const CONTROL_CHARACTERS: [char; 5] = ['\u{8}', '\u{b}', '\u{c}', '\n', '\r'];
 
 /// The code points of `text` in hexadecimal.
 fn points(text: &str) -> String {

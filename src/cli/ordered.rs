@@ -183,9 +183,11 @@ impl<'s, R: Default> Ordered<'s, R> {
 
     /// The error that stopped the run, if any.
     pub(crate) fn finish(self) -> CliResult {
-        let state = self.state.into_inner();
-        let stopped = state.unwrap_or_else(PoisonError::into_inner).stopped;
-        stopped.map_or(Ok(()), Err)
+        let state = self
+            .state
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        state.stopped.map_or(Ok(()), Err)
     }
 
     /// Passes on one result, with the state unlocked meanwhile.

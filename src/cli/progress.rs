@@ -100,21 +100,13 @@ impl Progress {
     pub(crate) fn summarize(&self, summary: &Summary, written: &[PathBuf; 2]) {
         self.summarize_input(summary);
         self.summarize_model(summary);
-        let seconds = self.started.elapsed().as_secs_f64();
-        let memory = memory_note();
-        self.messages.say(&format!("time: {seconds:.1} s{memory}"));
-        let written = joined_names(written);
-        self.messages.say(&format!("written: {written}"));
+        self.summarize_run(&joined_names(written));
     }
 
     /// Writes the lines of a table of counts: sentences, words, time, memory, and the name of the file.
     pub(crate) fn summarize_counts(&self, summary: &Summary, written: &Path) {
         self.summarize_input(summary);
-        let seconds = self.started.elapsed().as_secs_f64();
-        let memory = memory_note();
-        self.messages.say(&format!("time: {seconds:.1} s{memory}"));
-        self.messages
-            .say(&format!("written: {}", written.display()));
+        self.summarize_run(&written.display().to_string());
     }
 
     /// Writes the counts of sentences and words.
@@ -127,6 +119,18 @@ impl Progress {
     fn summarize_model(&self, summary: &Summary) {
         self.messages.say(&alphabet_line(summary));
         self.messages.say(&pieces_line(summary));
+    }
+
+    /// Writes the time, the memory and the names of the files.
+    fn summarize_run(&self, written: &str) {
+        self.messages.say(&self.time_line());
+        self.messages.say(&format!("written: {written}"));
+    }
+
+    /// The line of the summary about time and memory.
+    fn time_line(&self) -> String {
+        let seconds = self.started.elapsed().as_secs_f64();
+        format!("time: {seconds:.1} s{}", memory_note())
     }
 
     /// Writes a line with the time since the start of the run.
@@ -177,12 +181,20 @@ impl Progress {
     ) {
         if let Some(bar) = &self.bar {
             move_bar(bar, done, total, template);
-        } else if self.last_line.elapsed() >= LINE_INTERVAL {
-            self.last_line = Instant::now();
+        } else if is_line_due(&mut self.last_line) {
             let elapsed = self.stage_started.elapsed().as_secs_f64();
             self.say_timed(&line(elapsed));
         }
     }
+}
+
+/// Whether the last line is old enough for another one, which is then the last line.
+fn is_line_due(last_line: &mut Instant) -> bool {
+    let is_due = last_line.elapsed() >= LINE_INTERVAL;
+    if is_due {
+        *last_line = Instant::now();
+    }
+    is_due
 }
 
 /// A bar on standard error that is drawn at most 10 times a second.
@@ -322,8 +334,7 @@ impl LineCount {
     /// Adds processed lines. Called once for each block, so the clock is read rarely.
     pub(crate) fn advance(&mut self, lines: u64) {
         self.lines += lines;
-        if self.last_line.elapsed() >= LINE_INTERVAL {
-            self.last_line = Instant::now();
+        if is_line_due(&mut self.last_line) {
             self.messages.say(&self.line());
         }
     }

@@ -104,11 +104,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     report(&messages, &pruned);
     report_lines(&messages, &task, &check);
     if !names.is_empty() {
-        messages.say(&format!(
-            "rows: {} of each of {}, equal to those of the old ids bit for bit",
-            count(pruned.rows()),
-            names.join(", ")
-        ));
+        messages.say(&rows_line(&pruned, &names));
     }
     messages.say(&format!("written: {written}"));
     Ok(())
@@ -153,17 +149,23 @@ fn task(matches: &ArgMatches) -> CliResult<Task> {
 
 /// The names of `--tensors`; empty without `--weights`.
 fn tensor_names(matches: &ArgMatches) -> CliResult<Vec<String>> {
-    let names = args::text(matches, "tensors")
-        .split(',')
-        .filter(|name| !name.is_empty());
-    let names: Vec<String> = names.map(str::to_owned).collect();
+    let names = args::text(matches, "tensors").split(',');
+    let names: Vec<String> = names
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect();
     let has_weights = args::non_empty(matches, "weights").is_some();
     if has_weights == names.is_empty() {
-        let message =
-            "--weights and --tensors go together: a .safetensors file and the names of its tables";
-        return Err(CliError::Usage(message.to_owned()));
+        return Err(weights_without_tensors());
     }
     Ok(names)
+}
+
+/// The error for one of `--weights` and `--tensors` without the other.
+fn weights_without_tensors() -> CliError {
+    CliError::usage(
+        "--weights and --tensors go together: a .safetensors file and the names of its tables",
+    )
 }
 
 /// Counts the pieces of the text.
@@ -231,26 +233,31 @@ fn write(output: &mut OutputSet, gather: Option<RowGather>) -> CliResult<String>
 
 /// Writes what became of the pieces.
 fn report(messages: &Messages, pruned: &PrunedModel) {
-    let ids = pruned.ids();
-    messages.say(&format!(
-        "pieces: {} before, {} after",
-        count(ids.old_len()),
-        count(ids.new_len())
-    ));
+    messages.say(&model_files::pieces_line(pruned.ids()));
     if pruned.tail() > 0 {
-        messages.say(&format!(
-            "unused tail: {} pieces; text gives ids below {} only",
-            count(pruned.tail()),
-            count(pruned.rows())
-        ));
+        messages.say(&tail_line(pruned));
     }
     if pruned.removed_chars() > 0 {
-        messages.say(&format!(
-            "removed characters: {}, which become unknown or bytes",
-            count(pruned.removed_chars())
-        ));
+        messages.say(&removed_chars_line(pruned));
     }
     messages.say("kept pieces that became unreachable: 0");
+}
+
+/// The line on unused pieces.
+fn tail_line(pruned: &PrunedModel) -> String {
+    format!(
+        "unused tail: {} pieces; text gives ids below {} only",
+        count(pruned.tail()),
+        count(pruned.rows())
+    )
+}
+
+/// The line on characters that are no pieces any more.
+fn removed_chars_line(pruned: &PrunedModel) -> String {
+    format!(
+        "removed characters: {}, which become unknown or bytes",
+        count(pruned.removed_chars())
+    )
 }
 
 /// Writes which lines are as before.
@@ -265,6 +272,13 @@ fn report_lines(messages: &Messages, task: &Task, check: &LineCheck) {
         HumanCount(check.tokens_before),
         HumanCount(check.tokens_after)
     ));
+}
+
+/// The line on the rows of the tables with these names.
+fn rows_line(pruned: &PrunedModel, names: &[String]) -> String {
+    let rows = count(pruned.rows());
+    let names = names.join(", ");
+    format!("rows: {rows} of each of {names}, equal to those of the old ids bit for bit")
 }
 
 /// A broken guarantee is a failure, all else is a wrong use of options.

@@ -40,18 +40,25 @@ const MAX_THREADS: usize = 1024;
 
 /// Adds the flags that all subcommands on lines share: model, input, output, threads.
 pub(crate) fn with_stream_flags(command: Command) -> Command {
-    let model = args::file("model", "The .model file");
-    let input = args::file("input", "Read this file; - is standard input");
-    let output_help = "Write to this file, which is replaced when the run has succeeded";
-    let output = args::file("output", output_help);
-    let threads_help = "Number of threads that work on lines; 0 is one for each core. If a core is left, one more thread writes";
-    let threads = threads_flag().help(threads_help);
-    let files = Arg::new("files")
+    let command = command
+        .args([args::model_flag(), input_flag(), args::output_flag()])
+        .args([threads_flag().help(STREAM_THREADS_HELP), files_argument()]);
+    args::with_common_flags(command)
+}
+
+/// The help of `--num_threads`, if results are written in order.
+const STREAM_THREADS_HELP: &str = "Number of threads that work on lines; 0 is one for each core. If a core is left, one more thread writes";
+
+fn input_flag() -> Arg {
+    args::file("input", "Read this file; - is standard input")
+}
+
+/// The files that are given without a flag.
+fn files_argument() -> Arg {
+    Arg::new("files")
         .help("Files to read, unless --input is given; none is standard input")
         .action(ArgAction::Append)
-        .value_parser(clap::value_parser!(PathBuf));
-    let command = command.args([model, input, output, threads, files]);
-    args::with_common_flags(command)
+        .value_parser(clap::value_parser!(PathBuf))
 }
 
 /// The flag for the number of threads.

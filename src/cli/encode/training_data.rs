@@ -166,7 +166,7 @@ impl TrainingData {
         let names = files.names();
         let input = Mutex::new(stream.open_input());
         let shard = self.write_shard(stream, &input, files, encoding)?;
-        stream.say(&format!("written: {names} ({})", describe(&shard)));
+        stream.say(&format!("written: {names} ({})", shard.content()));
         Ok(())
     }
 
@@ -189,13 +189,6 @@ impl TrainingData {
         let index = self.index.path(path);
         std::iter::once(path.to_owned()).chain(index).collect()
     }
-}
-
-/// Numbers of ids and documents for a message.
-fn describe(shard: &Shard) -> String {
-    let ids = HumanCount(shard.ids);
-    let documents = HumanCount(shard.documents);
-    format!("{ids} ids, {documents} documents")
 }
 
 /// The piece of `--separator`.

@@ -25,7 +25,10 @@ use clap::ArgMatches;
 
 use super::format::{Container, IdFormat, IdWidth};
 use crate::cli::args;
-use crate::cli::io::{CliError, CliResult};
+use crate::cli::io::{CliError, CliResult, with_ending};
+
+/// The bytes of an offset.
+const OFFSET_BYTES: usize = 8;
 
 /// The beginning of an index of Megatron.
 const MEGATRON_MAGIC: &[u8] = b"MMIDIDX\0\0";
@@ -51,21 +54,11 @@ impl IndexKind {
             Some("megatron") => Self::Megatron,
             Some(other) => return Err(args::invalid("index", other, "offsets, megatron or none")),
         };
-        let usage = |message: &str| Err(CliError::Usage(message.to_owned()));
         if !is_file {
-            return usage("--index is a file beside the output; name a file with --output");
+            return Err(index_without_file());
         }
         if kind == Self::Megatron {
-            if format.container != Container::Flat {
-                return usage(
-                    "--index=megatron is for ids without a header; add --output_format=u16 or u32",
-                );
-            }
-            if Path::new(args::text(matches, "output")).extension() != Some("bin".as_ref()) {
-                return usage(
-                    "--index=megatron: Megatron reads NAME.bin and NAME.idx; name the output NAME.bin",
-                );
-            }
+            check_megatron(args::text(matches, "output"), format)?;
         }
         Ok(kind)
     }
@@ -83,11 +76,7 @@ impl IndexKind {
     pub(super) fn path(self, path: &Path) -> Option<PathBuf> {
         match self {
             Self::None => None,
-            Self::Offsets => {
-                let mut name = path.as_os_str().to_owned();
-                name.push(".offsets");
-                Some(name.into())
-            }
+            Self::Offsets => Some(with_ending(path, ".offsets")),
             Self::Megatron => Some(path.with_extension("idx")),
         }
     }
@@ -96,7 +85,7 @@ impl IndexKind {
     pub(super) fn begin(self) -> Vec<u8> {
         match self {
             Self::None => Vec::new(),
-            Self::Offsets => 0_u64.to_le_bytes().to_vec(),
+            Self::Offsets => vec![0; OFFSET_BYTES],
             Self::Megatron => vec![0; MEGATRON_HEADER_BYTES],
         }
     }
@@ -105,10 +94,7 @@ impl IndexKind {
     pub(super) fn entries(self, start: u64, ends: &[u64]) -> io::Result<Vec<u8>> {
         match self {
             Self::None => Ok(Vec::new()),
-            Self::Offsets => {
-                let offsets = ends.iter().map(|end| (start + end).to_le_bytes());
-                Ok(offsets.collect::<Vec<_>>().concat())
-            }
+            Self::Offsets => Ok(offsets(start, ends)),
             Self::Megatron => lengths(ends),
         }
     }
@@ -127,31 +113,65 @@ impl IndexKind {
     }
 }
 
+fn index_without_file() -> CliError {
+    CliError::usage("--index is a file beside the output; name a file with --output")
+}
+
+/// An error if Megatron cannot read ids of this format in the file `output`.
+fn check_megatron(output: &str, format: IdFormat) -> CliResult {
+    if format.container != Container::Flat {
+        return Err(CliError::usage(
+            "--index=megatron is for ids without a header; add --output_format=u16 or u32",
+        ));
+    }
+    if Path::new(output).extension() != Some("bin".as_ref()) {
+        return Err(CliError::usage(
+            "--index=megatron: Megatron reads NAME.bin and NAME.idx; name the output NAME.bin",
+        ));
+    }
+    Ok(())
+}
+
+/// The ends of documents, counted from `start`, of 64 bits each.
+fn offsets(start: u64, ends: &[u64]) -> Vec<u8> {
+    let offsets = ends.iter().map(|end| (start + end).to_le_bytes());
+    offsets.collect::<Vec<_>>().concat()
+}
+
 /// The lengths of documents, of 32 bits each.
 fn lengths(ends: &[u64]) -> io::Result<Vec<u8>> {
     let mut start = 0;
     let mut bytes = Vec::with_capacity(ends.len() * 4);
     for end in ends {
-        let length = i32::try_from(end - start).map_err(|_| {
-            io::Error::other(
-                "a document has 2^31 ids or more, which Megatron cannot count; divide it",
-            )
-        })?;
+        let length = i32::try_from(end - start).map_err(|_| too_long_document())?;
         bytes.extend_from_slice(&length.to_le_bytes());
         start = *end;
     }
     Ok(bytes)
 }
 
+fn too_long_document() -> io::Error {
+    io::Error::other("a document has 2^31 ids or more, which Megatron cannot count; divide it")
+}
+
 /// Appends the positions and the numbers of the documents, and writes the header.
 fn complete_megatron(file: &mut File, width: IdWidth, documents: u64) -> io::Result<()> {
     append_positions(file, width, documents)?;
-    let mut output = BufWriter::new(&mut *file);
-    for document in 0..=documents {
-        output.write_all(&document.to_le_bytes())?;
+    append_numbers(file, documents)?;
+    write_at_start(file, &megatron_header(width, documents))
+}
+
+/// Appends the numbers from 0 to `last`.
+fn append_numbers(file: &mut File, last: u64) -> io::Result<()> {
+    let mut output = BufWriter::new(file);
+    for number in 0..=last {
+        output.write_all(&number.to_le_bytes())?;
     }
-    output.flush()?;
-    drop(output);
+    output.flush()
+}
+
+/// The bytes before the lengths.
+fn megatron_header(width: IdWidth, documents: u64) -> Vec<u8> {
     let id_type = match width {
         IdWidth::Two => 8,
         IdWidth::Four => 4,
@@ -161,8 +181,13 @@ fn complete_megatron(file: &mut File, width: IdWidth, documents: u64) -> io::Res
     header.push(id_type);
     header.extend_from_slice(&documents.to_le_bytes());
     header.extend_from_slice(&(documents + 1).to_le_bytes());
+    header
+}
+
+/// Overwrites the beginning of a file.
+pub(super) fn write_at_start(file: &mut File, bytes: &[u8]) -> io::Result<()> {
     file.seek(SeekFrom::Start(0))?;
-    file.write_all(&header)
+    file.write_all(bytes)
 }
 
 /// Appends the positions of the documents, which are sums of the lengths in the file.
@@ -173,14 +198,7 @@ fn append_positions(file: &mut File, width: IdWidth, documents: u64) -> io::Resu
     let mut read = 0;
     while read < documents {
         let count = CHUNK.min(documents - read);
-        let mut lengths = Vec::new();
-        file.seek(SeekFrom::Start(MEGATRON_HEADER_BYTES as u64 + read * 4))?;
-        let found = BufReader::new(&mut *file)
-            .take(count * 4)
-            .read_to_end(&mut lengths)?;
-        if found as u64 != count * 4 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
+        let lengths = read_lengths(file, read, count)?;
         let mut positions = Vec::new();
         for length in lengths.chunks_exact(4) {
             positions.extend_from_slice(&u64::to_le_bytes(position));
@@ -192,6 +210,19 @@ fn append_positions(file: &mut File, width: IdWidth, documents: u64) -> io::Resu
         read += count;
     }
     file.seek(SeekFrom::End(0)).map(drop)
+}
+
+/// The bytes of `count` lengths in the file, from the document `first`.
+fn read_lengths(file: &mut File, first: u64, count: u64) -> io::Result<Vec<u8>> {
+    let mut lengths = Vec::new();
+    file.seek(SeekFrom::Start(MEGATRON_HEADER_BYTES as u64 + first * 4))?;
+    let found = BufReader::new(file)
+        .take(count * 4)
+        .read_to_end(&mut lengths)?;
+    if found as u64 != count * 4 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(lengths)
 }
 
 #[cfg(test)]

@@ -16,14 +16,13 @@
 //! checksums detect damage and changes, not forgery. Cost: a file of about 200 bytes for each shard.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::shard_files::Shard;
 use crate::cli::input::ReadPart;
-use crate::cli::io::{CliError, CliResult};
+use crate::cli::io::{CliError, CliResult, with_ending};
 use crate::output::write_files;
 
 /// What the shards of a run depend on.
@@ -98,12 +97,15 @@ impl Manifest {
 
     /// Replaces the file.
     pub(super) fn write(&self, path: &Path) -> CliResult {
-        let mut bytes = serde_json::to_vec_pretty(self).map_err(|error| {
-            CliError::Error(format!("cannot write {}: {error}", path.display()))
-        })?;
+        let json = serde_json::to_vec_pretty(self);
+        let mut bytes = json.map_err(|error| cannot_write(path, &error))?;
         bytes.push(b'\n');
         Ok(write_files(&[(path, &bytes)])?)
     }
+}
+
+fn cannot_write(path: &Path, error: &serde_json::Error) -> CliError {
+    CliError::Error(format!("cannot write {}: {error}", path.display()))
 }
 
 impl RunIdentity {
@@ -124,7 +126,5 @@ impl RunIdentity {
 
 /// The manifest of the shards of `output`.
 pub(super) fn path(output: &Path) -> PathBuf {
-    let mut name: OsString = output.as_os_str().to_owned();
-    name.push(".shards.json");
-    name.into()
+    with_ending(output, ".shards.json")
 }

@@ -9,12 +9,13 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::Crc;
+use indicatif::HumanCount;
 use serde::{Deserialize, Serialize};
 
 use super::TrainingData;
 use super::documents::EncodedDocuments;
 use super::format::IdFormat;
-use super::index::IndexKind;
+use super::index::{IndexKind, write_at_start};
 use crate::WriteError;
 use crate::cli::io::{CliResult, joined_names};
 use crate::output::group::OutputGroup;
@@ -40,6 +41,15 @@ pub(super) struct Shard {
     pub(super) documents: u64,
     /// The files in the order of [`TrainingData::paths`]; empty if checksums are not wanted.
     pub(super) files: Vec<FileSum>,
+}
+
+impl Shard {
+    /// Numbers of ids and documents for a message.
+    pub(super) fn content(&self) -> String {
+        let ids = HumanCount(self.ids);
+        let documents = HumanCount(self.documents);
+        format!("{ids} ids, {documents} documents")
+    }
 }
 
 /// What is known of a file.
@@ -108,28 +118,41 @@ impl ShardFiles {
     /// Writes the headers and gives the files their names.
     pub(super) fn finish(mut self, with_sums: bool) -> CliResult<Shard> {
         let header = self.format.header(self.ids)?;
-        let width = self.format.width;
-        let index = self.index;
-        let documents = self.documents;
-        self.write(INDEX, |file| index.complete(file, width, documents))?;
-        if !header.is_empty() {
-            self.write(IDS, |file| {
-                file.seek(SeekFrom::Start(0))?;
-                file.write_all(&header)
-            })?;
-        }
+        self.complete_index()?;
+        self.write_header(&header)?;
         let mut files = Vec::new();
-        for position in 0..self.paths.len() {
-            if with_sums {
-                files.extend(self.write(position, FileSum::of)?);
-            }
+        if with_sums {
+            files = self.sums()?;
         }
         self.group.commit()?;
         Ok(Shard {
             ids: self.ids,
-            documents,
+            documents: self.documents,
             files,
         })
+    }
+
+    /// Writes what the index says of all documents.
+    fn complete_index(&mut self) -> CliResult<Option<()>> {
+        let index = self.index;
+        let width = self.format.width;
+        let documents = self.documents;
+        self.write(INDEX, |file| index.complete(file, width, documents))
+    }
+
+    /// Writes the header of the ids, if there is one.
+    fn write_header(&mut self, header: &[u8]) -> CliResult {
+        if !header.is_empty() {
+            self.write(IDS, |file| write_at_start(file, header))?;
+        }
+        Ok(())
+    }
+
+    /// What is known of each file.
+    fn sums(&mut self) -> CliResult<Vec<FileSum>> {
+        (0..self.paths.len())
+            .filter_map(|position| self.write(position, FileSum::of).transpose())
+            .collect()
     }
 
     /// Calls `write` with a file; `None` if there is no such file.

@@ -14,7 +14,6 @@
 //!
 //! Cost: for .gz and .zst files one more decompression at the first run, to know the size of the text.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -22,29 +21,31 @@ use std::sync::{Mutex, PoisonError};
 use clap::ArgMatches;
 use sha2::{Digest, Sha256};
 
+use super::TrainingData;
 use super::manifest::{self, FinishedShard, InputFile, Manifest, RunIdentity};
 use super::shard_files::{FileSum, Shard, ShardFiles};
-use super::{TrainingData, describe};
 use crate::cli::args;
 use crate::cli::input::{Block, Input};
 use crate::cli::io::{self, CliError, CliResult};
 use crate::cli::stream::Stream;
 use crate::input::compressed::Compression;
 use crate::output::check_writable;
-use crate::{EncodeOptions, Tokenizer};
+use crate::{EncodeOptions, PieceId, Tokenizer};
 
 /// The most shards: their numbers have five digits.
 const MAX_SHARDS: u32 = 99_999;
 
 /// The number of `--shards`.
 pub(super) fn count(matches: &ArgMatches) -> CliResult<Option<u32>> {
-    let Some(text) = args::non_empty(matches, "shards") else {
-        return Ok(None);
-    };
-    let count: Option<u32> = text.parse().ok();
-    let count = count.filter(|count| (1..=MAX_SHARDS).contains(count));
+    let text = args::non_empty(matches, "shards");
+    text.map(parse_count).transpose()
+}
+
+/// The number in the text of `--shards`.
+fn parse_count(text: &str) -> CliResult<u32> {
+    let count = text.parse().ok();
     count
-        .map(Some)
+        .filter(|count| (1..=MAX_SHARDS).contains(count))
         .ok_or_else(|| args::invalid("shards", text, "a number from 1 to 99999"))
 }
 
@@ -56,29 +57,32 @@ pub(super) fn identity(
     options: &EncodeOptions,
     count: u32,
 ) -> CliResult<RunIdentity> {
-    let model = Sha256::digest(tokenizer.model().to_bytes());
-    let separator = data.separator.map(|id| id.get());
-    let options: BTreeMap<&str, String> = BTreeMap::from([
+    let options = [
         ("output_format", format!("{:?}", data.format)),
         ("index", data.index.name().to_owned()),
-        (
-            "separator",
-            separator.map_or(String::new(), |id| id.to_string()),
-        ),
+        ("separator", id_text(data.separator)),
         ("extra_options", format!("{:?}", options.extra)),
         ("documents", format!("{:?}", stream.documents())),
         ("shards", count.to_string()),
-    ]);
-    let options = options.into_iter();
+    ];
     Ok(RunIdentity {
         spiece: env!("CARGO_PKG_VERSION").to_owned(),
-        model_sha256: model.iter().map(|byte| format!("{byte:02x}")).collect(),
-        options: options
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect(),
+        model_sha256: sha256(&tokenizer.model().to_bytes()),
+        options: options.map(|(name, value)| (name.to_owned(), value)).into(),
         input: input_files(stream.files())?,
         text_bytes: 0,
     })
+}
+
+/// The number of a piece; empty without one.
+fn id_text(id: Option<PieceId>) -> String {
+    id.map_or(String::new(), |id| id.to_string())
+}
+
+/// The SHA-256 of bytes in hexadecimal.
+fn sha256(bytes: &[u8]) -> String {
+    let hash = Sha256::digest(bytes);
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Names and sizes of the files.
@@ -86,22 +90,22 @@ fn input_files(paths: &[PathBuf]) -> CliResult<Vec<InputFile>> {
     if paths.is_empty() {
         return Err(not_a_file(Path::new("-")));
     }
-    let file = |path: &PathBuf| {
-        if path.as_os_str() == "-" {
-            return Err(not_a_file(path));
-        }
-        let metadata = path
-            .metadata()
-            .map_err(|error| CliError::read(path, &error))?;
-        if !metadata.is_file() {
-            return Err(not_a_file(path));
-        }
-        Ok(InputFile {
-            name: path.display().to_string(),
-            bytes: metadata.len(),
-        })
-    };
-    paths.iter().map(file).collect()
+    paths.iter().map(|path| input_file(path)).collect()
+}
+
+/// The name and the size of a file.
+fn input_file(path: &Path) -> CliResult<InputFile> {
+    if path.as_os_str() == "-" {
+        return Err(not_a_file(path));
+    }
+    let metadata = path.metadata().map_err(CliError::reading(path))?;
+    if !metadata.is_file() {
+        return Err(not_a_file(path));
+    }
+    Ok(InputFile {
+        name: path.display().to_string(),
+        bytes: metadata.len(),
+    })
 }
 
 /// The error for an input that cannot be read again.
@@ -156,15 +160,21 @@ fn text_bytes(
     for (path, file) in stream.files().iter().zip(&identity.input) {
         sum += match Compression::of(path) {
             Compression::None => file.bytes,
-            _ => {
-                stream.say(&format!("{}: finding the size of the text", path.display()));
-                let read = io::open(path)
-                    .and_then(|mut text| std::io::copy(&mut text, &mut std::io::sink()));
-                read.map_err(|error| CliError::read(path, &error))?
-            }
+            _ => decompressed_bytes(stream, path)?,
         };
     }
     Ok(sum)
+}
+
+/// The size of the text in a compressed file.
+fn decompressed_bytes(stream: &Stream, path: &Path) -> CliResult<u64> {
+    stream.say(&format!("{}: finding the size of the text", path.display()));
+    count_bytes(path).map_err(CliError::reading(path))
+}
+
+/// The number of bytes in a file, decompressed.
+fn count_bytes(path: &Path) -> std::io::Result<u64> {
+    std::io::copy(&mut io::open(path)?, &mut std::io::sink())
 }
 
 /// A run over all shards.
@@ -182,15 +192,20 @@ impl ShardRun<'_> {
         match former {
             Some(former) if former.identity == begun.identity => former,
             Some(former) => {
-                let manifest = self.manifest_path.display();
-                let difference = former.identity.difference(&begun.identity);
-                self.stream.say(&format!(
-                    "{manifest} is of a run with {difference}: all shards are written anew"
-                ));
+                self.report_difference(&former, begun);
                 begun.clone()
             }
             None => begun.clone(),
         }
+    }
+
+    /// Says why the shards of the former run cannot be kept.
+    fn report_difference(&self, former: &Manifest, begun: &Manifest) {
+        let manifest = self.manifest_path.display();
+        let difference = former.identity.difference(&begun.identity);
+        self.stream.say(&format!(
+            "{manifest} is of a run with {difference}: all shards are written anew"
+        ));
     }
 
     /// Writes the shards that are missing or damaged. False if the text of a complete shard has changed.
@@ -204,11 +219,11 @@ impl ShardRun<'_> {
         for (number, entry) in (0..self.shards).zip(0_usize..) {
             let path = self.shard_path(number);
             let end = self.part_end(number, text_bytes);
-            self.locked(&input, |input| input.begin_part(end));
+            locked(&input, |input| input.begin_part(end));
             let former = manifest.finished.get(entry).cloned().flatten();
             if let Some(kept) = former.filter(|shard| self.has_files(&path, shard)) {
-                self.skip_part(&input)?;
-                if !kept.has_text(self.locked(&input, |input| input.read_part())) {
+                skip_part(&input)?;
+                if !kept.has_text(locked(&input, |input| input.read_part())) {
                     return Ok(false);
                 }
                 self.report("kept", &path, &kept.shard);
@@ -216,23 +231,11 @@ impl ShardRun<'_> {
             }
             let shard = write_shard(&input, ShardFiles::new(&path, self.data)?)?;
             self.report("written", &path, &shard);
-            let part = self.locked(&input, |input| input.read_part());
+            let part = locked(&input, |input| input.read_part());
             manifest.finish(entry, FinishedShard::new(shard, part));
             manifest.write(&self.manifest_path)?;
         }
         Ok(true)
-    }
-
-    /// Calls `act` with the input, which no other thread uses between two shards.
-    fn locked<'i, T>(&self, input: &Mutex<Input<'i>>, act: impl FnOnce(&mut Input<'i>) -> T) -> T {
-        act(&mut input.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Reads a part of the input and encodes nothing.
-    fn skip_part(&self, input: &Mutex<Input<'_>>) -> CliResult {
-        let mut block = Block::default();
-        while self.locked(input, |input| input.read_block(&mut block))? {}
-        Ok(())
     }
 
     /// Where the part of a shard ends in the text; `None` for the last one.
@@ -265,7 +268,19 @@ impl ShardRun<'_> {
 
     fn report(&self, what: &str, path: &Path, shard: &Shard) {
         let path = path.display();
-        let content = describe(shard);
+        let content = shard.content();
         self.stream.say(&format!("{what}: {path} ({content})"));
     }
+}
+
+/// Reads a part of the input and encodes nothing.
+fn skip_part(input: &Mutex<Input<'_>>) -> CliResult {
+    let mut block = Block::default();
+    while locked(input, |input| input.read_block(&mut block))? {}
+    Ok(())
+}
+
+/// Calls `act` with the input, which no other thread uses between two shards.
+fn locked<'i, T>(input: &Mutex<Input<'i>>, act: impl FnOnce(&mut Input<'i>) -> T) -> T {
+    act(&mut input.lock().unwrap_or_else(PoisonError::into_inner))
 }
