@@ -158,19 +158,19 @@ const SUBCOMMANDS: &[Subcommand] = &[
 /// Runs the program with the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let arguments: Vec<OsString> = std::env::args_os().collect();
-    let link = arguments.first().and_then(|name| link_of_name(name));
-    let result = match link {
-        Some(link) => {
-            let command = link.program.command((link.subcommand.command)());
-            parse(command, arguments).map(|matches| (link.subcommand.run)(&matches))
-        }
-        None => parse(program(), arguments).map(|matches| run_subcommand(&matches)),
-    };
-    match result {
+    match run(std::env::args_os().collect()) {
         Ok(Ok(())) => ExitCode::SUCCESS,
         Ok(Err(error)) => error.report(),
         Err(error) => print_usage(&error),
+    }
+}
+
+/// Runs the subcommand that the arguments name: the first one as a link, or the second one.
+fn run(arguments: Vec<OsString>) -> Result<CliResult, clap::Error> {
+    let link = arguments.first().and_then(|name| link_of_name(name));
+    match link {
+        Some(link) => link.run(arguments),
+        None => parse(program(), arguments).map(|matches| run_subcommand(&matches)),
     }
 }
 
@@ -179,6 +179,14 @@ struct Link {
     program: &'static ReferenceProgram,
     /// The subcommand that replaces the program.
     subcommand: &'static Subcommand,
+}
+
+impl Link {
+    /// Runs the subcommand with the command line of the program.
+    fn run(&self, arguments: Vec<OsString>) -> Result<CliResult, clap::Error> {
+        let command = self.program.command((self.subcommand.command)());
+        parse(command, arguments).map(|matches| (self.subcommand.run)(&matches))
+    }
 }
 
 /// The program of SentencePiece that `name`, the first argument of the process, names.
@@ -222,10 +230,13 @@ fn run_subcommand(matches: &ArgMatches) -> CliResult {
     let Some((name, matches)) = matches.subcommand() else {
         return Ok(());
     };
-    let subcommand = SUBCOMMANDS
+    subcommand_named(name).map_or(Ok(()), |known| (known.run)(matches))
+}
+
+fn subcommand_named(name: &str) -> Option<&'static Subcommand> {
+    SUBCOMMANDS
         .iter()
-        .find(|known| (known.command)().get_name() == name);
-    subcommand.map_or(Ok(()), |known| (known.run)(matches))
+        .find(|known| (known.command)().get_name() == name)
 }
 
 /// Prints the help, or what is wrong with the command line.

@@ -97,6 +97,7 @@ fn unknown_format(to: &Path) -> CliError {
     CliError::Usage(format!("{to}: {UNKNOWN_FORMAT}"))
 }
 
+/// What is wrong with such a name.
 const UNKNOWN_FORMAT: &str = "the name does not say which format to write; use .model, .json, .gguf, or a folder with / at its end";
 
 /// The options for `tokenizer.json` and folders. Those that the format does not have are an error.
@@ -116,12 +117,14 @@ fn json_options(matches: &ArgMatches, format: FileFormat) -> CliResult<JsonOptio
     Ok(options)
 }
 
+/// The error for `--bos` or `--eos` with a format that has neither.
 fn no_added_pieces(format: FileFormat) -> CliError {
     CliError::Usage(format!(
         "--bos and --eos are for tokenizer.json, folders and GGUF, not for {format}"
     ))
 }
 
+/// The error for `--chat_template` with a format that has none.
 fn no_chat_template(format: FileFormat) -> CliError {
     CliError::Usage(format!("--chat_template is for folders, not for {format}"))
 }

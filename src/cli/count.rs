@@ -116,11 +116,16 @@ fn open_tables(files: &[PathBuf]) -> CliResult<WordCounts> {
     };
     let mut sum = table::open(first)?;
     for file in rest {
-        let counts = table::open(file)?;
-        sum.merge(&counts)
-            .map_err(|error| CliError::in_file(file, error))?;
+        add_table(&mut sum, file)?;
     }
     Ok(sum)
+}
+
+/// Adds the counts of the table in a file.
+fn add_table(sum: &mut WordCounts, file: &Path) -> CliResult {
+    let counts = table::open(file)?;
+    sum.merge(&counts)
+        .map_err(|error| CliError::in_file(file, error))
 }
 
 /// The counts of `--input` if these are tables; the flags then name the inputs that were counted. `None` for text.

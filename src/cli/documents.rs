@@ -50,6 +50,7 @@ fn wants_files(matches: &ArgMatches) -> CliResult<bool> {
     }
 }
 
+/// The error for both flags that say what a document is.
 fn records_and_files() -> CliError {
     CliError::usage(
         "--json_field and --document=file exclude each other; each record is a document",

@@ -230,6 +230,7 @@ fn rename((old, new): (&str, &str)) -> EditStep {
     }
 }
 
+/// The error if several texts could be OLD.
 fn ambiguous_rename(value: &str) -> CliError {
     let expected = "clear: more than one part before an equals sign is a piece";
     args::invalid("rename", value, expected)

@@ -190,14 +190,15 @@ fn size(
     }
 }
 
+/// The error for both flags that say how many pieces to learn.
 fn two_sizes() -> CliError {
     CliError::usage("--pieces and --vocab_size exclude each other; give one of them")
 }
 
+/// The error if no flag says how many pieces to learn.
 fn no_size() -> CliError {
-    args::missing(
-        "pieces, --vocab_size or --multiple_of",
-        "one of them says how many pieces to learn",
+    CliError::usage(
+        "--pieces, --vocab_size or --multiple_of is missing; one of them says how many pieces to learn",
     )
 }
 
@@ -231,6 +232,7 @@ fn set_max_words(matches: &ArgMatches, options: &mut TrainOptions) -> CliResult 
     Ok(())
 }
 
+/// The error for a flag that has an effect only if pieces may cross words.
 fn max_words_without_superwords() -> CliError {
     CliError::usage(
         "--max_words goes with --split_by_whitespace=false; otherwise no piece has two words",
@@ -296,6 +298,7 @@ fn pieces_like_pattern(model: &Model, expression: &Regex) -> impl Iterator<Item 
     pieces.map(|piece| piece.id)
 }
 
+/// The error for a pattern of `--reuse` without pieces.
 fn no_piece_like(pattern: &str) -> CliError {
     CliError::Error(format!(
         "--reuse: no piece is like {pattern:?}; `spiece export-vocab` lists the pieces"

@@ -102,6 +102,7 @@ fn program_file() -> CliResult<PathBuf> {
     file.map_err(|error| no_program_file(&error))
 }
 
+/// The error if the file of this program is not known.
 fn no_program_file(error: &io::Error) -> CliError {
     CliError::Error(format!(
         "cannot find the file of this program: {error}; call it by its full path"

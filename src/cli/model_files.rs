@@ -117,6 +117,7 @@ fn check_written(path: &Path, bytes: &[u8]) -> CliResult {
     Ok(())
 }
 
+/// The error for a file that differs from what was written.
 fn other_bytes(path: &Path) -> CliError {
     let path = path.display();
     CliError::Error(format!(

@@ -112,39 +112,47 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
 
 /// Reads the flags.
 fn task(matches: &ArgMatches) -> CliResult<Task> {
-    let keep_text = args::non_empty(matches, "keep_text");
-    let text = args::non_empty(matches, "text");
-    let with_tail = args::is_on(matches, "keep_unused_tail")?;
-    let size = args::given(matches, "size")
-        .map(|_| args::number(matches, "size"))
-        .transpose()?;
-    let usage = |message: &str| Err(CliError::Usage(message.to_owned()));
-    let (target, text) = match (keep_text, size) {
-        (Some(_), Some(_)) => {
-            return usage("--keep_text and --size exclude each other; give one of them");
-        }
-        (None, None) => {
-            return usage("--keep_text or --size is missing; one of them says what to keep");
-        }
-        (Some(_), None) if text.is_some() => {
-            return usage("--text goes with --size; --keep_text names the text already");
-        }
-        (None, Some(_)) if with_tail => return usage("--keep_unused_tail goes with --keep_text"),
-        (Some(keep_text), None) if with_tail => (PruneGoal::UsedWithTail, Some(keep_text)),
-        (Some(keep_text), None) => (PruneGoal::Used, Some(keep_text)),
-        (None, Some(size)) => (PruneGoal::Size(size), text),
-    };
+    let (goal, text) = goal_and_text(matches)?;
     if text == Some("-") {
-        return usage("the text is read twice, so it cannot be standard input; name a file");
+        return Err(text_is_standard_input());
     }
-    let mut options = PruneOptions::new(target);
-    options.keep_chars =
-        !args::is_given(matches, "keep_chars") || args::is_on(matches, "keep_chars")?;
+    let mut options = PruneOptions::new(goal);
+    options.keep_chars = keeps_chars(matches)?;
     Ok(Task {
         options,
         text: text.map(PathBuf::from).into_iter().collect(),
         workers: LineWorkers::new(matches)?,
     })
+}
+
+/// What to keep, and the text that tells it.
+fn goal_and_text(matches: &ArgMatches) -> CliResult<(PruneGoal, Option<&str>)> {
+    let keep_text = args::non_empty(matches, "keep_text");
+    let text = args::non_empty(matches, "text");
+    let with_tail = args::is_on(matches, "keep_unused_tail")?;
+    let size = args::given_number(matches, "size")?;
+    let usage = |message| Err(CliError::usage(message));
+    match (keep_text, size) {
+        (Some(_), Some(_)) => usage("--keep_text and --size exclude each other; give one of them"),
+        (None, None) => usage("--keep_text or --size is missing; one of them says what to keep"),
+        (Some(_), None) if text.is_some() => {
+            usage("--text goes with --size; --keep_text names the text already")
+        }
+        (None, Some(_)) if with_tail => usage("--keep_unused_tail goes with --keep_text"),
+        (Some(_), None) if with_tail => Ok((PruneGoal::UsedWithTail, keep_text)),
+        (Some(_), None) => Ok((PruneGoal::Used, keep_text)),
+        (None, Some(size)) => Ok((PruneGoal::Size(size), text)),
+    }
+}
+
+/// The error for a text that cannot be read again.
+fn text_is_standard_input() -> CliError {
+    CliError::usage("the text is read twice, so it cannot be standard input; name a file")
+}
+
+/// Whether all pieces of one character stay.
+fn keeps_chars(matches: &ArgMatches) -> CliResult<bool> {
+    Ok(!args::is_given(matches, "keep_chars") || args::is_on(matches, "keep_chars")?)
 }
 
 /// The names of `--tensors`; empty without `--weights`.

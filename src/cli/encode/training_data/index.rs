@@ -113,6 +113,7 @@ impl IndexKind {
     }
 }
 
+/// The error for an index of ids that are not written to a file.
 fn index_without_file() -> CliError {
     CliError::usage("--index is a file beside the output; name a file with --output")
 }
@@ -150,6 +151,7 @@ fn lengths(ends: &[u64]) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The error for a document whose length does not fit.
 fn too_long_document() -> io::Error {
     io::Error::other("a document has 2^31 ids or more, which Megatron cannot count; divide it")
 }

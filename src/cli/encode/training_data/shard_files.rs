@@ -120,10 +120,7 @@ impl ShardFiles {
         let header = self.format.header(self.ids)?;
         self.complete_index()?;
         self.write_header(&header)?;
-        let mut files = Vec::new();
-        if with_sums {
-            files = self.sums()?;
-        }
+        let files = if with_sums { self.sums()? } else { Vec::new() };
         self.group.commit()?;
         Ok(Shard {
             ids: self.ids,
