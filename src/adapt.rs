@@ -13,6 +13,7 @@
 //! | [`prune`] | remove pieces that a text does not need, or the rarest ones |
 //! | `id_map` | old ids and new ids |
 //! | `boundaries` | ids and boundaries before and after pieces were added |
+//! | `pieces` | pieces of one kind, scores, and errors about pieces |
 //! | `found` | which pieces text can give, and their segmentations |
 //! | `text_change` | for which texts two models can give different pieces |
 //! | `scores` | scores below all others |
@@ -38,6 +39,7 @@ mod found;
 mod id_map;
 pub(crate) mod merge;
 mod piece_texts;
+mod pieces;
 pub(crate) mod prune;
 mod scores;
 mod text_change;

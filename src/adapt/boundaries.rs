@@ -9,10 +9,10 @@
 //!
 //! Cost: encodes each text with both models.
 
+use super::pieces::broken_text;
 use super::text_change::TextChange;
 use crate::error::{GuaranteeError, ModelError};
 use crate::piece::PieceId;
-use crate::text::lossy_string;
 use crate::tokenizer::{NormalizedEncoder, Tokenizer};
 use crate::trie::prefix::PrefixTrie;
 
@@ -40,6 +40,13 @@ impl BoundaryCheck {
         self.without_new_boundary += other.without_new_boundary;
         self.tokens_before += other.tokens_before;
         self.tokens_after += other.tokens_after;
+    }
+
+    /// Counts a text with so many tokens.
+    fn add_text(&mut self, before: usize, after: usize) {
+        self.texts += 1;
+        self.tokens_before += before as u64;
+        self.tokens_after += after as u64;
     }
 }
 
@@ -86,42 +93,49 @@ impl<'c> BoundaryComparison<'c> {
             return Ok(());
         }
         let normalized = self.old_tokenizer.encoder().normalize(text).to_vec();
-        let old = self.old.encode(&normalized);
-        let new = self.new.encode(&normalized);
-        check.texts += 1;
-        check.tokens_before += old.len() as u64;
-        check.tokens_after += new.len() as u64;
-        let is_unknown = |id: &PieceId| {
-            Some(*id) == self.old_unknown || id.index() >= self.old_tokenizer.vocab_size()
-        };
-        let has_unknown = old.iter().any(is_unknown);
-        if !self.text_change.can_change(text, &normalized, has_unknown) {
-            check.unaffected += 1;
-            if old != new {
-                return Err(broken("has the same ids as before", text));
+        self.compare_ids(text, &normalized, check)?;
+        if self.keeps_boundaries && !self.has_added_symbol(&normalized) {
+            check.without_new_boundary += 1;
+            if self.has_new_boundary(&normalized) {
+                return Err(broken_text(text, "has no new boundary"));
             }
         }
-        if !self.keeps_boundaries || self.has_added_symbol(&normalized) {
-            return Ok(());
-        }
-        check.without_new_boundary += 1;
-        if is_subset(
-            &self.new.boundaries(&normalized),
-            &self.old.boundaries(&normalized),
-        ) {
-            Ok(())
-        } else {
-            Err(broken("has no new boundary", text))
-        }
+        Ok(())
     }
 
     fn has_added_symbol(&self, text: &[u8]) -> bool {
         self.added_symbols.find(text).is_some()
     }
-}
 
-fn broken(promise: &str, text: &[u8]) -> GuaranteeError {
-    GuaranteeError::new(format!("the text {:?} {promise}", lossy_string(text)))
+    /// Counts the tokens of a text, and compares the ids if the new pieces cannot concern it.
+    fn compare_ids(
+        &mut self,
+        text: &[u8],
+        normalized: &[u8],
+        check: &mut BoundaryCheck,
+    ) -> Result<(), GuaranteeError> {
+        let old = self.old.encode(normalized);
+        let new = self.new.encode(normalized);
+        check.add_text(old.len(), new.len());
+        let is_unknown = |id: &PieceId| {
+            Some(*id) == self.old_unknown || id.index() >= self.old_tokenizer.vocab_size()
+        };
+        let has_unknown = old.iter().any(is_unknown);
+        if self.text_change.can_change(text, normalized, has_unknown) {
+            return Ok(());
+        }
+        check.unaffected += 1;
+        if old == new {
+            return Ok(());
+        }
+        Err(broken_text(text, "has the same ids as before"))
+    }
+
+    /// Whether the new model divides a normalized text where the old one does not.
+    fn has_new_boundary(&mut self, normalized: &[u8]) -> bool {
+        let old = self.old.boundaries(normalized);
+        !is_subset(&self.new.boundaries(normalized), &old)
+    }
 }
 
 /// Whether the ascending `part` has only values of the ascending `whole`.

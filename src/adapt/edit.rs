@@ -24,7 +24,7 @@ use super::found::FoundDifferences;
 use super::id_map::IdMap;
 use super::text_change::TextChange;
 use crate::error::EditError;
-use crate::model::{Model, ModelEditor, PieceEntry};
+use crate::model::{Model, ModelEditor, Piece, PieceEntry};
 use crate::piece::{PieceId, PieceKind};
 use crate::text::lossy_string;
 
@@ -186,6 +186,26 @@ struct Slot {
     old_id: Option<PieceId>,
 }
 
+impl Slot {
+    /// A piece of the original.
+    fn of(piece: Piece<'_>) -> Self {
+        Self {
+            text: piece.text.to_vec(),
+            kind: piece.kind,
+            old_id: Some(piece.id),
+        }
+    }
+
+    /// A piece that a step adds.
+    fn added(text: &[u8], kind: PieceKind) -> Self {
+        Self {
+            text: text.to_vec(),
+            kind,
+            old_id: None,
+        }
+    }
+}
+
 /// Steps in progress.
 struct Application {
     editor: ModelEditor,
@@ -199,14 +219,9 @@ struct Application {
 
 impl Application {
     fn new(model: &Model) -> Self {
-        let slots = model.pieces().map(|piece| Slot {
-            text: piece.text.to_vec(),
-            kind: piece.kind,
-            old_id: Some(piece.id),
-        });
         Self {
             editor: model.edit(),
-            slots: slots.collect(),
+            slots: model.pieces().map(Slot::of).collect(),
             named: vec![false; model.len()],
             specials: Vec::new(),
         }
@@ -231,19 +246,20 @@ impl Application {
     }
 
     fn insert(&mut self, index: usize, text: &[u8], kind: PieceKind) -> Result<(), EditError> {
-        let pieces = self.slots.len();
-        if index > pieces {
-            return Err(EditError::IdTooHigh { id: index, pieces });
-        }
+        self.check_id(index)?;
         self.check_absent(text)?;
         let piece = PieceEntry::new(text, ADDED_SCORE, kind);
         self.editor.insert_piece(PieceId::from_index(index), piece);
-        let slot = Slot {
-            text: text.to_vec(),
-            kind,
-            old_id: None,
-        };
-        self.slots.insert(index, slot);
+        self.slots.insert(index, Slot::added(text, kind));
+        Ok(())
+    }
+
+    /// Fails for ids above the number of pieces.
+    fn check_id(&self, id: usize) -> Result<(), EditError> {
+        let pieces = self.slots.len();
+        if id > pieces {
+            return Err(EditError::IdTooHigh { id, pieces });
+        }
         Ok(())
     }
 
@@ -283,31 +299,31 @@ impl Application {
 
     /// The piece with this text, which a step names: a control, unknown or byte piece if there is one, else a text piece.
     fn find(&mut self, text: &[u8]) -> Result<PieceId, EditError> {
-        let index = self.lookup(text).ok_or_else(|| EditError::NoSuchPiece {
-            piece: lossy_string(text),
-        })?;
-        if let Some(old) = self.slots[index].old_id {
-            self.named[old.index()] = true;
-        }
-        Ok(PieceId::from_index(index))
+        let id = self.lookup(text).ok_or_else(|| no_such_piece(text))?;
+        self.mark_named(id);
+        Ok(id)
     }
 
-    /// The index that [`find`](Self::find) means.
-    fn lookup(&self, text: &[u8]) -> Option<usize> {
+    /// The piece that [`find`](Self::find) means.
+    fn lookup(&self, text: &[u8]) -> Option<PieceId> {
         let same = |slot: &Slot| slot.text == text;
         let is_meta = |slot: &Slot| !slot.kind.is_from_text() && same(slot);
-        let mut slots = self.slots.iter();
-        let meta = slots.position(is_meta);
-        meta.or_else(|| self.slots.iter().position(same))
+        let meta = self.slots.iter().position(is_meta);
+        let index = meta.or_else(|| self.slots.iter().position(same))?;
+        Some(PieceId::from_index(index))
+    }
+
+    /// Notes that a step names a piece, if it is one of the original.
+    fn mark_named(&mut self, id: PieceId) {
+        if let Some(old) = self.slots[id.index()].old_id {
+            self.named[old.index()] = true;
+        }
     }
 
     fn check_absent(&self, text: &[u8]) -> Result<(), EditError> {
         match self.lookup(text) {
             None => Ok(()),
-            Some(id) => Err(EditError::PieceExists {
-                piece: lossy_string(text),
-                id,
-            }),
+            Some(id) => Err(piece_exists(text, id)),
         }
     }
 
@@ -315,17 +331,21 @@ impl Application {
     fn set_specials(&mut self) -> Result<(), EditError> {
         for (role, text) in std::mem::take(&mut self.specials) {
             let id = self.find(&text)?;
-            let id = i32::try_from(id.get()).ok();
-            let spec = self.editor.trainer_spec_mut();
-            let (id_field, text_field) = match role {
-                SpecialRole::Bos => (&mut spec.bos_id, &mut spec.bos_piece),
-                SpecialRole::Eos => (&mut spec.eos_id, &mut spec.eos_piece),
-                SpecialRole::Pad => (&mut spec.pad_id, &mut spec.pad_piece),
-            };
-            *id_field = id;
-            *text_field = Some(text);
+            self.set_special(role, id, text);
         }
         Ok(())
+    }
+
+    /// Writes id and text of a special piece.
+    fn set_special(&mut self, role: SpecialRole, id: PieceId, text: Vec<u8>) {
+        let spec = self.editor.trainer_spec_mut();
+        let (id_field, text_field) = match role {
+            SpecialRole::Bos => (&mut spec.bos_id, &mut spec.bos_piece),
+            SpecialRole::Eos => (&mut spec.eos_id, &mut spec.eos_piece),
+            SpecialRole::Pad => (&mut spec.pad_id, &mut spec.pad_piece),
+        };
+        *id_field = i32::try_from(id.get()).ok();
+        *text_field = Some(text);
     }
 
     fn finish(mut self, original: &Model) -> Result<EditedModel, EditError> {
@@ -342,5 +362,18 @@ impl Application {
             gained: differences.gained,
             named: self.named,
         })
+    }
+}
+
+fn no_such_piece(text: &[u8]) -> EditError {
+    EditError::NoSuchPiece {
+        piece: lossy_string(text),
+    }
+}
+
+fn piece_exists(text: &[u8], id: PieceId) -> EditError {
+    EditError::PieceExists {
+        piece: lossy_string(text),
+        id: id.index(),
     }
 }

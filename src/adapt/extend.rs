@@ -40,11 +40,12 @@ use std::num::NonZeroUsize;
 pub use self::check::ExtendCheck;
 use self::slots::IdSlots;
 use super::id_map::IdMap;
+use super::pieces::{has_unused_pieces, lowest_score};
 use super::scores::ScoresBelow;
 use super::text_change::TextChange;
 use crate::error::ExtendError;
 use crate::join::join;
-use crate::model::{Model, ModelType};
+use crate::model::{Model, ModelEditor, ModelType};
 use crate::piece::{PieceId, PieceKind};
 use crate::tokenizer::{NormalizedEncoder, Tokenizer};
 use crate::train::{
@@ -91,21 +92,25 @@ pub struct ExtendOptions {
 impl ExtendOptions {
     /// Options with the rules that `model` was trained with, as its trainer spec records them.
     pub fn new(model: &Model, size: ExtendSize) -> Self {
-        let characters = if model.trainer_spec().byte_fallback() {
-            NewCharacters::ByGain
-        } else {
-            NewCharacters::Coverage
-        };
         Self {
             size,
             multiple_of: None,
             training: TrainOptions::of_model(model),
-            characters,
+            characters: default_characters(model),
             reuse: Vec::new(),
             control: Vec::new(),
             user_defined: Vec::new(),
             threads: None,
         }
+    }
+}
+
+/// How characters that a model lacks become pieces, unless an option says it.
+fn default_characters(model: &Model) -> NewCharacters {
+    if model.trainer_spec().byte_fallback() {
+        NewCharacters::ByGain
+    } else {
+        NewCharacters::Coverage
     }
 }
 
@@ -171,11 +176,7 @@ impl Model {
         options: &ExtendOptions,
         observer: &mut dyn Observer,
     ) -> Result<ExtendedModel, ExtendError> {
-        if self.model_type() != ModelType::Bpe {
-            return Err(ExtendError::Type {
-                model_type: self.model_type(),
-            });
-        }
+        check_type(self.model_type())?;
         let base = slots::base_model(self, options)?;
         let wanted = learned_size(self, &base, options)?;
         let (learned, summary) = learn(&base, corpus, options, wanted, observer)?;
@@ -197,6 +198,14 @@ impl Model {
     }
 }
 
+/// Fails for models that are no BPE models.
+fn check_type(model_type: ModelType) -> Result<(), ExtendError> {
+    match model_type {
+        ModelType::Bpe => Ok(()),
+        _ => Err(ExtendError::Type { model_type }),
+    }
+}
+
 /// How many pieces are to be learned.
 fn learned_size(
     model: &Model,
@@ -207,11 +216,7 @@ fn learned_size(
     let size = match options.size {
         ExtendSize::Learn(size) => return Ok(size),
         ExtendSize::Vocabulary(size) => size,
-        ExtendSize::NextMultiple(multiple) => {
-            let next = base.len().checked_add(1);
-            next.and_then(|next| next.checked_next_multiple_of(multiple.get()))
-                .unwrap_or(usize::MAX)
-        }
+        ExtendSize::NextMultiple(multiple) => multiple_above(base.len(), multiple.get()),
     };
     match size.checked_sub(base.len()) {
         Some(new) => Ok(new.saturating_add(reused)),
@@ -220,6 +225,13 @@ fn learned_size(
             smallest: base.len(),
         }),
     }
+}
+
+/// The next multiple above `size`; the largest number if it is larger still.
+fn multiple_above(size: usize, multiple: usize) -> usize {
+    size.saturating_add(1)
+        .checked_next_multiple_of(multiple)
+        .unwrap_or(usize::MAX)
 }
 
 /// Learns `wanted` pieces.
@@ -255,17 +267,12 @@ fn with_learned(
     if slots.is_empty() {
         return Ok(base.clone());
     }
-    let mut scores = ScoresBelow::new(lowest_score(base)?);
+    let lowest = lowest_score(base).ok_or(ExtendError::NoLowerScore)?;
+    let mut scores = ScoresBelow::new(lowest);
     let mut editor = base.edit();
     for (piece, id) in learned.iter().zip(slots.learned()) {
         let score = scores.next().ok_or(ExtendError::NoLowerScore)?;
-        if id.index() < editor.len() {
-            editor.rename_piece(id, piece.text.as_bytes());
-            editor.set_score(id, score);
-            editor.set_kind(id, PieceKind::Normal);
-        } else {
-            editor.add_piece(piece.text.as_bytes(), score, PieceKind::Normal);
-        }
+        write_learned(&mut editor, id, piece, score);
     }
     for text in slots.padding() {
         editor.add_piece(text, 0.0, PieceKind::Control);
@@ -275,13 +282,16 @@ fn with_learned(
     Ok(editor.finish()?)
 }
 
-/// The lowest score of a model.
-fn lowest_score(model: &Model) -> Result<f32, ExtendError> {
-    let scores = model.pieces().map(|piece| piece.score);
-    let lowest = scores.min_by(f32::total_cmp);
-    lowest
-        .filter(|score| score.is_finite())
-        .ok_or(ExtendError::NoLowerScore)
+/// Writes a learned piece over the one with this id, or behind all others.
+fn write_learned(editor: &mut ModelEditor, id: PieceId, learned: &LearnedMerge, score: f32) {
+    let text = learned.text.as_bytes();
+    if id.index() < editor.len() {
+        editor.rename_piece(id, text);
+        editor.set_score(id, score);
+        editor.set_kind(id, PieceKind::Normal);
+    } else {
+        editor.add_piece(text, score, PieceKind::Normal);
+    }
 }
 
 /// What became of the learned pieces.
@@ -330,9 +340,7 @@ impl ExtendedModel {
 
     /// Whether G2 applies: no text has a new boundary.
     pub fn keeps_boundaries(&self) -> bool {
-        self.base
-            .pieces()
-            .all(|piece| piece.kind != PieceKind::Unused)
+        !has_unused_pieces(&self.base)
     }
 
     /// A line for each learned piece: id, text, the old ids that it replaces with spaces between them, and its count,
@@ -340,15 +348,28 @@ impl ExtendedModel {
     pub fn to_tsv(&self) -> Vec<u8> {
         let mut tsv = b"id\tpiece\treplaced\tcount\n".to_vec();
         for piece in &self.pieces {
-            let text = self.model.piece(piece.id).map_or(&[][..], |new| new.text);
-            let replaced: Vec<String> = piece.replaced.iter().map(PieceId::to_string).collect();
-            tsv.extend_from_slice(format!("{}\t", piece.id).as_bytes());
-            tsv.extend_from_slice(text);
-            let rest = format!("\t{}\t{}\n", replaced.join(" "), piece.count);
-            tsv.extend_from_slice(rest.as_bytes());
+            tsv.extend(self.tsv_row(piece));
         }
         tsv
     }
+
+    fn tsv_row(&self, piece: &ExtensionPiece) -> Vec<u8> {
+        let id = piece.id.to_string();
+        let replaced = joined_ids(&piece.replaced);
+        let rest = format!("{replaced}\t{}\n", piece.count);
+        [id.as_bytes(), self.text(piece.id), rest.as_bytes()].join(&b'\t')
+    }
+
+    /// The text of a piece of the extended model.
+    fn text(&self, id: PieceId) -> &[u8] {
+        self.model.piece(id).map_or(&[], |piece| piece.text)
+    }
+}
+
+/// Ids with spaces between them.
+fn joined_ids(ids: &[PieceId]) -> String {
+    let ids: Vec<String> = ids.iter().map(PieceId::to_string).collect();
+    ids.join(" ")
 }
 
 #[cfg(test)]

@@ -22,19 +22,18 @@ use crate::tokenizer::{NormalizedEncoder, Tokenizer};
 fn found_pieces(model: &Model) -> Vec<bool> {
     let tokenizer = Tokenizer::new(model.clone());
     let mut encoder = NormalizedEncoder::new(&tokenizer);
-    let is_found =
-        |piece: Piece<'_>| piece.kind.is_given_for_text() && encoder.gives(piece.id, piece.text);
-    model.pieces().map(is_found).collect()
+    let pieces = model.pieces();
+    pieces
+        .map(|piece| piece.kind.is_given_for_text() && encoder.gives(piece.id, piece.text))
+        .collect()
 }
 
 /// The pieces for text that are not found.
 pub(crate) fn unreachable_pieces(model: &Model) -> Vec<PieceId> {
     let found = found_pieces(model);
-    let pieces = model.pieces();
-    pieces
-        .filter(|piece| piece.kind.is_given_for_text() && !found[piece.id.index()])
-        .map(|piece| piece.id)
-        .collect()
+    let pieces = model.pieces().filter(is_given_for_text);
+    let ids = pieces.map(|piece| piece.id);
+    ids.filter(|id| !found[id.index()]).collect()
 }
 
 /// The first of the pieces `new_ids` of a model that is not found in it, but was found in the `original`, where it had the id
@@ -49,12 +48,9 @@ pub(crate) fn first_lost(
     let mut old_encoder = None;
     let mut encoder = NormalizedEncoder::new(new);
     new_ids.find(|id| {
-        let Some(piece) = new.model().piece(*id) else {
+        let Some(piece) = new.model().piece(*id).filter(is_given_for_text) else {
             return false;
         };
-        if !piece.kind.is_given_for_text() {
-            return false;
-        }
         let known = encoder.keeps(*id);
         if known.unwrap_or_else(|| encoder.gives(*id, piece.text)) {
             return false;
@@ -63,6 +59,10 @@ pub(crate) fn first_lost(
         let old_encoder = old_encoder.get_or_insert_with(|| NormalizedEncoder::new(old_tokenizer));
         old_id(*id).is_some_and(|old_id| old_encoder.gives(old_id, piece.text))
     })
+}
+
+fn is_given_for_text(piece: &Piece<'_>) -> bool {
+    piece.kind.is_given_for_text()
 }
 
 /// Pieces that are found in one of two models only.
@@ -77,15 +77,13 @@ impl FoundDifferences {
     pub(crate) fn between(old: &Model, new: &Model, ids: &IdMap) -> Self {
         let old_found = found_pieces(old);
         let new_found = found_pieces(new);
-        let is_old = |id: Option<PieceId>| id.is_some_and(|id| old_found[id.index()]);
-        let is_new = |id: Option<PieceId>| id.is_some_and(|id| new_found[id.index()]);
-        let old_ids = (0..old.len()).map(PieceId::from_index);
-        let new_ids = (0..new.len()).map(PieceId::from_index);
-        let is_lost = |id: &PieceId| is_old(Some(*id)) && !is_new(ids.new_id(*id));
-        let is_gained = |id: &PieceId| is_new(Some(*id)) && !is_old(ids.old_id(*id));
+        let is_old = |id: PieceId| old_found[id.index()];
+        let is_new = |id: PieceId| new_found[id.index()];
+        let is_lost = |id: &PieceId| is_old(*id) && !ids.new_id(*id).is_some_and(is_new);
+        let is_gained = |id: &PieceId| is_new(*id) && !ids.old_id(*id).is_some_and(is_old);
         Self {
-            lost: old_ids.filter(is_lost).collect(),
-            gained: new_ids.filter(is_gained).collect(),
+            lost: ids.old_ids().filter(is_lost).collect(),
+            gained: ids.new_ids().filter(is_gained).collect(),
         }
     }
 }

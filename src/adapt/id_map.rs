@@ -51,8 +51,13 @@ impl IdMap {
 
     /// Old id and new id of each piece that both models have, by old id.
     pub fn kept(&self) -> impl Iterator<Item = (PieceId, PieceId)> + '_ {
-        let new_ids = self.new.iter().enumerate();
-        new_ids.filter_map(|(old, new)| Some((PieceId::from_index(old), (*new)?)))
+        let old_ids = self.old_ids();
+        old_ids.filter_map(|old| Some((old, self.new_id(old)?)))
+    }
+
+    /// All ids of the model before the change.
+    pub(crate) fn old_ids(&self) -> impl Iterator<Item = PieceId> {
+        (0..self.old_len()).map(PieceId::from_index)
     }
 
     /// Old id and new id of each piece whose id changed, by old id.
@@ -62,18 +67,19 @@ impl IdMap {
 
     /// The old ids of the pieces that were removed.
     pub fn removed(&self) -> impl Iterator<Item = PieceId> + '_ {
-        let new_ids = self.new.iter().enumerate();
-        new_ids
-            .filter(|(_, new)| new.is_none())
-            .map(|(old, _)| PieceId::from_index(old))
+        let old_ids = self.old_ids();
+        old_ids.filter(|id| self.new_id(*id).is_none())
     }
 
     /// The new ids of the pieces that were added.
     pub fn added(&self) -> impl Iterator<Item = PieceId> + '_ {
-        let old_ids = self.old.iter().enumerate();
-        old_ids
-            .filter(|(_, old)| old.is_none())
-            .map(|(new, _)| PieceId::from_index(new))
+        let new_ids = self.new_ids();
+        new_ids.filter(|id| self.old_id(*id).is_none())
+    }
+
+    /// All ids of the changed model.
+    pub(crate) fn new_ids(&self) -> impl Iterator<Item = PieceId> {
+        (0..self.new_len()).map(PieceId::from_index)
     }
 
     /// One line for each new id: the new id, a tab, and the old id, or nothing for a piece that was added.
@@ -89,8 +95,8 @@ impl IdMap {
 
     /// Whether the old ids are mapped to the new ids, one by one.
     pub(crate) fn maps(&self, old: &[PieceId], new: &[PieceId]) -> bool {
-        let mut pairs = old.iter().zip(new);
-        old.len() == new.len() && pairs.all(|(old, new)| self.new_id(*old) == Some(*new))
+        let mapped = old.iter().map(|id| self.new_id(*id));
+        mapped.eq(new.iter().copied().map(Some))
     }
 }
 

@@ -40,10 +40,11 @@ use std::collections::HashSet;
 
 use super::found::{FoundDifferences, unreachable_pieces};
 use super::id_map::IdMap;
+use super::pieces::{has_unused_pieces, lowest_score};
 use super::scores::ScoresBelow;
 use super::text_change::{TextChange, normalizes_differently};
 use crate::error::{MergeError, ModelError};
-use crate::model::{Model, ModelType};
+use crate::model::{Model, ModelType, Piece};
 use crate::piece::{PieceId, PieceKind};
 
 /// Rounds in which unreachable pieces are removed. One is enough for BPE; in unigram models, removing the lowest score
@@ -58,6 +59,16 @@ pub struct MergeOptions {
     pub drop_unreachable: bool,
     /// Merge although the models normalize text differently. The first model's normalization is kept.
     pub allow_other_normalizer: bool,
+}
+
+impl MergeOptions {
+    /// How often unreachable pieces are removed at most.
+    fn drop_rounds(&self) -> usize {
+        match self.drop_unreachable {
+            true => MAX_DROP_ROUNDS,
+            false => 0,
+        }
+    }
 }
 
 /// A model after [`Model::merge`], and what became of the second model's pieces.
@@ -78,6 +89,21 @@ struct Addition {
     text: Vec<u8>,
     kind: PieceKind,
     score: f32,
+}
+
+impl Addition {
+    /// The addition of a piece, with the score that it has in its model.
+    fn of(piece: Piece<'_>) -> Self {
+        Self {
+            text: piece.text.to_vec(),
+            kind: piece.kind,
+            score: piece.score,
+        }
+    }
+
+    fn is_normal(&self) -> bool {
+        self.kind == PieceKind::Normal
+    }
 }
 
 impl Model {
@@ -105,12 +131,7 @@ impl Model {
         let mut model = with_additions(self, &additions)?;
         let mut unreachable = unreachable(self, &model);
         let mut dropped = Vec::new();
-        let rounds = if options.drop_unreachable {
-            MAX_DROP_ROUNDS
-        } else {
-            0
-        };
-        for _ in 0..rounds {
+        for _ in 0..options.drop_rounds() {
             if unreachable.is_empty() {
                 break;
             }
@@ -148,14 +169,12 @@ fn drop_additions(
 
 /// Refuses models of different types.
 fn check_types(first: &Model, second: &Model) -> Result<(), MergeError> {
-    let types = [first.model_type(), second.model_type()];
-    if types[0] == types[1] {
-        return Ok(());
+    let first = first.model_type();
+    let second = second.model_type();
+    if first != second {
+        return Err(MergeError::Type { first, second });
     }
-    Err(MergeError::Type {
-        first: types[0],
-        second: types[1],
-    })
+    Ok(())
 }
 
 /// The pieces of `second` that `first` lacks, and the texts of those that are not added because of their kind.
@@ -167,16 +186,11 @@ fn additions(first: &Model, second: &Model) -> (Vec<Addition>, Vec<Vec<u8>>) {
         if !known.insert(piece.text) {
             continue;
         }
-        let text = piece.text.to_vec();
         match piece.kind {
             PieceKind::Normal | PieceKind::Control | PieceKind::UserDefined => {
-                additions.push(Addition {
-                    text,
-                    kind: piece.kind,
-                    score: piece.score,
-                });
+                additions.push(Addition::of(piece));
             }
-            _ => skipped.push(text),
+            _ => skipped.push(piece.text.to_vec()),
         }
     }
     (additions, skipped)
@@ -187,12 +201,7 @@ fn set_scores(first: &Model, additions: &mut [Addition]) -> Result<(), MergeErro
     if additions.is_empty() {
         return Ok(());
     }
-    let lowest = first
-        .pieces()
-        .map(|piece| piece.score)
-        .min_by(f32::total_cmp);
-    let lowest = lowest.filter(|score| score.is_finite());
-    let lowest = lowest.ok_or(MergeError::NoLowerScore)?;
+    let lowest = lowest_score(first).ok_or(MergeError::NoLowerScore)?;
     if first.model_type() == ModelType::Unigram {
         shift_scores(lowest, additions)
     } else {
@@ -202,18 +211,12 @@ fn set_scores(first: &Model, additions: &mut [Addition]) -> Result<(), MergeErro
 
 /// Scores below `lowest` in the order of the scores so far; equal scores stay equal.
 fn rank_scores(lowest: f32, additions: &mut [Addition]) -> Result<(), MergeError> {
-    let mut order: Vec<usize> = (0..additions.len()).collect();
-    order.sort_by(|a, b| additions[*b].score.total_cmp(&additions[*a].score));
+    let mut order: Vec<&mut Addition> = additions.iter_mut().collect();
+    order.sort_by(|a, b| b.score.total_cmp(&a.score));
     let mut scores = ScoresBelow::new(lowest);
-    let mut previous: Option<f32> = None;
-    let mut score = lowest;
-    for index in order {
-        let own = additions[index].score;
-        if previous.is_none_or(|previous| previous.total_cmp(&own).is_ne()) {
-            score = scores.next().ok_or(MergeError::NoLowerScore)?;
-        }
-        previous = Some(own);
-        additions[index].score = score;
+    for equal in order.chunk_by_mut(|a, b| a.score.total_cmp(&b.score).is_eq()) {
+        let score = scores.next().ok_or(MergeError::NoLowerScore)?;
+        equal.iter_mut().for_each(|addition| addition.score = score);
     }
     Ok(())
 }
@@ -221,26 +224,24 @@ fn rank_scores(lowest: f32, additions: &mut [Addition]) -> Result<(), MergeError
 /// The scores so far, shifted so that the highest is just below `lowest`.
 fn shift_scores(lowest: f32, additions: &mut [Addition]) -> Result<(), MergeError> {
     let top = lowest.next_down();
-    let normal = additions
-        .iter()
-        .filter(|addition| addition.kind == PieceKind::Normal);
-    let highest = normal
-        .map(|addition| addition.score)
-        .fold(f32::NEG_INFINITY, f32::max);
+    let highest = highest_normal_score(additions);
     for addition in additions {
-        // The scores of other kinds have no effect.
-        let is_normal = addition.kind == PieceKind::Normal;
-        let distance = if is_normal {
-            highest - addition.score
-        } else {
-            0.0
+        addition.score = match addition.is_normal() {
+            true => top - (highest - addition.score),
+            // The scores of other kinds have no effect.
+            false => top,
         };
-        addition.score = top - distance;
         if !addition.score.is_finite() {
             return Err(MergeError::NoLowerScore);
         }
     }
     Ok(())
+}
+
+fn highest_normal_score(additions: &[Addition]) -> f32 {
+    let normal = additions.iter().filter(|addition| addition.is_normal());
+    let scores = normal.map(|addition| addition.score);
+    scores.fold(f32::NEG_INFINITY, f32::max)
 }
 
 /// The first model with pieces behind its own.
@@ -305,12 +306,7 @@ impl MergedModel {
 
     /// Whether guarantee 3 applies: no text without an added user-defined symbol has a new boundary.
     pub fn keeps_boundaries(&self) -> bool {
-        let is_bpe = self.model.model_type() == ModelType::Bpe;
-        is_bpe
-            && self
-                .model
-                .pieces()
-                .all(|piece| piece.kind != PieceKind::Unused)
+        self.model.model_type() == ModelType::Bpe && !has_unused_pieces(&self.model)
     }
 }
 

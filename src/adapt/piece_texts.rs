@@ -42,31 +42,39 @@ impl<'t> PieceTexts<'t> {
 
     /// The raw text of a piece.
     pub(super) fn raw(&mut self, piece: &[u8]) -> Option<Vec<u8>> {
-        let raw = as_raw_text(piece);
-        self.is_short(&raw).then_some(raw)
+        let raw = raw_text(piece);
+        self.is_checked(&raw).then_some(raw)
     }
 
     /// Whether a text can be checked in addition to those before.
-    fn is_short(&mut self, raw: &[u8]) -> bool {
+    fn is_checked(&mut self, raw: &[u8]) -> bool {
         if self.longest_target <= MAX_USUAL_TARGET_BYTES {
             return true;
         }
-        if raw.len().saturating_mul(self.longest_target) > MAX_NORMALIZED_BYTES
-            || self.normalized_bytes > MAX_NORMALIZED_BYTES
-        {
+        if self.may_be_too_long(raw) || self.is_full() {
             return false;
         }
         let mut normalized = Vec::new();
         self.normalizer.normalize(raw, &mut normalized);
         self.normalized_bytes += normalized.len();
-        self.normalized_bytes <= MAX_NORMALIZED_BYTES
+        !self.is_full()
+    }
+
+    /// Whether normalization can make a single text too long.
+    fn may_be_too_long(&self, raw: &[u8]) -> bool {
+        raw.len().saturating_mul(self.longest_target) > MAX_NORMALIZED_BYTES
+    }
+
+    /// Whether all texts together have become too long.
+    fn is_full(&self) -> bool {
+        self.normalized_bytes > MAX_NORMALIZED_BYTES
     }
 }
 
 /// The text that is normalized to the text of a piece, or to a similar text.
-fn as_raw_text(piece: &[u8]) -> Vec<u8> {
-    match std::str::from_utf8(piece) {
-        Ok(text) => text.replace(WHITESPACE_MARK_STR, " ").into_bytes(),
+fn raw_text(piece: &[u8]) -> Vec<u8> {
+    match str::from_utf8(piece) {
+        Ok(text) => text.replace(WHITESPACE_MARK_STR, " ").into(),
         Err(_) => piece.to_vec(),
     }
 }

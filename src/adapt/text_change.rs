@@ -18,8 +18,9 @@ use std::collections::HashMap;
 
 use rustc_hash::FxBuildHasher;
 
+use super::pieces::lowest_normal_score;
 use crate::error::ModelError;
-use crate::model::{Model, ModelType};
+use crate::model::{Model, ModelType, Piece};
 use crate::piece::PieceKind;
 use crate::trie::prefix::PrefixTrie;
 
@@ -41,6 +42,19 @@ enum PieceRole {
     UserDefined,
     /// Unused pieces of BPE models merge, by the bits of their scores.
     Unused(u32),
+}
+
+impl PieceRole {
+    /// The role of a piece in a BPE model, or in one of another type.
+    fn of(piece: Piece<'_>, is_bpe: bool) -> Option<Self> {
+        let score = piece.score.to_bits();
+        match piece.kind {
+            PieceKind::Normal => Some(Self::Normal(score)),
+            PieceKind::UserDefined => Some(Self::UserDefined),
+            PieceKind::Unused if is_bpe => Some(Self::Unused(score)),
+            _ => None,
+        }
+    }
 }
 
 impl TextChange {
@@ -86,43 +100,52 @@ impl TextChange {
     pub(crate) fn can_change(&self, raw: &[u8], normalized: &[u8], has_unknown: bool) -> bool {
         self.normalization
             || (self.unknown && has_unknown)
-            || (!self.trie.is_empty()
-                && (self.trie.find(raw).is_some() || self.trie.find(normalized).is_some()))
+            || self.has_changed_piece(raw)
+            || self.has_changed_piece(normalized)
+    }
+
+    /// Whether a text contains the text of a piece whose role differs.
+    fn has_changed_piece(&self, text: &[u8]) -> bool {
+        !self.trie.is_empty() && self.trie.find(text).is_some()
     }
 }
 
 /// Whether two models prepare text differently.
 pub(crate) fn normalizes_differently(old: &Model, new: &Model) -> bool {
-    let flags = |model: &Model| {
-        let spec = model.normalizer_spec();
-        [
-            spec.add_dummy_prefix(),
-            spec.remove_extra_whitespaces(),
-            spec.escape_whitespaces(),
-            // Nothing without a dummy prefix, but a flag that is set later would reveal it.
-            model.trainer_spec().treat_whitespace_as_suffix(),
-        ]
-    };
-    let rules = |model: &Model| model.normalizer_spec().precompiled_charsmap().to_vec();
-    flags(old) != flags(new) || rules(old) != rules(new)
+    whitespace_flags(old) != whitespace_flags(new) || charsmap(old) != charsmap(new)
+}
+
+/// The flags that say what becomes of whitespace.
+fn whitespace_flags(model: &Model) -> [bool; 4] {
+    let spec = model.normalizer_spec();
+    [
+        spec.add_dummy_prefix(),
+        spec.remove_extra_whitespaces(),
+        spec.escape_whitespaces(),
+        // Nothing without a dummy prefix, but a flag that is set later would reveal it.
+        model.trainer_spec().treat_whitespace_as_suffix(),
+    ]
+}
+
+fn charsmap(model: &Model) -> &[u8] {
+    model.normalizer_spec().precompiled_charsmap()
 }
 
 /// Whether characters that are no pieces are treated differently.
 fn unknown_differs(old: &Model, new: &Model) -> bool {
-    let has_unknown_piece = |model: &Model| model.unknown_piece().is_some();
-    let differs = old.trainer_spec().byte_fallback() != new.trainer_spec().byte_fallback()
-        || has_unknown_piece(old) != has_unknown_piece(new);
     let is_unigram = old.model_type() == ModelType::Unigram;
-    differs || (is_unigram && lowest_score(old) != lowest_score(new))
+    unknown_rules(old) != unknown_rules(new)
+        || (is_unigram && lowest_score_bits(old) != lowest_score_bits(new))
 }
 
-/// The bits of the lowest score of a normal piece.
-fn lowest_score(model: &Model) -> u32 {
-    let normal = model
-        .pieces()
-        .filter(|piece| piece.kind == PieceKind::Normal);
-    let lowest = normal.map(|piece| piece.score).fold(f32::MAX, f32::min);
-    lowest.to_bits()
+/// Whether unknown characters become bytes, and whether there is an unknown piece.
+fn unknown_rules(model: &Model) -> [bool; 2] {
+    let byte_fallback = model.trainer_spec().byte_fallback();
+    [byte_fallback, model.unknown_piece().is_some()]
+}
+
+fn lowest_score_bits(model: &Model) -> u32 {
+    lowest_normal_score(model).to_bits()
 }
 
 /// The texts of the pieces whose roles differ, sorted.
@@ -140,15 +163,9 @@ fn texts_with_other_roles(old: &Model, new: &Model) -> Vec<Vec<u8>> {
 /// The role of each text that has one.
 fn roles(model: &Model) -> HashMap<&[u8], PieceRole, FxBuildHasher> {
     let is_bpe = model.model_type() == ModelType::Bpe;
-    let role = |kind, score: f32| match kind {
-        PieceKind::Normal => Some(PieceRole::Normal(score.to_bits())),
-        PieceKind::UserDefined => Some(PieceRole::UserDefined),
-        PieceKind::Unused if is_bpe => Some(PieceRole::Unused(score.to_bits())),
-        _ => None,
-    };
     let pieces = model.pieces();
     pieces
-        .filter_map(|piece| Some((piece.text, role(piece.kind, piece.score)?)))
+        .filter_map(|piece| Some((piece.text, PieceRole::of(piece, is_bpe)?)))
         .collect()
 }
 

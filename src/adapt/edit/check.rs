@@ -5,9 +5,10 @@
 
 use super::EditedModel;
 use crate::adapt::piece_texts::PieceTexts;
+use crate::adapt::pieces::{broken_text, is_same};
 use crate::error::{EditError, GuaranteeError};
-use crate::model::Model;
-use crate::piece::PieceId;
+use crate::model::{Model, Piece};
+use crate::piece::{PieceId, PieceKind};
 use crate::text::lossy_string;
 use crate::tokenizer::Tokenizer;
 
@@ -66,26 +67,29 @@ impl EditedModel {
             if self.named[piece.id.index()] {
                 continue;
             }
-            let now = self
-                .ids
-                .new_id(piece.id)
-                .and_then(|id| self.model.piece(id));
-            let is_same = now.is_some_and(|now| {
-                now.text == piece.text
-                    && now.score.to_bits() == piece.score.to_bits()
-                    && now.kind == piece.kind
-            });
-            if !is_same {
-                return Err(GuaranteeError::new(format!(
-                    "piece {} {:?}, which no step names, is unchanged",
-                    piece.id,
-                    lossy_string(piece.text)
-                )));
+            if !self.is_unchanged(piece) {
+                return Err(changed_piece(piece));
             }
             unchanged += 1;
         }
         Ok(unchanged)
     }
+
+    /// Whether a piece of the original is as it was.
+    fn is_unchanged(&self, old: Piece<'_>) -> bool {
+        self.ids
+            .new_id(old.id)
+            .and_then(|id| self.model.piece(id))
+            .is_some_and(|new| is_same(old, new))
+    }
+}
+
+fn changed_piece(piece: Piece<'_>) -> GuaranteeError {
+    let text = lossy_string(piece.text);
+    GuaranteeError::new(format!(
+        "piece {} {text:?}, which no step names, is unchanged",
+        piece.id
+    ))
 }
 
 /// Encodes texts with both models.
@@ -110,23 +114,23 @@ impl EditComparison<'_> {
         if is_same {
             return Ok(());
         }
-        let text = lossy_string(text);
-        Err(GuaranteeError::new(format!(
-            "the text {text:?} has the pieces that it had"
-        )))
+        Err(broken_text(text, "has the pieces that it had"))
     }
 
     fn can_change(&self, text: &[u8], old: &[PieceId]) -> bool {
-        let has_unknown = old.iter().any(|id| {
-            Some(*id) == self.old_unknown || self.old.model().piece(*id).is_none_or(is_byte)
-        });
+        let has_unknown = old.iter().any(|id| self.is_unknown(*id));
         let normalized = self.old.encoder().normalize(text).to_vec();
         let change = &self.edited.text_change;
         change.can_change(text, &normalized, has_unknown)
     }
+
+    /// Whether the original gives an id for an unknown character.
+    fn is_unknown(&self, id: PieceId) -> bool {
+        Some(id) == self.old_unknown || self.old.model().piece(id).is_none_or(is_byte)
+    }
 }
 
 /// Whether a piece stands for a byte of an unknown character.
-fn is_byte(piece: crate::Piece<'_>) -> bool {
-    piece.kind == crate::PieceKind::Byte
+fn is_byte(piece: Piece<'_>) -> bool {
+    piece.kind == PieceKind::Byte
 }

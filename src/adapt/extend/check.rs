@@ -9,6 +9,7 @@ use std::ops::Range;
 use super::ExtendedModel;
 use crate::adapt::boundaries::{BoundaryCheck, BoundaryComparison};
 use crate::adapt::piece_texts::PieceTexts;
+use crate::adapt::pieces::scores;
 use crate::error::{ExtendError, GuaranteeError};
 use crate::join::join;
 use crate::model::{Model, Piece};
@@ -52,17 +53,12 @@ impl ExtendedModel {
             || part(middle..self.model.len(), &mut lines),
             || part(0..middle, &mut std::iter::empty()),
         );
-        let PartCheck {
-            mut unreachable,
-            mut texts,
-        } = first?;
-        let second = second?;
-        unreachable.extend(second.unreachable);
-        texts.add(&second.texts);
+        let mut all = first?;
+        all.append(second?);
         Ok(ExtendCheck {
             unchanged,
-            unreachable,
-            texts,
+            unreachable: all.unreachable,
+            texts: all.texts,
         })
     }
 
@@ -71,24 +67,31 @@ impl ExtendedModel {
         let mut unchanged = 0;
         for (old_id, new_id) in self.ids.kept() {
             let piece = old.piece(old_id).filter(|_| old_id == new_id);
-            let is_kept = piece.is_some_and(|piece| {
-                piece.score.is_nan() || self.model.piece(new_id) == Some(piece)
-            });
-            if !is_kept {
-                return Err(self.broken_piece(new_id, "is unchanged"));
+            if !piece.is_some_and(|piece| self.has(piece)) {
+                return Err(self.broken(new_id, "is unchanged"));
             }
             unchanged += 1;
         }
-        let base_scores = self.base.pieces().map(|piece| piece.score);
-        let mut lowest = base_scores.fold(f32::INFINITY, f32::min);
+        self.check_scores()?;
+        Ok(unchanged)
+    }
+
+    /// Whether the extended model has a piece of the old model. NaN equals itself here.
+    fn has(&self, old: Piece<'_>) -> bool {
+        old.score.is_nan() || self.model.piece(old.id) == Some(old)
+    }
+
+    /// Checks that the score of each learned piece is below those of all pieces before.
+    fn check_scores(&self) -> Result<(), GuaranteeError> {
+        let mut lowest = scores(&self.base).fold(f32::INFINITY, f32::min);
         for piece in &self.pieces {
             let score = self.model.piece(piece.id).map(|new| new.score);
             let score = score.filter(|score| *score < lowest);
             lowest = score.ok_or_else(|| {
-                self.broken_piece(piece.id, "has a score below those of all pieces before")
+                self.broken(piece.id, "has a score below those of all pieces before")
             })?;
         }
-        Ok(unchanged)
+        Ok(())
     }
 
     /// Checks some pieces, their texts, and lines.
@@ -119,12 +122,12 @@ impl ExtendedModel {
                 continue;
             }
             if learned.contains(&piece.id) {
-                return Err(self.broken_piece(piece.id, "is reachable"));
+                return Err(self.broken(piece.id, "is reachable"));
             }
             // It was not learned, so its id is that of the base.
             let old = self.base.piece(piece.id);
             if old.is_some_and(|old| base_encoder.gives(old.id, old.text)) {
-                return Err(self.broken_piece(piece.id, "is still reachable"));
+                return Err(self.broken(piece.id, "is still reachable"));
             }
             unreachable.push(piece.id);
         }
@@ -158,10 +161,11 @@ impl ExtendedModel {
         Ok(check)
     }
 
-    fn broken_piece(&self, id: PieceId, promise: &str) -> GuaranteeError {
-        let text = self.model.piece(id).map(|piece| lossy_string(piece.text));
-        let text = text.unwrap_or_default();
-        GuaranteeError::new(format!("piece {id} {text:?} {promise}"))
+    fn broken(&self, id: PieceId, promise: &str) -> GuaranteeError {
+        GuaranteeError::new(format!(
+            "piece {id} {:?} {promise}",
+            lossy_string(self.text(id))
+        ))
     }
 }
 
@@ -169,6 +173,14 @@ impl ExtendedModel {
 struct PartCheck {
     unreachable: Vec<PieceId>,
     texts: BoundaryCheck,
+}
+
+impl PartCheck {
+    /// Adds what the check of the pieces behind has found.
+    fn append(&mut self, behind: Self) {
+        self.unreachable.extend(behind.unreachable);
+        self.texts.add(&behind.texts);
+    }
 }
 
 /// The pieces with these ids.

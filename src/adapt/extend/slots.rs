@@ -11,8 +11,9 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::{ExtendOptions, IdMap};
+use crate::adapt::pieces::pieces_of_kind;
 use crate::error::ExtendError;
-use crate::model::Model;
+use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
 use crate::text::lossy_string;
 
@@ -21,8 +22,12 @@ const MAX_MULTIPLE: usize = 1 << 16;
 
 /// The pieces to reuse, ascending.
 pub(super) fn reusable(model: &Model, options: &ExtendOptions) -> BTreeSet<PieceId> {
-    let ids = options.reuse.iter().copied();
-    ids.filter(|id| id.index() < model.len()).collect()
+    options
+        .reuse
+        .iter()
+        .copied()
+        .filter(|id| id.index() < model.len())
+        .collect()
 }
 
 /// The model before learning: pieces to reuse have texts that no text contains, and special pieces are added.
@@ -43,21 +48,24 @@ pub(super) fn base_model(model: &Model, options: &ExtendOptions) -> Result<Model
         editor.rename_piece(id, &text);
         texts.insert(text.into_bytes());
     }
-    let control = options
-        .control
-        .iter()
-        .map(|text| (text, PieceKind::Control));
-    let user_defined = options.user_defined.iter();
-    let user_defined = user_defined.map(|text| (text, PieceKind::UserDefined));
-    for (text, kind) in control.chain(user_defined) {
-        if !texts.insert(text.clone().into_bytes()) {
-            return Err(ExtendError::PieceExists {
-                piece: text.clone(),
-            });
+    for (text, kind) in special_pieces(options) {
+        if !texts.insert(text.as_bytes().to_vec()) {
+            let piece = text.to_owned();
+            return Err(ExtendError::PieceExists { piece });
         }
         editor.add_piece(text, 0.0, kind);
     }
     Ok(editor.finish()?)
+}
+
+/// The special pieces to add, in the order of their ids.
+fn special_pieces(options: &ExtendOptions) -> impl Iterator<Item = (&str, PieceKind)> {
+    let control = with_kind(&options.control, PieceKind::Control);
+    control.chain(with_kind(&options.user_defined, PieceKind::UserDefined))
+}
+
+fn with_kind(texts: &[String], kind: PieceKind) -> impl Iterator<Item = (&str, PieceKind)> {
+    texts.iter().map(move |text| (text.as_str(), kind))
 }
 
 /// The texts of all pieces.
@@ -74,15 +82,17 @@ fn new_texts(name: &str, texts: &HashSet<Vec<u8>>, count: usize) -> Vec<String> 
 
 /// Fails for models with user-defined symbols that can be found inside a character: text around them is no sequence of characters.
 pub(super) fn check_symbols(base: &Model) -> Result<(), ExtendError> {
-    let mut symbols = base
-        .pieces()
-        .filter(|piece| piece.kind == PieceKind::UserDefined);
-    match symbols.find(|piece| std::str::from_utf8(piece.text).is_err()) {
-        Some(piece) => Err(ExtendError::PartOfCharacter {
-            id: piece.id,
-            piece: lossy_string(piece.text),
-        }),
+    let mut symbols = pieces_of_kind(base, PieceKind::UserDefined);
+    match symbols.find(|piece| str::from_utf8(piece.text).is_err()) {
+        Some(piece) => Err(part_of_character(piece)),
         None => Ok(()),
+    }
+}
+
+fn part_of_character(symbol: Piece<'_>) -> ExtendError {
+    ExtendError::PartOfCharacter {
+        id: symbol.id,
+        piece: lossy_string(symbol.text),
     }
 }
 
@@ -99,23 +109,26 @@ fn check_multiple(options: &ExtendOptions) -> Result<(), ExtendError> {
 
 /// Fails for pieces of other kinds, and for those that the trainer spec names as special.
 fn check_reusable(model: &Model, id: PieceId) -> Result<(), ExtendError> {
-    let spec = model.trainer_spec();
-    let special = [spec.unk_id(), spec.bos_id(), spec.eos_id(), spec.pad_id()];
-    let is_special = special
-        .iter()
-        .any(|special| u32::try_from(*special) == Ok(id.get()));
     let piece = model.piece(id);
-    let is_reserved = piece.is_some_and(|piece| {
-        use PieceKind::{Control, Unused, UserDefined};
-        matches!(piece.kind, Control | Unused | UserDefined)
-    });
-    if is_reserved && !is_special {
+    if piece.is_some_and(has_reusable_kind) && !is_special(model, id) {
         return Ok(());
     }
     Err(ExtendError::NotReusable {
         id,
         piece: piece.map_or_else(String::new, |piece| lossy_string(piece.text)),
     })
+}
+
+fn has_reusable_kind(piece: Piece<'_>) -> bool {
+    use PieceKind::{Control, Unused, UserDefined};
+    matches!(piece.kind, Control | Unused | UserDefined)
+}
+
+/// Whether the trainer spec names a piece as special.
+fn is_special(model: &Model, id: PieceId) -> bool {
+    let spec = model.trainer_spec();
+    let special = [spec.unk_id(), spec.bos_id(), spec.eos_id(), spec.pad_id()];
+    i32::try_from(id.get()).is_ok_and(|id| special.contains(&id))
 }
 
 /// The ids of learned pieces and the texts of the padding.
@@ -136,8 +149,7 @@ impl IdSlots {
         let reused = reusable(model, options);
         let behind = (base.len()..).map(PieceId::from_index);
         let learned: Vec<PieceId> = reused.iter().copied().chain(behind).take(learned).collect();
-        let last = learned.iter().map(|id| id.index() + 1).max();
-        let size = last.unwrap_or(0).max(base.len());
+        let size = size_with(base, &learned);
         let multiple = options.multiple_of.map_or(1, usize::from);
         let padded = size.checked_next_multiple_of(multiple).unwrap_or(size);
         Self {
@@ -145,6 +157,13 @@ impl IdSlots {
             learned,
             reused,
         }
+    }
+
+    /// The old id of each new one.
+    pub(super) fn id_map(&self, old_len: usize, new_len: usize) -> IdMap {
+        let ids = (0..new_len).map(PieceId::from_index);
+        let is_old = |id: &PieceId| id.index() < old_len && !self.reused.contains(id);
+        IdMap::from_old_ids(old_len, ids.map(|id| Some(id).filter(is_old)).collect())
     }
 
     /// Whether there is nothing to add.
@@ -161,14 +180,10 @@ impl IdSlots {
     pub(super) fn padding(&self) -> impl Iterator<Item = &str> {
         self.padding.iter().map(String::as_str)
     }
+}
 
-    /// The old id of each new one.
-    pub(super) fn id_map(&self, old_len: usize, new_len: usize) -> IdMap {
-        let ids = (0..new_len).map(PieceId::from_index);
-        let old_id = |id: PieceId| {
-            let is_old = id.index() < old_len && !self.reused.contains(&id);
-            is_old.then_some(id)
-        };
-        IdMap::from_old_ids(old_len, ids.map(old_id).collect())
-    }
+/// The size of the vocabulary with pieces of these ids.
+fn size_with(base: &Model, learned: &[PieceId]) -> usize {
+    let last = learned.iter().map(|id| id.index() + 1).max();
+    last.unwrap_or(0).max(base.len())
 }

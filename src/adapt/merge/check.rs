@@ -6,10 +6,10 @@
 use super::MergedModel;
 use crate::adapt::boundaries::{BoundaryCheck, BoundaryComparison};
 use crate::adapt::piece_texts::PieceTexts;
+use crate::adapt::pieces::{broken, scores};
 use crate::error::{GuaranteeError, MergeError};
 use crate::model::Model;
 use crate::piece::PieceKind;
-use crate::text::lossy_string;
 use crate::tokenizer::Tokenizer;
 
 impl MergedModel {
@@ -48,19 +48,14 @@ impl MergedModel {
 
     /// Checks that the first model's pieces are unchanged, and that all added scores are below theirs.
     fn check_pieces(&self, first: &Model) -> Result<(), GuaranteeError> {
-        let mut lowest = f32::INFINITY;
         for piece in first.pieces() {
             if self.model.piece(piece.id) != Some(piece) && !piece.score.is_nan() {
-                let text = lossy_string(piece.text);
-                return Err(GuaranteeError::new(format!(
-                    "piece {} {text:?} is unchanged",
-                    piece.id
-                )));
+                return Err(broken(piece, "is unchanged"));
             }
-            lowest = lowest.min(piece.score);
         }
-        let mut added = self.model.pieces().skip(first.len());
-        if added.any(|piece| piece.score >= lowest) {
+        let lowest = scores(first).fold(f32::INFINITY, f32::min);
+        let mut added = scores(&self.model).skip(first.len());
+        if added.any(|score| score >= lowest) {
             let text = "scores of added pieces are below all others".to_owned();
             return Err(GuaranteeError::new(text));
         }
