@@ -34,6 +34,15 @@ struct Character {
     gain: u128,
 }
 
+impl Character {
+    fn of(c: char, count: u64) -> Self {
+        Self {
+            c,
+            gain: gain_of(c, count),
+        }
+    }
+}
+
 /// Prefix sums over an array whose elements change.
 struct FenwickTree(Vec<u128>);
 
@@ -101,11 +110,8 @@ impl FreeCharacters {
         let ranked = ranked_by_gain(counts);
         let free = FenwickTree::of(ranked.iter().map(|_| 1));
         let gains = FenwickTree::of(ranked.iter().map(|character| character.gain));
-        let rank = ranked
-            .iter()
-            .map(|character| character.c)
-            .zip(0..)
-            .collect();
+        let chars = ranked.iter().map(|character| character.c);
+        let rank = chars.zip(0..).collect();
         Self {
             remaining: ranked.len(),
             ranked,
@@ -142,11 +148,10 @@ fn ranked_by_gain(counts: &CharacterCounts) -> Vec<Character> {
     let several_bytes = counts.iter().filter(|(c, _)| c.len_utf8() > 1);
     let mut ranked: Vec<(char, u64)> = several_bytes.collect();
     ranked.sort_by_key(|&(c, count)| (Reverse(gain_of(c, count)), Reverse(count), c));
-    let characters = ranked.into_iter().map(|(c, count)| Character {
-        c,
-        gain: gain_of(c, count),
-    });
-    characters.collect()
+    let characters = ranked.into_iter();
+    characters
+        .map(|(c, count)| Character::of(c, count))
+        .collect()
 }
 
 /// The byte pieces that a character saves if it is a piece.
@@ -194,17 +199,18 @@ fn chosen_characters(
 /// The division with the largest gain.
 fn search(merges: &[LearnedMerge], free: &mut FreeCharacters, size: usize) -> Division {
     let mut best = Division::default();
-    let mut taken = TakenMerges::default();
+    let mut taken = TakenMerges::none(size);
     for next in merges {
-        best = taken.better(best, free, size);
+        best = taken.better(best, free);
         taken.take(next, free);
     }
-    taken.better(best, free, size)
+    taken.better(best, free)
 }
 
 /// The first merges, as many as the search has taken so far.
-#[derive(Default)]
 struct TakenMerges {
+    /// The number of pieces that are divided.
+    size: usize,
     merges: usize,
     /// The characters in them, which have to be pieces.
     required: BTreeSet<char>,
@@ -213,6 +219,15 @@ struct TakenMerges {
 }
 
 impl TakenMerges {
+    fn none(size: usize) -> Self {
+        Self {
+            size,
+            merges: 0,
+            required: BTreeSet::new(),
+            gain: 0,
+        }
+    }
+
     fn take(&mut self, merge: &LearnedMerge, free: &mut FreeCharacters) {
         self.merges += 1;
         self.gain += u128::from(merge.count);
@@ -224,15 +239,15 @@ impl TakenMerges {
     }
 
     /// `best`, or the division with these merges if its gain is not smaller.
-    fn better(&self, best: Division, free: &FreeCharacters, size: usize) -> Division {
-        self.division(free, size)
+    fn better(&self, best: Division, free: &FreeCharacters) -> Division {
+        self.division(free)
             .filter(|found| found.gain >= best.gain)
             .unwrap_or(best)
     }
 
-    /// The best division of `size` pieces with these merges, if they fit.
-    fn division(&self, free: &FreeCharacters, size: usize) -> Option<Division> {
-        let pieces = size.checked_sub(self.merges + self.required.len())?;
+    /// The best division with these merges, if they fit.
+    fn division(&self, free: &FreeCharacters) -> Option<Division> {
+        let pieces = self.size.checked_sub(self.merges + self.required.len())?;
         let single_characters = pieces.min(free.remaining);
         Some(Division {
             merges: self.merges,

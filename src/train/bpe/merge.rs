@@ -186,10 +186,9 @@ impl<'a> MergeTrainer<'a> {
         let min_count = if is_first {
             self.record_seen();
             let total = PairCounts::total(&self.words, &self.symbols);
-            total / (wanted as u64).saturating_mul(self.tuning.min_count_share)
+            self.tuning.first_min_count(total, wanted as u64)
         } else {
-            let lower = last_min_count.saturating_mul(2) / self.tuning.min_count_step;
-            lower.min(last_min_count - 1)
+            self.tuning.lower_min_count(last_min_count)
         };
         let min_count = min_count.max(1);
         let counts = self.pairs_from(min_count);
@@ -202,8 +201,12 @@ impl<'a> MergeTrainer<'a> {
 
     /// The pairs that occur so often or more.
     fn pairs_from(&self, min_count: u64) -> PairCounts {
-        let limits = (min_count, self.tuning.slots_per_pass);
-        PairCounts::of(&self.words, &self.symbols, self.hasher, limits)
+        PairCounts::of(
+            &self.words,
+            &self.symbols,
+            self.hasher,
+            (min_count, self.tuning.slots_per_pass),
+        )
     }
 
     /// Merges the candidate everywhere.

@@ -68,8 +68,7 @@ impl PairCounts {
         hasher: &SeedableRandomState,
         (min_count, slots_per_pass): (u64, usize),
     ) -> Self {
-        let passes = u32::try_from(words.len() / slots_per_pass).unwrap_or(MAX_PASSES);
-        let passes = passes.clamp(1, MAX_PASSES).next_power_of_two();
+        let passes = pass_count(words.len(), slots_per_pass);
         let mut counts = Self {
             frequent: Vec::new(),
             highest: 0,
@@ -112,6 +111,14 @@ impl PairCounts {
         let (first, second) = rayon::join(|| total(0..middle), || total(middle..words.len()));
         first.saturating_add(second)
     }
+}
+
+/// The number of passes over `slots` slots, with about `per_pass` slots for each: a power of two.
+fn pass_count(slots: usize, per_pass: usize) -> u32 {
+    u32::try_from(slots / per_pass)
+        .unwrap_or(MAX_PASSES)
+        .clamp(1, MAX_PASSES)
+        .next_power_of_two()
 }
 
 /// A class of pairs, of as many as there are passes (a power of two).

@@ -23,7 +23,7 @@ impl Symbol {
 }
 
 /// Texts and shapes of all symbols.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct SymbolArena {
     texts: Arena<char>,
     shapes: Vec<Shape>,
@@ -36,12 +36,7 @@ pub(crate) struct SymbolArena {
 impl SymbolArena {
     /// One symbol for each character of `alphabet`, in its order.
     pub(crate) fn new(alphabet: &Alphabet, rules: &SplitRules) -> Self {
-        let mut symbols = Self {
-            texts: Arena::default(),
-            shapes: Vec::new(),
-            lengths: Vec::new(),
-            characters: 0,
-        };
+        let mut symbols = Self::default();
         for &(c, _) in &alphabet.characters {
             if let Some(shape) = rules.shape_of(c) {
                 symbols.push(&[c], shape);
@@ -56,12 +51,7 @@ impl SymbolArena {
         texts: impl IntoIterator<Item = &'t str>,
         rules: &SplitRules,
     ) -> Self {
-        let mut symbols = Self {
-            texts: Arena::default(),
-            shapes: Vec::new(),
-            lengths: Vec::new(),
-            characters: 0,
-        };
+        let mut symbols = Self::default();
         let mut characters = Vec::new();
         for text in texts {
             characters.clear();

@@ -150,10 +150,10 @@ impl WordBuffer {
 
     /// The first slot at or behind `slot` that begins a word.
     fn next_word(&self, slot: usize) -> usize {
-        let rest = self.slots.get(slot..).unwrap_or_default();
-        rest.iter()
-            .position(|slot| *slot == WORD_START)
-            .map_or(self.slots.len(), |words| slot + words)
+        let end = self.slots.len();
+        (slot..end)
+            .find(|slot| self.slots[*slot] == WORD_START)
+            .unwrap_or(end)
     }
 
     /// Where the second half of the array begins: with a word.

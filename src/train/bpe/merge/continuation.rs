@@ -60,6 +60,11 @@ impl Continuation {
     fn next_character(&mut self, count: u64) -> Option<CharacterCandidate> {
         self.characters.pop_if(|candidate| candidate.gain >= count)
     }
+
+    /// Where a character occurs. It is forgotten here.
+    fn take_positions(&mut self, c: char) -> Vec<u32> {
+        self.positions.remove(&c).unwrap_or_default()
+    }
 }
 
 impl MergeTrainer<'_> {
@@ -81,8 +86,8 @@ impl MergeTrainer<'_> {
             let count = best.as_ref().map_or(0, |best| best.count);
             if let Some(character) = continuation.next_character(count) {
                 best.into_iter().for_each(|best| self.queue.put_back(best));
-                let positions = continuation.positions.remove(&character.character);
-                self.add_character(&character, &positions.unwrap_or_default())?;
+                let positions = continuation.take_positions(character.character);
+                self.add_character(&character, &positions)?;
             } else if let Some(best) = best {
                 if continuation.unfound.have_part(&best.text) {
                     self.take_with_old_pieces(best, &continuation.unfound)?;

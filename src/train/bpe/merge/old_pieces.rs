@@ -47,11 +47,15 @@ impl UnfoundPieces {
     pub(crate) fn new<'t>(pieces: impl Iterator<Item = (&'t str, UnfoundPiece)>) -> Self {
         let mut unfound = Self::default();
         for (text, piece) in pieces {
-            unfound.texts.push_str(text);
-            unfound.texts.push('\0');
-            unfound.by_text.insert(text.into(), piece);
+            unfound.insert(text, piece);
         }
         unfound
+    }
+
+    fn insert(&mut self, text: &str, piece: UnfoundPiece) {
+        self.texts.push_str(text);
+        self.texts.push('\0');
+        self.by_text.insert(text.into(), piece);
     }
 
     /// Whether one of the pieces contains `text`.
@@ -133,9 +137,12 @@ impl WordRewriter<'_, '_> {
 
     /// The symbols at `at` and behind it.
     fn pair_at(&self, at: usize) -> Option<(Symbol, Symbol)> {
-        let left = self.tokens.get(at)?.symbol()?;
-        let right = self.tokens.get(at + 1)?.symbol()?;
-        Some((left, right))
+        Some((self.symbol_at(at)?, self.symbol_at(at + 1)?))
+    }
+
+    /// The symbol at `at`; `None` for an inactive character, and behind the word.
+    fn symbol_at(&self, at: usize) -> Option<Symbol> {
+        self.tokens.get(at)?.symbol()
     }
 
     /// Merges the tokens at `at` and behind it to `merged`.
@@ -151,7 +158,7 @@ impl WordRewriter<'_, '_> {
 
     /// The length of a token in slots.
     fn token_length(&self, at: usize) -> u32 {
-        let symbol = self.tokens[at].symbol();
+        let symbol = self.symbol_at(at);
         symbol.map_or(1, |symbol| self.symbols.slots(symbol))
     }
 

@@ -20,6 +20,19 @@ pub(super) struct Tuning {
     pub(super) min_parallel_positions: usize,
 }
 
+impl Tuning {
+    /// The first `min_count`, if all pairs together occur `total` times and so many `merges` are wanted.
+    pub(super) fn first_min_count(&self, total: u64, merges: u64) -> u64 {
+        total / merges.saturating_mul(self.min_count_share)
+    }
+
+    /// The `min_count` after `last`, which is lower.
+    pub(super) fn lower_min_count(&self, last: u64) -> u64 {
+        let lower = last.saturating_mul(2) / self.min_count_step;
+        lower.min(last - 1)
+    }
+}
+
 /// These did well on corpora of 20 to 500 MB in several languages; other values were not compared.
 pub(super) const TUNING: Tuning = Tuning {
     min_count_share: 64,

@@ -35,6 +35,22 @@ pub(crate) enum WordPart {
     Inactive(char),
 }
 
+impl WordPart {
+    /// The part that a slot begins, if it begins one.
+    fn of(slot: u32) -> Option<Self> {
+        if slot < INSIDE {
+            return Some(Self::Symbol(Symbol(slot)));
+        }
+        inactive_character(slot).map(Self::Inactive)
+    }
+}
+
+/// The character that has no symbol in a slot.
+fn inactive_character(slot: u32) -> Option<char> {
+    let code_point = (slot >= INACTIVE).then_some(slot & !INACTIVE);
+    code_point.and_then(char::from_u32)
+}
+
 /// Receives the parts of one word, from left to right.
 pub(crate) struct SegmentSink<'s>(&'s mut Vec<u32>);
 
@@ -81,8 +97,7 @@ impl WordBuffer {
         let mut positions: FxHashMap<char, Vec<u32>> =
             characters.map(|c| (c, Vec::new())).collect();
         for (slot, position) in self.slots.iter().zip(0..) {
-            if *slot >= INACTIVE
-                && let Some(c) = char::from_u32(*slot & !INACTIVE)
+            if let Some(c) = inactive_character(*slot)
                 && let Some(positions) = positions.get_mut(&c)
             {
                 positions.push(position);
@@ -198,12 +213,8 @@ impl WordBufferMut<'_> {
     ) {
         for position in start..end {
             let slot = self.slots[position as usize - self.offset];
-            if slot < INSIDE {
-                visit(position, WordPart::Symbol(Symbol(slot)));
-            } else if slot >= INACTIVE
-                && let Some(c) = char::from_u32(slot & !INACTIVE)
-            {
-                visit(position, WordPart::Inactive(c));
+            if let Some(part) = WordPart::of(slot) {
+                visit(position, part);
             }
         }
     }
