@@ -32,15 +32,26 @@ pub(super) fn lowest_score(model: &Model) -> Option<f32> {
     lowest.filter(|score| score.is_finite())
 }
 
-/// The lowest score of a normal piece; `f32::MAX` without normal pieces.
-pub(super) fn lowest_normal_score(model: &Model) -> f32 {
+/// The scores of the normal pieces.
+pub(super) fn normal_scores(model: &Model) -> impl Iterator<Item = f32> {
     let normal = pieces_of_kind(model, PieceKind::Normal);
-    normal.map(|piece| piece.score).fold(f32::MAX, f32::min)
+    normal.map(|piece| piece.score)
 }
 
-/// Whether two pieces have the same text and kind, and the same score bit for bit.
+/// The bits of the lowest score of a normal piece; those of `f32::MAX` without normal pieces.
+pub(super) fn lowest_score_bits(model: &Model) -> u32 {
+    let lowest = normal_scores(model).fold(f32::MAX, f32::min);
+    lowest.to_bits()
+}
+
+/// Whether two pieces have the same text, score and kind.
 pub(super) fn is_same(old: Piece<'_>, new: Piece<'_>) -> bool {
-    old.text == new.text && old.kind == new.kind && old.score.to_bits() == new.score.to_bits()
+    has_same_text_and_score(old, new) && old.kind == new.kind
+}
+
+/// Whether two pieces have the same text, and the same score bit for bit.
+pub(super) fn has_same_text_and_score(old: Piece<'_>, new: Piece<'_>) -> bool {
+    old.text == new.text && old.score.to_bits() == new.score.to_bits()
 }
 
 /// The error of a check: a piece breaks `promise`.

@@ -42,6 +42,7 @@
 //! Cost: linear in the model, a merge of each kept piece's text, and an encoding of the text.
 
 mod check;
+mod kept;
 mod leaves;
 mod line_ids;
 mod record;
@@ -56,14 +57,16 @@ pub(crate) mod weights;
 use std::sync::{Arc, OnceLock};
 
 pub use self::check::{LineCheck, PruneChecker};
-use self::leaves::{HalvesFinder, PieceHalves};
+use self::kept::KeptPieces;
+use self::leaves::PieceHalves;
 pub use self::usage::{PieceUsage, UsageCounter};
 use super::found::first_lost;
 use super::id_map::IdMap;
-use crate::error::{GuaranteeError, PruneError};
-use crate::model::{Model, ModelType};
+use super::pieces::{broken, has_same_text_and_score, pieces_of_kind};
+use crate::error::PruneError;
+use crate::model::{Model, ModelType, Piece};
 use crate::piece::{PieceId, PieceKind};
-use crate::text::{is_char, lossy_string};
+use crate::text::is_char;
 use crate::tokenizer::Tokenizer;
 
 /// Which pieces remain.
@@ -95,6 +98,14 @@ impl PruneOptions {
         Self {
             target,
             keep_chars: true,
+        }
+    }
+
+    /// Whether a piece is always kept, whatever its score.
+    fn is_fixed(&self, piece: Piece<'_>) -> bool {
+        match piece.kind {
+            PieceKind::Normal => self.keep_chars && is_char(piece.text),
+            kind => !is_removable(kind),
         }
     }
 }
@@ -141,119 +152,7 @@ impl Model {
         if usage.len() != self.len() {
             return Err(PruneError::OtherModel);
         }
-        let kept = match self.model_type() {
-            ModelType::Bpe => kept_bpe(self, usage, options)?,
-            ModelType::Unigram => kept_unigram(self, usage, options)?,
-            model_type => return Err(PruneError::Type { model_type }),
-        };
-        check_size(&kept, options)?;
-        build(self, kept, options)
-    }
-}
-
-/// Which pieces remain, and which of them make the tail.
-struct KeptPieces {
-    keep: Vec<bool>,
-    /// Empty if there is no tail.
-    is_tail: Vec<bool>,
-    /// The halves of all kept pieces that merges make.
-    halves: Vec<Option<PieceHalves>>,
-}
-
-/// The pieces that are always kept.
-fn fixed(model: &Model, options: &PruneOptions) -> Vec<bool> {
-    let is_fixed = |piece: crate::Piece<'_>| match piece.kind {
-        PieceKind::Normal => options.keep_chars && is_char(piece.text),
-        PieceKind::Unused => false,
-        _ => true,
-    };
-    let mut fixed: Vec<bool> = model.pieces().map(is_fixed).collect();
-    if model.model_type() == ModelType::Unigram
-        && let Some(lowest) = lowest(model)
-    {
-        fixed[lowest.index()] = true;
-    }
-    fixed
-}
-
-/// The normal piece with the lowest score. A unigram model without normal pieces must keep another piece for text, so it is an
-/// unused one then.
-fn lowest(model: &Model) -> Option<PieceId> {
-    let lowest_of = |kind: PieceKind| {
-        let pieces = model.pieces().filter(|piece| piece.kind == kind);
-        let lowest = pieces.min_by(|a, b| a.score.total_cmp(&b.score))?;
-        Some(lowest.id)
-    };
-    lowest_of(PieceKind::Normal).or_else(|| lowest_of(PieceKind::Unused))
-}
-
-fn kept_bpe(
-    model: &Model,
-    usage: &PieceUsage,
-    options: &PruneOptions,
-) -> Result<KeptPieces, PruneError> {
-    let fixed = fixed(model, options);
-    let mut finder = HalvesFinder::new(model)?;
-    let mut keep = vec![true; model.len()];
-    let mut is_tail = Vec::new();
-    let mut halves = vec![None; model.len()];
-    match options.target {
-        PruneGoal::Size(size) => {
-            halves = (0..model.len()).map(|index| finder.halves(index)).collect();
-            leaves::remove_leaves(&mut keep, size, &fixed, &halves, usage);
-        }
-        PruneGoal::Used | PruneGoal::UsedWithTail => {
-            keep = fixed.clone();
-            for (index, kept) in keep.iter_mut().enumerate() {
-                *kept |= usage.is_used(index);
-            }
-            leaves::close(&mut keep, |index| {
-                halves[index] = finder.halves(index);
-                halves[index]
-            });
-        }
-    }
-    if options.target == PruneGoal::UsedWithTail {
-        let is_only_made =
-            |index: usize| keep[index] && !fixed[index] && usage.count_at(index) == 0;
-        is_tail = (0..keep.len()).map(is_only_made).collect();
-    }
-    Ok(KeptPieces {
-        keep,
-        is_tail,
-        halves,
-    })
-}
-
-fn kept_unigram(
-    model: &Model,
-    usage: &PieceUsage,
-    options: &PruneOptions,
-) -> Result<KeptPieces, PruneError> {
-    let fixed = fixed(model, options);
-    let mut keep = vec![true; model.len()];
-    match options.target {
-        PruneGoal::Size(size) => leaves::remove_rarest(&mut keep, size, &fixed, model, usage),
-        PruneGoal::Used => {
-            for (index, kept) in keep.iter_mut().enumerate() {
-                *kept = fixed[index] || usage.is_used(index);
-            }
-        }
-        PruneGoal::UsedWithTail => return Err(PruneError::Tail),
-    }
-    Ok(KeptPieces {
-        keep,
-        is_tail: Vec::new(),
-        halves: Vec::new(),
-    })
-}
-
-/// Checks that the wanted size was reached.
-fn check_size(kept: &KeptPieces, options: &PruneOptions) -> Result<(), PruneError> {
-    let smallest = kept.keep.iter().filter(|kept| **kept).count();
-    match options.target {
-        PruneGoal::Size(size) if smallest > size => Err(PruneError::TooSmall { size, smallest }),
-        _ => Ok(()),
+        build(self, KeptPieces::new(self, usage, options)?, options)
     }
 }
 
@@ -263,19 +162,15 @@ fn build(
     kept: KeptPieces,
     options: &PruneOptions,
 ) -> Result<PrunedModel, PruneError> {
-    let is_tail = |id: &PieceId| kept.is_tail.get(id.index()).copied().unwrap_or(false);
-    let all = (0..original.len()).map(PieceId::from_index);
-    let all: Vec<PieceId> = all.filter(|id| kept.keep[id.index()]).collect();
-    let (tail, front): (Vec<PieceId>, Vec<PieceId>) = all.into_iter().partition(is_tail);
+    let (tail, front): (Vec<_>, Vec<_>) = kept.ids().partition(|id| kept.is_tail(*id));
     let order = [&front[..], &tail].concat();
     let mut editor = original.edit();
     editor.select_pieces(&order);
     for index in front.len()..order.len() {
         editor.set_kind(PieceId::from_index(index), PieceKind::Unused);
     }
-    let removed_chars = original.pieces().filter(|piece| {
-        piece.kind == PieceKind::Normal && is_char(piece.text) && !kept.keep[piece.id.index()]
-    });
+    let chars = pieces_of_kind(original, PieceKind::Normal).filter(|piece| is_char(piece.text));
+    let removed_chars = chars.filter(|piece| !kept.has(piece.id));
     Ok(PrunedModel {
         model: editor.finish()?,
         ids: IdMap::from_old_ids(original.len(), order.into_iter().map(Some).collect()),
@@ -326,14 +221,7 @@ impl PrunedModel {
     /// A guarantee is broken, which would be a bug of this crate.
     pub fn check(&self, original: &Model) -> Result<(), PruneError> {
         self.check_is_part(original)?;
-        let mut last_old = None;
-        for piece in self.model.pieces().take(self.rows()) {
-            let old_id = self.ids.old_id(piece.id);
-            if old_id <= last_old {
-                return Err(broken(piece, "is in the old order").into());
-            }
-            last_old = old_id;
-        }
+        self.check_order()?;
         match original.model_type() {
             ModelType::Bpe => self.check_halves(original),
             _ => self.check_found(original),
@@ -345,33 +233,55 @@ impl PrunedModel {
     fn check_is_part(&self, original: &Model) -> Result<(), PruneError> {
         for new in self.model.pieces() {
             let old = self.ids.old_id(new.id).and_then(|id| original.piece(id));
-            let is_tail = new.id.index() >= self.rows();
-            let is_same = old.is_some_and(|old| {
-                let is_same_kind = match is_tail {
-                    true => new.kind == PieceKind::Unused && is_removable(old.kind),
-                    false => old.kind == new.kind,
-                };
-                is_same_kind && old.text == new.text && old.score.to_bits() == new.score.to_bits()
-            });
-            if !is_same {
+            if !old.is_some_and(|old| self.is_kept_as(old, new)) {
                 return Err(broken(new, "is a piece of the original").into());
             }
         }
-        let is_removed = |piece: &crate::Piece<'_>| self.ids.new_id(piece.id).is_none();
-        let mut removed = original.pieces().filter(is_removed);
+        let mut removed = original.pieces().filter(|piece| !self.keeps(piece.id));
         match removed.find(|piece| !is_removable(piece.kind)) {
             Some(piece) => Err(broken(piece, "stays, because of its kind").into()),
             None => Ok(()),
         }
     }
 
+    /// Whether a piece of the original may be this piece of the pruned model.
+    fn is_kept_as(&self, old: Piece<'_>, new: Piece<'_>) -> bool {
+        let is_same_kind = match self.is_tail(new.id) {
+            true => new.kind == PieceKind::Unused && is_removable(old.kind),
+            false => old.kind == new.kind,
+        };
+        is_same_kind && has_same_text_and_score(old, new)
+    }
+
+    /// Whether a piece of the pruned model belongs to the unused tail.
+    fn is_tail(&self, new_id: PieceId) -> bool {
+        new_id.index() >= self.rows()
+    }
+
+    /// Whether a piece of the original is in the pruned model.
+    fn keeps(&self, old_id: PieceId) -> bool {
+        self.ids.new_id(old_id).is_some()
+    }
+
+    /// Checks that the pieces before the tail are in the order of their old ids.
+    fn check_order(&self) -> Result<(), PruneError> {
+        let mut last_old = None;
+        for piece in self.model.pieces().take(self.rows()) {
+            let old_id = self.ids.old_id(piece.id);
+            if old_id <= last_old {
+                return Err(broken(piece, "is in the old order").into());
+            }
+            last_old = old_id;
+        }
+        Ok(())
+    }
+
     /// Checks that the halves of all kept pieces of a BPE model are kept. So the texts of kept pieces have the same merges as
     /// before (see the [module page](self)), and none became unreachable.
     fn check_halves(&self, original: &Model) -> Result<(), PruneError> {
         for (old, halves) in original.pieces().zip(&self.halves) {
-            let is_kept = |id: PieceId| self.ids.new_id(id).is_some();
             let mut halves = halves.iter().flatten().flatten();
-            if is_kept(old.id) && !halves.all(|half| is_kept(*half)) {
+            if self.keeps(old.id) && !halves.all(|half| self.keeps(*half)) {
                 return Err(broken(old, "is kept with its halves").into());
             }
         }
@@ -380,7 +290,7 @@ impl PrunedModel {
 
     /// Checks that each piece that text could give can be given now.
     fn check_found(&self, original: &Model) -> Result<(), PruneError> {
-        let front = (0..self.rows()).map(PieceId::from_index);
+        let front = self.ids.new_ids().take(self.rows());
         let lost = first_lost(original, self.tokenizer(), front, |id| self.ids.old_id(id));
         match lost.and_then(|id| self.model.piece(id)) {
             Some(piece) => Err(broken(piece, "is still found in text").into()),
@@ -392,11 +302,6 @@ impl PrunedModel {
 /// Whether pruning may remove pieces of this kind.
 fn is_removable(kind: PieceKind) -> bool {
     matches!(kind, PieceKind::Normal | PieceKind::Unused)
-}
-
-fn broken(piece: crate::Piece<'_>, promise: &str) -> GuaranteeError {
-    let text = lossy_string(piece.text);
-    GuaranteeError::new(format!("piece {} {text:?} {promise}", piece.id))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use std::collections::HashMap;
 
 use rustc_hash::FxBuildHasher;
 
-use super::pieces::lowest_normal_score;
+use super::pieces::lowest_score_bits;
 use crate::error::ModelError;
 use crate::model::{Model, ModelType, Piece};
 use crate::piece::PieceKind;
@@ -142,10 +142,6 @@ fn unknown_differs(old: &Model, new: &Model) -> bool {
 fn unknown_rules(model: &Model) -> [bool; 2] {
     let byte_fallback = model.trainer_spec().byte_fallback();
     [byte_fallback, model.unknown_piece().is_some()]
-}
-
-fn lowest_score_bits(model: &Model) -> u32 {
-    lowest_normal_score(model).to_bits()
 }
 
 /// The texts of the pieces whose roles differ, sorted.

@@ -3,7 +3,7 @@
 //! Input: lines. Output: how many have the same pieces as before, and the numbers of tokens. Where pruning promises the
 //! same pieces, a line with others is an error. Cost: two encodings of each line.
 
-use super::PrunedModel;
+use super::{PieceUsage, PrunedModel};
 use crate::error::{GuaranteeError, PruneError};
 use crate::text::lossy_string;
 use crate::tokenizer::{Encoder, Tokenizer};
@@ -23,6 +23,16 @@ pub struct LineCheck {
 }
 
 impl LineCheck {
+    /// The check of a text whose lines all have the same pieces.
+    pub(super) fn all_equal(usage: &PieceUsage) -> Self {
+        Self {
+            lines: usage.lines(),
+            equal: usage.lines(),
+            tokens_before: usage.tokens(),
+            tokens_after: usage.tokens(),
+        }
+    }
+
     /// Adds the counts of other lines.
     pub fn add(&mut self, other: &Self) {
         self.lines += other.lines;
@@ -66,11 +76,9 @@ impl<'t> PruneChecker<'t> {
         self.check.equal += u64::from(is_equal);
         self.check.tokens_before += old.len() as u64;
         self.check.tokens_after += new.len() as u64;
-        let has_tail = new.iter().any(|id| id.index() >= self.pruned.rows());
+        let has_tail = new.iter().any(|id| self.pruned.is_tail(*id));
         if (self.pruned.keeps_text && !is_equal) || has_tail {
-            let line = lossy_string(line);
-            let guarantee = format!("the line {line:?} has the same pieces as before");
-            return Err(GuaranteeError::new(guarantee).into());
+            return Err(broken_line(line).into());
         }
         Ok(())
     }
@@ -79,4 +87,9 @@ impl<'t> PruneChecker<'t> {
     pub fn finish(self) -> LineCheck {
         self.check
     }
+}
+
+fn broken_line(line: &[u8]) -> GuaranteeError {
+    let line = lossy_string(line);
+    GuaranteeError::new(format!("the line {line:?} has the same pieces as before"))
 }

@@ -19,13 +19,14 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
+use super::is_removable;
 use super::trace::Tracer;
 use super::usage::PieceUsage;
 use crate::encode::bpe::{BpeCache, BpeEncoder, PieceMerge};
 use crate::encode::vocabulary::Vocabulary;
 use crate::error::ModelError;
 use crate::model::Model;
-use crate::piece::{PieceId, PieceKind};
+use crate::piece::PieceId;
 use crate::text::is_char;
 use crate::trie::prefix::PrefixTrie;
 
@@ -59,14 +60,13 @@ impl<'m> HalvesFinder<'m> {
 
     /// The halves of the last merge of a piece; `None` for pieces that no merge makes.
     pub(super) fn halves(&mut self, index: usize) -> Option<PieceHalves> {
-        let text = self.model.table().text(index);
-        match self.model.table().kind(index) {
-            PieceKind::Normal | PieceKind::Unused if !is_char(text) => {}
-            _ => return None,
+        let pieces = self.model.table();
+        let text = pieces.text(index);
+        if !is_removable(pieces.kind(index)) || is_char(text) {
+            return None;
         }
-        if self.user_defined.is_empty() || self.user_defined.find(text).is_none() {
+        if !self.has_symbol(text) {
             let id = PieceId::from_index(index);
-            let pieces = self.model.table();
             match self.encoder.last_merge(pieces, id, &mut self.cache) {
                 PieceMerge::Of(halves) => return Some(halves),
                 PieceMerge::None => return None,
@@ -74,6 +74,11 @@ impl<'m> HalvesFinder<'m> {
             }
         }
         self.tracer()?.last_merge(text)
+    }
+
+    /// Whether a text contains a user-defined symbol.
+    fn has_symbol(&self, text: &[u8]) -> bool {
+        !self.user_defined.is_empty() && self.user_defined.find(text).is_some()
     }
 
     /// The tracer, which is made when it is needed first.
@@ -134,14 +139,14 @@ pub(super) fn remove_leaves(
     }
 }
 
-/// Clears pieces of a unigram model in `keep` until `size` remain, or none can be removed. Those that `is_fixed` stay.
-pub(super) fn remove_rarest(
-    keep: &mut [bool],
+/// The pieces of a unigram model without the rarest, until `size` remain, or none can be removed. Those that `is_fixed` stay.
+pub(super) fn without_rarest(
     size: usize,
     is_fixed: &[bool],
     model: &Model,
     usage: &PieceUsage,
-) {
+) -> Vec<bool> {
+    let mut keep = vec![true; model.len()];
     let mut removable: Vec<usize> = (0..keep.len()).filter(|index| !is_fixed[*index]).collect();
     let score = |index: usize| model.table().score(index);
     removable.sort_by(|a, b| {
@@ -153,12 +158,13 @@ pub(super) fn remove_rarest(
     for index in removable.into_iter().take(excess) {
         keep[index] = false;
     }
+    keep
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ModelType;
+    use crate::{ModelType, PieceKind};
 
     #[test]
     fn the_example_of_the_module_page() {

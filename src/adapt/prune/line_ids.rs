@@ -25,11 +25,16 @@ pub(super) struct LineIds {
 impl LineIds {
     /// Adds a line.
     pub(super) fn push(&mut self, ids: &[PieceId]) {
-        if self.is_full || self.ids.len() + ids.len() > MAX_IDS {
+        if !self.fits(ids.len()) {
             return self.clear();
         }
         self.ids.extend_from_slice(ids);
         self.ends.push(self.ids.len());
+    }
+
+    /// Whether so many more ids can be kept.
+    fn fits(&self, ids: usize) -> bool {
+        !self.is_full && self.ids.len() + ids <= MAX_IDS
     }
 
     /// Adds the lines of another text.

@@ -14,7 +14,8 @@
 //!
 //! Cost: nothing for BPE; an addition for each token of unigram models.
 
-use crate::model::{Model, ModelType};
+use crate::adapt::pieces::has_unused_pieces;
+use crate::model::{Model, ModelType, Piece};
 use crate::piece::{PieceId, PieceKind};
 use crate::text::char_length;
 
@@ -32,9 +33,8 @@ pub(super) enum TextRecord {
 impl TextRecord {
     /// The record of no line.
     pub(super) fn empty(model: &Model) -> Self {
-        let has_unused = || model.pieces().any(|piece| piece.kind == PieceKind::Unused);
         match model.model_type() {
-            ModelType::Bpe if !has_unused() => Self::GivenPieces,
+            ModelType::Bpe if !has_unused_pieces(model) => Self::GivenPieces,
             ModelType::Unigram => Self::LongestLine(0),
             _ => Self::Incomplete,
         }
@@ -63,10 +63,6 @@ pub(super) struct TextRecorder {
 impl TextRecorder {
     /// A recorder that goes on with `record`, a record of this model.
     pub(super) fn new(model: &Model, record: TextRecord) -> Self {
-        let char_count = |piece: crate::Piece<'_>| match piece.kind {
-            PieceKind::Unknown | PieceKind::Byte => 0,
-            _ => u32::try_from(count_characters(piece.text)).unwrap_or(u32::MAX),
-        };
         let is_unigram = matches!(record, TextRecord::LongestLine(_));
         let pieces = model.pieces().filter(|_| is_unigram);
         Self {
@@ -97,6 +93,14 @@ impl TextRecorder {
 
     pub(super) fn finish(self) -> TextRecord {
         self.record
+    }
+}
+
+/// The number of characters of a piece; 0 if it stands for unknown text.
+fn char_count(piece: Piece<'_>) -> u32 {
+    match piece.kind {
+        PieceKind::Unknown | PieceKind::Byte => 0,
+        _ => u32::try_from(count_characters(piece.text)).unwrap_or(u32::MAX),
     }
 }
 

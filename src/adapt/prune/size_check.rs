@@ -51,12 +51,14 @@ impl PrunedModel {
             return Ok(None);
         };
         self.check_merges(original, usage)?;
-        let is_kept = |id: PieceId| self.ids.new_id(id).is_some();
         let mut recount = TokenRecount {
             original,
             encoder: NormalizedEncoder::new(self.tokenizer()),
             ends,
-            is_kept: original.pieces().map(|piece| is_kept(piece.id)).collect(),
+            is_kept: original
+                .pieces()
+                .map(|piece| self.keeps(piece.id))
+                .collect(),
             text: Vec::new(),
         };
         let mut check = LineCheck {
@@ -64,23 +66,28 @@ impl PrunedModel {
             tokens_before: usage.tokens(),
             ..LineCheck::default()
         };
-        for line in line_ids.lines() {
-            let is_equal = recount.keeps(line);
-            check.equal += u64::from(is_equal);
-            check.tokens_after += match is_equal {
-                true => line.len() as u64,
-                false => recount.count(line),
-            };
-        }
+        line_ids
+            .lines()
+            .for_each(|line| recount.add(line, &mut check));
         Ok(Some(check))
     }
 }
 
 impl TokenRecount<'_> {
+    /// Adds a line to the counts of the pruned model.
+    fn add(&mut self, line: &[PieceId], check: &mut LineCheck) {
+        let is_equal = self.keeps(line);
+        check.equal += u64::from(is_equal);
+        check.tokens_after += match is_equal {
+            true => line.len() as u64,
+            false => self.count(line),
+        };
+    }
+
     /// Whether all pieces are kept. The id of unknown text in a model without an unknown piece is no piece.
     fn keeps(&self, ids: &[PieceId]) -> bool {
-        let is_kept = |id: &PieceId| self.is_kept.get(id.index()).is_none_or(|is_kept| *is_kept);
-        ids.iter().all(is_kept)
+        ids.iter()
+            .all(|id| self.is_kept.get(id.index()).is_none_or(|kept| *kept))
     }
 
     /// The number of tokens that the pruned model gives for a line.

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::leaves::HalvesFinder;
 use super::trace::Tracer;
 use super::*;
 use crate::adapt::merge::tests::random_model;

@@ -20,9 +20,10 @@
 
 use super::record::TextRecord;
 use super::{LineCheck, PieceUsage, PrunedModel};
+use crate::adapt::pieces::{broken, is_same, lowest_score_bits, normal_scores};
 use crate::error::PruneError;
-use crate::model::Model;
-use crate::piece::PieceKind;
+use crate::model::{Model, Piece};
+use crate::piece::{PieceId, PieceKind};
 use crate::text::is_char;
 
 /// The sums of scores of unigram models may be so large; above 100,000 the encoder changes them.
@@ -59,33 +60,24 @@ impl PrunedModel {
             }
             TextRecord::LongestLine(length) => self.bounds_sums(original, *length),
         };
-        let tokens = usage.tokens();
-        Ok(is_checked.then_some(LineCheck {
-            lines: usage.lines(),
-            equal: usage.lines(),
-            tokens_before: tokens,
-            tokens_after: tokens,
-        }))
+        Ok(is_checked.then(|| LineCheck::all_equal(usage)))
     }
 
     /// Checks that the given pieces are there, before the tail, with the same text, kind and score.
     fn check_given(&self, original: &Model, usage: &PieceUsage) -> Result<(), PruneError> {
         for old in given(original, usage) {
-            let new_id = self
-                .ids
-                .new_id(old.id)
-                .filter(|id| id.index() < self.rows());
-            let new = new_id.and_then(|id| self.model.piece(id));
-            let is_same = new.is_some_and(|new| {
-                new.text == old.text
-                    && new.kind == old.kind
-                    && new.score.to_bits() == old.score.to_bits()
-            });
-            if !is_same {
-                return Err(super::broken(old, "stays, because the text gives it").into());
+            let new = self.new_piece(old.id);
+            if !new.is_some_and(|new| is_same(old, new)) {
+                return Err(broken(old, "stays, because the text gives it").into());
             }
         }
         Ok(())
+    }
+
+    /// The piece with this old id, if it is before the tail.
+    fn new_piece(&self, old_id: PieceId) -> Option<Piece<'_>> {
+        let new_id = self.ids.new_id(old_id)?;
+        self.model.piece(new_id).filter(|new| !self.is_tail(new.id))
     }
 
     /// Checks that the pruned model executes all merges that make the given pieces, as far as these are kept, and no other ones.
@@ -96,43 +88,39 @@ impl PrunedModel {
     ) -> Result<(), PruneError> {
         self.check_is_part(original)?;
         self.check_halves(original)?;
-        let is_made = |piece: &crate::Piece<'_>| {
-            let is_merged = piece.kind == PieceKind::Normal && !is_char(piece.text);
-            is_merged && self.ids.new_id(piece.id).is_some()
-        };
-        let has_halves = |piece: &crate::Piece<'_>| {
-            let halves = self.halves.get(piece.id.index());
-            halves.is_some_and(Option::is_some)
-        };
-        let mut made = given(original, usage).filter(is_made);
-        match made.find(|piece| !has_halves(piece)) {
-            Some(piece) => {
-                Err(super::broken(piece, "is made by a merge, because it is given").into())
-            }
+        let kept = given(original, usage).filter(|piece| self.keeps(piece.id));
+        let mut made = kept.filter(is_made_by_merge);
+        match made.find(|piece| !self.has_halves(piece.id)) {
+            Some(piece) => Err(broken(piece, "is made by a merge, because it is given").into()),
             None => Ok(()),
         }
+    }
+
+    /// Whether the halves of a piece of the original are known.
+    fn has_halves(&self, old_id: PieceId) -> bool {
+        let halves = self.halves.get(old_id.index());
+        halves.is_some_and(Option::is_some)
     }
 
     /// Whether no sum of scores of a unigram model is too large in a line of so many characters, and the lowest score
     /// stays.
     fn bounds_sums(&self, original: &Model, characters: u64) -> bool {
-        let scores = |model: &Model| {
-            let normal = model
-                .pieces()
-                .filter(|piece| piece.kind == PieceKind::Normal);
-            normal.map(|piece| piece.score).collect::<Vec<f32>>()
-        };
-        let old = scores(original);
-        let lowest = |scores: &[f32]| scores.iter().copied().fold(f32::MAX, f32::min).to_bits();
-        let is_finite = old.iter().all(|score| score.is_finite());
-        let largest = old.iter().map(|score| score.abs()).fold(0.0, f32::max) + EXTRA_SCORE;
+        let scores: Vec<f32> = normal_scores(original).collect();
+        let is_finite = scores.iter().all(|score| score.is_finite());
+        let largest = scores.into_iter().map(f32::abs).fold(0.0, f32::max) + EXTRA_SCORE;
         // A sum of so many scores is exact enough for a bound with a reserve of a hundredth.
         let characters = u16::try_from(characters).map_or(f32::INFINITY, f32::from);
-        is_finite && lowest(&old) == lowest(&scores(&self.model)) && largest * characters < MAX_SUM
+        let keeps_lowest = lowest_score_bits(original) == lowest_score_bits(&self.model);
+        is_finite && keeps_lowest && largest * characters < MAX_SUM
     }
 }
 
+/// Whether a piece of a BPE model, if text gives it, is the result of a merge.
+fn is_made_by_merge(piece: &Piece<'_>) -> bool {
+    piece.kind == PieceKind::Normal && !is_char(piece.text)
+}
+
 /// The pieces that the text gives.
-fn given<'m>(original: &'m Model, usage: &PieceUsage) -> impl Iterator<Item = crate::Piece<'m>> {
+fn given<'m>(original: &'m Model, usage: &PieceUsage) -> impl Iterator<Item = Piece<'m>> {
     original.pieces().filter(|piece| usage.count(piece.id) > 0)
 }

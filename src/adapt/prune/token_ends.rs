@@ -16,12 +16,15 @@
 
 use std::collections::HashSet;
 
+use memchr::memmem;
 use rustc_hash::FxBuildHasher;
 
 use crate::encode::vocabulary::Vocabulary;
-use crate::model::Model;
+use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
 use crate::text::{WHITESPACE_MARK_STR, char_length, is_char};
+
+const MARK: &[u8] = WHITESPACE_MARK_STR.as_bytes();
 
 /// What a piece does to the tokens beside it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -45,16 +48,15 @@ impl PieceEnds {
     };
 
     /// The ends of a piece; `splits_at_marks` says whether no piece has a whitespace mark behind another character.
-    fn of(piece: &crate::Piece<'_>, splits_at_marks: bool) -> Self {
+    fn of(piece: &Piece<'_>, splits_at_marks: bool) -> Self {
         if piece.kind != PieceKind::Normal {
             return Self::BOUNDARY;
         }
-        let mark = WHITESPACE_MARK_STR.as_bytes();
         let mut ends = Self::default();
-        if splits_at_marks && piece.text.starts_with(mark) {
+        if splits_at_marks && piece.text.starts_with(MARK) {
             ends.flags |= BEGINS_TEXT;
         }
-        if piece.text.ends_with(mark) {
+        if piece.text.ends_with(MARK) {
             ends.flags |= ENDS_WITH_MARK;
         }
         ends
@@ -137,6 +139,5 @@ fn characters(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// Whether a text has a whitespace mark behind another character.
 fn has_mark_inside(text: &[u8]) -> bool {
-    let mark = WHITESPACE_MARK_STR.as_bytes();
-    memchr::memmem::find_iter(text, mark).any(|at| at > 0 && !text[..at].ends_with(mark))
+    memmem::find_iter(text, MARK).any(|at| at > 0 && !text[..at].ends_with(MARK))
 }

@@ -87,6 +87,13 @@ impl PartialOrd for TraceCandidate {
     }
 }
 
+impl TraceCandidate {
+    /// The parts of the text that the merge joins.
+    fn halves(&self) -> Halves {
+        [self.begin.0..self.middle, self.middle..self.end]
+    }
+}
+
 impl Ord for TraceCandidate {
     fn cmp(&self, other: &Self) -> Ordering {
         (self.score, self.begin).cmp(&(other.score, other.begin))
@@ -104,6 +111,13 @@ struct TraceSymbol {
     next: usize,
     /// False once it was joined to the one before.
     is_alive: bool,
+}
+
+impl TraceSymbol {
+    /// The part of the text that it is.
+    fn span(&self) -> Range<usize> {
+        self.begin..self.end
+    }
 }
 
 /// A text whose symbols merge.
@@ -164,6 +178,10 @@ impl<'m> Tracer<'m> {
         is_whole.then(|| [left, right].map(|half| self.text_piece(&text[half.clone()])))
     }
 
+    fn is_unused(&self, id: usize) -> bool {
+        self.vocabulary.kind(id) == PieceKind::Unused
+    }
+
     /// The piece for text with this text.
     fn text_piece(&self, text: &[u8]) -> Option<PieceId> {
         self.ids.get(text).map(|id| PieceId::from_index(*id))
@@ -202,12 +220,8 @@ impl TraceRun<'_, '_> {
                 continue;
             };
             let right = self.symbols[left].next;
-            let halves = [
-                candidate.begin.0..candidate.middle,
-                candidate.middle..candidate.end,
-            ];
             let id = PieceId::from_index(candidate.id);
-            self.trace.merges.push((id, halves));
+            self.trace.merges.push((id, candidate.halves()));
             self.join(left, right);
             let previous = self.symbols[left].previous;
             self.add_candidate(previous);
@@ -238,10 +252,7 @@ impl TraceRun<'_, '_> {
 
     /// Adds the pair of a symbol and the next one, if it merges.
     fn add_candidate(&mut self, index: usize) {
-        let Some(left) = self.symbols.get(index).copied() else {
-            return;
-        };
-        let Some(right) = self.symbols.get(left.next).copied() else {
+        let Some([left, right]) = self.pair(index) else {
             return;
         };
         let is_too_long = right.end - left.begin > self.tracer.longest_piece;
@@ -251,8 +262,8 @@ impl TraceRun<'_, '_> {
         let Some(id) = self.tracer.ids.get(&self.text[left.begin..right.end]) else {
             return;
         };
-        if self.tracer.vocabulary.kind(*id) == PieceKind::Unused {
-            let halves = [left.begin..left.end, right.begin..right.end];
+        if self.tracer.is_unused(*id) {
+            let halves = [left.span(), right.span()];
             self.unused_halves.insert(*id, halves);
         }
         self.candidates.push(TraceCandidate {
@@ -264,10 +275,17 @@ impl TraceRun<'_, '_> {
         });
     }
 
+    /// A symbol and the next one.
+    fn pair(&self, index: usize) -> Option<[TraceSymbol; 2]> {
+        let left = self.symbols.get(index)?;
+        let right = self.symbols.get(left.next)?;
+        Some([*left, *right])
+    }
+
     /// Appends the ids of the symbols that remain.
     fn collect_ids(&mut self) {
         let symbols = self.symbols.iter().filter(|symbol| symbol.is_alive);
-        let spans: Vec<Range<usize>> = symbols.map(|symbol| symbol.begin..symbol.end).collect();
+        let spans: Vec<Range<usize>> = symbols.map(TraceSymbol::span).collect();
         for span in spans {
             self.append_ids(span, 0);
         }
@@ -279,7 +297,7 @@ impl TraceRun<'_, '_> {
         let Some(id) = self.tracer.ids.get(&self.text[span]).copied() else {
             return self.trace.ids.push(unknown);
         };
-        let is_unused = self.tracer.vocabulary.kind(id) == PieceKind::Unused;
+        let is_unused = self.tracer.is_unused(id);
         if !is_unused || depth > MAX_SPLIT_DEPTH {
             self.trace.ids.push(PieceId::from_index(id));
         } else if let Some([left, right]) = self.unused_halves.get(&id).cloned() {

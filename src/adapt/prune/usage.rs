@@ -10,9 +10,10 @@
 use super::line_ids::LineIds;
 use super::record::{TextRecord, TextRecorder};
 use super::trace::Tracer;
+use crate::adapt::pieces::has_unused_pieces;
 use crate::error::ModelError;
 use crate::model::{Model, ModelType};
-use crate::piece::{PieceId, PieceKind};
+use crate::piece::PieceId;
 use crate::tokenizer::{Encoder, Tokenizer};
 
 /// How often a text uses the pieces of a model.
@@ -56,15 +57,31 @@ impl PieceUsage {
         for (count, more) in self.counts.iter_mut().zip(&other.counts) {
             *count += more;
         }
-        self.made
-            .resize(self.made.len().max(other.made.len()), false);
-        for (made, also) in self.made.iter_mut().zip(&other.made) {
-            *made |= also;
-        }
+        self.add_made(&other.made);
         self.lines += other.lines;
         self.tokens += other.tokens;
         self.record.add(&other.record);
         self.line_ids.append(&other.line_ids);
+    }
+
+    /// Adds the pieces that another text made.
+    fn add_made(&mut self, other: &[bool]) {
+        let len = self.made.len().max(other.len());
+        self.made.resize(len, false);
+        for (made, also) in self.made.iter_mut().zip(other) {
+            *made |= also;
+        }
+    }
+
+    /// Counts the tokens of a line.
+    fn add_line(&mut self, ids: &[PieceId]) {
+        self.lines += 1;
+        self.tokens += ids.len() as u64;
+        for id in ids {
+            if let Some(count) = self.counts.get_mut(id.index()) {
+                *count += 1;
+            }
+        }
     }
 
     /// The number of tokens.
@@ -150,14 +167,8 @@ impl<'t> UsageCounter<'t> {
     /// Adds a line.
     pub fn add(&mut self, line: impl AsRef<[u8]>) {
         let line = line.as_ref();
-        self.usage.lines += 1;
         let ids = self.encoder.encode(line);
-        self.usage.tokens += ids.len() as u64;
-        for id in ids {
-            if let Some(count) = self.usage.counts.get_mut(id.index()) {
-                *count += 1;
-            }
-        }
+        self.usage.add_line(ids);
         if self.keeps_line_ids {
             self.usage.line_ids.push(ids);
         }
@@ -165,6 +176,11 @@ impl<'t> UsageCounter<'t> {
             let bytes = self.encoder.normalize(line).len();
             self.recorder.add_characters(bytes as u64);
         }
+        self.note_made(line);
+    }
+
+    /// Notes the pieces that merges of a line make, if that is needed.
+    fn note_made(&mut self, line: &[u8]) {
         if let Some(tracer) = &self.tracer {
             let trace = tracer.trace(self.encoder.normalize(line));
             for (id, _) in trace.merges {
@@ -182,6 +198,5 @@ impl<'t> UsageCounter<'t> {
 
 /// Whether the made pieces do not follow from the given ones: unused pieces are made, but not given.
 fn needs_trace(model: &Model) -> bool {
-    model.model_type() == ModelType::Bpe
-        && model.pieces().any(|piece| piece.kind == PieceKind::Unused)
+    model.model_type() == ModelType::Bpe && has_unused_pieces(model)
 }

@@ -64,8 +64,7 @@ impl PrunedModel {
     ) -> Result<RowGather, WeightsError> {
         let path = path.as_ref();
         let (metadata, data_start) = read_header(path)?;
-        let rows = (0..self.rows()).filter_map(|id| self.ids.old_id(PieceId::from_index(id)));
-        let rows: Vec<PieceId> = rows.collect();
+        let rows = self.old_ids_of_rows();
         for name in names.iter().map(AsRef::as_ref) {
             check_tensor(path, &metadata, name, self.ids.old_len())?;
         }
@@ -91,45 +90,55 @@ impl PrunedModel {
             header,
         })
     }
+
+    /// The old id of each row of the new tables.
+    fn old_ids_of_rows(&self) -> Vec<PieceId> {
+        let new_ids = self.ids.new_ids().take(self.rows());
+        new_ids.filter_map(|id| self.ids.old_id(id)).collect()
+    }
 }
 
 /// The header of a file, and the position of the data.
 fn read_header(path: &Path) -> Result<(Metadata, u64), WeightsError> {
-    let failed = |source| WeightsError::Read {
-        path: path.to_owned(),
-        source,
-    };
+    let failed = |source| read_error(path, source);
     let mut file = File::open(path).map_err(failed)?;
     let file_bytes = file.metadata().map_err(failed)?.len();
-    let mut length = [0; LENGTH_BYTES];
-    file.read_exact(&mut length).map_err(failed)?;
-    let header_bytes = u64::from_le_bytes(length);
+    let header_bytes = read_length(&mut file).map_err(failed)?;
     let data_start = header_bytes.saturating_add(LENGTH_BYTES as u64);
     if header_bytes > MAX_HEADER_BYTES || data_start > file_bytes {
-        return Err(format_error(
-            path,
-            "the length of the header is wrong".to_owned(),
-        ));
+        let problem = "the length of the header is wrong";
+        return Err(format_error(path, problem));
     }
     let mut header = Vec::new();
-    file.take(header_bytes)
-        .read_to_end(&mut header)
-        .map_err(failed)?;
+    let mut json = file.take(header_bytes);
+    json.read_to_end(&mut header).map_err(failed)?;
     let metadata: Metadata =
-        serde_json::from_slice(&header).map_err(|error| format_error(path, error.to_string()))?;
+        serde_json::from_slice(&header).map_err(|error| format_error(path, error))?;
     if (metadata.data_len() as u64).checked_add(data_start) != Some(file_bytes) {
-        return Err(format_error(
-            path,
-            "its size is not the one that its header says".to_owned(),
-        ));
+        let problem = "its size is not the one that its header says";
+        return Err(format_error(path, problem));
     }
     Ok((metadata, data_start))
 }
 
-fn format_error(path: &Path, problem: String) -> WeightsError {
+/// Reads the length of the header.
+fn read_length(file: &mut File) -> io::Result<u64> {
+    let mut length = [0; LENGTH_BYTES];
+    file.read_exact(&mut length)?;
+    Ok(u64::from_le_bytes(length))
+}
+
+fn read_error(path: &Path, source: io::Error) -> WeightsError {
+    WeightsError::Read {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+fn format_error(path: &Path, problem: impl ToString) -> WeightsError {
     WeightsError::Format {
         path: path.to_owned(),
-        problem,
+        problem: problem.to_string(),
     }
 }
 
@@ -149,7 +158,7 @@ fn check_tensor(
             names,
         });
     };
-    let rows = info.shape.first().copied().unwrap_or(0);
+    let rows = row_count(info);
     if rows < pieces || rows == 0 {
         return Err(WeightsError::TooFewRows {
             name: name.to_owned(),
@@ -157,7 +166,7 @@ fn check_tensor(
             pieces,
         });
     }
-    if (info.data_offsets.1 - info.data_offsets.0) % rows != 0 {
+    if byte_count(info) % rows != 0 {
         return Err(WeightsError::SplitBytes {
             name: name.to_owned(),
         });
@@ -167,9 +176,19 @@ fn check_tensor(
 
 /// The bytes of a row of a tensor that was checked.
 fn row_bytes(info: &TensorInfo) -> u64 {
-    let rows = info.shape.first().copied().unwrap_or(1).max(1);
-    let bytes = info.data_offsets.1 - info.data_offsets.0;
-    (bytes / rows) as u64
+    let rows = row_count(info).max(1);
+    (byte_count(info) / rows) as u64
+}
+
+/// The number of rows of a tensor; 0 without dimensions.
+fn row_count(info: &TensorInfo) -> usize {
+    info.shape.first().copied().unwrap_or(0)
+}
+
+/// The number of bytes of a tensor.
+fn byte_count(info: &TensorInfo) -> usize {
+    let (begin, end) = info.data_offsets;
+    end - begin
 }
 
 /// The length and the bytes of the header of the new file.
@@ -184,7 +203,7 @@ fn new_header(
         let Some(mut info) = metadata.info(&tensor.name).cloned() else {
             continue;
         };
-        let mut bytes = info.data_offsets.1 - info.data_offsets.0;
+        let mut bytes = byte_count(&info);
         if tensor.row_bytes.is_some() {
             bytes = bytes / info.shape[0].max(1) * rows;
             info.shape[0] = rows;
@@ -193,14 +212,20 @@ fn new_header(
         begin += bytes;
         infos.push((tensor.name.clone(), info));
     }
-    let new =
-        Metadata::new(metadata.metadata().clone(), infos).map_err(|error| error.to_string())?;
-    // A value has its keys sorted, so that equal headers have equal bytes.
-    let value = serde_json::to_value(&new).map_err(|error| error.to_string())?;
-    let mut json = value.to_string().into_bytes();
-    json.resize(json.len().next_multiple_of(LENGTH_BYTES), b' ');
+    let new = Metadata::new(metadata.metadata().clone(), infos);
+    let new = new.map_err(|error| error.to_string())?;
+    let json = padded_json(&new).map_err(|error| error.to_string())?;
     let length = (json.len() as u64).to_le_bytes();
     Ok([&length[..], &json].concat())
+}
+
+/// The header in JSON, with spaces up to a multiple of eight bytes.
+fn padded_json(header: &Metadata) -> serde_json::Result<Vec<u8>> {
+    // A value has its keys sorted, so that equal headers have equal bytes.
+    let value = serde_json::to_value(header)?;
+    let mut json = value.to_string().into_bytes();
+    json.resize(json.len().next_multiple_of(LENGTH_BYTES), b' ');
+    Ok(json)
 }
 
 impl RowGather {
@@ -249,10 +274,7 @@ impl RowGather {
     /// A file cannot be read, or bytes differ.
     pub fn check(&self, written: impl AsRef<Path>) -> Result<(), WeightsError> {
         let written = written.as_ref();
-        let failed = |source| WeightsError::Read {
-            path: written.to_owned(),
-            source,
-        };
+        let failed = |source| read_error(written, source);
         let (metadata, data_start) = read_header(written)?;
         let mut file = File::open(written).map_err(failed)?;
         file.seek(SeekFrom::Start(data_start)).map_err(failed)?;
@@ -270,9 +292,13 @@ impl RowGather {
         if comparison.is_equal && is_complete && comparison.is_at_end().map_err(failed)? {
             return Ok(());
         }
-        let path = written.display();
-        Err(GuaranteeError::new(format!("the rows in {path} are those of the input")).into())
+        Err(other_rows(written).into())
     }
+}
+
+fn other_rows(written: &Path) -> GuaranteeError {
+    let path = written.display();
+    GuaranteeError::new(format!("the rows in {path} are those of the input"))
 }
 
 /// Compares what is written to it with a file.
