@@ -274,9 +274,7 @@ fn with_learned(
         let score = scores.next().ok_or(ExtendError::NoLowerScore)?;
         write_learned(&mut editor, id, piece, score);
     }
-    for text in slots.padding() {
-        editor.add_piece(text, 0.0, PieceKind::Control);
-    }
+    add_padding(&mut editor, slots);
     let size = i32::try_from(editor.len()).map_err(|_| ExtendError::TooManyPieces)?;
     editor.trainer_spec_mut().vocab_size = Some(size);
     Ok(editor.finish()?)
@@ -291,6 +289,13 @@ fn write_learned(editor: &mut ModelEditor, id: PieceId, learned: &LearnedMerge, 
         editor.set_kind(id, PieceKind::Normal);
     } else {
         editor.add_piece(text, score, PieceKind::Normal);
+    }
+}
+
+/// Adds the reserved control pieces.
+fn add_padding(editor: &mut ModelEditor, slots: &IdSlots) {
+    for text in slots.padding() {
+        editor.add_piece(text, 0.0, PieceKind::Control);
     }
 }
 

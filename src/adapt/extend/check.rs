@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::ExtendedModel;
 use crate::adapt::boundaries::{BoundaryCheck, BoundaryComparison};
 use crate::adapt::piece_texts::PieceTexts;
-use crate::adapt::pieces::scores;
+use crate::adapt::pieces::{broken, scores};
 use crate::error::{ExtendError, GuaranteeError};
 use crate::join::join;
 use crate::model::{Model, Piece};
@@ -40,10 +40,7 @@ impl ExtendedModel {
         lines: impl IntoIterator<Item = &'t [u8]>,
     ) -> Result<ExtendCheck, ExtendError> {
         let unchanged = self.check_pieces(old)?;
-        let (base, new) = join(
-            || Tokenizer::new(self.base.clone()),
-            || Tokenizer::new(self.model.clone()),
-        );
+        let (base, new) = self.tokenizers();
         let middle = self.model.len() / 2;
         let part = |range, lines: &mut dyn Iterator<Item = &'t [u8]>| {
             self.check_part([&base, &new], range, lines)
@@ -60,6 +57,14 @@ impl ExtendedModel {
             unreachable: all.unreachable,
             texts: all.texts,
         })
+    }
+
+    /// The tokenizers of the base and of the extended model.
+    fn tokenizers(&self) -> (Tokenizer, Tokenizer) {
+        join(
+            || Tokenizer::new(self.base.clone()),
+            || Tokenizer::new(self.model.clone()),
+        )
     }
 
     /// Checks that the old pieces are unchanged, and that the scores of learned pieces descend below all others.
@@ -115,23 +120,27 @@ impl ExtendedModel {
     ) -> Result<Vec<PieceId>, GuaranteeError> {
         let mut new_encoder = NormalizedEncoder::new(new);
         let mut base_encoder = NormalizedEncoder::new(base);
-        let learned: HashSet<PieceId> = self.pieces.iter().map(|piece| piece.id).collect();
+        let learned = self.learned_ids();
         let mut unreachable = Vec::new();
         for piece in pieces_in(&self.model, range) {
             if !piece.kind.is_given_for_text() || new_encoder.gives(piece.id, piece.text) {
                 continue;
             }
             if learned.contains(&piece.id) {
-                return Err(self.broken(piece.id, "is reachable"));
+                return Err(broken(piece, "is reachable"));
             }
             // It was not learned, so its id is that of the base.
             let old = self.base.piece(piece.id);
             if old.is_some_and(|old| base_encoder.gives(old.id, old.text)) {
-                return Err(self.broken(piece.id, "is still reachable"));
+                return Err(broken(piece, "is still reachable"));
             }
             unreachable.push(piece.id);
         }
         Ok(unreachable)
+    }
+
+    fn learned_ids(&self) -> HashSet<PieceId> {
+        self.pieces.iter().map(|piece| piece.id).collect()
     }
 
     /// Compares texts with the base.

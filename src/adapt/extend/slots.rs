@@ -37,7 +37,7 @@ pub(super) fn base_model(model: &Model, options: &ExtendOptions) -> Result<Model
         check_reusable(model, *id)?;
     }
     let reused = reusable(model, options);
-    if reused.is_empty() && options.control.is_empty() && options.user_defined.is_empty() {
+    if reused.is_empty() && special_pieces(options).next().is_none() {
         return Ok(model.clone());
     }
     let mut texts = texts(model);
@@ -150,10 +150,9 @@ impl IdSlots {
         let behind = (base.len()..).map(PieceId::from_index);
         let learned: Vec<PieceId> = reused.iter().copied().chain(behind).take(learned).collect();
         let size = size_with(base, &learned);
-        let multiple = options.multiple_of.map_or(1, usize::from);
-        let padded = size.checked_next_multiple_of(multiple).unwrap_or(size);
+        let padding = options.padded(size) - size;
         Self {
-            padding: new_texts("reserved", &texts(base), padded - size),
+            padding: new_texts("reserved", &texts(base), padding),
             learned,
             reused,
         }
@@ -179,6 +178,14 @@ impl IdSlots {
     /// The texts of the padding.
     pub(super) fn padding(&self) -> impl Iterator<Item = &str> {
         self.padding.iter().map(String::as_str)
+    }
+}
+
+impl ExtendOptions {
+    /// The size of the vocabulary with reserved pieces, from the size without them.
+    fn padded(&self, size: usize) -> usize {
+        let multiple = self.multiple_of.map_or(1, usize::from);
+        size.checked_next_multiple_of(multiple).unwrap_or(size)
     }
 }
 
