@@ -189,11 +189,16 @@ fn chosen_characters(
     free: &FreeCharacters,
     single_characters: usize,
 ) -> Vec<char> {
-    let required: BTreeSet<char> = merges.iter().flat_map(|merge| merge.text.chars()).collect();
+    let required = characters_of(merges);
     let ranked = free.ranked.iter().map(|character| character.c);
     let single = ranked.filter(|c| !required.contains(c));
     let single: Vec<char> = single.take(single_characters).collect();
     required.into_iter().chain(single).collect()
+}
+
+/// The characters in `merges`, by code point.
+fn characters_of(merges: &[LearnedMerge]) -> BTreeSet<char> {
+    merges.iter().flat_map(|merge| merge.text.chars()).collect()
 }
 
 /// The division with the largest gain.
