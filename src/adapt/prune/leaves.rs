@@ -111,31 +111,68 @@ pub(super) fn remove_leaves(
     halves: &[Option<PieceHalves>],
     usage: &PieceUsage,
 ) {
-    let mut counts: Vec<u64> = (0..keep.len()).map(|index| usage.count_at(index)).collect();
-    let mut parents = vec![0usize; keep.len()];
-    for half in halves.iter().flatten().flatten().flatten() {
-        parents[half.index()] += 1;
-    }
-    let key = |index: usize, counts: &[u64]| {
-        let is_made = halves[index].is_some();
-        Reverse((is_made, counts[index], Reverse(index)))
-    };
+    let mut leaves = Leaves::new(is_fixed, halves, usage);
     let mut remaining = keep.iter().filter(|kept| **kept).count();
-    let leaves = (0..keep.len()).filter(|index| parents[*index] == 0 && !is_fixed[*index]);
-    let mut leaves: BinaryHeap<_> = leaves.map(|index| key(index, &counts)).collect();
     while remaining > size
-        && let Some(Reverse((_, count, Reverse(index)))) = leaves.pop()
+        && let Some(index) = leaves.remove_rarest()
     {
         keep[index] = false;
         remaining -= 1;
-        for half in halves[index].into_iter().flatten().flatten() {
-            let half = half.index();
-            counts[half] += count;
-            parents[half] -= 1;
-            if parents[half] == 0 && !is_fixed[half] {
-                leaves.push(key(half, &counts));
-            }
+    }
+}
+
+/// The pieces that can be removed next: no remaining piece is made of them.
+struct Leaves<'p> {
+    is_fixed: &'p [bool],
+    halves: &'p [Option<PieceHalves>],
+    /// By index, the count in the text and those of the removed pieces that are made of the piece.
+    counts: Vec<u64>,
+    /// By index, how often the piece is a half of remaining pieces.
+    parents: Vec<usize>,
+    /// The greatest is removed first: pieces that no merge makes, then low counts, then high ids.
+    queue: BinaryHeap<Reverse<(bool, u64, Reverse<usize>)>>,
+}
+
+impl<'p> Leaves<'p> {
+    fn new(is_fixed: &'p [bool], halves: &'p [Option<PieceHalves>], usage: &PieceUsage) -> Self {
+        let indices = 0..halves.len();
+        let mut leaves = Self {
+            is_fixed,
+            halves,
+            counts: indices.clone().map(|index| usage.count_at(index)).collect(),
+            parents: vec![0; halves.len()],
+            queue: BinaryHeap::new(),
+        };
+        for half in halves.iter().flatten().flatten().flatten() {
+            leaves.parents[half.index()] += 1;
         }
+        indices.for_each(|index| leaves.add_if_leaf(index));
+        leaves
+    }
+
+    /// Adds a piece if no remaining piece is made of it and it is not fixed.
+    fn add_if_leaf(&mut self, index: usize) {
+        if self.parents[index] == 0 && !self.is_fixed[index] {
+            let is_made = self.halves[index].is_some();
+            let key = (is_made, self.counts[index], Reverse(index));
+            self.queue.push(Reverse(key));
+        }
+    }
+
+    /// Removes the rarest leaf, and returns its index.
+    fn remove_rarest(&mut self) -> Option<usize> {
+        let Reverse((_, count, Reverse(index))) = self.queue.pop()?;
+        for half in self.halves[index].into_iter().flatten().flatten() {
+            self.remove_parent(half.index(), count);
+        }
+        Some(index)
+    }
+
+    /// Takes a piece with this count, which was made of `half`, from its parents.
+    fn remove_parent(&mut self, half: usize, count: u64) {
+        self.counts[half] += count;
+        self.parents[half] -= 1;
+        self.add_if_leaf(half);
     }
 }
 

@@ -76,8 +76,8 @@ impl PrunedModel {
 
     /// The piece with this old id, if it is before the tail.
     fn new_piece(&self, old_id: PieceId) -> Option<Piece<'_>> {
-        let new_id = self.ids.new_id(old_id)?;
-        self.model.piece(new_id).filter(|new| !self.is_tail(new.id))
+        let id = self.ids.new_id(old_id).filter(|id| !self.is_tail(*id))?;
+        self.model.piece(id)
     }
 
     /// Checks that the pruned model executes all merges that make the given pieces, as far as these are kept, and no other ones.

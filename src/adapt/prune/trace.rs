@@ -276,8 +276,8 @@ impl TraceRun<'_, '_> {
     }
 
     /// A symbol and the next one.
-    fn pair(&self, index: usize) -> Option<[TraceSymbol; 2]> {
-        let left = self.symbols.get(index)?;
+    fn pair(&self, at: usize) -> Option<[TraceSymbol; 2]> {
+        let left = self.symbols.get(at)?;
         let right = self.symbols.get(left.next)?;
         Some([*left, *right])
     }

@@ -166,7 +166,7 @@ fn check_tensor(
             pieces,
         });
     }
-    if byte_count(info) % rows != 0 {
+    if !byte_count(info).is_multiple_of(rows) {
         return Err(WeightsError::SplitBytes {
             name: name.to_owned(),
         });
