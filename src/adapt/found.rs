@@ -24,8 +24,12 @@ fn found_pieces(model: &Model) -> Vec<bool> {
     let mut encoder = NormalizedEncoder::new(&tokenizer);
     let pieces = model.pieces();
     pieces
-        .map(|piece| piece.kind.is_given_for_text() && encoder.gives(piece.id, piece.text))
+        .map(|piece| is_given_for_text(&piece) && encoder.gives(piece.id, piece.text))
         .collect()
+}
+
+fn is_given_for_text(piece: &Piece<'_>) -> bool {
+    piece.kind.is_given_for_text()
 }
 
 /// The pieces for text that are not found.
@@ -59,10 +63,6 @@ pub(crate) fn first_lost(
         let old_encoder = old_encoder.get_or_insert_with(|| NormalizedEncoder::new(old_tokenizer));
         old_id(*id).is_some_and(|old_id| old_encoder.gives(old_id, piece.text))
     })
-}
-
-fn is_given_for_text(piece: &Piece<'_>) -> bool {
-    piece.kind.is_given_for_text()
 }
 
 /// Pieces that are found in one of two models only.

@@ -158,13 +158,6 @@ impl IdSlots {
         }
     }
 
-    /// The old id of each new one.
-    pub(super) fn id_map(&self, old_len: usize, new_len: usize) -> IdMap {
-        let ids = (0..new_len).map(PieceId::from_index);
-        let is_old = |id: &PieceId| id.index() < old_len && !self.reused.contains(id);
-        IdMap::from_old_ids(old_len, ids.map(|id| Some(id).filter(is_old)).collect())
-    }
-
     /// Whether there is nothing to add.
     pub(super) fn is_empty(&self) -> bool {
         self.learned.is_empty() && self.padding.is_empty()
@@ -179,6 +172,19 @@ impl IdSlots {
     pub(super) fn padding(&self) -> impl Iterator<Item = &str> {
         self.padding.iter().map(String::as_str)
     }
+
+    /// The old id of each new one.
+    pub(super) fn id_map(&self, old_len: usize, new_len: usize) -> IdMap {
+        let ids = (0..new_len).map(PieceId::from_index);
+        let is_old = |id: &PieceId| id.index() < old_len && !self.reused.contains(id);
+        IdMap::from_old_ids(old_len, ids.map(|id| Some(id).filter(is_old)).collect())
+    }
+}
+
+/// The size of the vocabulary with pieces of these ids.
+fn size_with(base: &Model, learned: &[PieceId]) -> usize {
+    let last = learned.iter().map(|id| id.index() + 1).max();
+    last.unwrap_or(0).max(base.len())
 }
 
 impl ExtendOptions {
@@ -187,10 +193,4 @@ impl ExtendOptions {
         let multiple = self.multiple_of.map_or(1, usize::from);
         size.checked_next_multiple_of(multiple).unwrap_or(size)
     }
-}
-
-/// The size of the vocabulary with pieces of these ids.
-fn size_with(base: &Model, learned: &[PieceId]) -> usize {
-    let last = learned.iter().map(|id| id.index() + 1).max();
-    last.unwrap_or(0).max(base.len())
 }
