@@ -43,11 +43,13 @@ mod scan;
 mod symbols;
 mod write;
 
+use self::export::JsonParts;
 pub use self::folder::TransformersFolder;
 pub(crate) use self::import::UnjudgedModel;
-use super::{ConvertedModel, FileFormat, Verdict};
+use super::{ConvertedModel, FileFormat, Reason, Verdict};
 use crate::error::ConvertError;
-use crate::model::Model;
+use crate::model::{Model, Piece};
+use crate::piece::{PieceId, PieceKind};
 
 /// Options of [`Model::to_tokenizer_json`] and [`Model::to_transformers_folder`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -89,11 +91,7 @@ impl Model {
     /// # Errors
     /// The model is a word or char model, or has no BOS or EOS piece although an option asks for it.
     pub fn to_tokenizer_json(&self, options: &JsonOptions) -> Result<TokenizerJson, ConvertError> {
-        let parts = export::JsonParts::new(self, options)?;
-        Ok(TokenizerJson {
-            json: write::tokenizer_json(&parts),
-            verdict: parts.verdict,
-        })
+        JsonParts::new(self, options).map(JsonParts::into_file)
     }
 
     /// The files that `AutoTokenizer.from_pretrained` of `transformers` reads: `tokenizer.json`, `tokenizer_config.json`,
@@ -105,8 +103,7 @@ impl Model {
         &self,
         options: &JsonOptions,
     ) -> Result<TransformersFolder, ConvertError> {
-        let parts = export::JsonParts::new(self, options)?;
-        Ok(folder::files(self, &parts, options))
+        TransformersFolder::new(self, options)
     }
 
     /// Reads a `tokenizer.json`, with a verdict on whether the ids of the model equal those of `tokenizers`.
@@ -117,10 +114,7 @@ impl Model {
     /// # Errors
     /// The bytes are not a `tokenizer.json`, or ask for something that a SentencePiece model cannot express.
     pub fn from_tokenizer_json(bytes: &[u8]) -> Result<ConvertedModel, ConvertError> {
-        let read = Self::read_tokenizer_json(bytes)?;
-        let verdict = read.verdict()?;
-        let model = read.model;
-        Ok(ConvertedModel { model, verdict })
+        Self::read_tokenizer_json(bytes)?.judged()
     }
 
     /// Reads a `tokenizer.json`, whose verdict is given on request.
@@ -133,9 +127,36 @@ impl Model {
 }
 
 /// The error that a file cannot be read.
-fn syntax(problem: String) -> ConvertError {
+fn syntax(problem: impl ToString) -> ConvertError {
     ConvertError::Syntax {
         format: FileFormat::TokenizerJson,
-        problem,
+        problem: problem.to_string(),
     }
+}
+
+fn pieces_of_kind(model: &Model, kind: PieceKind) -> impl Iterator<Item = Piece<'_>> {
+    model.pieces().filter(move |piece| piece.kind == kind)
+}
+
+fn kind_of(model: &Model, id: PieceId) -> PieceKind {
+    model.table().kind(id.index())
+}
+
+fn text_of(model: &Model, id: PieceId) -> &[u8] {
+    model.table().text(id.index())
+}
+
+/// The text of a piece in JSON: none for a NUL, which `tokenizers` cannot hold, and for a text that is not UTF-8.
+fn json_text(text: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(text).ok();
+    text.filter(|text| *text != "\0")
+}
+
+fn is_utf8(text: &[u8]) -> bool {
+    std::str::from_utf8(text).is_ok()
+}
+
+/// Adds reasons to a verdict, in their order.
+fn add_reasons(verdict: &mut Verdict, reasons: impl IntoIterator<Item = Reason>) {
+    reasons.into_iter().for_each(|reason| verdict.add(reason));
 }

@@ -23,7 +23,7 @@ use super::normalization::{
     END, LEADING_SPACES, REPEATED_SPACES, TRAILING_SPACES, TRAILING_SPACES_AND_MARKS, TRIMMED_END,
     TRIMMED_END_OF_SPACES, prefix_pattern,
 };
-use super::parse::{JsonComponent, JsonPattern, JsonText};
+use super::parse::{JsonComponent, JsonFile, JsonPattern};
 use crate::error::ConvertError;
 use crate::text::WHITESPACE_MARK_STR;
 
@@ -45,12 +45,12 @@ pub(super) struct JsonFlags {
     /// Whether spaces at the start, repeated spaces and spaces at the end are removed by regular expressions.
     removals: [bool; 3],
     /// The stage of the last component; stages ascend.
-    stage: NormalizationStage,
+    stage: Stage,
 }
 
 /// The order in which components may stand.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum NormalizationStage {
+enum Stage {
     #[default]
     Start,
     Rules,
@@ -63,217 +63,247 @@ enum NormalizationStage {
     Pieces,
 }
 
+/// Whether a component has a flag; the error says why it has none.
+type FlagResult = Result<(), &'static str>;
+
+const OUT_OF_ORDER: &str = "it stands behind a component that has to follow it";
+
 impl JsonFlags {
-    /// The flags of the components. `symbols` are the texts of the added tokens that are not special, by id.
+    /// The flags of the normalizer and the pre-tokenizer of a file.
     ///
     /// # Errors
     /// A component has no flag.
-    pub(super) fn new(
-        normalizer: Option<&JsonComponent<'_>>,
-        pre_tokenizer: Option<&JsonComponent<'_>>,
-        symbols: &[&str],
-    ) -> Result<Self, ConvertError> {
+    pub(super) fn of_file(file: &JsonFile<'_>) -> Result<Self, ConvertError> {
         let mut flags = Self::default();
-        for component in flattened(normalizer) {
-            flags.add_normalizer(component, symbols)?;
+        let symbols = symbol_texts(file);
+        for component in flattened(file.normalizer.as_ref()) {
+            let added = flags.add_normalizer(component, &symbols);
+            added.map_err(|problem| unsupported_component(component, problem))?;
         }
-        for component in flattened(pre_tokenizer) {
-            flags.add_pre_tokenizer(component)?;
+        for component in flattened(file.pre_tokenizer.as_ref()) {
+            let added = flags.add_pre_tokenizer(component);
+            added.map_err(|problem| unsupported_component(component, problem))?;
         }
         flags.check()?;
         Ok(flags)
     }
 
+    /// Adds a normalizer. `symbols` are the texts of the added tokens that are not special, by id.
+    fn add_normalizer(&mut self, component: &JsonComponent<'_>, symbols: &[&str]) -> FlagResult {
+        match &*component.kind {
+            "Precompiled" => self.add_charsmap(component),
+            "Replace" => self.add_replace(component, symbols),
+            "Prepend" => self.add_prepend(component),
+            "Strip" => self.approximate_removal(
+                Stage::Trailing,
+                "Strip removes all whitespace, at the ends that it names only",
+            ),
+            _ => Err("there is no such normalization"),
+        }
+    }
+
     /// Goes on to a stage; an error if that one has passed.
-    fn reach(
-        &mut self,
-        stage: NormalizationStage,
-        component: &JsonComponent<'_>,
-    ) -> Result<(), ConvertError> {
+    fn reach(&mut self, stage: Stage) -> FlagResult {
         if stage <= self.stage {
-            return Err(unsupported(
-                component,
-                "it stands behind a component that has to follow it",
-            ));
+            return Err(OUT_OF_ORDER);
         }
         self.stage = stage;
         Ok(())
     }
 
-    fn add_normalizer(
-        &mut self,
-        component: &JsonComponent<'_>,
-        symbols: &[&str],
-    ) -> Result<(), ConvertError> {
-        match component.kind.as_str() {
-            "Precompiled" => {
-                self.reach(NormalizationStage::Rules, component)?;
-                let text = text_of(component.precompiled_charsmap.as_ref());
-                let invalid = || unsupported(component, "its precompiled_charsmap is not base64");
-                self.charsmap = BASE64_STANDARD.decode(text).map_err(|_| invalid())?;
-                Ok(())
-            }
-            "Replace" => self.add_replace(component, symbols),
-            "Prepend" => self.add_prepend(component),
-            "Strip" => {
-                self.reach(NormalizationStage::Trailing, component)?;
-                self.approximate_removal(
-                    "Strip removes all whitespace, at the ends that it names only",
-                );
-                Ok(())
-            }
-            _ => Err(unsupported(component, "there is no such normalization")),
-        }
-    }
-
-    fn add_prepend(&mut self, component: &JsonComponent<'_>) -> Result<(), ConvertError> {
-        let prefix = text_of(component.prepend.as_ref());
-        let is_early = !self.escape_whitespaces;
-        // A space before the text becomes a mark if the replacement of spaces follows.
-        if prefix != WHITESPACE_MARK_STR && !(prefix == " " && is_early) {
-            return Err(unsupported(component, "it is not a whitespace mark"));
-        }
-        let stage = if is_early {
-            NormalizationStage::EarlyPrefix
-        } else {
-            NormalizationStage::Prefix
-        };
-        self.reach(stage, component)?;
-        self.needs_marks = prefix == WHITESPACE_MARK_STR;
-        self.add_dummy_prefix = true;
+    fn add_charsmap(&mut self, component: &JsonComponent<'_>) -> FlagResult {
+        self.reach(Stage::Rules)?;
+        let text = component.precompiled_charsmap.as_deref();
+        let charsmap = BASE64_STANDARD.decode(text.unwrap_or_default());
+        self.charsmap = charsmap.map_err(|_| "its precompiled_charsmap is not base64")?;
         Ok(())
     }
 
-    fn add_replace(
-        &mut self,
-        component: &JsonComponent<'_>,
-        symbols: &[&str],
-    ) -> Result<(), ConvertError> {
-        let content = text_of(component.content.as_ref());
-        let (pattern, is_regex) = match &component.pattern {
-            Some(JsonPattern::String(text)) => (text.as_str(), false),
-            Some(JsonPattern::Regex(text)) => (text.as_str(), true),
-            None => ("", false),
-        };
-        match (pattern, content, is_regex) {
-            (" ", WHITESPACE_MARK_STR, _) => {
-                self.reach(NormalizationStage::Marks, component)?;
-                self.escape_whitespaces = true;
-            }
-            (LEADING_SPACES, "", true) => {
-                self.reach(NormalizationStage::Leading, component)?;
-                self.removals[0] = true;
-            }
-            (REPEATED_SPACES, " ", true) if self.stage == NormalizationStage::Leading => {
-                self.reach(NormalizationStage::Repeated, component)?;
-                self.removals[1] = true;
-                self.remove_extra_whitespaces = true;
+    fn add_replace(&mut self, component: &JsonComponent<'_>, symbols: &[&str]) -> FlagResult {
+        let content = component.content.as_deref().unwrap_or_default();
+        let pattern = component.pattern_text().unwrap_or_default();
+        match (pattern, content, component.has_regex()) {
+            (" ", WHITESPACE_MARK_STR, _) => self.replace_spaces(),
+            (LEADING_SPACES, "", true) => self.remove_leading_spaces(),
+            (REPEATED_SPACES, " ", true) if self.stage == Stage::Leading => {
+                self.remove_repeated_spaces()
             }
             (REPEATED_SPACES, WHITESPACE_MARK_STR, true) => {
-                self.reach(NormalizationStage::Marks, component)?;
-                self.approximate_removal("runs of spaces become one mark");
+                self.approximate_removal(Stage::Marks, "runs of spaces become one mark")
             }
             (TRAILING_SPACES_AND_MARKS | TRAILING_SPACES, "", true)
                 if self.remove_extra_whitespaces =>
             {
-                self.reach(NormalizationStage::Trailing, component)?;
-                self.removals[2] = true;
+                self.remove_trailing_spaces()
             }
             (END | TRIMMED_END | TRIMMED_END_OF_SPACES, WHITESPACE_MARK_STR | " ", true) => {
-                self.reach(NormalizationStage::Trailing, component)?;
-                self.removals[2] = pattern != END;
-                self.add_dummy_prefix = true;
-                self.treat_whitespace_as_suffix = true;
+                self.add_suffix(pattern != END)
             }
             (pattern, WHITESPACE_MARK_STR | " ", true)
                 if !symbols.is_empty() && pattern == prefix_pattern(symbols) =>
             {
-                self.reach(NormalizationStage::Prefix, component)?;
-                self.add_dummy_prefix = true;
-                self.excepts_symbols = true;
+                self.add_prefix_except_symbols()
             }
-            _ => return Err(unsupported(component, "there is no such replacement")),
+            _ => Err("there is no such replacement"),
         }
+    }
+
+    fn replace_spaces(&mut self) -> FlagResult {
+        self.reach(Stage::Marks)?;
+        self.escape_whitespaces = true;
         Ok(())
     }
 
-    fn add_pre_tokenizer(&mut self, component: &JsonComponent<'_>) -> Result<(), ConvertError> {
-        match component.kind.as_str() {
-            "Metaspace" => self.add_metaspace(component),
-            "WhitespaceSplit" if self.stage < NormalizationStage::Trailing => {
-                self.stage = NormalizationStage::Trailing;
-                self.approximate_removal("WhitespaceSplit splits at all whitespace");
-                Ok(())
-            }
-            "Split" if self.escape_whitespaces && is_split_at_space(component) => Ok(()),
-            _ => Err(unsupported(component, "it splits text in another way")),
+    fn remove_leading_spaces(&mut self) -> FlagResult {
+        self.reach(Stage::Leading)?;
+        self.removals[0] = true;
+        Ok(())
+    }
+
+    fn remove_repeated_spaces(&mut self) -> FlagResult {
+        self.reach(Stage::Repeated)?;
+        self.removals[1] = true;
+        self.remove_extra_whitespaces = true;
+        Ok(())
+    }
+
+    fn remove_trailing_spaces(&mut self) -> FlagResult {
+        self.reach(Stage::Trailing)?;
+        self.removals[2] = true;
+        Ok(())
+    }
+
+    /// Adds a dummy prefix behind the text, which replaces the spaces there if it `is_trimmed`.
+    fn add_suffix(&mut self, is_trimmed: bool) -> FlagResult {
+        self.reach(Stage::Trailing)?;
+        self.removals[2] = is_trimmed;
+        self.add_dummy_prefix = true;
+        self.treat_whitespace_as_suffix = true;
+        Ok(())
+    }
+
+    fn add_prefix_except_symbols(&mut self) -> FlagResult {
+        self.reach(Stage::Prefix)?;
+        self.add_dummy_prefix = true;
+        self.excepts_symbols = true;
+        Ok(())
+    }
+
+    fn add_prepend(&mut self, component: &JsonComponent<'_>) -> FlagResult {
+        let is_mark = match component.prepend.as_deref() {
+            Some(WHITESPACE_MARK_STR) => true,
+            // A space before the text becomes a mark if the replacement of spaces follows.
+            Some(" ") if !self.escape_whitespaces => false,
+            _ => return Err("it is not a whitespace mark"),
+        };
+        self.reach(self.stage_of_prepend())?;
+        self.needs_marks = is_mark;
+        self.add_dummy_prefix = true;
+        Ok(())
+    }
+
+    fn stage_of_prepend(&self) -> Stage {
+        match self.escape_whitespaces {
+            true => Stage::Prefix,
+            false => Stage::EarlyPrefix,
         }
     }
 
-    fn add_metaspace(&mut self, component: &JsonComponent<'_>) -> Result<(), ConvertError> {
-        if text_of(component.replacement.as_ref()) != WHITESPACE_MARK_STR {
-            return Err(unsupported(component, "its replacement is not U+2581"));
+    fn add_pre_tokenizer(&mut self, component: &JsonComponent<'_>) -> FlagResult {
+        match &*component.kind {
+            "Metaspace" => self.add_metaspace(component),
+            "WhitespaceSplit" if self.stage < Stage::Trailing => self
+                .approximate_removal(Stage::Trailing, "WhitespaceSplit splits at all whitespace"),
+            "Split" if self.escape_whitespaces && component.is_split_at_space() => Ok(()),
+            _ => Err("it splits text in another way"),
         }
-        self.stage = self.stage.max(NormalizationStage::Marks);
-        self.reach(NormalizationStage::Pieces, component)?;
+    }
+
+    fn add_metaspace(&mut self, component: &JsonComponent<'_>) -> FlagResult {
+        if component.replacement.as_deref() != Some(WHITESPACE_MARK_STR) {
+            return Err("its replacement is not U+2581");
+        }
+        self.stage = self.stage.max(Stage::Marks);
+        self.reach(Stage::Pieces)?;
         self.escape_whitespaces = true;
         self.splits_at_marks = component.split.unwrap_or(true);
-        let scheme = component.prepend_scheme.as_ref().map(JsonText::as_str);
-        let scheme = scheme.unwrap_or(match component.add_prefix_space {
-            Some(false) => "never",
-            _ => "always",
-        });
-        if scheme == "never" {
-            return Ok(());
+        match component.prepend_scheme() {
+            "never" => Ok(()),
+            scheme => self.add_prefix_of_metaspace(scheme),
         }
+    }
+
+    fn add_prefix_of_metaspace(&mut self, scheme: &str) -> FlagResult {
         if self.add_dummy_prefix {
-            return Err(unsupported(component, "there are two dummy prefixes"));
+            return Err("there are two dummy prefixes");
         }
         self.add_dummy_prefix = true;
-        let example = if self.remove_extra_whitespaces {
-            "\u{2581}a"
-        } else {
-            " a"
-        };
-        let reason = Reason::new(
-            ReasonKind::Whitespace,
-            "Metaspace puts no dummy prefix before a text that starts with a space or U+2581",
-        );
-        self.reasons.push(reason.with_example(example));
+        let reason = self.reason_of_metaspace();
+        self.reasons.push(reason);
         if scheme == "first" {
-            self.reasons.push(Reason::new(
-                ReasonKind::Whitespace,
+            self.reasons.push(whitespace_reason(
                 "Metaspace puts no dummy prefix before text that follows an added token",
             ));
         }
         Ok(())
     }
 
-    /// Sets `remove_extra_whitespaces` for a component that resembles it.
-    fn approximate_removal(&mut self, explanation: &str) {
+    fn reason_of_metaspace(&self) -> Reason {
+        let example = match self.remove_extra_whitespaces {
+            true => "\u{2581}a",
+            false => " a",
+        };
+        whitespace_reason(
+            "Metaspace puts no dummy prefix before a text that starts with a space or U+2581",
+        )
+        .with_example(example)
+    }
+
+    /// Sets `remove_extra_whitespaces` for a component of this stage that resembles it.
+    fn approximate_removal(&mut self, stage: Stage, explanation: &str) -> FlagResult {
+        self.reach(stage)?;
         self.remove_extra_whitespaces = true;
-        self.reasons.push(Reason::new(
-            ReasonKind::Whitespace,
-            format!("{explanation}; SentencePiece removes spaces at both ends and repeated spaces"),
-        ));
+        self.reasons.push(whitespace_reason(format!(
+            "{explanation}; SentencePiece removes spaces at both ends and repeated spaces"
+        )));
+        Ok(())
     }
 
     /// Checks what a model cannot have.
     fn check(&self) -> Result<(), ConvertError> {
-        let found = if self.needs_marks && !self.escape_whitespaces {
+        let found = if self.lacks_marks() {
             "a prefix U+2581 without replacing spaces by U+2581"
-        } else if self.removals.contains(&true) && self.removals.contains(&false) {
+        } else if self.has_some_removals() {
             "the removal of some of leading, repeated and trailing spaces, but not all"
         } else {
             return Ok(());
         };
-        Err(ConvertError::Unsupported {
-            format: FileFormat::TokenizerJson,
-            component: "normalizer".to_owned(),
-            found: found.to_owned(),
-            remedy: "such a file cannot be converted",
-        })
+        Err(unsupported("normalizer", found.to_owned()))
     }
+
+    fn lacks_marks(&self) -> bool {
+        self.needs_marks && !self.escape_whitespaces
+    }
+
+    /// Whether some spaces are removed by regular expressions, but not all.
+    fn has_some_removals(&self) -> bool {
+        self.removals.contains(&true) && self.removals.contains(&false)
+    }
+
+    /// The name of the normalization rules.
+    pub(super) fn rules_name(&self) -> &'static str {
+        match self.charsmap.is_empty() {
+            true => "identity",
+            false => "user_defined",
+        }
+    }
+}
+
+/// The texts of the added tokens that are not special, by id.
+fn symbol_texts<'f>(file: &'f JsonFile<'_>) -> Vec<&'f str> {
+    let mut symbols = file.symbols();
+    symbols.sort_by_key(|token| token.id);
+    symbols.iter().map(|token| &*token.content).collect()
 }
 
 /// The components in order, those of sequences included.
@@ -281,41 +311,81 @@ fn flattened<'c, 'j>(component: Option<&'c JsonComponent<'j>>) -> Vec<&'c JsonCo
     let mut waiting: Vec<&JsonComponent<'_>> = component.into_iter().collect();
     let mut flat = Vec::new();
     while let Some(component) = waiting.pop() {
-        match &component.normalizers {
-            Some(parts) if component.kind.as_str() == "Sequence" => {
-                waiting.extend(parts.iter().rev())
-            }
-            _ => flat.push(component),
+        match component.parts() {
+            Some(parts) => waiting.extend(parts.iter().rev()),
+            None => flat.push(component),
         }
     }
     flat
 }
 
-/// Whether a component splits behind every space.
-fn is_split_at_space(component: &JsonComponent<'_>) -> bool {
-    let is_space =
-        matches!(&component.pattern, Some(JsonPattern::String(text)) if text.as_str() == " ");
-    let behavior = text_of(component.behavior.as_ref());
-    is_space && behavior != "Removed" && component.invert != Some(true)
+impl JsonComponent<'_> {
+    /// The components of a sequence.
+    fn parts(&self) -> Option<&[Self]> {
+        let parts = self.normalizers.as_deref();
+        parts.filter(|_| &*self.kind == "Sequence")
+    }
+
+    fn pattern_text(&self) -> Option<&str> {
+        self.pattern.as_ref().map(JsonPattern::text)
+    }
+
+    fn has_regex(&self) -> bool {
+        matches!(self.pattern, Some(JsonPattern::Regex(_)))
+    }
+
+    /// Where a `Metaspace` puts a dummy prefix.
+    fn prepend_scheme(&self) -> &str {
+        let scheme = self.prepend_scheme.as_deref();
+        scheme.unwrap_or_else(|| self.scheme_of_old_version())
+    }
+
+    /// The same in files of old versions, which have another field for it.
+    fn scheme_of_old_version(&self) -> &'static str {
+        match self.add_prefix_space {
+            Some(false) => "never",
+            _ => "always",
+        }
+    }
+
+    /// Whether a component splits behind every space.
+    fn is_split_at_space(&self) -> bool {
+        self.finds_spaces()
+            && self.behavior.as_deref() != Some("Removed")
+            && self.invert != Some(true)
+    }
+
+    fn finds_spaces(&self) -> bool {
+        matches!(&self.pattern, Some(JsonPattern::String(text)) if &**text == " ")
+    }
 }
 
-fn text_of<'t>(text: Option<&'t JsonText<'_>>) -> &'t str {
-    text.map_or("", JsonText::as_str)
+fn whitespace_reason(explanation: impl Into<String>) -> Reason {
+    Reason::new(ReasonKind::Whitespace, explanation)
 }
 
 /// The error for a component.
-fn unsupported(component: &JsonComponent<'_>, problem: &str) -> ConvertError {
-    let details = match &component.pattern {
-        Some(JsonPattern::String(text) | JsonPattern::Regex(text)) => {
-            let content = text_of(component.content.as_ref());
-            format!(" of {:?} by {content:?}", text.as_str())
-        }
-        None => String::new(),
-    };
+fn unsupported_component(component: &JsonComponent<'_>, problem: &str) -> ConvertError {
+    let kind = &*component.kind;
+    let replaced = replaced_texts(component);
+    unsupported(
+        "a normalizer or pre-tokenizer",
+        format!("{kind:?}{replaced} ({problem})"),
+    )
+}
+
+/// What a component replaces, for messages; empty if it replaces nothing.
+fn replaced_texts(component: &JsonComponent<'_>) -> String {
+    let content = component.content.as_deref().unwrap_or_default();
+    let pattern = component.pattern_text();
+    pattern.map_or_else(String::new, |text| format!(" of {text:?} by {content:?}"))
+}
+
+fn unsupported(component: &str, found: String) -> ConvertError {
     ConvertError::Unsupported {
         format: FileFormat::TokenizerJson,
-        component: "a normalizer or pre-tokenizer".to_owned(),
-        found: format!("{:?}{details} ({problem})", component.kind.as_str()),
+        component: component.to_owned(),
+        found,
         remedy: "such a file cannot be converted",
     }
 }

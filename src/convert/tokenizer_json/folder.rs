@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 
 use super::JsonOptions;
 use super::export::{JsonParts, control_piece};
-use super::write::{token_flags, tokenizer_json};
 use crate::convert::Verdict;
+use crate::error::ConvertError;
 use crate::model::Model;
 use crate::piece::PieceId;
 
@@ -24,40 +24,55 @@ pub struct TransformersFolder {
     pub verdict: Verdict,
 }
 
-/// The files of a folder.
-pub(super) fn files(
-    model: &Model,
-    parts: &JsonParts<'_>,
-    options: &JsonOptions,
-) -> TransformersFolder {
-    let special = special_tokens(parts);
-    let config = tokenizer_config(parts, &special, options);
-    TransformersFolder {
-        files: vec![
+impl TransformersFolder {
+    /// The files for a model.
+    ///
+    /// # Errors
+    /// As [`JsonParts::new`].
+    pub(super) fn new(model: &Model, options: &JsonOptions) -> Result<Self, ConvertError> {
+        let parts = JsonParts::new(model, options)?;
+        let special = parts.special_tokens();
+        let config = tokenizer_config(&parts, &special, options);
+        let files = vec![
             ("tokenizer.model", model.to_bytes()),
             ("special_tokens_map.json", pretty(&Value::Object(special))),
             ("tokenizer_config.json", pretty(&config)),
-            ("tokenizer.json", tokenizer_json(parts)),
-        ],
-        verdict: parts.verdict.clone(),
+            ("tokenizer.json", parts.json()),
+        ];
+        let verdict = parts.verdict;
+        Ok(Self { files, verdict })
     }
 }
 
-/// The special pieces by their roles, such as `bos_token`.
-fn special_tokens(parts: &JsonParts<'_>) -> Map<String, Value> {
-    let trainer_spec = parts.model.trainer_spec();
-    let control = |text: &[u8]| control_piece(parts.model, text);
-    let roles: [(&str, Option<PieceId>); 4] = [
-        ("bos_token", control(trainer_spec.bos_piece())),
-        ("eos_token", control(trainer_spec.eos_piece())),
-        ("unk_token", parts.unknown),
-        ("pad_token", control(trainer_spec.pad_piece())),
-    ];
-    let found = roles.into_iter().filter_map(|(role, id)| Some((role, id?)));
-    let found = found.filter(|(_, id)| parts.added.contains(id));
-    found
-        .map(|(role, id)| (role.to_owned(), json!(parts.key(id))))
-        .collect()
+impl JsonParts<'_> {
+    /// The special pieces by their roles, such as `bos_token`.
+    fn special_tokens(&self) -> Map<String, Value> {
+        let found = self.pieces_by_role().into_iter();
+        let found = found.filter_map(|(role, id)| Some((role, id?)));
+        let added = found.filter(|(_, id)| self.added.contains(id));
+        added
+            .map(|(role, id)| (role.to_owned(), json!(self.key(id))))
+            .collect()
+    }
+
+    fn pieces_by_role(&self) -> [(&'static str, Option<PieceId>); 4] {
+        let trainer_spec = self.model.trainer_spec();
+        let control = |text: &[u8]| control_piece(self.model, text);
+        [
+            ("bos_token", control(trainer_spec.bos_piece())),
+            ("eos_token", control(trainer_spec.eos_piece())),
+            ("unk_token", self.unknown),
+            ("pad_token", control(trainer_spec.pad_piece())),
+        ]
+    }
+
+    /// The flags of the added tokens, by id.
+    fn added_tokens_decoder(&self) -> Value {
+        let added = self.added.iter();
+        added
+            .map(|id| (id.to_string(), self.token_flags(*id)))
+            .collect()
+    }
 }
 
 fn tokenizer_config(
@@ -65,31 +80,27 @@ fn tokenizer_config(
     special: &Map<String, Value>,
     options: &JsonOptions,
 ) -> Value {
-    let decoder = parts
-        .added
-        .iter()
-        .map(|id| (id.to_string(), token_flags(parts, *id)));
     let mut config = Map::new();
     config.insert(
         "added_tokens_decoder".to_owned(),
-        Value::Object(decoder.collect()),
+        parts.added_tokens_decoder(),
     );
-    for (role, token) in special {
-        config.insert(role.clone(), token.clone());
-    }
-    config.insert("clean_up_tokenization_spaces".to_owned(), json!(false));
-    config.insert(
-        "model_input_names".to_owned(),
-        json!(["input_ids", "attention_mask"]),
-    );
-    config.insert(
-        "tokenizer_class".to_owned(),
-        json!("PreTrainedTokenizerFast"),
-    );
+    config.extend(special.clone());
+    config.extend(fixed_settings());
     if let Some(template) = &options.chat_template {
         config.insert("chat_template".to_owned(), json!(template));
     }
     Value::Object(config)
+}
+
+/// The settings that are the same for every model.
+fn fixed_settings() -> [(String, Value); 3] {
+    let settings = [
+        ("clean_up_tokenization_spaces", json!(false)),
+        ("model_input_names", json!(["input_ids", "attention_mask"])),
+        ("tokenizer_class", json!("PreTrainedTokenizerFast")),
+    ];
+    settings.map(|(name, value)| (name.to_owned(), value))
 }
 
 /// The value with indentation and a line feed at the end.

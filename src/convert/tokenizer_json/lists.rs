@@ -18,16 +18,14 @@
 //! Linear. Memory: 12 bytes for an entry of a vocabulary with ids, 16 for one with scores and for a merge; their lists grow by
 //! doubling.
 
+mod reader;
+
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::scan::{JsonScanner, RawString, ScanProblem};
+use self::reader::ListReader;
 use super::syntax;
 use crate::error::ConvertError;
-use crate::text::num::low_u32;
-
-/// Bytes of a file for each entry of a list, as a first guess of their number.
-const BYTES_PER_ENTRY: usize = 32;
 
 /// A text of a list: a range of the file, or behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +38,21 @@ impl ListText {
     /// The number of bytes.
     pub(super) fn len(self) -> usize {
         (self.end - self.start) as usize
+    }
+
+    /// What is before and behind a byte of one character.
+    #[inline]
+    fn around(self, byte: u32) -> [Self; 2] {
+        let middle = self.start + byte;
+        let before = Self {
+            end: middle,
+            ..self
+        };
+        let behind = Self {
+            start: middle + 1,
+            ..self
+        };
+        [before, behind]
     }
 }
 
@@ -139,7 +152,15 @@ pub(super) struct JsonMerges<'j> {
     pairs: Vec<[ListText; 2]>,
 }
 
-impl JsonMerges<'_> {
+impl<'j> JsonMerges<'j> {
+    /// No merges.
+    fn new(file: &'j str) -> Self {
+        Self {
+            texts: ListTexts::new(file),
+            pairs: Vec::new(),
+        }
+    }
+
     /// The two texts of each merge.
     pub(super) fn pairs(&self) -> &[[ListText; 2]] {
         &self.pairs
@@ -171,222 +192,23 @@ impl<'j> JsonLists<'j> {
         file: &'j str,
         on_vocab: &mut dyn FnMut(&Arc<JsonVocab<'j>>),
     ) -> Result<Self, ConvertError> {
-        // Ranges of texts without escapes are behind the file, and no text gets longer by their removal.
-        if u32::try_from(file.len() * 2).is_err() {
-            return Err(syntax("the file has 2 GiB or more".to_owned()));
-        }
-        let merges = JsonMerges {
-            texts: ListTexts::new(file),
-            pairs: Vec::new(),
-        };
-        let mut reader = ListReader {
-            scanner: JsonScanner::new(file),
-            texts: ListTexts::new(file),
-            vocab: None,
-            merges,
-            on_vocab,
-            rest: String::new(),
-            kept: 0,
-        };
-        let read = reader.read_file();
-        read.map_err(|problem| reader.scanner.error(problem))?;
-        reader.rest.push_str(&file[reader.kept..]);
-        Ok(JsonLists {
-            vocab: reader.vocab,
-            merges: reader.merges,
-            rest: reader.rest,
-        })
+        check_length(file)?;
+        ListReader::new(file, on_vocab).lists()
+    }
+
+    /// The vocabulary, which a file has to have.
+    pub(super) fn vocabulary(&self) -> Result<&JsonVocab<'j>, ConvertError> {
+        let vocab = self.vocab.as_deref();
+        vocab.ok_or_else(|| syntax("model.vocab is missing"))
     }
 }
 
-/// Reads the lists.
-struct ListReader<'j, 'v> {
-    scanner: JsonScanner<'j>,
-    /// The texts of the list that is read.
-    texts: ListTexts<'j>,
-    vocab: Option<Arc<JsonVocab<'j>>>,
-    merges: JsonMerges<'j>,
-    on_vocab: &'v mut dyn FnMut(&Arc<JsonVocab<'j>>),
-    rest: String,
-    /// What is before this position is in the rest, or cut out.
-    kept: usize,
-}
-
-impl<'j> ListReader<'j, '_> {
-    fn read_file(&mut self) -> Result<(), ScanProblem> {
-        self.scanner.expect(b'{', "a brace is missing")?;
-        let mut is_first = true;
-        while self.scanner.has_next(b'}', &mut is_first)? {
-            let is_model = self.key()? == "model";
-            if is_model && self.scanner.peek() == Some(b'{') {
-                self.read_model()?;
-            } else {
-                self.scanner.skip()?;
-            }
-        }
-        Ok(())
-    }
-
-    fn read_model(&mut self) -> Result<(), ScanProblem> {
-        self.scanner.expect(b'{', "a brace is missing")?;
-        let mut is_first = true;
-        while self.scanner.has_next(b'}', &mut is_first)? {
-            match self.key()?.as_str() {
-                "vocab" => {
-                    let entries = self.cut_out(ListReader::read_vocab)?;
-                    let texts = self.take_texts();
-                    let vocab = Arc::new(JsonVocab { texts, entries });
-                    (self.on_vocab)(&vocab);
-                    self.vocab = Some(vocab);
-                }
-                "merges" => {
-                    let pairs = self.cut_out(ListReader::read_merges)?;
-                    let texts = self.take_texts();
-                    self.merges = JsonMerges { texts, pairs };
-                }
-                _ => self.scanner.skip()?,
-            }
-        }
-        Ok(())
-    }
-
-    /// The texts of the list that was read.
-    fn take_texts(&mut self) -> ListTexts<'j> {
-        let next = ListTexts::new(self.texts.file);
-        std::mem::replace(&mut self.texts, next)
-    }
-
-    /// Goes behind a key and its colon.
-    fn key(&mut self) -> Result<String, ScanProblem> {
-        let key = self.scanner.string()?;
-        let key = match key.has_escapes {
-            true => self.scanner.unescaped(&key)?,
-            false => self.texts.file[key.range].to_owned(),
-        };
-        self.scanner.expect(b':', "a colon is missing")?;
-        Ok(key)
-    }
-
-    /// Reads a value that is cut out of the rest.
-    fn cut_out<T>(
-        &mut self,
-        read: impl FnOnce(&mut Self) -> Result<T, ScanProblem>,
-    ) -> Result<T, ScanProblem> {
-        self.scanner.peek();
-        let start = self.scanner.position();
-        let list = read(self)?;
-        self.rest.push_str(&self.texts.file[self.kept..start]);
-        self.rest.push_str("null");
-        self.kept = self.scanner.position();
-        Ok(list)
-    }
-
-    fn read_vocab(&mut self) -> Result<VocabEntries, ScanProblem> {
-        match self.scanner.peek() {
-            Some(b'{') => self.read_ids().map(VocabEntries::Ids),
-            Some(b'[') => self.read_scores().map(VocabEntries::Scores),
-            _ => Err(ScanProblem(
-                "model.vocab is no object of texts and ids, nor a list of texts and scores",
-            )),
-        }
-    }
-
-    fn read_ids(&mut self) -> Result<Vec<(ListText, u32)>, ScanProblem> {
-        let mut entries = Vec::with_capacity(self.expected_entries());
-        let mut is_first = true;
-        self.scanner.expect(b'{', "a brace is missing")?;
-        while self.scanner.has_next(b'}', &mut is_first)? {
-            let text = self.text()?;
-            self.scanner.expect(b':', "a colon is missing")?;
-            entries.push((text, self.scanner.id()?));
-        }
-        Ok(entries)
-    }
-
-    fn read_scores(&mut self) -> Result<Vec<(ListText, f64)>, ScanProblem> {
-        let mut entries = Vec::with_capacity(self.expected_entries());
-        let mut is_first = true;
-        self.scanner.expect(b'[', "a bracket is missing")?;
-        while self.scanner.has_next(b']', &mut is_first)? {
-            self.scanner.expect(b'[', "a bracket is missing")?;
-            let text = self.text()?;
-            self.scanner.expect(b',', "a comma is missing")?;
-            entries.push((text, self.scanner.number()?));
-            self.scanner.expect(b']', "a bracket is missing")?;
-        }
-        Ok(entries)
-    }
-
-    fn read_merges(&mut self) -> Result<Vec<[ListText; 2]>, ScanProblem> {
-        let mut merges = Vec::with_capacity(self.expected_entries());
-        let mut is_first = true;
-        self.scanner.expect(b'[', "a bracket is missing")?;
-        while self.scanner.has_next(b']', &mut is_first)? {
-            merges.push(match self.scanner.peek() {
-                Some(b'[') => self.read_pair()?,
-                _ => self.read_line()?,
-            });
-        }
-        Ok(merges)
-    }
-
-    /// A merge as a list of two texts.
-    fn read_pair(&mut self) -> Result<[ListText; 2], ScanProblem> {
-        self.scanner.expect(b'[', "a bracket is missing")?;
-        let left = self.text()?;
-        self.scanner.expect(b',', "a comma is missing")?;
-        let right = self.text()?;
-        self.scanner.expect(b']', "a bracket is missing")?;
-        Ok([left, right])
-    }
-
-    /// A merge as two texts with a space between them.
-    fn read_line(&mut self) -> Result<[ListText; 2], ScanProblem> {
-        let line = self.text()?;
-        let bytes = self.texts.get(line);
-        let not_two = ScanProblem("the merge before does not have two parts");
-        let space = memchr::memchr(b' ', bytes).ok_or(not_two)?;
-        if memchr::memchr(b' ', &bytes[space + 1..]).is_some() {
-            return Err(not_two);
-        }
-        let left_end = line.start + low_u32(space as u64);
-        let left = ListText {
-            start: line.start,
-            end: left_end,
-        };
-        let right = ListText {
-            start: left_end + 1,
-            end: line.end,
-        };
-        Ok([left, right])
-    }
-
-    /// The next value, a text.
-    #[inline]
-    fn text(&mut self) -> Result<ListText, ScanProblem> {
-        let string = self.scanner.string()?;
-        let range = match string.has_escapes {
-            false => string.range,
-            true => self.add_unescaped(&string)?,
-        };
-        // The positions were checked to fit when the file was.
-        Ok(ListText {
-            start: low_u32(range.start as u64),
-            end: low_u32(range.end as u64),
-        })
-    }
-
-    /// Adds a text without its escapes; returns its range behind the file.
-    #[cold]
-    fn add_unescaped(&mut self, string: &RawString) -> Result<Range<usize>, ScanProblem> {
-        let text = self.scanner.unescaped(string)?;
-        Ok(self.texts.add(&text))
-    }
-
-    /// A guess of the number of entries of the list that begins here.
-    fn expected_entries(&self) -> usize {
-        (self.texts.file.len() - self.scanner.position()) / BYTES_PER_ENTRY
-    }
+/// Refuses a file whose ranges do not fit [`ListText`].
+fn check_length(file: &str) -> Result<(), ConvertError> {
+    // Ranges of texts without escapes are behind the file, and no text gets longer by their removal.
+    let end = u32::try_from(file.len() * 2);
+    end.map_err(|_| syntax("the file has 2 GiB or more"))?;
+    Ok(())
 }
 
 #[cfg(test)]

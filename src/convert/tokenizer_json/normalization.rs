@@ -19,15 +19,17 @@
 //! If every rule replaces one character, if no target contains a character that a rule replaces, and if there are few targets,
 //! the rules can be applied one target after the other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::{Reason, ReasonKind};
-use crate::model::Model;
+use crate::model::{Model, NormalizerSpec};
 use crate::normalize::Normalizer;
 use crate::text::{WHITESPACE_MARK_STR, lossy_string};
 
 /// More targets than that are not written as one `Replace` each.
 const MAX_REPLACED_TARGETS: usize = 64;
+/// `Precompiled` finds no rules for several characters in clusters of so many bytes and more.
+const LONG_CLUSTER: usize = 6;
 /// A combining mark that few rules know.
 const COMBINING_MARK: &str = "\u{301}";
 
@@ -51,6 +53,14 @@ impl JsonNormalizer {
             content: content.to_owned(),
         }
     }
+
+    /// Spaces become marks.
+    fn marks() -> Self {
+        Self::Text {
+            pattern: " ".to_owned(),
+            content: WHITESPACE_MARK_STR.to_owned(),
+        }
+    }
 }
 
 /// Spaces at the start.
@@ -68,89 +78,115 @@ pub(super) const TRIMMED_END: &str = "(?:[ \u{2581}]+\\z|(?<=[^ \u{2581}])\\z)";
 /// The same where spaces stay spaces.
 pub(super) const TRIMMED_END_OF_SPACES: &str = r"(?: +\z|(?<=[^ ])\z)";
 
+/// A rule: what it replaces, and by what.
+type Rule = (String, String);
+
+/// The characters that rules replace, by target.
+type ReplacedChars = BTreeMap<String, Vec<char>>;
+
 /// Normalizers, and reasons why they differ from the model's.
-pub(super) struct JsonNormalization {
+pub(super) struct JsonNormalization<'m> {
+    model: &'m Model,
     pub(super) normalizers: Vec<JsonNormalizer>,
     pub(super) reasons: Vec<Reason>,
 }
 
-impl JsonNormalization {
+impl<'m> JsonNormalization<'m> {
     /// The normalization of a model, whose `symbols` are added tokens.
-    pub(super) fn new(model: &Model, symbols: &[&str]) -> Self {
+    pub(super) fn new(model: &'m Model, symbols: &[&str]) -> Self {
         let mut normalization = Self {
+            model,
             normalizers: Vec::new(),
             reasons: Vec::new(),
         };
-        normalization.add_rules(model);
-        normalization.add_whitespace(model);
-        normalization.add_dummy_prefix(model, symbols);
+        normalization.add_rules();
+        normalization.add_whitespace();
+        normalization.add_dummy_prefix(symbols);
         normalization
     }
 
-    fn add_rules(&mut self, model: &Model) {
-        let charsmap = model.normalizer_spec().precompiled_charsmap();
-        if charsmap.is_empty() {
+    fn add_rules(&mut self) {
+        let model = self.model;
+        if model.normalizer_spec().precompiled_charsmap().is_empty() {
             return;
         }
         let rules = model.normalization_rules();
         let simple = rules.as_ref().ok().and_then(|rules| simple_rules(rules));
         let rules = rules.as_deref().unwrap_or_default();
         self.reasons.extend(reason_of_removal(model, rules));
-        if let Some(targets) = simple {
-            for (target, sources) in targets {
-                self.normalizers
-                    .push(JsonNormalizer::regex(character_class(&sources), &target));
-            }
-            return;
+        match simple {
+            Some(chars) => self.add_simple_rules(&chars),
+            None => self.add_charsmap(rules),
         }
+    }
+
+    fn add_simple_rules(&mut self, chars: &ReplacedChars) {
+        for (target, sources) in chars {
+            self.replace(character_class(sources), target);
+        }
+    }
+
+    fn replace(&mut self, pattern: impl Into<String>, content: &str) {
+        self.normalizers
+            .push(JsonNormalizer::regex(pattern, content));
+    }
+
+    fn add_charsmap(&mut self, rules: &[Rule]) {
+        let charsmap = self.model.normalizer_spec().precompiled_charsmap();
         self.normalizers
             .push(JsonNormalizer::Precompiled(charsmap.to_vec()));
-        self.reasons.push(reason_of_rules(model, rules));
+        self.reasons.push(reason_of_rules(self.model, rules));
     }
 
-    fn add_whitespace(&mut self, model: &Model) {
-        let spec = model.normalizer_spec();
+    fn add_whitespace(&mut self) {
+        let spec = self.model.normalizer_spec();
         if spec.remove_extra_whitespaces() {
-            self.normalizers
-                .push(JsonNormalizer::regex(LEADING_SPACES, ""));
-            self.normalizers
-                .push(JsonNormalizer::regex(REPEATED_SPACES, " "));
-            if !has_suffix(model) {
-                let trailing = if spec.escape_whitespaces() {
-                    TRAILING_SPACES_AND_MARKS
-                } else {
-                    TRAILING_SPACES
-                };
-                self.normalizers.push(JsonNormalizer::regex(trailing, ""));
-            }
+            self.remove_extra_whitespaces(spec);
         }
-        if has_suffix(model) {
-            let end = match (spec.remove_extra_whitespaces(), spec.escape_whitespaces()) {
-                (false, _) => END,
-                (true, true) => TRIMMED_END,
-                (true, false) => TRIMMED_END_OF_SPACES,
-            };
-            self.normalizers
-                .push(JsonNormalizer::regex(end, mark(model)));
+        if has_suffix(self.model) {
+            self.replace(pattern_of_end(spec), mark(self.model));
         }
         if spec.escape_whitespaces() {
-            self.normalizers.push(JsonNormalizer::Text {
-                pattern: " ".to_owned(),
-                content: WHITESPACE_MARK_STR.to_owned(),
-            });
+            self.normalizers.push(JsonNormalizer::marks());
         }
     }
 
-    fn add_dummy_prefix(&mut self, model: &Model, symbols: &[&str]) {
-        if !model.normalizer_spec().add_dummy_prefix() || has_suffix(model) {
+    fn remove_extra_whitespaces(&mut self, spec: &NormalizerSpec) {
+        self.replace(LEADING_SPACES, "");
+        self.replace(REPEATED_SPACES, " ");
+        if !has_suffix(self.model) {
+            self.replace(trailing_spaces(spec), "");
+        }
+    }
+
+    fn add_dummy_prefix(&mut self, symbols: &[&str]) {
+        if !has_prefix(self.model) {
             return;
         }
-        let prefix = if symbols.is_empty() {
-            JsonNormalizer::Prepend(mark(model).to_owned())
+        let mark = mark(self.model);
+        if symbols.is_empty() {
+            self.normalizers
+                .push(JsonNormalizer::Prepend(mark.to_owned()));
         } else {
-            JsonNormalizer::regex(prefix_pattern(symbols), mark(model))
-        };
-        self.normalizers.push(prefix);
+            self.replace(prefix_pattern(symbols), mark);
+        }
+    }
+}
+
+/// The regular expression for spaces at the end.
+fn trailing_spaces(spec: &NormalizerSpec) -> &'static str {
+    match spec.escape_whitespaces() {
+        true => TRAILING_SPACES_AND_MARKS,
+        false => TRAILING_SPACES,
+    }
+}
+
+/// The regular expression for the end of a text, where a suffix is put.
+fn pattern_of_end(spec: &NormalizerSpec) -> &'static str {
+    match (spec.remove_extra_whitespaces(), spec.escape_whitespaces()) {
+        (false, _) => END,
+        (true, true) => TRIMMED_END,
+        (true, false) => TRIMMED_END_OF_SPACES,
     }
 }
 
@@ -162,9 +198,8 @@ pub(super) fn rules_reasons(model: &Model) -> impl Iterator<Item = Reason> {
 }
 
 /// The reason if rules can remove a whole text, which `tokenizers` then gives no dummy prefix.
-fn reason_of_removal(model: &Model, rules: &[(String, String)]) -> Option<Reason> {
-    let spec = model.normalizer_spec();
-    if spec.remove_extra_whitespaces() || !spec.add_dummy_prefix() {
+fn reason_of_removal(model: &Model, rules: &[Rule]) -> Option<Reason> {
+    if !prefixes_every_text(model.normalizer_spec()) {
         return None;
     }
     let (source, _) = rules.iter().find(|(_, target)| target.is_empty())?;
@@ -172,8 +207,13 @@ fn reason_of_removal(model: &Model, rules: &[(String, String)]) -> Option<Reason
     Some(Reason::new(ReasonKind::NormalizationRules, explanation).with_example(source))
 }
 
+/// Whether SentencePiece puts the dummy prefix before an empty text, too.
+fn prefixes_every_text(spec: &NormalizerSpec) -> bool {
+    spec.add_dummy_prefix() && !spec.remove_extra_whitespaces()
+}
+
 /// The reason for a precompiled charsmap, whose rules were listed; that takes the time of reading the charsmap several times.
-fn reason_of_rules(model: &Model, rules: &[(String, String)]) -> Reason {
+fn reason_of_rules(model: &Model, rules: &[Rule]) -> Reason {
     let explanation = format!(
         "tokenizers applies the normalization rules {:?} to one grapheme cluster at a time: rules for several characters are not found \
          across clusters and in clusters of 6 bytes and more, and shorter clusters lose what follows the first rule; text in which \
@@ -187,8 +227,18 @@ fn reason_of_rules(model: &Model, rules: &[(String, String)]) -> Reason {
 
 /// The regular expression for the start of every text but the empty one and `symbols`.
 pub(super) fn prefix_pattern(symbols: &[&str]) -> String {
-    let escaped: Vec<String> = symbols.iter().map(|symbol| escaped(symbol)).collect();
-    format!(r"\A(?!(?:{})\z)(?=[\s\S])", escaped.join("|"))
+    format!(r"\A(?!(?:{})\z)(?=[\s\S])", any_of(symbols))
+}
+
+/// The regular expression for one of these texts.
+fn any_of(texts: &[&str]) -> String {
+    let escaped: Vec<String> = texts.iter().map(|text| escaped(text)).collect();
+    escaped.join("|")
+}
+
+/// Whether the dummy prefix is put before the text.
+pub(super) fn has_prefix(model: &Model) -> bool {
+    model.normalizer_spec().add_dummy_prefix() && !has_suffix(model)
 }
 
 /// Whether the dummy prefix is put behind the text.
@@ -208,14 +258,19 @@ fn mark(model: &Model) -> &'static str {
 /// A user-defined symbol without the spaces that these normalizers remove.
 pub(super) fn trimmed_symbol(model: &Model, symbol: &str) -> String {
     let spec = model.normalizer_spec();
-    let mut text = symbol.to_owned();
-    if spec.remove_extra_whitespaces() {
-        text = text.trim_start_matches(' ').to_owned();
-        while text.contains("  ") {
-            text = text.replace("  ", " ");
-        }
-        let is_trimmed = |c| c == ' ' || (c == '\u{2581}' && spec.escape_whitespaces());
-        text.truncate(text.trim_end_matches(is_trimmed).len());
+    if !spec.remove_extra_whitespaces() {
+        return symbol.to_owned();
+    }
+    let text = with_single_spaces(symbol.trim_start_matches(' '));
+    let is_trimmed = |c| c == ' ' || (c == '\u{2581}' && spec.escape_whitespaces());
+    text.trim_end_matches(is_trimmed).to_owned()
+}
+
+/// A text with one space for each run of them.
+fn with_single_spaces(text: &str) -> String {
+    let mut text = text.to_owned();
+    while text.contains("  ") {
+        text = text.replace("  ", " ");
     }
     text
 }
@@ -232,31 +287,38 @@ pub(super) fn normalized_symbol(model: &Model, symbol: &str) -> String {
     text
 }
 
-/// The characters that rules replace, by target, if every rule replaces one character and the targets can be written in any
-/// order.
-pub(super) fn simple_rules(rules: &[(String, String)]) -> Option<BTreeMap<String, Vec<char>>> {
-    let mut targets: BTreeMap<String, Vec<char>> = BTreeMap::new();
-    let mut sources = std::collections::BTreeSet::new();
+/// The characters that rules replace, if every rule replaces one character and the targets can be written in any order.
+fn simple_rules(rules: &[Rule]) -> Option<ReplacedChars> {
+    let mut chars = ReplacedChars::new();
     for (source, target) in rules {
-        let mut chars = source.chars();
-        let (Some(source), None) = (chars.next(), chars.next()) else {
-            return None;
-        };
-        sources.insert(source);
-        targets.entry(target.clone()).or_default().push(source);
+        let sources = chars.entry(target.clone()).or_default();
+        sources.push(single_char(source)?);
     }
-    let is_changed_again = targets
-        .keys()
-        .any(|target| target.chars().any(|c| sources.contains(&c)));
-    (targets.len() <= MAX_REPLACED_TARGETS && !is_changed_again).then_some(targets)
+    (chars.len() <= MAX_REPLACED_TARGETS && !is_changed_again(&chars)).then_some(chars)
+}
+
+/// The character that is the whole text.
+fn single_char(text: &str) -> Option<char> {
+    let mut chars = text.chars();
+    let first = chars.next()?;
+    chars.next().is_none().then_some(first)
+}
+
+/// Whether a target contains a character that a rule replaces.
+fn is_changed_again(chars: &ReplacedChars) -> bool {
+    let sources: BTreeSet<char> = chars.values().flatten().copied().collect();
+    let mut targets = chars.keys().flat_map(|target| target.chars());
+    targets.any(|c| sources.contains(&c))
 }
 
 /// A regular expression for one of these characters.
 fn character_class(characters: &[char]) -> String {
-    let escaped = characters
-        .iter()
-        .map(|c| format!(r"\x{{{:X}}}", u32::from(*c)));
-    format!("[{}]", escaped.collect::<String>())
+    let escaped: String = characters.iter().copied().map(escaped_char).collect();
+    format!("[{escaped}]")
+}
+
+fn escaped_char(c: char) -> String {
+    format!(r"\x{{{:X}}}", u32::from(c))
 }
 
 /// A text as a regular expression: punctuation of ASCII is escaped.
@@ -276,31 +338,43 @@ pub(super) fn escaped(text: &str) -> String {
 
 /// A text that `Precompiled` normalizes differently: a character with a rule and a combining mark without, which is lost; or
 /// the source of a rule that is too long.
-fn example_of_rules(rules: &[(String, String)], normalizer: &Normalizer) -> Option<String> {
-    let with_mark = rules.iter().filter_map(|(source, target)| {
-        let mut chars = source.chars();
-        let first = chars.next()?;
-        let is_short = chars.next().is_none() && source.len() + COMBINING_MARK.len() < 6;
-        let is_usable = is_short && first.is_alphanumeric() && !target.is_empty();
-        is_usable.then(|| {
-            (
-                format!("{source}{COMBINING_MARK}"),
-                format!("{target}{COMBINING_MARK}"),
-            )
-        })
-    });
-    let keeps_mark = |(text, expected): &(String, String)| {
-        let mut normalized = Vec::new();
-        normalizer.normalize(text.as_bytes(), &mut normalized);
-        lossy_string(&normalized).contains(expected.as_str())
-    };
-    let mut lost = with_mark.take(MAX_TRIED_RULES).filter(keeps_mark);
-    let long = || {
-        let is_long =
-            |source: &&(String, String)| source.0.len() >= 6 && source.0.chars().nth(1).is_some();
-        rules.iter().find(is_long).map(|(source, _)| source.clone())
-    };
-    lost.next().map(|(text, _)| text).or_else(long)
+fn example_of_rules(rules: &[Rule], normalizer: &Normalizer) -> Option<String> {
+    example_with_mark(rules, normalizer).or_else(|| long_source(rules))
+}
+
+fn example_with_mark(rules: &[Rule], normalizer: &Normalizer) -> Option<String> {
+    let marked = rules.iter().filter_map(with_combining_mark);
+    let mut tried = marked.take(MAX_TRIED_RULES);
+    let lost = tried.find(|rule| keeps_mark(normalizer, rule));
+    lost.map(|(text, _)| text)
+}
+
+/// The source and the target of a rule for a short character, each with a combining mark behind it.
+fn with_combining_mark((source, target): &Rule) -> Option<Rule> {
+    let is_short = source.len() + COMBINING_MARK.len() < LONG_CLUSTER;
+    let is_usable = is_short && single_char(source)?.is_alphanumeric() && !target.is_empty();
+    is_usable.then(|| (marked(source), marked(target)))
+}
+
+fn marked(text: &str) -> String {
+    format!("{text}{COMBINING_MARK}")
+}
+
+/// Whether a text is normalized to a text with the expected one in it.
+fn keeps_mark(normalizer: &Normalizer, (text, expected): &Rule) -> bool {
+    let mut normalized = Vec::new();
+    normalizer.normalize(text.as_bytes(), &mut normalized);
+    lossy_string(&normalized).contains(expected)
+}
+
+fn long_source(rules: &[Rule]) -> Option<String> {
+    let rule = rules.iter().find(|rule| is_long(rule));
+    rule.map(|(source, _)| source.clone())
+}
+
+/// Whether a rule is for several characters, too long for one cluster.
+fn is_long((source, _): &Rule) -> bool {
+    source.len() >= LONG_CLUSTER && source.chars().nth(1).is_some()
 }
 
 /// How many rules are tried for an example.

@@ -11,15 +11,20 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Deref;
 
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, Visitor};
+
+use crate::piece::PieceKind;
 
 /// A text that is borrowed if it can be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct JsonText<'j>(pub(super) Cow<'j, str>);
 
-impl JsonText<'_> {
-    pub(super) fn as_str(&self) -> &str {
+impl Deref for JsonText<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
         &self.0
     }
 }
@@ -65,6 +70,23 @@ pub(super) struct JsonFile<'j> {
     pub(super) model: JsonModel<'j>,
 }
 
+impl<'j> JsonFile<'j> {
+    pub(super) fn parse(json: &'j str) -> serde_json::Result<Self> {
+        serde_json::from_str(json)
+    }
+
+    /// The added tokens; none if the file has no list of them.
+    pub(super) fn tokens(&self) -> &[JsonAddedToken<'j>] {
+        self.added_tokens.as_deref().unwrap_or_default()
+    }
+
+    /// The added tokens that are not special, which become user-defined symbols.
+    pub(super) fn symbols(&self) -> Vec<&JsonAddedToken<'j>> {
+        let tokens = self.tokens().iter();
+        tokens.filter(|token| !token.special).collect()
+    }
+}
+
 /// An added token.
 #[derive(Debug, serde::Deserialize)]
 pub(super) struct JsonAddedToken<'j> {
@@ -81,6 +103,16 @@ pub(super) struct JsonAddedToken<'j> {
     pub(super) normalized: bool,
     #[serde(default)]
     pub(super) special: bool,
+}
+
+impl JsonAddedToken<'_> {
+    /// The kind of its piece.
+    pub(super) fn kind(&self) -> PieceKind {
+        match self.special {
+            true => PieceKind::Control,
+            false => PieceKind::UserDefined,
+        }
+    }
 }
 
 /// A normalizer or a pre-tokenizer: the fields of all types that are supported.
@@ -119,6 +151,15 @@ pub(super) enum JsonPattern<'j> {
     Regex(#[serde(borrow)] JsonText<'j>),
 }
 
+impl JsonPattern<'_> {
+    /// The text or the regular expression.
+    pub(super) fn text(&self) -> &str {
+        match self {
+            Self::String(text) | Self::Regex(text) => text,
+        }
+    }
+}
+
 /// The model.
 #[derive(Debug, serde::Deserialize)]
 pub(super) struct JsonModel<'j> {
@@ -147,6 +188,12 @@ pub(super) struct JsonModel<'j> {
     #[serde(default)]
     #[expect(dead_code, reason = "read by `lists`")]
     merges: Option<IgnoredAny>,
+}
+
+impl JsonModel<'_> {
+    pub(super) fn has_dropout(&self) -> bool {
+        self.dropout.is_some_and(|dropout| dropout > 0.0)
+    }
 }
 
 #[cfg(test)]

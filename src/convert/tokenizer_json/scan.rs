@@ -234,11 +234,16 @@ impl<'j> JsonScanner<'j> {
     pub(super) fn error(&self, ScanProblem(problem): ScanProblem) -> ConvertError {
         let position = self.position.min(self.text.len());
         let before = &self.text.as_bytes()[..position];
-        let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
         let line = memchr::memchr_iter(b'\n', before).count() + 1;
-        let column = position - line_start + 1;
+        let column = last_line(before).len() + 1;
         syntax(format!("{problem} at line {line} column {column}"))
     }
+}
+
+/// What is behind the last line feed.
+fn last_line(text: &[u8]) -> &[u8] {
+    let start = memchr::memrchr(b'\n', text).map_or(0, |at| at + 1);
+    &text[start..]
 }
 
 /// The position behind the blanks that begin at `start`. Spaces, which files with indented lines have most, are passed eight at a
@@ -250,7 +255,7 @@ fn after_blanks(bytes: &[u8], start: usize) -> usize {
             Some(b' ') => {
                 let chunk = bytes.get(position..).and_then(<[u8]>::first_chunk);
                 let word = chunk.map(|chunk| u64::from_le_bytes(*chunk));
-                let others = word.map_or(1 << 8, |word| word ^ (ONES * u64::from(b' ')));
+                let others = word.map_or(1 << 8, |word| word ^ in_each_byte(b' '));
                 position += low_usize(u64::from(others.trailing_zeros() / 8));
             }
             Some(b'\n' | b'\t' | b'\r') => position += 1,
@@ -280,10 +285,16 @@ fn special_byte(bytes: &[u8], start: usize) -> usize {
 #[inline]
 fn special_bits(word: u64) -> u64 {
     let zero_bytes = |word: u64| word.wrapping_sub(ONES) & !word;
-    let quotes = zero_bytes(word ^ (ONES * u64::from(b'"')));
-    let backslashes = zero_bytes(word ^ (ONES * u64::from(b'\\')));
-    let controls = word.wrapping_sub(ONES * u64::from(FIRST_UNESCAPED)) & !word;
+    let quotes = zero_bytes(word ^ in_each_byte(b'"'));
+    let backslashes = zero_bytes(word ^ in_each_byte(b'\\'));
+    let controls = word.wrapping_sub(in_each_byte(FIRST_UNESCAPED)) & !word;
     (quotes | backslashes | controls) & HIGHEST_BITS
+}
+
+/// A word whose bytes are all this one.
+#[inline]
+fn in_each_byte(byte: u8) -> u64 {
+    ONES * u64::from(byte)
 }
 
 #[cfg(test)]

@@ -9,18 +9,19 @@
 
 use super::super::order::named;
 use super::super::{Reason, ReasonKind};
-use super::normalization::{has_suffix, normalized_symbol, trimmed_symbol};
-use crate::model::Model;
-use crate::model::Piece;
-use crate::piece::PieceKind;
+use super::normalization::{has_prefix, normalized_symbol, trimmed_symbol};
+use super::{kind_of, pieces_of_kind};
+use crate::model::{Model, Piece};
+use crate::piece::{PieceId, PieceKind};
 use crate::text::lossy_string;
 
 /// SentencePiece considers at most so many symbols that begin at the same position.
 const MAX_NESTED_SYMBOLS: usize = 64;
 
 /// Symbols as added tokens.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct JsonSymbols<'m> {
+    model: &'m Model,
     /// The symbols that become added tokens, by id.
     pub(super) added: Vec<Piece<'m>>,
     pub(super) reasons: Vec<Reason>,
@@ -29,16 +30,87 @@ pub(super) struct JsonSymbols<'m> {
 impl<'m> JsonSymbols<'m> {
     /// The symbols of a BPE model.
     pub(super) fn new(model: &'m Model) -> Self {
-        let mut symbols = JsonSymbols::default();
-        let user_defined = model
-            .pieces()
-            .filter(|piece| piece.kind == PieceKind::UserDefined);
-        for piece in user_defined {
-            symbols.add(model, piece);
-        }
-        symbols.add_reason_for_whole_text(model);
-        symbols.add_reason_for_nesting(model);
+        let mut symbols = JsonSymbols {
+            model,
+            added: Vec::new(),
+            reasons: Vec::new(),
+        };
+        pieces_of_kind(model, PieceKind::UserDefined).for_each(|piece| symbols.add(piece));
+        symbols.reasons.extend(symbols.reason_of_whole_text());
+        symbols.reasons.extend(symbols.reason_of_nesting());
         symbols
+    }
+
+    fn add(&mut self, piece: Piece<'m>) {
+        match std::str::from_utf8(piece.text) {
+            Ok(text) => self.add_text(piece, text),
+            Err(_) => self.reasons.push(self.reason_of_bytes(piece.id)),
+        }
+    }
+
+    fn reason_of_bytes(&self, id: PieceId) -> Reason {
+        let symbol = named(self.model, id);
+        let explanation = format!("the user-defined symbol {symbol} is not UTF-8");
+        Reason::new(ReasonKind::PieceText, explanation)
+    }
+
+    fn add_text(&mut self, piece: Piece<'m>, text: &str) {
+        if self.is_removed_by_rules(piece.id, text) {
+            return;
+        }
+        if self.model.normalizer_spec().escape_whitespaces() && text.contains(' ') {
+            self.add_reason_for_space(piece.id);
+        } else if normalized_symbol(self.model, text) != text {
+            let reason = self.reason_of_whitespace(piece.id, text);
+            self.reasons.push(reason);
+        } else {
+            self.added.push(piece);
+        }
+    }
+
+    /// Whether the rules and the removal of spaces leave nothing of a symbol. Adds a reason if the rules change it.
+    fn is_removed_by_rules(&mut self, id: PieceId, text: &str) -> bool {
+        let after_rules = by_rules(self.model, text);
+        if after_rules == text.as_bytes() {
+            return false;
+        }
+        self.reasons.push(self.reason_of_rules(id, text));
+        // For an added token whose normalized text is empty, `tokenizers` allocates memory without limit, or panics.
+        trimmed_symbol(self.model, &lossy_string(&after_rules)).is_empty()
+    }
+
+    fn reason_of_rules(&self, id: PieceId, text: &str) -> Reason {
+        let symbol = named(self.model, id);
+        symbol_reason(format!(
+            "the normalization rules change the user-defined symbol {symbol}, which SentencePiece protects from them"
+        ))
+        .with_example(text)
+    }
+
+    /// A symbol with a space is never found in normalized text, where spaces are marks. It only keeps its spaces.
+    fn add_reason_for_space(&mut self, id: PieceId) {
+        if self.model.normalizer_spec().remove_extra_whitespaces() {
+            let symbol = named(self.model, id);
+            self.reasons.push(symbol_reason(format!(
+                "SentencePiece does not remove spaces of the user-defined symbol {symbol}"
+            )));
+        }
+    }
+
+    fn reason_of_whitespace(&self, id: PieceId, text: &str) -> Reason {
+        let symbol = named(self.model, id);
+        symbol_reason(format!(
+            "the treatment of whitespace changes the user-defined symbol {symbol}, so that it is not found"
+        ))
+        .with_example(format!("a{text}a"))
+    }
+
+    /// A text that is a symbol gets no dummy prefix; see `normalization`.
+    fn reason_of_whole_text(&self) -> Option<Reason> {
+        match has_prefix(self.model) {
+            true => whole_text_reason(&self.texts()),
+            false => None,
+        }
     }
 
     /// The texts of the added tokens.
@@ -49,97 +121,42 @@ impl<'m> JsonSymbols<'m> {
             .collect()
     }
 
-    fn add(&mut self, model: &Model, piece: Piece<'m>) {
-        let Ok(text) = std::str::from_utf8(piece.text) else {
-            let explanation = format!(
-                "the user-defined symbol {} is not UTF-8",
-                named(model, piece.id)
-            );
-            self.reasons
-                .push(Reason::new(ReasonKind::PieceText, explanation));
-            return;
-        };
-        let after_rules = by_rules(model, text);
-        if after_rules != text.as_bytes() {
-            let explanation = format!(
-                "the normalization rules change the user-defined symbol {}, which SentencePiece protects from them",
-                named(model, piece.id)
-            );
-            self.reasons
-                .push(Reason::new(ReasonKind::UserDefinedSymbol, explanation).with_example(text));
-            // For an added token whose normalized text is empty, `tokenizers` allocates memory without limit, or panics.
-            if trimmed_symbol(model, &lossy_string(&after_rules)).is_empty() {
-                return;
-            }
-        }
-        if model.normalizer_spec().escape_whitespaces() && text.contains(' ') {
-            self.add_symbol_with_space(model, piece);
-            return;
-        }
-        if normalized_symbol(model, text) != text {
-            let explanation = format!(
-                "the treatment of whitespace changes the user-defined symbol {}, so that it is not found",
-                named(model, piece.id)
-            );
-            self.reasons.push(
-                Reason::new(ReasonKind::UserDefinedSymbol, explanation)
-                    .with_example(format!("a{text}a")),
-            );
-            return;
-        }
-        self.added.push(piece);
-    }
-
-    /// A symbol with a space is never found in normalized text, where spaces are marks. It only keeps its spaces.
-    fn add_symbol_with_space(&mut self, model: &Model, piece: Piece<'m>) {
-        if !model.normalizer_spec().remove_extra_whitespaces() {
-            return;
-        }
-        let explanation = format!(
-            "SentencePiece does not remove spaces of the user-defined symbol {}",
-            named(model, piece.id)
-        );
-        self.reasons
-            .push(Reason::new(ReasonKind::UserDefinedSymbol, explanation));
-    }
-
-    /// A text that is a symbol gets no dummy prefix; see `normalization`.
-    fn add_reason_for_whole_text(&mut self, model: &Model) {
-        if !model.normalizer_spec().add_dummy_prefix() || has_suffix(model) {
-            return;
-        }
-        let Some(first) = self.texts().first().copied() else {
-            return;
-        };
-        let explanation = format!(
-            "a text that consists of one user-defined symbol only, such as {first:?}, gets no dummy prefix; {} symbols are concerned",
-            self.added.len()
-        );
-        self.reasons
-            .push(Reason::new(ReasonKind::UserDefinedSymbol, explanation).with_example(first));
-    }
-
-    fn add_reason_for_nesting(&mut self, model: &Model) {
-        let is_symbol = |text: &[u8]| {
-            let id = model.piece_to_id(text);
-            id.is_some_and(|id| model.table().kind(id.index()) == PieceKind::UserDefined)
-        };
+    fn reason_of_nesting(&self) -> Option<Reason> {
         if self.added.len() <= MAX_NESTED_SYMBOLS {
-            return;
+            return None;
         }
-        let nested = self.added.iter().find(|piece| {
-            let ends = 1..=piece.text.len();
-            ends.filter(|end| is_symbol(&piece.text[..*end])).count() > MAX_NESTED_SYMBOLS
-        });
-        if let Some(piece) = nested {
-            let explanation = format!(
-                "SentencePiece considers {MAX_NESTED_SYMBOLS} user-defined symbols at a position, and {} begins with more",
-                named(model, piece.id)
-            );
-            self.reasons
-                .push(Reason::new(ReasonKind::UserDefinedSymbol, explanation));
-        }
+        let mut added = self.added.iter();
+        let nested = added.find(|piece| self.symbols_at_start(piece.text) > MAX_NESTED_SYMBOLS)?;
+        Some(symbol_reason(format!(
+            "SentencePiece considers {MAX_NESTED_SYMBOLS} user-defined symbols at a position, and {} begins with more",
+            named(self.model, nested.id)
+        )))
     }
+
+    /// The number of symbols with which a text begins.
+    fn symbols_at_start(&self, text: &[u8]) -> usize {
+        let ends = 1..=text.len();
+        ends.filter(|end| self.is_symbol(&text[..*end])).count()
+    }
+
+    fn is_symbol(&self, text: &[u8]) -> bool {
+        let id = self.model.piece_to_id(text);
+        id.is_some_and(|id| kind_of(self.model, id) == PieceKind::UserDefined)
+    }
+}
+
+fn symbol_reason(explanation: String) -> Reason {
+    Reason::new(ReasonKind::UserDefinedSymbol, explanation)
+}
+
+/// The reason that symbols get no dummy prefix, if there are any.
+fn whole_text_reason(symbols: &[&str]) -> Option<Reason> {
+    let first = *symbols.first()?;
+    let reason = symbol_reason(format!(
+        "a text that consists of one user-defined symbol only, such as {first:?}, gets no dummy prefix; {} symbols are concerned",
+        symbols.len()
+    ));
+    Some(reason.with_example(first))
 }
 
 /// A text as the normalization rules of a model change it.

@@ -30,8 +30,8 @@ pub(super) struct VocabularyEntries {
     ascii: [Option<PieceId>; 128],
     /// Whether a model can hold all texts.
     is_all_held: bool,
-    /// For each id the flag `special` of its added token.
-    pub(super) added: Vec<Option<bool>>,
+    /// For each id the kind of its added token.
+    added: Vec<Option<PieceKind>>,
 }
 
 impl VocabularyEntries {
@@ -45,23 +45,27 @@ impl VocabularyEntries {
         added: &[JsonAddedToken<'_>],
     ) -> Result<Self, ConvertError> {
         let limit = id_limit(vocab.len() + added.len());
-        let entries = &mut self;
-        let mut texts = HashSet::new();
-        let mut new = Vec::new();
-        for token in added {
-            let text = token.content.as_str();
-            if entries.id(text).is_none() && texts.insert(text) {
-                new.push(token);
-            }
-        }
-        entries.add_tokens(&new, limit)?;
-        entries.added = vec![None; entries.len()];
-        for token in added {
-            if let Some(id) = entries.id(token.content.as_str()) {
-                entries.added[id.index()] = Some(token.special);
-            }
-        }
+        let new = self.new_tokens(added);
+        self.add_tokens(&new, limit)?;
+        self.added = vec![None; self.len()];
+        added.iter().for_each(|token| self.set_added_kind(token));
         Ok(self)
+    }
+
+    /// The tokens that the vocabulary does not have; of those with equal texts the first one.
+    fn new_tokens<'t>(&self, added: &'t [JsonAddedToken<'t>]) -> Vec<&'t JsonAddedToken<'t>> {
+        let mut texts = HashSet::new();
+        let is_missing = |token: &&JsonAddedToken<'_>| self.id(&*token.content).is_none();
+        let missing = added.iter().filter(is_missing);
+        missing
+            .filter(|token| texts.insert(&*token.content))
+            .collect()
+    }
+
+    fn set_added_kind(&mut self, token: &JsonAddedToken<'_>) {
+        if let Some(id) = self.id(&*token.content) {
+            self.added[id.index()] = Some(token.kind());
+        }
     }
 
     /// The entries of the vocabulary of a file that has so many added tokens.
@@ -89,16 +93,14 @@ impl VocabularyEntries {
         for id in (0..pieces.len()).filter(|id| is_present[*id]) {
             let text = pieces.text(id);
             if !index.insert(&pieces, id) {
-                let text = lossy_string(text);
-                return Err(syntax(format!("the vocabulary has {text:?} twice")));
+                return Err(listed_twice(text));
             }
             if let [byte @ 0..128] = text {
                 ascii[usize::from(*byte)] = Some(PieceId::from_index(id));
             }
         }
-        let has_empty = (0..pieces.len()).any(|id| pieces.text(id).is_empty());
         Ok(Self {
-            is_all_held: !has_empty && !has_nul(pieces.all_texts()),
+            is_all_held: is_all_held(&pieces),
             pieces,
             is_present,
             index,
@@ -113,30 +115,44 @@ impl VocabularyEntries {
         tokens: &[&JsonAddedToken<'_>],
         limit: usize,
     ) -> Result<(), ConvertError> {
-        let mut by_id: BTreeMap<usize, &str> = BTreeMap::new();
+        let mut new_texts = BTreeMap::new();
         for token in tokens {
-            let text = token.content.as_str();
-            check_limit(token.id, limit, text.as_bytes())?;
-            let id = token.id as usize;
-            let other = by_id.insert(id, text).map(str::as_bytes);
-            let other = other.or_else(|| self.text(id));
-            if let Some(other) = other.filter(|other| *other != text.as_bytes()) {
-                return Err(two_texts(token.id, other, text.as_bytes()));
-            }
+            check_limit(token.id, limit, token.content.as_bytes())?;
+            self.add_text(token, &mut new_texts)?;
         }
-        let Some((last, _)) = by_id.last_key_value() else {
+        if new_texts.is_empty() {
             return Ok(());
-        };
-        let len = self.len().max(last + 1);
-        let text = |id: usize| {
-            by_id
-                .get(&id)
-                .map_or_else(|| self.text(id), |text| Some(text.as_bytes()))
-        };
-        let texts: TextArena = (0..len).map(|id| text(id).unwrap_or_default()).collect();
-        let is_present = (0..len).map(|id| text(id).is_some()).collect();
-        *self = Self::indexed(PieceTable::of_texts(texts), is_present)?;
+        }
+        *self = self.with_texts(&new_texts)?;
         Ok(())
+    }
+
+    /// Adds the text of a token to the texts by id.
+    ///
+    /// # Errors
+    /// The id has another text.
+    fn add_text<'t>(
+        &self,
+        token: &'t JsonAddedToken<'_>,
+        new_texts: &mut BTreeMap<usize, &'t [u8]>,
+    ) -> Result<(), ConvertError> {
+        let text = token.content.as_bytes();
+        let id = token.id as usize;
+        let other = new_texts.insert(id, text).or_else(|| self.text(id));
+        match other.filter(|other| *other != text) {
+            Some(other) => Err(two_texts(token.id, other, text)),
+            None => Ok(()),
+        }
+    }
+
+    /// These entries, with new texts by id.
+    fn with_texts(&self, new_texts: &BTreeMap<usize, &[u8]>) -> Result<Self, ConvertError> {
+        let new_len = new_texts.last_key_value().map_or(0, |(last, _)| last + 1);
+        let ids = 0..self.len().max(new_len);
+        let text = |id: usize| new_texts.get(&id).copied().or_else(|| self.text(id));
+        let texts: TextArena = ids.clone().map(|id| text(id).unwrap_or_default()).collect();
+        let is_present = ids.map(|id| text(id).is_some()).collect();
+        Self::indexed(PieceTable::of_texts(texts), is_present)
     }
 
     /// The number of ids.
@@ -147,7 +163,7 @@ impl VocabularyEntries {
     /// The text of an id, if it has a piece.
     #[inline]
     pub(super) fn text(&self, id: usize) -> Option<&[u8]> {
-        let is_present = self.is_present.get(id).copied().unwrap_or_default();
+        let is_present = *self.is_present.get(id)?;
         is_present.then(|| self.pieces.text(id))
     }
 
@@ -163,12 +179,11 @@ impl VocabularyEntries {
 
     /// The kind that the added tokens give an id.
     pub(super) fn added_kind(&self, id: usize) -> Option<PieceKind> {
-        let is_special = self.added[id]?;
-        Some(if is_special {
-            PieceKind::Control
-        } else {
-            PieceKind::UserDefined
-        })
+        self.added[id]
+    }
+
+    pub(super) fn has_byte_piece(&self, byte: u8) -> bool {
+        self.id(format!("<0x{byte:02X}>")).is_some()
     }
 
     /// Whether a model can hold the text of an id. If not, it gets a stand-in.
@@ -188,6 +203,13 @@ impl VocabularyEntries {
         if self.is_all_held {
             return (self.pieces, self.index);
         }
+        let pieces = PieceTable::of_texts(self.held_texts());
+        let index = PieceIndex::new(&pieces, 0..pieces.len());
+        (pieces, index)
+    }
+
+    /// The texts by id, with stand-ins for those that a model cannot hold.
+    fn held_texts(&self) -> TextArena {
         let mut texts = TextArena::default();
         for id in 0..self.len() {
             match self.is_held(id) {
@@ -195,14 +217,17 @@ impl VocabularyEntries {
                 false => texts.push(self.stand_in(id).as_bytes()),
             }
         }
-        let pieces = PieceTable::of_texts(texts);
-        let index = PieceIndex::new(&pieces, 0..pieces.len());
-        (pieces, index)
+        texts
     }
 
     /// A text for an id; no piece has it.
     fn stand_in(&self, id: usize) -> String {
-        let mut text = format!("<unused id {id}>");
+        self.new_text(format!("<unused id {id}>"))
+    }
+
+    /// A text that no piece has: `text`, with underscores behind it if it needs them.
+    pub(super) fn new_text(&self, text: impl Into<String>) -> String {
+        let mut text = text.into();
         while self.id(&text).is_some() {
             text.push('_');
         }
@@ -259,18 +284,34 @@ fn pieces_of(
 
 /// Refuses an id far above the number of pieces.
 fn check_limit(id: u32, limit: usize, text: &[u8]) -> Result<(), ConvertError> {
-    if (id as usize) < limit {
-        return Ok(());
+    match (id as usize) < limit {
+        true => Ok(()),
+        false => Err(id_too_high(id, text)),
     }
+}
+
+fn id_too_high(id: u32, text: &[u8]) -> ConvertError {
     let text = lossy_string(text);
-    let problem = format!("the id {id} of {text:?} is far above the number of pieces");
-    Err(syntax(problem))
+    syntax(format!(
+        "the id {id} of {text:?} is far above the number of pieces"
+    ))
+}
+
+fn listed_twice(text: &[u8]) -> ConvertError {
+    let text = lossy_string(text);
+    syntax(format!("the vocabulary has {text:?} twice"))
 }
 
 /// The error that two texts have one id.
 fn two_texts(id: u32, first: &[u8], second: &[u8]) -> ConvertError {
     let [first, second] = [first, second].map(lossy_string);
     syntax(format!("{first:?} and {second:?} have the id {id}"))
+}
+
+/// Whether a model can hold all of these texts.
+fn is_all_held(pieces: &PieceTable) -> bool {
+    let mut ids = 0..pieces.len();
+    ids.all(|id| !pieces.text(id).is_empty()) && !has_nul(pieces.all_texts())
 }
 
 fn has_nul(text: &[u8]) -> bool {

@@ -27,11 +27,11 @@ pub(super) enum StandIns<'t> {
 
 impl StandIns<'_> {
     #[inline]
-    fn contain(self, text: &[u8]) -> bool {
+    fn has(self, text: &[u8]) -> bool {
         match self {
-            StandIns::Bytes => byte_of_piece(text).is_some(),
-            StandIns::Unknown(unknown) => text == unknown,
-            StandIns::None => false,
+            Self::Bytes => byte_of_piece(text).is_some(),
+            Self::Unknown(unknown) => text == unknown,
+            Self::None => false,
         }
     }
 }
@@ -48,6 +48,7 @@ pub(super) struct FoundMerge {
 }
 
 /// Finds the ids of merges, one after the other.
+#[derive(Clone)]
 pub(super) struct MergeFinder<'f, 'j> {
     entries: &'f VocabularyEntries,
     merges: &'f JsonMerges<'j>,
@@ -64,7 +65,7 @@ impl<'f, 'j> MergeFinder<'f, 'j> {
         merges: &'f JsonMerges<'j>,
         stand_ins: StandIns<'f>,
     ) -> Self {
-        MergeFinder {
+        Self {
             entries,
             merges,
             stand_ins,
@@ -78,11 +79,12 @@ impl<'f, 'j> MergeFinder<'f, 'j> {
     }
 
     /// Finds all merges from position `start` of the list on: those before the first error, and whether there is one.
-    pub(super) fn find_all(mut self, start: usize) -> (Vec<FoundMerge>, Result<(), ConvertError>) {
+    pub(super) fn find_all(&self, start: usize) -> (Vec<FoundMerge>, Result<(), ConvertError>) {
+        let mut finder = self.clone();
         let ranks = start..self.merges.pairs().len();
         let mut found = Vec::with_capacity(ranks.len());
         for rank in ranks {
-            match self.find(rank) {
+            match finder.find(rank) {
                 Ok(merge) => found.push(merge),
                 Err(error) => return (found, Err(error)),
             }
@@ -110,7 +112,7 @@ impl<'f, 'j> MergeFinder<'f, 'j> {
         Ok(FoundMerge {
             piece,
             parts,
-            has_stand_in: texts.iter().any(|text| self.stand_ins.contain(text)),
+            has_stand_in: texts.iter().any(|text| self.stand_ins.has(text)),
         })
     }
 
@@ -131,8 +133,12 @@ impl<'f, 'j> MergeFinder<'f, 'j> {
         texts
             .iter()
             .for_each(|text| self.joined.extend_from_slice(text));
-        let piece = self.entries.id(&self.joined);
-        piece.ok_or_else(|| missing(rank, &self.joined))
+        self.piece(rank, &self.joined)
+    }
+
+    fn piece(&self, rank: usize, text: &[u8]) -> Result<PieceId, ConvertError> {
+        let piece = self.entries.id(text);
+        piece.ok_or_else(|| missing(rank, text))
     }
 
     /// The pieces that the merge at position `rank` joins; `found` is what was found for it.
@@ -148,9 +154,8 @@ impl<'f, 'j> MergeFinder<'f, 'j> {
         if let [Some(left), Some(right)] = found.parts {
             return Ok([left, right]);
         }
-        let part = |text: &[u8]| self.entries.id(text).ok_or_else(|| missing(rank, text));
         let [left, right] = self.texts(rank);
-        Ok([part(left)?, part(right)?])
+        Ok([self.piece(rank, left)?, self.piece(rank, right)?])
     }
 }
 

@@ -35,6 +35,14 @@ impl FirstPair {
         (self.position != NO_POSITION).then_some(self.position)
     }
 
+    /// Its place in the list, if the piece has one.
+    fn place(self) -> PairPlace {
+        PairPlace {
+            first: self.position,
+            other: 0,
+        }
+    }
+
     /// Whether the left text of this pair has so many bytes.
     pub(super) fn has_split(self, split: usize) -> bool {
         self.position != NO_POSITION && self.split as usize == split
@@ -48,6 +56,13 @@ struct OtherPair {
     /// The bytes of the left text.
     split: u32,
     place: PairPlace,
+}
+
+impl OtherPair {
+    /// The piece, and the bytes of the left text.
+    fn key(&self) -> (PieceId, u32) {
+        (self.piece, self.split)
+    }
 }
 
 /// The place of a pair in the list; pairs in the order of the list have ascending places.
@@ -103,15 +118,19 @@ impl ListedPairs {
 
     /// Adds another pair of a piece that has a first one.
     pub(super) fn add_other(&mut self, piece: PieceId, split: usize) {
-        let place = PairPlace {
-            first: self.first_count().saturating_sub(1),
-            other: low_u32(self.others.len() as u64) + 1,
-        };
         self.others.push(OtherPair {
             piece,
             split: low_u32(split as u64),
-            place,
+            place: self.place_of_next(),
         });
+    }
+
+    /// The place of the next other pair.
+    fn place_of_next(&self) -> PairPlace {
+        PairPlace {
+            first: self.first_count().saturating_sub(1),
+            other: low_u32(self.others.len() as u64) + 1,
+        }
     }
 
     /// The number of first pairs.
@@ -141,18 +160,17 @@ impl ListedPairs {
     /// The place of the pair of a piece whose left text has `split` bytes: the last one, if the list has it more than once.
     pub(super) fn place(&self, piece: PieceId, split: usize) -> Option<PairPlace> {
         let first = self.by_piece.get(piece.index())?;
-        if first.has_split(split) {
-            return Some(PairPlace {
-                first: first.position,
-                other: 0,
-            });
+        match first.has_split(split) {
+            true => Some(first.place()),
+            false => self.place_of_other((piece, low_u32(split as u64))),
         }
-        let split = low_u32(split as u64);
-        let end = self
-            .others
-            .partition_point(|other| (other.piece, other.split) <= (piece, split));
-        let last = self.others.get(end.checked_sub(1)?)?;
-        (last.piece == piece && last.split == split).then_some(last.place)
+    }
+
+    /// The same for a pair behind the first one of its piece.
+    fn place_of_other(&self, pair: (PieceId, u32)) -> Option<PairPlace> {
+        let end = self.others.partition_point(|other| other.key() <= pair);
+        let last = self.others[..end].last()?;
+        (last.key() == pair).then_some(last.place)
     }
 }
 

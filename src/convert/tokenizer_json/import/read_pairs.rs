@@ -12,7 +12,6 @@ use super::pair_finder::{FoundMerge, MergeFinder, StandIns};
 use super::pairs::ListedPairs;
 use super::{Import, MIN_PARALLEL_ENTRIES};
 use crate::convert::tokenizer_json::lists::{JsonMerges, ListText};
-use crate::convert::tokenizer_json::parse::JsonText;
 use crate::convert::{Reason, ReasonKind};
 use crate::error::ConvertError;
 use crate::join::join;
@@ -24,25 +23,17 @@ impl Import<'_, '_> {
         &mut self,
         entries: &VocabularyEntries,
     ) -> Result<ListedPairs, ConvertError> {
-        let finder = || MergeFinder::new(entries, self.merges, self.stand_ins());
-        let mut reader = PairReader::new(entries, self.merges, finder());
+        let finder = MergeFinder::new(entries, self.merges, self.stand_ins());
+        let mut reader = PairReader::new(entries, self.merges, finder);
         let merges = self.merges.pairs().len();
         if merges < MIN_PARALLEL_ENTRIES {
             reader.read(merges)?;
         } else {
-            // The other thread has less to do for a merge.
-            let own = merges / 5 * 2;
-            let (read, (found, end)) = join(|| reader.read(own), || finder().find_all(own));
-            read?;
-            for (rank, merge) in (own..).zip(found) {
-                reader.add(rank, merge)?;
-            }
-            end?;
+            reader.read_in_parallel(merges)?;
         }
-        let (pairs, reasons) = reader.finish();
-        reasons
-            .into_iter()
-            .for_each(|reason| self.verdict.add(reason));
+        let reasons = reader.reasons();
+        let pairs = reader.into_pairs();
+        self.add_reasons(reasons.into_iter().flatten());
         Ok(pairs)
     }
 
@@ -51,7 +42,7 @@ impl Import<'_, '_> {
         if self.has_byte_fallback {
             return StandIns::Bytes;
         }
-        let unknown = self.file.model.unk_token.as_ref().map(JsonText::as_str);
+        let unknown = self.file.model.unk_token.as_deref();
         unknown.map_or(StandIns::None, |text| StandIns::Unknown(text.as_bytes()))
     }
 }
@@ -74,7 +65,7 @@ impl<'f, 'j> PairReader<'f, 'j> {
         finder: MergeFinder<'f, 'j>,
     ) -> Self {
         let capacity = merges.pairs().len().min(entries.len());
-        PairReader {
+        Self {
             merges,
             finder,
             pairs: ListedPairs::new(entries.len(), capacity),
@@ -93,6 +84,22 @@ impl<'f, 'j> PairReader<'f, 'j> {
             self.add(rank, found)?;
         }
         Ok(())
+    }
+
+    /// The same, while another thread finds the end of the list, `count` pairs long.
+    ///
+    /// # Errors
+    /// A text is no piece.
+    fn read_in_parallel(&mut self, count: usize) -> Result<(), ConvertError> {
+        // The other thread has less to do for a merge.
+        let own = count / 5 * 2;
+        let other = self.finder.clone();
+        let (read, (found, end)) = join(|| self.read(own), || other.find_all(own));
+        read?;
+        for (rank, merge) in (own..).zip(found) {
+            self.add(rank, merge)?;
+        }
+        end
     }
 
     /// Adds the next pair, which has the position `rank`.
@@ -118,25 +125,33 @@ impl<'f, 'j> PairReader<'f, 'j> {
         Ok(())
     }
 
-    /// All pairs, and the reasons that they give.
-    fn finish(mut self) -> (ListedPairs, Vec<Reason>) {
+    /// The reasons that the pairs give.
+    fn reasons(&self) -> [Option<Reason>; 2] {
+        [self.reason_of_repetition(), self.reason_of_stand_in()]
+    }
+
+    fn reason_of_repetition(&self) -> Option<Reason> {
+        let text = self.texts(self.repeated?).concat();
+        let explanation =
+            format!("a merge that gives {text:?} is listed twice; tokenizers takes the last one");
+        Some(Reason::new(ReasonKind::MergeOrder, explanation))
+    }
+
+    fn reason_of_stand_in(&self) -> Option<Reason> {
+        let [left, right] = self.texts(self.with_stand_in?);
+        let explanation = format!(
+            "tokenizers merges {left:?} and {right:?}, one of which it puts in the place of characters without a piece"
+        );
+        Some(Reason::new(ReasonKind::UnknownCharacter, explanation))
+    }
+
+    fn texts(&self, merge: [ListText; 2]) -> [String; 2] {
+        merge.map(|text| lossy_string(self.merges.text(text)))
+    }
+
+    /// All pairs.
+    fn into_pairs(mut self) -> ListedPairs {
         self.pairs.finish();
-        let merges = self.merges;
-        let texts = |merge: [ListText; 2]| merge.map(|text| lossy_string(merges.text(text)));
-        let mut reasons = Vec::new();
-        if let Some(texts) = self.repeated.map(texts) {
-            let text = texts.concat();
-            let explanation = format!(
-                "a merge that gives {text:?} is listed twice; tokenizers takes the last one"
-            );
-            reasons.push(Reason::new(ReasonKind::MergeOrder, explanation));
-        }
-        if let Some([left, right]) = self.with_stand_in.map(texts) {
-            let explanation = format!(
-                "tokenizers merges {left:?} and {right:?}, one of which it puts in the place of characters without a piece"
-            );
-            reasons.push(Reason::new(ReasonKind::UnknownCharacter, explanation));
-        }
-        (self.pairs, reasons)
+        self.pairs
     }
 }

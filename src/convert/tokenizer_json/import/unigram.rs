@@ -11,6 +11,7 @@ use super::{Import, UnjudgedModel};
 use crate::convert::ReasonKind;
 use crate::convert::tokenizer_json::export::{lowest_score, unigram_reasons};
 use crate::error::ConvertError;
+use crate::model::Model;
 use crate::piece::{PieceId, PieceKind};
 use crate::text::lossy_string;
 
@@ -20,41 +21,48 @@ impl Import<'_, '_> {
         mut self,
         entries: VocabularyEntries,
     ) -> Result<UnjudgedModel, ConvertError> {
-        let unknown = self.file.model.unk_id.map(PieceId::new);
+        self.unknown = self.file.model.unk_id.map(PieceId::new);
         let mut scores = self.vocab.scores().map(narrowed);
         let mut pieces = Vec::with_capacity(entries.len());
         let mut keys = Vec::with_capacity(entries.len());
         for id in 0..entries.len() {
-            let ordinary = match entries.is_held(id) {
-                true => PieceKind::Normal,
-                false => PieceKind::Control,
-            };
-            let kind = self.meta_kind(&entries, id, unknown).unwrap_or(ordinary);
+            let kind = self.kind_of_unigram(&entries, id);
             pieces.push((scores.next().unwrap_or_default(), kind));
-            keys.push(Cow::Owned(lossy_string(
-                entries.text(id).unwrap_or_default(),
-            )));
+            let text = entries.text(id).unwrap_or_default();
+            keys.push(Cow::Owned(lossy_string(text)));
         }
-        self.add_reasons_of_nul(&entries);
-        let model = self.build(entries, unknown, pieces)?;
+        let model = self.build(entries, pieces)?;
         keys.resize(model.len(), Cow::Borrowed(""));
-        let scores = self.vocab.scores().map(narrowed);
-        if scores.fold(f32::MAX, f32::min) < lowest_score(&model) {
-            self.reason(ReasonKind::UnknownCharacter, "a piece that text never gives has the lowest score, on which tokenizers bases that of unknown characters");
-        }
-        for reason in unigram_reasons(&model, &keys) {
-            self.verdict.add(reason);
-        }
-        if self.flags.splits_at_marks {
-            inner_mark(&model)
-                .into_iter()
-                .for_each(|reason| self.verdict.add(reason));
-        }
+        self.add_reasons_of_unigram(&model, &keys);
         Ok(UnjudgedModel {
             model,
             verdict: self.verdict,
             merges: None,
         })
+    }
+
+    fn kind_of_unigram(&self, entries: &VocabularyEntries, id: usize) -> PieceKind {
+        let kind = self.meta_kind(entries, id);
+        kind.unwrap_or_else(|| match entries.is_held(id) {
+            true => PieceKind::Normal,
+            false => PieceKind::Control,
+        })
+    }
+
+    /// Reasons of the pieces; `keys` are their texts in the file.
+    fn add_reasons_of_unigram(&mut self, model: &Model, keys: &[Cow<'_, str>]) {
+        if self.lowest_listed_score() < lowest_score(model) {
+            self.reason(ReasonKind::UnknownCharacter, "a piece that text never gives has the lowest score, on which tokenizers bases that of unknown characters");
+        }
+        self.add_reasons(unigram_reasons(model, keys));
+        if self.flags.splits_at_marks {
+            self.add_reasons(inner_mark(model));
+        }
+    }
+
+    fn lowest_listed_score(&self) -> f32 {
+        let scores = self.vocab.scores().map(narrowed);
+        scores.fold(f32::MAX, f32::min)
     }
 }
 
