@@ -39,6 +39,20 @@ use super::{ConvertedModel, FileFormat, Verdict};
 use crate::error::{ConvertError, ModelError};
 use crate::model::Model;
 
+/// What reading and writing the parts of a file give.
+type Result<T, E = ConvertError> = std::result::Result<T, E>;
+
+/// The names of fields.
+const MODEL: &str = "tokenizer.ggml.model";
+const TOKENS: &str = "tokenizer.ggml.tokens";
+const SCORES: &str = "tokenizer.ggml.scores";
+const TOKEN_TYPES: &str = "tokenizer.ggml.token_type";
+const CHARSMAP: &str = "tokenizer.ggml.precompiled_charsmap";
+const DUMMY_PREFIX: &str = "tokenizer.ggml.add_space_prefix";
+const REMOVES_SPACES: &str = "tokenizer.ggml.remove_extra_whitespaces";
+const ESCAPES_SPACES: &str = "spiece.escape_whitespaces";
+const SPACE_IS_SUFFIX: &str = "spiece.treat_whitespace_as_suffix";
+
 /// The bytes that tell a GGUF file from others.
 const MAGIC_BYTES: usize = 4;
 

@@ -5,61 +5,60 @@
 //! Fields that a file may lack have the defaults of llama.cpp: for `llama` a dummy prefix, for `t5` none; spaces stay.
 
 use super::header::{GgufValue, Header, TextList, invalid};
+use super::{
+    CHARSMAP, DUMMY_PREFIX, ESCAPES_SPACES, MODEL, REMOVES_SPACES, Result, SCORES, SPACE_IS_SUFFIX,
+    TOKEN_TYPES, TOKENS,
+};
 use crate::convert::FileFormat;
 use crate::error::ConvertError;
 use crate::model::{Model, ModelBuilder, ModelType};
 use crate::piece::PieceKind;
+use crate::text::lossy_string;
 
 /// The model.
-pub(super) fn model(header: &Header) -> Result<Model, ConvertError> {
+pub(super) fn model(header: &Header) -> Result<Model> {
     let model_type = model_type(header)?;
     let mut builder = Model::builder();
     builder.model_type(model_type);
     push_pieces(header, &mut builder)?;
     set_special_pieces(header, &mut builder)?;
-    set_normalizer(header, model_type, &mut builder)?;
+    set_whitespace(header, model_type, &mut builder)?;
+    set_charsmap(header, &mut builder)?;
     Ok(builder.build()?)
 }
 
-fn model_type(header: &Header) -> Result<ModelType, ConvertError> {
-    let name = match header.get("tokenizer.ggml.model") {
-        Some(GgufValue::Text(name)) => name.as_slice(),
-        Some(_) => return Err(wrong_type("tokenizer.ggml.model")),
-        None => return Err(missing("tokenizer.ggml.model")),
-    };
-    match name {
+fn model_type(header: &Header) -> Result<ModelType> {
+    match model_name(header)? {
         b"llama" => Ok(ModelType::Bpe),
         b"t5" => Ok(ModelType::Unigram),
-        other => Err(ConvertError::Unsupported {
-            format: FileFormat::Gguf,
-            component: "tokenizer.ggml.model".to_owned(),
-            found: crate::text::lossy_string(other),
-            remedy: "\"llama\" and \"t5\" are the vocabularies of SentencePiece",
-        }),
+        other => Err(unsupported_model(other)),
     }
 }
 
-fn push_pieces(header: &Header, builder: &mut ModelBuilder) -> Result<(), ConvertError> {
-    let texts = texts(header, "tokenizer.ggml.tokens")?;
-    let Some(GgufValue::Floats(scores)) = header.get("tokenizer.ggml.scores") else {
-        return Err(missing("tokenizer.ggml.scores"));
-    };
-    let Some(GgufValue::Integers(types)) = header.get("tokenizer.ggml.token_type") else {
-        return Err(missing("tokenizer.ggml.token_type"));
-    };
-    if texts.len() != scores.len() || texts.len() != types.len() {
-        return Err(invalid(format!(
-            "there are {} tokens, {} scores and {} types",
-            texts.len(),
-            scores.len(),
-            types.len()
-        )));
+fn model_name(header: &Header) -> Result<&[u8]> {
+    match required(header, MODEL)? {
+        GgufValue::Text(name) => Ok(name),
+        _ => Err(wrong_type(MODEL)),
     }
+}
+
+fn unsupported_model(name: &[u8]) -> ConvertError {
+    ConvertError::Unsupported {
+        format: FileFormat::Gguf,
+        component: MODEL.to_owned(),
+        found: lossy_string(name),
+        remedy: "\"llama\" and \"t5\" are the vocabularies of SentencePiece",
+    }
+}
+
+fn push_pieces(header: &Header, builder: &mut ModelBuilder) -> Result<()> {
+    let texts = texts(header)?;
+    let scores = scores(header)?;
+    let types = types(header)?;
+    check_counts(texts.len(), scores.len(), types.len())?;
     let pieces = texts.iter().zip(scores).zip(types).enumerate();
     for (id, ((text, score), number)) in pieces {
-        let kind = kind(*number);
-        let kind =
-            kind.ok_or_else(|| invalid(format!("the token {id} has the unknown type {number}")))?;
+        let kind = kind(*number).ok_or_else(|| unknown_kind(id, *number))?;
         builder.piece(text, *score, kind);
     }
     let has_bytes = types.contains(&6);
@@ -67,12 +66,35 @@ fn push_pieces(header: &Header, builder: &mut ModelBuilder) -> Result<(), Conver
     Ok(())
 }
 
-fn texts<'h>(header: &'h Header, name: &str) -> Result<&'h TextList, ConvertError> {
-    match header.get(name) {
-        Some(GgufValue::Texts(texts)) => Ok(texts),
-        Some(_) => Err(wrong_type(name)),
-        None => Err(missing(name)),
+fn texts(header: &Header) -> Result<&TextList> {
+    match required(header, TOKENS)? {
+        GgufValue::Texts(texts) => Ok(texts),
+        _ => Err(wrong_type(TOKENS)),
     }
+}
+
+fn scores(header: &Header) -> Result<&[f32]> {
+    match header.get(SCORES) {
+        Some(GgufValue::Floats(scores)) => Ok(scores),
+        _ => Err(missing(SCORES)),
+    }
+}
+
+fn types(header: &Header) -> Result<&[i32]> {
+    match header.get(TOKEN_TYPES) {
+        Some(GgufValue::Integers(types)) => Ok(types),
+        _ => Err(missing(TOKEN_TYPES)),
+    }
+}
+
+/// Fails unless there are as many scores and types as texts.
+fn check_counts(texts: usize, scores: usize, types: usize) -> Result<()> {
+    if texts != scores || texts != types {
+        return Err(invalid(format!(
+            "there are {texts} tokens, {scores} scores and {types} types"
+        )));
+    }
+    Ok(())
 }
 
 fn kind(number: i32) -> Option<PieceKind> {
@@ -87,73 +109,110 @@ fn kind(number: i32) -> Option<PieceKind> {
     })
 }
 
+fn unknown_kind(id: usize, number: i32) -> ConvertError {
+    invalid(format!("the token {id} has the unknown type {number}"))
+}
+
 /// Sets the ids and the texts of the special pieces. An id that the file lacks is -1.
-fn set_special_pieces(header: &Header, builder: &mut ModelBuilder) -> Result<(), ConvertError> {
-    let texts = texts(header, "tokenizer.ggml.tokens")?;
-    let special = |name: &str| -> Result<(i32, Option<Vec<u8>>), ConvertError> {
-        let field = format!("tokenizer.ggml.{name}_token_id");
-        let id = match header.get(&field) {
-            None => return Ok((-1, None)),
-            Some(GgufValue::Integer(id)) => *id,
-            Some(_) => return Err(wrong_type(&field)),
-        };
-        let position = usize::try_from(id).ok();
-        let text = position.and_then(|position| texts.iter().nth(position));
-        match (i32::try_from(id), text) {
-            (Ok(id), Some(text)) => Ok((id, Some(text.to_vec()))),
-            _ => Err(invalid(format!("{field} is {id}, which is no token"))),
-        }
-    };
-    let (unk_id, unk_piece) = special("unknown")?;
-    let (bos_id, bos_piece) = special("bos")?;
-    let (eos_id, eos_piece) = special("eos")?;
-    let (pad_id, pad_piece) = special("padding")?;
+fn set_special_pieces(header: &Header, builder: &mut ModelBuilder) -> Result<()> {
+    let unk = SpecialPiece::of(header, "unknown")?;
+    let bos = SpecialPiece::of(header, "bos")?;
+    let eos = SpecialPiece::of(header, "eos")?;
+    let pad = SpecialPiece::of(header, "padding")?;
     let spec = builder.trainer_spec_mut();
-    spec.unk_id = Some(unk_id);
-    spec.bos_id = Some(bos_id);
-    spec.eos_id = Some(eos_id);
-    spec.pad_id = Some(pad_id);
-    spec.unk_piece = unk_piece;
-    spec.bos_piece = bos_piece;
-    spec.eos_piece = eos_piece;
-    spec.pad_piece = pad_piece;
+    spec.unk_id = Some(unk.id);
+    spec.bos_id = Some(bos.id);
+    spec.eos_id = Some(eos.id);
+    spec.pad_id = Some(pad.id);
+    spec.unk_piece = unk.text;
+    spec.bos_piece = bos.text;
+    spec.eos_piece = eos.text;
+    spec.pad_piece = pad.text;
     Ok(())
 }
 
-fn set_normalizer(
-    header: &Header,
-    model_type: ModelType,
-    builder: &mut ModelBuilder,
-) -> Result<(), ConvertError> {
-    let has_prefix = bool_of(header, "tokenizer.ggml.add_space_prefix")?;
-    let removes = bool_of(header, "tokenizer.ggml.remove_extra_whitespaces")?;
-    builder.add_dummy_prefix(has_prefix.unwrap_or(model_type == ModelType::Bpe));
-    builder.remove_extra_whitespaces(removes.unwrap_or(false));
-    builder.escape_whitespaces(bool_of(header, "spiece.escape_whitespaces")?.unwrap_or(true));
-    let is_suffix = bool_of(header, "spiece.treat_whitespace_as_suffix")?;
-    builder.trainer_spec_mut().treat_whitespace_as_suffix = is_suffix;
-    match header.get("tokenizer.ggml.precompiled_charsmap") {
-        None => builder.normalization_rules("identity", b""),
-        Some(GgufValue::Bytes(charsmap)) => builder.normalization_rules("user_defined", charsmap),
-        Some(_) => return Err(wrong_type("tokenizer.ggml.precompiled_charsmap")),
-    };
-    Ok(())
+/// A piece with a special role.
+struct SpecialPiece {
+    id: i32,
+    text: Option<Vec<u8>>,
 }
 
-fn bool_of(header: &Header, name: &str) -> Result<Option<bool>, ConvertError> {
-    match header.get(name) {
-        None => Ok(None),
-        Some(GgufValue::Bool(value)) => Ok(Some(*value)),
-        Some(_) => Err(wrong_type(name)),
+impl SpecialPiece {
+    /// The piece with a role of llama.cpp.
+    fn of(header: &Header, role: &str) -> Result<Self> {
+        let field = format!("tokenizer.ggml.{role}_token_id");
+        match header.get(&field) {
+            None => Ok(Self::missing()),
+            Some(GgufValue::Integer(id)) => {
+                Self::with_id(*id, texts(header)?).ok_or_else(|| no_token(&field, *id))
+            }
+            Some(_) => Err(wrong_type(&field)),
+        }
+    }
+
+    fn missing() -> Self {
+        Self { id: -1, text: None }
+    }
+
+    /// The piece with this id; `None` if the id is not one of a piece.
+    fn with_id(id: i64, texts: &TextList) -> Option<Self> {
+        let position = usize::try_from(id).ok()?;
+        let text = texts.iter().nth(position)?;
+        Some(Self {
+            id: i32::try_from(id).ok()?,
+            text: Some(text.to_vec()),
+        })
     }
 }
 
-fn missing(name: &str) -> ConvertError {
+fn no_token(field: &str, id: i64) -> ConvertError {
+    invalid(format!("{field} is {id}, which is no token"))
+}
+
+fn set_whitespace(
+    header: &Header,
+    model_type: ModelType,
+    builder: &mut ModelBuilder,
+) -> Result<()> {
+    let has_prefix = bool_of(header, DUMMY_PREFIX)?;
+    let removes = bool_of(header, REMOVES_SPACES)?;
+    let escapes = bool_of(header, ESCAPES_SPACES)?;
+    let is_suffix = bool_of(header, SPACE_IS_SUFFIX)?;
+    builder.add_dummy_prefix(has_prefix.unwrap_or(model_type == ModelType::Bpe));
+    builder.remove_extra_whitespaces(removes.unwrap_or(false));
+    builder.escape_whitespaces(escapes.unwrap_or(true));
+    builder.trainer_spec_mut().treat_whitespace_as_suffix = is_suffix;
+    Ok(())
+}
+
+fn bool_of(header: &Header, field: &str) -> Result<Option<bool>> {
+    match header.get(field) {
+        None => Ok(None),
+        Some(GgufValue::Bool(value)) => Ok(Some(*value)),
+        Some(_) => Err(wrong_type(field)),
+    }
+}
+
+fn set_charsmap(header: &Header, builder: &mut ModelBuilder) -> Result<()> {
+    match header.get(CHARSMAP) {
+        None => builder.normalization_rules("identity", b""),
+        Some(GgufValue::Bytes(charsmap)) => builder.normalization_rules("user_defined", charsmap),
+        Some(_) => return Err(wrong_type(CHARSMAP)),
+    };
+    Ok(())
+}
+
+/// The value of a field that a file must have.
+fn required<'h>(header: &'h Header, field: &str) -> Result<&'h GgufValue> {
+    header.get(field).ok_or_else(|| missing(field))
+}
+
+fn missing(field: &str) -> ConvertError {
     invalid(format!(
-        "the field {name:?} is missing or of another type; the file has no vocabulary of SentencePiece"
+        "the field {field:?} is missing or of another type; the file has no vocabulary of SentencePiece"
     ))
 }
 
-fn wrong_type(name: &str) -> ConvertError {
-    invalid(format!("the field {name:?} is of another type"))
+fn wrong_type(field: &str) -> ConvertError {
+    invalid(format!("the field {field:?} is of another type"))
 }

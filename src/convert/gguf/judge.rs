@@ -109,178 +109,170 @@ const TAKEN_FOR_SYMBOLS: &[&str] = &[
 
 /// The verdict on a model of type BPE or unigram.
 pub(super) fn verdict(model: &Model) -> Verdict {
-    let mut verdict = Verdict::default();
-    let judge = Judge { model };
+    let verdict = Verdict::default();
+    let mut judge = Judge { model, verdict };
     if model.model_type() == ModelType::Unigram {
-        let explanation =
-            "llama.cpp adds the scores of unigram models in 64 bits, SentencePiece in 32 bits";
-        verdict.add(Reason::new(ReasonKind::Rounding, explanation));
+        judge.rounding();
     } else {
-        judge.normalization(&mut verdict);
-        judge.merged_pieces(&mut verdict);
+        judge.normalization();
+        judge.merged_pieces();
     }
-    judge.whitespace(&mut verdict);
-    judge.symbols(&mut verdict);
-    judge.unknown_characters(&mut verdict);
-    judge.piece_texts(&mut verdict);
-    verdict
+    judge.whitespace();
+    judge.symbols();
+    judge.renamed_pieces();
+    judge.unknown_characters();
+    judge.piece_texts();
+    judge.verdict
 }
 
 struct Judge<'m> {
     model: &'m Model,
+    verdict: Verdict,
 }
 
-impl<'m> Judge<'m> {
-    fn pieces(&self, kind: PieceKind) -> impl Iterator<Item = Piece<'m>> + use<'m> {
-        self.model.pieces().filter(move |piece| piece.kind == kind)
+impl Judge<'_> {
+    fn rounding(&mut self) {
+        let explanation =
+            "llama.cpp adds the scores of unigram models in 64 bits, SentencePiece in 32 bits";
+        self.add(ReasonKind::Rounding, explanation);
     }
 
-    fn normalization(&self, verdict: &mut Verdict) {
-        let spec = self.model.normalizer_spec();
-        if spec.precompiled_charsmap().is_empty() {
+    fn add(&mut self, kind: ReasonKind, explanation: &str) {
+        self.verdict.add(Reason::new(kind, explanation));
+    }
+
+    fn normalization(&mut self) {
+        let charsmap = self.model.normalizer_spec().precompiled_charsmap();
+        if charsmap.is_empty() {
             return;
         }
         let explanation = "llama.cpp applies no normalization rules to BPE models";
         let reason = Reason::new(ReasonKind::NormalizationRules, explanation);
-        verdict.add(match self.changed_character() {
-            Some(c) => reason.with_example(format!("a{c}a")),
-            None => reason,
-        });
+        let example = self.changed_text();
+        self.verdict.add(Reason { example, ..reason });
     }
 
-    /// A character that the rules change and that is no whitespace.
-    fn changed_character(&self) -> Option<char> {
+    /// A text with a character that the rules change and that is no whitespace.
+    fn changed_text(&self) -> Option<String> {
         let tokenizer = Tokenizer::new(self.model.clone());
         let plain = tokenizer.normalize("aa");
-        let mut characters = ('\u{21}'..='\u{FFFF}').filter(|c| !c.is_whitespace());
-        characters.find(|c| {
-            let expected = plain.replacen("aa", &format!("a{c}a"), 1);
-            tokenizer.normalize(format!("a{c}a")) != expected
-        })
-    }
-
-    fn whitespace(&self, verdict: &mut Verdict) {
-        let spec = self.model.normalizer_spec();
-        let is_bpe = self.model.model_type() == ModelType::Bpe;
-        let mut add = |explanation: &str, example: &str| {
-            verdict.add(Reason::new(ReasonKind::Whitespace, explanation).with_example(example));
-        };
-        if is_bpe && spec.remove_extra_whitespaces() {
-            add(
-                "the model removes extra spaces, llama.cpp keeps them",
-                " a  b ",
-            );
-        }
-        if !spec.escape_whitespaces() {
-            add(
-                "the model keeps spaces as they are, llama.cpp replaces them by U+2581",
-                "a b",
-            );
-        }
-        if self.model.trainer_spec().treat_whitespace_as_suffix() {
-            add(
-                "the model puts the space behind words, llama.cpp before them",
-                "a",
-            );
-        }
-    }
-
-    fn symbols(&self, verdict: &mut Verdict) {
-        let kind = ReasonKind::UserDefinedSymbol;
-        let symbols: Vec<Piece<'_>> = self.pieces(PieceKind::UserDefined).collect();
-        if let Some(symbol) = symbols.first()
-            && self.model.normalizer_spec().add_dummy_prefix()
-        {
-            let text = lossy_string(symbol.text);
-            let explanation = format!(
-                "llama.cpp puts a space behind user-defined symbols and none before them; the first of {} is {text:?}",
-                symbols.len()
-            );
-            verdict.add(Reason::new(kind, explanation).with_example(format!("{text}a")));
-        }
-        if let Some((first, second, joined)) = overlapping(&symbols) {
-            let explanation = format!(
-                "the symbols {first:?} and {second:?} can overlap; llama.cpp looks for the longest first, SentencePiece for the leftmost"
-            );
-            verdict.add(Reason::new(kind, explanation).with_example(joined));
-        }
-        if let Some(symbol) = symbols.iter().find(|symbol| has_space(symbol.text)) {
-            let text = lossy_string(symbol.text);
-            let explanation = format!(
-                "the symbol {text:?} has a space; llama.cpp looks for symbols before it replaces spaces, SentencePiece behind that"
-            );
-            let example = text.replace(WHITESPACE_MARK_STR, " ");
-            verdict.add(Reason::new(kind, explanation).with_example(example));
-        }
-        self.renamed_pieces(verdict);
-    }
-
-    /// Pieces whose kind llama.cpp changes because of their texts.
-    fn renamed_pieces(&self, verdict: &mut Verdict) {
-        for piece in self.model.pieces() {
-            let text = lossy_string(piece.text);
-            let is_symbol = piece.kind == PieceKind::UserDefined;
-            let is_changed = match is_symbol {
-                true => TAKEN_FOR_CONTROL.contains(&&*text),
-                false => TAKEN_FOR_SYMBOLS.contains(&&*text),
-            };
-            if is_changed {
-                let what = if is_symbol {
-                    "a control piece"
-                } else {
-                    "a user-defined symbol"
-                };
-                let explanation = format!("llama.cpp takes {text:?} for {what}");
-                let reason = Reason::new(ReasonKind::UserDefinedSymbol, explanation);
-                verdict.add(reason.with_example(text));
-            }
-        }
+        let characters = ('\u{21}'..='\u{FFFF}').filter(|c| !c.is_whitespace());
+        let mut texts = characters.map(|c| format!("a{c}a"));
+        texts.find(|text| tokenizer.normalize(text) != plain.replacen("aa", text, 1))
     }
 
     /// Pieces that llama.cpp merges to, and SentencePiece does not, or not for good.
-    fn merged_pieces(&self, verdict: &mut Verdict) {
+    fn merged_pieces(&mut self) {
         let merging = Merging::new(self.model);
-        for piece in self.model.pieces() {
-            let (kind, explanation) = match piece.kind {
-                PieceKind::Normal | PieceKind::UserDefined => continue,
-                PieceKind::Unused => (ReasonKind::UnusedPiece, "llama.cpp gives the unused piece"),
-                _ => (ReasonKind::MetaPiece, "llama.cpp merges text to the piece"),
-            };
-            // llama.cpp gives a NUL another text.
-            if let Ok(text) = std::str::from_utf8(piece.text)
-                && text != "\0"
-                && merging.gives(text)
-            {
-                let reason = Reason::new(kind, format!("{explanation} {text:?}"));
-                verdict.add(reason.with_example(text.replace(WHITESPACE_MARK_STR, " ")));
-            }
+        let pieces = self.model.pieces();
+        self.add_all(pieces.filter_map(|piece| merging.wrong_merge(&piece)));
+    }
+
+    fn add_all(&mut self, reasons: impl Iterator<Item = Reason>) {
+        reasons.for_each(|reason| self.verdict.add(reason));
+    }
+
+    fn whitespace(&mut self) {
+        let spec = self.model.normalizer_spec();
+        if self.is_bpe() && spec.remove_extra_whitespaces() {
+            let explanation = "the model removes extra spaces, llama.cpp keeps them";
+            self.add_whitespace(explanation, " a  b ");
+        }
+        if !spec.escape_whitespaces() {
+            let explanation =
+                "the model keeps spaces as they are, llama.cpp replaces them by U+2581";
+            self.add_whitespace(explanation, "a b");
+        }
+        if self.model.trainer_spec().treat_whitespace_as_suffix() {
+            let explanation = "the model puts the space behind words, llama.cpp before them";
+            self.add_whitespace(explanation, "a");
         }
     }
 
-    fn unknown_characters(&self, verdict: &mut Verdict) {
-        let is_bpe = self.model.model_type() == ModelType::Bpe;
-        if !is_bpe || self.model.trainer_spec().byte_fallback() {
+    fn add_whitespace(&mut self, explanation: &str, example: &str) {
+        let reason = Reason::new(ReasonKind::Whitespace, explanation);
+        self.verdict.add(reason.with_example(example));
+    }
+
+    fn symbols(&mut self) {
+        let pieces = self.model.pieces();
+        let symbols: Vec<Piece<'_>> = pieces.filter(is_symbol).collect();
+        let reasons = [
+            self.space_at_symbol(&symbols),
+            SymbolOverlap::find(&symbols).map(|overlap| overlap.reason()),
+            symbol_with_space(&symbols),
+        ];
+        self.add_all(reasons.into_iter().flatten());
+    }
+
+    fn space_at_symbol(&self, symbols: &[Piece<'_>]) -> Option<Reason> {
+        let symbol = symbols.first()?;
+        if !self.model.normalizer_spec().add_dummy_prefix() {
+            return None;
+        }
+        let text = lossy_string(symbol.text);
+        let explanation = format!(
+            "llama.cpp puts a space behind user-defined symbols and none before them; the first of {} is {text:?}",
+            symbols.len()
+        );
+        Some(symbol_reason(explanation).with_example(format!("{text}a")))
+    }
+
+    /// Pieces whose kind llama.cpp changes because of their texts.
+    fn renamed_pieces(&mut self) {
+        let pieces = self.model.pieces();
+        self.add_all(pieces.filter_map(|piece| renaming(&piece)));
+    }
+
+    fn unknown_characters(&mut self) {
+        if !self.is_bpe() || self.model.trainer_spec().byte_fallback() {
             return;
         }
         let explanation = "without byte pieces llama.cpp fails for characters without a piece";
-        verdict.add(Reason::new(ReasonKind::UnknownCharacter, explanation));
+        self.add(ReasonKind::UnknownCharacter, explanation);
+    }
+
+    fn is_bpe(&self) -> bool {
+        self.model.model_type() == ModelType::Bpe
     }
 
     /// Pieces whose texts llama.cpp reads otherwise.
-    fn piece_texts(&self, verdict: &mut Verdict) {
-        for piece in self.model.pieces() {
-            // A text of one NUL gets a name that no merge gives.
-            let has_nul = piece.text.contains(&0) && piece.text != [0];
-            if has_nul || std::str::from_utf8(piece.text).is_err() {
-                let text = lossy_string(piece.text);
-                let explanation = format!(
-                    "the piece {} ({text:?}) has a NUL or is not UTF-8",
-                    piece.id
-                );
-                verdict.add(Reason::new(ReasonKind::PieceText, explanation));
-            }
-        }
+    fn piece_texts(&mut self) {
+        let pieces = self.model.pieces();
+        let pieces = pieces.filter(|piece| is_read_otherwise(piece.text));
+        self.add_all(pieces.map(|piece| text_reason(&piece)));
     }
+}
+
+/// Whether llama.cpp reads another text of a piece.
+fn is_read_otherwise(text: &[u8]) -> bool {
+    // A text of one NUL gets a name that no merge gives.
+    let has_nul = text.contains(&0) && text != [0];
+    has_nul || std::str::from_utf8(text).is_err()
+}
+
+fn text_reason(piece: &Piece<'_>) -> Reason {
+    let id = piece.id;
+    let text = lossy_string(piece.text);
+    let explanation = format!("the piece {id} ({text:?}) has a NUL or is not UTF-8");
+    Reason::new(ReasonKind::PieceText, explanation)
+}
+
+fn is_symbol(piece: &Piece<'_>) -> bool {
+    piece.kind == PieceKind::UserDefined
+}
+
+fn symbol_reason(explanation: String) -> Reason {
+    Reason::new(ReasonKind::UserDefinedSymbol, explanation)
+}
+
+fn symbol_with_space(symbols: &[Piece<'_>]) -> Option<Reason> {
+    let symbol = symbols.iter().find(|symbol| has_space(symbol.text))?;
+    let text = lossy_string(symbol.text);
+    let explanation = format!(
+        "the symbol {text:?} has a space; llama.cpp looks for symbols before it replaces spaces, SentencePiece behind that"
+    );
+    Some(symbol_reason(explanation).with_example(with_spaces(&text)))
 }
 
 fn has_space(text: &[u8]) -> bool {
@@ -288,9 +280,75 @@ fn has_space(text: &[u8]) -> bool {
     text.contains(&b' ') || text.windows(mark.len()).any(|window| window == mark)
 }
 
-/// Two different symbols of which one ends as the other begins, and their union. Cost: the bytes of all symbols, squared for
-/// each, in a hash table.
-fn overlapping(symbols: &[Piece<'_>]) -> Option<(String, String, String)> {
+/// The text with spaces for whitespace marks.
+fn with_spaces(text: &str) -> String {
+    text.replace(WHITESPACE_MARK_STR, " ")
+}
+
+/// The reason if llama.cpp takes a piece for one of another kind.
+fn renaming(piece: &Piece<'_>) -> Option<Reason> {
+    let kind = other_kind(piece)?;
+    let text = lossy_string(piece.text);
+    let reason = symbol_reason(format!("llama.cpp takes {text:?} for {kind}"));
+    Some(reason.with_example(text))
+}
+
+/// What llama.cpp takes a piece for because of its text, if that is another kind.
+fn other_kind(piece: &Piece<'_>) -> Option<&'static str> {
+    let text = lossy_string(piece.text);
+    let (texts, kind) = match is_symbol(piece) {
+        true => (TAKEN_FOR_CONTROL, "a control piece"),
+        false => (TAKEN_FOR_SYMBOLS, "a user-defined symbol"),
+    };
+    texts.contains(&text.as_str()).then_some(kind)
+}
+
+/// Two different symbols of which the first one ends as the second one begins.
+struct SymbolOverlap<'m> {
+    first: &'m [u8],
+    second: &'m [u8],
+    /// Where the second one begins in the first one.
+    start: usize,
+}
+
+impl<'m> SymbolOverlap<'m> {
+    /// Two symbols that can overlap. Cost: the bytes of all symbols, squared for each, in a hash table.
+    fn find(symbols: &[Piece<'m>]) -> Option<Self> {
+        let by_beginning = by_beginning(symbols);
+        for (number, symbol) in symbols.iter().enumerate() {
+            for start in 1..symbol.text.len() {
+                let others = by_beginning.get(&symbol.text[start..]);
+                let mut others = others.into_iter().flatten();
+                if let Some(other) = others.find(|other| **other != number) {
+                    return Some(Self {
+                        first: symbol.text,
+                        second: symbols.get(*other)?.text,
+                        start,
+                    });
+                }
+            }
+        }
+        None
+    }
+
+    fn reason(&self) -> Reason {
+        let first = lossy_string(self.first);
+        let second = lossy_string(self.second);
+        let explanation = format!(
+            "the symbols {first:?} and {second:?} can overlap; llama.cpp looks for the longest first, SentencePiece for the leftmost"
+        );
+        symbol_reason(explanation).with_example(self.joined())
+    }
+
+    /// The text of both.
+    fn joined(&self) -> String {
+        let start = &self.first[..self.start];
+        lossy_string(&[start, self.second].concat())
+    }
+}
+
+/// For each beginning of a symbol, but for the whole of it, the numbers of two symbols that have it, or of the only one.
+fn by_beginning<'m>(symbols: &[Piece<'m>]) -> HashMap<&'m [u8], Vec<usize>> {
     let mut by_beginning: HashMap<&[u8], Vec<usize>> = HashMap::new();
     for (number, symbol) in symbols.iter().enumerate() {
         for length in 1..symbol.text.len() {
@@ -302,20 +360,7 @@ fn overlapping(symbols: &[Piece<'_>]) -> Option<(String, String, String)> {
             }
         }
     }
-    for (number, symbol) in symbols.iter().enumerate() {
-        for start in 1..symbol.text.len() {
-            let end = &symbol.text[start..];
-            let others = by_beginning.get(end).into_iter().flatten();
-            if let Some(other) = others.copied().find(|other| *other != number) {
-                let other = symbols.get(other)?;
-                let joined = [&symbol.text[..start], other.text].concat();
-                let texts = [symbol.text, other.text, &joined].map(lossy_string);
-                let [first, second, joined] = texts;
-                return Some((first, second, joined));
-            }
-        }
-    }
-    None
+    by_beginning
 }
 
 /// Merging as llama.cpp does it: all pieces take part.
@@ -326,19 +371,29 @@ struct Merging<'m> {
 impl<'m> Merging<'m> {
     fn new(model: &'m Model) -> Self {
         let scores = model.pieces().map(|piece| (piece.text, piece.score));
-        Merging {
-            scores: scores.collect(),
+        let scores = scores.collect();
+        Merging { scores }
+    }
+
+    /// The reason if text is merged to a piece that SentencePiece does not give for it.
+    fn wrong_merge(&self, piece: &Piece<'_>) -> Option<Reason> {
+        let (kind, explanation) = match piece.kind {
+            PieceKind::Normal | PieceKind::UserDefined => return None,
+            PieceKind::Unused => (ReasonKind::UnusedPiece, "llama.cpp gives the unused piece"),
+            _ => (ReasonKind::MetaPiece, "llama.cpp merges text to the piece"),
+        };
+        let text = std::str::from_utf8(piece.text).ok()?;
+        // llama.cpp gives a NUL another text.
+        if text == "\0" || !self.gives(text) {
+            return None;
         }
+        let reason = Reason::new(kind, format!("{explanation} {text:?}"));
+        Some(reason.with_example(with_spaces(text)))
     }
 
     /// Whether the text becomes one symbol.
     fn gives(&self, text: &str) -> bool {
-        let mut ends: Vec<usize> = text
-            .char_indices()
-            .map(|(start, _)| start)
-            .skip(1)
-            .collect();
-        ends.push(text.len());
+        let mut ends = char_ends(text);
         while ends.len() > 1 {
             let Some(left) = self.best_pair(text.as_bytes(), &ends) else {
                 return false;
@@ -362,4 +417,10 @@ impl<'m> Merging<'m> {
         }
         best.map(|(_, left)| left)
     }
+}
+
+/// Where the characters of a text end.
+fn char_ends(text: &str) -> Vec<usize> {
+    let starts = text.char_indices().map(|(start, _)| start);
+    starts.skip(1).chain([text.len()]).collect()
 }

@@ -2,11 +2,14 @@
 //!
 //! Input: a model and the options. Output: the bytes of a file of version 3, little-endian. Cost: linear in the pieces.
 
-use super::GgufOptions;
+use super::{
+    CHARSMAP, DUMMY_PREFIX, ESCAPES_SPACES, GgufOptions, MODEL, REMOVES_SPACES, Result, SCORES,
+    SPACE_IS_SUFFIX, TOKEN_TYPES, TOKENS,
+};
 use crate::convert::FileFormat;
 use crate::error::ConvertError;
 use crate::model::{Model, ModelType, kind_number};
-use crate::piece::PieceId;
+use crate::text::lossy_string;
 use crate::text::num::low_u32;
 
 /// The numbers of the types of values.
@@ -63,115 +66,143 @@ impl FieldWriter {
         self.push(&element.to_le_bytes());
         self.push(&(length as u64).to_le_bytes());
     }
+    /// The header of a file without tensors.
+    fn into_file(self) -> Vec<u8> {
+        let mut file = b"GGUF".to_vec();
+        file.extend(3_u32.to_le_bytes());
+        file.extend(0_u64.to_le_bytes());
+        file.extend(self.count.to_le_bytes());
+        file.extend(self.bytes);
+        file
+    }
 }
 
 /// The file.
-pub(super) fn vocab(model: &Model, options: &GgufOptions) -> Result<Vec<u8>, ConvertError> {
-    let name = match model.model_type() {
-        ModelType::Bpe => "llama",
-        ModelType::Unigram => "t5",
-        model_type => {
-            return Err(ConvertError::Type {
-                model_type,
-                format: FileFormat::Gguf,
-            });
-        }
-    };
+pub(super) fn vocab(model: &Model, options: &GgufOptions) -> Result<Vec<u8>> {
     let mut fields = FieldWriter::default();
-    fields.text("general.architecture", name);
-    fields.text("tokenizer.ggml.model", name);
-    fields.text("tokenizer.ggml.pre", "default");
+    push_names(&mut fields, model.model_type())?;
     push_pieces(&mut fields, model);
-    push_special_ids(&mut fields, model, options)?;
-    push_normalizer(&mut fields, model);
-    let mut file = b"GGUF".to_vec();
-    file.extend_from_slice(&3_u32.to_le_bytes());
-    file.extend_from_slice(&0_u64.to_le_bytes());
-    file.extend_from_slice(&fields.count.to_le_bytes());
-    file.append(&mut fields.bytes);
-    Ok(file)
+    push_special_ids(&mut fields, model);
+    push_added_pieces(&mut fields, model, options)?;
+    push_whitespace(&mut fields, model);
+    push_charsmap(&mut fields, model);
+    push_own_flags(&mut fields, model);
+    Ok(fields.into_file())
+}
+
+fn push_names(fields: &mut FieldWriter, model_type: ModelType) -> Result<()> {
+    let name = type_name(model_type)?;
+    fields.text("general.architecture", name);
+    fields.text(MODEL, name);
+    fields.text("tokenizer.ggml.pre", "default");
+    Ok(())
+}
+
+/// The name of llama.cpp for models of a type. Fails for types that it does not have.
+fn type_name(model_type: ModelType) -> Result<&'static str> {
+    match model_type {
+        ModelType::Bpe => Ok("llama"),
+        ModelType::Unigram => Ok("t5"),
+        _ => Err(unsupported(model_type)),
+    }
+}
+
+fn unsupported(model_type: ModelType) -> ConvertError {
+    let format = FileFormat::Gguf;
+    ConvertError::Type { model_type, format }
 }
 
 fn push_pieces(fields: &mut FieldWriter, model: &Model) {
-    fields.array("tokenizer.ggml.tokens", TEXT, model.len());
+    push_texts(fields, model);
+    push_scores(fields, model);
+    push_kinds(fields, model);
+}
+
+fn push_texts(fields: &mut FieldWriter, model: &Model) {
+    fields.array(TOKENS, TEXT, model.len());
     for piece in model.pieces() {
         fields.push_text(piece.text);
     }
-    fields.array("tokenizer.ggml.scores", F32, model.len());
+}
+
+fn push_scores(fields: &mut FieldWriter, model: &Model) {
+    fields.array(SCORES, F32, model.len());
     for piece in model.pieces() {
         fields.push(&piece.score.to_le_bytes());
     }
-    fields.array("tokenizer.ggml.token_type", I32, model.len());
+}
+
+fn push_kinds(fields: &mut FieldWriter, model: &Model) {
+    fields.array(TOKEN_TYPES, I32, model.len());
     for piece in model.pieces() {
         // The numbers of SentencePiece, which fit in 32 bits.
         fields.push(&low_u32(kind_number(piece.kind)).to_le_bytes());
     }
 }
 
-/// Writes ids, and whether llama.cpp adds the pieces, which it does by default.
-fn push_special_ids(
-    fields: &mut FieldWriter,
-    model: &Model,
-    options: &GgufOptions,
-) -> Result<(), ConvertError> {
+/// Writes the ids of the pieces with special roles.
+fn push_special_ids(fields: &mut FieldWriter, model: &Model) {
     let spec = model.trainer_spec();
-    let bos = model.piece_to_id(spec.bos_piece());
-    let eos = model.piece_to_id(spec.eos_piece());
-    let pad = model.piece_to_id(spec.pad_piece());
     let ids = [
         ("unknown", model.unknown_piece()),
-        ("bos", bos),
-        ("eos", eos),
-        ("padding", pad),
+        ("bos", model.piece_to_id(spec.bos_piece())),
+        ("eos", model.piece_to_id(spec.eos_piece())),
+        ("padding", model.piece_to_id(spec.pad_piece())),
     ];
     for (name, id) in ids {
         if let Some(id) = id {
             fields.u32(&format!("tokenizer.ggml.{name}_token_id"), id.get());
         }
     }
-    let asked = [
-        ("bos", "add_bos", options.add_bos, bos, spec.bos_piece()),
-        ("eos", "add_eos", options.add_eos, eos, spec.eos_piece()),
-    ];
-    for (name, option, is_asked, id, piece) in asked {
-        check_piece(option, is_asked, id, piece)?;
-        fields.bool(&format!("tokenizer.ggml.add_{name}_token"), is_asked);
+}
+
+/// Writes whether llama.cpp adds BOS and EOS, which it does by default.
+fn push_added_pieces(fields: &mut FieldWriter, model: &Model, options: &GgufOptions) -> Result<()> {
+    let spec = model.trainer_spec();
+    if options.add_bos {
+        check_piece(model, "add_bos", spec.bos_piece())?;
     }
+    if options.add_eos {
+        check_piece(model, "add_eos", spec.eos_piece())?;
+    }
+    fields.bool("tokenizer.ggml.add_bos_token", options.add_bos);
+    fields.bool("tokenizer.ggml.add_eos_token", options.add_eos);
     Ok(())
 }
 
-/// Fails if an option asks for a piece that the model lacks.
-fn check_piece(
-    option: &'static str,
-    is_asked: bool,
-    id: Option<PieceId>,
-    piece: &[u8],
-) -> Result<(), ConvertError> {
-    if is_asked && id.is_none() {
-        return Err(ConvertError::NoSuchPiece {
-            option,
-            piece: crate::text::lossy_string(piece),
-        });
+/// Fails if the model lacks a piece that an option asks for.
+fn check_piece(model: &Model, option: &'static str, piece: &[u8]) -> Result<()> {
+    match model.piece_to_id(piece) {
+        Some(_) => Ok(()),
+        None => Err(no_such_piece(option, piece)),
     }
-    Ok(())
 }
 
-fn push_normalizer(fields: &mut FieldWriter, model: &Model) {
+fn no_such_piece(option: &'static str, piece: &[u8]) -> ConvertError {
+    let piece = lossy_string(piece);
+    ConvertError::NoSuchPiece { option, piece }
+}
+
+fn push_whitespace(fields: &mut FieldWriter, model: &Model) {
     let spec = model.normalizer_spec();
-    fields.bool("tokenizer.ggml.add_space_prefix", spec.add_dummy_prefix());
-    fields.bool(
-        "tokenizer.ggml.remove_extra_whitespaces",
-        spec.remove_extra_whitespaces(),
-    );
-    let charsmap = spec.precompiled_charsmap();
+    fields.bool(DUMMY_PREFIX, spec.add_dummy_prefix());
+    fields.bool(REMOVES_SPACES, spec.remove_extra_whitespaces());
+}
+
+fn push_charsmap(fields: &mut FieldWriter, model: &Model) {
+    let charsmap = model.normalizer_spec().precompiled_charsmap();
     if !charsmap.is_empty() {
-        fields.array("tokenizer.ggml.precompiled_charsmap", U8, charsmap.len());
+        fields.array(CHARSMAP, U8, charsmap.len());
         fields.push(charsmap);
     }
-    if !spec.escape_whitespaces() {
-        fields.bool("spiece.escape_whitespaces", false);
+}
+
+/// Writes flags that llama.cpp does not have, unless they have the usual values.
+fn push_own_flags(fields: &mut FieldWriter, model: &Model) {
+    if !model.normalizer_spec().escape_whitespaces() {
+        fields.bool(ESCAPES_SPACES, false);
     }
     if model.trainer_spec().treat_whitespace_as_suffix() {
-        fields.bool("spiece.treat_whitespace_as_suffix", true);
+        fields.bool(SPACE_IS_SUFFIX, true);
     }
 }
