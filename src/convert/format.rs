@@ -8,7 +8,7 @@
 //! Cost: constant, but for whitespace in front.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, is_separator};
 
 /// The first bytes of a GGUF file.
 const GGUF_MAGIC: &[u8] = b"GGUF";
@@ -52,11 +52,7 @@ impl FileFormat {
 
     /// The format that the name of an output asks for: a folder if it ends with a separator, else by its extension.
     pub fn of_path(path: &Path) -> Option<Self> {
-        let name = path.as_os_str().as_encoded_bytes();
-        if name
-            .last()
-            .is_some_and(|byte| std::path::is_separator(char::from(*byte)))
-        {
+        if ends_with_separator(path) {
             return Some(Self::Folder);
         }
         match path.extension()?.to_str()? {
@@ -82,6 +78,13 @@ impl fmt::Display for FileFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
+}
+
+fn ends_with_separator(path: &Path) -> bool {
+    path.as_os_str()
+        .as_encoded_bytes()
+        .last()
+        .is_some_and(|byte| is_separator(char::from(*byte)))
 }
 
 /// Whether the bytes start like an object of JSON.

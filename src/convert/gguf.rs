@@ -46,7 +46,7 @@ type Result<T, E = ConvertError> = std::result::Result<T, E>;
 const MODEL: &str = "tokenizer.ggml.model";
 const TOKENS: &str = "tokenizer.ggml.tokens";
 const SCORES: &str = "tokenizer.ggml.scores";
-const TOKEN_TYPES: &str = "tokenizer.ggml.token_type";
+const TYPES: &str = "tokenizer.ggml.token_type";
 const CHARSMAP: &str = "tokenizer.ggml.precompiled_charsmap";
 const DUMMY_PREFIX: &str = "tokenizer.ggml.add_space_prefix";
 const REMOVES_SPACES: &str = "tokenizer.ggml.remove_extra_whitespaces";

@@ -48,6 +48,16 @@ pub(crate) enum Formation {
     Unreachable,
 }
 
+impl Formation {
+    /// The bytes of the left symbol of the last merge.
+    fn split(self) -> Option<usize> {
+        match self {
+            Self::Merged { split } => Some(split),
+            _ => None,
+        }
+    }
+}
+
 /// The formation of every piece, and the ranks of their scores.
 #[derive(Debug)]
 pub(crate) struct MergeTable {
@@ -107,10 +117,7 @@ impl MergeTable {
     pub(crate) fn merged(&self) -> impl Iterator<Item = (PieceId, usize)> {
         let ids = (0..).map(PieceId::new);
         ids.zip(&self.formations)
-            .filter_map(|(id, formation)| match formation {
-                Formation::Merged { split } => Some((id, *split)),
-                _ => None,
-            })
+            .filter_map(|(id, formation)| Some((id, formation.split()?)))
     }
 }
 
@@ -136,6 +143,13 @@ struct TextSymbol {
     previous: usize,
     next: usize,
     is_user_defined: bool,
+}
+
+impl TextSymbol {
+    /// Whether the symbol was merged into the one before it.
+    fn is_removed(&self) -> bool {
+        self.end == self.start
+    }
 }
 
 /// No symbol.
@@ -177,23 +191,22 @@ impl<'m> MergeProcess<'m> {
             return Formation::NotMerged;
         }
         match self.merge(text) {
-            Some(split)
-                if self
-                    .symbols
-                    .first()
-                    .is_some_and(|first| first.end == text.len()) =>
-            {
-                Formation::Merged { split }
-            }
+            Some(split) if self.is_one_symbol(text) => Formation::Merged { split },
             _ => Formation::Unreachable,
         }
+    }
+
+    /// Whether `text`, which was merged, has become one symbol.
+    fn is_one_symbol(&self, text: &[u8]) -> bool {
+        let first = self.symbols.first();
+        first.is_some_and(|first| first.end == text.len())
     }
 
     /// Merges `text`, and returns where the symbols start that are left.
     pub(crate) fn symbol_starts(&mut self, text: &[u8]) -> Vec<usize> {
         self.merge(text);
         let symbols = self.symbols.iter();
-        let left = symbols.filter(|symbol| symbol.end > symbol.start);
+        let left = symbols.filter(|symbol| !symbol.is_removed());
         left.map(|symbol| symbol.start).collect()
     }
 
@@ -206,7 +219,7 @@ impl<'m> MergeProcess<'m> {
         let mut last = None;
         while let Some(Reverse((_, left, size))) = self.queue.pop() {
             let symbol = self.symbols[left];
-            if symbol.end == symbol.start || symbol.next == NONE {
+            if symbol.is_removed() || symbol.next == NONE {
                 continue;
             }
             let right = self.symbols[symbol.next];

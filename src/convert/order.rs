@@ -31,9 +31,12 @@
 //! # Cost
 //! Linear in the merges, plus sorting.
 
+mod runs;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use self::runs::RunMerges;
 use super::merges::{Formation, MergeTable};
 use super::{Reason, ReasonKind};
 use crate::model::Model;
@@ -147,14 +150,7 @@ impl TieGroup<'_> {
             run.sort_by_key(|merge| Reverse(self.length(*merge)));
             let merges = RunMerges::new(&character, &run, self.model);
             if !merges.is_leftmost() {
-                let explanation = format!(
-                    "pieces that repeat {:?} have equal scores, and no order of their merges is known to equal SentencePiece's, which merges the \
-                     leftmost",
-                    lossy_string(&character)
-                );
-                order
-                    .reasons
-                    .push(Reason::new(ReasonKind::ScoreTie, explanation));
+                order.reasons.push(run_reason(&character));
             }
             order.merges.extend(run);
         }
@@ -165,19 +161,21 @@ impl TieGroup<'_> {
 
     /// A reason if a piece of the group is a symbol of a piece with a better score.
     fn better_extension(&self, group: &[OrderedMerge]) -> Option<Reason> {
-        let rank = self.table.rank(group.first()?.piece);
-        let find = |merge: &OrderedMerge| {
-            let (best, extension) = *self.best_extensions.get(&merge.piece)?;
-            (best < rank).then_some((merge.piece, extension))
-        };
-        let (piece, extension) = group.iter().find_map(find)?;
+        let mut extensions = group.iter().map(|merge| self.extension_of(merge.piece));
+        let (piece, extension) = extensions.find_map(|extension| extension)?;
         let explanation = format!(
             "{} pieces have the score of {}, whose extension {} has a better score; SentencePiece merges the leftmost of equal scores",
             group.len(),
             self.named(piece),
             self.named(extension),
         );
-        Some(Reason::new(ReasonKind::ScoreTie, explanation))
+        Some(score_tie(explanation))
+    }
+
+    /// A piece and another one with a better score that a merge of it gives, if there is one.
+    fn extension_of(&self, piece: PieceId) -> Option<(PieceId, PieceId)> {
+        let (best, extension) = *self.best_extensions.get(&piece)?;
+        (best < self.table.rank(piece)).then_some((piece, extension))
     }
 
     /// The runs of the group by their character, and all other merges.
@@ -206,7 +204,7 @@ impl TieGroup<'_> {
 
     /// The character that the piece of a merge repeats.
     fn run_character(&self, merge: OrderedMerge) -> Option<&[u8]> {
-        let text = self.model.table().text(merge.piece.index());
+        let text = self.text(merge.piece);
         let (character, rest) = text.split_at(char_length(text));
         let repeats = rest.chunks(character.len()).all(|part| part == character);
         repeats.then_some(character)
@@ -214,7 +212,11 @@ impl TieGroup<'_> {
 
     /// The bytes of the piece of a merge.
     fn length(&self, merge: OrderedMerge) -> usize {
-        self.model.table().text(merge.piece.index()).len()
+        self.text(merge.piece).len()
+    }
+
+    fn text(&self, piece: PieceId) -> &[u8] {
+        self.model.table().text(piece.index())
     }
 
     /// A reason if symbols of the other merges are pieces of the group, or parts of its runs.
@@ -224,12 +226,9 @@ impl TieGroup<'_> {
         others: &[OrderedMerge],
         members: &BTreeSet<PieceId>,
     ) -> Option<Reason> {
+        let is_member = |id: PieceId| members.contains(&id);
         let is_mixed = |text: &[u8]| {
-            let is_member = self
-                .model
-                .piece_to_id(text)
-                .is_some_and(|id| members.contains(&id));
-            is_member || runs.contains_key(text)
+            self.model.piece_to_id(text).is_some_and(is_member) || runs.contains_key(text)
         };
         let mixed = others.iter().find(|merge| {
             let (left, right) = symbols_of(self.model, **merge);
@@ -242,7 +241,7 @@ impl TieGroup<'_> {
             lossy_string(left),
             lossy_string(right),
         );
-        Some(Reason::new(ReasonKind::ScoreTie, explanation))
+        Some(score_tie(explanation))
     }
 
     /// The merges in an order in which p precedes q if the right symbol of p is the left symbol of q; and a reason if there is
@@ -306,12 +305,12 @@ impl TieGroup<'_> {
             self.named(merges[left].piece),
             self.named(merges[right].piece),
         );
-        let reason = Reason::new(ReasonKind::ScoreTie, explanation);
+        let reason = score_tie(explanation);
         let Some((left, right)) = conflict else {
             return Some(reason);
         };
         let (start, _) = symbols_of(self.model, merges[left]);
-        let text = [start, self.model.table().text(merges[right].piece.index())].concat();
+        let text = [start, self.text(merges[right].piece)].concat();
         Some(reason.with_example(plain_text(&text)))
     }
 
@@ -321,89 +320,16 @@ impl TieGroup<'_> {
     }
 }
 
-/// The merges of pieces that repeat one character, as numbers of characters.
-struct RunMerges {
-    /// The rank of each pair of symbols in the order; [`NO_RANK`] for those that do not merge. The index of a pair is
-    /// [`RunMerges::pair_index`].
-    ranks: Vec<usize>,
-    /// For each number of characters whether it is a piece.
-    is_piece: Vec<bool>,
-    /// Whether all pieces that repeat the character have the score of the group.
-    is_complete: bool,
+fn run_reason(character: &[u8]) -> Reason {
+    score_tie(format!(
+        "pieces that repeat {:?} have equal scores, and no order of their merges is known to equal SentencePiece's, which merges the \
+         leftmost",
+        lossy_string(character)
+    ))
 }
 
-/// Longer runs are not simulated.
-const MAX_RUN: usize = 256;
-/// The rank of no pair.
-const NO_RANK: usize = usize::MAX;
-
-impl RunMerges {
-    fn new(character: &[u8], run: &[OrderedMerge], model: &Model) -> Self {
-        let texts = run.iter().map(|merge| symbols_of(model, *merge));
-        let width = character.len();
-        let pairs: Vec<(usize, usize)> = texts
-            .map(|(left, right)| (left.len() / width, right.len() / width))
-            .collect();
-        let longest = pairs.iter().map(|(left, right)| left + right).max();
-        let longest = longest.unwrap_or(1).min(MAX_RUN + 1);
-        let is_piece: Vec<bool> = (0..=2 * longest)
-            .map(|length| {
-                let id = model.piece_to_id(character.repeat(length));
-                length > 1 && id.is_some_and(|id| model.table().kind(id.index()).is_from_text())
-            })
-            .collect();
-        let is_complete =
-            longest <= MAX_RUN && is_piece.iter().filter(|is| **is).count() == run.len();
-        let mut merges = Self {
-            ranks: vec![NO_RANK; is_piece.len() * is_piece.len()],
-            is_piece,
-            is_complete,
-        };
-        for (rank, (left, right)) in pairs.into_iter().enumerate() {
-            if let Some(index) = merges.pair_index(left, right) {
-                merges.ranks[index] = merges.ranks[index].min(rank);
-            }
-        }
-        merges
-    }
-
-    /// The index of a pair of symbols; `None` if one is too long to be simulated.
-    fn pair_index(&self, left: usize, right: usize) -> Option<usize> {
-        let lengths = self.is_piece.len();
-        (left < lengths && right < lengths).then_some(left * lengths + right)
-    }
-
-    /// The rank of a pair of symbols that merges.
-    fn rank(&self, left: usize, right: usize) -> Option<usize> {
-        let rank = self.ranks[self.pair_index(left, right)?];
-        (rank != NO_RANK).then_some(rank)
-    }
-
-    /// Whether the order of the pairs gives what merging the leftmost pair gives.
-    fn is_leftmost(&self) -> bool {
-        let longest = self.is_piece.len() / 2;
-        let leftmost = |symbols: &[usize]| {
-            let mut pairs = symbols.windows(2);
-            pairs.position(|pair| self.is_piece.get(pair[0] + pair[1]) == Some(&true))
-        };
-        let first = |symbols: &[usize]| {
-            let ranks = symbols.windows(2).map(|pair| self.rank(pair[0], pair[1]));
-            let ranked = ranks.enumerate().filter_map(|(at, rank)| Some((rank?, at)));
-            ranked.min().map(|(_, at)| at)
-        };
-        self.is_complete
-            && (1..=3 * longest)
-                .all(|length| merge_run(length, leftmost) == merge_run(length, first))
-    }
-}
-
-/// The lengths of the symbols that a run of one character is merged to, if `choose` names the left symbol of each merge.
-fn merge_run(length: usize, choose: impl Fn(&[usize]) -> Option<usize>) -> Vec<usize> {
-    let mut symbols = vec![1; length];
-    while let Some(left) = choose(&symbols) {
-        symbols[left] += symbols.remove(left + 1);
-    }
-    symbols
+fn score_tie(explanation: String) -> Reason {
+    Reason::new(ReasonKind::ScoreTie, explanation)
 }
 
 /// A piece for a message: its text and its id.

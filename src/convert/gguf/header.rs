@@ -124,7 +124,7 @@ impl FieldNames {
         self.bytes += name.len();
         match self.bytes {
             0..=MAX_NAMES_BYTES => Ok(()),
-            _ => Err(invalid("the names of the fields are longer than 16 MiB")),
+            _ => Err(names_too_long()),
         }
     }
 
@@ -132,9 +132,17 @@ impl FieldNames {
     fn insert(&mut self, name: String) -> Result<()> {
         match self.names.replace(name) {
             None => Ok(()),
-            Some(name) => Err(invalid(format!("the field {name:?} occurs twice"))),
+            Some(name) => Err(duplicate_field(&name)),
         }
     }
+}
+
+fn names_too_long() -> ConvertError {
+    invalid("the names of the fields are longer than 16 MiB")
+}
+
+fn duplicate_field(name: &str) -> ConvertError {
+    invalid(format!("the field {name:?} occurs twice"))
 }
 
 /// Whether a tokenizer has a field of this name.
@@ -190,17 +198,21 @@ impl<R: Read> HeaderSource<R> {
     }
 
     fn skip(&mut self, length: u64) -> Result<()> {
-        let mut part = self.reader.by_ref().take(length);
-        let skipped = io::copy(&mut part, &mut io::sink());
+        let skipped = io::copy(&mut self.next(length), &mut io::sink());
         self.check_read(skipped, length)
+    }
+
+    /// A reader of the next bytes.
+    fn next(&mut self, length: u64) -> impl Read {
+        self.reader.by_ref().take(length)
     }
 
     /// Fails if not all of `length` bytes were read.
     fn check_read(&self, read: io::Result<u64>, length: u64) -> Result<()> {
-        match read.map_err(unreadable)? {
-            read if read == length => Ok(()),
-            _ => Err(self.cut_off()),
+        if read.map_err(unreadable)? == length {
+            return Ok(());
         }
+        Err(self.cut_off())
     }
 
     /// A text of at most `limit` bytes.
@@ -209,7 +221,7 @@ impl<R: Read> HeaderSource<R> {
         if length > limit {
             return Err(self.too_long(length));
         }
-        self.elements(1, length)
+        self.bytes(length)
     }
 
     fn too_long(&self, length: u64) -> ConvertError {
@@ -217,17 +229,15 @@ impl<R: Read> HeaderSource<R> {
         invalid(format!("{part}: a text of {length} bytes is too long"))
     }
 
-    /// The bytes of `count` elements.
-    fn elements(&mut self, size: u64, count: u64) -> Result<Vec<u8>> {
+    fn bytes(&mut self, length: u64) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        self.append(size.saturating_mul(count), &mut bytes)?;
+        self.append(length, &mut bytes)?;
         Ok(bytes)
     }
 
     /// Appends `length` bytes. The memory grows as bytes arrive.
     fn append(&mut self, length: u64, to: &mut Vec<u8>) -> Result<()> {
-        let mut part = self.reader.by_ref().take(length);
-        let read = part.read_to_end(to);
+        let read = self.next(length).read_to_end(to);
         self.check_read(read.map(|read| read as u64), length)
     }
 
@@ -241,7 +251,7 @@ impl<R: Read> HeaderSource<R> {
 
     /// A number of so many bytes, with zeros above.
     fn number(&mut self, bytes: u64) -> Result<[u8; 8]> {
-        let mut number = self.elements(1, bytes)?;
+        let mut number = self.bytes(bytes)?;
         number.resize(8, 0);
         number.try_into().map_err(|_| self.cut_off())
     }
@@ -279,8 +289,15 @@ fn check_magic(magic: [u8; 4]) -> Result<()> {
 fn check_version(version: u32) -> Result<()> {
     match version {
         2..=3 => Ok(()),
-        _ if is_byte_swapped(version) => Err(big_endian()),
-        _ => Err(unknown_version(version)),
+        _ => Err(version_error(version)),
+    }
+}
+
+fn version_error(version: u32) -> ConvertError {
+    if is_byte_swapped(version) {
+        big_endian()
+    } else {
+        other_version(version)
     }
 }
 
@@ -296,7 +313,7 @@ fn big_endian() -> ConvertError {
     )
 }
 
-fn unknown_version(version: u32) -> ConvertError {
+fn other_version(version: u32) -> ConvertError {
     invalid(format!(
         "the version is {version}, and 2 and 3 are known; write the file again with a current llama.cpp"
     ))
@@ -304,10 +321,13 @@ fn unknown_version(version: u32) -> ConvertError {
 
 fn check_field_count(count: u64) -> Result<()> {
     if count > MAX_FIELDS {
-        let problem = format!("{count} fields are more than {MAX_FIELDS}");
-        return Err(invalid(problem));
+        return Err(too_many_fields(count));
     }
     Ok(())
+}
+
+fn too_many_fields(count: u64) -> ConvertError {
+    invalid(format!("{count} fields are more than {MAX_FIELDS}"))
 }
 
 fn unreadable(error: io::Error) -> ConvertError {

@@ -7,7 +7,7 @@
 use super::header::{GgufValue, Header, TextList, invalid};
 use super::{
     CHARSMAP, DUMMY_PREFIX, ESCAPES_SPACES, MODEL, REMOVES_SPACES, Result, SCORES, SPACE_IS_SUFFIX,
-    TOKEN_TYPES, TOKENS,
+    TOKENS, TYPES,
 };
 use crate::convert::FileFormat;
 use crate::error::ConvertError;
@@ -81,9 +81,9 @@ fn scores(header: &Header) -> Result<&[f32]> {
 }
 
 fn types(header: &Header) -> Result<&[i32]> {
-    match header.get(TOKEN_TYPES) {
+    match header.get(TYPES) {
         Some(GgufValue::Integers(types)) => Ok(types),
-        _ => Err(missing(TOKEN_TYPES)),
+        _ => Err(missing(TYPES)),
     }
 }
 

@@ -28,8 +28,11 @@
 //!
 //! Source: `src/llama-vocab.cpp` of llama.cpp.
 
+mod merging;
+
 use std::collections::HashMap;
 
+use self::merging::Merging;
 use crate::convert::{Reason, ReasonKind, Verdict};
 use crate::model::{Model, ModelType, Piece};
 use crate::piece::PieceKind;
@@ -132,9 +135,10 @@ struct Judge<'m> {
 
 impl Judge<'_> {
     fn rounding(&mut self) {
-        let explanation =
-            "llama.cpp adds the scores of unigram models in 64 bits, SentencePiece in 32 bits";
-        self.add(ReasonKind::Rounding, explanation);
+        self.add(
+            ReasonKind::Rounding,
+            "llama.cpp adds the scores of unigram models in 64 bits, SentencePiece in 32 bits",
+        );
     }
 
     fn add(&mut self, kind: ReasonKind, explanation: &str) {
@@ -361,66 +365,4 @@ fn by_beginning<'m>(symbols: &[Piece<'m>]) -> HashMap<&'m [u8], Vec<usize>> {
         }
     }
     by_beginning
-}
-
-/// Merging as llama.cpp does it: all pieces take part.
-struct Merging<'m> {
-    scores: HashMap<&'m [u8], f32>,
-}
-
-impl<'m> Merging<'m> {
-    fn new(model: &'m Model) -> Self {
-        let scores = model.pieces().map(|piece| (piece.text, piece.score));
-        let scores = scores.collect();
-        Merging { scores }
-    }
-
-    /// The reason if text is merged to a piece that SentencePiece does not give for it.
-    fn wrong_merge(&self, piece: &Piece<'_>) -> Option<Reason> {
-        let (kind, explanation) = match piece.kind {
-            PieceKind::Normal | PieceKind::UserDefined => return None,
-            PieceKind::Unused => (ReasonKind::UnusedPiece, "llama.cpp gives the unused piece"),
-            _ => (ReasonKind::MetaPiece, "llama.cpp merges text to the piece"),
-        };
-        let text = std::str::from_utf8(piece.text).ok()?;
-        // llama.cpp gives a NUL another text.
-        if text == "\0" || !self.gives(text) {
-            return None;
-        }
-        let reason = Reason::new(kind, format!("{explanation} {text:?}"));
-        Some(reason.with_example(with_spaces(text)))
-    }
-
-    /// Whether the text becomes one symbol.
-    fn gives(&self, text: &str) -> bool {
-        let mut ends = char_ends(text);
-        while ends.len() > 1 {
-            let Some(left) = self.best_pair(text.as_bytes(), &ends) else {
-                return false;
-            };
-            ends.remove(left);
-        }
-        self.scores.contains_key(text.as_bytes())
-    }
-
-    /// The number of the left symbol of the best pair.
-    fn best_pair(&self, text: &[u8], ends: &[usize]) -> Option<usize> {
-        let mut best: Option<(f32, usize)> = None;
-        let mut start = 0;
-        for (left, pair) in ends.windows(2).enumerate() {
-            if let Some(score) = self.scores.get(&text[start..pair[1]])
-                && best.is_none_or(|(highest, _)| *score > highest)
-            {
-                best = Some((*score, left));
-            }
-            start = pair[0];
-        }
-        best.map(|(_, left)| left)
-    }
-}
-
-/// Where the characters of a text end.
-fn char_ends(text: &str) -> Vec<usize> {
-    let starts = text.char_indices().map(|(start, _)| start);
-    starts.skip(1).chain([text.len()]).collect()
 }

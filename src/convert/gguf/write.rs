@@ -4,7 +4,7 @@
 
 use super::{
     CHARSMAP, DUMMY_PREFIX, ESCAPES_SPACES, GgufOptions, MODEL, REMOVES_SPACES, Result, SCORES,
-    SPACE_IS_SUFFIX, TOKEN_TYPES, TOKENS,
+    SPACE_IS_SUFFIX, TOKENS, TYPES,
 };
 use crate::convert::FileFormat;
 use crate::error::ConvertError;
@@ -40,8 +40,12 @@ impl FieldWriter {
         self.bytes.extend_from_slice(bytes);
     }
 
+    fn push_length(&mut self, length: usize) {
+        self.push(&(length as u64).to_le_bytes());
+    }
+
     fn push_text(&mut self, text: &[u8]) {
-        self.push(&(text.len() as u64).to_le_bytes());
+        self.push_length(text.len());
         self.push(text);
     }
 
@@ -64,8 +68,9 @@ impl FieldWriter {
     fn array(&mut self, name: &str, element: u32, length: usize) {
         self.begin(name, ARRAY);
         self.push(&element.to_le_bytes());
-        self.push(&(length as u64).to_le_bytes());
+        self.push_length(length);
     }
+
     /// The header of a file without tensors.
     fn into_file(self) -> Vec<u8> {
         let mut file = b"GGUF".to_vec();
@@ -80,22 +85,107 @@ impl FieldWriter {
 /// The file.
 pub(super) fn vocab(model: &Model, options: &GgufOptions) -> Result<Vec<u8>> {
     let mut fields = FieldWriter::default();
-    push_names(&mut fields, model.model_type())?;
-    push_pieces(&mut fields, model);
-    push_special_ids(&mut fields, model);
-    push_added_pieces(&mut fields, model, options)?;
-    push_whitespace(&mut fields, model);
-    push_charsmap(&mut fields, model);
-    push_own_flags(&mut fields, model);
+    fields.push_names(model.model_type())?;
+    fields.push_pieces(model);
+    fields.push_special_ids(model);
+    fields.push_added_pieces(model, options)?;
+    fields.push_whitespace(model);
+    fields.push_charsmap(model);
+    fields.push_own_flags(model);
     Ok(fields.into_file())
 }
 
-fn push_names(fields: &mut FieldWriter, model_type: ModelType) -> Result<()> {
-    let name = type_name(model_type)?;
-    fields.text("general.architecture", name);
-    fields.text(MODEL, name);
-    fields.text("tokenizer.ggml.pre", "default");
-    Ok(())
+/// The fields of a model.
+impl FieldWriter {
+    fn push_names(&mut self, model_type: ModelType) -> Result<()> {
+        let name = type_name(model_type)?;
+        self.text("general.architecture", name);
+        self.text(MODEL, name);
+        self.text("tokenizer.ggml.pre", "default");
+        Ok(())
+    }
+
+    fn push_pieces(&mut self, model: &Model) {
+        self.push_texts(model);
+        self.push_scores(model);
+        self.push_kinds(model);
+    }
+
+    fn push_texts(&mut self, model: &Model) {
+        self.array(TOKENS, TEXT, model.len());
+        for piece in model.pieces() {
+            self.push_text(piece.text);
+        }
+    }
+
+    fn push_scores(&mut self, model: &Model) {
+        self.array(SCORES, F32, model.len());
+        for piece in model.pieces() {
+            self.push(&piece.score.to_le_bytes());
+        }
+    }
+
+    fn push_kinds(&mut self, model: &Model) {
+        self.array(TYPES, I32, model.len());
+        for piece in model.pieces() {
+            // The numbers of SentencePiece, which fit in 32 bits.
+            self.push(&low_u32(kind_number(piece.kind)).to_le_bytes());
+        }
+    }
+
+    /// Writes the ids of the pieces with special roles.
+    fn push_special_ids(&mut self, model: &Model) {
+        let spec = model.trainer_spec();
+        let ids = [
+            ("unknown", model.unknown_piece()),
+            ("bos", model.piece_to_id(spec.bos_piece())),
+            ("eos", model.piece_to_id(spec.eos_piece())),
+            ("padding", model.piece_to_id(spec.pad_piece())),
+        ];
+        for (name, id) in ids {
+            if let Some(id) = id {
+                self.u32(&format!("tokenizer.ggml.{name}_token_id"), id.get());
+            }
+        }
+    }
+
+    /// Writes whether llama.cpp adds BOS and EOS, which it does by default.
+    fn push_added_pieces(&mut self, model: &Model, options: &GgufOptions) -> Result<()> {
+        let spec = model.trainer_spec();
+        if options.add_bos {
+            check_piece(model, "add_bos", spec.bos_piece())?;
+        }
+        if options.add_eos {
+            check_piece(model, "add_eos", spec.eos_piece())?;
+        }
+        self.bool("tokenizer.ggml.add_bos_token", options.add_bos);
+        self.bool("tokenizer.ggml.add_eos_token", options.add_eos);
+        Ok(())
+    }
+
+    fn push_whitespace(&mut self, model: &Model) {
+        let spec = model.normalizer_spec();
+        self.bool(DUMMY_PREFIX, spec.add_dummy_prefix());
+        self.bool(REMOVES_SPACES, spec.remove_extra_whitespaces());
+    }
+
+    fn push_charsmap(&mut self, model: &Model) {
+        let charsmap = model.normalizer_spec().precompiled_charsmap();
+        if !charsmap.is_empty() {
+            self.array(CHARSMAP, U8, charsmap.len());
+            self.push(charsmap);
+        }
+    }
+
+    /// Writes flags that llama.cpp does not have, unless they have the usual values.
+    fn push_own_flags(&mut self, model: &Model) {
+        if !model.normalizer_spec().escape_whitespaces() {
+            self.bool(ESCAPES_SPACES, false);
+        }
+        if model.trainer_spec().treat_whitespace_as_suffix() {
+            self.bool(SPACE_IS_SUFFIX, true);
+        }
+    }
 }
 
 /// The name of llama.cpp for models of a type. Fails for types that it does not have.
@@ -112,64 +202,6 @@ fn unsupported(model_type: ModelType) -> ConvertError {
     ConvertError::Type { model_type, format }
 }
 
-fn push_pieces(fields: &mut FieldWriter, model: &Model) {
-    push_texts(fields, model);
-    push_scores(fields, model);
-    push_kinds(fields, model);
-}
-
-fn push_texts(fields: &mut FieldWriter, model: &Model) {
-    fields.array(TOKENS, TEXT, model.len());
-    for piece in model.pieces() {
-        fields.push_text(piece.text);
-    }
-}
-
-fn push_scores(fields: &mut FieldWriter, model: &Model) {
-    fields.array(SCORES, F32, model.len());
-    for piece in model.pieces() {
-        fields.push(&piece.score.to_le_bytes());
-    }
-}
-
-fn push_kinds(fields: &mut FieldWriter, model: &Model) {
-    fields.array(TOKEN_TYPES, I32, model.len());
-    for piece in model.pieces() {
-        // The numbers of SentencePiece, which fit in 32 bits.
-        fields.push(&low_u32(kind_number(piece.kind)).to_le_bytes());
-    }
-}
-
-/// Writes the ids of the pieces with special roles.
-fn push_special_ids(fields: &mut FieldWriter, model: &Model) {
-    let spec = model.trainer_spec();
-    let ids = [
-        ("unknown", model.unknown_piece()),
-        ("bos", model.piece_to_id(spec.bos_piece())),
-        ("eos", model.piece_to_id(spec.eos_piece())),
-        ("padding", model.piece_to_id(spec.pad_piece())),
-    ];
-    for (name, id) in ids {
-        if let Some(id) = id {
-            fields.u32(&format!("tokenizer.ggml.{name}_token_id"), id.get());
-        }
-    }
-}
-
-/// Writes whether llama.cpp adds BOS and EOS, which it does by default.
-fn push_added_pieces(fields: &mut FieldWriter, model: &Model, options: &GgufOptions) -> Result<()> {
-    let spec = model.trainer_spec();
-    if options.add_bos {
-        check_piece(model, "add_bos", spec.bos_piece())?;
-    }
-    if options.add_eos {
-        check_piece(model, "add_eos", spec.eos_piece())?;
-    }
-    fields.bool("tokenizer.ggml.add_bos_token", options.add_bos);
-    fields.bool("tokenizer.ggml.add_eos_token", options.add_eos);
-    Ok(())
-}
-
 /// Fails if the model lacks a piece that an option asks for.
 fn check_piece(model: &Model, option: &'static str, piece: &[u8]) -> Result<()> {
     match model.piece_to_id(piece) {
@@ -181,28 +213,4 @@ fn check_piece(model: &Model, option: &'static str, piece: &[u8]) -> Result<()> 
 fn no_such_piece(option: &'static str, piece: &[u8]) -> ConvertError {
     let piece = lossy_string(piece);
     ConvertError::NoSuchPiece { option, piece }
-}
-
-fn push_whitespace(fields: &mut FieldWriter, model: &Model) {
-    let spec = model.normalizer_spec();
-    fields.bool(DUMMY_PREFIX, spec.add_dummy_prefix());
-    fields.bool(REMOVES_SPACES, spec.remove_extra_whitespaces());
-}
-
-fn push_charsmap(fields: &mut FieldWriter, model: &Model) {
-    let charsmap = model.normalizer_spec().precompiled_charsmap();
-    if !charsmap.is_empty() {
-        fields.array(CHARSMAP, U8, charsmap.len());
-        fields.push(charsmap);
-    }
-}
-
-/// Writes flags that llama.cpp does not have, unless they have the usual values.
-fn push_own_flags(fields: &mut FieldWriter, model: &Model) {
-    if !model.normalizer_spec().escape_whitespaces() {
-        fields.bool(ESCAPES_SPACES, false);
-    }
-    if model.trainer_spec().treat_whitespace_as_suffix() {
-        fields.bool(SPACE_IS_SUFFIX, true);
-    }
 }

@@ -164,10 +164,7 @@ impl<'m> ListedMergeCheck<'m> {
                 false => self.passing_of(merge.piece, &other_splits(merge.piece)),
             };
             if let Some(merge) = passing {
-                let rank = self.listed.ranks[merge.piece.index()];
-                let symbol = &mut self.symbols[merge.piece.index()];
-                symbol.order = rank + 1;
-                symbol.parts = [merge.left, merge.right];
+                self.add_passed(merge);
                 splits[merge.piece.index()] = Some(self.text(merge.left).len());
             }
         }
@@ -180,12 +177,23 @@ impl<'m> ListedMergeCheck<'m> {
         self.symbols = (0..table.len())
             .map(|id| BorderSymbol::new(table.text(id), id, &hasher))
             .collect();
+        self.add_lowest_ranks();
+    }
+
+    fn add_lowest_ranks(&mut self) {
         for (id, symbol) in self.symbols.iter().enumerate() {
-            if table.kind(id).is_from_text() {
+            if self.table.kind(id).is_from_text() {
                 let lowest = &mut self.lowest_ranks[low_usize(symbol.hash.hash() >> self.shift)];
                 *lowest = (*lowest).min(self.listed.ranks[id]);
             }
         }
+    }
+
+    /// Takes a merge for the last one of its piece.
+    fn add_passed(&mut self, merge: ListedMerge) {
+        let symbol = &mut self.symbols[merge.piece.index()];
+        symbol.order = self.listed.ranks[merge.piece.index()] + 1;
+        symbol.parts = [merge.left, merge.right];
     }
 
     fn text(&self, piece: PieceId) -> &'m [u8] {
@@ -194,16 +202,16 @@ impl<'m> ListedMergeCheck<'m> {
 
     /// The pair of a piece that passes, of those with these bytes in their left texts.
     fn passing_of(&self, piece: PieceId, splits: &[usize]) -> Option<ListedMerge> {
-        let text = self.text(piece);
-        let merges = splits.iter().filter_map(|split| {
-            let (left, right) = text.split_at_checked(*split)?;
-            Some(ListedMerge {
-                piece,
-                left: self.model.piece_to_id(left)?,
-                right: self.model.piece_to_id(right)?,
-            })
-        });
-        merges.into_iter().find(|merge| self.passes(merge))
+        let mut merges = splits.iter().filter_map(|split| self.merge(piece, *split));
+        merges.find(|merge| self.passes(merge))
+    }
+
+    /// The merge of a piece from two pieces, the left one with so many bytes.
+    fn merge(&self, piece: PieceId, split: usize) -> Option<ListedMerge> {
+        let (left, right) = self.text(piece).split_at_checked(split)?;
+        let left = self.model.piece_to_id(left)?;
+        let right = self.model.piece_to_id(right)?;
+        Some(ListedMerge { piece, left, right })
     }
 
     /// Whether the merge is the last one of its piece for certain.

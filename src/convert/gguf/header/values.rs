@@ -81,7 +81,7 @@ impl<R: Read> HeaderSource<R> {
     /// A number of so many bytes without a sign. Fails above `i64::MAX`.
     fn unsigned(&mut self, bytes: u64) -> Result<i64> {
         let number = u64::from_le_bytes(self.number(bytes)?);
-        i64::try_from(number).map_err(|_| self.too_large())
+        number.try_into().map_err(|_| self.too_large())
     }
 
     fn too_large(&self) -> ConvertError {
@@ -126,7 +126,7 @@ impl<R: Read> HeaderSource<R> {
                 self.integers(count).map(GgufValue::Integers)
             }
             ValueType::Signed(1) | ValueType::Unsigned(1) => {
-                self.elements(1, count).map(GgufValue::Bytes)
+                self.bytes(count).map(GgufValue::Bytes)
             }
             ValueType::Text => self.texts(count).map(GgufValue::Texts),
             other => {
@@ -134,6 +134,11 @@ impl<R: Read> HeaderSource<R> {
                 Ok(GgufValue::OtherArray)
             }
         }
+    }
+
+    /// The bytes of `count` elements.
+    fn elements(&mut self, size: u64, count: u64) -> Result<Vec<u8>> {
+        self.bytes(size.saturating_mul(count))
     }
 
     fn floats(&mut self, count: u64) -> Result<Vec<f32>> {
