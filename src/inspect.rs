@@ -53,7 +53,7 @@ pub use self::scores::ScoreSummary;
 pub use self::statistics::{ExtremeLine, FragmentedWord, TextStatistics};
 pub use self::text_counter::TextCounter;
 use crate::model::{Model, ModelType, Piece};
-use crate::piece::PieceId;
+use crate::piece::{PieceId, PieceKind};
 use crate::tokenizer::Tokenizer;
 
 /// What a model consists of, and what is wrong with it.
@@ -112,6 +112,10 @@ impl Inspection {
     pub fn has_trained_size(&self) -> bool {
         usize::try_from(self.trainer_vocab_size).is_ok_and(|size| size == self.piece_count)
     }
+}
+
+fn pieces_of_kind(model: &Model, kind: PieceKind) -> impl Iterator<Item = Piece<'_>> {
+    model.pieces().filter(move |piece| piece.kind == kind)
 }
 
 /// The normal pieces and user-defined symbols of a model. A lone NUL is one of them, too: models with byte fallback

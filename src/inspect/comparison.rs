@@ -12,10 +12,12 @@
 //!
 //! Cost: one encoding with spans by each model; one hash lookup for each piece.
 
+use std::cmp::{Ordering, Reverse};
+
 use super::text_counter::excerpt;
 use super::top_list::TopList;
-use crate::model::Model;
-use crate::piece::{PieceId, PieceKind};
+use crate::model::{Model, Piece};
+use crate::piece::PieceId;
 use crate::tokenizer::{Encoder, Token, Tokenizer};
 
 /// The number of lines in [`Comparison::worst_lines`].
@@ -108,20 +110,20 @@ pub struct DifferentLine {
 
 impl DifferentLine {
     /// Largest difference first, then in the order of the lines.
-    fn rank(&self) -> (std::cmp::Reverse<u64>, u64) {
+    fn rank(&self) -> (Reverse<u64>, u64) {
         let difference = self.tokens_a.abs_diff(self.tokens_b);
-        (std::cmp::Reverse(difference), self.number)
+        (Reverse(difference), self.number)
     }
 }
 
 impl Ord for DifferentLine {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+    fn cmp(&self, other: &Self) -> Ordering {
         self.rank().cmp(&other.rank())
     }
 }
 
 impl PartialOrd for DifferentLine {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
@@ -135,18 +137,20 @@ impl VocabularyComparison {
             ..Self::default()
         };
         for piece in a.pieces() {
-            let Some(id) = id_of_kind(b, piece.text, piece.kind) else {
-                continue;
-            };
-            found.shared += 1;
-            let score = b.piece(id).map(|other| other.score);
-            found.changed_scores +=
-                u64::from(score.map(f32::to_bits) != Some(piece.score.to_bits()));
-            if id != piece.id {
-                found.add_change(IdChange { a: piece.id, b: id });
+            if let Some(same) = same_piece(b, &piece) {
+                found.add_shared(&piece, &same);
             }
         }
         found
+    }
+
+    /// Counts a piece of A and the piece of B that has its text and kind.
+    fn add_shared(&mut self, a: &Piece<'_>, b: &Piece<'_>) {
+        self.shared += 1;
+        self.changed_scores += u64::from(a.score.to_bits() != b.score.to_bits());
+        if a.id != b.id {
+            self.add_change(IdChange { a: a.id, b: b.id });
+        }
     }
 
     /// Counts a piece with different ids.
@@ -222,7 +226,7 @@ impl<'t> SideEncoder<'t> {
 impl<'t> ComparisonCounter<'t> {
     /// A counter that has seen no line.
     pub fn new(a: &'t Tokenizer, b: &'t Tokenizer) -> Self {
-        ComparisonCounter {
+        Self {
             a: SideEncoder::new(a),
             b: SideEncoder::new(b),
             comparison: Comparison::default(),
@@ -235,20 +239,25 @@ impl<'t> ComparisonCounter<'t> {
         self.a.encode(line);
         self.b.encode(line);
         let is_equal = self.a.ids == self.b.ids;
-        let tokens_a = self.a.tokens();
-        let tokens_b = self.b.tokens();
-        let comparison = &mut self.comparison;
-        comparison.lines += 1;
-        comparison.equal_lines += u64::from(is_equal);
-        comparison.bytes += line.len() as u64;
-        comparison.tokens_a += tokens_a;
-        comparison.tokens_b += tokens_b;
-        comparison.shorter_a += u64::from(tokens_a < tokens_b);
-        comparison.shorter_b += u64::from(tokens_b < tokens_a);
+        self.comparison.lines += 1;
+        self.comparison.equal_lines += u64::from(is_equal);
+        self.comparison.bytes += line.len() as u64;
+        self.add_tokens();
         self.add_boundaries();
         if !is_equal {
             self.add_worst(number, line);
         }
+    }
+
+    /// Counts the tokens of the current line.
+    fn add_tokens(&mut self) {
+        let tokens_a = self.a.tokens();
+        let tokens_b = self.b.tokens();
+        let comparison = &mut self.comparison;
+        comparison.tokens_a += tokens_a;
+        comparison.tokens_b += tokens_b;
+        comparison.shorter_a += u64::from(tokens_a < tokens_b);
+        comparison.shorter_b += u64::from(tokens_b < tokens_a);
     }
 
     /// Counts the boundaries of the current line.
@@ -315,11 +324,11 @@ impl<'t> ComparisonCounter<'t> {
     }
 }
 
-/// The piece with this text and kind.
-fn id_of_kind(model: &Model, text: &[u8], kind: PieceKind) -> Option<PieceId> {
-    let ids = model.ids_of_text(text).into_iter().flatten();
-    let mut of_kind = ids.filter(|id| model.piece(*id).is_some_and(|piece| piece.kind == kind));
-    of_kind.next()
+/// The piece of a model with the text and the kind of another piece.
+fn same_piece<'m>(model: &'m Model, other: &Piece<'_>) -> Option<Piece<'m>> {
+    let ids = model.ids_of_text(other.text).into_iter().flatten();
+    let mut pieces = ids.filter_map(|id| model.piece(id));
+    pieces.find(|piece| piece.kind == other.kind)
 }
 
 /// How many numbers two ascending lists share.

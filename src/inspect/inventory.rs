@@ -13,11 +13,13 @@
 //! | `▁2024` | Common | 5 |
 //! | `漢かな` | Mixed (Han and Hiragana) | 3 |
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use memchr::memmem;
 use unicode_script::{Script as CurrentScript, UnicodeScript as _};
 
-use super::pieces_for_text;
+use super::{pieces_for_text, pieces_of_kind};
 use crate::model::Model;
 use crate::piece::{PieceId, PieceKind};
 use crate::text::{WHITESPACE_MARK_STR, char_length};
@@ -97,8 +99,7 @@ impl UnusualPieces {
             }
             Ok(_) => {}
         }
-        let mark = WHITESPACE_MARK_STR.as_bytes();
-        if kind == PieceKind::UserDefined && memchr::memmem::find(text, mark).is_some() {
+        if kind == PieceKind::UserDefined && has_mark(text) {
             self.symbols_with_mark.push(id);
         }
     }
@@ -109,39 +110,51 @@ fn is_control_but_nul(c: char) -> bool {
     c.is_control() && c != '\0'
 }
 
+/// Whether a text contains a whitespace mark.
+fn has_mark(text: &[u8]) -> bool {
+    memmem::find(text, WHITESPACE_MARK_STR.as_bytes()).is_some()
+}
+
 /// The number of pieces of each kind.
 pub(super) fn count_kinds(model: &Model) -> Vec<KindCount> {
-    let counted = PieceKind::ALL.map(|kind| KindCount { kind, pieces: 0 });
-    let mut counted = counted.to_vec();
-    for piece in model.pieces() {
-        let same_kind = counted.iter_mut().find(|count| count.kind == piece.kind);
-        if let Some(count) = same_kind {
-            count.pieces += 1;
-        }
-    }
-    counted
+    PieceKind::ALL.map(|kind| count_kind(model, kind)).to_vec()
+}
+
+fn count_kind(model: &Model, kind: PieceKind) -> KindCount {
+    let pieces = pieces_of_kind(model, kind).count() as u64;
+    KindCount { kind, pieces }
 }
 
 /// The number of pieces of each script, most frequent first.
 pub(super) fn count_scripts(model: &Model) -> Vec<ScriptCount> {
-    let mut counted: BTreeMap<&'static str, u64> = BTreeMap::new();
-    for piece in pieces_for_text(model) {
-        *counted.entry(script_name(piece.text)).or_default() += 1;
-    }
-    let counts = counted.into_iter();
-    let mut counts: Vec<ScriptCount> = counts
-        .map(|(script, pieces)| ScriptCount { script, pieces })
-        .collect();
+    let names = pieces_for_text(model).map(|piece| script_name(piece.text));
+    let counts = count_each(names).into_iter();
+    let counts = counts.map(|(script, pieces)| ScriptCount { script, pieces });
+    let mut counts: Vec<ScriptCount> = counts.collect();
     // The sort is stable: equal counts stay in the order of the names.
-    counts.sort_by_key(|count| std::cmp::Reverse(count.pieces));
+    counts.sort_by_key(|count| Reverse(count.pieces));
+    counts
+}
+
+/// How often each value occurs, in the order of the values.
+fn count_each<V: Ord>(values: impl Iterator<Item = V>) -> BTreeMap<V, u64> {
+    let mut counts = BTreeMap::new();
+    for value in values {
+        *counts.entry(value).or_default() += 1;
+    }
     counts
 }
 
 /// The name of the script of a piece.
 fn script_name(text: &[u8]) -> &'static str {
-    let Ok(text) = std::str::from_utf8(text) else {
-        return "Malformed";
-    };
+    match std::str::from_utf8(text) {
+        Ok(text) => script_of_letters(text),
+        Err(_) => "Malformed",
+    }
+}
+
+/// The name of the script of the letters of a text.
+fn script_of_letters(text: &str) -> &'static str {
     let scripts = text.chars().map(current_script);
     let mut letters = scripts.filter(|script| !is_shared(*script));
     let Some(first) = letters.next() else {
@@ -173,12 +186,9 @@ fn is_shared(script: CurrentScript) -> bool {
 
 /// The number of pieces of each length, shortest first.
 pub(super) fn count_lengths(model: &Model) -> Vec<LengthCount> {
-    let mut counted: BTreeMap<u64, u64> = BTreeMap::new();
-    for piece in pieces_for_text(model) {
-        *counted.entry(char_count(piece.text)).or_default() += 1;
-    }
-    let counts = counted.into_iter();
-    counts
+    let lengths = pieces_for_text(model).map(|piece| char_count(piece.text));
+    count_each(lengths)
+        .into_iter()
         .map(|(characters, pieces)| LengthCount { characters, pieces })
         .collect()
 }
@@ -196,13 +206,10 @@ fn char_count(text: &[u8]) -> u64 {
 
 /// The longest normal pieces, longest first; of equal lengths the lowest ids.
 pub(super) fn longest_pieces(model: &Model) -> Vec<PieceId> {
-    let normal = model
-        .pieces()
-        .filter(|piece| piece.kind == PieceKind::Normal);
-    let mut lengths: Vec<(u64, PieceId)> = normal
-        .map(|piece| (char_count(piece.text), piece.id))
-        .collect();
-    lengths.sort_by_key(|(length, id)| (std::cmp::Reverse(*length), *id));
+    let normal = pieces_of_kind(model, PieceKind::Normal);
+    let lengths = normal.map(|piece| (Reverse(char_count(piece.text)), piece.id));
+    let mut lengths: Vec<(Reverse<u64>, PieceId)> = lengths.collect();
+    lengths.sort();
     lengths.truncate(LONGEST_PIECES);
     lengths.into_iter().map(|(_, id)| id).collect()
 }

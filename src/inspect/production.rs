@@ -106,7 +106,7 @@ struct ProductionSearch<'t> {
 impl<'t> ProductionSearch<'t> {
     /// A search in the normalizer of a tokenizer.
     fn new(tokenizer: &'t Tokenizer) -> Self {
-        ProductionSearch {
+        Self {
             tokenizer,
             raw: Vec::new(),
             normalized: Vec::new(),
@@ -124,9 +124,8 @@ impl<'t> ProductionSearch<'t> {
         if text.len() > MAX_PIECE_BYTES {
             return Production::Undecided;
         }
-        let tokenizer = self.tokenizer;
         let parts = self.parts.take();
-        let parts = parts.unwrap_or_else(|| PartTable::new(tokenizer));
+        let parts = parts.unwrap_or_else(|| PartTable::new(self.tokenizer));
         let production = match &parts {
             Some(parts) => self.covered_production(parts, text),
             None => Production::Undecided,
@@ -137,31 +136,37 @@ impl<'t> ProductionSearch<'t> {
 
     /// Steps 2 and 3.
     fn covered_production(&mut self, parts: &PartTable, text: &[u8]) -> Production {
-        let lookups = text.len() * text.len().min(parts.longest);
-        if !self.spend(LOOKUP_WORK * lookups as u64) {
+        let cover = Cover {
+            parts,
+            normalizer: self.tokenizer.normalizer(),
+            text,
+        };
+        if !self.spend(cover.work()) {
             return Production::Undecided;
         }
-        let normalizer = self.tokenizer.normalizer();
-        if let Some(raw) = (Cover {
-            parts,
-            normalizer,
-            text,
-        })
-        .raw_text()
-        {
-            return if self.is_witness(&raw, text) {
-                Production::Produced
-            } else {
-                Production::Undecided
-            };
+        match cover.raw_text() {
+            Some(raw) => self.production_from(&raw, text),
+            None => self.production_inside(parts, text),
         }
+    }
+
+    /// Whether `raw` is a witness of `text`.
+    fn production_from(&mut self, raw: &[u8], text: &[u8]) -> Production {
+        if self.is_witness(raw, text) {
+            Production::Produced
+        } else {
+            Production::Undecided
+        }
+    }
+
+    /// Whether the normalizer produces `text`, which no parts cover, inside one part.
+    fn production_inside(&mut self, parts: &PartTable, text: &[u8]) -> Production {
         if !self.spend(parts.joined.len() as u64) {
             return Production::Undecided;
         }
         match parts.source_containing(text) {
             None => Production::Never,
-            Some(raw) if self.is_witness(raw, text) => Production::Produced,
-            Some(_) => Production::Undecided,
+            Some(raw) => self.production_from(raw, text),
         }
     }
 
@@ -175,26 +180,34 @@ impl<'t> ProductionSearch<'t> {
     /// Whether the normalized form of `raw`, alone or between other characters, contains `text`. False is not
     /// certain.
     fn is_witness(&mut self, raw: &[u8], text: &[u8]) -> bool {
-        let contexts = CONTEXTS.iter();
-        contexts
-            .copied()
-            .any(|context| self.is_witness_in(context, raw, text))
+        CONTEXTS
+            .iter()
+            .any(|context| self.is_witness_in(*context, raw, text))
     }
 
     /// Whether the normalized form of `raw` in a context contains `text`.
     fn is_witness_in(&mut self, context: (&str, &str), raw: &[u8], text: &[u8]) -> bool {
-        self.raw.clear();
-        self.raw.extend_from_slice(context.0.as_bytes());
-        self.raw.extend_from_slice(raw);
-        self.raw.extend_from_slice(context.1.as_bytes());
+        self.set_raw(context, raw);
         let longest = self.raw.len().saturating_mul(self.greatest_growth);
-        if longest > MAX_WITNESS_BYTES {
-            return false;
-        }
+        longest <= MAX_WITNESS_BYTES
+            && self.normalize_raw()
+            && memmem::find(&self.normalized, text).is_some()
+    }
+
+    /// Sets the raw text of a witness: `raw` in a context.
+    fn set_raw(&mut self, (before, behind): (&str, &str), raw: &[u8]) {
+        self.raw.clear();
+        self.raw.extend_from_slice(before.as_bytes());
+        self.raw.extend_from_slice(raw);
+        self.raw.extend_from_slice(behind.as_bytes());
+    }
+
+    /// Normalizes the raw text of the witness; false if the budget does not suffice.
+    fn normalize_raw(&mut self) -> bool {
         let normalizer = self.tokenizer.normalizer();
         normalizer.normalize(&self.raw, &mut self.normalized);
         let work = self.raw.len() + self.normalized.len();
-        self.spend(work as u64) && memmem::find(&self.normalized, text).is_some()
+        self.spend(work as u64)
     }
 }
 
@@ -221,6 +234,12 @@ struct CoverStep {
 }
 
 impl Cover<'_> {
+    /// The work of finding the cover.
+    fn work(&self) -> u64 {
+        let longest = self.text.len().min(self.parts.longest);
+        LOOKUP_WORK * (self.text.len() * longest) as u64
+    }
+
     /// A raw text whose parts cover the text; `None` if no parts do, unless the text lies inside one part.
     fn raw_text(&self) -> Option<Vec<u8>> {
         let length = self.text.len();
@@ -244,39 +263,33 @@ impl Cover<'_> {
 
     /// The step from the start to `end` by the end of a part.
     fn first_step(&self, end: usize) -> Option<CoverStep> {
-        let source = self.parts.source_ending_with(&self.text[..end])?;
-        Some(CoverStep {
-            from: 0,
-            raw: source.to_vec(),
-        })
+        let raw = self.parts.source_ending_with(&self.text[..end])?.into();
+        Some(CoverStep { from: 0, raw })
     }
 
     /// The step over a range of the text by a whole part, or at the end of the text by the start of a part.
     fn step(&self, range: Range<usize>) -> Option<CoverStep> {
+        let from = range.start;
+        let raw = self.single_raw(range.clone());
+        let raw = raw.or_else(|| self.source(range).map(<[u8]>::to_vec))?;
+        Some(CoverStep { from, raw })
+    }
+
+    /// The source of the part that is a range of the text, or of one that begins with the end of the text.
+    fn source(&self, range: Range<usize>) -> Option<&[u8]> {
         let part = &self.text[range.clone()];
-        let is_last = range.end == self.text.len();
-        let raw = self
-            .single_raw(part, range.start)
-            .or_else(|| self.parts.source_of(part).map(<[u8]>::to_vec))
-            .or_else(|| {
-                let source = is_last.then(|| self.parts.source_starting_with(part))?;
-                source.map(<[u8]>::to_vec)
-            })?;
-        Some(CoverStep {
-            from: range.start,
-            raw,
-        })
+        let source = self.parts.source_of(part);
+        if source.is_some() || range.end < self.text.len() {
+            return source;
+        }
+        self.parts.source_starting_with(part)
     }
 
     /// The raw text of a part that is one character or a mark; `None` if it is neither, or is changed.
-    fn single_raw(&self, part: &[u8], at: usize) -> Option<Vec<u8>> {
-        let options = self.normalizer.options();
-        let (char, width) = decode_char(part);
-        if char.is_some() && width == part.len() && part != b" " {
-            let (written, consumed) = self.normalizer.next(part);
-            if written == part && consumed == width {
-                return Some(part.to_vec());
-            }
+    fn single_raw(&self, range: Range<usize>) -> Option<Vec<u8>> {
+        let part = &self.text[range.clone()];
+        if self.is_unchanged_char(part) {
+            return Some(part.to_vec());
         }
         if part == "\u{fffd}".as_bytes() {
             return Some(vec![0xFF]);
@@ -284,12 +297,25 @@ impl Cover<'_> {
         if part != self.normalizer.mark() {
             return None;
         }
-        let follows_space = at > 0 && self.text[..at].ends_with(b" ");
+        self.mark_raw(range)
+    }
+
+    /// Whether a part is one character that the normalizer does not change.
+    fn is_unchanged_char(&self, part: &[u8]) -> bool {
+        let (char, width) = decode_char(part);
+        let is_char = char.is_some() && width == part.len() && part != b" ";
+        is_char && self.normalizer.next(part) == (part, width)
+    }
+
+    /// The raw text of a mark: a space that is not dropped, or nothing for the mark of the dummy prefix.
+    fn mark_raw(&self, mark: Range<usize>) -> Option<Vec<u8>> {
+        let options = self.normalizer.options();
+        let follows_space = self.text[..mark.start].ends_with(b" ");
         let is_dropped = follows_space && options.remove_extra_whitespaces;
         if !is_dropped && self.normalizer.next(b" ") == (b" ", 1) {
             return Some(b" ".to_vec());
         }
-        let is_at_end = at == 0 || at + part.len() == self.text.len();
+        let is_at_end = mark.start == 0 || mark.end == self.text.len();
         (options.add_dummy_prefix && is_at_end).then(Vec::new)
     }
 }

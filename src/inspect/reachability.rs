@@ -74,15 +74,10 @@ struct ReachabilityTest<'t> {
 impl<'t> ReachabilityTest<'t> {
     /// A test for the pieces of a tokenizer.
     fn new(tokenizer: &'t Tokenizer) -> Self {
-        let ids = pieces_for_text(tokenizer.model()).map(|piece| piece.id);
-        let greatest_score = match tokenizer.model_encoder() {
-            ModelEncoder::Unigram(unigram) => unigram.greatest_score(ids),
-            _ => 0.0,
-        };
-        ReachabilityTest {
+        Self {
             tokenizer,
             encoder: NormalizedEncoder::new(tokenizer),
-            greatest_score,
+            greatest_score: greatest_score(tokenizer),
         }
     }
 
@@ -106,4 +101,13 @@ impl<'t> ReachabilityTest<'t> {
         let winner = self.encoder.encode(text);
         !unigram.always_loses(id, winner, text.len(), self.greatest_score)
     }
+}
+
+/// The greatest magnitude of a score of the pieces for text; 0 for models other than unigram models.
+fn greatest_score(tokenizer: &Tokenizer) -> f64 {
+    let ModelEncoder::Unigram(unigram) = tokenizer.model_encoder() else {
+        return 0.0;
+    };
+    let pieces = pieces_for_text(tokenizer.model());
+    unigram.greatest_score(pieces.map(|piece| piece.id))
 }

@@ -9,6 +9,7 @@
 //!
 //! Cost: sorting the scores.
 
+use super::pieces_of_kind;
 use crate::model::Model;
 use crate::piece::{PieceId, PieceKind};
 
@@ -33,9 +34,7 @@ pub struct ScoreSummary {
 impl ScoreSummary {
     /// Summarizes the scores of a model.
     pub(super) fn new(model: &Model) -> Self {
-        let normal = model
-            .pieces()
-            .filter(|piece| piece.kind == PieceKind::Normal);
+        let normal = pieces_of_kind(model, PieceKind::Normal);
         let scores: Vec<(PieceId, f32)> = normal.map(|piece| (piece.id, piece.score)).collect();
         Self::of(&scores)
     }
@@ -44,22 +43,30 @@ impl ScoreSummary {
     fn of(scores: &[(PieceId, f32)]) -> Self {
         let mut sorted: Vec<f32> = scores.iter().map(|(_, score)| *score).collect();
         sorted.sort_by(f32::total_cmp);
-        let ties = sorted.chunk_by(|a, b| a == b).filter(|tie| tie.len() > 1);
         let mut summary = Self {
             lowest: sorted.first().copied(),
             highest: sorted.last().copied(),
             ..Self::default()
         };
-        for tie in ties {
-            summary.tied_scores += 1;
-            summary.tied_pieces += tie.len() as u64;
-        }
-        let higher = scores.windows(2).filter(|pair| pair[1].1 > pair[0].1);
-        for pair in higher {
-            summary.inversions += 1;
-            summary.first_inversion.get_or_insert(pair[1].0);
-        }
+        summary.add_ties(&sorted);
+        summary.add_inversions(scores);
         summary
+    }
+
+    /// Counts the ties of sorted scores.
+    fn add_ties(&mut self, sorted: &[f32]) {
+        let groups = sorted.chunk_by(|a, b| a == b);
+        for tie in groups.filter(|group| group.len() > 1) {
+            self.tied_scores += 1;
+            self.tied_pieces += tie.len() as u64;
+        }
+    }
+
+    fn add_inversions(&mut self, scores: &[(PieceId, f32)]) {
+        for pair in scores.windows(2).filter(|pair| pair[1].1 > pair[0].1) {
+            self.inversions += 1;
+            self.first_inversion.get_or_insert(pair[1].0);
+        }
     }
 }
 

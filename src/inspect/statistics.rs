@@ -76,7 +76,12 @@ pub struct ExtremeLine {
 impl TextStatistics {
     /// The number of different pieces that occur.
     pub fn pieces_used(&self) -> u64 {
-        self.counts.iter().filter(|count| **count > 0).count() as u64
+        self.used_counts().count() as u64
+    }
+
+    /// How often each piece occurs that does.
+    fn used_counts(&self) -> impl Iterator<Item = u64> {
+        self.counts.iter().copied().filter(|count| *count > 0)
     }
 
     /// The Rényi entropy of the pieces of order `alpha`, in bits; of order 1 that of Shannon. 0 without tokens.
@@ -84,13 +89,22 @@ impl TextStatistics {
         if self.tokens == 0 {
             return 0.0;
         }
-        let tokens = self.tokens as f64;
-        let used = self.counts.iter().filter(|count| **count > 0);
-        let shares = used.map(|count| *count as f64 / tokens);
         if alpha == 1.0 {
-            return -shares.map(|share| share * share.log2()).sum::<f64>();
+            return self.shannon_entropy();
         }
-        shares.map(|share| share.powf(alpha)).sum::<f64>().log2() / (1.0 - alpha)
+        let powers = self.shares().map(|share| share.powf(alpha));
+        powers.sum::<f64>().log2() / (1.0 - alpha)
+    }
+
+    fn shannon_entropy(&self) -> f64 {
+        let shares = self.shares();
+        -shares.map(|share| share * share.log2()).sum::<f64>()
+    }
+
+    /// The tokens of each piece that occurs, divided by all tokens.
+    fn shares(&self) -> impl Iterator<Item = f64> {
+        let tokens = self.tokens as f64;
+        self.used_counts().map(move |count| count as f64 / tokens)
     }
 
     /// The Rényi entropy divided by that of equal frequencies of the pieces that occur; `None` if fewer than two do.
@@ -105,7 +119,6 @@ impl TextStatistics {
 
     /// The Rényi entropy divided by that of `pieces` equal frequencies.
     fn efficiency(&self, alpha: f64, pieces: u64) -> Option<f64> {
-        let has_entropy = pieces > 1 && self.tokens > 0;
-        has_entropy.then(|| self.renyi_entropy(alpha) / (pieces as f64).log2())
+        (pieces > 1 && self.tokens > 0).then(|| self.renyi_entropy(alpha) / (pieces as f64).log2())
     }
 }

@@ -14,9 +14,12 @@
 //! Encoding the lines, one load and one addition for each token, two vectorized passes over the bytes. Memory: 9
 //! bytes for each piece.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::ops::Range;
 
+use memchr::memmem;
+
+use super::pieces_of_kind;
 use super::statistics::{ExtremeLine, FragmentedWord, TextStatistics};
 use super::top_list::TopList;
 use crate::model::Model;
@@ -57,7 +60,7 @@ enum LineOrder {
 
 impl LineOrder {
     /// Whether the line `a` comes before `b`; tokens and bytes of each. Equal lines keep the order of their numbers.
-    fn compare(self, a: (u64, u64), b: (u64, u64)) -> std::cmp::Ordering {
+    fn compare(self, a: (u64, u64), b: (u64, u64)) -> Ordering {
         // tokens_a / bytes_a against tokens_b / bytes_b.
         let density_a = u128::from(a.0) * u128::from(b.1);
         let density_b = u128::from(b.0) * u128::from(a.1);
@@ -70,16 +73,22 @@ impl LineOrder {
 }
 
 impl Ord for RankedLine {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        let a = (self.line.tokens, self.line.bytes);
-        let b = (other.line.tokens, other.line.bytes);
-        let by_size = self.order.compare(a, b);
-        by_size.then(self.line.number.cmp(&other.line.number))
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.order
+            .compare(self.size(), other.size())
+            .then(self.line.number.cmp(&other.line.number))
+    }
+}
+
+impl RankedLine {
+    /// Tokens and bytes.
+    fn size(&self) -> (u64, u64) {
+        (self.line.tokens, self.line.bytes)
     }
 }
 
 impl PartialOrd for RankedLine {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
@@ -104,8 +113,7 @@ impl LineList {
     fn offer(&mut self, number: u64, tokens: u64, text: &[u8]) {
         let bytes = text.len() as u64;
         if let Some(bound) = self.lines.bound() {
-            let bound_size = (bound.line.tokens, bound.line.bytes);
-            let by_size = self.order.compare((tokens, bytes), bound_size);
+            let by_size = self.order.compare((tokens, bytes), bound.size());
             if by_size.then(number.cmp(&bound.line.number)).is_ge() {
                 return;
             }
@@ -145,16 +153,15 @@ impl WordRole {
     /// The role of a piece with this text.
     fn of(text: &[u8], mark: &[u8]) -> Self {
         let Some(rest) = text.strip_prefix(mark) else {
-            return match memchr::memmem::find(text, mark) {
+            return match memmem::find(text, mark) {
                 Some(_) => Self::Ends,
                 None => Self::Inside,
             };
         };
         let is_blank = rest.chunks(mark.len()).all(|chunk| chunk == mark);
-        if is_blank || memchr::memmem::find(rest, mark).is_none() {
-            Self::Begins
-        } else {
-            Self::BeginsAndEnds
+        match memmem::find(rest, mark) {
+            Some(_) if !is_blank => Self::BeginsAndEnds,
+            _ => Self::Begins,
         }
     }
 
@@ -200,14 +207,10 @@ impl<'t> TextCounter<'t> {
     /// A counter that has seen no line. Cost: one pass over the pieces.
     pub fn new(tokenizer: &'t Tokenizer) -> Self {
         let model = tokenizer.model();
-        let statistics = TextStatistics {
-            counts: vec![0; model.len()],
-            ..TextStatistics::default()
-        };
-        TextCounter {
+        Self {
             encoder: tokenizer.encoder(),
             roles: word_roles(model, tokenizer.normalizer()),
-            statistics,
+            statistics: empty_statistics(model),
             words: TopList::new(MAX_WORDS),
             dense: LineList::new(LineOrder::Dense),
             sparse: LineList::new(LineOrder::Sparse),
@@ -228,12 +231,21 @@ impl<'t> TextCounter<'t> {
             find_words(&self.roles, ids, word_threshold, &mut self.candidates);
         }
         self.add_words(line);
+        self.add_sizes(line, tokens);
+        self.offer_line(number, tokens, line);
+    }
+
+    fn add_sizes(&mut self, line: &[u8], tokens: u64) {
         let statistics = &mut self.statistics;
         statistics.lines += 1;
         statistics.bytes += line.len() as u64;
         statistics.characters += count_characters(line);
         statistics.words += count_words(line);
         statistics.tokens += tokens;
+    }
+
+    /// Offers a line to the lists of lines.
+    fn offer_line(&mut self, number: u64, tokens: u64, line: &[u8]) {
         if line.len() >= MIN_LINE_BYTES {
             self.dense.offer(number, tokens, line);
             self.sparse.offer(number, tokens, line);
@@ -310,10 +322,19 @@ impl<'t> TextCounter<'t> {
     }
 }
 
+/// The statistics of no lines.
+fn empty_statistics(model: &Model) -> TextStatistics {
+    TextStatistics {
+        counts: vec![0; model.len()],
+        ..TextStatistics::default()
+    }
+}
+
 /// The tokens that are pieces of a kind.
 fn count_of_kind(model: &Model, counts: &[u64], kind: PieceKind) -> u64 {
-    let of_kind = model.pieces().filter(|piece| piece.kind == kind);
-    of_kind.map(|piece| counts[piece.id.index()]).sum()
+    pieces_of_kind(model, kind)
+        .map(|piece| counts[piece.id.index()])
+        .sum()
 }
 
 /// The roles of all pieces. Only pieces for text contain marks.
@@ -371,11 +392,13 @@ fn find_words(roles: &[WordRole], ids: &[PieceId], threshold: u64, found: &mut V
 /// The number of bytes that begin a character.
 fn count_characters(text: &[u8]) -> u64 {
     let blocks = text.chunks(MAX_BLOCK_BYTES);
-    let starts = blocks.map(|block| {
-        let starts = block.iter().map(|byte| u8::from(is_char_start(*byte)));
-        u64::from(starts.sum::<u8>())
-    });
-    starts.sum()
+    blocks.map(count_starts).sum()
+}
+
+/// The number of bytes of a block that begin a character.
+fn count_starts(block: &[u8]) -> u64 {
+    let starts = block.iter().map(|byte| u8::from(is_char_start(*byte)));
+    u64::from(starts.sum::<u8>())
 }
 
 /// The number of runs of bytes other than ASCII whitespace.

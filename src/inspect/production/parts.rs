@@ -12,6 +12,7 @@ use std::collections::HashMap;
 
 use memchr::memmem;
 
+use crate::inspect::pieces_of_kind;
 use crate::normalize::Normalizer;
 use crate::piece::PieceKind;
 use crate::tokenizer::Tokenizer;
@@ -23,6 +24,17 @@ struct Part {
     written: Vec<u8>,
     /// The source of the rule, or the symbol.
     source: Vec<u8>,
+}
+
+impl Part {
+    fn source(&self) -> &[u8] {
+        &self.source
+    }
+
+    /// What is written, from the last byte to the first.
+    fn reversed(&self) -> Vec<u8> {
+        reversed(&self.written)
+    }
 }
 
 /// The targets of all rules, and all user-defined symbols.
@@ -48,32 +60,20 @@ impl PartTable {
             Some(charsmap) => charsmap.rules()?,
             None => Vec::new(),
         };
-        let model = tokenizer.model();
-        let symbols = model
-            .pieces()
-            .filter(|piece| piece.kind == PieceKind::UserDefined)
-            .map(|piece| (piece.text.to_vec(), piece.text.to_vec()));
-        let mut written: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
-        for (source, target) in rules.into_iter().chain(symbols) {
-            // Spaces at the start of a target are dropped behind a space.
-            let trimmed = trim_start_spaces(&target);
-            if trimmed.len() < target.len() && normalizer.options().remove_extra_whitespaces {
-                add_part(normalizer, trimmed, &source, &mut written);
-            }
-            add_part(normalizer, &target, &source, &mut written);
+        let mut parts = WrittenParts::new(normalizer);
+        for (source, target) in &rules {
+            parts.add_rule(source, target);
         }
-        Some(Self::of(written))
+        for symbol in pieces_of_kind(tokenizer.model(), PieceKind::UserDefined) {
+            parts.add_rule(symbol.text, symbol.text);
+        }
+        Some(Self::of(parts.sources))
     }
 
     /// The table of parts, which are given with their sources.
     fn of(written: HashMap<Vec<u8>, Vec<u8>>) -> Self {
-        let parts = written.into_iter();
-        let mut parts: Vec<Part> = parts
-            .map(|(written, source)| Part { written, source })
-            .collect();
-        parts.sort_by(|a, b| a.written.cmp(&b.written));
-        let backwards = |part: &Part| part.written.iter().rev().copied().collect();
-        let reversed = parts.iter().map(backwards).zip(0..);
+        let parts = sorted_parts(written);
+        let reversed = parts.iter().map(Part::reversed).zip(0..);
         let mut reversed: Vec<(Vec<u8>, usize)> = reversed.collect();
         reversed.sort();
         let mut joined = Vec::new();
@@ -95,65 +95,109 @@ impl PartTable {
 
     /// The source of the part that is exactly `text`.
     pub(super) fn source_of(&self, text: &[u8]) -> Option<&[u8]> {
-        let found = self
+        let part = self.lower_bound(text)?;
+        (part.written == text).then(|| part.source())
+    }
+
+    /// The first part, in the order of what they write, that is not before `text`.
+    fn lower_bound(&self, text: &[u8]) -> Option<&Part> {
+        let index = self
             .parts
-            .binary_search_by(|part| part.written.as_slice().cmp(text));
-        found.ok().map(|index| self.parts[index].source.as_slice())
+            .partition_point(|part| part.written.as_slice() < text);
+        self.parts.get(index)
     }
 
     /// The source of a part that begins with `text`.
     pub(super) fn source_starting_with(&self, text: &[u8]) -> Option<&[u8]> {
-        let index = self
-            .parts
-            .partition_point(|part| part.written.as_slice() < text);
-        let part = self.parts.get(index)?;
-        part.written
-            .starts_with(text)
-            .then_some(part.source.as_slice())
+        let part = self.lower_bound(text)?;
+        part.written.starts_with(text).then(|| part.source())
     }
 
     /// The source of a part that ends with `text`.
     pub(super) fn source_ending_with(&self, text: &[u8]) -> Option<&[u8]> {
-        let backwards: Vec<u8> = text.iter().rev().copied().collect();
+        let backwards = reversed(text);
         let index = self
             .reversed
             .partition_point(|(written, _)| *written < backwards);
         let (written, part) = self.reversed.get(index)?;
         written
             .starts_with(&backwards)
-            .then(|| self.parts[*part].source.as_slice())
+            .then(|| self.parts[*part].source())
     }
 
     /// The source of a part that contains `text`, perhaps across the end of the part.
     pub(super) fn source_containing(&self, text: &[u8]) -> Option<&[u8]> {
         let at = memmem::find(&self.joined, text)?;
         let index = self.ends.partition_point(|end| *end <= at);
-        self.parts.get(index).map(|part| part.source.as_slice())
+        self.parts.get(index).map(Part::source)
     }
 }
 
-/// Adds what the normalizer writes for `target`, unless that is nothing.
-fn add_part(
-    normalizer: &Normalizer,
-    target: &[u8],
-    source: &[u8],
-    written: &mut HashMap<Vec<u8>, Vec<u8>>,
-) {
-    let mut with_marks = Vec::new();
-    for byte in target {
-        match byte {
-            b' ' => with_marks.extend_from_slice(normalizer.mark()),
-            byte => with_marks.push(*byte),
+/// The parts, sorted by what they write.
+fn sorted_parts(sources: HashMap<Vec<u8>, Vec<u8>>) -> Vec<Part> {
+    let parts = sources.into_iter();
+    let parts = parts.map(|(written, source)| Part { written, source });
+    let mut parts: Vec<Part> = parts.collect();
+    parts.sort_by(|a, b| a.written.cmp(&b.written));
+    parts
+}
+
+/// The bytes from the last one to the first.
+fn reversed(text: &[u8]) -> Vec<u8> {
+    text.iter().rev().copied().collect()
+}
+
+/// What a normalizer writes for rules and symbols.
+struct WrittenParts<'n> {
+    normalizer: &'n Normalizer,
+    /// The source of each part, by what is written.
+    sources: HashMap<Vec<u8>, Vec<u8>>,
+}
+
+impl<'n> WrittenParts<'n> {
+    fn new(normalizer: &'n Normalizer) -> Self {
+        Self {
+            normalizer,
+            sources: HashMap::new(),
         }
     }
-    if with_marks.is_empty() {
-        return;
+
+    /// Adds what the normalizer can write for a rule.
+    fn add_rule(&mut self, source: &[u8], target: &[u8]) {
+        // Spaces at the start of a target are dropped behind a space.
+        let trimmed = trim_start_spaces(target);
+        let drops_spaces = self.normalizer.options().remove_extra_whitespaces;
+        if trimmed.len() < target.len() && drops_spaces {
+            self.add_part(source, trimmed);
+        }
+        self.add_part(source, target);
     }
-    // Of all sources the smallest, so that the result does not depend on the order of a hash table.
-    let entry = written.entry(with_marks).or_insert_with(|| source.to_vec());
-    if source < entry.as_slice() {
-        *entry = source.to_vec();
+
+    /// Adds what the normalizer writes for `target`, unless that is nothing.
+    fn add_part(&mut self, source: &[u8], target: &[u8]) {
+        let written = with_marks(target, self.normalizer.mark());
+        if written.is_empty() {
+            return;
+        }
+        // Of all sources the smallest, so that the result does not depend on the order of a hash table.
+        let entry = self.sources.entry(written);
+        let smallest = entry.or_insert_with(|| source.to_vec());
+        if source < smallest.as_slice() {
+            *smallest = source.to_vec();
+        }
     }
+}
+
+/// The text with marks for spaces.
+fn with_marks(text: &[u8], mark: &[u8]) -> Vec<u8> {
+    let mut marked = Vec::new();
+    for byte in text {
+        match byte {
+            b' ' => marked.extend_from_slice(mark),
+            byte => marked.push(*byte),
+        }
+    }
+    marked
 }
 
 /// The text without the spaces at its start.
