@@ -21,8 +21,9 @@ pub(crate) mod report;
 mod text;
 
 use std::path::PathBuf;
+use std::slice;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
 use self::languages::language_costs;
 use self::report::{InspectReport, TextFile, TextReport};
@@ -32,7 +33,7 @@ use super::gather::{Gathering, gather};
 use super::io::{self, CliError, CliResult};
 use super::stream::{output_error, threads_flag, with_output};
 use crate::Tokenizer;
-use crate::inspect::{Inspection, TextCounter};
+use crate::inspect::{Inspection, TextCounter, TextStatistics};
 
 /// The command line: model, texts, format and output.
 pub(crate) fn command() -> Command {
@@ -59,22 +60,22 @@ pub(crate) fn command() -> Command {
 
 /// An argument that names a model file.
 pub(crate) fn model_argument(id: &'static str, name: &'static str, help: &'static str) -> Arg {
+    path_argument(id, name).help(help).required(true)
+}
+
+fn path_argument(id: &'static str, name: &'static str) -> Arg {
     Arg::new(id)
         .value_name(name)
-        .help(help)
-        .required(true)
-        .value_parser(clap::value_parser!(PathBuf))
+        .value_parser(value_parser!(PathBuf))
 }
 
 /// The flag `--text`, which may be repeated.
 pub(crate) fn text_flag(help: &'static str) -> Arg {
-    Arg::new("text")
+    path_argument("text", "FILE")
         .long("text")
-        .value_name("FILE")
         .help(help)
         .action(ArgAction::Append)
         .allow_hyphen_values(true)
-        .value_parser(clap::value_parser!(PathBuf))
 }
 
 /// The flag `--format`.
@@ -100,27 +101,43 @@ impl ReportFormat {
             other => Err(args::invalid("format", other, "text, json or html")),
         }
     }
+
+    /// The report in this format.
+    fn render(self, report: &InspectReport<'_>) -> Vec<u8> {
+        match self {
+            Self::Text => text::render(report),
+            Self::Json => json::render(report),
+            Self::Html => html::render(report),
+        }
+    }
 }
 
 /// The files of `--text`. Standard input can be read once.
 pub(crate) fn text_files(matches: &ArgMatches) -> CliResult<Vec<PathBuf>> {
     let files = matches.get_many("text").unwrap_or_default();
     let files: Vec<PathBuf> = files.cloned().collect();
+    check_standard_input(&files)?;
+    Ok(files)
+}
+
+/// Fails if standard input is given twice.
+fn check_standard_input(files: &[PathBuf]) -> CliResult {
     let standard_inputs = files.iter().filter(|file| file.as_os_str() == "-");
     if standard_inputs.count() > 1 {
         let message = "--text=- is given twice; standard input can be read once";
         return Err(CliError::Usage(message.to_owned()));
     }
-    Ok(files)
+    Ok(())
 }
 
 /// Opens the model of the argument `id`. Returns its name for reports, too.
 pub(crate) fn open_argument(matches: &ArgMatches, id: &str) -> CliResult<(String, Tokenizer)> {
-    let path: &PathBuf = matches
-        .get_one(id)
-        .ok_or_else(|| CliError::Usage("MODEL is missing; it names the .model file".to_owned()))?;
-    let tokenizer = Tokenizer::open(path)?;
-    Ok((path.display().to_string(), tokenizer))
+    let path: &PathBuf = matches.get_one(id).ok_or_else(missing_model)?;
+    Ok((path.display().to_string(), Tokenizer::open(path)?))
+}
+
+fn missing_model() -> CliError {
+    CliError::Usage("MODEL is missing; it names the .model file".to_owned())
 }
 
 /// Inspects the model and the texts, and writes the report.
@@ -137,11 +154,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
             languages: wants_languages.then(|| language_costs(&tokenizer)),
             tokenizer: &tokenizer,
         };
-        let bytes = match format {
-            ReportFormat::Text => text::render(&report),
-            ReportFormat::Json => json::render(&report),
-            ReportFormat::Html => html::render(&report),
-        };
+        let bytes = format.render(&report);
         output.write_all(&bytes).map_err(output_error)
     })
 }
@@ -157,20 +170,24 @@ fn text_report(
     }
     let mut costs: Vec<TextFile> = Vec::new();
     let counter = gather(matches, files, &Counting(tokenizer), |file, counter| {
-        let before = costs.iter();
-        let sums = counter.sums();
-        let cost = TextFile {
-            name: io::joined_names(std::slice::from_ref(file)),
-            lines: sums.lines - before.clone().map(|file| file.lines).sum::<u64>(),
-            bytes: sums.bytes - before.clone().map(|file| file.bytes).sum::<u64>(),
-            tokens: sums.tokens - before.map(|file| file.tokens).sum::<u64>(),
-        };
+        let cost = file_cost(file, counter.sums(), &costs);
         costs.push(cost);
     })?;
     Ok(Some(TextReport {
         files: costs,
         statistics: counter.finish(),
     }))
+}
+
+/// What a file costs, from the sums of all files up to it and the costs of those before.
+fn file_cost(file: &PathBuf, sums: &TextStatistics, before: &[TextFile]) -> TextFile {
+    let total = |cost: fn(&TextFile) -> u64| before.iter().map(cost).sum::<u64>();
+    TextFile {
+        name: io::joined_names(slice::from_ref(file)),
+        lines: sums.lines - total(|file| file.lines),
+        bytes: sums.bytes - total(|file| file.bytes),
+        tokens: sums.tokens - total(|file| file.tokens),
+    }
 }
 
 /// Counts the tokens of lines.

@@ -34,6 +34,12 @@ impl TextTable {
         let _ = writeln!(self.lines, "  {text}");
     }
 
+    /// Adds a heading and the items below it.
+    pub(crate) fn list(&mut self, heading: &str, items: impl Iterator<Item = String>) {
+        self.heading(heading);
+        items.for_each(|item| self.item(&item));
+    }
+
     /// All lines.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.lines.into_bytes()

@@ -76,16 +76,9 @@ pub(crate) fn render_comparison(
 
 /// The page with its style, scripts and data.
 fn write_page(title: &str, reports: &[&InspectReport<'_>], comparison: JsonValue) -> Vec<u8> {
-    let models = reports.iter().map(|report| model_value(report));
-    let document = JsonValue::Object(vec![
-        ("models", JsonValue::List(models.collect())),
-        ("comparison", comparison),
-    ]);
-    let mut json = Vec::new();
-    document.write_compact(&mut json);
     let title = escape_markup(title);
     let policy = policy();
-    let data = escape_script_json(&json);
+    let data = data(reports, comparison);
     let script = script();
     let values = [
         ("policy", policy.as_str()),
@@ -95,6 +88,18 @@ fn write_page(title: &str, reports: &[&InspectReport<'_>], comparison: JsonValue
         ("script", script.as_str()),
     ];
     fill(TEMPLATE, &values).into_bytes()
+}
+
+/// The document for the scripts.
+fn data(reports: &[&InspectReport<'_>], comparison: JsonValue) -> String {
+    let models = reports.iter().map(|report| model_value(report));
+    let document = JsonValue::Object(vec![
+        ("models", models.collect()),
+        ("comparison", comparison),
+    ]);
+    let mut json = Vec::new();
+    document.write_compact(&mut json);
+    escape_script_json(&json)
 }
 
 /// All scripts as one, in a scope of its own.
@@ -120,14 +125,17 @@ fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let mut rest = template;
     while let Some((before, after)) = rest.split_once("{{") {
         out.push_str(before);
-        let marker = values.iter().find_map(|(name, value)| {
-            let behind = after.strip_prefix(*name)?.strip_prefix("}}")?;
-            Some((*value, behind))
-        });
-        let (value, behind) = marker.unwrap_or(("{{", after));
+        let value = values.iter().find_map(|value| marker_value(after, *value));
+        let (value, behind) = value.unwrap_or(("{{", after));
         out.push_str(value);
         rest = behind;
     }
     out.push_str(rest);
     out
+}
+
+/// The value and what is behind its marker, if the text begins with the end of the marker: `name}}`.
+fn marker_value<'t>(text: &'t str, (name, value): (&str, &'t str)) -> Option<(&'t str, &'t str)> {
+    let behind = text.strip_prefix(name)?.strip_prefix("}}")?;
+    Some((value, behind))
 }

@@ -5,15 +5,22 @@
 //! Cost: linear in the report.
 
 use super::report::{
-    InspectReport, LanguageCost, RENYI_ALPHA, TextReport, normalizer_flags, piece_text, share,
-    special_ids, trainer_flags,
+    InspectReport, LanguageCost, RENYI_ALPHA, TextFile, TextReport, normalizer_flags, piece_text,
+    share, special_ids, trainer_flags,
 };
 use crate::cli::json::JsonValue;
-use crate::inspect::{ExtremeLine, Inspection, ScoreSummary, TextStatistics, UnreachablePiece};
-use crate::{PieceId, Tokenizer};
+use crate::inspect::{
+    ExtremeLine, FragmentedWord, Inspection, KindCount, LengthCount, ScoreSummary, ScriptCount,
+    TextStatistics, UnreachablePiece, UnusualPieces,
+};
+use crate::{NormalizerSpec, PieceId, Tokenizer, TrainerSpec};
 
 /// The members of an object.
 pub(super) type Members = Vec<(&'static str, JsonValue)>;
+
+fn object<const LENGTH: usize>(members: [(&'static str, JsonValue); LENGTH]) -> JsonValue {
+    JsonValue::Object(members.into())
+}
 
 /// The report as a document.
 pub(super) fn render(report: &InspectReport<'_>) -> Vec<u8> {
@@ -31,7 +38,7 @@ pub(super) fn members(report: &InspectReport<'_>) -> Members {
     }
     if let Some(languages) = &report.languages {
         let objects = languages.iter().map(language_object);
-        members.push(("languages", JsonValue::List(objects.collect())));
+        members.push(("languages", objects.collect()));
     }
     members
 }
@@ -40,24 +47,28 @@ pub(super) fn members(report: &InspectReport<'_>) -> Members {
 fn model_members(report: &InspectReport<'_>) -> Members {
     let inspection = &report.inspection;
     let model = report.tokenizer.model();
-    let normalizer = model.normalizer_spec();
-    let mut normalizer_members = vec![("name", normalizer.name().into())];
-    normalizer_members.extend(flag_members(&normalizer_flags(normalizer)));
-    let rules = !normalizer.precompiled_charsmap().is_empty();
-    normalizer_members.push(("has_rules", rules.into()));
-    let special = special_ids(report.tokenizer);
-    let special = special.map(|(name, id)| (name, id.into()));
-    let flags = flag_members(&trainer_flags(model.trainer_spec()));
     vec![
         ("model", report.model_name.as_str().into()),
         ("model_type", inspection.model_type.name().into()),
         ("pieces", inspection.piece_count.into()),
         ("trainer_vocab_size", inspection.trainer_vocab_size.into()),
         ("has_trained_size", inspection.has_trained_size().into()),
-        ("flags", JsonValue::Object(flags)),
-        ("normalizer", JsonValue::Object(normalizer_members)),
-        ("special_ids", JsonValue::Object(special.into())),
+        ("flags", trainer_object(model.trainer_spec())),
+        ("normalizer", normalizer_object(model.normalizer_spec())),
+        ("special_ids", special_id_object(report.tokenizer)),
     ]
+}
+
+fn trainer_object(spec: &TrainerSpec) -> JsonValue {
+    JsonValue::Object(flag_members(&trainer_flags(spec)))
+}
+
+fn normalizer_object(spec: &NormalizerSpec) -> JsonValue {
+    let has_rules = !spec.precompiled_charsmap().is_empty();
+    let mut members = vec![("name", spec.name().into())];
+    members.extend(flag_members(&normalizer_flags(spec)));
+    members.push(("has_rules", has_rules.into()));
+    JsonValue::Object(members)
 }
 
 /// Flags as members.
@@ -68,62 +79,81 @@ fn flag_members(flags: &[(&'static str, bool)]) -> Members {
         .collect()
 }
 
+fn special_id_object(tokenizer: &Tokenizer) -> JsonValue {
+    object(special_ids(tokenizer).map(|(name, id)| (name, id.into())))
+}
+
 /// What the pieces are, and which of them text cannot give.
 fn vocabulary_members(tokenizer: &Tokenizer, inspection: &Inspection) -> Members {
-    let kinds = inspection.kinds.iter();
-    let kinds = kinds.map(|count| (count.kind.name(), count.pieces.into()));
-    let scripts = inspection.scripts.iter().map(|count| {
-        JsonValue::Object(vec![
-            ("script", count.script.into()),
-            ("pieces", count.pieces.into()),
-        ])
-    });
-    let lengths = inspection.lengths.iter().map(|count| {
-        JsonValue::Object(vec![
-            ("characters", count.characters.into()),
-            ("pieces", count.pieces.into()),
-        ])
-    });
+    let mut members = inventory_members(inspection);
     let longest = inspection.longest.iter();
     let longest = longest.map(|id| JsonValue::Object(piece_members(tokenizer, *id)));
-    let unreachable = inspection.unreachable.iter();
-    let details = unreachable
-        .clone()
-        .map(|piece| unreachable_object(tokenizer, piece));
-    let unusual = &inspection.unusual;
-    let unusual = vec![
+    members.push(("longest", longest.collect()));
+    members.push(("scores", score_object(&inspection.scores)));
+    members.push(("unusual", unusual_object(&inspection.unusual)));
+    members.extend(unreachable_members(tokenizer, &inspection.unreachable));
+    members.push(("never_normalized", ids(&inspection.never_normalized)));
+    let undecided = ids(&inspection.normalization_undecided);
+    members.push(("normalization_undecided", undecided));
+    members
+}
+
+/// Pieces by kind, script and length.
+fn inventory_members(inspection: &Inspection) -> Members {
+    let scripts = inspection.scripts.iter().map(script_object);
+    let lengths = inspection.lengths.iter().map(length_object);
+    vec![
+        ("kinds", kind_object(&inspection.kinds)),
+        ("scripts", scripts.collect()),
+        ("lengths", lengths.collect()),
+    ]
+}
+
+fn kind_object(counts: &[KindCount]) -> JsonValue {
+    let counts = counts.iter();
+    let members = counts.map(|count| (count.kind.name(), count.pieces.into()));
+    JsonValue::Object(members.collect())
+}
+
+fn script_object(count: &ScriptCount) -> JsonValue {
+    object([
+        ("script", count.script.into()),
+        ("pieces", count.pieces.into()),
+    ])
+}
+
+fn length_object(count: &LengthCount) -> JsonValue {
+    object([
+        ("characters", count.characters.into()),
+        ("pieces", count.pieces.into()),
+    ])
+}
+
+fn unusual_object(unusual: &UnusualPieces) -> JsonValue {
+    let with_controls = ids(&unusual.with_control_character);
+    object([
         ("with_space", ids(&unusual.with_space)),
         ("with_nul", ids(&unusual.with_nul)),
-        (
-            "with_control_character",
-            ids(&unusual.with_control_character),
-        ),
+        ("with_control_character", with_controls),
         ("not_utf8", ids(&unusual.not_utf8)),
         ("symbols_with_mark", ids(&unusual.symbols_with_mark)),
-    ];
+    ])
+}
+
+/// The unreachable pieces, once as ids and once with what wins.
+fn unreachable_members(tokenizer: &Tokenizer, pieces: &[UnreachablePiece]) -> Members {
+    let ids = pieces.iter().map(|piece| piece.id);
+    let pieces = pieces.iter();
+    let details = pieces.map(|piece| unreachable_object(tokenizer, piece));
     vec![
-        ("kinds", JsonValue::Object(kinds.collect())),
-        ("scripts", JsonValue::List(scripts.collect())),
-        ("lengths", JsonValue::List(lengths.collect())),
-        ("longest", JsonValue::List(longest.collect())),
-        ("scores", score_object(&inspection.scores)),
-        ("unusual", JsonValue::Object(unusual)),
-        (
-            "unreachable",
-            JsonValue::list(unreachable.map(|piece| piece.id)),
-        ),
-        ("unreachable_details", JsonValue::List(details.collect())),
-        ("never_normalized", ids(&inspection.never_normalized)),
-        (
-            "normalization_undecided",
-            ids(&inspection.normalization_undecided),
-        ),
+        ("unreachable", JsonValue::list(ids)),
+        ("unreachable_details", details.collect()),
     ]
 }
 
 /// Scores of normal pieces.
 fn score_object(scores: &ScoreSummary) -> JsonValue {
-    JsonValue::Object(vec![
+    object([
         ("lowest", scores.lowest.into()),
         ("highest", scores.highest.into()),
         ("tied_scores", scores.tied_scores.into()),
@@ -162,33 +192,24 @@ fn unreachable_object(tokenizer: &Tokenizer, piece: &UnreachablePiece) -> JsonVa
 /// The texts and what they cost.
 fn text_object(tokenizer: &Tokenizer, report: &TextReport) -> JsonValue {
     let statistics = &report.statistics;
-    let files = report.files.iter().map(|file| {
-        JsonValue::Object(vec![
-            ("file", file.name.as_str().into()),
-            ("lines", file.lines.into()),
-            ("bytes", file.bytes.into()),
-            ("tokens", file.tokens.into()),
-        ])
-    });
-    let words = statistics.fragmented_words.iter().map(|word| {
-        JsonValue::Object(vec![
-            ("word", word.text.as_slice().into()),
-            ("tokens", word.tokens.0.into()),
-            ("bytes", word.bytes.into()),
-        ])
-    });
-    let lines = |lines: &[ExtremeLine]| {
-        let lines = lines.iter();
-        JsonValue::List(lines.map(|line| line_object(report, line)).collect())
-    };
-    let mut members = vec![("files", JsonValue::List(files.collect()))];
+    let mut members = vec![("files", report.files.iter().map(file_object).collect())];
     members.extend(cost_members(statistics));
     members.extend(use_members(tokenizer, statistics));
-    members.push(("fragmented_words", JsonValue::List(words.collect())));
-    members.push(("dense_lines", lines(&statistics.dense_lines)));
-    members.push(("sparse_lines", lines(&statistics.sparse_lines)));
-    members.push(("long_lines", lines(&statistics.long_lines)));
+    let words = statistics.fragmented_words.iter().map(word_object);
+    members.push(("fragmented_words", words.collect()));
+    members.push(("dense_lines", lines(report, &statistics.dense_lines)));
+    members.push(("sparse_lines", lines(report, &statistics.sparse_lines)));
+    members.push(("long_lines", lines(report, &statistics.long_lines)));
     JsonValue::Object(members)
+}
+
+fn file_object(file: &TextFile) -> JsonValue {
+    object([
+        ("file", file.name.as_str().into()),
+        ("lines", file.lines.into()),
+        ("bytes", file.bytes.into()),
+        ("tokens", file.tokens.into()),
+    ])
 }
 
 /// Sizes and ratios.
@@ -224,29 +245,43 @@ fn cost_members(statistics: &TextStatistics) -> Members {
 fn use_members(tokenizer: &Tokenizer, statistics: &TextStatistics) -> Members {
     let used = statistics.pieces_used();
     let pieces = tokenizer.vocab_size() as u64;
-    let renyi = vec![
-        ("alpha", RENYI_ALPHA.into()),
-        ("entropy_bits", statistics.renyi_entropy(RENYI_ALPHA).into()),
-        (
-            "efficiency_observed",
-            statistics.observed_efficiency(RENYI_ALPHA).into(),
-        ),
-        (
-            "efficiency_full",
-            statistics.full_efficiency(RENYI_ALPHA).into(),
-        ),
-    ];
     vec![
         ("pieces_used", used.into()),
         ("pieces_used_share", share(used, pieces).into()),
-        ("renyi", JsonValue::Object(renyi)),
+        ("renyi", renyi_object(statistics)),
     ]
+}
+
+fn renyi_object(statistics: &TextStatistics) -> JsonValue {
+    let entropy = statistics.renyi_entropy(RENYI_ALPHA);
+    let observed = statistics.observed_efficiency(RENYI_ALPHA);
+    let full = statistics.full_efficiency(RENYI_ALPHA);
+    object([
+        ("alpha", RENYI_ALPHA.into()),
+        ("entropy_bits", entropy.into()),
+        ("efficiency_observed", observed.into()),
+        ("efficiency_full", full.into()),
+    ])
+}
+
+fn word_object(word: &FragmentedWord) -> JsonValue {
+    object([
+        ("word", word.text.as_slice().into()),
+        ("tokens", word.tokens.0.into()),
+        ("bytes", word.bytes.into()),
+    ])
+}
+
+/// Lines with their places.
+fn lines(report: &TextReport, lines: &[ExtremeLine]) -> JsonValue {
+    let lines = lines.iter();
+    lines.map(|line| line_object(report, line)).collect()
 }
 
 /// A line with its place.
 fn line_object(report: &TextReport, line: &ExtremeLine) -> JsonValue {
     let (file, number) = report.place_of(line.number);
-    JsonValue::Object(vec![
+    object([
         ("file", file.into()),
         ("line", number.into()),
         ("tokens", line.tokens.into()),

@@ -27,6 +27,18 @@ struct DeclarationLanguage {
     lines: usize,
 }
 
+impl DeclarationLanguage {
+    /// What the language costs, where the text has so many tokens in English.
+    fn cost(&self, statistics: TextStatistics, english: u64) -> LanguageCost {
+        LanguageCost {
+            tag: self.tag,
+            name: self.name,
+            relative_tokens: share(statistics.tokens, english),
+            statistics,
+        }
+    }
+}
+
 /// Shortens the table.
 const fn language(tag: &'static str, name: &'static str, lines: usize) -> DeclarationLanguage {
     DeclarationLanguage { tag, name, lines }
@@ -85,12 +97,7 @@ pub(super) fn language_costs(tokenizer: &Tokenizer) -> Vec<LanguageCost> {
         for language in file.languages {
             let statistics = count(tokenizer, lines.by_ref().take(language.lines));
             let english = costs.first().map_or(statistics.tokens, english_tokens);
-            costs.push(LanguageCost {
-                tag: language.tag,
-                name: language.name,
-                relative_tokens: share(statistics.tokens, english),
-                statistics,
-            });
+            costs.push(language.cost(statistics, english));
         }
     }
     costs

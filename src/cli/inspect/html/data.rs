@@ -41,12 +41,9 @@ pub(super) fn model_value(report: &InspectReport<'_>) -> JsonValue {
     JsonValue::Object(vec![
         ("report", JsonValue::Object(members)),
         ("pieces", texts(model)),
-        ("scores", JsonValue::from(scores(model).as_str())),
+        ("scores", scores(model)),
         ("kinds", kinds(model)),
-        (
-            "charsmap",
-            JsonValue::from(BASE64_STANDARD.encode(charsmap).as_str()),
-        ),
+        ("charsmap", base64(charsmap)),
         ("unreachable", listed.map(unreachable_value).collect()),
         ("unreachable_count", unreachable.len().into()),
     ])
@@ -67,24 +64,20 @@ fn text_value(text: &[u8]) -> JsonValue {
 }
 
 /// The scores of all pieces.
-fn scores(model: &Model) -> String {
+fn scores(model: &Model) -> JsonValue {
     let bytes = model.pieces().flat_map(|piece| piece.score.to_le_bytes());
-    BASE64_STANDARD.encode(bytes.collect::<Vec<u8>>())
+    base64(&bytes.collect::<Vec<u8>>())
+}
+
+fn base64(bytes: &[u8]) -> JsonValue {
+    JsonValue::from(BASE64_STANDARD.encode(bytes).as_str())
 }
 
 /// The kinds of all pieces, as runs.
 fn kinds(model: &Model) -> JsonValue {
-    let mut runs: Vec<(PieceKind, usize)> = Vec::new();
-    for piece in model.pieces() {
-        match runs.last_mut() {
-            Some((kind, length)) if *kind == piece.kind => *length += 1,
-            _ => runs.push((piece.kind, 1)),
-        }
-    }
-    let numbers = runs
-        .into_iter()
-        .flat_map(|(kind, length)| [kind_number(kind), length]);
-    JsonValue::list(numbers)
+    let kinds: Vec<PieceKind> = model.pieces().map(|piece| piece.kind).collect();
+    let runs = kinds.chunk_by(PieceKind::eq);
+    JsonValue::list(runs.flat_map(|run| [kind_number(run[0]), run.len()]))
 }
 
 /// The position of a kind in [`PieceKind::ALL`].

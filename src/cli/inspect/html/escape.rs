@@ -18,16 +18,24 @@ use crate::cli::visible::is_invisible;
 pub(super) fn escape_markup(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
-        match c {
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '&' => out.push_str("&amp;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            _ => out.push(c),
+        match reference(c) {
+            Some(reference) => out.push_str(reference),
+            None => out.push(c),
         }
     }
     out
+}
+
+/// The character reference of a character that markup gives a meaning.
+fn reference(c: char) -> Option<&'static str> {
+    match c {
+        '<' => Some("&lt;"),
+        '>' => Some("&gt;"),
+        '&' => Some("&amp;"),
+        '"' => Some("&quot;"),
+        '\'' => Some("&#39;"),
+        _ => None,
+    }
 }
 
 /// A JSON document for the content of a script element.
