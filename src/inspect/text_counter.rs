@@ -284,9 +284,7 @@ impl<'t> TextCounter<'t> {
         let counts = other.statistics.counts;
         let own = &mut self.statistics;
         assert_eq!(own.counts.len(), counts.len(), "counters of two tokenizers");
-        for (own, other) in own.counts.iter_mut().zip(counts) {
-            *own += other;
-        }
+        add_counts(&mut own.counts, &counts);
         own.lines += other.statistics.lines;
         own.bytes += other.statistics.bytes;
         own.characters += other.statistics.characters;
@@ -327,6 +325,12 @@ fn empty_statistics(model: &Model) -> TextStatistics {
     TextStatistics {
         counts: vec![0; model.len()],
         ..TextStatistics::default()
+    }
+}
+
+fn add_counts(sums: &mut [u64], counts: &[u64]) {
+    for (sum, count) in sums.iter_mut().zip(counts) {
+        *sum += count;
     }
 }
 

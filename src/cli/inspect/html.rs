@@ -25,7 +25,6 @@ use self::data::model_value;
 use self::escape::{escape_markup, escape_script_json};
 use super::report::InspectReport;
 use crate::cli::json::JsonValue;
-use crate::cli::visible::visible;
 
 /// The page with markers `{{name}}` for what differs.
 const TEMPLATE: &str = include_str!("html/page.html");
@@ -59,7 +58,7 @@ const SCRIPT_HASH: &str = "sha256-GGxifkLufmFMgs36Rr/wd1e19RCX6ETBi9MdAY3/Wpo=";
 
 /// The report on one model.
 pub(super) fn render(report: &InspectReport<'_>) -> Vec<u8> {
-    let name = visible(report.model_name.as_bytes());
+    let name = report.visible_name();
     let title = format!("{name} - spiece inspect");
     write_page(&title, &[report], JsonValue::Null)
 }
@@ -69,7 +68,7 @@ pub(crate) fn render_comparison(
     reports: [&InspectReport<'_>; 2],
     comparison: JsonValue,
 ) -> Vec<u8> {
-    let names = reports.map(|report| visible(report.model_name.as_bytes()));
+    let names = reports.map(InspectReport::visible_name);
     let title = format!("{} - spiece compare", names.join(" and "));
     write_page(&title, &reports, comparison)
 }

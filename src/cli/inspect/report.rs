@@ -3,6 +3,7 @@
 //! Input: what the library found, with the names from the command line. Output: values for the modules that write a
 //! format.
 
+use crate::cli::visible::visible;
 use crate::inspect::{Inspection, TextStatistics};
 use crate::{NormalizerSpec, PieceId, Tokenizer, TrainerSpec};
 
@@ -19,6 +20,13 @@ pub(crate) struct InspectReport<'t> {
     pub(crate) text: Option<TextReport>,
     /// `None` without `--languages`.
     pub(crate) languages: Option<Vec<LanguageCost>>,
+}
+
+impl InspectReport<'_> {
+    /// The name of the model, escaped for a terminal or a page.
+    pub(crate) fn visible_name(&self) -> String {
+        visible(self.model_name.as_bytes())
+    }
 }
 
 /// What encoding the texts costs.

@@ -52,7 +52,7 @@ impl ReportWriter<'_> {
     fn write_model(&mut self, report: &InspectReport<'_>) {
         let out = &mut self.out;
         let model = self.tokenizer.model();
-        out.row("model", &visible(report.model_name.as_bytes()));
+        out.row("model", &report.visible_name());
         out.row("type", report.inspection.model_type.name());
         out.row("pieces", &size(&report.inspection));
         let special = special_ids(self.tokenizer).map(special_id);
@@ -173,10 +173,9 @@ impl ReportWriter<'_> {
 
     /// How the vocabulary is used.
     fn write_use(&mut self, statistics: &TextStatistics) {
-        let used = statistics.pieces_used();
-        let percent = 100.0 * share(used, self.tokenizer.vocab_size() as u64);
-        self.out
-            .row("pieces used", &format!("{used} ({percent:.2} %)"));
+        let pieces = self.tokenizer.vocab_size() as u64;
+        let used = used_pieces(statistics.pieces_used(), pieces);
+        self.out.row("pieces used", &used);
         let observed = efficiency(statistics.observed_efficiency(RENYI_ALPHA));
         let full = efficiency(statistics.full_efficiency(RENYI_ALPHA));
         self.out.row(
@@ -331,6 +330,12 @@ fn file_costs(file: &TextFile) -> String {
         file.bytes,
         file.tokens
     )
+}
+
+/// A number of pieces, and how much of all pieces that is.
+fn used_pieces(used: u64, pieces: u64) -> String {
+    let percent = 100.0 * share(used, pieces);
+    format!("{used} ({percent:.2} %)")
 }
 
 fn efficiency(value: Option<f64>) -> String {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::convert::FileFormat;
 use crate::error::ConvertError;
-use crate::model::{Model, ModelBuilder, ModelType};
+use crate::model::{Model, ModelBuilder, ModelType, kind_number};
 use crate::piece::PieceKind;
 use crate::text::lossy_string;
 
@@ -97,16 +97,11 @@ fn check_counts(texts: usize, scores: usize, types: usize) -> Result<()> {
     Ok(())
 }
 
+/// The kind with this number, which is that of the file format of SentencePiece.
 fn kind(number: i32) -> Option<PieceKind> {
-    Some(match number {
-        1 => PieceKind::Normal,
-        2 => PieceKind::Unknown,
-        3 => PieceKind::Control,
-        4 => PieceKind::UserDefined,
-        5 => PieceKind::Unused,
-        6 => PieceKind::Byte,
-        _ => return None,
-    })
+    let number = u64::try_from(number).ok()?;
+    let mut all = PieceKind::ALL.into_iter();
+    all.find(|kind| kind_number(*kind) == number)
 }
 
 fn unknown_kind(id: usize, number: i32) -> ConvertError {
