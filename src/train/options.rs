@@ -9,7 +9,8 @@
 mod validate;
 
 pub(crate) use validate::{
-    NUM_THREADS, PIECE_LENGTH, SENTENCE_LENGTH, SUB_ITERATIONS, VOCAB_SIZE, out_of_range,
+    NUM_THREADS, PIECE_LENGTH, SENTENCE_LENGTH, SUB_ITERATIONS, VOCAB_SIZE, invalid_value,
+    out_of_range,
 };
 
 use std::fmt;
@@ -135,11 +136,11 @@ impl FromStr for RuleSet {
 }
 
 fn unknown_rule_set(name: &str) -> OptionError {
-    OptionError::Value {
-        option: "normalization_rule_name",
-        value: name.to_owned(),
-        expected: "nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf or identity",
-    }
+    invalid_value(
+        "normalization_rule_name",
+        name,
+        "nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf or identity",
+    )
 }
 
 /// Where normalization rules come from.
@@ -180,6 +181,17 @@ pub enum SeedSize {
     AtMost(u32),
     /// All candidates.
     Unlimited,
+}
+
+impl SeedSize {
+    /// The most candidates, where `automatic` is the number for [`Self::Automatic`].
+    pub(super) fn limit(self, automatic: usize) -> usize {
+        match self {
+            Self::Automatic => automatic,
+            Self::AtMost(size) => size as usize,
+            Self::Unlimited => usize::MAX,
+        }
+    }
 }
 
 /// How unigram training drops candidates until few enough remain.

@@ -11,7 +11,7 @@ use crate::model::NormalizerSpec;
 use crate::train::options::{
     InputFormat, NUM_THREADS, NormalizationRules, PIECE_LENGTH, PruningMethod, RuleSet,
     SENTENCE_LENGTH, SUB_ITERATIONS, SeedSize, SentenceSelection, SpecialPiece, TrainOptions,
-    UnigramOptions, VOCAB_SIZE, out_of_range,
+    UnigramOptions, VOCAB_SIZE, invalid_value, out_of_range,
 };
 
 /// The value of `random_seed` for no seed.
@@ -59,10 +59,7 @@ impl TrainFlags {
 
     fn unigram_options(&self) -> Result<UnigramOptions, OptionError> {
         let mut options = UnigramOptions::default();
-        options.seed_size = match self.seed_sentencepiece_size {
-            0 => SeedSize::Automatic,
-            size => u32::try_from(size).map_or(SeedSize::Unlimited, SeedSize::AtMost),
-        };
+        options.seed_size = SeedSize::of_flag(self.seed_sentencepiece_size);
         options.seed_file = (!self.seed_sentencepieces_file.is_empty())
             .then(|| self.seed_sentencepieces_file.clone().into());
         options.shrinking_factor = self.shrinking_factor;
@@ -230,12 +227,14 @@ impl TrainFlags {
     }
 
     fn set_normalization(&mut self, options: &TrainOptions) {
-        let rules = &options.normalization;
-        if let NormalizationRules::BuiltIn(set) = rules {
+        if let NormalizationRules::BuiltIn(set) = options.normalization {
             self.normalization_rule_name = set.name().to_owned();
         }
-        self.normalization_rule_tsv = tsv_path(Some(rules));
-        self.denormalization_rule_tsv = tsv_path(options.denormalization.as_ref());
+        self.normalization_rule_tsv = options.normalization.tsv_path();
+        let denormalization = options.denormalization.as_ref();
+        self.denormalization_rule_tsv = denormalization
+            .map(NormalizationRules::tsv_path)
+            .unwrap_or_default();
         self.add_dummy_prefix = options.add_dummy_prefix;
         self.remove_extra_whitespaces = options.remove_extra_whitespaces;
     }
@@ -251,17 +250,33 @@ impl TrainFlags {
     }
 }
 
+impl SeedSize {
+    /// Every negative number means all candidates.
+    fn of_flag(size: i32) -> Self {
+        match size {
+            0 => Self::Automatic,
+            size => u32::try_from(size).map_or(Self::Unlimited, Self::AtMost),
+        }
+    }
+}
+
+impl NormalizationRules {
+    /// The path of rules that are in a file; empty otherwise.
+    fn tsv_path(&self) -> String {
+        match self {
+            Self::TsvFile(path) => path.to_string_lossy().into_owned(),
+            _ => String::new(),
+        }
+    }
+}
+
 /// The options of a normalizer that is given as a spec. Rules by name are looked up, unless the spec has them.
 fn normalizer_spec_options(
     spec: &NormalizerSpec,
     options: &mut TrainOptions,
 ) -> Result<(), OptionError> {
     if !spec.escape_whitespaces() {
-        return Err(OptionError::Value {
-            option: "normalizer",
-            value: "escape_whitespaces=false".to_owned(),
-            expected: "a normalizer that writes spaces as U+2581",
-        });
+        return Err(unmarked_spaces());
     }
     let name = String::from_utf8_lossy(spec.name()).into_owned();
     options.normalization = match (name.as_str(), spec.precompiled_charsmap()) {
@@ -281,6 +296,14 @@ fn normalizer_spec_options(
     Ok(())
 }
 
+fn unmarked_spaces() -> OptionError {
+    invalid_value(
+        "normalizer",
+        "escape_whitespaces=false",
+        "a normalizer that writes spaces as U+2581",
+    )
+}
+
 /// The value of a flag that must be in `range`, which [`TrainOptions::validate`] checks.
 fn unsigned(
     option: &'static str,
@@ -294,8 +317,12 @@ fn unsigned(
 
 /// The value of an option as the flag and the model hold it.
 fn signed(option: &'static str, value: u32) -> Result<i32, OptionError> {
-    let high = i32::MAX.into();
-    i32::try_from(value).map_err(|_| out_of_range(option, value.into(), 0.0, high))
+    i32::try_from(value).map_err(|_| too_large(option, value))
+}
+
+/// The error for a value that a model cannot record.
+fn too_large(option: &'static str, value: u32) -> OptionError {
+    out_of_range(option, value.into(), 0.0, i32::MAX.into())
 }
 
 fn id_flag(option: &'static str, piece: &SpecialPiece) -> Result<i32, OptionError> {
@@ -316,24 +343,12 @@ fn input_format(name: &str) -> Result<InputFormat, OptionError> {
 }
 
 fn unknown_format(name: &str) -> OptionError {
-    OptionError::Value {
-        option: "input_format",
-        value: name.to_owned(),
-        expected: "text or tsv",
-    }
+    invalid_value("input_format", name, "text or tsv")
 }
 
 /// The file of rules that a flag names, if it names one.
 fn tsv_file(path: &str) -> Option<NormalizationRules> {
     (!path.is_empty()).then(|| NormalizationRules::TsvFile(path.into()))
-}
-
-/// The path of rules that are in a file; empty otherwise.
-fn tsv_path(rules: Option<&NormalizationRules>) -> String {
-    match rules {
-        Some(NormalizationRules::TsvFile(path)) => path.to_string_lossy().into_owned(),
-        _ => String::new(),
-    }
 }
 
 #[cfg(test)]

@@ -11,10 +11,7 @@ pub(crate) fn split_csv(text: &str) -> Vec<String> {
     while !rest.is_empty() {
         let (field, after) = match rest.strip_prefix('"') {
             Some(quoted) => take_quoted(quoted),
-            None => {
-                let end = rest.find(',').unwrap_or(rest.len());
-                (rest[..end].to_owned(), &rest[end..])
-            }
+            None => take_plain(rest),
         };
         fields.push(field);
         rest = after.find(',').map_or("", |comma| &after[comma + 1..]);
@@ -41,17 +38,29 @@ fn take_quoted(text: &str) -> (String, &str) {
     (field, "")
 }
 
+/// The field up to the next comma (or the end) and the text from there.
+fn take_plain(text: &str) -> (String, &str) {
+    let end = text.find(',').unwrap_or(text.len());
+    (text[..end].to_owned(), &text[end..])
+}
+
 /// The list that [`split_csv`] reads as `fields`.
 pub(crate) fn join_csv(fields: &[String]) -> String {
-    let quoted = fields.iter().map(|field| {
-        let is_plain = !field.is_empty() && !field.contains(['"', ',']);
-        if is_plain {
-            field.clone()
-        } else {
-            format!("\"{}\"", field.replace('"', "\"\""))
-        }
-    });
-    quoted.collect::<Vec<String>>().join(",")
+    let written: Vec<String> = fields.iter().map(|field| write_field(field)).collect();
+    written.join(",")
+}
+
+/// The field as it is, or in quotes if it would be read as something else.
+fn write_field(field: &str) -> String {
+    if is_plain(field) {
+        field.to_owned()
+    } else {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    }
+}
+
+fn is_plain(field: &str) -> bool {
+    !field.is_empty() && !field.contains(['"', ','])
 }
 
 #[cfg(test)]

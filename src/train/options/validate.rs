@@ -103,11 +103,7 @@ impl TrainOptions {
         ];
         for (option, piece) in pieces {
             if piece.text.is_empty() {
-                return Err(OptionError::Conflict {
-                    option,
-                    problem: "it is empty".to_owned(),
-                    remedy: "give it a text; for a model without this piece leave out its id (-1)",
-                });
+                return Err(empty_piece(option));
             }
         }
         Ok(())
@@ -155,16 +151,26 @@ fn too_few(sentences: u64) -> OptionError {
 }
 
 fn not_for_type(option: &'static str, problem: &str) -> OptionError {
-    OptionError::Conflict {
+    let remedy = "leave it out, or choose another model_type";
+    conflict(option, problem, remedy)
+}
+
+fn empty_piece(option: &'static str) -> OptionError {
+    conflict(
         option,
-        problem: problem.to_owned(),
-        remedy: "leave it out, or choose another model_type",
-    }
+        "it is empty",
+        "give it a text; for a model without this piece leave out its id (-1)",
+    )
 }
 
 fn coverage_conflict(problem: &str, remedy: &'static str) -> OptionError {
+    conflict("auto_character_coverage", problem, remedy)
+}
+
+/// The error for an option that others exclude, or that cannot be used as it is.
+pub(crate) fn conflict(option: &'static str, problem: &str, remedy: &'static str) -> OptionError {
     OptionError::Conflict {
-        option: "auto_character_coverage",
+        option,
         problem: problem.to_owned(),
         remedy,
     }
@@ -196,6 +202,19 @@ pub(crate) fn check_range(
         Ok(())
     } else {
         Err(out_of_range(option, value, low, high))
+    }
+}
+
+/// The error for a value that the option does not have.
+pub(crate) fn invalid_value(
+    option: &'static str,
+    value: &str,
+    expected: &'static str,
+) -> OptionError {
+    OptionError::Value {
+        option,
+        value: value.to_owned(),
+        expected,
     }
 }
 
