@@ -8,11 +8,15 @@
 //! list counts as a line. It is the last line of the file before it if that one ends without a newline, and
 //! an empty line otherwise.
 
+mod line_reader;
+
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
+use std::iter::repeat;
 use std::path::{Path, PathBuf};
 
+use self::line_reader::LineReader;
 #[cfg(feature = "jsonl")]
 use crate::error::OptionError;
 use crate::error::TrainError;
@@ -97,7 +101,7 @@ impl<'a> Corpus<'a> {
     where
         I::IntoIter: Send + 'a,
     {
-        Corpus::counted_texts(texts.into_iter().map(|text| (text, 1)))
+        Self::counted_texts(texts.into_iter().zip(repeat(1)))
     }
 
     /// Sentences with how often each occurs; a sentence with count 0 is an error in training.
@@ -142,11 +146,15 @@ impl<'a> Corpus<'a> {
 
     /// The same corpus once more, if it can be read twice.
     pub(crate) fn reread(&self) -> Option<Self> {
-        let paths = self.paths()?;
-        let mut copy = Self::files(paths);
+        let mut copy = Self::files(self.regular_files()?);
         copy.format = self.format.clone();
-        let can_be_reread = paths.iter().all(|path| path.is_file());
-        can_be_reread.then_some(copy)
+        Some(copy)
+    }
+
+    /// The files, if the corpus consists of regular files only.
+    fn regular_files(&self) -> Option<&[PathBuf]> {
+        self.paths()
+            .filter(|paths| paths.iter().all(|path| path.is_file()))
     }
 
     /// Bytes to read, if that is known before reading.
@@ -173,7 +181,7 @@ impl<'a> Corpus<'a> {
         };
         check_names(paths)?;
         let mut files = paths.iter().filter(|path| !is_standard_input(path));
-        files.try_for_each(|path| check_file(path).map_err(|source| read_error(path, source)))
+        files.try_for_each(|path| check_file(path))
     }
 }
 
@@ -181,11 +189,23 @@ fn check_names(paths: &[PathBuf]) -> Result<(), TrainError> {
     if paths.is_empty() {
         return Err(TrainError::NoInput);
     }
-    let is_empty = |path: &PathBuf| path.as_os_str().is_empty();
-    match (1..).zip(paths).find(|(_, path)| is_empty(path)) {
-        Some((position, _)) => Err(TrainError::EmptyInputName { position }),
+    match empty_name(paths) {
+        Some(position) => Err(TrainError::EmptyInputName { position }),
         None => Ok(()),
     }
+}
+
+/// The position of the first empty name, from 1.
+fn empty_name(paths: &[PathBuf]) -> Option<usize> {
+    paths
+        .iter()
+        .position(|path| path.as_os_str().is_empty())
+        .map(|index| index + 1)
+}
+
+/// All bytes of a file.
+pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, TrainError> {
+    std::fs::read(path).map_err(|source| read_error(path, source))
 }
 
 fn read_error(path: &Path, source: io::Error) -> TrainError {
@@ -200,7 +220,12 @@ fn known_size(path: &Path) -> Option<u64> {
     is_known.then_some(metadata.len())
 }
 
-fn check_file(path: &Path) -> io::Result<()> {
+fn check_file(path: &Path) -> Result<(), TrainError> {
+    try_open(path).map_err(|source| read_error(path, source))
+}
+
+/// Opens a file if it is a regular one.
+fn try_open(path: &Path) -> io::Result<()> {
     let metadata = path.metadata()?;
     if metadata.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
@@ -259,30 +284,34 @@ impl<'a> Batches<'a> {
             CorpusSource::Texts(texts) => Ok(batch_of_texts(texts, self.batch_bytes)),
             CorpusSource::Reader(reader) => {
                 let reader = std::mem::replace(reader, Box::new(io::empty()));
-                let format = &self.format;
-                let line_limit = self.line_limit;
-                let batch_bytes = self.batch_bytes;
-                let open = self.open.get_or_insert_with(|| {
-                    LineReader::new(format.lines(reader), None, line_limit, batch_bytes)
-                });
-                open.next_batch()
+                self.next_of_reader(reader)
             }
             CorpusSource::Files(_) => self.next_of_files(),
         }
     }
 
+    /// The next batch of the only reader. `reader` is read if this is the first call.
+    fn next_of_reader(
+        &mut self,
+        reader: Box<dyn Read + Send + 'a>,
+    ) -> Result<Option<Batch>, TrainError> {
+        if self.open.is_none() {
+            self.open = Some(self.line_reader(reader, None));
+        }
+        self.next_of_open()
+    }
+
+    /// The next batch of the open file or reader.
+    fn next_of_open(&mut self) -> Result<Option<Batch>, TrainError> {
+        self.open.as_mut().map_or(Ok(None), LineReader::next_batch)
+    }
+
     fn next_of_files(&mut self) -> Result<Option<Batch>, TrainError> {
         loop {
-            if let Some(open) = &mut self.open
-                && let Some(batch) = open.next_batch()?
-            {
+            if let Some(batch) = self.next_of_open()? {
                 return Ok(Some(batch));
             }
-            let finished = self.open.take();
-            let was_empty = finished.as_ref().is_some_and(LineReader::is_empty);
-            if let Some(finished) = finished.filter(|_| !was_empty) {
-                self.last_line = finished.unended_line;
-            }
+            let was_empty = self.close_file();
             let Some(path) = self.next_path() else {
                 return Ok(None);
             };
@@ -292,6 +321,18 @@ impl<'a> Batches<'a> {
                 return Ok(Some(self.repeat_last_line(path)));
             }
         }
+    }
+
+    /// Closes the open file, if there is one, and returns whether it was empty.
+    fn close_file(&mut self) -> bool {
+        let Some(finished) = self.open.take() else {
+            return false;
+        };
+        let was_empty = finished.is_empty();
+        if !was_empty {
+            self.last_line = finished.unended_line;
+        }
+        was_empty
     }
 
     /// The file to open next.
@@ -304,14 +345,19 @@ impl<'a> Batches<'a> {
 
     fn open_file(&mut self, path: &Path) -> Result<(), TrainError> {
         let reader = open(path).map_err(|source| read_error(path, source))?;
-        self.open = Some(LineReader::new(
-            self.format.lines(reader),
-            Some(path.to_owned()),
-            self.line_limit,
-            self.batch_bytes,
-        ));
+        self.open = Some(self.line_reader(reader, Some(path.to_owned())));
         self.next_file += 1;
         Ok(())
+    }
+
+    /// Reads what `reader` reads as lines.
+    fn line_reader(
+        &self,
+        reader: Box<dyn Read + Send + 'a>,
+        path: Option<PathBuf>,
+    ) -> LineReader<'a> {
+        let lines = self.format.lines(reader);
+        LineReader::new(lines, path, self.line_limit, self.batch_bytes)
     }
 
     /// The last line once more, as line 0 of the file at `path`.
@@ -334,108 +380,6 @@ fn batch_of_texts(
         }
     }
     (!batch.is_empty()).then_some(batch)
-}
-
-/// Divides the bytes of one reader into batches of whole lines.
-struct LineReader<'a> {
-    reader: Box<dyn Read + Send + 'a>,
-    path: Option<PathBuf>,
-    line_limit: usize,
-    batch_bytes: usize,
-    /// The beginning of a line whose end has not been read yet.
-    carry: Vec<u8>,
-    lines_before: u64,
-    bytes_read: u64,
-    at_end: bool,
-    /// The last line, if it ends without a newline.
-    unended_line: Vec<u8>,
-}
-
-impl<'a> LineReader<'a> {
-    fn new(
-        reader: Box<dyn Read + Send + 'a>,
-        path: Option<PathBuf>,
-        line_limit: usize,
-        batch_bytes: usize,
-    ) -> Self {
-        LineReader {
-            reader,
-            path,
-            line_limit,
-            batch_bytes,
-            carry: Vec::new(),
-            lines_before: 0,
-            bytes_read: 0,
-            at_end: false,
-            unended_line: Vec::new(),
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.at_end && self.bytes_read == 0
-    }
-
-    fn next_batch(&mut self) -> Result<Option<Batch>, TrainError> {
-        let mut bytes = std::mem::take(&mut self.carry);
-        while !self.at_end {
-            self.fill(&mut bytes)?;
-            if let Some(newline) = memchr::memrchr(b'\n', &bytes) {
-                return Ok(Some(self.whole_lines(bytes, newline + 1)));
-            }
-            if bytes.len() > self.line_limit.saturating_add(self.batch_bytes) {
-                bytes.truncate(self.line_limit);
-            }
-        }
-        Ok(self.last_batch(bytes))
-    }
-
-    /// The batch of the lines that end at `end`; the bytes after it begin the next batch.
-    fn whole_lines(&mut self, mut bytes: Vec<u8>, end: usize) -> Batch {
-        self.carry = bytes.split_off(end);
-        self.batch(bytes)
-    }
-
-    /// The batch of the last line, if it ends without a newline.
-    fn last_batch(&mut self, bytes: Vec<u8>) -> Option<Batch> {
-        (!bytes.is_empty()).then(|| self.end_line(bytes))
-    }
-
-    /// The batch of a line without its newline, which is added.
-    fn end_line(&mut self, mut line: Vec<u8>) -> Batch {
-        self.unended_line = line.clone();
-        line.push(b'\n');
-        self.batch(line)
-    }
-
-    /// Appends up to a batch of bytes.
-    fn fill(&mut self, bytes: &mut Vec<u8>) -> Result<(), TrainError> {
-        let wanted = self.batch_bytes as u64;
-        bytes.reserve(self.batch_bytes + 1);
-        let read = self
-            .reader
-            .by_ref()
-            .take(wanted)
-            .read_to_end(bytes)
-            .map_err(|source| {
-                let path = self.path.as_deref().unwrap_or(Path::new("input"));
-                read_error(path, source)
-            })?;
-        self.at_end = (read as u64) < wanted;
-        self.bytes_read += read as u64;
-        Ok(())
-    }
-
-    fn batch(&mut self, bytes: Vec<u8>) -> Batch {
-        let first_line = self.count_lines(&bytes);
-        Batch::lines(bytes, self.path.clone(), first_line)
-    }
-
-    /// Counts the lines of a batch and returns the number of the first.
-    fn count_lines(&mut self, bytes: &[u8]) -> u64 {
-        let first = self.lines_before + 1;
-        self.lines_before += memchr::memchr_iter(b'\n', bytes).count() as u64;
-        first
-    }
 }
 
 #[cfg(test)]

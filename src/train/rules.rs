@@ -4,13 +4,14 @@
 //! `normalizer_spec` and `denormalizer_spec` of the model. A model records a built-in set under its name and any
 //! other rules as `user_defined`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::TrainError;
 use crate::model::{NormalizerSpec, Specs};
 use crate::normalize::charsmap::{Charsmap, builtin_charsmap, compile};
 use crate::normalize::rules::parse_tsv;
+use crate::train::corpus::read_file;
 use crate::train::flags::TrainFlags;
 use crate::train::options::{NormalizationRules, RuleSet, TrainOptions};
 
@@ -40,16 +41,13 @@ impl NormalizerSpecs {
     pub(crate) fn new(options: &TrainOptions, record: &TrainFlags) -> Result<Self, TrainError> {
         let rules = CompiledRules::new(&options.normalization, TSV_FLAG)?;
         let charsmap = rules.charsmap()?;
-        let denormalizer = match &options.denormalization {
-            Some(rules) => {
-                let rules = CompiledRules::new(rules, DENORMALIZER_FLAG)?;
-                Some(denormalizer_spec(rules, record))
-            }
-            None => None,
-        };
+        let denormalization = options.denormalization.as_ref();
+        let denormalization = denormalization
+            .map(|rules| CompiledRules::new(rules, DENORMALIZER_FLAG))
+            .transpose()?;
         Ok(Self {
             normalizer: normalizer_spec(rules, record),
-            denormalizer,
+            denormalizer: denormalization.map(|rules| denormalizer_spec(rules, record)),
             charsmap,
         })
     }
@@ -95,13 +93,7 @@ impl CompiledRules {
                 flag: NAME_FLAG,
                 blob: charsmap.clone(),
             }),
-            NormalizationRules::TsvFile(path) => {
-                let content = std::fs::read(path).map_err(|source| TrainError::Read {
-                    path: path.clone(),
-                    source,
-                })?;
-                Self::of_tsv(&content, tsv_flag, Some(path.clone()))
-            }
+            NormalizationRules::TsvFile(path) => Self::of_tsv_file(path, tsv_flag),
         }
     }
 
@@ -110,16 +102,17 @@ impl CompiledRules {
         let blob = match builtin_charsmap(name) {
             Some(Ok(blob)) => blob.to_vec(),
             Some(Err(error)) => return Err(rules_error(NAME_FLAG, None, error)),
-            None => {
-                let problem = format!("there are no built-in rules {name}");
-                return Err(rules_error(NAME_FLAG, None, problem));
-            }
+            None => return Err(missing_rules(name)),
         };
         Ok(Self {
             name: name.to_owned(),
             flag: NAME_FLAG,
             blob,
         })
+    }
+
+    fn of_tsv_file(path: &Path, flag: &'static str) -> Result<Self, TrainError> {
+        Self::of_tsv(&read_file(path)?, flag, Some(path.to_owned()))
     }
 
     fn of_tsv(
@@ -153,6 +146,11 @@ fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     })
+}
+
+fn missing_rules(name: &str) -> TrainError {
+    let problem = format!("there are no built-in rules {name}");
+    rules_error(NAME_FLAG, None, problem)
 }
 
 fn rules_error(

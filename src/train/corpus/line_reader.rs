@@ -1,0 +1,111 @@
+//! Bytes of one file or reader -> batches of whole lines.
+//!
+//! In: a reader. Out: batches that end at a line end, each with the number of its first line. Of a line that is longer than
+//! the limit, the bytes beyond it are dropped while reading. Cost: linear; memory: a batch and a line.
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use super::read_error;
+use crate::error::TrainError;
+use crate::train::batch::Batch;
+
+/// Divides the bytes of one reader into batches of whole lines.
+pub(super) struct LineReader<'a> {
+    reader: Box<dyn Read + Send + 'a>,
+    path: Option<PathBuf>,
+    line_limit: usize,
+    batch_bytes: usize,
+    /// The beginning of a line whose end has not been read yet.
+    carry: Vec<u8>,
+    lines_before: u64,
+    bytes_read: u64,
+    at_end: bool,
+    /// The last line, if it ends without a newline.
+    pub(super) unended_line: Vec<u8>,
+}
+
+impl<'a> LineReader<'a> {
+    pub(super) fn new(
+        reader: Box<dyn Read + Send + 'a>,
+        path: Option<PathBuf>,
+        line_limit: usize,
+        batch_bytes: usize,
+    ) -> Self {
+        LineReader {
+            reader,
+            path,
+            line_limit,
+            batch_bytes,
+            carry: Vec::new(),
+            lines_before: 0,
+            bytes_read: 0,
+            at_end: false,
+            unended_line: Vec::new(),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.at_end && self.bytes_read == 0
+    }
+
+    pub(super) fn next_batch(&mut self) -> Result<Option<Batch>, TrainError> {
+        let mut bytes = std::mem::take(&mut self.carry);
+        while !self.at_end {
+            self.fill(&mut bytes)?;
+            if let Some(newline) = memchr::memrchr(b'\n', &bytes) {
+                return Ok(Some(self.whole_lines(bytes, newline + 1)));
+            }
+            if bytes.len() > self.line_limit.saturating_add(self.batch_bytes) {
+                bytes.truncate(self.line_limit);
+            }
+        }
+        Ok(self.last_batch(bytes))
+    }
+
+    /// The batch of the lines that end at `end`; the bytes after it begin the next batch.
+    fn whole_lines(&mut self, mut bytes: Vec<u8>, end: usize) -> Batch {
+        self.carry = bytes.split_off(end);
+        self.batch(bytes)
+    }
+
+    /// The batch of the last line, if it ends without a newline.
+    fn last_batch(&mut self, bytes: Vec<u8>) -> Option<Batch> {
+        (!bytes.is_empty()).then(|| self.end_line(bytes))
+    }
+
+    /// The batch of a line without its newline, which is added.
+    fn end_line(&mut self, mut line: Vec<u8>) -> Batch {
+        self.unended_line = line.clone();
+        line.push(b'\n');
+        self.batch(line)
+    }
+
+    /// Appends up to a batch of bytes.
+    fn fill(&mut self, bytes: &mut Vec<u8>) -> Result<(), TrainError> {
+        let wanted = self.batch_bytes as u64;
+        bytes.reserve(self.batch_bytes + 1);
+        let read = self.reader.by_ref().take(wanted).read_to_end(bytes);
+        let read = read.map_err(|source| self.read_error(source))? as u64;
+        self.at_end = read < wanted;
+        self.bytes_read += read;
+        Ok(())
+    }
+
+    fn read_error(&self, source: io::Error) -> TrainError {
+        let path = self.path.as_deref().unwrap_or(Path::new("input"));
+        read_error(path, source)
+    }
+
+    fn batch(&mut self, bytes: Vec<u8>) -> Batch {
+        let first_line = self.count_lines(&bytes);
+        Batch::lines(bytes, self.path.clone(), first_line)
+    }
+
+    /// Counts the lines of a batch and returns the number of the first.
+    fn count_lines(&mut self, bytes: &[u8]) -> u64 {
+        let first = self.lines_before + 1;
+        self.lines_before += memchr::memchr_iter(b'\n', bytes).count() as u64;
+        first
+    }
+}
