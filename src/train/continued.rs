@@ -42,7 +42,7 @@ use super::bpe::word_buffer::WordBuffer;
 use super::corpus::Corpus;
 use super::execution::ExecutionConfig;
 use super::meta::MetaPieces;
-use super::observer::{Observer, Reporter, Run, Stage, Summary};
+use super::observer::{Observer, Run, Stage, Summary};
 use super::options::{PIECE_LENGTH, SENTENCE_LENGTH, SentenceSelection, TrainOptions};
 use super::prepare::Preparation;
 use super::reading::{CorpusReader, meta_trie};
@@ -50,7 +50,7 @@ use super::split::SplitRules;
 use super::split::kept_pairs::KeptPairs;
 use super::words::CountedWords;
 use crate::error::TrainError;
-use crate::model::{Model, ModelType, TrainerSpec};
+use crate::model::{Model, ModelType, Piece, TrainerSpec};
 use crate::piece::PieceKind;
 
 /// What continued training learned, best first.
@@ -104,11 +104,7 @@ impl<'m> ContinuedTrainer<'m> {
         wanted: usize,
         observer: &mut dyn Observer,
     ) -> Result<ContinuedPieces, TrainError> {
-        let mut run = Run {
-            reporter: Reporter::new(observer),
-            pool: self.work.thread_pool()?,
-            summary: Summary::default(),
-        };
+        let mut run = Run::new(observer, self.work.thread_pool()?);
         let rules = SplitRules::new(&self.options);
         let counted = self
             .reader(&rules)?
@@ -179,13 +175,18 @@ impl<'m> ContinuedTrainer<'m> {
 
 /// The texts of the pieces that merging makes.
 fn mergeable_texts(model: &Model) -> impl Iterator<Item = &str> {
-    let mergeable = model.pieces().filter(|piece| is_mergeable(piece.kind));
-    mergeable.filter_map(|piece| std::str::from_utf8(piece.text).ok())
+    let mergeable = model.pieces().filter(is_mergeable);
+    mergeable.filter_map(text_of)
 }
 
-/// Whether merging makes pieces of this kind.
-fn is_mergeable(kind: PieceKind) -> bool {
-    matches!(kind, PieceKind::Normal | PieceKind::Unused)
+/// Whether merging makes pieces of the kind of this one.
+fn is_mergeable(piece: &Piece<'_>) -> bool {
+    matches!(piece.kind, PieceKind::Normal | PieceKind::Unused)
+}
+
+/// The text of a piece, if it is UTF-8.
+fn text_of(piece: Piece<'_>) -> Option<&str> {
+    std::str::from_utf8(piece.text).ok()
 }
 
 impl TrainOptions {
@@ -195,16 +196,11 @@ impl TrainOptions {
     pub fn of_model(model: &Model) -> Self {
         let spec = model.trainer_spec();
         let defaults = Self::default();
-        let positive = |value: i32, default: u32| u32::try_from(value).unwrap_or(default);
         let options = Self {
             model_type: model.model_type(),
             sentences: SentenceSelection::All,
             max_sentence_length: sentence_length(spec, &defaults),
-            max_sentencepiece_length: positive(
-                spec.max_sentencepiece_length(),
-                defaults.max_sentencepiece_length,
-            )
-            .clamp(*PIECE_LENGTH.start(), *PIECE_LENGTH.end()),
+            max_sentencepiece_length: piece_length(spec, &defaults),
             character_coverage: spec.character_coverage().clamp(0.98, 1.0),
             byte_fallback: spec.byte_fallback(),
             split_by_unicode_script: spec.split_by_unicode_script(),
@@ -236,6 +232,13 @@ fn sentence_length(spec: &TrainerSpec, defaults: &TrainOptions) -> u32 {
     let recorded = u32::try_from(spec.max_sentence_length());
     let length = recorded.unwrap_or(defaults.max_sentence_length);
     length.clamp(*SENTENCE_LENGTH.start(), *SENTENCE_LENGTH.end())
+}
+
+/// The longest piece in characters, within the range of the option.
+fn piece_length(spec: &TrainerSpec, defaults: &TrainOptions) -> u32 {
+    let recorded = u32::try_from(spec.max_sentencepiece_length());
+    let length = recorded.unwrap_or(defaults.max_sentencepiece_length);
+    length.clamp(*PIECE_LENGTH.start(), *PIECE_LENGTH.end())
 }
 
 #[cfg(test)]

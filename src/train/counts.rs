@@ -205,13 +205,10 @@ impl TextCounts {
 
     /// Calls `visit` with each text and its count, in no particular order.
     pub(crate) fn visit(&self, mut visit: impl FnMut(&[u8], u64)) {
-        let visited: Result<(), Infallible> = self.for_each(|text, count| {
+        let Ok(()) = self.for_each::<Infallible>(|text, count| {
             visit(text, count);
             Ok(())
         });
-        match visited {
-            Ok(()) => {}
-        }
     }
 
     /// Calls `take` with each text and its count, in no particular order; the count becomes 0 if `take` returns true. The text
@@ -263,6 +260,13 @@ impl ShardedCounts {
         }
         let lookup = TextLookup::new(hasher, text);
         self.shards[shard_of(lookup.hash)].add(hasher, &lookup, count)
+    }
+
+    /// As [`TextCounts::remove_rare`].
+    pub(crate) fn remove_rare(&mut self, min_count: u64) {
+        for shard in &mut self.shards {
+            shard.remove_rare(min_count);
+        }
     }
 
     pub(crate) fn shards(&self) -> &[TextCounts] {

@@ -18,6 +18,7 @@ use std::num::NonZeroUsize;
 
 use foldhash::fast::SeedableRandomState;
 use hashbrown::HashMap;
+use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 use crate::error::TrainError;
 use crate::model::ModelType;
@@ -64,13 +65,17 @@ impl ExecutionConfig {
     }
 
     /// The threads of a run.
-    pub(crate) fn thread_pool(&self) -> Result<rayon::ThreadPool, TrainError> {
-        rayon::ThreadPoolBuilder::new()
+    pub(crate) fn thread_pool(&self) -> Result<ThreadPool, TrainError> {
+        ThreadPoolBuilder::new()
             .num_threads(self.threads)
             .build()
-            .map_err(|error| TrainError::Threads {
-                source: Box::new(error),
-            })
+            .map_err(threads_error)
+    }
+}
+
+fn threads_error(error: ThreadPoolBuildError) -> TrainError {
+    TrainError::Threads {
+        source: Box::new(error),
     }
 }
 

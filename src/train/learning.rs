@@ -20,10 +20,9 @@ use super::bpe::{
     symbols::SymbolArena,
     word_buffer::WordBuffer,
 };
-use super::corpus::Corpus;
+use super::corpus::{Corpus, read_file};
 use super::counts::ShardedCounts;
 use super::observer::{Run, Stage};
-use super::options::SeedSize;
 use super::split::SplitRules;
 use super::split::word_rules::WordRules;
 use super::unigram::sentences::CHUNK_BYTES;
@@ -38,6 +37,17 @@ pub(super) struct CountedCorpus {
     pub(super) words: ShardedCounts,
     characters: CharacterCounts,
     alphabet: Alphabet,
+}
+
+impl CountedCorpus {
+    /// The number of distinct parts of text that training a model of this type counts.
+    fn distinct_parts(&self, model_type: ModelType) -> usize {
+        match model_type {
+            // Counts that were made before have words, where training a char model counts characters.
+            ModelType::Char => self.characters.len(),
+            _ => self.words.len(),
+        }
+    }
 }
 
 impl Trainer {
@@ -72,8 +82,8 @@ impl Trainer {
             .install(|| word_char::word_pieces(&counted.words, &counted.alphabet, room))
     }
 
-    fn learn_characters(&self, counted: &CountedCorpus) -> Result<Vec<LearnedPiece>, TrainError> {
-        word_char::char_pieces(&counted.alphabet, self.room_for_all())
+    fn learn_characters(&self, alphabet: &Alphabet) -> Result<Vec<LearnedPiece>, TrainError> {
+        word_char::char_pieces(alphabet, self.room_for_all())
     }
 
     pub(super) fn learn_unigram(
@@ -158,18 +168,14 @@ impl Trainer {
         run.reporter.start(Stage::Characters)?;
         let characters = run.pool.install(|| CharacterCounts::of(&words))?;
         let alphabet = self.choose_characters(&characters)?;
-        // Counts that were made before have words, where training a char model counts characters.
-        let parts = match self.options.model_type {
-            ModelType::Char => characters.len(),
-            _ => words.len(),
-        };
-        run.summary.note_words(parts, &alphabet);
         let mut counted = CountedCorpus {
             words,
             characters,
             alphabet,
         };
-        self.without_rare_words(&mut counted);
+        let parts = counted.distinct_parts(self.options.model_type);
+        run.summary.note_words(parts, &counted.alphabet);
+        self.remove_rare_words(&mut counted.words);
         Ok(counted)
     }
 
@@ -181,7 +187,7 @@ impl Trainer {
     ) -> Result<Vec<LearnedPiece>, TrainError> {
         match self.options.model_type {
             ModelType::Word => self.learn_words(&counted, run),
-            ModelType::Char => self.learn_characters(&counted),
+            ModelType::Char => self.learn_characters(&counted.alphabet),
             // Unigram models are not learned from counted words.
             ModelType::Bpe | ModelType::Unigram => self.learn_bpe(counted, run),
         }
@@ -201,18 +207,10 @@ impl Trainer {
         let Some(path) = &self.options.unigram.seed_file else {
             return Ok(None);
         };
-        let content = std::fs::read(path).map_err(|source| TrainError::Read {
-            path: path.clone(),
-            source,
-        })?;
         Ok(Some(SeedFile {
             path: path.clone(),
-            content,
-            limit: match self.options.unigram.seed_size {
-                SeedSize::Automatic => 0,
-                SeedSize::AtMost(size) => size as usize,
-                SeedSize::Unlimited => usize::MAX,
-            },
+            content: read_file(path)?,
+            limit: self.options.unigram.seed_size.limit(0),
         }))
     }
 
@@ -223,11 +221,7 @@ impl Trainer {
             split: SplitRules::new(options),
             words: options.split_by_whitespace.then(|| WordRules::new(options)),
             max_piece_length: options.max_sentencepiece_length as usize,
-            seed_limit: match options.unigram.seed_size {
-                SeedSize::Automatic => (8 * vocab_size).max(100_000),
-                SeedSize::AtMost(size) => size as usize,
-                SeedSize::Unlimited => usize::MAX,
-            },
+            seed_limit: self.seed_limit(),
             chunk_bytes: CHUNK_BYTES,
             seed_length_power: options.unigram.seed_length_power,
             min_count_alpha: options.unigram.min_count_alpha,
@@ -242,6 +236,12 @@ impl Trainer {
         }
     }
 
+    /// The most candidates of unigram training.
+    fn seed_limit(&self) -> usize {
+        let automatic = (8 * self.options.vocab_size as usize).max(100_000);
+        self.options.unigram.seed_size.limit(automatic)
+    }
+
     fn choose_characters(&self, counts: &CharacterCounts) -> Result<Alphabet, TrainError> {
         if self.options.auto_character_coverage {
             // The reference makes NUL a seed, which can end in a model that cannot be loaded.
@@ -251,16 +251,24 @@ impl Trainer {
             return Ok(Alphabet::all(counts));
         }
         let alphabet = Alphabet::choose(counts, &self.options)?;
-        // A word or char model may lack characters.
-        let needs_all = matches!(self.options.model_type, ModelType::Bpe | ModelType::Unigram);
-        if needs_all && alphabet.characters.len() > self.learned_size() {
-            return Err(TrainError::VocabularyTooSmall {
-                vocab_size: self.options.vocab_size as usize,
-                meta_pieces: self.meta.len(),
-                characters: alphabet.characters.len(),
-            });
+        let characters = alphabet.characters.len();
+        if self.needs_all_characters() && characters > self.learned_size() {
+            return Err(self.vocabulary_too_small(characters));
         }
         Ok(alphabet)
+    }
+
+    /// Whether every chosen character has to be a piece: a word or char model may lack characters.
+    fn needs_all_characters(&self) -> bool {
+        matches!(self.options.model_type, ModelType::Bpe | ModelType::Unigram)
+    }
+
+    fn vocabulary_too_small(&self, characters: usize) -> TrainError {
+        TrainError::VocabularyTooSmall {
+            vocab_size: self.options.vocab_size as usize,
+            meta_pieces: self.meta.len(),
+            characters,
+        }
     }
 
     fn merge(
@@ -269,12 +277,7 @@ impl Trainer {
         alphabet: &Alphabet,
         run: &mut Run<'_>,
     ) -> Result<Vec<LearnedMerge>, TrainError> {
-        let characters = if self.options.auto_character_coverage {
-            0
-        } else {
-            alphabet.characters.len()
-        };
-        let wanted = self.learned_size() - characters;
+        let wanted = self.wanted_merges(alphabet);
         let rules = SplitRules::new(&self.options);
         let symbols = SymbolArena::new(alphabet, &rules);
         let words = run
@@ -283,5 +286,14 @@ impl Trainer {
         run.reporter.expect_merges(wanted);
         let merger = MergeTrainer::new(&rules, &run.pool, &self.work.hasher, symbols, words);
         merger.run(wanted, &mut |merges| run.reporter.merged(merges))
+    }
+
+    /// The most merges that the vocabulary has room for.
+    fn wanted_merges(&self, alphabet: &Alphabet) -> usize {
+        if self.options.auto_character_coverage {
+            self.learned_size()
+        } else {
+            self.learned_size() - alphabet.characters.len()
+        }
     }
 }

@@ -147,6 +147,16 @@ pub(crate) struct Run<'o> {
     pub(crate) summary: Summary,
 }
 
+impl<'o> Run<'o> {
+    pub(crate) fn new(observer: &'o mut dyn Observer, pool: rayon::ThreadPool) -> Self {
+        Self {
+            reporter: Reporter::new(observer),
+            pool,
+            summary: Summary::default(),
+        }
+    }
+}
+
 /// Merges between two events.
 const MERGES_PER_EVENT: usize = 100;
 
@@ -173,10 +183,10 @@ impl<'o> Reporter<'o> {
     /// # Errors
     /// [`TrainError::Cancelled`] if the observer asks to stop.
     pub(crate) fn report(&mut self, event: Event<'_>) -> Result<(), TrainError> {
-        match self.observer.on_event(event) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(TrainError::Cancelled),
-        }
+        self.observer
+            .on_event(event)
+            .continue_value()
+            .ok_or(TrainError::Cancelled)
     }
 
     pub(crate) fn start(&mut self, stage: Stage) -> Result<(), TrainError> {
@@ -206,13 +216,12 @@ impl<'o> Reporter<'o> {
             return Ok(());
         };
         let done = merges.len();
-        let wanted = self.merges_wanted;
-        if !done.is_multiple_of(MERGES_PER_EVENT) && done != wanted {
+        if !done.is_multiple_of(MERGES_PER_EVENT) && done != self.merges_wanted {
             return Ok(());
         }
         self.report(Event::Merged {
             done,
-            wanted,
+            wanted: self.merges_wanted,
             piece: &last.text,
             count: last.count,
         })

@@ -46,7 +46,6 @@ use super::Trainer;
 use super::batch::SentenceCounts;
 use super::corpus::Corpus;
 use super::counts::{ShardedCounts, SharedCounts, TextCounts};
-use super::learning::CountedCorpus;
 use super::observer::{Observer, Reporter, Run, SilentObserver, Summary};
 use super::options::SentenceSelection;
 use super::split::kept_pairs::KeptPairs;
@@ -145,15 +144,18 @@ impl WordCounts {
         if self.inputs.is_empty() {
             self.input_format = format.to_owned();
         } else if self.input_format != format {
-            return Err(CountsError::Different {
-                option: "input_format".to_owned(),
-                expected: self.input_format.clone(),
-                found: format.to_owned(),
-            }
-            .into());
+            return Err(self.other_format(format).into());
         }
         self.inputs.push(name.into());
         Ok(())
+    }
+
+    fn other_format(&self, found: &str) -> CountsError {
+        CountsError::Different {
+            option: "input_format".to_owned(),
+            expected: self.input_format.clone(),
+            found: found.to_owned(),
+        }
     }
 
     /// Adds `count` to the count of a word. The sum is checked when the table is written or trained on.
@@ -194,11 +196,17 @@ impl WordCounts {
         inputs.try_for_each(|name| self.add_input(&other.input_format, name))
     }
 
+    fn check_has_text(&self) -> Result<(), TrainError> {
+        if self.sentences.used == 0 || self.is_empty() {
+            return Err(TrainError::NoText);
+        }
+        Ok(())
+    }
+
     /// Calls `visit` with each word and its count, in no particular order. A count of 2^64 or more is `u64::MAX`.
     pub fn for_each(&self, mut visit: impl FnMut(&str, u64)) {
         for shard in self.words.shards() {
-            // Words are parts of valid text.
-            shard.visit(|word, count| visit(std::str::from_utf8(word).unwrap_or_default(), count));
+            shard.visit(|word, count| visit(text_of(word), count));
         }
     }
 
@@ -210,9 +218,8 @@ impl WordCounts {
         &self,
         mut visit: impl FnMut(&str, u64) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.words.for_each_sorted(|word, count| {
-            visit(std::str::from_utf8(word).unwrap_or_default(), count)
-        })
+        self.words
+            .for_each_sorted(|word, count| visit(text_of(word), count))
     }
 
     /// Calls `visit` as [`for_each`](Self::for_each) does, and removes all words. The numbers of sentences stay, and so
@@ -247,6 +254,11 @@ impl WordCounts {
     }
 }
 
+/// A counted word as text: words are parts of valid text, and are checked when they are added.
+fn text_of(word: &[u8]) -> &str {
+    std::str::from_utf8(word).unwrap_or_default()
+}
+
 impl Trainer {
     /// The options that word counts of this trainer depend on.
     pub fn count_fingerprint(&self) -> CountFingerprint {
@@ -258,10 +270,8 @@ impl Trainer {
     /// # Errors
     /// The model is a unigram model: [`CountsError::Unigram`].
     pub fn new_counts(&self) -> Result<WordCounts, TrainError> {
-        match self.options.model_type {
-            ModelType::Unigram => Err(CountsError::Unigram.into()),
-            _ => Ok(WordCounts::new(self.count_fingerprint())),
-        }
+        self.check_type()?;
+        Ok(WordCounts::new(self.count_fingerprint()))
     }
 
     /// Counts the words of a corpus; see [`WordCounts`].
@@ -296,7 +306,7 @@ impl Trainer {
         corpus: Corpus<'_>,
         counts: &mut WordCounts,
     ) -> Result<(), TrainError> {
-        self.check_counts(counts)?;
+        self.check_fingerprint(&counts.fingerprint)?;
         self.check_uses_all()?;
         self.add_corpus(corpus, counts, &mut SilentObserver)
     }
@@ -338,10 +348,8 @@ impl Trainer {
         observer: &mut dyn Observer,
     ) -> Result<(Model, Summary), TrainError> {
         let mut run = self.run(observer)?;
-        self.check_counts(&counts)?;
-        if counts.sentences.used == 0 || counts.is_empty() {
-            return Err(TrainError::NoText);
-        }
+        self.check_fingerprint(&counts.fingerprint)?;
+        counts.check_has_text()?;
         run.pool.install(|| self.check_words(&counts))?;
         run.summary.sentences = counts.sentences;
         let counted = self.choose_alphabet(counts.words, &mut run)?;
@@ -372,12 +380,7 @@ impl Trainer {
     /// ```
     pub fn with_min_word_count(mut self, min_count: NonZeroU64) -> Result<Self, TrainError> {
         if self.options.model_type == ModelType::Unigram {
-            return Err(OptionError::Conflict {
-                option: "min_word_count",
-                problem: "unigram training has no table of words to remove words from".to_owned(),
-                remedy: "train a bpe, word or char model, or use input_sentence_size",
-            }
-            .into());
+            return Err(no_words_to_remove().into());
         }
         self.min_word_count = min_count;
         Ok(self)
@@ -385,19 +388,25 @@ impl Trainer {
 
     /// Refuses to count a part of a corpus of which a sample is wanted.
     fn check_uses_all(&self) -> Result<(), CountsError> {
-        match self.options.sentences {
-            SentenceSelection::All => Ok(()),
-            SentenceSelection::First(_) | SentenceSelection::Sample(_) => Err(CountsError::Sampled),
+        if self.options.sentences == SentenceSelection::All {
+            Ok(())
+        } else {
+            Err(CountsError::Sampled)
         }
     }
 
     /// Refuses counts that were made with other options.
-    fn check_counts(&self, counts: &WordCounts) -> Result<(), TrainError> {
-        if self.options.model_type == ModelType::Unigram {
-            return Err(CountsError::Unigram.into());
+    fn check_fingerprint(&self, found: &CountFingerprint) -> Result<(), CountsError> {
+        self.check_type()?;
+        self.count_fingerprint().check_equal(found)
+    }
+
+    /// Refuses unigram models, which are not trained from counts.
+    fn check_type(&self) -> Result<(), CountsError> {
+        match self.options.model_type {
+            ModelType::Unigram => Err(CountsError::Unigram),
+            _ => Ok(()),
         }
-        self.count_fingerprint().check_equal(&counts.fingerprint)?;
-        Ok(())
     }
 
     /// Refuses words that the options never yield. A word that they yield is one part of text, since the boundaries of
@@ -406,42 +415,50 @@ impl Trainer {
         let rules = PartRules::new(&self.options, KeptPairs::default());
         counts.words.shards().par_iter().try_for_each_init(
             || PartSplitter::new(&rules),
-            |splitter, shard| shard.for_each(|word, _| check_word(splitter, word)),
+            |splitter, shard| shard.for_each(|word, _| check_word(splitter, text_of(word))),
         )
     }
 }
 
-/// Refuses a word that is not one part of text.
-fn check_word(splitter: &mut PartSplitter, word: &[u8]) -> Result<(), CountsError> {
-    // Words are checked when they are added.
-    let word = std::str::from_utf8(word).unwrap_or_default();
-    let mut parts = 0;
-    splitter.split(word, |_| parts += 1);
-    if parts == 1 {
-        return Ok(());
+fn no_words_to_remove() -> OptionError {
+    OptionError::Conflict {
+        option: "min_word_count",
+        problem: "unigram training has no table of words to remove words from".to_owned(),
+        remedy: "train a bpe, word or char model, or use input_sentence_size",
     }
+}
+
+/// Refuses a word that is not one part of text.
+fn check_word(splitter: &mut PartSplitter, word: &str) -> Result<(), CountsError> {
+    if count_parts(splitter, word) == 1 {
+        Ok(())
+    } else {
+        Err(not_a_word(word))
+    }
+}
+
+fn not_a_word(word: &str) -> CountsError {
     let word = word.to_owned();
-    Err(CountsError::NotAWord { word })
+    CountsError::NotAWord { word }
+}
+
+fn count_parts(splitter: &mut PartSplitter, text: &str) -> usize {
+    let mut parts = 0;
+    splitter.split(text, |_| parts += 1);
+    parts
 }
 
 impl Trainer {
-    /// The words that training goes on with, given those that were counted.
-    pub(super) fn without_rare_words(&self, counted: &mut CountedCorpus) {
+    /// Leaves the words that training goes on with, given those that were counted.
+    pub(super) fn remove_rare_words(&self, words: &mut ShardedCounts) {
         let min_count = self.min_word_count.get();
         if min_count > 1 {
-            let shards = counted.words.shards_mut();
-            shards
-                .iter_mut()
-                .for_each(|shard| shard.remove_rare(min_count));
+            words.remove_rare(min_count);
         }
     }
 
     /// What the stages of a run share.
     pub(super) fn run<'o>(&self, observer: &'o mut dyn Observer) -> Result<Run<'o>, TrainError> {
-        Ok(Run {
-            reporter: Reporter::new(observer),
-            pool: self.work.thread_pool()?,
-            summary: Summary::default(),
-        })
+        Ok(Run::new(observer, self.work.thread_pool()?))
     }
 }

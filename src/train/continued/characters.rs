@@ -51,40 +51,73 @@ pub(super) fn candidates(
     rule: NewCharacters,
 ) -> Result<Vec<CharacterCandidate>, TrainError> {
     let counts = CharacterCounts::of(words)?;
-    let known: HashSet<&[u8]> = model.pieces().map(|piece| piece.text).collect();
-    let has_bytes = model.trainer_spec().byte_fallback();
-    let is_candidate = |c: &char| {
-        let text = c.to_string();
-        let is_new = !is_breaking(*c) && !known.contains(text.as_bytes());
-        is_new && (*c == WHITESPACE_MARK || !has_bytes || text.len() > 1)
-    };
-    let all: Vec<(char, u64)> = match rule {
+    let characters: Vec<(char, u64)> = match rule {
         NewCharacters::Never => Vec::new(),
         NewCharacters::ByGain => counts.iter().collect(),
         NewCharacters::Coverage => {
             Alphabet::choose(&counts.without_breaking(), options)?.characters
         }
     };
-    let candidates = all.into_iter().filter(|(c, _)| is_candidate(c));
-    Ok(candidates
-        .map(|(character, count)| CharacterCandidate {
-            character,
-            count,
-            gain: gain(character, count, (rule, has_bytes)),
-        })
-        .collect())
+    Ok(CandidateRules::new(model, rule).candidates(characters))
 }
 
-/// Before which merges a character becomes a piece.
-fn gain(character: char, count: u64, (rule, has_bytes): (NewCharacters, bool)) -> u64 {
-    let saved = if has_bytes {
-        character.len_utf8() as u64 - 1
-    } else {
-        1
-    };
-    match rule {
-        // Above all counts of pairs, and in the order of the counts. There are fewer than 2^63 characters.
-        NewCharacters::Coverage => (1 << 63) | count,
-        _ => count.saturating_mul(saved),
+/// Which characters are candidates, and what they gain.
+struct CandidateRules<'m> {
+    rule: NewCharacters,
+    /// The texts of the pieces of the model.
+    known: HashSet<&'m [u8]>,
+    /// Whether unknown characters are bytes.
+    has_bytes: bool,
+}
+
+impl<'m> CandidateRules<'m> {
+    fn new(model: &'m Model, rule: NewCharacters) -> Self {
+        Self {
+            rule,
+            known: model.pieces().map(|piece| piece.text).collect(),
+            has_bytes: model.trainer_spec().byte_fallback(),
+        }
+    }
+
+    fn candidates(&self, characters: Vec<(char, u64)>) -> Vec<CharacterCandidate> {
+        let counted = characters.into_iter().filter(|(c, _)| self.allows(*c));
+        counted.map(|(c, count)| self.candidate(c, count)).collect()
+    }
+
+    /// Whether the model lacks a piece for a character that can be one.
+    fn allows(&self, c: char) -> bool {
+        let text = c.to_string();
+        !is_breaking(c) && !self.known.contains(text.as_bytes()) && self.saves_tokens(c)
+    }
+
+    /// Whether a piece takes less than the character takes without it. The whitespace mark always becomes a candidate.
+    fn saves_tokens(&self, c: char) -> bool {
+        c == WHITESPACE_MARK || !self.has_bytes || !c.is_ascii()
+    }
+
+    fn candidate(&self, character: char, count: u64) -> CharacterCandidate {
+        CharacterCandidate {
+            character,
+            count,
+            gain: self.gain(character, count),
+        }
+    }
+
+    /// Before which merges a character becomes a piece.
+    fn gain(&self, c: char, count: u64) -> u64 {
+        match self.rule {
+            // Above all counts of pairs, and in the order of the counts. There are fewer than 2^63 characters.
+            NewCharacters::Coverage => (1 << 63) | count,
+            _ => count.saturating_mul(self.saved_tokens(c)),
+        }
+    }
+
+    /// The tokens that a piece saves where the character occurs.
+    fn saved_tokens(&self, c: char) -> u64 {
+        if self.has_bytes {
+            c.len_utf8() as u64 - 1
+        } else {
+            1
+        }
     }
 }

@@ -9,6 +9,7 @@
 //!
 //! Cost: that of encoding each part once.
 
+use super::text_of;
 use crate::error::{ModelError, TrainError};
 use crate::model::Model;
 use crate::piece::{PieceId, PieceKind};
@@ -45,9 +46,15 @@ impl StateModel {
 
     /// The texts of the symbols.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
-        let pieces = self.tokenizer.model().pieces();
-        let symbols = pieces.filter(|piece| self.symbols[piece.id.index()].is_some());
-        symbols.filter_map(|piece| std::str::from_utf8(piece.text).ok())
+        self.tokenizer
+            .model()
+            .pieces()
+            .filter(|piece| self.is_symbol(piece.id))
+            .filter_map(text_of)
+    }
+
+    fn is_symbol(&self, piece: PieceId) -> bool {
+        self.symbols[piece.index()].is_some()
     }
 
     /// The pieces whose text encodes to something else.

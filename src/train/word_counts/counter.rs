@@ -71,13 +71,23 @@ impl WordCounter<'_> {
         if self.next.bytes() < BATCH_BYTES {
             return Ok(());
         }
-        let batch = std::mem::replace(&mut self.next, Batch::texts());
-        self.collected_bytes += batch.bytes();
-        self.full.push(batch);
+        self.end_batch();
         if self.collected_bytes < COLLECTED_BYTES {
             return Ok(());
         }
         self.flush()
+    }
+
+    /// Puts the next batch with the full ones.
+    fn end_batch(&mut self) {
+        let batch = self.take_next();
+        self.collected_bytes += batch.bytes();
+        self.full.push(batch);
+    }
+
+    /// The next batch, which is empty afterwards.
+    fn take_next(&mut self) -> Batch {
+        std::mem::replace(&mut self.next, Batch::texts())
     }
 
     /// Adds the lines of a text, as a file with this text has them: without their line feeds. A line feed at the end ends
@@ -101,7 +111,7 @@ impl WordCounter<'_> {
     /// A sentence was added with the count 0; a pre-tokenizer fails.
     pub fn flush(&mut self) -> Result<(), TrainError> {
         let mut batches = std::mem::take(&mut self.full);
-        batches.push(std::mem::replace(&mut self.next, Batch::texts()));
+        batches.push(self.take_next());
         self.collected_bytes = 0;
         self.trainer.count_batches(batches, &mut self.counts)
     }

@@ -22,9 +22,10 @@
 mod read;
 mod write;
 
+use std::error::Error;
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
@@ -77,10 +78,7 @@ impl WordCounts {
     /// The file cannot be read or is no table of word counts.
     pub fn open_parquet(path: impl AsRef<Path>) -> Result<Self, TrainError> {
         let path = path.as_ref();
-        let file = File::open(path).map_err(|source| CountsError::Read {
-            path: path.to_owned(),
-            source,
-        })?;
+        let file = File::open(path).map_err(|source| read_error(path, source))?;
         let rows = read_rows(file).map_err(|error| in_file(path, error))?;
         let counts = rows.finish();
         counts.map_err(|error| in_file(path, error.into()).into())
@@ -157,12 +155,20 @@ impl From<RowError> for io::Error {
 /// The error of the operating system, if there is one behind the error.
 fn io_error(error: ParquetError) -> io::Error {
     match error {
-        ParquetError::External(source) => match source.downcast::<io::Error>() {
-            Ok(source) => *source,
-            Err(source) => io::Error::other(source),
-        },
+        ParquetError::External(source) => external_error(source),
         error => io::Error::other(error),
     }
+}
+
+fn external_error(source: Box<dyn Error + Send + Sync>) -> io::Error {
+    source
+        .downcast::<io::Error>()
+        .map_or_else(io::Error::other, |source| *source)
+}
+
+fn read_error(path: &Path, source: io::Error) -> CountsError {
+    let path = path.to_owned();
+    CountsError::Read { path, source }
 }
 
 /// The error for a file.
@@ -181,10 +187,10 @@ fn in_file(path: &Path, error: RowError) -> CountsError {
     }
 }
 
-fn format_error(path: std::path::PathBuf, error: ParquetError) -> CountsError {
+fn format_error(path: PathBuf, error: ParquetError) -> CountsError {
     let problem = match error {
         ParquetError::External(source) if source.is::<io::Error>() => {
-            let source = io_error(ParquetError::External(source));
+            let source = external_error(source);
             return CountsError::Read { path, source };
         }
         ParquetError::NYI(missing) => {

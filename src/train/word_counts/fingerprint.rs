@@ -84,12 +84,8 @@ impl CountFingerprint {
 
     /// Reads the text form. Any text can be read: lines that no trainer writes make it different from those of all trainers.
     pub fn from_text(text: &str) -> Self {
-        let parts = text
-            .lines()
-            .map(|line| line.split_once('=').unwrap_or((line, "")));
-        let options = parts.map(|(name, value)| (name.to_owned(), value.to_owned()));
         Self {
-            options: options.collect(),
+            options: text.lines().map(parse_line).collect(),
         }
     }
 
@@ -98,17 +94,26 @@ impl CountFingerprint {
     /// # Errors
     /// [`CountsError::Different`] with the first option that differs.
     pub fn check_equal(&self, found: &Self) -> Result<(), CountsError> {
-        let names = self.options.keys().chain(found.options.keys());
-        let differs = |name: &&String| self.options.get(*name) != found.options.get(*name);
-        let Some(option) = names.into_iter().find(differs) else {
-            return Ok(());
-        };
-        let value = |of: &Self| of.options.get(option).cloned().unwrap_or_default();
-        Err(CountsError::Different {
-            option: option.clone(),
-            expected: value(self),
-            found: value(found),
-        })
+        match self.first_difference(found) {
+            Some(option) => Err(CountsError::Different {
+                option: option.to_owned(),
+                expected: self.value(option),
+                found: found.value(option),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// The first option that differs from that of `other`.
+    fn first_difference<'f>(&'f self, other: &'f Self) -> Option<&'f str> {
+        let mut names = self.options.keys().chain(other.options.keys());
+        let differs = |name: &&String| self.options.get(*name) != other.options.get(*name);
+        names.find(differs).map(String::as_str)
+    }
+
+    /// The value of an option; empty if there is none.
+    fn value(&self, option: &str) -> String {
+        self.options.get(option).cloned().unwrap_or_default()
     }
 
     /// Whether not all sentences of the corpus were used.
@@ -120,9 +125,16 @@ impl CountFingerprint {
 
 impl fmt::Display for CountFingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut options = self.options.iter();
-        options.try_for_each(|(name, value)| writeln!(f, "{name}={value}"))
+        self.options
+            .iter()
+            .try_for_each(|(name, value)| writeln!(f, "{name}={value}"))
     }
+}
+
+/// The name and the value of a line of the text form.
+fn parse_line(line: &str) -> (String, String) {
+    let (name, value) = line.split_once('=').unwrap_or((line, ""));
+    (name.to_owned(), value.to_owned())
 }
 
 /// The types of models that the words are for.
@@ -148,8 +160,8 @@ fn selection(options: &TrainOptions) -> String {
 
 /// The texts that no word crosses, except byte pieces, in the order of their bytes.
 fn special_pieces(trainer: &Trainer) -> String {
-    let mut texts: Vec<&str> = trainer.meta.texts_without_bytes().collect();
-    texts.sort_unstable();
+    let mut texts: Vec<_> = trainer.meta.texts_without_bytes().collect();
+    texts.sort();
     texts.join("\n")
 }
 

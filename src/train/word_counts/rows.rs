@@ -56,13 +56,7 @@ impl WordCounts {
         &self,
         mut visit: impl FnMut(&[u8], i64) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.for_each_sorted(|word, count| {
-            let Ok(count) = i64::try_from(count) else {
-                let word = word.to_owned();
-                return Err(CountsError::TooFrequent { word }.into());
-            };
-            visit(word.as_bytes(), count)
-        })?;
+        self.for_each_sorted(|word, count| visit(word.as_bytes(), row_count(word, count)?))?;
         self.for_each_other_row(visit)
     }
 
@@ -80,16 +74,23 @@ impl WordCounts {
             visit(&row(INPUT, &input), 1)?;
         }
         for (name, count) in sentence_rows(&mut self.sentences.clone()) {
-            let Ok(count) = i64::try_from(*count) else {
-                let word = name.to_owned();
-                return Err(CountsError::TooFrequent { word }.into());
-            };
+            let count = row_count(name, *count)?;
             if count > 0 {
                 visit(&row(name, ""), count)?;
             }
         }
         Ok(())
     }
+}
+
+/// The count of the row of `word`, which is below 2^63.
+fn row_count(word: &str, count: u64) -> Result<i64, CountsError> {
+    i64::try_from(count).map_err(|_| too_frequent(word))
+}
+
+fn too_frequent(word: &str) -> CountsError {
+    let word = word.to_owned();
+    CountsError::TooFrequent { word }
 }
 
 /// The bytes of a row that is no word.
@@ -168,25 +169,29 @@ impl CountRows {
     /// Adds a row that is no word.
     fn add_other(&mut self, text: &str, count: u64) -> Result<(), TrainError> {
         if let Some(fingerprint) = text.strip_prefix(FINGERPRINT) {
-            let fingerprint = CountFingerprint::from_text(fingerprint);
             self.tables = self.tables.saturating_add(count);
-            if !self.fingerprints.contains(&fingerprint) {
-                self.fingerprints.push(fingerprint);
-            }
-            return Ok(());
-        }
-        if let Some(input) = text.strip_prefix(INPUT).and_then(parse_input) {
+            self.add_fingerprint(CountFingerprint::from_text(fingerprint));
+        } else if let Some(input) = text.strip_prefix(INPUT).and_then(parse_input) {
             self.inputs.insert(input);
-            return Ok(());
+        } else if let Some(sum) = self.sentence_count(text) {
+            *sum = sum.saturating_add(count);
+        } else {
+            return invalid("a word that begins with the byte FF and has no meaning");
         }
-        let mut rows = sentence_rows(&mut self.counts.sentences).into_iter();
-        match rows.find(|(name, _)| *name == text) {
-            Some((_, sum)) => {
-                *sum = sum.saturating_add(count);
-                Ok(())
-            }
-            None => invalid("a word that begins with the byte FF and has no meaning"),
+        Ok(())
+    }
+
+    fn add_fingerprint(&mut self, fingerprint: CountFingerprint) {
+        if !self.fingerprints.contains(&fingerprint) {
+            self.fingerprints.push(fingerprint);
         }
+    }
+
+    /// The number of sentences that the row `name` has.
+    fn sentence_count(&mut self, name: &str) -> Option<&mut u64> {
+        let rows = sentence_rows(&mut self.counts.sentences);
+        let mut counts = rows.into_iter();
+        counts.find_map(|(row, count)| (row == name).then_some(count))
     }
 
     /// The sum of all rows.
@@ -201,11 +206,7 @@ impl CountRows {
             tables,
             inputs,
         } = self;
-        let mut fingerprints = fingerprints.into_iter();
-        let Some(fingerprint) = fingerprints.next() else {
-            return Err(CountsError::NoFingerprint.into());
-        };
-        fingerprints.try_for_each(|other| fingerprint.check_equal(&other))?;
+        let fingerprint = common_fingerprint(fingerprints)?;
         if tables > 1 && fingerprint.is_of_selection() {
             return Err(CountsError::Sampled.into());
         }
@@ -215,6 +216,14 @@ impl CountRows {
         }
         Ok(counts)
     }
+}
+
+/// The only fingerprint of the rows.
+fn common_fingerprint(all: Vec<CountFingerprint>) -> Result<CountFingerprint, CountsError> {
+    let mut all = all.into_iter();
+    let first = all.next().ok_or(CountsError::NoFingerprint)?;
+    all.try_for_each(|other| first.check_equal(&other))?;
+    Ok(first)
 }
 
 impl Default for CountRows {
@@ -231,8 +240,10 @@ fn parse_input(text: &str) -> Option<InputRow> {
 
 /// The count of a row, which is above 0.
 fn checked(count: i64) -> Result<u64, TrainError> {
-    let count = u64::try_from(count).ok().filter(|count| *count > 0);
-    count.map_or_else(|| invalid("a count below 1"), Ok)
+    u64::try_from(count)
+        .ok()
+        .filter(|count| *count > 0)
+        .map_or_else(|| invalid("a count below 1"), Ok)
 }
 
 fn invalid<T>(problem: &'static str) -> Result<T, TrainError> {

@@ -132,14 +132,18 @@ fn column_index<T: DataType>(
     let mut columns = schema.columns().iter();
     let index = columns.position(|column| column.path().string() == name);
     let Some(index) = index else {
-        return Err(ParquetError::General(format!("there is no column {name}")).into());
+        return Err(general_error(format!("there is no column {name}")));
     };
     let column = schema.column(index);
     if column.physical_type() != T::get_physical_type() || column.max_rep_level() > 0 {
         let problem = format!("the column {name} does not have the type {type_name}");
-        return Err(ParquetError::General(problem).into());
+        return Err(general_error(problem));
     }
     Ok(index)
+}
+
+fn general_error(problem: String) -> RowError {
+    ParquetError::General(problem).into()
 }
 
 /// Reads the batches of a row group. Returns false if `take` wants no more.
@@ -155,10 +159,7 @@ fn read_group(
         let mut count_values = Vec::new();
         read_values(&mut words, &mut word_values)?;
         read_values(&mut counts, &mut count_values)?;
-        if word_values.len() != count_values.len() {
-            let problem = "the columns have different lengths".to_owned();
-            return Err(ParquetError::General(problem).into());
-        }
+        check_lengths(word_values.len(), count_values.len())?;
         if word_values.is_empty() {
             return Ok(true);
         }
@@ -166,6 +167,14 @@ fn read_group(
             return Ok(false);
         }
     }
+}
+
+fn check_lengths(words: usize, counts: usize) -> Result<(), RowError> {
+    if words == counts {
+        return Ok(());
+    }
+    let problem = "the columns have different lengths".to_owned();
+    Err(general_error(problem))
 }
 
 fn typed_reader<T: DataType>(
