@@ -82,7 +82,6 @@ impl CharacterCounts {
     /// The counts without characters that are never part of a piece, boundary marks excepted. Text that was not normalized
     /// for training can have them.
     pub(crate) fn without_breaking(&self) -> Self {
-        let is_kept = |c: char| c == BOUNDARY_MARK || !is_breaking(c);
         let counts: Vec<(char, u64)> = self.iter().filter(|(c, _)| is_kept(*c)).collect();
         Self {
             total: counts.iter().map(|(_, count)| count).sum(),
@@ -106,6 +105,10 @@ impl CharacterCounts {
     pub(crate) fn iter(&self) -> impl Iterator<Item = (char, u64)> {
         self.counts.iter().copied()
     }
+}
+
+fn is_kept(c: char) -> bool {
+    c == BOUNDARY_MARK || !is_breaking(c)
 }
 
 /// The total, if it is below 2^63.
@@ -163,9 +166,11 @@ impl KnownCharacters {
 
     /// Replaces the content of `marked` by `text` with U+2585 for every character that is not in the alphabet.
     pub(crate) fn mark(&self, text: &str, marked: &mut String) {
-        let mark = |c| if self.keeps(c) { c } else { UNKNOWN_MARK };
         marked.clear();
-        marked.extend(text.chars().map(mark));
+        marked.extend(
+            text.chars()
+                .map(|c| if self.keeps(c) { c } else { UNKNOWN_MARK }),
+        );
     }
 
     fn keeps(&self, c: char) -> bool {
@@ -209,7 +214,7 @@ impl Alphabet {
             }
         }
         Ok(Self {
-            characters: sorted(characters.into_iter()),
+            characters: sorted(characters),
             coverage: ratio(taken, total),
         })
     }
@@ -225,17 +230,16 @@ impl Alphabet {
     /// Every character that may be part of a piece, for the search that chooses later.
     pub(crate) fn all(counts: &CharacterCounts) -> Self {
         Self {
-            characters: sorted(counts.iter().filter(|(c, _)| !is_breaking(*c))),
+            characters: sorted(counts.iter().filter(|(c, _)| !is_breaking(*c)).collect()),
             coverage: 1.0,
         }
     }
 }
 
 /// Characters by count, descending, then by code point.
-fn sorted(characters: impl Iterator<Item = (char, u64)>) -> Vec<(char, u64)> {
-    let mut sorted: Vec<_> = characters.collect();
-    sorted.sort_unstable_by_key(|&(c, count)| (Reverse(count), c));
-    sorted
+fn sorted(mut characters: Vec<(char, u64)>) -> Vec<(char, u64)> {
+    characters.sort_unstable_by_key(|&(c, count)| (Reverse(count), c));
+    characters
 }
 
 /// All characters in the order in which they are taken.
@@ -248,8 +252,8 @@ fn candidates(counts: &CharacterCounts, required_chars: &str) -> Vec<(char, u64)
             None => others.push((c, count)),
         }
     }
-    let mut candidates = sorted(required.into_iter());
-    candidates.extend(sorted(others.into_iter()));
+    let mut candidates = sorted(required.into_iter().collect());
+    candidates.extend(sorted(others));
     candidates
 }
 

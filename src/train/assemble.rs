@@ -37,6 +37,23 @@ pub(crate) struct VocabularyLimit {
     pub(crate) is_hard: bool,
 }
 
+impl VocabularyLimit {
+    /// Fails if there are too few pieces.
+    fn check(self, pieces: usize) -> Result<(), TrainError> {
+        if self.is_hard && pieces < self.size {
+            return Err(self.too_large(pieces));
+        }
+        Ok(())
+    }
+
+    fn too_large(self, largest: usize) -> TrainError {
+        TrainError::VocabularyTooLarge {
+            vocab_size: self.size,
+            largest,
+        }
+    }
+}
+
 /// A learned piece of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LearnedPiece {
@@ -46,11 +63,12 @@ pub(crate) struct LearnedPiece {
 
 /// The pieces of a BPE model, best first.
 pub(crate) fn bpe_pieces(texts: Vec<Box<str>>) -> Vec<LearnedPiece> {
-    let piece = |(index, text)| LearnedPiece {
-        text,
-        score: score(index),
-    };
-    texts.into_iter().enumerate().map(piece).collect()
+    texts.into_iter().enumerate().map(bpe_piece).collect()
+}
+
+fn bpe_piece((index, text): (usize, Box<str>)) -> LearnedPiece {
+    let score = score(index);
+    LearnedPiece { text, score }
 }
 
 /// The texts that follow the meta pieces if coverage chose the characters: merges, then characters.
@@ -93,20 +111,18 @@ pub(crate) fn assemble(
             break;
         };
         if !texts.insert(text) {
-            return Err(TrainError::DuplicatePiece {
-                piece: text.to_owned(),
-            });
+            return Err(duplicate_piece(text));
         }
         pieces.push(text.as_bytes(), score, kind);
     }
     check_unknown(meta, pieces.len())?;
-    if limit.is_hard && pieces.len() < limit.size {
-        return Err(TrainError::VocabularyTooLarge {
-            vocab_size: limit.size,
-            largest: pieces.len(),
-        });
-    }
+    limit.check(pieces.len())?;
     Ok(pieces)
+}
+
+fn duplicate_piece(text: &str) -> TrainError {
+    let piece = text.to_owned();
+    TrainError::DuplicatePiece { piece }
 }
 
 /// A piece of the model to be added to the table.

@@ -29,7 +29,32 @@ use crate::train::options::TrainOptions;
 /// Meta pieces by id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MetaPieces {
-    by_id: BTreeMap<usize, (String, PieceKind)>,
+    by_id: BTreeMap<usize, MetaPiece>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct MetaPiece {
+    text: String,
+    kind: PieceKind,
+}
+
+impl MetaPiece {
+    fn new(text: &str, kind: PieceKind) -> Self {
+        let text = text.to_owned();
+        Self { text, kind }
+    }
+
+    fn text(&self) -> &str {
+        &self.text
+    }
+
+    fn is_unknown(&self) -> bool {
+        self.kind == PieceKind::Unknown
+    }
+
+    fn is_byte(&self) -> bool {
+        self.kind == PieceKind::Byte
+    }
 }
 
 /// A special piece as the options give it.
@@ -155,23 +180,17 @@ impl MetaPieces {
 
     /// The texts of all pieces but byte pieces.
     pub(crate) fn texts_without_bytes(&self) -> impl Iterator<Item = &str> {
-        let entries = self.by_id.values();
-        entries
-            .filter(|(_, kind)| *kind != PieceKind::Byte)
-            .map(|(text, _)| text.as_str())
+        self.by_id
+            .values()
+            .filter(|piece| !piece.is_byte())
+            .map(MetaPiece::text)
     }
 
     /// The pieces of a model that merging does not make: all but normal and unused ones.
     pub(crate) fn of_model(model: &Model) -> Self {
-        let is_meta = |kind| !matches!(kind, PieceKind::Normal | PieceKind::Unused);
-        let pieces = model.pieces().filter(|piece| is_meta(piece.kind));
-        let entry = |piece: Piece<'_>| {
-            // Text, which is UTF-8, contains no other piece.
-            let text = std::str::from_utf8(piece.text).ok()?;
-            Some((piece.id.index(), (text.to_owned(), piece.kind)))
-        };
+        let pieces = model.pieces().filter(is_meta);
         Self {
-            by_id: pieces.filter_map(entry).collect(),
+            by_id: pieces.filter_map(meta_piece).collect(),
         }
     }
 
@@ -181,17 +200,15 @@ impl MetaPieces {
 
     /// The id and the text of the unknown piece.
     pub(crate) fn unknown(&self) -> Option<(usize, &str)> {
-        let is_unknown = |kind: &PieceKind| *kind == PieceKind::Unknown;
-        let mut entries = self.by_id.iter();
-        let (id, (text, _)) = entries.find(|(_, (_, kind))| is_unknown(kind))?;
-        Some((*id, text.as_str()))
+        let mut pieces = self.by_id.iter();
+        pieces
+            .find(|(_, piece)| piece.is_unknown())
+            .map(id_and_text)
     }
 
     /// Whether there are byte pieces.
     pub(crate) fn has_bytes(&self) -> bool {
-        self.by_id
-            .values()
-            .any(|(_, kind)| *kind == PieceKind::Byte)
+        self.by_id.values().any(MetaPiece::is_byte)
     }
 
     fn check_unknown(&self, byte_fallback: bool) -> Result<(), OptionError> {
@@ -210,7 +227,7 @@ impl MetaPieces {
         let Some(id) = special.id else { return Ok(()) };
         self.check_id(options, &special, id)?;
         let kind = self.special_kind(options, &special)?;
-        self.by_id.insert(id, (special.text.to_owned(), kind));
+        self.by_id.insert(id, MetaPiece::new(special.text, kind));
         Ok(())
     }
 
@@ -228,8 +245,8 @@ impl MetaPieces {
         }
         match self.by_id.get(&id) {
             None => Ok(()),
-            Some((other, _)) => Err(special.conflict(
-                format!("{id} is the id of {other} already"),
+            Some(other) => Err(special.conflict(
+                format!("{id} is the id of {} already", other.text),
                 "give every special piece its own id, or -1 for none",
             )),
         }
@@ -282,7 +299,7 @@ impl MetaPieces {
         while self.by_id.contains_key(next_id) {
             *next_id += 1;
         }
-        self.by_id.insert(*next_id, (text.to_owned(), kind));
+        self.by_id.insert(*next_id, MetaPiece::new(text, kind));
     }
 
     /// The kind of the special piece with this text, except the unknown piece, whose kind never changes.
@@ -291,13 +308,13 @@ impl MetaPieces {
         let same_text = others
             .iter()
             .find(|special| special.text == text && special.id.is_some())?;
-        let (_, kind) = self.by_id.get_mut(&same_text.id?)?;
-        Some(kind)
+        let piece = self.by_id.get_mut(&same_text.id?)?;
+        Some(&mut piece.kind)
     }
 
     fn check_texts(&self) -> Result<(), OptionError> {
         let mut texts = HashSet::new();
-        for (text, kind) in self.by_id.values() {
+        for MetaPiece { text, kind } in self.by_id.values() {
             let problem = if text.is_empty() {
                 "is empty; remove it from the list"
             } else if text.contains('\0') {
@@ -317,19 +334,33 @@ impl MetaPieces {
     }
 
     pub(crate) fn get(&self, id: usize) -> Option<(&str, PieceKind)> {
-        let (text, kind) = self.by_id.get(&id)?;
-        Some((text.as_str(), *kind))
+        let piece = self.by_id.get(&id)?;
+        Some((piece.text(), piece.kind))
     }
 
     /// The first piece with this id or a higher one.
     pub(crate) fn next_from(&self, id: usize) -> Option<(usize, &str)> {
-        let (id, (text, _)) = self.by_id.range(id..).next()?;
-        Some((*id, text.as_str()))
+        self.by_id.range(id..).next().map(id_and_text)
     }
 
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
-        self.by_id.values().map(|(text, _)| text.as_str())
+        self.by_id.values().map(MetaPiece::text)
     }
+}
+
+/// Whether merging does not make pieces of the kind of this one.
+fn is_meta(piece: &Piece<'_>) -> bool {
+    !matches!(piece.kind, PieceKind::Normal | PieceKind::Unused)
+}
+
+/// The id and the meta piece of a piece that is text: the others are never found in text, which is UTF-8.
+fn meta_piece(piece: Piece<'_>) -> Option<(usize, MetaPiece)> {
+    let text = std::str::from_utf8(piece.text).ok()?;
+    Some((piece.id.index(), MetaPiece::new(text, piece.kind)))
+}
+
+fn id_and_text<'p>((id, piece): (&usize, &'p MetaPiece)) -> (usize, &'p str) {
+    (*id, piece.text())
 }
 
 /// The option to name in an error about a piece of this kind.

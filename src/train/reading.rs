@@ -47,11 +47,7 @@ struct SelectedBatches<'c> {
 impl SelectedBatches<'_> {
     /// The next batch; `None` if there is none, or if all wanted sentences were found.
     fn next(&mut self, reporter: &mut Reporter<'_>) -> Result<Option<Batch>, TrainError> {
-        if self
-            .selection
-            .as_ref()
-            .is_some_and(SentenceCursor::is_complete)
-        {
+        if self.is_complete() {
             return Ok(None);
         }
         let Some(batch) = self.batches.next()? else {
@@ -62,6 +58,13 @@ impl SelectedBatches<'_> {
             Some(selection) => selection.select(&batch, &mut self.filter).map(Some),
             None => Ok(Some(batch)),
         }
+    }
+
+    /// Whether all wanted sentences were found.
+    fn is_complete(&self) -> bool {
+        self.selection
+            .as_ref()
+            .is_some_and(SentenceCursor::is_complete)
     }
 
     /// The next batches, at most `size`. None are left if it is empty.
@@ -341,9 +344,13 @@ impl<'a> CorpusReader<'a> {
     }
 
     fn batches<'c>(&self, corpus: Corpus<'c>) -> Batches<'c> {
+        Batches::new(corpus, self.line_limit(), self.work.batch_bytes)
+    }
+
+    /// The bytes of a line that are read.
+    fn line_limit(&self) -> usize {
         // One byte more marks a line as too long; a row also has a count of some bytes.
-        let line_limit = self.options.max_sentence_length as usize + 100;
-        Batches::new(corpus, line_limit, self.work.batch_bytes)
+        self.options.max_sentence_length as usize + 100
     }
 
     /// The corpus to count and, if only a part of its sentences is wanted, which.
@@ -360,11 +367,10 @@ impl<'a> CorpusReader<'a> {
             }
             SentenceSelection::Sample(size) => size,
         };
-        let seed = self.options.random_seed.unwrap_or(DEFAULT_SEED);
         reporter.start(Stage::Sampling)?;
         match corpus.reread() {
             Some(again) => {
-                let mut reservoir = Reservoir::new(wanted, seed);
+                let mut reservoir = self.reservoir(wanted);
                 let mut first_pass = SentenceFilter::new(self.options);
                 self.for_each_used(corpus, &mut first_pass, reporter, |_, _| {
                     let position = reservoir.offered();
@@ -373,13 +379,19 @@ impl<'a> CorpusReader<'a> {
                 Ok((again, Some(SentenceCursor::at(reservoir.into_kept()))))
             }
             None => {
-                let mut reservoir = Reservoir::new(wanted, seed);
+                let mut reservoir = self.reservoir(wanted);
                 self.for_each_used(corpus, filter, reporter, |sentence, count| {
                     reservoir.offer(|| (sentence.to_vec(), count));
                 })?;
                 Ok((Corpus::counted_texts(reservoir.into_kept()), None))
             }
         }
+    }
+
+    /// A sampler of `wanted` items.
+    fn reservoir<T>(&self, wanted: u64) -> Reservoir<T> {
+        let seed = self.options.random_seed.unwrap_or(DEFAULT_SEED);
+        Reservoir::new(wanted, seed)
     }
 
     fn for_each_used(

@@ -315,6 +315,11 @@ impl SplitRules {
             || (self.whitespace_splits && self.is_whitespace_boundary(left, right))
     }
 
+    /// Whether two characters of these shapes are in no piece side by side; a breaking character has no shape.
+    fn separates(&self, shapes: Option<(Shape, Shape)>) -> bool {
+        shapes.is_none_or(|(left, right)| self.is_boundary_between(&left, &right))
+    }
+
     fn is_whitespace_boundary(&self, left: &Shape, right: &Shape) -> bool {
         let left = left.whitespace.everywhere;
         let right = right.whitespace.everywhere;

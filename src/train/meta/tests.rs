@@ -10,7 +10,7 @@ fn pieces(settings: &[(&str, &str)]) -> Result<Vec<(usize, String, PieceKind)>, 
     Ok(meta
         .by_id
         .into_iter()
-        .map(|(id, (text, kind))| (id, text, kind))
+        .map(|(id, piece)| (id, piece.text, piece.kind))
         .collect())
 }
 

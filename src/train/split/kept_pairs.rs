@@ -64,8 +64,7 @@ fn is_space(c: char) -> bool {
 
 /// Whether the rules allow no piece with these two characters side by side.
 fn separates(rules: &SplitRules, left: char, right: char) -> bool {
-    let shapes = rules.shape_of(left).zip(rules.shape_of(right));
-    shapes.is_none_or(|(left, right)| rules.is_boundary_between(&left, &right))
+    rules.separates(rules.shape_of(left).zip(rules.shape_of(right)))
 }
 
 #[cfg(test)]

@@ -162,17 +162,11 @@ impl BoundarySplitter {
 
     /// Whether there is a boundary, for every left shape and then every right shape.
     fn boundary_table(&self) -> Vec<bool> {
-        let row = |left| {
+        let row = |left: Option<Shape>| {
             self.shapes
                 .iter()
-                .map(move |right| self.separates(left, *right))
+                .map(move |right| self.rules.separates(left.zip(*right)))
         };
         self.shapes.iter().copied().flat_map(row).collect()
-    }
-
-    /// Whether there is a boundary between two characters of these shapes.
-    fn separates(&self, left: Option<Shape>, right: Option<Shape>) -> bool {
-        let shapes = left.zip(right);
-        shapes.is_none_or(|(left, right)| self.rules.is_boundary_between(&left, &right))
     }
 }
