@@ -61,9 +61,9 @@ pub(crate) type WriteContent<'c> = &'c dyn Fn(&mut (dyn Write + Send)) -> io::Re
 impl FileContent<'_> {
     fn write_to(self, file: &mut File) -> io::Result<()> {
         match self {
-            FileContent::Bytes(bytes) => file.write_all(bytes),
+            Self::Bytes(bytes) => file.write_all(bytes),
             #[cfg(any(feature = "cli", feature = "parquet"))]
-            FileContent::Written(write) => write(file),
+            Self::Written(write) => write(file),
         }
     }
 }
@@ -87,26 +87,51 @@ pub(crate) fn write_files(files: &[(&Path, &[u8])]) -> Result<(), WriteError> {
 /// The first file that could not be written. Its former content is unchanged.
 pub(crate) fn write_contents(files: &[(&Path, FileContent<'_>)]) -> Result<(), WriteError> {
     let targets = targets(files.iter().map(|(path, _)| *path))?;
-    let (mut set, mut paths) = (Vec::new(), Vec::new());
-    for ((path, content), target) in files.iter().zip(&targets) {
+    let temporaries = write_temporaries(files, &targets)?;
+    write_streams(files, &targets)?;
+    replace_targets(temporaries)
+}
+
+/// Writes the files that a rename replaces (steps 3 and 4 of the protocol); each with the name that the caller gave it.
+fn write_temporaries<'p>(
+    files: &[(&'p Path, FileContent<'_>)],
+    targets: &[Target],
+) -> Result<Vec<(&'p Path, Temporary)>, WriteError> {
+    let mut temporaries = Vec::new();
+    for ((path, content), target) in files.iter().zip(targets) {
         if let Target::File(target) = target {
-            set.push(write_temporary(target, *content).map_err(|source| failed(path, source))?);
-            paths.push((target, path));
+            let temporary = write_temporary(target, *content).map_err(failed(path))?;
+            temporaries.push((*path, temporary));
         }
     }
-    for ((path, content), target) in files.iter().zip(&targets) {
+    Ok(temporaries)
+}
+
+fn write_temporary(target: &Path, content: FileContent<'_>) -> io::Result<Temporary> {
+    let mut temporary = Temporary::beside(target)?;
+    content.write_to(temporary.file())?;
+    temporary.file().sync_all()?;
+    Ok(temporary)
+}
+
+/// Writes the contents that go to pipes and devices.
+fn write_streams(files: &[(&Path, FileContent<'_>)], targets: &[Target]) -> Result<(), WriteError> {
+    for ((path, content), target) in files.iter().zip(targets) {
         if let Target::Stream(target) = target {
-            let written = open_stream(target).and_then(|mut stream| content.write_to(&mut stream));
-            written.map_err(|source| failed(path, source))?;
+            write_stream(target, *content).map_err(failed(path))?;
         }
     }
-    set::replace_targets(set).map_err(|(target, source)| {
-        let path = paths
-            .iter()
-            .find(|(known, _)| **known == target)
-            .map_or(target.as_path(), |(_, path)| path);
-        failed(path, source)
-    })
+    Ok(())
+}
+
+fn write_stream(target: &Path, content: FileContent<'_>) -> io::Result<()> {
+    content.write_to(&mut open_stream(target)?)
+}
+
+/// Renames temporary files to their targets; each stands with the name that the caller gave its target.
+fn replace_targets<P: AsRef<Path>>(files: Vec<(P, Temporary)>) -> Result<(), WriteError> {
+    let (paths, set): (Vec<P>, Vec<Temporary>) = files.into_iter().unzip();
+    set::replace_targets(set).map_err(|(position, source)| failed(paths[position].as_ref())(source))
 }
 
 /// Checks that the files of a later [`write_files`] can be written, so that a long run does not fail at its end. Repairs
@@ -118,7 +143,7 @@ pub(crate) fn write_contents(files: &[(&Path, FileContent<'_>)]) -> Result<(), W
 pub(crate) fn check_writable(paths: &[&Path]) -> Result<(), WriteError> {
     for (path, target) in paths.iter().zip(targets(paths.iter().copied())?) {
         if let Target::File(target) = target {
-            Temporary::beside(&target).map_err(|source| failed(path, source))?;
+            Temporary::beside(&target).map_err(failed(path))?;
         }
     }
     Ok(())
@@ -126,36 +151,26 @@ pub(crate) fn check_writable(paths: &[&Path]) -> Result<(), WriteError> {
 
 /// The targets of `paths`, after repairing what a killed run left (steps 1 and 2 of the protocol).
 fn targets<'p>(paths: impl Iterator<Item = &'p Path> + Clone) -> Result<Vec<Target>, WriteError> {
-    let targets: Result<Vec<Target>, WriteError> = paths
-        .clone()
-        .map(|path| Target::of(path).map_err(|source| failed(path, source)))
-        .collect();
-    let targets = targets?;
-    let files: Vec<&Path> = targets
-        .iter()
-        .filter_map(|target| match target {
-            Target::File(path) => Some(path.as_path()),
-            Target::Stream(_) => None,
-        })
-        .collect();
+    let targets = paths.clone().map(target_of);
+    let targets = targets.collect::<Result<Vec<Target>, WriteError>>()?;
+    let files: Vec<&Path> = targets.iter().filter_map(Target::as_file).collect();
     let first = paths.into_iter().next().unwrap_or(Path::new(""));
-    set::finish_interrupted(&files).map_err(|source| failed(first, source))?;
+    set::finish_interrupted(&files).map_err(failed(first))?;
     Ok(targets)
 }
 
-fn write_temporary(target: &Path, content: FileContent<'_>) -> io::Result<Temporary> {
-    let mut temporary = Temporary::beside(target)?;
-    content.write_to(temporary.file())?;
-    temporary.file().sync_all()?;
-    Ok(temporary)
+/// What `path` means as an output.
+fn target_of(path: &Path) -> Result<Target, WriteError> {
+    Target::of(path).map_err(failed(path))
 }
 
 fn open_stream(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).open(path)
 }
 
-fn failed(path: &Path, source: io::Error) -> WriteError {
-    WriteError {
+/// Turns an error of the operating system into one that names `path`.
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> WriteError {
+    |source| WriteError {
         path: path.to_owned(),
         source,
     }
@@ -179,6 +194,33 @@ enum Destination {
 }
 
 #[cfg(any(feature = "cli", test))]
+impl Destination {
+    /// Makes the temporary file, or opens the stream.
+    fn open(target: &Target) -> io::Result<Self> {
+        match target {
+            Target::File(path) => Temporary::beside(path).map(Self::File),
+            Target::Stream(path) => open_stream(path).map(Self::Stream),
+        }
+    }
+
+    /// Flushes the temporary file to the disk and renames it.
+    fn commit(self) -> io::Result<()> {
+        let Self::File(mut temporary) = self else {
+            return Ok(());
+        };
+        temporary.file().sync_all()?;
+        temporary.replace_target()
+    }
+
+    fn file(&mut self) -> &mut File {
+        match self {
+            Self::File(temporary) => temporary.file(),
+            Self::Stream(stream) => stream,
+        }
+    }
+}
+
+#[cfg(any(feature = "cli", test))]
 impl OutputFile {
     /// Creates the temporary file for `path`.
     ///
@@ -186,11 +228,8 @@ impl OutputFile {
     /// The file system refuses.
     pub(crate) fn create(path: impl AsRef<Path>) -> Result<Self, WriteError> {
         let path = path.as_ref();
-        let destination = Target::of(path).and_then(|target| match target {
-            Target::File(target) => Temporary::beside(&target).map(Destination::File),
-            Target::Stream(target) => open_stream(&target).map(Destination::Stream),
-        });
-        let destination = destination.map_err(|source| failed(path, source))?;
+        let target = target_of(path)?;
+        let destination = Destination::open(&target).map_err(failed(path))?;
         Ok(Self {
             destination,
             path: path.to_owned(),
@@ -202,32 +241,18 @@ impl OutputFile {
     /// # Errors
     /// The file system refuses; the former file is unchanged.
     pub(crate) fn commit(self) -> Result<(), WriteError> {
-        let committed = match self.destination {
-            Destination::Stream(_) => Ok(()),
-            Destination::File(mut temporary) => temporary
-                .file()
-                .sync_all()
-                .and_then(|()| temporary.replace_target()),
-        };
-        committed.map_err(|source| failed(&self.path, source))
-    }
-
-    fn file(&mut self) -> &mut File {
-        match &mut self.destination {
-            Destination::File(temporary) => temporary.file(),
-            Destination::Stream(stream) => stream,
-        }
+        self.destination.commit().map_err(failed(&self.path))
     }
 }
 
 #[cfg(any(feature = "cli", test))]
 impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file().write(bytes)
+        self.destination.file().write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file().flush()
+        self.destination.file().flush()
     }
 }
 

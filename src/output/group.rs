@@ -9,10 +9,9 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::set;
 use super::target::Target;
 use super::temporary::Temporary;
-use super::{failed, targets};
+use super::{failed, replace_targets, target_of, targets};
 use crate::error::WriteError;
 
 /// Files that replace their targets together. Dropping it removes them.
@@ -29,15 +28,8 @@ impl OutputGroup {
     pub(crate) fn create(paths: &[&Path]) -> Result<Self, WriteError> {
         let targets = targets(paths.iter().copied())?;
         let mut files = Vec::new();
-        for (path, target) in paths.iter().zip(targets) {
-            let temporary = match target {
-                Target::File(target) => Temporary::beside(&target),
-                Target::Stream(_) => Err(io::Error::new(
-                    io::ErrorKind::InvalidInput,
-                    "it is a pipe or a device, which cannot be replaced by a file",
-                )),
-            };
-            let temporary = temporary.map_err(|source| failed(path, source))?;
+        for (path, target) in paths.iter().zip(&targets) {
+            let temporary = temporary_beside(target).map_err(failed(path))?;
             files.push((path.to_path_buf(), temporary));
         }
         Ok(Self { files })
@@ -53,20 +45,28 @@ impl OutputGroup {
     ///
     /// # Errors
     /// The file system refuses; see [`write_contents`](super::write_contents).
-    pub(crate) fn commit(self) -> Result<(), WriteError> {
-        let mut paths = Vec::new();
-        let mut temporaries = Vec::new();
-        for (path, mut temporary) in self.files {
-            let flushed = temporary.file().sync_all();
-            flushed.map_err(|source| failed(&path, source))?;
-            paths.push((temporary.target().to_owned(), path));
-            temporaries.push(temporary);
+    pub(crate) fn commit(mut self) -> Result<(), WriteError> {
+        for (path, temporary) in &mut self.files {
+            temporary.file().sync_all().map_err(failed(path))?;
         }
-        set::replace_targets(temporaries).map_err(|(target, source)| {
-            let named = paths.iter().find(|(known, _)| *known == target);
-            failed(named.map_or(&target, |(_, path)| path), source)
-        })
+        replace_targets(self.files)
     }
+}
+
+/// A temporary file for `target`.
+fn temporary_beside(target: &Target) -> io::Result<Temporary> {
+    match target {
+        Target::File(path) => Temporary::beside(path),
+        Target::Stream(_) => Err(not_replaceable()),
+    }
+}
+
+/// The error for a stream in a group.
+fn not_replaceable() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidInput,
+        "it is a pipe or a device, which cannot be replaced by a file",
+    )
 }
 
 /// Whether `path` is a pipe or a device, to which bytes are written directly.
@@ -74,8 +74,7 @@ impl OutputGroup {
 /// # Errors
 /// It is a folder, or a file without write permission.
 pub(crate) fn is_stream(path: &Path) -> Result<bool, WriteError> {
-    let target = Target::of(path).map_err(|source| failed(path, source))?;
-    Ok(matches!(target, Target::Stream(_)))
+    Ok(matches!(target_of(path)?, Target::Stream(_)))
 }
 
 #[cfg(test)]

@@ -28,19 +28,19 @@ const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(2);
 /// Renames the files of `set` to their targets, the first one last.
 ///
 /// # Errors
-/// The target that could not be replaced. Those before it in the set are as they were.
-pub(super) fn replace_targets(set: Vec<Temporary>) -> Result<(), (PathBuf, io::Error)> {
-    let targets: Vec<PathBuf> = set.iter().map(|file| file.target().to_owned()).collect();
-    let _journal = match &targets[..] {
-        [first, _, ..] => announce(&set, &targets).map_err(|error| (first.clone(), error))?,
+/// The position in the set of the file that could not replace its target. The targets before it are as they were.
+pub(super) fn replace_targets(set: Vec<Temporary>) -> Result<(), (usize, io::Error)> {
+    let _journal = match &set[..] {
+        [_, _, ..] => announce(&set).map_err(|error| (0, error))?,
         _ => None,
     };
-    let mut pairs = set.into_iter().zip(targets).rev();
-    pairs.try_for_each(|(file, target)| file.replace_target().map_err(|error| (target, error)))
+    let mut files = set.into_iter().enumerate().rev();
+    files.try_for_each(|(position, file)| file.replace_target().map_err(|error| (position, error)))
 }
 
-/// Locks the journal of `targets`, carries out what a killed run left in it, and writes the renames of `set` to it.
-fn announce(set: &[Temporary], targets: &[PathBuf]) -> io::Result<Option<Journal>> {
+/// Locks the journal of `set`, carries out what a killed run left in it, and writes the renames of `set` to it.
+fn announce(set: &[Temporary]) -> io::Result<Option<Journal>> {
+    let targets: Vec<&Path> = set.iter().map(Temporary::target).collect();
     let tokens: Option<Vec<String>> = set.iter().map(Temporary::token).collect();
     let (Some(first), Some(tokens)) = (targets.first(), tokens) else {
         return Ok(None);
@@ -48,7 +48,7 @@ fn announce(set: &[Temporary], targets: &[PathBuf]) -> io::Result<Option<Journal
     let Some(mut journal) = Journal::lock(first)? else {
         return Ok(None);
     };
-    journal.finish_interrupted(targets)?;
+    journal.finish_interrupted(&targets)?;
     journal.write(&tokens)?;
     Ok(Some(journal))
 }
@@ -173,15 +173,26 @@ fn open(path: &Path) -> io::Result<Option<File>> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         result => return result.map(Some),
     }
+    check_is_file(path)?;
+    if_found(options.open(path))
+}
+
+/// Checks that `path` leads to a regular file or to nothing any more.
+fn check_is_file(path: &Path) -> io::Result<()> {
     if fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
         return Err(io::Error::other(format!(
             "{} is no file; remove it",
             path.display()
         )));
     }
-    match options.open(path) {
+    Ok(())
+}
+
+/// The opened file; `None` if there was none.
+fn if_found(opened: io::Result<File>) -> io::Result<Option<File>> {
+    match opened {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        result => result.map(Some),
+        opened => opened.map(Some),
     }
 }
 

@@ -28,18 +28,29 @@ impl Target {
     pub(super) fn of(path: &Path) -> io::Result<Self> {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-            Ok(metadata) if metadata.is_file() => {
-                // This changes nothing in the file.
-                OpenOptions::new().write(true).open(path)?;
-                followed(path).map(Target::File)
-            }
+            Ok(metadata) if metadata.is_file() => writable(path).map(Self::File),
             Ok(_) => Ok(Self::Stream(path.to_owned())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                end_of_links(path).map(Target::File)
+                end_of_links(path).map(Self::File)
             }
             Err(error) => Err(error),
         }
     }
+
+    /// The path of a regular file; `None` for a stream.
+    pub(super) fn as_file(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Stream(_) => None,
+        }
+    }
+}
+
+/// The path of an existing file after following links, if the file can be written.
+fn writable(path: &Path) -> io::Result<PathBuf> {
+    // This changes nothing in the file.
+    OpenOptions::new().write(true).open(path)?;
+    followed(path)
 }
 
 /// The path of an existing file after following links. A path without a link at its end stays as it is.
@@ -59,9 +70,11 @@ fn end_of_links(path: &Path) -> io::Result<PathBuf> {
         };
         path = folder_of(&path).join(next);
     }
-    Err(io::Error::other(
-        "its symbolic links form a cycle; remove one of them",
-    ))
+    Err(cyclic_links())
+}
+
+fn cyclic_links() -> io::Error {
+    io::Error::other("its symbolic links form a cycle; remove one of them")
 }
 
 /// The folder of a file.

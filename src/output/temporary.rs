@@ -46,9 +46,7 @@ impl Temporary {
     pub(super) fn beside(target: &Path) -> io::Result<Self> {
         remove_abandoned(target);
         let file = locked_file(target)?;
-        if let Ok(metadata) = fs::metadata(target) {
-            file.as_file().set_permissions(metadata.permissions())?;
-        }
+        copy_permissions(target, file.as_file())?;
         Ok(Self {
             file,
             target: target.to_owned(),
@@ -87,9 +85,23 @@ fn token_in(name: &str) -> Option<&str> {
 /// Makes and locks a file.
 fn locked_file(target: &Path) -> io::Result<NamedTempFile> {
     let prefix = prefix(target)?;
+    let builder = file_builder(&prefix);
+    for _ in 0..ATTEMPTS {
+        let file = builder.tempfile_in(folder_of(target))?;
+        if lock(file.as_file(), file.path()) {
+            return Ok(file);
+        }
+    }
+    Err(io::Error::other(
+        "another process removes its temporary files as soon as they are made; end that process",
+    ))
+}
+
+/// Makes temporary files whose names begin with `prefix`, with the permissions of new files.
+fn file_builder(prefix: &str) -> tempfile::Builder<'_, 'static> {
     let mut builder = tempfile::Builder::new();
     builder
-        .prefix(&prefix)
+        .prefix(prefix)
         .suffix(ENDING)
         .rand_bytes(TOKEN_LENGTH);
     #[cfg(unix)]
@@ -97,18 +109,25 @@ fn locked_file(target: &Path) -> io::Result<NamedTempFile> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    for _ in 0..ATTEMPTS {
-        let file = builder.tempfile_in(folder_of(target))?;
-        match file.as_file().try_lock() {
-            Ok(()) if !stands_at(file.as_file(), file.path()) => {}
-            Err(TryLockError::WouldBlock) => {}
-            // On a file system without locks, no other process has one either.
-            Ok(()) | Err(TryLockError::Error(_)) => return Ok(file),
-        }
+    builder
+}
+
+/// Locks a new file; false if another process has locked or removed it.
+fn lock(file: &File, path: &Path) -> bool {
+    match file.try_lock() {
+        Ok(()) => stands_at(file, path),
+        Err(TryLockError::WouldBlock) => false,
+        // On a file system without locks, no other process has one either.
+        Err(TryLockError::Error(_)) => true,
     }
-    Err(io::Error::other(
-        "another process removes its temporary files as soon as they are made; end that process",
-    ))
+}
+
+/// Gives `file` the permissions of the target, if there is a target.
+fn copy_permissions(target: &Path, file: &File) -> io::Result<()> {
+    match fs::metadata(target) {
+        Ok(metadata) => file.set_permissions(metadata.permissions()),
+        Err(_) => Ok(()),
+    }
 }
 
 /// The beginning of the names of a target's temporary files.
@@ -125,8 +144,8 @@ fn name_of(path: &Path) -> io::Result<Cow<'_, str>> {
 
 /// The first [`NAME_LIMIT`] bytes of a name, without an incomplete character at the end.
 fn shortened(name: &str) -> &str {
-    let limit = NAME_LIMIT.min(name.len());
-    let end = (0..=limit).rev().find(|end| name.is_char_boundary(*end));
+    let mut ends = (0..=NAME_LIMIT).rev();
+    let end = ends.find(|end| name.is_char_boundary(*end));
     &name[..end.unwrap_or(0)]
 }
 
