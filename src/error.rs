@@ -60,10 +60,7 @@ use crate::input::json_field::{RECORD_REMEDY, RecordError};
 /// What to do about a file that could not be read.
 pub(crate) fn reading_remedy(error: &io::Error) -> &'static str {
     #[cfg(feature = "jsonl")]
-    if error
-        .get_ref()
-        .is_some_and(|inner| inner.is::<RecordError>())
-    {
+    if is_of_record(error) {
         return RECORD_REMEDY;
     }
     match error.kind() {
@@ -72,4 +69,11 @@ pub(crate) fn reading_remedy(error: &io::Error) -> &'static str {
         }
         _ => "check its name and permissions",
     }
+}
+
+/// Whether a record of a JSON Lines file is at fault.
+#[cfg(feature = "jsonl")]
+fn is_of_record(error: &io::Error) -> bool {
+    let cause = error.get_ref();
+    cause.is_some_and(|cause| cause.is::<RecordError>())
 }

@@ -95,16 +95,11 @@ impl fmt::Display for EncodeError {
             Self::NoSampling => {
                 f.write_str("word and char models cannot be sampled; use a unigram or BPE model")
             }
-            Self::WrongSampling { model_type } => {
-                let usable = match model_type {
-                    ModelType::Bpe => "dropout",
-                    _ => "the lattice or an n-best list",
-                };
-                write!(
-                    f,
-                    "these sampling options are for another type of model; use {usable}"
-                )
-            }
+            Self::WrongSampling { model_type } => write!(
+                f,
+                "these sampling options are for another type of model; use {}",
+                sampling_of(*model_type)
+            ),
             Self::TooMany { size } => {
                 write!(f, "{size} segmentations are too many; request 512 at most")
             }
@@ -125,6 +120,14 @@ impl fmt::Display for EncodeError {
                 "alpha: {alpha} is not usable with the scores of this model; give a finite number of 0 or more, for example 0.1, or a smaller one if the scores are large"
             ),
         }
+    }
+}
+
+/// What unigram and BPE models are sampled with.
+fn sampling_of(model_type: ModelType) -> &'static str {
+    match model_type {
+        ModelType::Bpe => "dropout",
+        _ => "the lattice or an n-best list",
     }
 }
 

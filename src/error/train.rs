@@ -1,7 +1,7 @@
 //! Errors of a training run.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::reading_remedy;
 use crate::error::{ModelError, OptionError};
@@ -177,11 +177,11 @@ impl TrainError {
 }
 
 /// The name of a file before a problem in it.
-fn prefix(path: Option<&std::path::Path>) -> String {
+fn prefix(path: Option<&Path>) -> String {
     path.map_or_else(String::new, |path| format!("{}: ", path.display()))
 }
 
-fn place(path: Option<&std::path::Path>, line: u64) -> String {
+fn place(path: Option<&Path>, line: u64) -> String {
     match path {
         Some(path) => format!("{}, line {line}", path.display()),
         None => format!("line {line}"),
