@@ -147,13 +147,18 @@ impl Decoder {
 
     /// The pieces that become their own short text wherever text precedes them.
     fn short_texts(&self) -> ShortTexts {
-        let text = |index| match self.roles[index] {
+        let texts = (0..self.len()).map(|index| self.own_text(index));
+        ShortTexts::new(texts)
+    }
+
+    /// What piece `index` becomes wherever text precedes it; `None` for a byte piece.
+    fn own_text(&self, index: usize) -> Option<&[u8]> {
+        match self.roles[index] {
             Role::Text | Role::MarkedText => Some(self.texts.get(index)),
-            Role::Unknown => Some(self.unknown_surface.as_slice()),
-            Role::Control => Some(&[][..]),
+            Role::Unknown => Some(&self.unknown_surface),
+            Role::Control => Some(&[]),
             Role::Byte(_) => None,
-        };
-        ShortTexts::new((0..self.len()).map(text))
+        }
     }
 
     /// The text of pieces that are given by their texts, each with its id if the model has it.
@@ -202,12 +207,16 @@ impl Decoder {
     /// Ends a text that began at `start` of `out`.
     pub(crate) fn finish(&self, state: &mut DecodeState, start: usize, out: &mut Vec<u8>) {
         state.end_bytes(out);
-        if let Some(denormalizer) = &self.denormalizer {
-            let mut denormalized = Vec::new();
-            denormalizer.normalize(&out[start..], &mut denormalized);
+        if let Some(denormalized) = self.denormalized(&out[start..]) {
             out.truncate(start);
             out.extend_from_slice(&denormalized);
         }
+    }
+
+    /// The denormalized text, if there is a denormalizer.
+    fn denormalized(&self, text: &[u8]) -> Option<Vec<u8>> {
+        let denormalizer = self.denormalizer.as_ref()?;
+        Some(denormalizer.normalized(text))
     }
 }
 

@@ -150,6 +150,13 @@ impl Normalizer {
         self.run(input, &mut Text(out));
     }
 
+    /// The normalized `input`.
+    pub(crate) fn normalized(&self, input: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.normalize(input, &mut out);
+        out
+    }
+
     /// Like [`normalize`](Self::normalize), with offsets: for each byte of `out` and for its end the position in `input`
     /// from which it comes. There are no offsets if `input` is empty or consists of removed spaces.
     pub(crate) fn normalize_with_offsets(

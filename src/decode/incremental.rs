@@ -10,6 +10,7 @@
 //!
 //! Cost: constant for each id, times the length of its piece.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::{DecodeState, Decoder};
@@ -99,8 +100,8 @@ impl IncrementalDecoder {
     }
 }
 
-impl std::fmt::Debug for IncrementalDecoder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for IncrementalDecoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("IncrementalDecoder")
             .field("state", &self.state)
             .finish_non_exhaustive()

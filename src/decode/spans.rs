@@ -98,31 +98,10 @@ impl Decoder {
         pieces: impl Iterator<Item = GivenPiece<'p>>,
         unknown: Option<PieceId>,
     ) -> DecodedText<'p> {
-        let mut spans = SpanDecoder {
-            decoder: self,
-            unknown,
-            state: DecodeState::default(),
-            text: Vec::new(),
-            tokens: Vec::with_capacity(pieces.size_hint().0),
-            run: Vec::new(),
-        };
-        for piece in pieces {
-            spans.push(piece);
-        }
-        spans.end_run();
-        DecodedText {
-            denormalized: self.denormalized(&spans.text),
-            raw: spans.text,
-            tokens: spans.tokens,
-        }
-    }
-
-    /// The denormalized text, if there is a denormalizer.
-    fn denormalized(&self, text: &[u8]) -> Option<Vec<u8>> {
-        let denormalizer = self.denormalizer.as_ref()?;
-        let mut denormalized = Vec::new();
-        denormalizer.normalize(text, &mut denormalized);
-        Some(denormalized)
+        let (capacity, _) = pieces.size_hint();
+        let mut spans = SpanDecoder::new(self, unknown, capacity);
+        pieces.for_each(|piece| spans.push(piece));
+        spans.finish()
     }
 
     /// The role of a piece; text that is no piece stands for itself.
@@ -131,7 +110,19 @@ impl Decoder {
     }
 }
 
-impl<'p> SpanDecoder<'_, 'p> {
+impl<'d, 'p> SpanDecoder<'d, 'p> {
+    /// A decoder of no text yet, with room for `capacity` pieces.
+    fn new(decoder: &'d Decoder, unknown: Option<PieceId>, capacity: usize) -> Self {
+        Self {
+            decoder,
+            unknown,
+            state: DecodeState::default(),
+            text: Vec::new(),
+            tokens: Vec::with_capacity(capacity),
+            run: Vec::new(),
+        }
+    }
+
     fn push(&mut self, piece: GivenPiece<'p>) {
         if let Role::Byte(byte) = self.decoder.role_of(piece.id) {
             self.run.push(byte);
@@ -163,13 +154,28 @@ impl<'p> SpanDecoder<'_, 'p> {
             return;
         }
         let begin = self.text.len();
+        self.decode_run();
+        let first = self.tokens.len() - self.run.len();
+        assign_spans(&self.run, begin, &mut self.tokens[first..]);
+        self.run.clear();
+    }
+
+    /// Appends the text of the run of byte pieces.
+    fn decode_run(&mut self) {
         for byte in &self.run {
             self.state.push_byte(*byte, &mut self.text);
         }
         self.state.end_bytes(&mut self.text);
-        let first = self.tokens.len() - self.run.len();
-        assign_spans(&self.run, begin, &mut self.tokens[first..]);
-        self.run.clear();
+    }
+
+    /// The decoded text, with the spans of all pieces.
+    fn finish(mut self) -> DecodedText<'p> {
+        self.end_run();
+        DecodedText {
+            denormalized: self.decoder.denormalized(&self.text),
+            raw: self.text,
+            tokens: self.tokens,
+        }
     }
 }
 
@@ -177,10 +183,7 @@ impl<'p> SpanDecoder<'_, 'p> {
 fn assign_spans(run: &[u8], mut at: usize, tokens: &mut [DecodedToken<'_>]) {
     let mut offset = 0;
     while offset < run.len() {
-        let (bytes, length) = match decode_char(&run[offset..]) {
-            (Some(_), width) => (width, width),
-            (None, _) => (1, '\u{FFFD}'.len_utf8()),
-        };
+        let (bytes, length) = first_char(&run[offset..]);
         let last = offset + bytes - 1;
         for token in &mut tokens[offset..last] {
             token.span = at..at;
@@ -188,6 +191,14 @@ fn assign_spans(run: &[u8], mut at: usize, tokens: &mut [DecodedToken<'_>]) {
         tokens[last].span = at..at + length;
         at += length;
         offset += bytes;
+    }
+}
+
+/// The first character of `bytes`, or a byte that belongs to none: how many bytes it has, and how many its text has.
+fn first_char(bytes: &[u8]) -> (usize, usize) {
+    match decode_char(bytes) {
+        (Some(_), width) => (width, width),
+        (None, _) => (1, '\u{FFFD}'.len_utf8()),
     }
 }
 

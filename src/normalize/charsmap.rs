@@ -114,10 +114,9 @@ enum Lead {
 impl Lead {
     /// What `byte` says about the rules of a trie.
     fn of(trie: &DoubleArray, byte: u8) -> Self {
-        let ascii_follows = |base| (0..0x80).any(|next| trie.step(base, next).is_some());
         match trie.step(trie.root(), byte) {
             None => Self::None,
-            Some((base, None)) if !ascii_follows(base) => Self::BeforeNonAscii,
+            Some((base, None)) if !ascii_follows(trie, base) => Self::BeforeNonAscii,
             Some(_) => Self::Any,
         }
     }
@@ -131,6 +130,11 @@ impl Lead {
             Self::Any => true,
         }
     }
+}
+
+/// Whether the source of a rule continues with an ASCII byte at `base`.
+fn ascii_follows(trie: &DoubleArray, base: usize) -> bool {
+    (0..0x80).any(|byte| trie.step(base, byte).is_some())
 }
 
 /// Whether the first byte of `text` is above 0x7F.
@@ -322,11 +326,15 @@ impl Charsmap {
     pub(crate) fn ends_of_space_rules(&self) -> [bool; 256] {
         let mut ends = [false; 256];
         self.trie.for_each_step(|byte, value| {
-            let is_space_rule =
-                value.is_some_and(|value| matches!(self.target(value).last(), None | Some(b' ')));
-            ends[usize::from(byte)] |= is_space_rule;
+            ends[usize::from(byte)] |= value.is_some_and(|value| self.is_space_target(value));
         });
         ends
+    }
+
+    /// Whether the target at this position in the pool is empty or ends in a space.
+    #[cfg(feature = "train")]
+    fn is_space_target(&self, start: usize) -> bool {
+        matches!(self.target(start).last(), None | Some(b' '))
     }
 
     /// Whether some rule's target contains `bytes` (which have no NUL).

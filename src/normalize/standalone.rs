@@ -4,6 +4,8 @@
 //! considered; [`Tokenizer::normalize`](crate::Tokenizer::normalize) is the normalization of encoding.
 
 #[cfg(feature = "train")]
+use std::error::Error;
+#[cfg(feature = "train")]
 use std::sync::Arc;
 
 use super::Normalizer;
@@ -104,9 +106,7 @@ impl TextNormalizer {
 
     /// The normalized text.
     pub fn normalize(&self, text: impl AsRef<[u8]>) -> String {
-        let mut normalized = Vec::new();
-        self.normalizer.normalize(text.as_ref(), &mut normalized);
-        lossy_string(&normalized)
+        lossy_string(&self.normalizer.normalized(text.as_ref()))
     }
 
     /// The normalized text with the offsets of its bytes in `text`.
@@ -135,12 +135,16 @@ pub(crate) fn named_charsmap(name: &str) -> Result<&'static [u8], ModelError> {
 pub(crate) fn charsmap_of_rules<S: AsRef<str>, T: AsRef<str>>(
     rules: impl IntoIterator<Item = (S, T)>,
 ) -> Result<Vec<u8>, ModelError> {
-    let points = |text: &str| text.chars().map(u32::from).collect::<Vec<u32>>();
     let pairs = rules.into_iter();
     let rules: Rules = pairs
-        .map(|(source, target)| (points(source.as_ref()), points(target.as_ref())))
+        .map(|(source, target)| (code_points(source.as_ref()), code_points(target.as_ref())))
         .collect();
     compile(&rules).map_err(refuse)
+}
+
+#[cfg(feature = "train")]
+fn code_points(text: &str) -> Vec<u32> {
+    text.chars().map(u32::from).collect()
 }
 
 /// The compiled rules of a TSV file.
@@ -159,7 +163,7 @@ fn unknown_name(name: &str) -> ModelError {
 }
 
 #[cfg(feature = "train")]
-fn refuse(problem: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> ModelError {
+fn refuse(problem: impl Into<Box<dyn Error + Send + Sync>>) -> ModelError {
     ModelError::Charsmap {
         field: "normalization rules",
         source: problem.into(),

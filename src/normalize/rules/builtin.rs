@@ -20,6 +20,8 @@
 mod decompose;
 mod rule_set_builder;
 
+use std::ops::RangeInclusive;
+
 use self::rule_set_builder::RuleSetBuilder;
 use super::rule_set::Rules;
 
@@ -40,12 +42,12 @@ const NMT_DELETIONS: [u32; 3] = [0x7F, 0x8F, 0x9F];
 /// The full-width tilde, which `nmt_` rules leave alone: Japanese tells it apart.
 const NMT_KEPT: u32 = 0xFF5E;
 
-/// Simple case foldings that Unicode 17 added: upper case from, to, distance.
-const UNICODE_17_FOLDINGS: [(u32, u32, u32); 4] = [
-    (0xA7CE, 0xA7CE, 1),
-    (0xA7D2, 0xA7D2, 1),
-    (0xA7D4, 0xA7D4, 1),
-    (0x1_6EA0, 0x1_6EB8, 27),
+/// Simple case foldings that Unicode 17 added: upper case, and the distance to lower case.
+const UNICODE_17_FOLDINGS: [(RangeInclusive<u32>, u32); 4] = [
+    (0xA7CE..=0xA7CE, 1),
+    (0xA7D2..=0xA7D2, 1),
+    (0xA7D4..=0xA7D4, 1),
+    (0x1_6EA0..=0x1_6EB8, 27),
 ];
 
 /// The rules of a built-in set; none if there is no such name.
@@ -100,16 +102,15 @@ fn apply_case_folding(builder: &mut RuleSetBuilder) {
 /// The simple (one-to-one, language-independent) case folding of Unicode 17.
 fn simple_fold(c: char) -> u32 {
     let known = unicode_case_mapping::case_folded(c).map(u32::from);
-    let folded = added_folding(c.into()).or(known);
-    folded.unwrap_or(c.into())
+    added_folding(c.into()).or(known).unwrap_or(c.into())
 }
 
 /// The folding of a code point whose folding Unicode 17 added.
 fn added_folding(point: u32) -> Option<u32> {
     UNICODE_17_FOLDINGS
         .iter()
-        .find(|(first, last, _)| (*first..=*last).contains(&point))
-        .map(|(_, _, distance)| point + distance)
+        .find(|(upper, _)| upper.contains(&point))
+        .map(|(_, distance)| point + distance)
 }
 
 #[cfg(test)]

@@ -68,8 +68,12 @@ fn parse_points(field: &[u8]) -> Result<Vec<u32>, TsvFault> {
 
 /// A code point, with or without `U+`.
 fn parse_word(word: &[u8]) -> Result<u32, TsvFault> {
-    let point = parse_point(word.strip_prefix(b"U+").unwrap_or(word));
-    point.ok_or_else(|| not_hexadecimal(word))
+    parse_point(without_unicode_prefix(word)).ok_or_else(|| not_hexadecimal(word))
+}
+
+/// Removes `U+`.
+fn without_unicode_prefix(word: &[u8]) -> &[u8] {
+    word.strip_prefix(b"U+").unwrap_or(word)
 }
 
 fn not_hexadecimal(word: &[u8]) -> TsvFault {
