@@ -11,7 +11,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Unexpected, Visitor};
 
 /// Names of fields from the record inwards.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -150,7 +150,7 @@ impl TextSeed<'_> {
         if self.names.is_empty() {
             return Ok(());
         }
-        Err(E::invalid_type(serde::de::Unexpected::Str(text), self))
+        Err(E::invalid_type(Unexpected::Str(text), self))
     }
 }
 

@@ -50,10 +50,15 @@ impl<R: Read> RecordTexts<R> {
         let mut limited = self.source.by_ref().take(MAX_RECORD_BYTES);
         let read = limited.read_until(b'\n', &mut self.record)?;
         self.line += 1;
-        if read as u64 == MAX_RECORD_BYTES && !self.record.ends_with(b"\n") {
+        if self.is_too_long() {
             return Err(self.invalid(RecordError::new("the record is longer than 1 GiB")));
         }
         Ok(read > 0)
+    }
+
+    /// Whether the record was cut off at the limit.
+    fn is_too_long(&self) -> bool {
+        self.record.len() as u64 == MAX_RECORD_BYTES && !self.record.ends_with(b"\n")
     }
 
     /// Makes the text of the record the next one.
@@ -67,10 +72,15 @@ impl<R: Read> RecordTexts<R> {
             Ok(text) => self.text.extend_from_slice(text.as_bytes()),
             Err(error) => return Err(self.invalid(error)),
         }
+        self.end_line();
+        Ok(())
+    }
+
+    /// Ends the text with a line feed, unless it is empty.
+    fn end_line(&mut self) {
         if self.text.last().is_some_and(|last| *last != b'\n') {
             self.text.push(b'\n');
         }
-        Ok(())
     }
 
     /// An error that concerns the record.
@@ -81,15 +91,10 @@ impl<R: Read> RecordTexts<R> {
 
 impl<R: Read> Read for RecordTexts<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.given == self.text.len() {
-            if !self.next_record()? {
-                return Ok(0);
-            }
+        while self.given == self.text.len() && self.next_record()? {
             self.take_text()?;
         }
-        let rest = &self.text[self.given..];
-        let count = rest.len().min(buffer.len());
-        buffer[..count].copy_from_slice(&rest[..count]);
+        let count = (&self.text[self.given..]).read(buffer)?;
         self.given += count;
         Ok(count)
     }
