@@ -140,8 +140,11 @@ impl ModelEditor {
 
     /// A copy of the piece with this id, as it is now; `None` if there is none.
     pub fn piece(&self, id: PieceId) -> Option<PieceEntry> {
-        let item = self.pieces.get(id.index())?;
-        Some(item.entry(&self.file))
+        Some(self.item(id)?.entry(&self.file))
+    }
+
+    fn item(&self, id: PieceId) -> Option<&Item> {
+        self.pieces.get(id.index())
     }
 
     /// Adds a piece behind all others, and returns its id.
@@ -184,7 +187,7 @@ impl ModelEditor {
 
     /// Keeps these pieces only, in this order. Ids that do not exist are skipped. Cost: one pass over the ids.
     pub fn select_pieces(&mut self, ids: &[PieceId]) {
-        let selected = ids.iter().filter_map(|id| self.pieces.get(id.index()));
+        let selected = ids.iter().filter_map(|id| self.item(*id));
         self.pieces = selected.cloned().collect();
     }
 

@@ -48,6 +48,11 @@ impl Other {
             range: offset..offset + field.raw.len(),
         }
     }
+
+    /// Whether it holds the spec with this number, or a part of it.
+    fn is_part_of(&self, number: u32) -> bool {
+        self.number == number && self.is_message
+    }
 }
 
 /// The changes of the specs.
@@ -86,8 +91,8 @@ impl ModelEditor {
 
     /// The fields that hold the spec with this number.
     fn parts_of(&self, number: u32) -> Vec<&Other> {
-        let is_part = |other: &&Other| other.number == number && other.is_message;
-        self.others.iter().filter(is_part).collect()
+        let others = self.others.iter();
+        others.filter(|other| other.is_part_of(number)).collect()
     }
 
     /// Applies `changes` to a spec that is in the file in these parts.

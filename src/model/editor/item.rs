@@ -106,29 +106,10 @@ impl Item {
         }
     }
 
-    /// The fields that differ from the original's, ascending by number.
-    fn changes(&self, original: PieceMessage<'_>) -> Vec<Change> {
-        let Some(change) = &self.change else {
-            return Vec::new();
-        };
-        let text = change.text.as_ref().filter(|text| *text != original.text);
-        // By bits: NaN differs from itself, and -0.0 equals 0.0.
-        let is_other = |score: &f32| score.to_bits() != original.score.to_bits();
-        let score = change.score.filter(is_other);
-        let kind = change.kind.filter(|kind| *kind != original.kind);
-        let text = text.map(|text| text_change(text));
-        let score = score.map(score_change);
-        let kind = kind.map(kind_change);
-        [text, score, kind].into_iter().flatten().collect()
-    }
-
     /// Appends the field of the piece.
     pub(super) fn write(&self, file: &[u8], out: &mut Vec<u8>) {
         let raw = self.raw(file);
-        let changes = match self.change {
-            Some(_) => self.changes(self.original(file)),
-            None => Vec::new(),
-        };
+        let changes = self.changes(file);
         if changes.is_empty() {
             out.extend_from_slice(raw);
             return;
@@ -136,6 +117,29 @@ impl Item {
         for message in splice(&[message_of(raw)], &changes, &is_piece_value) {
             with_message(raw, &message, out);
         }
+    }
+
+    /// The fields that differ from the original's, ascending by number.
+    fn changes(&self, file: &[u8]) -> Vec<Change> {
+        match &self.change {
+            Some(change) => change.fields(self.original(file)),
+            None => Vec::new(),
+        }
+    }
+}
+
+impl PieceChange {
+    /// The fields that differ from the original's, ascending by number.
+    fn fields(&self, original: PieceMessage<'_>) -> Vec<Change> {
+        let text = self.text.as_ref().filter(|text| *text != original.text);
+        // By bits: NaN differs from itself, and -0.0 equals 0.0.
+        let is_other = |score: &f32| score.to_bits() != original.score.to_bits();
+        let score = self.score.filter(is_other);
+        let kind = self.kind.filter(|kind| *kind != original.kind);
+        let text = text.map(|text| text_change(text));
+        let score = score.map(score_change);
+        let kind = kind.map(kind_change);
+        [text, score, kind].into_iter().flatten().collect()
     }
 }
 
@@ -151,16 +155,11 @@ impl PieceEntry {
     /// ```
     pub fn new(text: impl AsRef<[u8]>, score: f32, kind: PieceKind) -> Self {
         let text = text.as_ref();
-        let mut raw = Vec::new();
-        write_piece(
-            PieceMessage { text, score, kind },
-            &mut Vec::new(),
-            &mut raw,
-        );
+        let field = piece_field(PieceMessage { text, score, kind });
         Self {
             item: Item {
                 offset: 0,
-                source: Source::Owned(raw.into()),
+                source: Source::Owned(field),
                 change: None,
             },
             text: text.to_vec(),
@@ -183,6 +182,13 @@ impl PieceEntry {
     pub fn kind(&self) -> PieceKind {
         self.kind
     }
+}
+
+/// The field of a new piece.
+fn piece_field(piece: PieceMessage<'_>) -> Box<[u8]> {
+    let mut field = Vec::new();
+    write_piece(piece, &mut Vec::new(), &mut field);
+    field.into()
 }
 
 /// Whether a field of a piece message is its text, score or kind.

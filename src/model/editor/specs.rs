@@ -27,16 +27,20 @@ impl<S: Spec> EditedSpec<S> {
         }
     }
 
-    /// The fields that differ, ascending by number. Encodings are compared rather than values, so that the presence of
-    /// a field and the bits of a float (NaN, -0.0) count.
+    /// The fields that differ, ascending by number.
     pub(super) fn changes(&self) -> Vec<Change> {
-        let change_of = |number: &u32| {
-            let encoding = encoding_of(&self.current, *number);
-            let is_changed = encoding != encoding_of(&self.original, *number);
-            let number = *number;
-            is_changed.then_some(Change { number, encoding })
-        };
-        S::NUMBERS.iter().filter_map(change_of).collect()
+        let numbers = S::NUMBERS.iter();
+        numbers
+            .filter_map(|number| self.change_of(*number))
+            .collect()
+    }
+
+    /// The change of one field, if it differs. Encodings are compared rather than values, so that the presence of the
+    /// field and the bits of a float (NaN, -0.0) count.
+    fn change_of(&self, number: u32) -> Option<Change> {
+        let encoding = encoding_of(&self.current, number);
+        let is_changed = encoding != encoding_of(&self.original, number);
+        is_changed.then_some(Change { number, encoding })
     }
 }
 

@@ -12,6 +12,8 @@
 //!
 //! Cost: linear in the message for each changed field.
 
+use std::iter;
+
 use crate::model::wire::{Field, Reader, write_bytes};
 
 /// A field and its new encoding: tag and value, several of them for a list, nothing to remove the field.
@@ -33,30 +35,71 @@ struct Position {
 
 /// Applies changes, ascending by number, to the parts of a message.
 pub(super) fn splice(parts: &[&[u8]], changes: &[Change], is_value: IsValue<'_>) -> Vec<Vec<u8>> {
-    let positions = changes
-        .iter()
-        .map(|change| position(parts, change.number, is_value));
+    let message = Message { parts, is_value };
+    let positions = changes.iter().map(|change| message.position(change.number));
     let splicer = Splicer {
-        changes,
         positions: positions.collect(),
-        is_value,
+        message,
+        changes,
     };
-    (0..parts.len())
-        .map(|part| splicer.rewrite(part, parts[part]))
-        .collect()
+    (0..parts.len()).map(|part| splicer.rewrite(part)).collect()
+}
+
+/// The parts of a message, and which of its fields count.
+struct Message<'m> {
+    parts: &'m [&'m [u8]],
+    is_value: IsValue<'m>,
+}
+
+impl Message<'_> {
+    /// Where the new encoding of a field goes.
+    fn position(&self, number: u32) -> Position {
+        let last = self.last_value(number);
+        last.unwrap_or_else(|| self.absent_position(number))
+    }
+
+    /// The position of the last value of a field; `None` if the field is absent.
+    fn last_value(&self, number: u32) -> Option<Position> {
+        (0..self.parts.len())
+            .rev()
+            .find_map(|part| self.last_value_in(part, number))
+    }
+
+    /// The position of the last value of a field in one part.
+    fn last_value_in(&self, part: usize, number: u32) -> Option<Position> {
+        let is_same =
+            |(_, field): &(usize, Field<'_>)| field.number == number && (self.is_value)(field);
+        let values = fields(self.parts[part]).enumerate().filter(is_same);
+        let (fields_before, _) = values.last()?;
+        Some(Position {
+            part,
+            fields_before,
+        })
+    }
+
+    /// The position of a field that is absent: in the last part, before the first field with a higher number.
+    fn absent_position(&self, number: u32) -> Position {
+        let last = self.parts.last().copied().unwrap_or_default();
+        let lower = fields(last).take_while(|field| field.number <= number);
+        Position {
+            part: self.parts.len().saturating_sub(1),
+            fields_before: lower.count(),
+        }
+    }
 }
 
 /// Changes with their positions in a message.
 struct Splicer<'c> {
+    message: Message<'c>,
     changes: &'c [Change],
     /// Where the new encoding of each change goes.
     positions: Vec<Position>,
-    is_value: IsValue<'c>,
 }
 
 impl Splicer<'_> {
-    /// The part with this index, whose bytes are `message`, with its changes.
-    fn rewrite(&self, part: usize, message: &[u8]) -> Vec<u8> {
+    /// The part with this index, with its changes.
+    fn rewrite(&self, part: usize) -> Vec<u8> {
+        let message = self.message.parts[part];
         let mut out = Vec::with_capacity(message.len() + 16);
         let mut position = Position {
             part,
@@ -84,7 +127,7 @@ impl Splicer<'_> {
 
     /// Whether a change has a new encoding for the field.
     fn is_replaced(&self, field: &Field<'_>) -> bool {
-        (self.is_value)(field) && self.has_change(field.number)
+        (self.message.is_value)(field) && self.has_change(field.number)
     }
 
     /// Whether there is a change of the field with this number.
@@ -93,38 +136,10 @@ impl Splicer<'_> {
     }
 }
 
-/// Where the new encoding of a field goes.
-fn position(parts: &[&[u8]], number: u32, is_value: IsValue<'_>) -> Position {
-    last_value(parts, number, is_value).unwrap_or_else(|| absent_position(parts, number))
-}
-
-/// The position of the last value of a field; `None` if the field is absent.
-fn last_value(parts: &[&[u8]], number: u32, is_value: IsValue<'_>) -> Option<Position> {
-    let is_same = |(_, field): &(usize, Field<'_>)| field.number == number && is_value(field);
-    (0..parts.len()).rev().find_map(|part| {
-        let values = fields(parts[part]).enumerate().filter(is_same);
-        let (fields_before, _) = values.last()?;
-        Some(Position {
-            part,
-            fields_before,
-        })
-    })
-}
-
-/// The position of a field that is absent: in the last part, before the first field with a higher number.
-fn absent_position(parts: &[&[u8]], number: u32) -> Position {
-    let message = parts.last().copied().unwrap_or_default();
-    let lower = fields(message).take_while(|field| field.number <= number);
-    Position {
-        part: parts.len().saturating_sub(1),
-        fields_before: lower.count(),
-    }
-}
-
 /// The fields of a message that was read before, so that reading it cannot fail.
 fn fields(message: &[u8]) -> impl Iterator<Item = Field<'_>> {
     let mut reader = Reader::nested(message);
-    std::iter::from_fn(move || reader.field().ok().flatten())
+    iter::from_fn(move || reader.field().ok().flatten())
 }
 
 /// The field `raw` with another message as its value. Its tag stays as it is.
