@@ -40,6 +40,8 @@ pub(crate) mod wire;
 use std::fmt;
 use std::io::Read;
 use std::path::Path;
+#[cfg(feature = "train")]
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use self::builder::ModelBuilder;
@@ -48,7 +50,7 @@ pub(crate) use self::file::Specs;
 #[cfg(feature = "gguf")]
 pub(crate) use self::file::kind_number;
 pub use self::model_type::{ModelType, ParseModelTypeError};
-use self::normalizer::parse_charsmap;
+use self::normalizer::{charsmap_rules, parse_charsmap};
 use self::piece_lookup::PieceLookup;
 pub use self::spec::{BytesList, NormalizerSpec, TrainerSpec};
 use crate::error::ModelError;
@@ -147,10 +149,7 @@ impl Model {
 
     /// Reads a file in any format that is recognized by its content.
     fn from_any_format(file: Vec<u8>) -> Result<Self, ModelError> {
-        match Self::from_other_format(&file)? {
-            Some(model) => Ok(model),
-            None => Self::from_file(file),
-        }
+        Self::from_other_format(&file)?.map_or_else(|| Self::from_file(file), Ok)
     }
 
     /// Reads a model from a reader, to its end; see [`Model::from_bytes`].
@@ -177,9 +176,7 @@ impl Model {
 
     /// Reads and checks a file.
     fn from_file(file: Vec<u8>) -> Result<Self, ModelError> {
-        let mut model = Self::without_lookup(file)?;
-        model.lookup = model.make_lookup()?;
-        Ok(model)
+        Self::without_lookup(file)?.with_lookup()
     }
 
     /// Like [`Model::from_file`], and makes tables of the model while another thread makes the lookup of pieces by text.
@@ -206,9 +203,7 @@ impl Model {
     /// # Errors
     /// A rule is broken; see [`Model::from_bytes`].
     fn from_unchecked_parts(pieces: PieceTable, specs: Specs) -> Result<Self, ModelError> {
-        let mut model = Self::without_lookup_of_parts(pieces, specs)?;
-        model.lookup = model.make_lookup()?;
-        Ok(model)
+        Self::without_lookup_of_parts(pieces, specs)?.with_lookup()
     }
 
     /// The same for a BPE model whose pieces are in an index by text. So their texts are different.
@@ -252,6 +247,15 @@ impl Model {
         Self::assemble(file, pieces, specs)
     }
 
+    /// The model with its lookup of pieces by text.
+    ///
+    /// # Errors
+    /// Two pieces have the same text.
+    fn with_lookup(mut self) -> Result<Self, ModelError> {
+        self.lookup = self.make_lookup()?;
+        Ok(self)
+    }
+
     fn make_lookup(&self) -> Result<PieceLookup, ModelError> {
         validate::unique_texts(&self.pieces, self.model_type())
     }
@@ -264,13 +268,9 @@ impl Model {
     #[cfg(any(feature = "train", test))]
     pub(crate) fn from_parts(pieces: PieceTable, specs: Specs) -> Result<Self, ModelError> {
         validate::check_count(pieces.len())?;
-        let trainer_spec = specs.trainer.as_ref();
-        let model_type = trainer_spec.map_or(ModelType::Unigram, TrainerSpec::model_type);
-        validate::check_tries(&pieces, model_type)?;
+        validate::check_tries(&pieces, specs.model_type())?;
         let file = file::write(&pieces, &specs);
-        let mut model = Self::assemble(file, pieces, specs)?;
-        model.lookup = model.make_lookup()?;
-        Ok(model)
+        Self::assemble(file, pieces, specs)?.with_lookup()
     }
 
     /// Parses the charsmaps and puts everything together, with an empty lookup.
@@ -318,16 +318,12 @@ impl Model {
     /// The file system refuses; the files are then not changed.
     #[cfg(feature = "train")]
     pub fn save_with_vocab(&self, prefix: impl AsRef<Path>) -> Result<(), WriteError> {
-        let path = |ending: &str| {
-            let mut name = prefix.as_ref().as_os_str().to_owned();
-            name.push(ending);
-            std::path::PathBuf::from(name)
-        };
+        let prefix = prefix.as_ref();
         let with_scores = self.trainer_spec().vocabulary_output_piece_score();
         let vocab = self.to_vocab(with_scores);
         write_files(&[
-            (path(".vocab").as_path(), &vocab),
-            (path(".model").as_path(), &self.file),
+            (&with_ending(prefix, ".vocab"), &vocab),
+            (&with_ending(prefix, ".model"), &self.file),
         ])
     }
 
@@ -355,9 +351,8 @@ impl Model {
     /// The id of the unknown piece; a model has one at most. Cost: linear in the pieces.
     #[cfg(any(feature = "train", feature = "convert"))]
     pub(crate) fn unknown_piece(&self) -> Option<PieceId> {
-        let mut pieces = self.pieces();
-        let unknown = pieces.find(|piece| piece.kind == PieceKind::Unknown)?;
-        Some(unknown.id)
+        let mut unknown = self.pieces.ids_of(PieceKind::Unknown);
+        unknown.next().map(PieceId::from_index)
     }
 
     /// The piece at an index below [`Model::len`].
@@ -388,10 +383,7 @@ impl Model {
     /// # Errors
     /// The table of rules is cyclic, which only damaged or hostile files have. Such a model can be used all the same.
     pub fn normalization_rules(&self) -> Result<Vec<(String, String)>, ModelError> {
-        let Some(charsmap) = &self.charsmap else {
-            return Ok(Vec::new());
-        };
-        normalizer::charsmap_rules(charsmap)
+        charsmap_rules(self.charsmap.as_deref())
     }
 
     /// The algorithm that the model is made for.
@@ -418,6 +410,14 @@ impl Model {
     pub(crate) fn table(&self) -> &PieceTable {
         &self.pieces
     }
+}
+
+/// The path `prefix` with `ending` at the end of its name.
+#[cfg(feature = "train")]
+fn with_ending(prefix: &Path, ending: &str) -> PathBuf {
+    let mut name = prefix.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
 }
 
 /// A short description: type, number of pieces and size of the file.

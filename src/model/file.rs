@@ -28,6 +28,8 @@ use crate::error::{ModelError, PieceProblem};
 use crate::piece::{PieceKind, PieceTable};
 use crate::text::num::low_u32;
 
+#[cfg(any(feature = "train", test))]
+use super::ModelType;
 use super::spec::{NormalizerSpec, Spec, TrainerSpec};
 use super::wire::{
     Problem, Reader, Value, write_bytes_field, write_float_field, write_varint_field,
@@ -59,6 +61,17 @@ pub(super) struct PieceMessage<'b> {
     pub(super) text: &'b [u8],
     pub(super) score: f32,
     pub(super) kind: PieceKind,
+}
+
+impl<'b> PieceMessage<'b> {
+    /// The message of piece `id`.
+    fn of(pieces: &'b PieceTable, id: usize) -> Self {
+        Self {
+            text: pieces.text(id),
+            score: pieces.score(id),
+            kind: pieces.kind(id),
+        }
+    }
 }
 
 /// Reads a file.
@@ -104,14 +117,18 @@ fn push_piece(pieces: &mut PieceTable, piece: PieceMessage<'_>) -> Result<(), Mo
 /// # Errors
 /// [`PieceProblem::Empty`]
 pub(super) fn check_not_empty(id: usize, text: &[u8]) -> Result<(), ModelError> {
-    if !text.is_empty() {
-        return Ok(());
+    if text.is_empty() {
+        return Err(empty_piece(id));
     }
-    Err(ModelError::Piece {
+    Ok(())
+}
+
+fn empty_piece(id: usize) -> ModelError {
+    ModelError::Piece {
         id,
         text: String::new(),
         problem: PieceProblem::Empty,
-    })
+    }
 }
 
 /// Reads the message of a piece.
@@ -149,12 +166,7 @@ pub(super) fn write(pieces: &PieceTable, specs: &Specs) -> Vec<u8> {
     let mut file = Vec::with_capacity(pieces.all_texts().len() + pieces.len() * PIECE_BYTES);
     let mut message = Vec::new();
     for id in 0..pieces.len() {
-        let piece = PieceMessage {
-            text: pieces.text(id),
-            score: pieces.score(id),
-            kind: pieces.kind(id),
-        };
-        write_piece(piece, &mut message, &mut file);
+        write_piece(PieceMessage::of(pieces, id), &mut message, &mut file);
     }
     write_spec(field::TRAINER_SPEC, specs.trainer.as_ref(), &mut file);
     write_spec(field::NORMALIZER_SPEC, specs.normalizer.as_ref(), &mut file);
@@ -194,6 +206,13 @@ fn write_spec(number: u32, spec: Option<&impl Spec>, file: &mut Vec<u8>) {
 }
 
 impl Specs {
+    /// The algorithm of the model.
+    #[cfg(any(feature = "train", test))]
+    pub(super) fn model_type(&self) -> ModelType {
+        let trainer_spec = self.trainer.as_ref();
+        trainer_spec.map_or(ModelType::Unigram, TrainerSpec::model_type)
+    }
+
     /// Reads the field `number` of a file, if it is a spec.
     fn merge(&mut self, number: u32, message: &[u8]) -> Result<(), Problem> {
         match number {

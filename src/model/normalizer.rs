@@ -110,8 +110,8 @@ impl NormalizerSpec {
     /// # Errors
     /// The charsmap is damaged.
     pub fn rules(&self) -> Result<Vec<(String, String)>, ModelError> {
-        let charsmap = parse_charsmap(Some(self), SPEC_FIELD)?;
-        charsmap.map_or_else(|| Ok(Vec::new()), |charsmap| charsmap_rules(&charsmap))
+        let rules = parse_charsmap(Some(self), SPEC_FIELD)?;
+        charsmap_rules(rules.as_deref())
     }
 }
 
@@ -158,18 +158,29 @@ impl NormalizerSpec {
     }
 }
 
-/// The rules of a charsmap as text.
+/// The rules of a charsmap as text; none without a charsmap.
 ///
 /// # Errors
 /// The table of rules is cyclic.
-pub(super) fn charsmap_rules(charsmap: &Charsmap) -> Result<Vec<(String, String)>, ModelError> {
-    let rules = charsmap.rules().ok_or_else(|| ModelError::Charsmap {
+pub(super) fn charsmap_rules(
+    charsmap: Option<&Charsmap>,
+) -> Result<Vec<(String, String)>, ModelError> {
+    let Some(charsmap) = charsmap else {
+        return Ok(Vec::new());
+    };
+    let rules = charsmap.rules().ok_or_else(cyclic_rules)?;
+    Ok(rules.into_iter().map(rule_as_text).collect())
+}
+
+fn cyclic_rules() -> ModelError {
+    ModelError::Charsmap {
         field: SPEC_FIELD,
         source: "cyclic rule table; the model file is damaged, get a fresh copy".into(),
-    })?;
-    let as_text =
-        |(source, target): (Vec<u8>, Vec<u8>)| (lossy_string(&source), lossy_string(&target));
-    Ok(rules.into_iter().map(as_text).collect())
+    }
+}
+
+fn rule_as_text((source, target): (Vec<u8>, Vec<u8>)) -> (String, String) {
+    (lossy_string(&source), lossy_string(&target))
 }
 
 /// What a spec says about spaces.

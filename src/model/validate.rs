@@ -48,12 +48,13 @@ pub(crate) fn byte_of_piece(text: &[u8]) -> Option<u8> {
         return None;
     }
     let digits = text.strip_prefix(b"<0x")?.strip_suffix(b">")?;
-    let is_canonical = digits.len() == 2
-        && digits
-            .iter()
-            .all(|digit| matches!(digit, b'0'..=b'9' | b'A'..=b'F'));
+    let is_canonical = digits.len() == 2 && digits.iter().all(is_upper_hex_digit);
     let digits = std::str::from_utf8(digits).ok().filter(|_| is_canonical)?;
     u8::from_str_radix(digits, 16).ok()
+}
+
+fn is_upper_hex_digit(byte: &u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'A'..=b'F')
 }
 
 /// Checks pieces, except that their texts are different; see [`unique_texts`].
@@ -198,10 +199,8 @@ fn check_has_unknown(pieces: &PieceTable) -> Result<(), ModelError> {
 fn check_byte_pieces(pieces: &PieceTable) -> Result<(), ModelError> {
     let mut is_missing = [true; 256];
     for id in pieces.ids_of(PieceKind::Byte) {
-        match byte_of_piece(pieces.text(id)) {
-            Some(byte) => is_missing[usize::from(byte)] = false,
-            None => return Err(refuse(pieces, id, PieceProblem::ByteText)),
-        }
+        let byte = byte_of_id(pieces, id)?;
+        is_missing[usize::from(byte)] = false;
     }
     match (0..=u8::MAX).find(|byte| is_missing[usize::from(*byte)]) {
         Some(byte) => Err(ModelError::NoBytePiece { byte }),
@@ -209,16 +208,26 @@ fn check_byte_pieces(pieces: &PieceTable) -> Result<(), ModelError> {
     }
 }
 
+/// The byte that byte piece `id` stands for.
+fn byte_of_id(pieces: &PieceTable, id: usize) -> Result<u8, ModelError> {
+    let byte = byte_of_piece(pieces.text(id));
+    byte.ok_or_else(|| refuse(pieces, id, PieceProblem::ByteText))
+}
+
 /// Checks the rules for unigram models.
 fn check_unigram(pieces: &PieceTable) -> Result<(), ModelError> {
     let not_finite = (0..pieces.len()).find(|id| !pieces.score(*id).is_finite());
     refuse_any(pieces, not_finite, PieceProblem::Score)?;
-    let is_usable = |id| pieces.kind(id).is_from_text() && pieces.text(id) != b"\0";
-    if (0..pieces.len()).any(is_usable) {
+    if (0..pieces.len()).any(|id| is_for_text(pieces, id)) {
         Ok(())
     } else {
         Err(ModelError::NoTextPiece)
     }
+}
+
+/// Whether piece `id` is one for text, other than a single NUL.
+fn is_for_text(pieces: &PieceTable, id: usize) -> bool {
+    pieces.kind(id).is_from_text() && pieces.text(id) != b"\0"
 }
 
 /// The error for a piece, if there is one that breaks a rule.

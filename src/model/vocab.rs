@@ -34,12 +34,17 @@ pub(crate) fn vocab_lines(pieces: &PieceTable, with_scores: bool) -> Vec<u8> {
     for id in 0..pieces.len() {
         lines.extend_from_slice(pieces.text(id));
         if with_scores {
-            lines.push(b'\t');
-            lines.extend_from_slice(six_digits(pieces.score(id)).as_bytes());
+            push_score(pieces.score(id), &mut lines);
         }
         lines.push(b'\n');
     }
     lines
+}
+
+/// Appends a tab and the score.
+fn push_score(score: f32, line: &mut Vec<u8>) {
+    line.push(b'\t');
+    line.extend_from_slice(six_digits(score).as_bytes());
 }
 
 /// The number with six significant digits, as C's `%g` prints it: no trailing zeros, an exponent of at
@@ -63,15 +68,12 @@ pub(crate) fn six_digits(value: f32) -> String {
 /// which is written as `-13.0203`.
 fn fixed_point(value: f32) -> Option<String> {
     let magnitude = f64::from(value.abs());
-    let (decimals, power) = (0..)
-        .zip(POWERS_OF_TEN)
-        .find(|&(_, power)| magnitude * f64::from(power) >= MIN_WHOLE)?;
+    let (decimals, power) = decimals_of(magnitude)?;
     let rounded = (magnitude * f64::from(power)).round_ties_even();
     if rounded >= f64::from(MAX_WHOLE) {
         return None;
     }
-    // The low bits of a float of at least 2^52 are its whole number.
-    let digits = low_u32((rounded + TWO_TO_52).to_bits());
+    let digits = whole_number(rounded);
     let sign = if value < 0.0 { "-" } else { "" };
     let whole = digits / power;
     if decimals == 0 {
@@ -79,6 +81,18 @@ fn fixed_point(value: f32) -> Option<String> {
     }
     let number = format!("{sign}{whole}.{:0decimals$}", digits % power);
     Some(trim_zeros(&number).to_owned())
+}
+
+/// How many decimals a number needs to have six digits, and ten to the power of that.
+fn decimals_of(magnitude: f64) -> Option<(usize, u32)> {
+    let mut powers = (0..).zip(POWERS_OF_TEN);
+    powers.find(|&(_, power)| magnitude * f64::from(power) >= MIN_WHOLE)
+}
+
+/// A whole number below 2^32 as an integer.
+fn whole_number(number: f64) -> u32 {
+    // The low bits of a float of at least 2^52 are its whole number.
+    low_u32((number + TWO_TO_52).to_bits())
 }
 
 /// [`six_digits`] of any finite number.
@@ -96,10 +110,7 @@ fn general(value: f32) -> String {
 /// The number without its exponent: the point is moved by so many digits, to the left if it is negative. A second conversion of
 /// the number would take as long as the first one. Example: `-1.23456` and -2 give `-0.0123456`.
 fn with_point(mantissa: &str, exponent: i32) -> String {
-    let (sign, digits) = match mantissa.strip_prefix('-') {
-        Some(digits) => ("-", digits),
-        None => ("", mantissa),
-    };
+    let (sign, digits) = split_sign(mantissa);
     let digits = digits.replace('.', "");
     let shift = exponent.unsigned_abs() as usize;
     if exponent < 0 {
@@ -107,6 +118,12 @@ fn with_point(mantissa: &str, exponent: i32) -> String {
     }
     let (whole, decimals) = digits.split_at((shift + 1).min(digits.len()));
     format!("{sign}{whole}.{decimals}")
+}
+
+/// The minus sign, or nothing, and the rest of the number.
+fn split_sign(number: &str) -> (&str, &str) {
+    let sign_length = usize::from(number.starts_with('-'));
+    number.split_at(sign_length)
 }
 
 /// How C prints a number that is not finite.
