@@ -47,6 +47,7 @@ use std::ops::Range;
 use self::chunks::{Chunk, ChunkFinder};
 use self::lattice::Lattice;
 use self::nbest::NbestRequest;
+use self::sample::PathWeights;
 use self::scored_sample::ScoredRequest;
 use self::tables::UnigramTables;
 #[cfg(feature = "tokenizer-json")]
@@ -117,17 +118,12 @@ impl UnigramEncoder {
     pub(crate) fn new(vocabulary: &Vocabulary<'_>) -> Result<Self, BuildError> {
         let keys = text_pieces(vocabulary);
         let tables = UnigramTables::new(vocabulary, &keys)?;
-        let mut ascii = Box::new([tables.unknown; 128]);
-        for (byte, id) in (0..).zip(ascii.iter_mut()) {
-            *id = tables.char_id(&[byte]);
-        }
+        let mut texts = keys.iter().map(|(text, _)| *text);
         Ok(Self {
+            ascii: tables.ascii_ids(),
             tables,
-            chunk_finder: ChunkFinder::new(keys.iter().map(|(text, _)| *text)),
-            ascii,
-            has_half_chars: keys
-                .iter()
-                .any(|(text, _)| std::str::from_utf8(text).is_err()),
+            chunk_finder: ChunkFinder::new(texts.clone()),
+            has_half_chars: texts.any(|text| std::str::from_utf8(text).is_err()),
         })
     }
 
@@ -139,14 +135,11 @@ impl UnigramEncoder {
     /// The length of the part of `rest` that a piece of `length` bytes at its start covers: whole characters.
     #[inline]
     pub(crate) fn whole_length(&self, length: usize, rest: &[u8]) -> usize {
-        if !self.has_half_chars {
-            return length;
+        if self.has_half_chars {
+            rounded_up(length, rest)
+        } else {
+            length
         }
-        let mut whole = 0;
-        while whole < length.min(rest.len()) {
-            whole += char_length(&rest[whole..]);
-        }
-        whole
     }
 
     /// Appends the ids of `text`.
@@ -251,7 +244,7 @@ impl UnigramEncoder {
             self.encode(text, cache, &mut ids);
             return Ok(vec![(ids, 0.0)]);
         }
-        nbest::best(&Lattice::new(&self.tables, text)?, request)
+        nbest::best(&self.lattice(text)?, request)
     }
 
     /// Appends the ids of a random segmentation of `text`. Its probability is proportional to exp(alpha · score).
@@ -266,11 +259,7 @@ impl UnigramEncoder {
         out: &mut Vec<PieceId>,
     ) -> Result<(), EncodeError> {
         if !text.is_empty() {
-            out.extend(sample::sample(
-                &Lattice::new(&self.tables, text)?,
-                alpha,
-                rng,
-            ));
+            out.extend(PathWeights::new(&self.lattice(text)?, alpha).draw_ids(rng));
         }
         Ok(())
     }
@@ -280,7 +269,7 @@ impl UnigramEncoder {
     /// # Errors
     /// The text has too many candidate pieces, or alpha is too large for it.
     pub(crate) fn entropy(&self, text: &[u8], alpha: f32) -> Result<f32, EncodeError> {
-        entropy::entropy(&Lattice::new(&self.tables, text)?, alpha)
+        entropy::entropy(&self.lattice(text)?, alpha)
     }
 
     /// Random segmentations of `text` with their scores; none of an empty text, as in the reference.
@@ -296,9 +285,25 @@ impl UnigramEncoder {
         if text.is_empty() {
             return Ok(Vec::new());
         }
-        let lattice = Lattice::new(&self.tables, text)?;
-        scored_sample::draw(&lattice, request, rng)
+        scored_sample::draw(&self.lattice(text)?, request, rng)
     }
+
+    /// The lattice of `text`.
+    ///
+    /// # Errors
+    /// The text has too many candidate pieces.
+    fn lattice(&self, text: &[u8]) -> Result<Lattice, EncodeError> {
+        Lattice::new(&self.tables, text)
+    }
+}
+
+/// The length of the first characters of `text` that have `length` bytes or more, as few as possible.
+fn rounded_up(length: usize, text: &[u8]) -> usize {
+    let mut whole = 0;
+    while whole < length.min(text.len()) {
+        whole += char_length(&text[whole..]);
+    }
+    whole
 }
 
 /// The texts and ids of the pieces that can occur in text, sorted by text. Unused pieces are not among them.

@@ -8,7 +8,7 @@
 //! with the probability p, the entropy at the position is the sum of p · (entropy before the node - log p) over all nodes
 //! that end there (Hernando, Crespi, Cybenko, "Efficient computation of the hidden Markov model entropy for a given
 //! observation sequence", IEEE Transactions on Information Theory 51(7), 2005,
-//! <https://doi.org/10.1109/TIT.2005.850223>). The probabilities are quotients of the weights of [`forward`]. The sums
+//! <https://doi.org/10.1109/TIT.2005.850223>). The probabilities are quotients of the [weights](PathWeights) of paths. The sums
 //! are computed with the sign turned, in the arithmetic and the order of SentencePiece 0.2.1.
 //!
 //! Example: the text `les` with the pieces `l`, `e`, `s` (-3 each), `le` (-4) and `les` (-5), alpha 1.
@@ -23,7 +23,7 @@
 //! Cost: one exponential for each node.
 
 use super::lattice::Lattice;
-use super::sample::{final_weight, forward};
+use super::sample::PathWeights;
 use crate::error::EncodeError;
 
 /// The entropy of the segmentations of a lattice, in nats.
@@ -31,26 +31,22 @@ use crate::error::EncodeError;
 /// # Errors
 /// The weight of all segmentations is too large or too small for a number, because alpha or the scores are too large.
 pub(super) fn entropy(lattice: &Lattice, alpha: f32) -> Result<f32, EncodeError> {
-    let weights = forward(lattice, alpha);
-    final_weight(&weights, alpha)?;
+    let weights = PathWeights::new(lattice, alpha);
+    weights.total()?;
     // For each node, the negated entropy at the position where the node begins.
     let mut negated = vec![0.0_f32; lattice.nodes.len()];
     let mut last = 0.0;
     for position in 0..=lattice.length() {
         let beginning = lattice.beginning_at(position);
-        let weight = weights[beginning.start];
         last = 0.0;
         for left in lattice.ending_at(position) {
-            let log_probability = alpha * lattice.nodes[*left].score + weights[*left] - weight;
+            let log_probability = weights.log_transition(*left, beginning.start);
             last += term(log_probability, negated[*left]);
         }
         negated[beginning].fill(last);
     }
-    if !last.is_finite() {
-        return Err(EncodeError::Alpha { alpha });
-    }
     // Not negated, which would give -0.
-    Ok(0.0 - last)
+    Ok(0.0 - weights.finite(last)?)
 }
 
 /// The contribution of a node with this probability to the negated entropy. Impossible nodes contribute nothing.

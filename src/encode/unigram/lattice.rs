@@ -26,7 +26,11 @@
 //! character, but a model can have thousands. Therefore the number of nodes is limited, and also the number of steps of
 //! [`Lattice::viterbi_forward`]. A text that exceeds a limit is an error.
 
+use std::iter;
+use std::ops::Range;
+
 use super::tables::{UnigramTables, symbol_score};
+use super::trie::PiecePrefix;
 use crate::error::EncodeError;
 use crate::piece::PieceId;
 use crate::text::char_length;
@@ -60,6 +64,32 @@ impl LatticeNode {
             score: 0.0,
             begin: position,
             end: position,
+        }
+    }
+
+    /// The piece `found`, which covers `chars` characters from position `begin` on.
+    fn of_piece(tables: &UnigramTables, found: &PiecePrefix, begin: usize, chars: usize) -> Self {
+        let id = tables.pieces.id(found.cell);
+        let score = if tables.is_symbol(id) {
+            symbol_score(chars)
+        } else {
+            found.score
+        };
+        Self {
+            id,
+            score,
+            begin,
+            end: begin + chars,
+        }
+    }
+
+    /// An unknown character at position `begin`.
+    fn unknown(tables: &UnigramTables, begin: usize) -> Self {
+        Self {
+            id: tables.unknown,
+            score: tables.unknown_score,
+            begin,
+            end: begin + 1,
         }
     }
 }
@@ -96,9 +126,7 @@ impl Lattice {
         for begin in 0..length {
             lattice.begins.push(lattice.nodes.len());
             lattice.add_nodes(tables, text, &offsets, begin);
-            if lattice.nodes.len() > MAX_NODES {
-                return Err(EncodeError::TooManyCandidates { limit: MAX_NODES });
-            }
+            check_limit(lattice.nodes.len(), MAX_NODES)?;
         }
         lattice.begins.push(lattice.nodes.len());
         lattice.sort_by_end();
@@ -112,45 +140,34 @@ impl Lattice {
         for found in tables.pieces.prefixes(&text[offset..]) {
             // In a model that was not trained, a piece can end inside of a character. It covers the whole character.
             let chars = offsets[begin..].partition_point(|next| *next < offset + found.length);
-            let id = tables.pieces.id(found.cell);
-            let score = if tables.is_symbol(id) {
-                symbol_score(chars)
-            } else {
-                found.score
-            };
-            self.nodes.push(LatticeNode {
-                id,
-                score,
-                begin,
-                end: begin + chars,
-            });
+            let node = LatticeNode::of_piece(tables, &found, begin, chars);
+            self.nodes.push(node);
             has_char |= chars == 1;
         }
         if !has_char {
-            self.nodes.push(LatticeNode {
-                id: tables.unknown,
-                score: tables.unknown_score,
-                begin,
-                end: begin + 1,
-            });
+            self.nodes.push(LatticeNode::unknown(tables, begin));
         }
     }
 
     /// Fills `by_end` and `ends` by a counting sort, which keeps the order of the nodes that end at the same position.
     fn sort_by_end(&mut self) {
-        let inner = || std::iter::once(START).chain(END + 1..self.nodes.len());
-        for node in inner() {
+        self.count_ends();
+        let mut next = self.ends.clone();
+        self.by_end = vec![START; self.nodes.len() - 1];
+        for node in nodes_before_end(self.nodes.len()) {
+            let end = self.nodes[node].end;
+            self.by_end[next[end]] = node;
+            next[end] += 1;
+        }
+    }
+
+    /// Fills `ends`.
+    fn count_ends(&mut self) {
+        for node in nodes_before_end(self.nodes.len()) {
             self.ends[self.nodes[node].end + 1] += 1;
         }
         for position in 1..self.ends.len() {
             self.ends[position] += self.ends[position - 1];
-        }
-        let mut next = self.ends.clone();
-        self.by_end = vec![START; self.nodes.len() - 1];
-        for node in inner() {
-            let end = self.nodes[node].end;
-            self.by_end[next[end]] = node;
-            next[end] += 1;
         }
     }
 
@@ -160,7 +177,7 @@ impl Lattice {
     }
 
     /// The nodes that begin at a position.
-    pub(super) fn beginning_at(&self, position: usize) -> std::ops::Range<usize> {
+    pub(super) fn beginning_at(&self, position: usize) -> Range<usize> {
         if position == self.length() {
             END..END + 1
         } else {
@@ -173,26 +190,28 @@ impl Lattice {
         &self.by_end[self.ends[position]..self.ends[position + 1]]
     }
 
+    /// The nodes that end where a node begins.
+    pub(super) fn ending_before(&self, node: usize) -> &[usize] {
+        self.ending_at(self.nodes[node].begin)
+    }
+
+    /// The ids of the nodes of a path.
+    pub(super) fn ids(&self, path: &[usize]) -> Vec<PieceId> {
+        path.iter().map(|node| self.nodes[*node].id).collect()
+    }
+
     /// Checks that [`viterbi_forward`](Lattice::viterbi_forward) is not too slow.
     ///
     /// # Errors
     /// The lattice has more than [`MAX_NODE_PAIRS`] pairs of adjacent nodes.
     pub(super) fn check_pairs(&self) -> Result<(), EncodeError> {
-        let pairs_at = |position| {
-            let beginning = self.beginning_at(position).len();
-            let ending = self.ending_at(position).len();
-            beginning * ending
-        };
-        let pairs = (0..=self.length())
-            .map(pairs_at)
-            .fold(0, usize::saturating_add);
-        if pairs > MAX_NODE_PAIRS {
-            Err(EncodeError::TooManyCandidates {
-                limit: MAX_NODE_PAIRS,
-            })
-        } else {
-            Ok(())
-        }
+        let pairs = (0..=self.length()).map(|position| self.pairs_at(position));
+        check_limit(pairs.fold(0, usize::saturating_add), MAX_NODE_PAIRS)
+    }
+
+    /// The number of pairs of nodes of which one ends and the other one begins at a position.
+    fn pairs_at(&self, position: usize) -> usize {
+        self.beginning_at(position).len() * self.ending_at(position).len()
     }
 
     /// For each node, the best sum of scores of the paths from [`START`] to the end of the node, and the node before it on
@@ -204,14 +223,7 @@ impl Lattice {
         let mut previous = vec![START; self.nodes.len()];
         for position in 0..=self.length() {
             for right in self.beginning_at(position) {
-                let mut best: Option<(f32, usize)> = None;
-                for left in self.ending_at(position) {
-                    let sum = sums[*left] + self.nodes[right].score;
-                    if best.is_none_or(|(best, _)| sum > best) {
-                        best = Some((sum, *left));
-                    }
-                }
-                if let Some((sum, left)) = best {
+                if let Some((sum, left)) = self.best_before(right, &sums) {
                     sums[right] = sum;
                     previous[right] = left;
                 }
@@ -220,17 +232,45 @@ impl Lattice {
         (sums, previous)
     }
 
+    /// The best sum to the end of `node`, given the best sums to the nodes before it, and the first node that gives it.
+    fn best_before(&self, node: usize, sums: &[f32]) -> Option<(f32, usize)> {
+        let mut best: Option<(f32, usize)> = None;
+        for left in self.ending_before(node) {
+            let sum = sums[*left] + self.nodes[node].score;
+            if best.is_none_or(|(best, _)| sum > best) {
+                best = Some((sum, *left));
+            }
+        }
+        best
+    }
+
     /// The best segmentation and its score.
     pub(super) fn best(&self) -> (Vec<PieceId>, f32) {
         let (sums, previous) = self.viterbi_forward();
-        let mut ids = Vec::new();
-        let mut node = previous[END];
-        while node != START {
-            ids.push(self.nodes[node].id);
-            node = previous[node];
-        }
-        ids.reverse();
-        (ids, sums[END])
+        (self.ids(&path_to_end(&previous)), sums[END])
+    }
+}
+
+/// All of so many nodes except [`END`].
+fn nodes_before_end(count: usize) -> impl Iterator<Item = usize> {
+    iter::once(START).chain(END + 1..count)
+}
+
+/// The path to [`END`], given the node before each node.
+fn path_to_end(previous: &[usize]) -> Vec<usize> {
+    let before = |node: &usize| Some(previous[*node]).filter(|node| *node != START);
+    let mut path: Vec<usize> = iter::successors(before(&END), before).collect();
+    path.reverse();
+    path
+}
+
+/// # Errors
+/// `count` exceeds `limit`.
+fn check_limit(count: usize, limit: usize) -> Result<(), EncodeError> {
+    if count > limit {
+        Err(EncodeError::TooManyCandidates { limit })
+    } else {
+        Ok(())
     }
 }
 

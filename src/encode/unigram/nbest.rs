@@ -28,6 +28,7 @@
 //! number of segmentations of nearly equal scores, up to [`MAX_HYPOTHESES`].
 
 use std::collections::HashMap;
+use std::iter;
 use std::time::Instant;
 
 use rustc_hash::FxBuildHasher;
@@ -109,7 +110,7 @@ impl Agenda {
 
     /// Moves an entry up while its parent is lower.
     fn sift_up(&mut self, mut at: usize) {
-        while at > 0 && self.heap[(at - 1) / 2].0 < self.heap[at].0 {
+        while at > 0 && self.priority((at - 1) / 2) < self.priority(at) {
             self.heap.swap(at, (at - 1) / 2);
             at = (at - 1) / 2;
         }
@@ -139,9 +140,17 @@ impl Agenda {
     /// The child with the higher priority, the right one of equal children; `None` for a leaf.
     fn higher_child(&self, at: usize) -> Option<usize> {
         let left = 2 * at + 1;
+        (left < self.len()).then(|| left + usize::from(self.is_right_higher(left)))
+    }
+
+    /// Whether the entry after `left` exists and has no lower priority.
+    fn is_right_higher(&self, left: usize) -> bool {
         let right = left + 1;
-        let is_right = right < self.len() && self.heap[left].0 <= self.heap[right].0;
-        (left < self.len()).then_some(if is_right { right } else { left })
+        right < self.len() && self.priority(left) <= self.priority(right)
+    }
+
+    fn priority(&self, at: usize) -> f32 {
+        self.heap[at].0
     }
 }
 
@@ -170,7 +179,7 @@ impl<'l> Search<'l> {
     /// A search for `size` results that has the empty hypothesis only.
     fn new(lattice: &'l Lattice, size: usize) -> Self {
         let (best_sums, _) = lattice.viterbi_forward();
-        let mut search = Search {
+        let mut search = Self {
             lattice,
             best_sums,
             agenda: Agenda::default(),
@@ -217,14 +226,13 @@ impl<'l> Search<'l> {
     /// Adds a hypothesis for each node that ends where the hypothesis `top` begins.
     fn extend(&mut self, top: usize) {
         let Hypothesis { node, sum, .. } = self.hypotheses[top];
-        let lattice = self.lattice;
-        let previous = lattice.ending_at(lattice.nodes[node].begin);
+        let previous = self.lattice.ending_before(node);
         self.added += previous.len();
         for left in previous {
             let hypothesis = Hypothesis {
                 node: *left,
                 next: Some(top),
-                sum: lattice.nodes[*left].score + sum,
+                sum: self.lattice.nodes[*left].score + sum,
             };
             self.add(hypothesis, self.best_sums[*left] + sum);
         }
@@ -259,24 +267,27 @@ impl<'l> Search<'l> {
             return Err(LimitExceeded);
         }
         self.reductions += 1;
+        self.keep_best();
+        self.max_hypotheses = self.hypotheses.len() + MAX_NEW_HYPOTHESES;
+        Ok(())
+    }
+
+    /// Keeps [`Search::reduced_agenda`] entries of the agenda, and the hypotheses that they consist of.
+    fn keep_best(&mut self) {
         let mut kept = KeptHypotheses::default();
         let mut agenda = Agenda::default();
-        for _ in 0..self.reduced_agenda {
-            let Some((priority, hypothesis)) = self.agenda.pop() else {
-                break;
-            };
+        let best = iter::from_fn(|| self.agenda.pop()).take(self.reduced_agenda);
+        for (priority, hypothesis) in best {
             agenda.push((priority, kept.keep(&self.hypotheses, hypothesis)));
         }
         self.agenda = agenda;
         self.hypotheses = kept.hypotheses;
-        self.max_hypotheses = self.hypotheses.len() + MAX_NEW_HYPOTHESES;
-        Ok(())
     }
 
     /// The ids of a hypothesis that begins at [`START`].
     fn ids(&self, hypothesis: usize) -> Vec<PieceId> {
         let next = |at: &usize| self.hypotheses[*at].next;
-        let path = std::iter::successors(next(&hypothesis), next);
+        let path = iter::successors(next(&hypothesis), next);
         path.map(|at| self.hypotheses[at].node)
             .filter(|node| *node != END)
             .map(|node| self.lattice.nodes[node].id)

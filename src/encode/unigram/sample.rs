@@ -22,6 +22,96 @@ use crate::rng::SplitMix64;
 /// If two logarithms differ by more than this, the smaller number is ignored in their sum, as in the reference.
 const NEGLIGIBLE: f32 = 50.0;
 
+/// The weights of the paths of a lattice: the weight of a path is exp(alpha · the sum of its scores).
+pub(super) struct PathWeights<'l> {
+    pub(super) lattice: &'l Lattice,
+    alpha: f32,
+    /// For each node, the logarithm of the total weight of all paths from the start to the beginning of the node.
+    before: Vec<f32>,
+}
+
+impl<'l> PathWeights<'l> {
+    pub(super) fn new(lattice: &'l Lattice, alpha: f32) -> Self {
+        let mut weights = Self {
+            lattice,
+            alpha,
+            before: vec![0.0; lattice.nodes.len()],
+        };
+        for position in 0..=lattice.length() {
+            let weight = weights.arriving(position);
+            weights.before[lattice.beginning_at(position)].fill(weight);
+        }
+        weights
+    }
+
+    /// The logarithm of the total weight of all paths from the start to a position, given those to the positions before.
+    fn arriving(&self, position: usize) -> f32 {
+        let ending = self.lattice.ending_at(position).iter();
+        let weights = ending.map(|node| self.of_node(*node) + self.before[*node]);
+        weights.reduce(log_sum).unwrap_or(0.0)
+    }
+
+    /// The logarithm of the weight of a node alone.
+    fn of_node(&self, node: usize) -> f32 {
+        self.alpha * self.lattice.nodes[node].score
+    }
+
+    /// The logarithm of the weight of a path.
+    pub(super) fn of_path(&self, path: &[usize]) -> f32 {
+        path.iter().fold(0.0, |sum, node| sum + self.of_node(*node))
+    }
+
+    /// The logarithm of the total weight of all segmentations.
+    ///
+    /// # Errors
+    /// It is infinite or NaN, because alpha or the scores are too large.
+    pub(super) fn total(&self) -> Result<f32, EncodeError> {
+        self.finite(self.before[END])
+    }
+
+    /// A number that was computed with alpha.
+    ///
+    /// # Errors
+    /// It is infinite or NaN, because alpha or the scores are too large.
+    pub(super) fn finite(&self, value: f32) -> Result<f32, EncodeError> {
+        if value.is_finite() {
+            Ok(value)
+        } else {
+            Err(EncodeError::Alpha { alpha: self.alpha })
+        }
+    }
+
+    /// Draws the ids of a segmentation.
+    pub(super) fn draw_ids(&self, rng: &mut SplitMix64) -> Vec<PieceId> {
+        self.lattice.ids(&self.draw_path(rng))
+    }
+
+    /// Draws a path: its nodes without [`START`] and [`END`].
+    pub(super) fn draw_path(&self, rng: &mut SplitMix64) -> Vec<usize> {
+        let mut path = Vec::new();
+        let mut node = self.draw_previous(END, rng);
+        while node != START {
+            path.push(node);
+            node = self.draw_previous(node, rng);
+        }
+        path.reverse();
+        path
+    }
+
+    /// Draws the node before `node`.
+    fn draw_previous(&self, node: usize, rng: &mut SplitMix64) -> usize {
+        let previous = self.lattice.ending_before(node);
+        let probability = |left: &usize| f64::from(self.log_transition(*left, node)).exp();
+        let probabilities: Vec<f64> = previous.iter().map(probability).collect();
+        previous[draw(&probabilities, rng)]
+    }
+
+    /// The logarithm of the probability of `left` before `right`.
+    pub(super) fn log_transition(&self, left: usize, right: usize) -> f32 {
+        self.before[left] + self.of_node(left) - self.before[right]
+    }
+}
+
 /// log(exp(a) + exp(b)).
 #[expect(
     clippy::cast_possible_truncation,
@@ -35,84 +125,25 @@ fn log_sum(a: f32, b: f32) -> f32 {
     (f64::from(high) + f64::from(low - high).exp().ln_1p()) as f32
 }
 
-/// For each node, the logarithm of the total weight of all paths from the start to the beginning of the node.
-pub(super) fn forward(lattice: &Lattice, alpha: f32) -> Vec<f32> {
-    let mut weights = vec![0.0; lattice.nodes.len()];
-    for position in 0..=lattice.length() {
-        let arriving = lattice
-            .ending_at(position)
-            .iter()
-            .map(|left| alpha * lattice.nodes[*left].score + weights[*left]);
-        let weight = arriving.reduce(log_sum).unwrap_or(0.0);
-        for right in lattice.beginning_at(position) {
-            weights[right] = weight;
-        }
-    }
-    weights
-}
-
-/// The logarithm of the total weight of all segmentations, from the weights of [`forward`].
-///
-/// # Errors
-/// It is infinite or NaN, because alpha or the scores are too large.
-pub(super) fn final_weight(weights: &[f32], alpha: f32) -> Result<f32, EncodeError> {
-    let total = weights[END];
-    if total.is_finite() {
-        Ok(total)
-    } else {
-        Err(EncodeError::Alpha { alpha })
-    }
-}
-
-/// Draws a segmentation.
-pub(super) fn sample(lattice: &Lattice, alpha: f32, rng: &mut SplitMix64) -> Vec<PieceId> {
-    let path = draw_path(lattice, &forward(lattice, alpha), alpha, rng);
-    path.iter().map(|node| lattice.nodes[*node].id).collect()
-}
-
-/// Draws a path, with the weights of [`forward`]: its nodes without [`START`] and [`END`].
-pub(super) fn draw_path(
-    lattice: &Lattice,
-    weights: &[f32],
-    alpha: f32,
-    rng: &mut SplitMix64,
-) -> Vec<usize> {
-    let mut path = Vec::new();
-    let mut node = END;
-    loop {
-        let previous = lattice.ending_at(lattice.nodes[node].begin);
-        let probability = |left: &usize| {
-            f64::from(weights[*left] + alpha * lattice.nodes[*left].score - weights[node]).exp()
-        };
-        let probabilities: Vec<f64> = previous.iter().map(probability).collect();
-        node = previous[draw(&probabilities, rng)];
-        if node == START {
-            break;
-        }
-        path.push(node);
-    }
-    path.reverse();
-    path
-}
-
 /// Draws an index in proportion to `weights`. Weights that are not finite or not above 0 are never drawn; if there are
 /// no others, the result is 0.
 pub(crate) fn draw(weights: &[f64], rng: &mut SplitMix64) -> usize {
-    let is_usable = |weight: &&f64| weight.is_finite() && **weight > 0.0;
-    let total: f64 = weights.iter().filter(is_usable).sum();
+    let total: f64 = usable(weights).map(|(_, weight)| weight).sum();
     let mut remaining = rng.unit() * total;
     // The last usable index, if rounding makes `remaining` exceed the sum of the weights.
     let mut drawn = 0;
-    for (index, weight) in weights
-        .iter()
-        .enumerate()
-        .filter(|(_, weight)| is_usable(weight))
-    {
+    for (index, weight) in usable(weights) {
         drawn = index;
-        if remaining < *weight {
+        if remaining < weight {
             break;
         }
         remaining -= weight;
     }
     drawn
+}
+
+/// The weights that can be drawn, with their indices.
+fn usable(weights: &[f64]) -> impl Iterator<Item = (usize, f64)> {
+    let weights = weights.iter().copied().enumerate();
+    weights.filter(|(_, weight)| weight.is_finite() && *weight > 0.0)
 }

@@ -45,7 +45,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::lattice::{END, Lattice, START};
-use super::sample::{draw_path, final_weight, forward};
+use super::sample::PathWeights;
 use crate::error::EncodeError;
 use crate::piece::PieceId;
 use crate::rng::SplitMix64;
@@ -77,11 +77,9 @@ pub(crate) struct ScoredRequest {
 /// A segmentation and its score.
 type ScoredIds = (Vec<PieceId>, f32);
 
-/// A lattice with the weights of its nodes.
+/// A lattice with the weights of its paths.
 struct Sampler<'l> {
-    lattice: &'l Lattice,
-    alpha: f32,
-    weights: Vec<f32>,
+    weights: PathWeights<'l>,
     /// The logarithm of the weight of all segmentations.
     total: f32,
 }
@@ -90,96 +88,82 @@ impl<'l> Sampler<'l> {
     /// # Errors
     /// Too many samples of such a long text, or an alpha that makes weights infinite.
     fn new(lattice: &'l Lattice, request: ScoredRequest) -> Result<Self, EncodeError> {
-        let limit = MAX_SAMPLED_CHARS / (lattice.length() + 1);
-        if request.samples > limit {
-            return Err(EncodeError::TooManySamples {
-                samples: request.samples,
-                limit,
-            });
-        }
-        let weights = forward(lattice, request.alpha);
-        Ok(Sampler {
-            lattice,
-            alpha: request.alpha,
-            total: final_weight(&weights, request.alpha)?,
+        check_samples(request.samples, lattice)?;
+        let weights = PathWeights::new(lattice, request.alpha);
+        Ok(Self {
+            total: weights.total()?,
             weights,
         })
     }
 
     /// The ids of a path, and the logarithm of its probability in the arithmetic of the reference.
     fn scored_ids(&self, path: &[usize]) -> ScoredIds {
-        let nodes = path.iter().map(|node| &self.lattice.nodes[*node]);
-        let sum = nodes
-            .clone()
-            .fold(0.0, |sum, node| sum + self.alpha * node.score);
-        (nodes.map(|node| node.id).collect(), sum - self.total)
+        let weight = self.weights.of_path(path);
+        (self.weights.lattice.ids(path), weight - self.total)
     }
 
-    /// The logarithm of the probability of `left` before `right`.
-    fn log_transition(&self, left: usize, right: usize) -> f64 {
-        let score = self.alpha * self.lattice.nodes[left].score;
-        f64::from(self.weights[left] + score - self.weights[right])
-    }
-
-    /// The `count` paths with the highest perturbed log probabilities, highest first; fewer if there are no more.
-    fn draw_distinct(&self, count: usize, rng: &mut SplitMix64) -> Vec<DrawnPath> {
+    /// The `count` segmentations with the highest perturbed log probabilities, highest first; fewer if there are no more.
+    fn draw_distinct(&self, count: usize, rng: &mut SplitMix64) -> Vec<DrawnSample> {
         let mut found = Vec::new();
         let mut suffixes: Vec<PathSuffix> = Vec::new();
         let mut agenda = BranchAgenda::with_end(gumbel(rng));
-        while found.len() < count {
-            let Some((perturbed, branch)) = agenda.pop_highest() else {
-                break;
-            };
+        while found.len() < count
+            && let Some((perturbed, branch)) = agenda.pop_highest()
+        {
             if branch.node == START {
-                found.push(DrawnPath {
-                    nodes: path_of(&suffixes, branch.suffix),
-                    perturbed,
-                });
+                found.push(self.drawn(&path_of(&suffixes, branch.suffix), perturbed));
                 continue;
             }
-            let suffix = suffixes.len();
-            suffixes.push(PathSuffix {
-                node: branch.node,
-                next: branch.suffix,
-            });
-            for (perturbed, log_probability, node) in self.extend(perturbed, branch, rng) {
-                let extended = Branch {
-                    node,
-                    suffix: Some(suffix),
-                    log_probability,
-                };
-                agenda.push(perturbed, extended);
+            let mut extended = self.extend(branch, suffixes.len(), rng);
+            suffixes.push(branch.as_suffix());
+            truncate(&mut extended, perturbed);
+            for (perturbed, branch) in extended {
+                agenda.push(perturbed, branch);
             }
             agenda.keep_highest(count - found.len());
         }
         found
     }
 
-    /// The nodes before a branch: for each its perturbed log probability, its log probability, and the node. The maximum of
-    /// the perturbed log probabilities is that of the branch.
-    fn extend(&self, limit: f64, branch: Branch, rng: &mut SplitMix64) -> Vec<(f64, f64, usize)> {
-        let begin = self.lattice.nodes[branch.node].begin;
-        let previous = self.lattice.ending_at(begin).iter();
-        let log_probabilities = previous
-            .map(|left| {
-                let step = self.log_transition(*left, branch.node);
-                (branch.log_probability + step, *left)
-            })
+    fn drawn(&self, path: &[usize], perturbed: f64) -> DrawnSample {
+        let (ids, log_probability) = self.scored_ids(path);
+        DrawnSample {
+            ids,
+            log_probability,
+            perturbed,
+        }
+    }
+
+    /// The nodes before a branch, which is the suffix with this index, with perturbed log probabilities.
+    fn extend(&self, branch: Branch, suffix: usize, rng: &mut SplitMix64) -> Vec<PerturbedBranch> {
+        let previous = self.weights.lattice.ending_before(branch.node).iter();
+        previous
+            .map(|left| self.extended(branch, *left, suffix))
             // Nodes whose weight is 0 in 32 bits are on no path.
-            .filter(|(log_probability, _)| log_probability.is_finite());
-        let free: Vec<(f64, f64, usize)> = log_probabilities
-            .map(|(log_probability, left)| (log_probability + gumbel(rng), log_probability, left))
-            .collect();
-        let highest = free
-            .iter()
-            .map(|(perturbed, ..)| *perturbed)
-            .fold(f64::NEG_INFINITY, f64::max);
-        free.into_iter()
-            .map(|(perturbed, log_probability, left)| {
-                (truncated(perturbed, highest, limit), log_probability, left)
-            })
+            .filter(|extended| extended.log_probability.is_finite())
+            .map(|extended| (extended.log_probability + gumbel(rng), extended))
             .collect()
     }
+
+    /// The branch that begins with `node` and goes on with `next`, which is the suffix with this index.
+    fn extended(&self, next: Branch, node: usize, suffix: usize) -> Branch {
+        let step = self.weights.log_transition(node, next.node);
+        Branch {
+            node,
+            suffix: Some(suffix),
+            log_probability: next.log_probability + f64::from(step),
+        }
+    }
+}
+
+/// # Errors
+/// These are too many samples of such a long text.
+fn check_samples(samples: usize, lattice: &Lattice) -> Result<(), EncodeError> {
+    let limit = MAX_SAMPLED_CHARS / (lattice.length() + 1);
+    if samples > limit {
+        return Err(EncodeError::TooManySamples { samples, limit });
+    }
+    Ok(())
 }
 
 /// A random number with the standard Gumbel distribution.
@@ -187,6 +171,15 @@ fn gumbel(rng: &mut SplitMix64) -> f64 {
     // Exponentially distributed; 0, once in 2^53 numbers, would be infinite.
     let exponential = (-(-rng.unit()).ln_1p()).max(f64::MIN_POSITIVE);
     -exponential.ln()
+}
+
+/// Moves perturbed log probabilities so that their maximum is `limit`.
+fn truncate(branches: &mut [PerturbedBranch], limit: f64) {
+    let perturbed = branches.iter().map(|(perturbed, _)| *perturbed);
+    let highest = perturbed.fold(f64::NEG_INFINITY, f64::max);
+    for (perturbed, _) in branches {
+        *perturbed = truncated(*perturbed, highest, limit);
+    }
 }
 
 /// The number `perturbed` of a set whose maximum is `highest`, moved so that the maximum is `limit`: appendix B.3 of the
@@ -222,10 +215,38 @@ struct Branch {
     log_probability: f64,
 }
 
-/// A path from the start to the end, and its perturbed log probability.
-struct DrawnPath {
-    nodes: Vec<usize>,
+impl Branch {
+    /// The empty path at the end of the text.
+    const END: Self = Self {
+        node: END,
+        suffix: None,
+        log_probability: 0.0,
+    };
+
+    fn as_suffix(&self) -> PathSuffix {
+        PathSuffix {
+            node: self.node,
+            next: self.suffix,
+        }
+    }
+}
+
+/// A branch and its perturbed log probability.
+type PerturbedBranch = (f64, Branch);
+
+/// A segmentation that was drawn without replacement.
+struct DrawnSample {
+    ids: Vec<PieceId>,
+    log_probability: f32,
     perturbed: f64,
+}
+
+impl DrawnSample {
+    /// The segmentation with the logarithm of its probability of being drawn, 0 without a threshold.
+    fn scored(self, threshold: Option<f64>) -> ScoredIds {
+        let log = |at| log_inclusion(self.log_probability, at);
+        (self.ids, threshold.map_or(0.0, log))
+    }
 }
 
 /// The place of a branch in the agenda: its perturbed log probability, and a number that makes it unique.
@@ -261,25 +282,18 @@ impl BranchAgenda {
     /// An agenda with the branch at the end of the text.
     fn with_end(perturbed: f64) -> Self {
         let mut agenda = Self::default();
-        let end = Branch {
-            node: END,
-            suffix: None,
-            log_probability: 0.0,
-        };
-        agenda.push(perturbed, end);
+        agenda.push(perturbed, Branch::END);
         agenda
     }
 
     fn push(&mut self, perturbed: f64, branch: Branch) {
-        let rank = BranchRank {
-            perturbed,
-            number: self.pushed,
-        };
+        let number = self.pushed;
         self.pushed += 1;
-        self.branches.insert(rank, branch);
+        self.branches
+            .insert(BranchRank { perturbed, number }, branch);
     }
 
-    fn pop_highest(&mut self) -> Option<(f64, Branch)> {
+    fn pop_highest(&mut self) -> Option<PerturbedBranch> {
         let (rank, branch) = self.branches.pop_last()?;
         Some((rank.perturbed, branch))
     }
@@ -312,19 +326,17 @@ pub(super) fn draw(
 impl Sampler<'_> {
     /// Independent samples, with the logarithms of their probabilities.
     fn with_replacement(&self, samples: usize, rng: &mut SplitMix64) -> Vec<ScoredIds> {
-        let mut draw = || {
-            let path = draw_path(self.lattice, &self.weights, self.alpha, rng);
-            self.scored_ids(&path)
-        };
-        (0..samples).map(|_| draw()).collect()
+        (0..samples).map(|_| self.draw_scored(rng)).collect()
+    }
+
+    /// A sample, with the logarithm of its probability.
+    fn draw_scored(&self, rng: &mut SplitMix64) -> ScoredIds {
+        self.scored_ids(&self.weights.draw_path(rng))
     }
 
     /// Distinct samples, with the logarithms of the probabilities that a sample contains them.
     fn without_replacement(&self, samples: usize, rng: &mut SplitMix64) -> Vec<ScoredIds> {
-        let drawn = self.draw_distinct(samples + 1, rng);
-        let paths = drawn.iter().map(|path| self.scored_ids(&path.nodes));
-        let threshold = drawn.get(samples).map(|path| path.perturbed);
-        with_inclusion(paths.take(samples), threshold)
+        with_inclusion(self.draw_distinct(samples + 1, rng), samples)
     }
 
     /// Like [`without_replacement`](Sampler::without_replacement), with the best segmentation first.
@@ -336,33 +348,26 @@ impl Sampler<'_> {
         samples: usize,
         rng: &mut SplitMix64,
     ) -> Result<Vec<ScoredIds>, EncodeError> {
-        self.lattice.check_pairs()?;
+        let lattice = self.weights.lattice;
+        lattice.check_pairs()?;
         let Some(others) = samples.checked_sub(1) else {
             return Ok(Vec::new());
         };
-        let (best, _) = self.lattice.best();
+        let (best, _) = lattice.best();
         // One more for the threshold, and one more because the best can be among them.
-        let drawn = self.draw_distinct(others + 2, rng);
-        let drawn: Vec<(ScoredIds, f64)> = drawn
-            .iter()
-            .map(|path| (self.scored_ids(&path.nodes), path.perturbed))
-            .filter(|((ids, _), _)| *ids != best)
-            .collect();
-        let threshold = drawn.get(others).map(|(_, perturbed)| *perturbed);
-        let paths = drawn.into_iter().map(|(path, _)| path).take(others);
+        let mut drawn = self.draw_distinct(others + 2, rng);
+        drawn.retain(|sample| sample.ids != best);
         let mut results = vec![(best, 0.0)];
-        results.extend(with_inclusion(paths, threshold));
+        results.extend(with_inclusion(drawn, others));
         Ok(results)
     }
 }
 
-/// Replaces log probabilities by the logarithms of the probabilities of being drawn.
-fn with_inclusion(
-    paths: impl Iterator<Item = ScoredIds>,
-    threshold: Option<f64>,
-) -> Vec<ScoredIds> {
-    let log = |log_probability| threshold.map_or(0.0, |at| log_inclusion(log_probability, at));
-    paths.map(|(ids, score)| (ids, log(score))).collect()
+/// The first samples, at most `count`, with the logarithms of their probabilities of being drawn.
+fn with_inclusion(drawn: Vec<DrawnSample>, count: usize) -> Vec<ScoredIds> {
+    let threshold = drawn.get(count).map(|next| next.perturbed);
+    let first = drawn.into_iter().take(count);
+    first.map(|sample| sample.scored(threshold)).collect()
 }
 
 /// The logarithm of the probability that a perturbed log probability exceeds the threshold.

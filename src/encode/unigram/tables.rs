@@ -89,19 +89,13 @@ impl UnigramTables {
         vocabulary: &Vocabulary<'_>,
         keys: &[(&[u8], u32)],
     ) -> Result<Self, BuildError> {
-        let ids = 0..vocabulary.len();
-        let lowest = ids
-            .clone()
-            .filter(|id| vocabulary.kind(*id) == PieceKind::Normal)
-            .map(|id| vocabulary.score(id))
-            .fold(f32::MAX, f32::min);
-        let unknown_score = lowest - UNKNOWN_PENALTY;
+        let unknown_score = lowest_score(vocabulary) - UNKNOWN_PENALTY;
         let score = |id| match vocabulary.kind(id) {
             PieceKind::UserDefined => symbol_score(vocabulary.text(id).len()),
             PieceKind::Unknown => unknown_score,
             _ => vocabulary.score(id),
         };
-        let scores: Vec<f32> = ids.map(score).collect();
+        let scores: Vec<f32> = (0..vocabulary.len()).map(score).collect();
         Ok(Self {
             pieces: PieceTrie::new(keys, &scores)?,
             scores,
@@ -137,11 +131,16 @@ impl UnigramTables {
 
     /// The id of a single character; the unknown id if the character is no piece.
     pub(super) fn char_id(&self, char: &[u8]) -> PieceId {
-        let whole = self
-            .pieces
-            .prefixes(char)
-            .find(|found| found.length == char.len());
-        whole.map_or(self.unknown, |found| self.pieces.id(found.cell))
+        self.pieces.find(char).unwrap_or(self.unknown)
+    }
+
+    /// The id of each ASCII character.
+    pub(super) fn ascii_ids(&self) -> Box<[PieceId; 128]> {
+        let mut ids = Box::new([self.unknown; 128]);
+        for (byte, id) in (0..).zip(ids.iter_mut()) {
+            *id = self.char_id(&[byte]);
+        }
+        ids
     }
 
     /// Calls `visit` with each piece that `text` starts with and its score, shortest piece first. If the first character
@@ -158,6 +157,14 @@ impl UnigramTables {
             visit(LastPiece::unknown(width), self.unknown_score);
         }
     }
+}
+
+/// The lowest score of a normal piece.
+fn lowest_score(vocabulary: &Vocabulary<'_>) -> f32 {
+    (0..vocabulary.len())
+        .filter(|id| vocabulary.kind(*id) == PieceKind::Normal)
+        .map(|id| vocabulary.score(id))
+        .fold(f32::MAX, f32::min)
 }
 
 /// The score of a user-defined symbol of `length` bytes (of `length` characters in a lattice).

@@ -60,22 +60,23 @@ impl PieceTrie {
             return Ok(Self::default());
         }
         let array = DoubleArray::build(pieces)?;
-        let mut trie = Self {
-            root: array.root(),
-            cells: Vec::new(),
-            ids: Vec::new(),
-        };
-        trie.cells.reserve_exact(array.len());
-        trie.ids.reserve_exact(array.len());
+        let mut trie = Self::with_capacity(array.len());
+        trie.root = array.root();
         for (unit, value) in array.units() {
-            let score = value
-                .and_then(|value| scores.get(value))
-                .copied()
-                .unwrap_or(NO_PIECE);
+            let score = value.and_then(|value| scores.get(value).copied());
+            let score = score.unwrap_or(NO_PIECE);
             trie.cells.push(ScoredUnit { unit, score });
             trie.ids.push(PieceId::from_index(value.unwrap_or(0)));
         }
         Ok(trie)
+    }
+
+    /// No pieces yet, with room for exactly so many cells.
+    fn with_capacity(cells: usize) -> Self {
+        let mut trie = Self::default();
+        trie.cells.reserve_exact(cells);
+        trie.ids.reserve_exact(cells);
+        trie
     }
 
     /// The pieces that `text` starts with, shortest first.
@@ -96,6 +97,14 @@ impl PieceTrie {
             score,
             cell,
         })
+    }
+
+    /// The id of the piece with this text.
+    #[inline]
+    pub(super) fn find(&self, text: &[u8]) -> Option<PieceId> {
+        let mut prefixes = self.prefixes(text);
+        let whole = prefixes.find(|found| found.length == text.len())?;
+        Some(self.id(whole.cell))
     }
 
     /// The id of the piece that ends at `cell`.
