@@ -10,13 +10,12 @@
 //! Cost: linear in the distinct words, besides sorting the pieces. Memory: the texts of twice as many words as wanted. Source: `word_model_trainer.cc` and `char_model_trainer.cc` of SentencePiece 0.2.3.
 
 use std::cmp::Ordering;
-use std::convert::Infallible;
 
 use rayon::prelude::*;
 
 use crate::error::TrainError;
 use crate::text::num::count_to_f32;
-use crate::train::alphabet::Alphabet;
+use crate::train::alphabet::{Alphabet, KnownCharacters};
 use crate::train::assemble::LearnedPiece;
 use crate::train::counts::ShardedCounts;
 use crate::train::log_f32::log_f32;
@@ -34,53 +33,78 @@ pub(crate) fn word_pieces(
     room: usize,
 ) -> Result<Vec<LearnedPiece>, TrainError> {
     let known = alphabet.known();
-    let max_candidates = room.saturating_mul(2).max(MIN_CANDIDATES);
     let mut sum = 0u64;
-    let mut candidates: Vec<(Box<str>, u64)> = Vec::new();
-    // Words with lower counts are not among the best. Most words occur once.
-    let mut min_count = 0;
+    let mut best = BestWords::new(room);
     for shard in words.shards() {
-        let collected: Result<(), Infallible> = shard.for_each(|text, count| {
+        shard.visit(|text, count| {
             sum = sum.saturating_add(count);
-            if count < min_count {
-                return Ok(());
+            if count >= best.min_count {
+                best.offer(text, count, &known);
             }
-            // Words are parts of valid text.
-            let text = std::str::from_utf8(text).unwrap_or_default();
-            if text.chars().all(|c| known.contains(c)) {
-                candidates.push((text.into(), count));
-            }
-            if candidates.len() >= max_candidates {
-                min_count = keep_best(&mut candidates, room);
-            }
-            Ok(())
         });
-        match collected {
-            Ok(()) => {}
-        }
     }
     if i64::try_from(sum).is_err() {
         return Err(TrainError::TooLarge { what: "words" });
     }
-    candidates.par_sort_unstable_by(by_count);
-    candidates.truncate(room);
-    Ok(scored(candidates, sum))
+    Ok(scored(best.into_sorted(), sum))
+}
+
+/// A word or character and its count.
+type CountedText = (Box<str>, u64);
+
+/// Collects the most frequent words.
+struct BestWords {
+    /// How many words are wanted.
+    room: usize,
+    candidates: Vec<CountedText>,
+    /// Words with lower counts are not among the best. Most words occur once.
+    min_count: u64,
+}
+
+impl BestWords {
+    fn new(room: usize) -> Self {
+        Self {
+            room,
+            candidates: Vec::new(),
+            min_count: 0,
+        }
+    }
+
+    /// Adds a word of at least the smallest count, if all of its characters are known.
+    fn offer(&mut self, text: &[u8], count: u64, known: &KnownCharacters) {
+        // Words are parts of valid text.
+        let text = std::str::from_utf8(text).unwrap_or_default();
+        if text.chars().all(|c| known.contains(c)) {
+            self.candidates.push((text.into(), count));
+        }
+        if self.candidates.len() >= self.max_candidates() {
+            self.drop_others();
+        }
+    }
+
+    fn max_candidates(&self) -> usize {
+        self.room.saturating_mul(2).max(MIN_CANDIDATES)
+    }
+
+    /// Keeps the wanted words, in no particular order. The lowest of their counts is the smallest count from now on.
+    fn drop_others(&mut self) {
+        self.candidates.select_nth_unstable_by(self.room, by_count);
+        self.candidates.truncate(self.room);
+        let counts = self.candidates.iter().map(|(_, count)| *count);
+        self.min_count = counts.min().unwrap_or(u64::MAX);
+    }
+
+    /// The wanted words, best first; fewer if there are no more.
+    fn into_sorted(mut self) -> Vec<CountedText> {
+        self.candidates.par_sort_unstable_by(by_count);
+        self.candidates.truncate(self.room);
+        self.candidates
+    }
 }
 
 /// The order of words: by count, descending, and then by bytes.
-fn by_count(a: &(Box<str>, u64), b: &(Box<str>, u64)) -> Ordering {
+fn by_count(a: &CountedText, b: &CountedText) -> Ordering {
     b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0))
-}
-
-/// Keeps the `room` first words, in no particular order. Returns the lowest count of these, or 0 if there are fewer.
-fn keep_best(candidates: &mut Vec<(Box<str>, u64)>, room: usize) -> u64 {
-    if candidates.len() <= room {
-        return 0;
-    }
-    candidates.select_nth_unstable_by(room, by_count);
-    candidates.truncate(room);
-    let counts = candidates.iter().map(|(_, count)| *count);
-    counts.min().unwrap_or(u64::MAX)
 }
 
 /// The pieces of a char model, at most `room`.
@@ -100,7 +124,7 @@ pub(crate) fn char_pieces(
     Ok(scored(texts.collect(), sum))
 }
 
-fn scored(counted: Vec<(Box<str>, u64)>, sum: u64) -> Vec<LearnedPiece> {
+fn scored(counted: Vec<CountedText>, sum: u64) -> Vec<LearnedPiece> {
     let log_sum = log_of(sum);
     let piece = |(text, count)| LearnedPiece {
         text,
