@@ -170,14 +170,20 @@ impl UnigramEncoder {
     /// Appends the id of a chunk of one character. Returns the sum after the chunk.
     #[inline]
     fn segment_char(&self, char: &[u8], sum: f32, out: &mut Vec<PieceId>) -> f32 {
-        let id = match char {
-            [byte @ ..0x80] => self.ascii[usize::from(*byte)],
-            _ => self.tables.char_id(char),
-        };
+        let id = self.char_id(char);
         out.push(id);
         // Rebased as in the search; here it is the only open sum.
         let rebased = if sum.abs() > MAX_SUM { 0.0 } else { sum };
         rebased + self.tables.score(id)
+    }
+
+    /// The id of a single character; the unknown id if the character is no piece.
+    #[inline]
+    fn char_id(&self, char: &[u8]) -> PieceId {
+        match char {
+            [byte @ ..0x80] => self.ascii[usize::from(*byte)],
+            _ => self.tables.char_id(char),
+        }
     }
 
     /// Appends the ids of a chunk. Returns the sum after the chunk.
@@ -194,8 +200,8 @@ impl UnigramEncoder {
         let text = &line.text()[span];
         if let Some(key) = key {
             let cached = cache.chunks.get_with_note(&key, out);
-            let limit = cached.unwrap_or_else(|| self.find_chunk(text, &key, cache, out));
-            if sum.abs() <= f32::from_bits(u32::from(limit) << 16) {
+            let note = cached.unwrap_or_else(|| self.find_chunk(text, &key, cache, out));
+            if sum.abs() <= limit_of(note) {
                 #[cfg(test)]
                 cache.counts.count_within_limit(cached.is_some());
                 return out[start..]
@@ -211,7 +217,7 @@ impl UnigramEncoder {
         viterbi::search(&self.tables, text, sum, &mut cache.best, out)
     }
 
-    /// Appends the ids of a chunk that is not cached, and caches them. Returns the upper half of the bits of the limit.
+    /// Appends the ids of a chunk that is not cached, and caches them. Returns the note of the chunk.
     #[cold]
     fn find_chunk(
         &self,
@@ -222,8 +228,7 @@ impl UnigramEncoder {
     ) -> u16 {
         let start = out.len();
         let limit = margin::search_with_margin(&self.tables, chunk, out);
-        // Without the lower half of its bits a positive limit is less than 1 % lower, and a negative one remains negative.
-        let note = low_u16(u64::from(limit.to_bits() >> 16));
+        let note = note_of(limit);
         cache.chunks.insert_with_note(key, &out[start..], note);
         note
     }
@@ -295,6 +300,17 @@ impl UnigramEncoder {
     fn lattice(&self, text: &[u8]) -> Result<Lattice, EncodeError> {
         Lattice::new(&self.tables, text)
     }
+}
+
+/// The note of a limit: the upper half of its bits. Without the lower half a positive limit is less than 1 % lower, and a
+/// negative one remains negative.
+fn note_of(limit: f32) -> u16 {
+    low_u16(u64::from(limit.to_bits() >> 16))
+}
+
+/// The limit of a note.
+fn limit_of(note: u16) -> f32 {
+    f32::from_bits(u32::from(note) << 16)
 }
 
 /// The length of the first characters of `text` that have `length` bytes or more, as few as possible.

@@ -9,6 +9,7 @@
 //! | [`char_width`] | the whole character | `None` | the same, where the length is enough |
 //! | [`char_length`] | the first byte | the length that it declares | normalized text |
 //! | [`is_char_start`], [`is_continuation`] | one byte | | well-formed text |
+//! | [`char_starts`] | every byte | | well-formed text |
 //! | [`floor_char_boundary`] | backwards, at most 3 bytes | | well-formed text |
 //! | [`plainly_normalized_char`] | the whole character | U+FFFD, length 1 | raw text of models without rules |
 //! | [`lossy_chars`], [`lossy_string`] | everything | U+FFFD for each byte | messages, training |
@@ -54,6 +55,18 @@ pub(crate) fn is_continuation(byte: u8) -> bool {
 #[inline]
 pub(crate) fn is_char_start(byte: u8) -> bool {
     !is_continuation(byte)
+}
+
+/// Where the characters of well-formed `text` start.
+#[inline]
+pub(crate) fn char_starts(text: &[u8]) -> impl Iterator<Item = usize> {
+    (0..text.len()).filter(|at| is_char_start(text[*at]))
+}
+
+/// The number of bytes with which both texts begin.
+#[inline]
+pub(crate) fn common_length(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
 /// The last position that is not after `at` and does not lie inside a character of well-formed `text`; the end of

@@ -11,6 +11,7 @@
 //! Cost: one or two loads for each character.
 
 use crate::encode::bigrams::{BigramSet, BigramSetBuilder};
+use crate::text::utf8::common_length;
 use crate::text::{WHITESPACE_MARK_STR, char_length};
 
 /// The length of a chunk in bytes.
@@ -35,7 +36,7 @@ impl ChunkFinder {
         let mut previous: &[u8] = &[];
         for piece in pieces {
             // The bigrams of the beginning that the piece shares with the previous one were added already.
-            let shared = shared_length(piece, previous);
+            let shared = common_length(piece, previous);
             previous = piece;
             let (mut before, mut at) = code_at(piece);
             while at < piece.len() {
@@ -71,14 +72,6 @@ impl ChunkFinder {
             Chunk::Several(at)
         }
     }
-}
-
-/// The number of bytes that two texts have in common at their start.
-fn shared_length(one: &[u8], other: &[u8]) -> usize {
-    one.iter()
-        .zip(other)
-        .take_while(|(one, other)| one == other)
-        .count()
 }
 
 /// The number of the first character of `text`, which is not empty, and its length in bytes. Equal characters have

@@ -121,10 +121,15 @@ impl Agenda {
     fn pop(&mut self) -> Option<AgendaEntry> {
         (!self.heap.is_empty()).then(|| {
             let highest = self.heap.swap_remove(0);
-            let leaf = self.sift_down_to_leaf();
-            self.sift_up(leaf);
+            self.sift_first();
             highest
         })
+    }
+
+    /// Moves the first entry to its place.
+    fn sift_first(&mut self) {
+        let leaf = self.sift_down_to_leaf();
+        self.sift_up(leaf);
     }
 
     /// Moves the first entry down to a leaf. At each level the higher child moves up. Returns the index of the leaf.

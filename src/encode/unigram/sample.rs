@@ -145,5 +145,9 @@ pub(crate) fn draw(weights: &[f64], rng: &mut SplitMix64) -> usize {
 /// The weights that can be drawn, with their indices.
 fn usable(weights: &[f64]) -> impl Iterator<Item = (usize, f64)> {
     let weights = weights.iter().copied().enumerate();
-    weights.filter(|(_, weight)| weight.is_finite() && *weight > 0.0)
+    weights.filter(|(_, weight)| is_usable(*weight))
+}
+
+fn is_usable(weight: f64) -> bool {
+    weight.is_finite() && weight > 0.0
 }

@@ -376,12 +376,16 @@ fn with_inclusion(drawn: Vec<DrawnSample>, count: usize) -> Vec<ScoredIds> {
     reason = "the reference narrows the double result here"
 )]
 fn log_inclusion(log_probability: f32, threshold: f64) -> f32 {
-    let log_rate = f64::from(log_probability) - threshold;
+    log_of_any_event(f64::from(log_probability) - threshold) as f32
+}
+
+/// The logarithm of the probability that a Poisson process with this logarithm of its rate has an event:
+/// log(1 - exp(-exp(log_rate))).
+fn log_of_any_event(log_rate: f64) -> f64 {
     let rate = log_rate.exp();
-    let log = if log_rate <= MIN_DIRECT_LOG {
+    if log_rate <= MIN_DIRECT_LOG {
         log_rate - rate / 2.0 + rate.powi(2) / 24.0 - rate.powi(4) / 2880.0
     } else {
         (-(-rate).exp_m1()).ln()
-    };
-    log as f32
+    }
 }

@@ -102,8 +102,9 @@ impl PieceTrie {
     /// The id of the piece with this text.
     #[inline]
     pub(super) fn find(&self, text: &[u8]) -> Option<PieceId> {
-        let mut prefixes = self.prefixes(text);
-        let whole = prefixes.find(|found| found.length == text.len())?;
+        let whole = self
+            .prefixes(text)
+            .find(|found| found.length == text.len())?;
         Some(self.id(whole.cell))
     }
 
