@@ -64,6 +64,11 @@ impl Entries {
             },
             count,
         });
+        self.are_numbered()
+    }
+
+    /// Whether the entries have numbers of 32 bits.
+    fn are_numbered(&self) -> bool {
         u32::try_from(self.entries.len()).is_ok()
     }
 
@@ -77,7 +82,7 @@ impl Entries {
             ..*entry
         });
         self.entries.extend(moved);
-        u32::try_from(self.entries.len()).is_ok()
+        self.are_numbered()
     }
 
     /// The number of entries.

@@ -63,15 +63,27 @@ pub(super) struct WordAdder<'c> {
 
 impl<'c> WordAdder<'c> {
     pub(super) fn new(counts: &'c SharedCounts) -> Self {
-        WordAdder {
+        Self {
             adder: counts.adder(),
             cache: RawChunkCache::new(counts.hasher()),
             key: Vec::new(),
         }
     }
 
+    /// Adds the words of all of these sentences, and makes the additions.
+    pub(super) fn add_sentences<'t>(
+        mut self,
+        rules: WordRules,
+        sentences: impl Iterator<Item = (&'t str, u64)>,
+    ) -> Result<(), TrainError> {
+        for (text, count) in sentences {
+            self.add_sentence(rules, text, count)?;
+        }
+        self.flush()
+    }
+
     /// Adds the words of a sentence.
-    pub(super) fn add_sentence(
+    fn add_sentence(
         &mut self,
         rules: WordRules,
         sentence: &str,
@@ -92,13 +104,20 @@ impl<'c> WordAdder<'c> {
         self.add_word(last, true, count)
     }
 
-    /// Adds the words of a text, none of which ends a sentence.
-    pub(super) fn add_words(
-        &mut self,
+    /// Adds the words of all of these texts, none of which ends a sentence, and makes the additions.
+    pub(super) fn add_texts<'t>(
+        mut self,
         rules: WordRules,
-        text: &str,
-        count: u64,
+        texts: impl IntoIterator<Item = (&'t str, u64)>,
     ) -> Result<(), TrainError> {
+        for (text, count) in texts {
+            self.add_words(rules, text, count)?;
+        }
+        self.flush()
+    }
+
+    /// Adds the words of a text, none of which ends a sentence.
+    fn add_words(&mut self, rules: WordRules, text: &str, count: u64) -> Result<(), TrainError> {
         let mut result = Ok(());
         rules.split(text, |word| {
             if result.is_ok() {
@@ -149,8 +168,7 @@ impl<'c> WordAdder<'c> {
 
 /// Adds an entry of the cache.
 fn add_cached(adder: &mut CountAdder<'_>, entry: &CachedChunk) -> Result<(), TrainError> {
-    let mut buffer = [[0; 8]; 2];
-    adder.add(entry.text.text(&mut buffer), entry.count)
+    adder.add(entry.text.text(&mut [[0; 8]; 2]), entry.count)
 }
 
 /// What decides which sentences are held.
@@ -198,16 +216,11 @@ impl OpenSegment {
             self.sentences += batch.len() as u64;
             self.empty += batch.empty_texts();
         }
-        let count = |batches: &[CountedTexts]| {
-            let mut adder = WordAdder::new(&self.counts);
-            for (text, count) in batches.iter().flat_map(CountedTexts::iter) {
-                adder.add_sentence(rules, text, count)?;
-            }
-            adder.flush()
-        };
-        batches
-            .par_chunks(share_of_thread(batches.len()))
-            .try_for_each(count)
+        let shares = batches.par_chunks(share_of_thread(batches.len()));
+        shares.try_for_each(|share| {
+            let sentences = share.iter().flat_map(CountedTexts::iter);
+            WordAdder::new(&self.counts).add_sentences(rules, sentences)
+        })
     }
 
     fn finish(self) -> CountedSegment {
@@ -290,15 +303,19 @@ impl SegmentCounter {
 
     /// The next batch that need not be pending any more.
     fn next_released(&mut self) -> Option<CountedTexts> {
-        let first = self.pending.front()?;
-        // The last of the remaining sentences must be known.
-        let may_move = first.end >= self.remaining;
-        if may_move || self.pending_bytes <= self.rules.held_bytes {
+        if self.must_wait(self.pending.front()?) {
             return None;
         }
         let texts = self.pending.pop_front()?.texts;
         self.pending_bytes -= texts.texts.bytes();
         Some(texts)
+    }
+
+    /// Whether the first pending batch remains pending.
+    fn must_wait(&self, first: &PendingBatch) -> bool {
+        // The last of the remaining sentences must be known.
+        let may_move = first.end >= self.remaining;
+        may_move || self.pending_bytes <= self.rules.held_bytes
     }
 
     fn count(&mut self) -> Result<(), TrainError> {
@@ -317,7 +334,7 @@ impl SegmentCounter {
     fn end_segment(&mut self) -> Result<(), TrainError> {
         self.count()?;
         if let Some(open) = self.open.take() {
-            self.finished.push_segment(open.finish());
+            self.finished.push(open.finish());
         }
         Ok(())
     }
@@ -331,10 +348,14 @@ impl SegmentCounter {
             return Err(TrainError::NoText);
         }
         self.end_segment()?;
-        for batch in std::mem::take(&mut self.pending) {
+        self.hold_pending();
+        Ok(self.finished)
+    }
+
+    fn hold_pending(&mut self) {
+        for batch in self.pending.drain(..) {
             self.finished.hold(batch.texts);
         }
-        Ok(self.finished)
     }
 }
 
@@ -349,6 +370,20 @@ pub(crate) struct SegmentedSentences {
 enum CharacterSource<'s> {
     Table(&'s TextCounts),
     Texts(&'s CountedTexts),
+}
+
+impl CharacterSource<'_> {
+    /// Adds the counts of the characters to those by code point.
+    fn count(by_code: &mut Vec<u64>, source: &Self) {
+        match source {
+            Self::Table(table) => {
+                table.visit(|key, count| add_characters(by_code, key_text(key), count));
+            }
+            Self::Texts(texts) => texts
+                .iter()
+                .for_each(|(text, count)| add_characters(by_code, text, count)),
+        }
+    }
 }
 
 impl SegmentedSentences {
@@ -366,7 +401,8 @@ impl SegmentedSentences {
         }
     }
 
-    fn push_segment(&mut self, segment: CountedSegment) {
+    /// Appends a segment, and no held batches after it yet.
+    fn push(&mut self, segment: CountedSegment) {
         self.segments.push(segment);
         self.held.push(Vec::new());
     }
@@ -376,32 +412,24 @@ impl SegmentedSentences {
     /// # Errors
     /// There are 2^63 characters or more.
     pub(crate) fn character_counts(&self) -> Result<CharacterCounts, TrainError> {
+        CharacterCounts::of_parts(&self.character_sources(), CharacterSource::count)
+    }
+
+    fn character_sources(&self) -> Vec<CharacterSource<'_>> {
         let segments = self.segments.iter();
         let tables = segments.flat_map(|segment| segment.words.shards());
         let texts = self.held.iter().flatten();
-        let sources: Vec<_> = tables
+        tables
             .map(CharacterSource::Table)
             .chain(texts.map(CharacterSource::Texts))
-            .collect();
-        CharacterCounts::of_parts(&sources, |by_code, source| match source {
-            CharacterSource::Table(table) => {
-                table.visit(|key, count| add_characters(by_code, key_text(key), count));
-            }
-            CharacterSource::Texts(texts) => texts
-                .iter()
-                .for_each(|(text, count)| add_characters(by_code, text, count)),
-        })
+            .collect()
     }
 
     /// The sentences in the order of the reference, if all are held.
     pub(super) fn into_ordered(self) -> Option<CountedTexts> {
-        if !self.segments.is_empty() {
-            return None;
-        }
-        let held = self.held.into_iter().flatten();
-        let mut texts = CountedTexts::concatenated(held.collect());
-        texts.remove_empty();
-        Some(texts)
+        self.segments
+            .is_empty()
+            .then(|| CountedTexts::ordered(self.held.into_iter().flatten()))
     }
 }
 

@@ -87,6 +87,13 @@ impl CountedTexts {
         *self = kept;
     }
 
+    /// The sentences of batches in the order of the reference: without empty ones.
+    pub(super) fn ordered(batches: impl Iterator<Item = Self>) -> Self {
+        let mut texts = Self::concatenated(batches.collect());
+        texts.remove_empty();
+        texts
+    }
+
     /// How often each character occurs. Runs on the threads of the current pool.
     ///
     /// # Errors
@@ -128,14 +135,19 @@ impl CountedTexts {
     pub(crate) fn concatenated(parts: Vec<Self>) -> Self {
         let texts = parts.iter().map(Self::len).sum();
         let bytes = parts.iter().map(|part| part.texts.bytes()).sum();
-        let mut all = Self {
-            texts: StrArena::with_capacity(texts, bytes),
-            counts: Vec::with_capacity(texts),
-        };
+        let mut all = Self::with_capacity(texts, bytes);
         for part in parts {
             all.append(&part);
         }
         all
+    }
+
+    /// No texts yet, with room for so many of so many bytes in all.
+    fn with_capacity(texts: usize, bytes: usize) -> Self {
+        Self {
+            texts: StrArena::with_capacity(texts, bytes),
+            counts: Vec::with_capacity(texts),
+        }
     }
 
     /// The sum of the counts.
@@ -150,20 +162,15 @@ impl CountedTexts {
     /// A word is of 4 GiB or more.
     pub(crate) fn words(&self, rules: WordRules) -> Result<Self, TrainError> {
         let counts = SharedCounts::new(SeedableRandomState::default());
-        let mut adder = WordAdder::new(&counts);
-        for (text, count) in self.iter() {
-            adder.add_words(rules, text, count)?;
-        }
-        adder.flush()?;
+        WordAdder::new(&counts).add_texts(rules, self.iter())?;
         Ok(Self::by_count(&counts.into_counts()))
     }
 
     /// The texts of a table by count, descending, and then by bytes. Runs on the threads of the current pool.
     pub(super) fn by_count(counts: &ShardedCounts) -> Self {
-        let parts = counts.parts_by_count(|part: &mut Self, text, count| {
-            part.push(key_text(text), count);
-        });
-        Self::concatenated(parts)
+        Self::concatenated(counts.parts_by_count(|part: &mut Self, key, count| {
+            part.push(key_text(key), count);
+        }))
     }
 
     /// The chunks in which the reference searches seeds: at least `chunk_bytes` bytes each, a NUL for each sentence

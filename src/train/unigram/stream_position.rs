@@ -20,6 +20,8 @@
 //!
 //! Cost: a few instructions for each sentence, and a search for boundary marks in the text.
 
+use memchr::memchr2_iter;
+
 use super::sentences::CountedTexts;
 use crate::text::{BOUNDARY_MARK, UNKNOWN_MARK};
 
@@ -58,7 +60,7 @@ impl StreamPosition {
 }
 
 /// The least and the greatest position that the next sentence may have.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct PositionBounds {
     low: StreamPosition,
     high: StreamPosition,
@@ -74,37 +76,34 @@ pub(super) struct PositionBounds {
 
 impl PositionBounds {
     /// Bounds for chunks of `chunk_bytes` bytes.
-    pub(super) fn new(chunk_bytes: u64, character_coverage: f32) -> Self {
+    pub(super) fn new(chunk_bytes: u64, coverage: f32) -> Self {
         Self {
-            low: StreamPosition::default(),
-            high: StreamPosition::default(),
             size: chunk_bytes.saturating_mul(UNITS),
-            slack: slack(character_coverage),
-            bytes: 0,
-            sentences: 0,
+            slack: slack(coverage),
+            ..Self::default()
         }
     }
 
     /// Passes the sentences of a batch. False if certainly no chunk ends in it, provided that the estimates hold.
     pub(super) fn may_end_in(&mut self, texts: &CountedTexts) -> bool {
-        let chunk = self.low.chunks;
-        let was_certain = self.high.chunks == chunk;
+        let before = self.chunk();
         for (text, count) in texts.iter() {
             self.pass(text, count);
         }
-        !was_certain || self.low.chunks != chunk || self.high.chunks != chunk
+        before.is_none() || self.chunk() != before
+    }
+
+    /// The chunk of the next sentence, if it is certain.
+    fn chunk(&self) -> Option<u64> {
+        (self.low.chunks == self.high.chunks).then_some(self.low.chunks)
     }
 
     fn pass(&mut self, text: &str, count: u64) {
         if text.is_empty() {
-            // Another sentence takes its place; it is probably not longer than twice the mean.
-            let mean = self.bytes / self.sentences.max(1);
-            let length = mean.saturating_mul(2 * UNITS).max(1);
-            self.high.advance(length, 1, self.size);
+            self.pass_empty();
             return;
         }
-        let growing = memchr::memchr2_iter(0, BOUNDARY_BYTE, text.as_bytes()).count() as u64;
-        let bytes = text.len() as u64 + 1 + MARK_GROWTH * growing;
+        let bytes = stream_bytes(text);
         self.low
             .advance(bytes * (UNITS - self.slack), count, self.size);
         self.high
@@ -112,6 +111,19 @@ impl PositionBounds {
         self.bytes = self.bytes.saturating_add(bytes.saturating_mul(count));
         self.sentences += 1;
     }
+
+    /// Passes an empty sentence. Another one takes its place, which is probably not longer than twice the mean.
+    fn pass_empty(&mut self) {
+        let mean = self.bytes / self.sentences.max(1);
+        self.high
+            .advance(mean.saturating_mul(2 * UNITS).max(1), 1, self.size);
+    }
+}
+
+/// The bytes of a sentence and its NUL after the replacement of characters that are always unknown.
+fn stream_bytes(text: &str) -> u64 {
+    let growing = memchr2_iter(0, BOUNDARY_BYTE, text.as_bytes()).count();
+    text.len() as u64 + 1 + MARK_GROWTH * growing as u64
 }
 
 /// The uncertainty of the length of a byte, in units.

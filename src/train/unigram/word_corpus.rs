@@ -24,6 +24,8 @@
 //!
 //! Cost: linear in the distinct words of the segments and the text of the held sentences.
 
+use std::mem;
+
 use foldhash::fast::SeedableRandomState;
 use rayon::prelude::*;
 
@@ -36,8 +38,9 @@ use super::sentences::{CountedTexts, Following};
 use crate::error::TrainError;
 use crate::text::{WHITESPACE_MARK, WHITESPACE_MARK_STR};
 use crate::train::alphabet::{Alphabet, KnownCharacters};
-use crate::train::counts::{ShardedCounts, SharedCounts, TextCounts};
+use crate::train::counts::{CountAdder, ShardedCounts, SharedCounts, TextCounts};
 use crate::train::parallel::map_tasks;
+use crate::train::split::word_rules::WordRules;
 
 /// The corpus of a unigram model.
 pub(crate) enum UnigramTexts {
@@ -134,23 +137,28 @@ impl SegmentedSentences {
             return Ok(ordered.map_or(ResolvedTexts::Unresolved, ResolvedTexts::Ordered));
         }
         self.mark_unknown(&known)?;
-        let mut tables: Vec<ShardedCounts> = Vec::new();
-        for segment in &mut self.segments {
-            tables.push(std::mem::take(&mut segment.words));
-        }
+        let tables = self.take_tables();
         let Some(plan) = CorpusWalk::new(&self, &tables).run() else {
             return Ok(ResolvedTexts::Unresolved);
         };
         plan.build(tables, &self.rules).map(ResolvedTexts::Words)
     }
 
+    /// The words of each segment, which has none then.
+    fn take_tables(&mut self) -> Vec<ShardedCounts> {
+        self.segments
+            .iter_mut()
+            .map(|segment| mem::take(&mut segment.words))
+            .collect()
+    }
+
     fn mark_unknown(&mut self, known: &KnownCharacters) -> Result<(), TrainError> {
         self.held
             .par_iter_mut()
             .flatten()
-            .for_each(|texts| *texts = std::mem::take(texts).mark_unknown(known));
+            .for_each(|texts| *texts = mem::take(texts).mark_unknown(known));
         for segment in &mut self.segments {
-            let words = std::mem::take(&mut segment.words);
+            let words = mem::take(&mut segment.words);
             segment.words = mark_words(words, known, &self.rules.hasher)?;
         }
         Ok(())
@@ -163,20 +171,9 @@ fn mark_words(
     known: &KnownCharacters,
     hasher: &SeedableRandomState,
 ) -> Result<ShardedCounts, TrainError> {
-    let changed: Vec<(Vec<u8>, u64)> = words
-        .shards_mut()
-        .par_iter_mut()
-        .flat_map_iter(|shard| {
-            let mut changed = Vec::new();
-            shard.take_counts(|key, count| {
-                let is_changed = known.lacks_any(key_text(key));
-                if is_changed {
-                    changed.push((key.to_vec(), count));
-                }
-                is_changed
-            });
-            changed
-        })
+    let shards = words.shards_mut().par_iter_mut();
+    let changed: Vec<(Vec<u8>, u64)> = shards
+        .flat_map_iter(|shard| take_unknown(shard, known))
         .collect();
     let counts = words.into_shared(hasher.clone());
     let mut adder = WordAdder::new(&counts);
@@ -189,19 +186,32 @@ fn mark_words(
     Ok(counts.into_counts())
 }
 
+/// Takes the counts of the keys with unknown characters.
+fn take_unknown(shard: &mut TextCounts, known: &KnownCharacters) -> Vec<(Vec<u8>, u64)> {
+    let mut taken = Vec::new();
+    shard.take_counts(|key, count| {
+        let is_taken = known.lacks_any(key_text(key));
+        if is_taken {
+            taken.push((key.to_vec(), count));
+        }
+        is_taken
+    });
+    taken
+}
+
 /// The bytes of the sentences of a segment, with a NUL after each.
 fn segment_bytes(words: &ShardedCounts) -> u64 {
-    let bytes_of_shard = |shard: &TextCounts| {
-        let mut bytes = 0u64;
-        shard.visit(|key, count| {
-            // The mark of a word that ends a sentence has the length of the NUL.
-            bytes = bytes.saturating_add(count.saturating_mul(key.len() as u64));
-        });
-        bytes
-    };
-    let shards = words.shards();
-    let bytes = map_tasks(shards.len(), |shard| bytes_of_shard(&shards[shard]));
-    bytes.into_iter().fold(0, u64::saturating_add)
+    let shards = words.shards().par_iter().map(shard_bytes);
+    shards.reduce(|| 0, u64::saturating_add)
+}
+
+fn shard_bytes(shard: &TextCounts) -> u64 {
+    let mut bytes = 0u64;
+    shard.visit(|key, count| {
+        // The mark of a word that ends a sentence has the length of the NUL.
+        bytes = bytes.saturating_add(count.saturating_mul(key.len() as u64));
+    });
+    bytes
 }
 
 /// A sentence with its count.
@@ -284,8 +294,13 @@ impl<'t> CorpusWalk<'t> {
             self.append((text, count));
         }
         self.at += 1;
+        self.end_full_chunk();
+    }
+
+    /// Ends the open chunk if it is full, or if no sentence remains.
+    fn end_full_chunk(&mut self) {
         if self.open.bytes >= self.chunk_bytes || self.at == self.remaining {
-            self.plan.chunks.push(std::mem::take(&mut self.open));
+            self.plan.chunks.push(mem::take(&mut self.open));
         }
     }
 
@@ -353,11 +368,7 @@ impl CorpusPlan<'_> {
         for chunk in &chunks {
             add_totals(&totals, &chunk.words)?;
         }
-        let mut adder = WordAdder::new(&totals);
-        for (text, count) in self.dropped {
-            adder.add_words(rules.words, text, count)?;
-        }
-        adder.flush()?;
+        WordAdder::new(&totals).add_texts(rules.words, self.dropped)?;
         let words = CountedTexts::by_count(&totals.into_counts());
         Ok(WordCorpus { words, chunks })
     }
@@ -370,54 +381,55 @@ impl ChunkPlan<'_> {
         rules: &SegmentRules,
     ) -> Result<WordChunk, TrainError> {
         let mut segments = self.segments.iter();
-        let mut take = || Some(std::mem::take(&mut tables[*segments.next()?]));
+        let mut take = || Some(mem::take(&mut tables[*segments.next()?]));
         let counts = take().unwrap_or_default().into_shared(rules.hasher.clone());
         while let Some(table) = take() {
             add_table(&counts, &table)?;
         }
-        let add = |sentences: &[Counted<'_>]| {
-            let mut adder = WordAdder::new(&counts);
-            for (text, count) in sentences {
-                adder.add_sentence(rules.words, text, *count)?;
-            }
-            adder.flush()
-        };
-        self.sentences
-            .par_chunks(share_of_thread(self.sentences.len()))
-            .try_for_each(add)?;
-        let mut last = "";
-        if let Some((text, _)) = self.sentences.last() {
-            rules.words.split(text, |word| last = word);
-        }
+        let shares = self
+            .sentences
+            .par_chunks(share_of_thread(self.sentences.len()));
+        shares.try_for_each(|share| {
+            WordAdder::new(&counts).add_sentences(rules.words, share.iter().copied())
+        })?;
         Ok(WordChunk {
-            last: last.to_owned(),
+            last: self.last_word(rules.words).to_owned(),
             bytes: self.bytes,
             words: counts.into_counts(),
         })
+    }
+
+    fn last_word(&self, rules: WordRules) -> &str {
+        let mut last = "";
+        if let Some((text, _)) = self.sentences.last() {
+            rules.split(text, |word| last = word);
+        }
+        last
     }
 }
 
 /// Adds all counts of a table.
 fn add_table(counts: &SharedCounts, table: &ShardedCounts) -> Result<(), TrainError> {
-    table.shards().par_iter().try_for_each(|shard| {
-        let mut adder = counts.adder();
-        shard.for_each(|key, count| adder.add(key, count))?;
-        adder.flush()
-    })
+    add_keys(counts, table, |adder, key, count| adder.add(key, count))
 }
 
 /// Adds the counts of all words of a table, whether they end a sentence or not.
 fn add_totals(totals: &SharedCounts, table: &ShardedCounts) -> Result<(), TrainError> {
+    add_keys(totals, table, |adder, key, count| match count {
+        0 => Ok(()),
+        _ => adder.add(split_key(key).0, count),
+    })
+}
+
+/// Calls `add` with each key of a table and its count, in parallel, and makes the additions.
+fn add_keys(
+    counts: &SharedCounts,
+    table: &ShardedCounts,
+    add: impl Fn(&mut CountAdder<'_>, &[u8], u64) -> Result<(), TrainError> + Sync,
+) -> Result<(), TrainError> {
     table.shards().par_iter().try_for_each(|shard| {
-        let mut adder = totals.adder();
-        shard.for_each(|key, count| {
-            let (word, _) = split_key(key);
-            if count == 0 {
-                Ok(())
-            } else {
-                adder.add(word, count)
-            }
-        })?;
+        let mut adder = counts.adder();
+        shard.for_each(|key, count| add(&mut adder, key, count))?;
         adder.flush()
     })
 }
