@@ -49,7 +49,7 @@ use std::path::PathBuf;
 
 use self::corpus_lattices::CorpusLattices;
 use self::math::FastMath;
-use self::pieces::{MAX_SEEDS, PieceList, Renumbering, ScoredSeed, Seeds};
+use self::pieces::{MAX_SEEDS, PieceList, Renumbering, ScoredSeed, Seeds, TOO_MANY_SEEDS};
 use self::prune::{OwnLattices, PruneTarget};
 use self::seed_rules::{CountRule, LengthWeights, SeedRules};
 use self::seed_trie::SeedTrie;
@@ -114,6 +114,42 @@ pub(crate) struct UnigramConfig {
     pub(crate) partials: usize,
 }
 
+impl UnigramConfig {
+    fn seed_rules(&self) -> SeedRules {
+        SeedRules {
+            split: self.split,
+            max_length: self.max_piece_length,
+            limit: self.seed_limit,
+            weights: LengthWeights::new(self.seed_length_power, self.max_piece_length),
+            counts: self.count_rule(),
+        }
+    }
+
+    fn count_rule(&self) -> CountRule {
+        CountRule {
+            alpha: self.min_count_alpha,
+            vocab_size: self.vocab_size,
+        }
+    }
+
+    /// The target of pruning until there are `wanted` pieces.
+    fn prune_target(&self, wanted: usize) -> PruneTarget {
+        PruneTarget {
+            wanted,
+            shrinking_factor: self.shrinking_factor,
+        }
+    }
+
+    /// The characters that become pieces in any case.
+    fn required_characters<'a>(&self, alphabet: &'a Alphabet) -> &'a [(char, u64)] {
+        if self.requires_characters {
+            &alphabet.characters
+        } else {
+            &[]
+        }
+    }
+}
+
 /// Learns the pieces of a unigram model from texts whose unknown characters are marked.
 ///
 /// # Errors
@@ -130,9 +166,7 @@ pub(crate) fn learn(
         .pool
         .install(|| choose_seeds(&mut texts, alphabet, config))?;
     if seeds.len() >= MAX_SEEDS {
-        return Err(TrainError::TooLarge {
-            what: "seed pieces",
-        });
+        return Err(TOO_MANY_SEEDS);
     }
     run.reporter.start(Stage::Estimating)?;
     let estimation = run
@@ -142,15 +176,10 @@ pub(crate) fn learn(
     run.summary.distinct_words = estimation.texts;
     estimation.prune_to_size(config, run)?;
     run.pool.install(|| estimation.drop_unreachable())?;
-    let required = if config.requires_characters {
-        &alphabet.characters[..]
-    } else {
-        &[]
-    };
     Ok(finalize::finalize(
         &estimation.seeds,
         &estimation.pieces,
-        required,
+        config.required_characters(alphabet),
         config.room,
     ))
 }
@@ -161,18 +190,8 @@ fn choose_seeds(
     alphabet: &Alphabet,
     config: &UnigramConfig,
 ) -> Result<ScoredSeeds, TrainError> {
-    let occurs = |(_, count): &&(char, u64)| *count > 0;
-    let characters: Vec<(char, u64)> = alphabet.characters.iter().filter(occurs).copied().collect();
-    let mut rules = SeedRules {
-        split: config.split,
-        max_length: config.max_piece_length,
-        limit: config.seed_limit,
-        weights: LengthWeights::new(config.seed_length_power, config.max_piece_length),
-        counts: CountRule {
-            alpha: config.min_count_alpha,
-            vocab_size: config.vocab_size,
-        },
-    };
+    let characters = occurring_characters(alphabet);
+    let mut rules = config.seed_rules();
     if let Some(file) = &config.seed_file {
         rules.limit = file.limit;
         return seed_file::choose(&characters, &file.content, &file.path, &rules);
@@ -191,6 +210,16 @@ fn choose_seeds(
             seeds::choose(&characters, entries, &rules)
         }
     }
+}
+
+/// The characters of the alphabet that occur in the corpus.
+fn occurring_characters(alphabet: &Alphabet) -> Vec<(char, u64)> {
+    alphabet
+        .characters
+        .iter()
+        .copied()
+        .filter(|(_, count)| *count > 0)
+        .collect()
 }
 
 /// The state of expectation maximization.
@@ -254,10 +283,7 @@ impl Estimation {
         config: &UnigramConfig,
         run: &mut Run<'_>,
     ) -> Result<(), TrainError> {
-        let target = PruneTarget {
-            wanted,
-            shrinking_factor: config.shrinking_factor,
-        };
+        let target = config.prune_target(wanted);
         let mut idle_steps = 0;
         loop {
             let before = self.pieces.len();
@@ -311,8 +337,7 @@ impl Estimation {
 
     /// Removes everything about seeds that are no pieces any more, if they are many, and gives the others new numbers.
     fn forget_dropped(&mut self) -> Result<(), TrainError> {
-        let dropped = self.seeds.len() - self.pieces.len();
-        if self.trie.is_none() && dropped < self.seeds.len() / MIN_FORGOTTEN_SHARE {
+        if self.trie.is_none() && self.are_few_dropped() {
             return Ok(());
         }
         let numbers = Renumbering::new(&self.pieces);
@@ -326,6 +351,11 @@ impl Estimation {
         self.pieces.renumber(&numbers);
         self.corpus.renumber(&numbers);
         Ok(())
+    }
+
+    fn are_few_dropped(&self) -> bool {
+        let dropped = self.seeds.len() - self.pieces.len();
+        dropped < self.seeds.len() / MIN_FORGOTTEN_SHARE
     }
 
     fn drop_unreachable(&mut self) -> Result<(), TrainError> {

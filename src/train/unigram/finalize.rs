@@ -15,6 +15,7 @@
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
+use super::math::descending;
 use super::pieces::{PieceList, ScoredSeed, Seeds};
 use crate::train::assemble::LearnedPiece;
 
@@ -47,25 +48,28 @@ pub(super) fn finalize(
 
 /// The pieces by score, descending, and then by text.
 fn sorted_pieces(seeds: &Seeds, list: &PieceList) -> Vec<LearnedPiece> {
-    let learned = |scored: ScoredSeed| LearnedPiece {
-        text: String::from_utf8_lossy(seeds.text(scored.seed)).into(),
-        score: scored.score,
-    };
-    let mut pieces: Vec<LearnedPiece> = list.iter().map(learned).collect();
+    let learned = list.iter().map(|piece| learned_piece(seeds, piece));
+    let mut pieces: Vec<LearnedPiece> = learned.collect();
     pieces.sort_by(compare);
     pieces
 }
 
+fn learned_piece(seeds: &Seeds, piece: ScoredSeed) -> LearnedPiece {
+    LearnedPiece {
+        text: String::from_utf8_lossy(seeds.text(piece.seed)).into(),
+        score: piece.score,
+    }
+}
+
 fn compare(a: &LearnedPiece, b: &LearnedPiece) -> Ordering {
-    let by_score = b.score.partial_cmp(&a.score).unwrap_or(Ordering::Equal);
-    by_score.then_with(|| a.text.cmp(&b.text))
+    descending(a.score, b.score).then_with(|| a.text.cmp(&b.text))
 }
 
 /// The character of a text of one character.
 fn only_character(text: &str) -> Option<char> {
-    let mut characters = text.chars();
-    let first = characters.next();
-    first.filter(|_| characters.next().is_none())
+    let mut chars = text.chars();
+    let first = chars.next();
+    first.filter(|_| chars.next().is_none())
 }
 
 fn required_pieces(

@@ -166,10 +166,9 @@ impl TextLattice {
     /// The indices of the edges that end at a position.
     #[inline]
     pub(super) fn edges_to(&self, position: usize) -> Range<usize> {
-        let start = position
-            .checked_sub(1)
-            .map_or(0, |before| self.ends[before]);
-        start as usize..self.ends[position] as usize
+        // No edge ends at position 0.
+        let before = position.saturating_sub(1);
+        self.ends[before] as usize..self.ends[position] as usize
     }
 
     /// The edge that spans the whole text, if there is one.

@@ -25,7 +25,7 @@ use super::lattice::{TextLattice, index};
 use super::math::FastMath;
 use super::pieces::{NO_SEED, PieceList, Renumbering};
 use super::seed_trie::SeedTrie;
-use crate::text::utf8::{floor_char_boundary, is_char_start};
+use crate::text::utf8::{char_starts, common_length, floor_char_boundary, is_char_start};
 
 /// A text of the store.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +34,13 @@ struct StoredText {
     shared: u32,
     characters: u32,
     frequency: f32,
+}
+
+impl StoredText {
+    /// The characters that are not shared.
+    fn added(self) -> usize {
+        (self.characters - self.shared) as usize
+    }
 }
 
 /// Lattices of texts.
@@ -56,8 +63,7 @@ impl LatticeStore {
         let mut lattice = TextLattice::default();
         let mut unread = &self.longest[..];
         for text in &self.texts {
-            let added = (text.characters - text.shared) as usize;
-            let (longest, rest) = unread.split_at(added);
+            let (longest, rest) = unread.split_at(text.added());
             unread = rest;
             let shared = text.shared as usize;
             match math {
@@ -82,10 +88,9 @@ impl LatticeStore {
         let mut number = 0;
         self.texts.retain_mut(|text| {
             current.truncate(text.shared as usize);
-            let added = (text.characters - text.shared) as usize;
-            let seeds = &self.longest[read..read + added];
+            let seeds = &self.longest[read..read + text.added()];
             current.extend(seeds.iter().map(|seed| numbers.longest_remaining(*seed)));
-            read += added;
+            read += seeds.len();
             shared = text.shared.min(shared);
             let keeps = is_kept(number);
             number += 1;
@@ -125,7 +130,7 @@ pub(super) struct StoreBuilder<'t> {
 impl<'t> StoreBuilder<'t> {
     /// `trie` has the seeds with their numbers.
     pub(super) fn new(trie: &'t SeedTrie) -> Self {
-        StoreBuilder {
+        Self {
             trie,
             store: LatticeStore::default(),
             text: Vec::new(),
@@ -143,10 +148,10 @@ impl<'t> StoreBuilder<'t> {
         let ends = (1..=added.len()).filter(is_end);
         let longest = ends.map(|end| self.longest[end - 1]);
         self.store.longest.extend(longest);
-        let shared_characters = index(char_starts(before).count());
+        let shared_characters = characters(before);
         self.store.texts.push(StoredText {
             shared: shared_characters,
-            characters: shared_characters + index(char_starts(added).count()),
+            characters: shared_characters + characters(added),
             frequency,
         });
         self.text.truncate(shared);
@@ -184,14 +189,12 @@ impl<'t> StoreBuilder<'t> {
 
 /// The number of bytes with which both texts begin, without a part of a character.
 fn shared_bytes(before: &[u8], text: &[u8]) -> usize {
-    let pairs = before.iter().zip(text);
-    let equal = pairs.take_while(|(a, b)| a == b).count();
-    floor_char_boundary(text, equal)
+    floor_char_boundary(text, common_length(before, text))
 }
 
-/// Where the characters of a text start.
-fn char_starts(text: &[u8]) -> impl Iterator<Item = usize> + '_ {
-    (0..text.len()).filter(|at| is_char_start(text[*at]))
+/// The number of characters of a text.
+fn characters(text: &[u8]) -> u32 {
+    index(char_starts(text).count())
 }
 
 #[cfg(test)]

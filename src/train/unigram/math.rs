@@ -14,6 +14,8 @@
 //!
 //! Sources: functions `LogSumExp` and `Digamma` of SentencePiece 0.2.3.
 
+use std::cmp::Ordering;
+
 use crate::text::num::{masked_index, round_f32};
 
 /// Above this difference the smaller operand of a sum does not change the result.
@@ -92,25 +94,17 @@ pub(super) struct ExpectedCount {
 
 impl FastMath {
     pub(super) fn new() -> Self {
-        let mut table = Box::new([[0.0; TERMS]; ROWS]);
+        let mut log_one_plus_exp = Box::new([[0.0; TERMS]; ROWS]);
         // The last row is 0.
-        for (row, number) in table[..ROWS - 1].iter_mut().zip(SECOND_ROW - 1..) {
-            let start = if number < SECOND_ROW {
-                0.0
-            } else {
-                row_start(number)
-            };
-            let half_width = (row_start(number + 1) - start) / 2.0;
-            *row = row_terms(start + half_width, half_width);
-        }
-        let mut powers_of_two = Box::new([0.0; POWERS]);
-        let step = 1.0 / POWERS_F64;
-        for (power, n) in powers_of_two.iter_mut().zip(0u8..) {
-            *power = libm::exp2(f64::from(n) * step);
+        for (row, number) in log_one_plus_exp[..ROWS - 1]
+            .iter_mut()
+            .zip(SECOND_ROW - 1..)
+        {
+            *row = numbered_row(number);
         }
         Self {
-            log_one_plus_exp: table,
-            powers_of_two,
+            log_one_plus_exp,
+            powers_of_two: powers_of_two(),
         }
     }
 
@@ -174,9 +168,29 @@ impl FastMath {
     }
 }
 
+/// 2^(n/128) for n in 0..128.
+fn powers_of_two() -> Box<[f64; POWERS]> {
+    let mut powers = Box::new([0.0; POWERS]);
+    for (power, n) in powers.iter_mut().zip(0u8..) {
+        *power = libm::exp2(f64::from(n) / POWERS_F64);
+    }
+    powers
+}
+
+/// The row of x whose bits begin with `number`, or with less for the first row.
+fn numbered_row(number: u32) -> [f64; TERMS] {
+    let start = row_start(number);
+    let half_width = (row_start(number + 1) - start) / 2.0;
+    row_terms(start + half_width, half_width)
+}
+
 /// Where the row of these bits starts.
 fn row_start(number: u32) -> f64 {
-    f64::from(f32::from_bits(number << ROW_SHIFT))
+    if number < SECOND_ROW {
+        0.0
+    } else {
+        f64::from(f32::from_bits(number << ROW_SHIFT))
+    }
 }
 
 /// The coefficients of the powers of x for ln(1 + e^-x) around `middle`, as far as `half_width` from it.
@@ -245,24 +259,30 @@ pub(super) fn ln(x: f64) -> f64 {
     libm::log(x)
 }
 
+/// The order from the greatest to the least number. Numbers that cannot be compared are equal.
+pub(super) fn descending(a: f32, b: f32) -> Ordering {
+    b.partial_cmp(&a).unwrap_or(Ordering::Equal)
+}
+
 /// The derivative of the logarithm of the gamma function, for positive `x`.
 ///
-/// The recurrence moves `x` to 7 or more, where an asymptotic series around `x - 1/2` is exact enough. The constants and
-/// the order of the operations are the reference's.
+/// The recurrence moves `x` to 7 or more, where [`digamma_series`] is exact enough.
 pub(super) fn digamma(mut x: f64) -> f64 {
     let mut result = 0.0;
     while x < 7.0 {
         result -= 1.0 / x;
         x += 1.0;
     }
-    x -= 0.5;
+    result + digamma_series(x - 0.5)
+}
+
+/// The asymptotic series of [`digamma`] at `x + 1/2`. The constants and the order of the operations are the reference's.
+fn digamma_series(x: f64) -> f64 {
     let inverse = 1.0 / x;
     let square = inverse * inverse;
     let fourth = square * square;
-    result += ln(x) + (1.0 / 24.0) * square - (7.0 / 960.0) * fourth
-        + (31.0 / 8064.0) * fourth * square
-        - (127.0 / 30720.0) * fourth * fourth;
-    result
+    ln(x) + (1.0 / 24.0) * square - (7.0 / 960.0) * fourth + (31.0 / 8064.0) * fourth * square
+        - (127.0 / 30720.0) * fourth * fourth
 }
 
 #[cfg(test)]

@@ -69,11 +69,15 @@ struct GroupSums {
 
 impl GroupSums {
     fn reset(&mut self, seeds: usize, partials: usize) {
-        self.by_seed.clear();
-        self.by_seed.resize(seeds * partials, 0.0);
-        self.log_likelihoods.clear();
-        self.log_likelihoods.resize(partials, 0.0);
+        reset(&mut self.by_seed, seeds * partials);
+        reset(&mut self.log_likelihoods, partials);
     }
+}
+
+/// Makes `values` so many zeros.
+fn reset<T: Clone + Default>(values: &mut Vec<T>, length: usize) {
+    values.clear();
+    values.resize(length, T::default());
 }
 
 /// Calls `visit` with the lattice and the frequency of each text and the totals that it belongs to, and with a state that

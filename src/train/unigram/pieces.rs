@@ -8,13 +8,16 @@
 //! `[2, 0]`, the score of seed 1 is [`DROPPED`], and unknown characters count for `ab`. With new numbers the seeds are `a`
 //! (0) and `ab` (1), and the list is `[1, 0]`.
 
+use std::iter;
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::math::ln;
 use super::seed_trie::SeedTrie;
 use crate::error::TrainError;
 use crate::text::num::{low_u32, round_f32};
-use crate::text::utf8::is_char_start;
+use crate::text::utf8::char_starts;
 
 /// The score of a seed that is no piece any more.
 pub(super) const DROPPED: f32 = f32::NEG_INFINITY;
@@ -22,6 +25,10 @@ pub(super) const DROPPED: f32 = f32::NEG_INFINITY;
 pub(super) const NO_SEED: u32 = u32::MAX;
 /// Seeds are numbered below this.
 pub(super) const MAX_SEEDS: usize = NO_SEED as usize;
+/// The seeds do not fit.
+pub(super) const TOO_MANY_SEEDS: TrainError = TrainError::TooLarge {
+    what: "seed pieces",
+};
 /// How much worse an unknown character is than the worst piece.
 const UNKNOWN_PENALTY: f32 = 10.0;
 
@@ -57,13 +64,19 @@ impl Seeds {
     /// # Errors
     /// They do not fit into one trie.
     pub(super) fn trie(&self) -> Result<SeedTrie, TrainError> {
-        let mut keys: Vec<(&[u8], u32)> = (0..low_u32(self.len() as u64))
-            .map(|seed| (self.text(seed), seed))
-            .collect();
+        SeedTrie::build(&self.keys()).map_err(|_| TOO_MANY_SEEDS)
+    }
+
+    /// The texts with their numbers, sorted.
+    fn keys(&self) -> Vec<(&[u8], u32)> {
+        let mut keys: Vec<_> = self.iter().collect();
         keys.par_sort_unstable();
-        SeedTrie::build(&keys).map_err(|_| TrainError::TooLarge {
-            what: "seed pieces",
-        })
+        keys
+    }
+
+    /// The texts with their numbers.
+    fn iter(&self) -> impl Iterator<Item = (&[u8], u32)> {
+        numbers_below(self.len()).map(|seed| (self.text(seed), seed))
     }
 
     /// The seeds that are not forgotten, with their new numbers.
@@ -83,11 +96,17 @@ impl Seeds {
     }
 }
 
+/// The numbers of so many seeds.
+fn numbers_below(seeds: usize) -> Range<u32> {
+    0..low_u32(seeds as u64)
+}
+
 /// The longest other seed with which a seed ends. Cost: a lookup for each character.
 fn longest_suffix(text: &[u8], trie: &SeedTrie) -> u32 {
-    let starts = (1..text.len()).filter(|at| is_char_start(text[*at]));
-    let mut found = starts.filter_map(|at| trie.find(&text[at..]));
-    found.next().unwrap_or(NO_SEED)
+    char_starts(text)
+        .skip(1)
+        .find_map(|at| trie.find(&text[at..]))
+        .unwrap_or(NO_SEED)
 }
 
 /// New numbers for the seeds that are pieces, in their order; the other seeds are forgotten.
@@ -114,19 +133,11 @@ impl Renumbering {
         };
         let numbers: Vec<u32> = list.states.iter().map(&mut number).collect();
         let longest = |seed| {
-            let mut seed = seed;
-            // The suffixes become shorter.
-            while let Some(state) = list.state(seed) {
-                if state.score > DROPPED {
-                    return numbers[seed as usize];
-                }
-                seed = state.suffix;
-            }
-            NO_SEED
+            let piece = list.longest_piece(seed);
+            piece.map_or(NO_SEED, |piece| numbers[piece as usize])
         };
-        let seeds = 0..low_u32(numbers.len() as u64);
         Self {
-            longest: seeds.map(longest).collect(),
+            longest: numbers_below(numbers.len()).map(longest).collect(),
             numbers,
         }
     }
@@ -171,15 +182,19 @@ pub(super) fn numbered(scores: impl IntoIterator<Item = f32>) -> Vec<ScoredSeed>
 
 /// The logarithm of each score's share of the sum.
 pub(super) fn log_probabilities(mut pieces: Vec<ScoredSeed>) -> Vec<ScoredSeed> {
-    let mut sum = 0.0;
-    for piece in &pieces {
-        sum += f64::from(piece.score);
-    }
-    let log_sum = ln(sum);
+    let log_sum = ln(sum_of_scores(&pieces));
     for piece in &mut pieces {
         piece.score = round_f32(ln(f64::from(piece.score)) - log_sum);
     }
     pieces
+}
+
+fn sum_of_scores(pieces: &[ScoredSeed]) -> f64 {
+    let mut sum = 0.0;
+    for piece in pieces {
+        sum += f64::from(piece.score);
+    }
+    sum
 }
 
 /// What a pass over lattices needs to know of a seed.
@@ -232,11 +247,14 @@ impl PieceList {
 
     /// The most suffixes of a seed that are seeds, itself among them.
     fn most_suffixes(&self) -> usize {
-        let suffixes = |state: &SeedState| {
-            let next = |state: &SeedState| self.state(state.suffix);
-            std::iter::successors(Some(*state), next).count()
-        };
-        self.states.par_iter().map(suffixes).max().unwrap_or(0)
+        let suffixes = self.states.par_iter().map(|state| self.suffixes(*state));
+        suffixes.max().unwrap_or(0)
+    }
+
+    /// The number of suffixes of a seed that are seeds, itself among them.
+    fn suffixes(&self, seed: SeedState) -> usize {
+        let next = |seed: &SeedState| self.state(seed.suffix);
+        iter::successors(Some(seed), next).count()
     }
 
     /// Makes `pieces` the list.
@@ -244,13 +262,10 @@ impl PieceList {
     /// # Errors
     /// As [`PieceList::new`].
     pub(super) fn replace(&mut self, pieces: Vec<ScoredSeed>) -> Result<(), TrainError> {
-        let is_usable = |piece: &ScoredSeed| piece.score.is_finite();
-        if pieces.is_empty() || !pieces.iter().all(is_usable) {
+        if !are_usable(&pieces) {
             return Err(TrainError::Diverged);
         }
-        for piece in &self.pieces {
-            self.states[piece.seed as usize].score = DROPPED;
-        }
+        self.drop_all();
         for piece in &pieces {
             self.states[piece.seed as usize].score = piece.score;
         }
@@ -260,18 +275,28 @@ impl PieceList {
         Ok(())
     }
 
+    fn drop_all(&mut self) {
+        for piece in self.pieces.drain(..) {
+            self.states[piece.seed as usize].score = DROPPED;
+        }
+    }
+
     /// Gives the seeds their new numbers.
     pub(super) fn renumber(&mut self, numbers: &Renumbering) {
-        for piece in &mut self.pieces {
-            // Pieces are not forgotten.
-            piece.seed = numbers.number(piece.seed).unwrap_or(piece.seed);
-        }
+        self.renumber_pieces(numbers);
         self.states.retain_mut(|state| {
             state.suffix = numbers.longest_remaining(state.suffix);
             state.score > DROPPED
         });
         self.states.shrink_to_fit();
         self.max_suffixes = self.most_suffixes();
+    }
+
+    fn renumber_pieces(&mut self, numbers: &Renumbering) {
+        for piece in &mut self.pieces {
+            // Pieces are not forgotten.
+            piece.seed = numbers.number(piece.seed).unwrap_or(piece.seed);
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -291,6 +316,15 @@ impl PieceList {
     #[inline]
     pub(super) fn state(&self, seed: u32) -> Option<SeedState> {
         self.states.get(seed as usize).copied()
+    }
+
+    /// A seed or, if it is no piece, the longest piece with which it ends.
+    fn longest_piece(&self, mut seed: u32) -> Option<u32> {
+        // The suffixes become shorter.
+        while !self.is_piece(seed) {
+            seed = self.state(seed)?.suffix;
+        }
+        Some(seed)
     }
 
     /// The most seeds that end at one position of a text.
@@ -316,4 +350,9 @@ impl PieceList {
             score: self.min_score - UNKNOWN_PENALTY,
         }
     }
+}
+
+/// Whether a model can be trained on with these pieces.
+fn are_usable(pieces: &[ScoredSeed]) -> bool {
+    !pieces.is_empty() && pieces.iter().all(|piece| piece.score.is_finite())
 }

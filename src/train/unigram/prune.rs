@@ -26,7 +26,7 @@ use rayon::prelude::*;
 use super::corpus_lattices::CorpusLattices;
 use super::lattice::{TextLattice, Viterbi};
 use super::lattice_store::{LatticeStore, StoreBuilder};
-use super::math::ln;
+use super::math::{descending, ln};
 use super::partial_sums::{SeedTotals, sum_texts};
 use super::pieces::{PieceList, Renumbering, ScoredSeed};
 use super::seed_trie::SeedTrie;
@@ -209,7 +209,7 @@ pub(super) fn prune(
         }
     }
     // The sort is stable, so that equal losses stay in the order of the list.
-    candidates.sort_by(|a, b| b.0.partial_cmp(&a.0).unwrap_or(std::cmp::Ordering::Equal));
+    candidates.sort_by(|a, b| descending(a.0, b.0));
     let size = target.size(pieces.len());
     for (_, piece) in candidates {
         // More pieces than wanted may be kept already; then all candidates stay, as in the reference.
@@ -230,15 +230,11 @@ struct LossFunction<'c> {
 
 impl<'c> LossFunction<'c> {
     fn new(pieces: &PieceList, counts: &'c [f32]) -> Self {
-        let mut sum = 0.0;
-        for piece in pieces.iter() {
-            sum += f64::from(counts[piece.seed as usize]);
-        }
-        let sum = round_f32(sum);
-        LossFunction {
+        let sum = round_f32(sum_of_counts(pieces, counts));
+        Self {
             counts,
             sum,
-            log_sum: round_f32(ln(f64::from(sum))),
+            log_sum: rounded_ln(sum),
         }
     }
 
@@ -246,7 +242,7 @@ impl<'c> LossFunction<'c> {
         let count = self.counts[seed as usize];
         let with = round_f32(ln(f64::from(count)) - f64::from(self.log_sum));
         let sum_without = self.sum + count * more_pieces(replacement);
-        let log_sum = f64::from(round_f32(ln(f64::from(sum_without))));
+        let log_sum = f64::from(rounded_ln(sum_without));
         let mut without = 0.0f32;
         for other in replacement {
             let count = f64::from(self.counts[*other as usize] + count);
@@ -254,6 +250,19 @@ impl<'c> LossFunction<'c> {
         }
         (count / self.sum) * (with - without)
     }
+}
+
+fn sum_of_counts(pieces: &PieceList, counts: &[f32]) -> f64 {
+    let mut sum = 0.0;
+    for piece in pieces.iter() {
+        sum += f64::from(counts[piece.seed as usize]);
+    }
+    sum
+}
+
+/// The natural logarithm, computed in 64 bits.
+fn rounded_ln(x: f32) -> f32 {
+    round_f32(ln(f64::from(x)))
 }
 
 /// By how many pieces a replacement is longer than the piece.

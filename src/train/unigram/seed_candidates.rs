@@ -13,6 +13,7 @@ use std::hash::BuildHasher;
 use foldhash::fast::SeedableRandomState;
 use hashbrown::hash_table::{Entry, HashTable};
 
+use super::math::descending;
 use super::seed_rules::{LengthWeights, SeedRules};
 use crate::text::num::count_to_f32;
 
@@ -47,10 +48,7 @@ pub(super) struct CandidateOrder<'o> {
 
 impl CandidateOrder<'_> {
     pub(super) fn compare(self, a: SeedCandidate, b: SeedCandidate) -> Ordering {
-        let score_a = a.score(self.weights);
-        let score_b = b.score(self.weights);
-        let by_score = score_b.partial_cmp(&score_a).unwrap_or(Ordering::Equal);
-        by_score
+        descending(a.score(self.weights), b.score(self.weights))
             .then_with(|| b.length.cmp(&a.length))
             .then_with(|| a.text(self.bytes).cmp(b.text(self.bytes)))
     }

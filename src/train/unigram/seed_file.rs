@@ -12,10 +12,11 @@
 //!
 //! Cost: linear in the file, and sorting. Source: function `LoadSeedSentencePiecesFromFile` of SentencePiece 0.2.3.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::path::Path;
 
-use super::pieces::{Seeds, log_probabilities, numbered};
+use super::pieces::Seeds;
 use super::seed_rules::SeedRules;
 use super::seeds::ScoredSeeds;
 use crate::error::TrainError;
@@ -41,12 +42,7 @@ pub(super) fn choose(
     let mut pieces: Vec<SeedPiece> = characters.iter().map(character).collect();
     let mut seen: HashSet<String> = pieces.iter().map(|piece| piece.text.clone()).collect();
     for (line, number) in lines(content).zip(1..) {
-        let problem = |problem| TrainError::Row {
-            path: Some(path.to_owned()),
-            line: number,
-            problem,
-        };
-        let (text, count) = parse(line).map_err(problem)?;
+        let (text, count) = parse(line).map_err(|problem| row_error(path, number, problem))?;
         let Some(piece) = piece(text, count, rules) else {
             continue;
         };
@@ -61,6 +57,15 @@ pub(super) fn choose(
     Ok(sorted(pieces))
 }
 
+fn row_error(path: &Path, line: u64, problem: &'static str) -> TrainError {
+    let path = Some(path.to_owned());
+    TrainError::Row {
+        path,
+        line,
+        problem,
+    }
+}
+
 fn character((c, count): &(char, u64)) -> SeedPiece {
     SeedPiece {
         text: c.to_string(),
@@ -71,11 +76,8 @@ fn character((c, count): &(char, u64)) -> SeedPiece {
 
 /// The lines of a file; the last one may lack its newline.
 fn lines(content: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let is_empty = content.is_empty();
-    let content = content.strip_suffix(b"\n").unwrap_or(content);
-    content
-        .split(|byte| *byte == b'\n')
-        .filter(move |_| !is_empty)
+    let lines = content.split_inclusive(|byte| *byte == b'\n');
+    lines.map(|line| line.strip_suffix(b"\n").unwrap_or(line))
 }
 
 /// The piece and the count of a line.
@@ -110,20 +112,17 @@ fn piece(text: &[u8], count: u64, rules: &SeedRules) -> Option<SeedPiece> {
 
 /// The pieces by score, descending, and then by text.
 fn sorted(mut pieces: Vec<SeedPiece>) -> ScoredSeeds {
-    pieces.sort_by(|a, b| {
-        b.score
-            .total_cmp(&a.score)
-            .then_with(|| a.text.cmp(&b.text))
-    });
+    pieces.sort_by(compare);
     let mut seeds = Seeds::default();
     for piece in &pieces {
         seeds.push(piece.text.as_bytes(), piece.characters);
     }
-    let scores = pieces.iter().map(|piece| piece.score);
-    ScoredSeeds {
-        seeds,
-        pieces: log_probabilities(numbered(scores)),
-    }
+    ScoredSeeds::new(seeds, pieces.iter().map(|piece| piece.score))
+}
+
+fn compare(a: &SeedPiece, b: &SeedPiece) -> Ordering {
+    let by_score = b.score.total_cmp(&a.score);
+    by_score.then_with(|| a.text.cmp(&b.text))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use super::entries::Entries;
 use super::seed_candidates::SeedCandidate;
 use super::seed_rules::{MinCounts, SeedRules};
 use super::suffixes::Suffix;
-use crate::text::utf8::{is_char_start, is_continuation};
+use crate::text::utf8::{char_starts, is_continuation};
 
 /// The entries of so many suffixes, which are anywhere in memory, are read at a time, so that the processor need not wait for
 /// each of them.
@@ -30,6 +30,16 @@ struct VisitedSuffix {
     text_length: usize,
     /// How often the entry occurs.
     count: u64,
+}
+
+impl VisitedSuffix {
+    fn new(suffix: Suffix, entries: &Entries) -> Self {
+        Self {
+            suffix,
+            text_length: entries.text_length(suffix),
+            count: entries.count(suffix),
+        }
+    }
 }
 
 /// An internal node of the suffix tree that the walk has not left yet.
@@ -56,7 +66,7 @@ pub(super) struct NodeWalk<'w> {
 
 impl<'w> NodeWalk<'w> {
     pub(super) fn new(entries: &'w Entries, rules: &'w SeedRules, min_counts: MinCounts) -> Self {
-        NodeWalk {
+        Self {
             entries,
             rules,
             min_counts,
@@ -77,11 +87,7 @@ impl<'w> NodeWalk<'w> {
         let mut loaded = [VisitedSuffix::default(); LOADED_SUFFIXES];
         for block in suffixes.chunks(LOADED_SUFFIXES) {
             for (loaded, suffix) in loaded.iter_mut().zip(block) {
-                *loaded = VisitedSuffix {
-                    suffix: *suffix,
-                    text_length: self.entries.text_length(*suffix),
-                    count: self.entries.count(*suffix),
-                };
+                *loaded = VisitedSuffix::new(*suffix, self.entries);
             }
             for visited in &loaded[..block.len()] {
                 // At the end nothing is in common.
@@ -109,8 +115,7 @@ impl<'w> NodeWalk<'w> {
         };
         let end = before + visited.count;
         while let Some(node) = self.open.pop_if(|node| node.depth > common) {
-            let parent_depth = self.open.last().map_or(0, |parent| parent.depth);
-            let parent_depth = parent_depth.max(common);
+            let parent_depth = self.innermost_depth().max(common);
             child.first = node.first;
             child.count_before = node.count_before;
             child.terminated = 0;
@@ -125,6 +130,11 @@ impl<'w> NodeWalk<'w> {
         child
     }
 
+    /// The depth of the innermost open node.
+    fn innermost_depth(&self) -> usize {
+        self.open.last().map_or(0, |node| node.depth)
+    }
+
     fn add_terminated(&mut self, count: u64) {
         if let Some(parent) = self.open.last_mut() {
             parent.terminated += count;
@@ -134,8 +144,7 @@ impl<'w> NodeWalk<'w> {
     /// Opens a node at `child` if the suffixes have more in common than those of the innermost open node, and otherwise
     /// adds what `child` carries to that node.
     fn open_node(&mut self, child: OpenNode, common: usize) {
-        let depth = self.open.last().map_or(0, |node| node.depth);
-        if common > depth {
+        if common > self.innermost_depth() {
             self.open.push(child);
         } else if common > 0 {
             self.add_terminated(child.terminated);
@@ -152,8 +161,7 @@ impl<'w> NodeWalk<'w> {
             text_length,
             ..
         } = node.first;
-        let is_terminated =
-            node.depth == text_length + 1 && self.entries.suffix_bytes(suffix)[text_length] == 0;
+        let is_terminated = self.is_terminated(node);
         if is_terminated && parent_depth == text_length {
             return count;
         }
@@ -169,13 +177,19 @@ impl<'w> NodeWalk<'w> {
         0
     }
 
+    /// Whether a node ends with a NUL.
+    fn is_terminated(&self, node: &OpenNode) -> bool {
+        let end = node.first.text_length;
+        node.depth == end + 1 && self.entries.suffix_bytes(node.first.suffix)[end] == 0
+    }
+
     fn add_candidate(&mut self, suffix: Suffix, length: usize, count: u64) {
         let (bytes, rest) = self.entries.suffix_bytes(suffix).split_at(length);
         if rest.first().is_some_and(|next| is_continuation(*next)) {
             // The common prefix ends inside a character.
             return;
         }
-        let characters = bytes.iter().filter(|byte| is_char_start(**byte)).count();
+        let characters = char_starts(bytes).count();
         if characters < 2 || characters > self.rules.max_length {
             return;
         }

@@ -42,9 +42,11 @@ pub(super) struct LengthWeights {
 impl LengthWeights {
     /// The weights of 0 to `max_length` characters.
     pub(super) fn new(power: f32, max_length: usize) -> Self {
-        let lengths = (0u16..).take(max_length + 1);
         Self {
-            by_length: lengths.map(|length| weight(length.into(), power)).collect(),
+            by_length: (0u16..)
+                .take(max_length + 1)
+                .map(|length| weight(length.into(), power))
+                .collect(),
         }
     }
 
@@ -56,15 +58,13 @@ impl LengthWeights {
 
 /// A power of a length. The reference has its own formulas for the powers 1, 0.5 and 0.
 fn weight(length: f32, power: f32) -> f32 {
-    if power == 1.0 {
-        length
-    } else if power == 0.5 {
-        length.sqrt()
-    } else if power == 0.0 || length < 2.0 {
+    match power {
+        1.0 => length,
+        0.5 => length.sqrt(),
+        0.0 => 1.0,
         // No seed besides the characters has one character.
-        1.0
-    } else {
-        pow_f32(length, power)
+        _ if length < 2.0 => 1.0,
+        _ => pow_f32(length, power),
     }
 }
 
@@ -81,9 +81,7 @@ impl CountRule {
     /// # Errors
     /// The smallest count is negative or has more than 64 bits: the reference's conversion is not defined then.
     pub(super) fn min_counts(self, chunk_bytes: u64) -> Result<MinCounts, OptionError> {
-        let vocab_size = count_to_f32(self.vocab_size.max(1) as u64);
-        let expected_ranks = (vocab_size * log_f32(vocab_size)).max(1.0);
-        let smallest = self.alpha * count_to_f32(chunk_bytes) / expected_ranks;
+        let smallest = self.alpha * count_to_f32(chunk_bytes) / self.expected_ranks();
         if smallest > -1.0 && smallest < 18_446_744_073_709_551_616.0 {
             Ok(MinCounts::new(whole_part(smallest)))
         } else {
@@ -93,6 +91,12 @@ impl CountRule {
                 remedy: "use a value of 0 or more, such as 0.1",
             })
         }
+    }
+
+    /// n ln(n) for n wanted pieces, at least 1.
+    fn expected_ranks(self) -> f32 {
+        let vocab_size = count_to_f32(self.vocab_size.max(1) as u64);
+        (vocab_size * log_f32(vocab_size)).max(1.0)
     }
 }
 

@@ -40,11 +40,7 @@ impl SeedTrie {
     /// to the longest. Returns the length of the beginning of `rest` with which a seed begins.
     #[inline]
     pub(super) fn walk(&self, rest: &[u8], mut visit: impl FnMut(usize, u32)) -> usize {
-        let trie = if is_below(rest, self.first_byte) {
-            &self.lower
-        } else {
-            &self.upper
-        };
+        let trie = self.half_of(rest);
         let mut base = trie.root();
         for (length, byte) in (1..).zip(rest) {
             let Some((next, seed)) = trie.step(base, *byte) else {
@@ -56,6 +52,15 @@ impl SeedTrie {
             }
         }
         rest.len()
+    }
+
+    /// The array of the seeds with which a text can begin.
+    fn half_of(&self, text: &[u8]) -> &DoubleArray {
+        if is_below(text, self.first_byte) {
+            &self.lower
+        } else {
+            &self.upper
+        }
     }
 
     /// The number of a seed.

@@ -45,6 +45,14 @@ pub(super) struct ScoredSeeds {
     pub(super) pieces: Vec<ScoredSeed>,
 }
 
+impl ScoredSeeds {
+    /// Seeds with probabilities proportional to these scores.
+    pub(super) fn new(seeds: Seeds, scores: impl IntoIterator<Item = f32>) -> Self {
+        let pieces = log_probabilities(numbered(scores));
+        Self { seeds, pieces }
+    }
+}
+
 /// The seeds: `characters` in the given order, then substrings of the entries of all chunks.
 ///
 /// # Errors
@@ -93,10 +101,7 @@ fn seeds_of(
         seeds.push(candidate.text(bytes), candidate.characters);
         scores.push(candidate.score(weights));
     }
-    ScoredSeeds {
-        seeds,
-        pieces: log_probabilities(numbered(scores)),
-    }
+    ScoredSeeds::new(seeds, scores)
 }
 
 /// Suffixes whose candidates are searched one after the other. Lists are short, so that all threads end at about the same

@@ -74,17 +74,20 @@ impl SparsePruning {
         if !self.are_too_many(pieces.len()) {
             return threshold;
         }
-        let target = PruneTarget {
-            wanted: self.wanted,
-            shrinking_factor: KEPT_SHARE,
-        };
         let mut ranked: Vec<f32> = pieces
             .iter()
             .map(|piece| counts[piece.seed as usize])
             .collect();
-        let rank = target.size(ranked.len());
+        let rank = self.target().size(ranked.len());
         let (_, at_rank, _) = ranked.select_nth_unstable_by(rank, |a, b| b.total_cmp(a));
         threshold.max(*at_rank)
+    }
+
+    fn target(self) -> PruneTarget {
+        PruneTarget {
+            wanted: self.wanted,
+            shrinking_factor: KEPT_SHARE,
+        }
     }
 
     #[expect(

@@ -19,6 +19,7 @@ use std::ops::Range;
 use super::entries::Entries;
 use super::segments::share_of_thread;
 use crate::text::num::low_usize;
+use crate::text::utf8::common_length;
 use crate::train::parallel::map_tasks;
 
 /// At least so many suffixes are in a group, if there are so many. Fewer in tests, so that these have several groups.
@@ -45,6 +46,11 @@ impl Suffix {
     pub(super) fn common_prefix(self) -> usize {
         low_usize(self.key)
     }
+
+    /// The suffix with another key.
+    fn with_key(self, key: u64) -> Self {
+        Self { key, ..self }
+    }
 }
 
 /// The first two bytes as a number; a missing one is 0.
@@ -58,12 +64,15 @@ const KEY_BYTES: usize = 8;
 
 /// The first [`KEY_BYTES`] bytes as a number.
 fn key(bytes: &[u8]) -> u64 {
-    if let Some(first) = bytes.first_chunk::<KEY_BYTES>() {
-        return u64::from_be_bytes(*first);
-    }
-    let mut first = [0; KEY_BYTES];
-    first[..bytes.len()].copy_from_slice(bytes);
-    u64::from_be_bytes(first)
+    let first = bytes.first_chunk().copied();
+    u64::from_be_bytes(first.unwrap_or_else(|| padded(bytes)))
+}
+
+/// Fewer bytes than those of a key, followed by zeros.
+fn padded(bytes: &[u8]) -> [u8; KEY_BYTES] {
+    let mut padded = [0; KEY_BYTES];
+    padded[..bytes.len()].copy_from_slice(bytes);
+    padded
 }
 
 /// The bytes in which suffixes are compared if candidates have at most `max_length` characters: a character has at most
@@ -110,11 +119,13 @@ impl<'e> SuffixGroups<'e> {
     /// left to do: all words begin with the same two bytes.
     pub(super) fn largest_first(&self) -> Vec<usize> {
         let mut groups: Vec<usize> = (0..self.pairs.len()).collect();
-        groups.sort_unstable_by_key(|group| {
-            let size: usize = self.sizes[self.pairs[*group].clone()].iter().sum();
-            Reverse(size)
-        });
+        groups.sort_unstable_by_key(|group| Reverse(self.group_size(*group)));
         groups
+    }
+
+    /// The number of suffixes of a group.
+    fn group_size(&self, group: usize) -> usize {
+        self.sizes[self.pairs[group].clone()].iter().sum()
     }
 
     /// The suffixes of a group.
@@ -221,11 +232,11 @@ fn split_at_ends<'s, T>(slice: &'s mut [T], ends: &[usize]) -> impl Iterator<Ite
 
 /// Sorts a part by its bytes, up to [`compared_bytes`], and finds what each suffix has in common with the one before.
 pub(super) fn sort_part(entries: &Entries, part: &mut [Suffix], max_length: usize) {
-    let sort = SuffixSort {
+    SuffixSort {
         entries,
         limit: compared_bytes(max_length),
-    };
-    sort.sort_by_keys(part, 0);
+    }
+    .sort_by_keys(part, 0);
 }
 
 /// Sorts suffixes by their first `limit` bytes or more, and finds what neighbours have in common.
@@ -254,19 +265,9 @@ impl SuffixSort<'_> {
             }
             // The first of the run may be another one now, with the same bytes at this depth.
             run[0].key = before.map_or(0, |before| {
-                self.common_bytes(
-                    before,
-                    Suffix {
-                        key: first.key,
-                        ..run[0]
-                    },
-                    depth,
-                )
+                self.common_bytes(before, run[0].with_key(first.key), depth)
             });
-            before = Some(Suffix {
-                key: last.key,
-                ..run[run.len() - 1]
-            });
+            before = Some(run[run.len() - 1].with_key(last.key));
         }
     }
 
@@ -318,9 +319,7 @@ impl SuffixSort<'_> {
             .map(|last| a.key.to_be_bytes()[last as usize]);
         let common = if last == Some(0) {
             // A NUL, or zeros after the end of a suffix.
-            let a = self.entries.suffix_bytes(a);
-            let b = self.entries.suffix_bytes(b);
-            a.iter().zip(b).take_while(|(a, b)| a == b).count()
+            common_length(self.entries.suffix_bytes(a), self.entries.suffix_bytes(b))
         } else {
             depth + equal as usize
         };

@@ -21,6 +21,8 @@
 //! Cost: linear in the edges for texts without many paths of almost equal score; at most 500,000 hypotheses. Source:
 //! function `Lattice::NBest` of SentencePiece 0.2.3.
 
+use std::iter;
+
 use super::lattice::{TextLattice, Viterbi, index};
 
 /// More hypotheses in the queue than this make it shrink.
@@ -52,6 +54,31 @@ struct PathHypothesis {
     score: f32,
     /// The score of the best complete path with this ending.
     priority: f32,
+}
+
+impl PathHypothesis {
+    /// The empty path at `end`, the end of the text.
+    fn at_end(end: u32, priority: f32) -> Self {
+        Self {
+            edge: NO_EDGE,
+            begin: end,
+            is_complete: false,
+            next: NO_HYPOTHESIS,
+            score: 0.0,
+            priority,
+        }
+    }
+
+    /// The complete path that extends this one, which has the number `number` and begins with the text.
+    fn completed(self, number: u32) -> Self {
+        Self {
+            edge: NO_EDGE,
+            is_complete: true,
+            next: number,
+            priority: self.score,
+            ..self
+        }
+    }
 }
 
 /// A search. Its buffers are reused.
@@ -106,27 +133,14 @@ impl TwoBest {
         self.queue.clear();
         self.paths[0].clear();
         let end = lattice.edges().last().map_or(0, |edge| edge.end);
-        self.push(PathHypothesis {
-            edge: NO_EDGE,
-            begin: end,
-            is_complete: false,
-            next: NO_HYPOTHESIS,
-            score: 0.0,
-            priority: self.viterbi.score(),
-        });
+        self.push(PathHypothesis::at_end(end, self.viterbi.score()));
     }
 
     /// Pushes every extension of a hypothesis to the left. Returns their number.
     fn extend(&mut self, lattice: &TextLattice, top: u32) -> usize {
         let extended = self.hypotheses[top as usize];
         if extended.begin == 0 {
-            self.push(PathHypothesis {
-                edge: NO_EDGE,
-                is_complete: true,
-                next: top,
-                priority: extended.score,
-                ..extended
-            });
+            self.push(extended.completed(top));
             return 1;
         }
         let range = lattice.edges_to(extended.begin as usize);
@@ -196,44 +210,51 @@ impl TwoBest {
     /// always to the child of higher priority, then the last entry moves up from there.
     fn pop(&mut self) -> Option<u32> {
         let last = self.queue.pop()?;
-        if self.queue.is_empty() {
+        let Some(first) = self.queue.first().copied() else {
             return Some(last);
-        }
-        let first = self.queue[0];
-        let length = self.queue.len();
-        let mut hole = 0;
-        while 2 * hole + 2 < length {
-            let right = 2 * hole + 2;
-            let left = right - 1;
-            let child = if self.priority(right) < self.priority(left) {
-                left
-            } else {
-                right
-            };
-            self.queue[hole] = self.queue[child];
-            hole = child;
-        }
-        if 2 * hole + 1 < length {
-            let left = 2 * hole + 1;
-            self.queue[hole] = self.queue[left];
-            hole = left;
-        }
-        self.queue[hole] = last;
-        self.sift_up(hole);
+        };
+        let leaf = self.move_hole_to_leaf();
+        self.queue[leaf] = last;
+        self.sift_up(leaf);
         Some(first)
+    }
+
+    /// Moves the hole at the first place down. Returns the place of the leaf where it ends.
+    fn move_hole_to_leaf(&mut self) -> usize {
+        let mut at = 0;
+        while let Some(child) = self.higher_child(at) {
+            self.queue[at] = self.queue[child];
+            at = child;
+        }
+        at
+    }
+
+    /// The child with the higher priority, the right one of equal children; `None` for a leaf.
+    #[inline]
+    fn higher_child(&self, at: usize) -> Option<usize> {
+        let left = 2 * at + 1;
+        (left < self.queue.len()).then(|| left + usize::from(self.is_right_higher(left)))
+    }
+
+    /// Whether the entry after `left` exists and has no lower priority.
+    #[inline]
+    fn is_right_higher(&self, left: usize) -> bool {
+        let right = left + 1;
+        right < self.queue.len() && self.priority(left) <= self.priority(right)
     }
 
     /// Keeps the [`SHRUNK_QUEUE`] first hypotheses of the queue and what they extend.
     fn shrink(&mut self) {
-        let mut kept = Vec::new();
-        while kept.len() < SHRUNK_QUEUE {
-            let Some(top) = self.pop() else { break };
-            kept.push(top);
-        }
+        let kept = self.pop_first(SHRUNK_QUEUE);
         self.queue.clear();
         for number in kept {
             self.enqueue(number);
         }
+    }
+
+    /// Removes the `count` first hypotheses of the queue, or all of them if there are fewer.
+    fn pop_first(&mut self, count: usize) -> Vec<u32> {
+        iter::from_fn(|| self.pop()).take(count).collect()
     }
 
     /// The hypotheses that those in the queue need: themselves and what they extend.
