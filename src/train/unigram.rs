@@ -42,6 +42,7 @@ mod stream_position;
 mod suffixes;
 mod two_best;
 pub(crate) mod word_corpus;
+mod word_keys;
 #[cfg(test)]
 mod testing;
 

@@ -36,140 +36,11 @@ use rayon::prelude::*;
 
 use super::sentences::CountedTexts;
 use super::stream_position::PositionBounds;
+use super::word_keys::{WordAdder, key_text};
 use crate::error::TrainError;
 use crate::train::alphabet::{CharacterCounts, add_characters};
-use crate::train::counts::{CountAdder, ShardedCounts, SharedCounts, TextCounts};
-use crate::train::raw_chunk_cache::{CachedChunk, RawChunkCache, ShortText};
+use crate::train::counts::{ShardedCounts, SharedCounts, TextCounts};
 use crate::train::split::word_rules::WordRules;
-
-/// Follows the text of a word that ends a sentence, in the keys of tables. No text contains this byte.
-const END_MARK: u8 = 0xFF;
-
-/// The text of a key, and whether it is that of a word that ends a sentence.
-pub(super) fn split_key(key: &[u8]) -> (&[u8], bool) {
-    match key.strip_suffix(&[END_MARK]) {
-        Some(text) => (text, true),
-        None => (key, false),
-    }
-}
-
-/// Adds words and sentences to a table whose keys distinguish the words that end a sentence. Short words are counted in a cache
-/// first.
-pub(super) struct WordAdder<'c> {
-    adder: CountAdder<'c>,
-    cache: RawChunkCache,
-    key: Vec<u8>,
-}
-
-impl<'c> WordAdder<'c> {
-    pub(super) fn new(counts: &'c SharedCounts) -> Self {
-        Self {
-            adder: counts.adder(),
-            cache: RawChunkCache::new(counts.hasher()),
-            key: Vec::new(),
-        }
-    }
-
-    /// Adds the words of all of these sentences, and makes the additions.
-    pub(super) fn add_sentences<'t>(
-        mut self,
-        rules: WordRules,
-        sentences: impl Iterator<Item = (&'t str, u64)>,
-    ) -> Result<(), TrainError> {
-        for (text, count) in sentences {
-            self.add_sentence(rules, text, count)?;
-        }
-        self.flush()
-    }
-
-    /// Adds the words of a sentence.
-    fn add_sentence(
-        &mut self,
-        rules: WordRules,
-        sentence: &str,
-        count: u64,
-    ) -> Result<(), TrainError> {
-        let mut result = Ok(());
-        let mut last = "";
-        rules.split(sentence, |word| {
-            let previous = std::mem::replace(&mut last, word);
-            if result.is_ok() && !previous.is_empty() {
-                result = self.add_word(previous, false, count);
-            }
-        });
-        result?;
-        if last.is_empty() {
-            return Ok(());
-        }
-        self.add_word(last, true, count)
-    }
-
-    /// Adds the words of all of these texts, none of which ends a sentence, and makes the additions.
-    pub(super) fn add_texts<'t>(
-        mut self,
-        rules: WordRules,
-        texts: impl IntoIterator<Item = (&'t str, u64)>,
-    ) -> Result<(), TrainError> {
-        for (text, count) in texts {
-            self.add_words(rules, text, count)?;
-        }
-        self.flush()
-    }
-
-    /// Adds the words of a text, none of which ends a sentence.
-    fn add_words(&mut self, rules: WordRules, text: &str, count: u64) -> Result<(), TrainError> {
-        let mut result = Ok(());
-        rules.split(text, |word| {
-            if result.is_ok() {
-                result = self.add_key(word.as_bytes(), count);
-            }
-        });
-        result
-    }
-
-    /// Adds a word that ends a sentence or not.
-    pub(super) fn add_word(
-        &mut self,
-        word: &str,
-        ends_sentence: bool,
-        count: u64,
-    ) -> Result<(), TrainError> {
-        if !ends_sentence {
-            return self.add_key(word.as_bytes(), count);
-        }
-        let mut key = std::mem::take(&mut self.key);
-        key.clear();
-        key.extend_from_slice(word.as_bytes());
-        key.push(END_MARK);
-        let added = self.add_key(&key, count);
-        self.key = key;
-        added
-    }
-
-    #[inline]
-    fn add_key(&mut self, key: &[u8], count: u64) -> Result<(), TrainError> {
-        let Some(text) = ShortText::new(key) else {
-            return self.adder.add(key, count);
-        };
-        match self.cache.add(text, count) {
-            None => Ok(()),
-            Some(evicted) => add_cached(&mut self.adder, &evicted),
-        }
-    }
-
-    /// Makes the additions that are still buffered.
-    pub(super) fn flush(mut self) -> Result<(), TrainError> {
-        for entry in self.cache.take_entries() {
-            add_cached(&mut self.adder, &entry)?;
-        }
-        self.adder.flush()
-    }
-}
-
-/// Adds an entry of the cache.
-fn add_cached(adder: &mut CountAdder<'_>, entry: &CachedChunk) -> Result<(), TrainError> {
-    adder.add(entry.text.text(&mut [[0; 8]; 2]), entry.count)
-}
 
 /// What decides which sentences are held.
 #[derive(Debug, Clone)]
@@ -187,7 +58,7 @@ pub(crate) struct SegmentRules {
 /// A part of the corpus of which only the words are known.
 #[derive(Default)]
 pub(super) struct CountedSegment {
-    /// The words of the sentences; see [`split_key`].
+    /// The words of the sentences; see [`split_key`](super::word_keys::split_key).
     pub(super) words: ShardedCounts,
     /// All sentences.
     pub(super) sentences: u64,
@@ -431,11 +302,4 @@ impl SegmentedSentences {
             .is_empty()
             .then(|| CountedTexts::ordered(self.held.into_iter().flatten()))
     }
-}
-
-/// The text of a key of a table of words.
-pub(super) fn key_text(key: &[u8]) -> &str {
-    let (text, _) = split_key(key);
-    // Words are parts of valid text.
-    std::str::from_utf8(text).unwrap_or_default()
 }

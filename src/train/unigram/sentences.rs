@@ -21,7 +21,7 @@ use std::ops::Range;
 use foldhash::fast::SeedableRandomState;
 
 use super::entries::Entries;
-use super::segments::{WordAdder, key_text};
+use super::word_keys::{WordAdder, key_text};
 use crate::error::TrainError;
 use crate::text::arena::StrArena;
 use crate::text::num::count_to_f32;
