@@ -34,7 +34,7 @@ use super::pieces::{ScoredSeed, Seeds, log_probabilities, numbered};
 use super::seed_candidates::{CandidateOrder, MergedCandidates, SeedCandidate};
 use super::seed_nodes::NodeWalk;
 use super::seed_rules::{MinCounts, SeedRules};
-use super::suffixes::{Suffix, SuffixGroups, all_suffixes, sort_part};
+use super::suffixes::{Suffix, SuffixGroup, SuffixGroups, all_suffixes, sort_part};
 use crate::error::TrainError;
 use crate::text::num::count_to_f32;
 use crate::train::parallel::map_tasks;
@@ -67,7 +67,12 @@ pub(super) fn choose(
     for entries in chunks {
         let entries = entries?;
         let min_counts = rules.counts.min_counts(entries.chunk_bytes())?;
-        let found = candidates(&entries, rules, min_counts);
+        let search = CandidateSearch {
+            entries: &entries,
+            rules,
+            min_counts,
+        };
+        let found = search.run();
         if is_only {
             return Ok(seeds_of(characters, entries.bytes(), found, rules));
         }
@@ -111,38 +116,59 @@ const LISTED_SUFFIXES: usize = 1 << 14;
 /// Chunks up to this size are not divided by first bytes: a corpus of lines with large counts has a chunk for each line.
 const SMALL_CHUNK_BYTES: usize = if cfg!(test) { 20 } else { 1 << 12 };
 
-/// All candidates, in no particular order.
-fn candidates(entries: &Entries, rules: &SeedRules, min_counts: MinCounts) -> Vec<SeedCandidate> {
-    if entries.bytes().len() <= SMALL_CHUNK_BYTES {
-        let mut suffixes = all_suffixes(entries);
-        sort_part(entries, &mut suffixes, rules.max_length);
-        let mut walk = NodeWalk::new(entries, rules, min_counts);
-        walk.visit(&suffixes);
-        return walk.into_candidates();
+/// The search for the candidates of a chunk.
+struct CandidateSearch<'s> {
+    entries: &'s Entries,
+    rules: &'s SeedRules,
+    min_counts: MinCounts,
+}
+
+impl CandidateSearch<'_> {
+    /// All candidates, in no particular order.
+    fn run(&self) -> Vec<SeedCandidate> {
+        if self.entries.bytes().len() <= SMALL_CHUNK_BYTES {
+            let mut suffixes = all_suffixes(self.entries);
+            return self.in_parts([&mut suffixes[..]]);
+        }
+        let mut candidates = Vec::new();
+        for list in self.in_groups().into_iter().flatten() {
+            candidates.extend_from_slice(&list);
+        }
+        candidates
     }
-    let groups = SuffixGroups::new(entries);
-    let search_group = |number: usize| {
-        let mut group = groups.group(number);
+
+    /// The candidates of each list of each group of suffixes.
+    fn in_groups(&self) -> Vec<Vec<Vec<SeedCandidate>>> {
+        let groups = SuffixGroups::new(self.entries);
+        let numbers = groups.largest_first();
+        map_tasks(numbers.len(), |task| {
+            self.in_group(groups.group(numbers[task]))
+        })
+    }
+
+    /// The candidates of each list of a group.
+    fn in_group(&self, mut group: SuffixGroup) -> Vec<Vec<SeedCandidate>> {
         let lists = group.parts(LISTED_SUFFIXES).into_iter();
         let lists: Vec<Mutex<Vec<&mut [Suffix]>>> = lists.map(Mutex::new).collect();
         map_tasks(lists.len(), |list| {
             // Each list has one task.
             let mut parts = lists[list].lock().unwrap_or_else(PoisonError::into_inner);
-            let mut walk = NodeWalk::new(entries, rules, min_counts);
-            for part in parts.iter_mut() {
-                sort_part(entries, part, rules.max_length);
-                walk.visit(part);
-            }
-            walk.into_candidates()
+            self.in_parts(parts.iter_mut().map(|part| &mut **part))
         })
-    };
-    let numbers = groups.largest_first();
-    let found = map_tasks(numbers.len(), |task| search_group(numbers[task]));
-    let mut candidates = Vec::new();
-    for list in found.into_iter().flatten() {
-        candidates.extend_from_slice(&list);
     }
-    candidates
+
+    /// The candidates of parts, which follow each other and are not sorted yet.
+    fn in_parts<'p>(
+        &self,
+        parts: impl IntoIterator<Item = &'p mut [Suffix]>,
+    ) -> Vec<SeedCandidate> {
+        let mut walk = NodeWalk::new(self.entries, self.rules, self.min_counts);
+        for part in parts {
+            sort_part(self.entries, part, self.rules.max_length);
+            walk.visit(part);
+        }
+        walk.into_candidates()
+    }
 }
 
 #[cfg(test)]

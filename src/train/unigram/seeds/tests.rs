@@ -117,7 +117,12 @@ fn found_candidates(counted: &[(String, u64)], rules: CorpusRules) -> BTreeMap<S
         let chunk_bytes = entries.chunk_bytes();
         let seed_rules = rules.seed_rules(100);
         let min_counts = seed_rules.counts.min_counts(chunk_bytes).unwrap();
-        for candidate in candidates(&entries, &seed_rules, min_counts) {
+        let search = CandidateSearch {
+            entries: &entries,
+            rules: &seed_rules,
+            min_counts,
+        };
+        for candidate in search.run() {
             let text = std::str::from_utf8(candidate.text(entries.bytes())).unwrap();
             assert_eq!(usize::from(candidate.characters), text.chars().count());
             // A substring may be found twice, as a node and as the node with a NUL more.
