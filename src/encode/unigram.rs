@@ -245,11 +245,16 @@ impl UnigramEncoder {
         cache: &mut UnigramCache,
     ) -> Result<Vec<(Vec<PieceId>, f32)>, EncodeError> {
         if request.size <= 1 || text.is_empty() {
-            let mut ids = Vec::new();
-            self.encode(text, cache, &mut ids);
-            return Ok(vec![(ids, 0.0)]);
+            return Ok(vec![(self.encoded(text, cache), 0.0)]);
         }
         nbest::best(&self.lattice(text)?, request)
+    }
+
+    /// The ids of `text`.
+    fn encoded(&self, text: &[u8], cache: &mut UnigramCache) -> Vec<PieceId> {
+        let mut ids = Vec::new();
+        self.encode(text, cache, &mut ids);
+        ids
     }
 
     /// Appends the ids of a random segmentation of `text`. Its probability is proportional to exp(alpha · score).

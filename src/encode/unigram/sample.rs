@@ -144,8 +144,11 @@ pub(crate) fn draw(weights: &[f64], rng: &mut SplitMix64) -> usize {
 
 /// The weights that can be drawn, with their indices.
 fn usable(weights: &[f64]) -> impl Iterator<Item = (usize, f64)> {
-    let weights = weights.iter().copied().enumerate();
-    weights.filter(|(_, weight)| is_usable(*weight))
+    weights
+        .iter()
+        .copied()
+        .enumerate()
+        .filter(|(_, weight)| is_usable(*weight))
 }
 
 fn is_usable(weight: f64) -> bool {

@@ -61,7 +61,7 @@ pub(super) fn expect(corpus: &CorpusLattices, pieces: &PieceList, math: &FastMat
 pub(super) fn maximize(pieces: &PieceList, expected: &[f32]) -> Vec<ScoredSeed> {
     let count_of = |piece: ScoredSeed| ScoredSeed {
         seed: piece.seed,
-        score: expected[piece.seed as usize],
+        score: piece.value_in(expected),
     };
     let mut kept: Vec<ScoredSeed> = pieces
         .iter()

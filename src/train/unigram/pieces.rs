@@ -172,6 +172,13 @@ pub(super) struct ScoredSeed {
     pub(super) score: f32,
 }
 
+impl ScoredSeed {
+    /// The value of the seed in a list by seed.
+    pub(super) fn value_in(self, by_seed: &[f32]) -> f32 {
+        by_seed[self.seed as usize]
+    }
+}
+
 /// Scores of the seeds 0, 1, 2, ...
 pub(super) fn numbered(scores: impl IntoIterator<Item = f32>) -> Vec<ScoredSeed> {
     (0..)

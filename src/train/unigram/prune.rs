@@ -199,7 +199,7 @@ pub(super) fn prune(
     let mut kept = Vec::new();
     let mut candidates: Vec<(f32, ScoredSeed)> = Vec::new();
     for (piece, replacement) in pieces.iter().zip(replacements) {
-        if counts[piece.seed as usize] == 0.0 {
+        if piece.value_in(counts) == 0.0 {
             continue;
         }
         match replacement {
@@ -255,7 +255,7 @@ impl<'c> LossFunction<'c> {
 fn sum_of_counts(pieces: &PieceList, counts: &[f32]) -> f64 {
     let mut sum = 0.0;
     for piece in pieces.iter() {
-        sum += f64::from(counts[piece.seed as usize]);
+        sum += f64::from(piece.value_in(counts));
     }
     sum
 }

@@ -74,10 +74,7 @@ impl SparsePruning {
         if !self.are_too_many(pieces.len()) {
             return threshold;
         }
-        let mut ranked: Vec<f32> = pieces
-            .iter()
-            .map(|piece| counts[piece.seed as usize])
-            .collect();
+        let mut ranked: Vec<f32> = pieces.iter().map(|piece| piece.value_in(counts)).collect();
         let rank = self.target().size(ranked.len());
         let (_, at_rank, _) = ranked.select_nth_unstable_by(rank, |a, b| b.total_cmp(a));
         threshold.max(*at_rank)
@@ -103,7 +100,7 @@ impl SparsePruning {
 fn reduced(pieces: &PieceList, counts: &[f32], threshold: f32) -> Vec<ScoredSeed> {
     let mut kept = Vec::new();
     for piece in pieces.iter() {
-        let count = counts[piece.seed as usize];
+        let count = piece.value_in(counts);
         if count >= threshold {
             kept.push(ScoredSeed {
                 seed: piece.seed,
