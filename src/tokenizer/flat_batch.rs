@@ -101,14 +101,76 @@ impl FlatPart {
 
     /// All ids, and where those of each text begin, with the end as last entry.
     fn into_ids_and_offsets(self) -> (Vec<PieceId>, Vec<usize>) {
-        let mut offsets = Vec::with_capacity(self.counts.len() + 1);
-        let mut end = 0;
-        offsets.push(end);
-        for count in self.counts {
-            end += count;
-            offsets.push(end);
-        }
+        let offsets = offsets_of(&self.counts);
         (self.ids, offsets)
+    }
+}
+
+/// Where each of the runs with these lengths begins, with the end as last entry.
+fn offsets_of(counts: &[usize]) -> Vec<usize> {
+    let mut offsets = Vec::with_capacity(counts.len() + 1);
+    let mut end = 0;
+    offsets.push(end);
+    for count in counts {
+        end += count;
+        offsets.push(end);
+    }
+    offsets
+}
+
+/// The parts of a batch while they are encoded. Numbers of parts rise from the end of the batch to its beginning.
+struct PartQueue<P> {
+    /// Parts that are not being encoded yet, in the order of the batch.
+    untaken: Mutex<VecDeque<(usize, P)>>,
+    /// The ids of parts that were taken from the end.
+    last_parts: Mutex<Vec<(usize, FlatPart)>>,
+}
+
+impl<P> PartQueue<P> {
+    fn new() -> Self {
+        Self {
+            untaken: Mutex::default(),
+            last_parts: Mutex::default(),
+        }
+    }
+
+    /// Adds a part before all others.
+    fn push_front(&self, number: usize, texts: P) {
+        locked(&self.untaken).push_front((number, texts));
+    }
+
+    /// Removes the parts that are not being encoded.
+    fn clear(&self) {
+        locked(&self.untaken).clear();
+    }
+
+    /// Takes the first part.
+    fn pop_front(&self) -> Option<P> {
+        let (_, texts) = locked(&self.untaken).pop_front()?;
+        Some(texts)
+    }
+
+    /// Takes the last part, with its number.
+    fn pop_back(&self) -> Option<(usize, P)> {
+        locked(&self.untaken).pop_back()
+    }
+
+    /// Encodes the last part, if one is left.
+    fn encode_last<'t, T: AsRef<[u8]>>(&self, encoder: impl FnOnce() -> Encoder<'t>)
+    where
+        P: AsRef<[T]>,
+    {
+        if let Some((number, texts)) = self.pop_back() {
+            let part = FlatPart::of(texts.as_ref(), &mut encoder());
+            locked(&self.last_parts).push((number, part));
+        }
+    }
+
+    /// The ids of the parts that were taken from the end, in the order of the batch.
+    fn into_last_parts(self) -> Vec<FlatPart> {
+        let mut parts = unlocked(self.last_parts);
+        parts.sort_unstable_by_key(|(number, _)| Reverse(*number));
+        parts.into_iter().map(|(_, part)| part).collect()
     }
 }
 
@@ -207,41 +269,27 @@ where
     P: AsRef<[T]> + Send,
     E: Send,
 {
-    let untaken = Mutex::new(VecDeque::new());
-    let last_parts = Mutex::new(Vec::new());
-    let encode_last = || {
-        let last = locked(&untaken).pop_back();
-        if let Some((number, texts)) = last {
-            let part = FlatPart::of(P::as_ref(&texts), &mut encoder());
-            locked(&last_parts).push((number, part));
-        }
-    };
+    let queue = PartQueue::new();
     let has_helpers = rayon::current_num_threads() > 1;
     let first_parts = rayon::scope(|scope| {
         let mut size = FlatSize::default();
-        // Numbers rise from the end of the batch to its beginning.
         for (number, part) in parts.enumerate() {
-            let part = part.inspect_err(|_| locked(&untaken).clear())?;
+            let part = part.inspect_err(|_| queue.clear())?;
             size.add(FlatSize::of(part.as_ref()));
-            locked(&untaken).push_front((number, part));
+            queue.push_front(number, part);
             if has_helpers {
                 // Any part, not this one. No task waits for another, whatever `parts` does with the pool.
-                scope.spawn(|_| encode_last());
+                scope.spawn(|_| queue.encode_last(&encoder));
             }
         }
         let mut encoder = encoder();
         let mut first_parts = FlatPart::with_capacity(size);
-        let take = || locked(&untaken).pop_front();
-        while let Some((_, texts)) = take() {
+        while let Some(texts) = queue.pop_front() {
             first_parts.encode(texts.as_ref(), &mut encoder);
         }
         Ok(first_parts)
     });
-    let mut last_parts = last_parts
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
-    last_parts.sort_unstable_by_key(|(number, _)| Reverse(*number));
-    let last_parts: Vec<FlatPart> = last_parts.into_iter().map(|(_, part)| part).collect();
+    let last_parts = queue.into_last_parts();
     let mut result = first_parts?;
     result.append(&last_parts);
     Ok(result.into_ids_and_offsets())
@@ -250,6 +298,11 @@ where
 /// What a lock guards. A thread that panicked has left it as it was.
 fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// As [`locked`], when no other thread has the lock any more.
+fn unlocked<T>(lock: Mutex<T>) -> T {
+    lock.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
