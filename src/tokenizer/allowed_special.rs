@@ -40,20 +40,21 @@ impl AllowedSpecial {
     /// # Errors
     /// A text is not that of a control piece.
     pub(super) fn new(model: &Model, texts: &[Vec<u8>]) -> Result<Option<Self>, EncodeError> {
-        if texts.is_empty() {
-            return Ok(None);
+        match texts {
+            [] => Ok(None),
+            _ => Self::of_texts(model, texts).map(Some),
         }
+    }
+
+    /// The control pieces of `model` with these texts, of which there is one at least.
+    fn of_texts(model: &Model, texts: &[Vec<u8>]) -> Result<Self, EncodeError> {
         let mut keys = Vec::with_capacity(texts.len());
         for text in texts {
-            let id = control_id(model, text).ok_or_else(|| EncodeError::NotControl {
-                piece: lossy_string(text),
-            })?;
+            let id = control_id(model, text).ok_or_else(|| not_control(text))?;
             keys.push((text.as_slice(), id.get()));
         }
-        let pieces = PrefixTrie::with_values(keys).map_err(|_| EncodeError::TooLarge {
-            what: "allowed special pieces",
-        })?;
-        Ok(Some(Self { pieces }))
+        let pieces = PrefixTrie::with_values(keys).map_err(|_| too_large())?;
+        Ok(Self { pieces })
     }
 
     /// The segments of `text`, from left to right; they cover it.
@@ -86,14 +87,27 @@ impl AllowedSpecial {
 
 /// The control piece with this text. [`Model::piece_to_id`] prefers pieces that text yields, so that all pieces are examined.
 fn control_id(model: &Model, text: &[u8]) -> Option<PieceId> {
-    let mut pieces = model.pieces();
-    let piece = pieces.find(|piece| is_control(piece, text))?;
+    let piece = model.pieces().find(|piece| is_control(piece, text))?;
     Some(piece.id)
 }
 
 /// Whether `piece` is the control piece with this text.
 fn is_control(piece: &Piece<'_>, text: &[u8]) -> bool {
     piece.kind == PieceKind::Control && piece.text == text
+}
+
+/// The error that `text` is not that of a control piece.
+fn not_control(text: &[u8]) -> EncodeError {
+    EncodeError::NotControl {
+        piece: lossy_string(text),
+    }
+}
+
+/// The error that the texts do not fit a trie.
+fn too_large() -> EncodeError {
+    EncodeError::TooLarge {
+        what: "allowed special pieces",
+    }
 }
 
 #[cfg(test)]

@@ -214,7 +214,7 @@ impl<'t> SplitText<'t> {
 impl EncodeContext<'_> {
     /// Appends the ids of `text`, with the threads of the current pool.
     fn encode_long(&self, cache: &mut EncodeCache, text: &[u8], ids: &mut Vec<PieceId>) {
-        self.encode_segments(cache, text, ids, EncodeContext::encode_long_segment);
+        self.encode_segments(cache, text, ids, Self::encode_long_segment);
     }
 
     /// Like [`EncodeContext::encode_segment`], in parallel if the model allows it.
@@ -228,8 +228,7 @@ impl EncodeContext<'_> {
             return self.join_unknowns(ids, start);
         }
         let buffers = &mut memory.buffers;
-        let normalizer = &self.pipeline.normalizer;
-        normalizer.normalize(text, &mut buffers.normalized);
+        self.normalize_into(buffers, text);
         ids.extend(SplitText::new(bpe, &buffers.normalized, false).encode(self));
         self.resolver().resolve_unknowns(buffers, ids, start);
     }

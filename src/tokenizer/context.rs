@@ -6,7 +6,7 @@
 //! Two paths give equal results:
 //!
 //! 1. *Raw text.* BPE models whose normalizer only replaces spaces by marks read the caller's text directly, see
-//!    [`ModelEncoder::reads_raw_text`]; spans come from [`raw_spans`](super::raw_spans).
+//!    [`ModelEncoder::reads_raw_text`](crate::encode::ModelEncoder::reads_raw_text); spans come from [`raw_spans`](super::raw_spans).
 //! 2. *Normalized text.* All others normalize into a buffer, encode that, and map ids back by the origins of bytes, see
 //!    [`spans`](super::spans).
 //!
@@ -23,8 +23,7 @@ use super::pipeline::Pipeline;
 use super::raw_spans::{RawCursor, RawLengths, assign_raw_spans};
 use super::spans::{Resolver, join_unknowns};
 use super::token::Tokens;
-use crate::encode::ModelEncoder;
-use crate::encode::bpe::{BpeEncoder, RawText};
+use crate::encode::bpe::RawText;
 use crate::encode::encoded_lines::{EncodedLines, line_ranges};
 use crate::error::EncodeError;
 use crate::piece::PieceId;
@@ -69,7 +68,7 @@ impl<'t> EncodeContext<'t> {
     /// Appends the ids of `text`.
     #[inline]
     pub(super) fn encode(&self, cache: &mut EncodeCache, text: &[u8], ids: &mut Vec<PieceId>) {
-        self.encode_segments(cache, text, ids, EncodeContext::encode_segment);
+        self.encode_segments(cache, text, ids, Self::encode_segment);
     }
 
     /// Appends the ids of `text`, with those of the segments between allowed special pieces from `encode`.
@@ -141,7 +140,7 @@ impl<'t> EncodeContext<'t> {
         lines: &mut EncodedLines,
     ) -> bool {
         let changes_ids = self.options.allowed.is_some() || !self.options.extra.is_empty();
-        let Some(bpe) = self.raw_encoder() else {
+        let Some(bpe) = self.pipeline.raw_encoder() else {
             return false;
         };
         if changes_ids || !self.has_byte_fallback() {
@@ -161,9 +160,10 @@ impl<'t> EncodeContext<'t> {
     }
 
     /// Normalizes `text` into the buffers.
-    fn normalize_into(&self, buffers: &mut TextBuffers, text: &[u8]) {
-        let normalizer = &self.pipeline.normalizer;
-        normalizer.normalize(text, &mut buffers.normalized);
+    pub(super) fn normalize_into(&self, buffers: &mut TextBuffers, text: &[u8]) {
+        self.pipeline
+            .normalizer
+            .normalize(text, &mut buffers.normalized);
     }
 
     /// The text buffers of a cache.
@@ -210,7 +210,7 @@ impl<'t> EncodeContext<'t> {
         adds_prefix: bool,
         ids: &mut Vec<PieceId>,
     ) -> bool {
-        let Some(bpe) = self.raw_encoder() else {
+        let Some(bpe) = self.pipeline.raw_encoder() else {
             return false;
         };
         let pieces = self.tokenizer.model.table();
@@ -219,21 +219,9 @@ impl<'t> EncodeContext<'t> {
         true
     }
 
-    /// The encoder of raw text, if the model can read that.
-    #[inline]
-    fn raw_encoder(&self) -> Option<&BpeEncoder> {
-        match &self.pipeline.encoder {
-            ModelEncoder::Bpe(bpe) if self.pipeline.reads_raw_text => Some(bpe),
-            _ => None,
-        }
-    }
-
     /// A text for the encoder of raw text.
     #[inline]
-    fn raw_text<'r>(&self, text: &'r [u8], adds_prefix: bool) -> RawText<'r>
-    where
-        't: 'r,
-    {
+    fn raw_text<'r>(&'r self, text: &'r [u8], adds_prefix: bool) -> RawText<'r> {
         RawText {
             text,
             adds_prefix,

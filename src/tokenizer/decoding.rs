@@ -17,6 +17,9 @@ use crate::error::DecodeError;
 use crate::piece::PieceId;
 use crate::text::lossy_string;
 
+/// More than the bytes of a usual piece, so that the text rarely grows twice.
+const BYTES_PER_ID: usize = 5;
+
 /// Decoding.
 impl Tokenizer {
     /// The text of `ids`. Malformed parts, which only pieces that are not UTF-8 can give, become U+FFFD.
@@ -92,11 +95,16 @@ impl Tokenizer {
     /// An id is not in the model.
     pub fn decode_to_tokens(&self, ids: &[PieceId]) -> Result<DecodedText<'_>, DecodeError> {
         ids.iter().try_for_each(|id| self.decoder.check_id(*id))?;
-        let pieces = ids.iter().map(|id| GivenPiece {
-            text: self.id_to_piece(*id).unwrap_or_default(),
-            id: Some(*id),
-        });
+        let pieces = ids.iter().map(|id| self.given_id(*id));
         Ok(self.decoder.decode_with_spans(pieces, self.unk_id()))
+    }
+
+    /// A piece that is given by its id.
+    fn given_id(&self, id: PieceId) -> GivenPiece<'_> {
+        GivenPiece {
+            text: self.id_to_piece(id).unwrap_or_default(),
+            id: Some(id),
+        }
     }
 
     /// The text of pieces that are given by their texts, with the part of it that each piece stands for.
@@ -110,12 +118,16 @@ impl Tokenizer {
     /// # Ok::<(), spiece::ModelError>(())
     /// ```
     pub fn decode_pieces_to_tokens<'p, P: AsRef<[u8]>>(&self, pieces: &'p [P]) -> DecodedText<'p> {
-        let pieces = pieces.iter().map(|piece| {
-            let text = piece.as_ref();
-            let id = self.model.piece_to_id(text);
-            GivenPiece { text, id }
-        });
+        let pieces = pieces.iter().map(|piece| self.given_text(piece.as_ref()));
         self.decoder.decode_with_spans(pieces, self.unk_id())
+    }
+
+    /// A piece that is given by its text.
+    fn given_text<'p>(&self, text: &'p [u8]) -> GivenPiece<'p> {
+        GivenPiece {
+            text,
+            id: self.model.piece_to_id(text),
+        }
     }
 
     /// A decoder that takes ids one by one; see [`IncrementalDecoder`] for an example.
@@ -126,8 +138,6 @@ impl Tokenizer {
 
 /// An empty buffer with room for the text of `ids`.
 fn buffer_for(ids: &[PieceId]) -> Vec<u8> {
-    /// More than the bytes of a usual piece, so that the text rarely grows twice.
-    const BYTES_PER_ID: usize = 5;
     Vec::with_capacity(ids.len() * BYTES_PER_ID)
 }
 

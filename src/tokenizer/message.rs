@@ -14,7 +14,9 @@
 //!
 //! Cost: linear; one allocation for the message and one for each of its pieces.
 
-use super::token::Tokens;
+use std::ops::Range;
+
+use super::token::{TokenRef, Tokens};
 use crate::decode::spans::DecodedText;
 use crate::model::wire::{write_bytes_field, write_float_field, write_varint_field};
 use crate::piece::PieceKind;
@@ -36,31 +38,38 @@ impl Tokens<'_> {
     pub fn to_message(&self, score: Option<f32>) -> Vec<u8> {
         let mut message = Vec::new();
         write_bytes_field(1, self.text, &mut message);
-        for (number, token) in self.iter().enumerate() {
-            let span = token.span();
-            let kind = self
-                .tokenizer
-                .model()
-                .piece(token.id())
-                .map(|piece| piece.kind);
-            let has_surface = match kind {
-                Some(PieceKind::Control) => false,
-                Some(PieceKind::Byte) => !span.is_empty() || self.buffer.is_empty_last_byte(number),
-                _ => true,
-            };
-            let piece = TokenMessage {
-                piece: token.piece(),
-                id: token.id().get().into(),
-                surface: has_surface.then(|| token.surface()),
-                begin: span.start,
-                end: span.end,
-            };
-            piece.write(&mut message);
+        for token in self.iter() {
+            token.message().write(&mut message);
         }
         if let Some(score) = score {
             write_float_field(3, score, &mut message);
         }
         message
+    }
+}
+
+impl<'e> TokenRef<'e> {
+    /// The fields of the token.
+    fn message(&self) -> TokenMessage<'e> {
+        TokenMessage {
+            piece: self.piece(),
+            id: self.id().get().into(),
+            surface: self.stored_surface(),
+            span: self.span(),
+        }
+    }
+
+    /// The surface, if the reference stores one for such a token.
+    fn stored_surface(&self) -> Option<&'e [u8]> {
+        self.has_surface().then(|| self.surface())
+    }
+
+    fn has_surface(&self) -> bool {
+        match self.kind() {
+            Some(PieceKind::Control) => false,
+            Some(PieceKind::Byte) => self.is_last_byte(),
+            _ => true,
+        }
     }
 }
 
@@ -74,8 +83,7 @@ impl DecodedText<'_> {
                 piece: token.piece,
                 id: token.id.map_or(NO_ID, |id| id.get().into()),
                 surface: Some(self.surface(token)),
-                begin: token.span.start,
-                end: token.span.end,
+                span: token.span.clone(),
             };
             piece.write(&mut message);
         }
@@ -88,22 +96,26 @@ struct TokenMessage<'t> {
     piece: &'t [u8],
     id: u64,
     surface: Option<&'t [u8]>,
-    begin: usize,
-    end: usize,
+    span: Range<usize>,
 }
 
 impl TokenMessage<'_> {
     /// Appends the piece to the message of a text.
     fn write(&self, message: &mut Vec<u8>) {
+        write_bytes_field(2, &self.to_bytes(), message);
+    }
+
+    /// The message of the piece.
+    fn to_bytes(&self) -> Vec<u8> {
         let mut piece = Vec::with_capacity(self.piece.len() * 2 + 16);
         write_bytes_field(1, self.piece, &mut piece);
         write_varint_field(2, self.id, &mut piece);
         if let Some(surface) = self.surface {
             write_bytes_field(3, surface, &mut piece);
         }
-        write_varint_field(4, self.begin as u64, &mut piece);
-        write_varint_field(5, self.end as u64, &mut piece);
-        write_bytes_field(2, &piece, message);
+        write_varint_field(4, self.span.start as u64, &mut piece);
+        write_varint_field(5, self.span.end as u64, &mut piece);
+        piece
     }
 }
 

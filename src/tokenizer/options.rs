@@ -52,14 +52,19 @@ impl ExtraOption {
     }
 
     fn parse(name: &str) -> Result<Self, EncodeError> {
+        Self::of_name(name).ok_or_else(|| EncodeError::UnknownExtra {
+            name: name.to_owned(),
+        })
+    }
+
+    /// The option with this name.
+    fn of_name(name: &str) -> Option<Self> {
         match name {
-            "bos" => Ok(Self::Bos),
-            "eos" => Ok(Self::Eos),
-            "reverse" => Ok(Self::Reverse),
-            "unk" | "unk_piece" => Ok(Self::UnkPiece),
-            _ => Err(EncodeError::UnknownExtra {
-                name: name.to_owned(),
-            }),
+            "bos" => Some(Self::Bos),
+            "eos" => Some(Self::Eos),
+            "reverse" => Some(Self::Reverse),
+            "unk" | "unk_piece" => Some(Self::UnkPiece),
+            _ => None,
         }
     }
 }
@@ -217,13 +222,18 @@ impl SampleOptions {
 
     /// Whether the numbers are in their ranges.
     pub(super) fn check(&self) -> Result<(), EncodeError> {
-        check_alpha(match *self {
+        check_alpha(self.alpha())?;
+        if let Self::Nbest { size, .. } = *self {
+            check_nbest_size(size)?;
+        }
+        Ok(())
+    }
+
+    /// The number that the reference calls `alpha`: the smoothing exponent, or the probability of dropout.
+    fn alpha(&self) -> f32 {
+        match *self {
             Self::Lattice { alpha } | Self::Nbest { alpha, .. } => alpha,
             Self::Dropout { probability } => probability,
-        })?;
-        match *self {
-            Self::Nbest { size, .. } => check_nbest_size(size),
-            _ => Ok(()),
         }
     }
 }

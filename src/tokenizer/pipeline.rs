@@ -10,6 +10,7 @@ use super::cache::CachePool;
 use super::config::TokenizerConfig;
 use super::raw_spans::RawLengths;
 use crate::encode::ModelEncoder;
+use crate::encode::bpe::BpeEncoder;
 use crate::model::Model;
 use crate::normalize::Normalizer;
 use crate::trie::BuildError;
@@ -45,5 +46,14 @@ impl Pipeline {
             raw_lengths: OnceLock::new(),
             pool: CachePool::new(Arc::default(), config),
         })
+    }
+
+    /// The encoder of raw text, if the model can read that.
+    #[inline]
+    pub(super) fn raw_encoder(&self) -> Option<&BpeEncoder> {
+        match &self.encoder {
+            ModelEncoder::Bpe(bpe) if self.reads_raw_text => Some(bpe),
+            _ => None,
+        }
     }
 }

@@ -112,11 +112,16 @@ impl<'t> EncodeContext<'t> {
 
     /// The search for `size` segmentations; its time begins now.
     fn nbest_request(&self, size: usize) -> NbestRequest {
-        let timeout = self.options.nbest_timeout;
         NbestRequest {
             size,
-            deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
+            deadline: self.deadline(),
         }
+    }
+
+    /// When a search that begins now has to end; `None` if its time is not limited.
+    fn deadline(&self) -> Option<Instant> {
+        let timeout = self.options.nbest_timeout?;
+        Instant::now().checked_add(timeout)
     }
 
     /// The tokens of a random segmentation.
@@ -171,13 +176,18 @@ impl<'t> EncodeContext<'t> {
                 *ids = draw_one(best, alpha, rng);
             }
             (ModelEncoder::Bpe(_) | ModelEncoder::Unigram(_), _) => {
-                return Err(EncodeError::WrongSampling {
-                    model_type: self.tokenizer.model.model_type(),
-                });
+                return Err(self.wrong_sampling());
             }
             _ => return Err(EncodeError::NoSampling),
         }
         Ok(())
+    }
+
+    /// The error that the options are for another type of model.
+    fn wrong_sampling(&self) -> EncodeError {
+        EncodeError::WrongSampling {
+            model_type: self.tokenizer.model.model_type(),
+        }
     }
 }
 

@@ -16,6 +16,7 @@
 //! | 2 | of `▁` | 2..3 | `" "` | `▁` |
 //! | 3 | unknown | 3..6 | `"日"` | `日`, or `<unk>` with [`ExtraOption::UnkPiece`] |
 
+use std::fmt;
 use std::ops::Range;
 
 use super::Tokenizer;
@@ -150,18 +151,38 @@ impl<'e> TokenRef<'e> {
     /// character has the text of the whole character, as in the reference. It is UTF-8 if the pieces of the model are.
     #[inline]
     pub fn piece(&self) -> &'e [u8] {
-        let buffer = self.tokens.buffer;
         match self.tokens.tokenizer.model().piece(self.id()) {
-            Some(piece) if piece.kind != PieceKind::Unknown => {
-                if buffer.has_extended_pieces {
-                    buffer.own_text(self.index).unwrap_or(piece.text)
-                } else {
-                    piece.text
-                }
-            }
+            Some(piece) if piece.kind != PieceKind::Unknown => self.known_text(piece.text),
             Some(piece) if self.tokens.shows_unk_piece => piece.text,
-            _ => buffer.own_text(self.index).unwrap_or_default(),
+            _ => self.own_text().unwrap_or_default(),
         }
+    }
+
+    /// The text of a known piece, whose text in the model is `text`.
+    #[inline]
+    fn known_text(&self, text: &'e [u8]) -> &'e [u8] {
+        if self.tokens.buffer.has_extended_pieces {
+            self.own_text().unwrap_or(text)
+        } else {
+            text
+        }
+    }
+
+    /// The text of the token, if it is not that of its piece.
+    #[inline]
+    fn own_text(&self) -> Option<&'e [u8]> {
+        self.tokens.buffer.own_text(self.index)
+    }
+
+    /// The kind of the piece, if the model has it.
+    pub(super) fn kind(&self) -> Option<PieceKind> {
+        let piece = self.tokens.tokenizer.model().piece(self.id());
+        piece.map(|piece| piece.kind)
+    }
+
+    /// Whether a byte piece is the last one of its character: the one that has the span of the character.
+    pub(super) fn is_last_byte(&self) -> bool {
+        !self.span().is_empty() || self.tokens.buffer.is_empty_last_byte(self.index)
     }
 
     /// The part of the caller's text that the token stands for.
@@ -212,14 +233,14 @@ impl<'e> IntoIterator for &Tokens<'e> {
     }
 }
 
-impl std::fmt::Debug for Tokens<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Tokens<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
     }
 }
 
-impl std::fmt::Debug for TokenRef<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for TokenRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let piece = lossy_string(self.piece());
         write!(f, "{} {:?} {piece:?}", self.id(), self.span())
     }
@@ -280,7 +301,7 @@ impl TokenBuffer {
     }
 
     /// Whether a token is the last byte piece of a character that has an empty span.
-    pub(super) fn is_empty_last_byte(&self, token: usize) -> bool {
+    fn is_empty_last_byte(&self, token: usize) -> bool {
         self.empty_last_bytes.binary_search(&token).is_ok()
     }
 
@@ -352,30 +373,38 @@ impl TokenBuffer {
     }
 
     fn push_front(&mut self, id: PieceId) {
-        let token = Token {
-            id,
-            begin: 0,
-            end: 0,
-        };
-        self.tokens.insert(0, token);
-        for own in &mut self.own_texts {
-            own.token += 1;
-        }
-        for token in &mut self.empty_last_bytes {
-            *token += 1;
-        }
+        self.tokens.insert(
+            0,
+            Token {
+                id,
+                begin: 0,
+                end: 0,
+            },
+        );
+        self.token_numbers().for_each(|number| *number += 1);
     }
 
     fn reverse(&mut self) {
         self.tokens.reverse();
         self.own_texts.reverse();
-        for own in &mut self.own_texts {
-            own.token = self.tokens.len() - 1 - own.token;
-        }
         self.empty_last_bytes.reverse();
-        for token in &mut self.empty_last_bytes {
-            *token = self.tokens.len() - 1 - *token;
+        self.reverse_token_numbers();
+    }
+
+    /// Numbers tokens from the other end.
+    fn reverse_token_numbers(&mut self) {
+        let count = self.tokens.len();
+        for number in self.token_numbers() {
+            *number = count - 1 - *number;
         }
+    }
+
+    /// The numbers of tokens that the lists beside the tokens contain.
+    fn token_numbers(&mut self) -> impl Iterator<Item = &mut usize> {
+        self.own_texts
+            .iter_mut()
+            .map(|own| &mut own.token)
+            .chain(&mut self.empty_last_bytes)
     }
 
     /// The normalized text of a token that does not have the text of its piece.
