@@ -225,8 +225,7 @@ impl BpeEncoder {
         let is_plain = pieces.kind(id.index()) == PieceKind::Normal
             && text != [0]
             && self.tables.user_defined.find(text).is_none();
-        let has_one_table = self.superwords.is_none() && self.unused.is_empty();
-        if !has_one_table || !is_plain {
+        if !self.has_one_table() || !is_plain {
             return None;
         }
         let tables = &self.tables.merge;
@@ -256,8 +255,7 @@ impl BpeEncoder {
             join(|| SymbolTable::new(vocabulary, mergeable), read_chars);
         chars.add_symbols(&texts, &mut symbols, vocabulary.table());
         let unused = vocabulary.unused_flags();
-        let accepts_raw_text =
-            unused.is_empty() && vocabulary.symbols().all(|(text, _)| is_same_when_raw(text));
+        let accepts_raw_text = unused.is_empty() && are_same_when_raw(vocabulary);
         let tables = ScanTables {
             ascii: AsciiBigrams::new(&chars, &bigrams, user_defined),
             bigrams,
@@ -394,9 +392,12 @@ impl BpeEncoder {
 
     /// Whether texts can be split at bigram boundaries, wherever a search for them begins.
     fn has_boundaries(&self) -> bool {
-        self.superwords.is_none()
-            && self.unused.is_empty()
-            && self.tables.merge.chars.all_well_formed()
+        self.has_one_table() && self.tables.merge.chars.all_well_formed()
+    }
+
+    /// Whether the table of symbols alone decides all merges.
+    fn has_one_table(&self) -> bool {
+        self.superwords.is_none() && self.unused.is_empty()
     }
 
     /// What splits and encodes one text.
@@ -423,6 +424,12 @@ impl BpeEncoder {
             adds_prefix: false,
         }
     }
+}
+
+/// Whether all user-defined symbols are found at the same positions in raw text as in normalized text.
+fn are_same_when_raw(vocabulary: &Vocabulary<'_>) -> bool {
+    let mut symbols = vocabulary.symbols();
+    symbols.all(|(text, _)| is_same_when_raw(text))
 }
 
 /// Whether a user-defined symbol with this text is found at the same positions in raw text as in normalized text.

@@ -196,15 +196,20 @@ impl CharTable {
     ) {
         for char in chars {
             let symbol = symbols.add_char(pieces, char);
-            self.symbols.push(symbol);
             let hash = symbols.hash(symbol);
-            self.chars.push(CharInfo::new(char, symbol, hash));
+            self.push_info(CharInfo::new(char, symbol, hash));
         }
         self.ascii[1] = self.ascii[0];
         self.ascii[1][usize::from(b' ')] = self.whitespace_mark;
         self.ascii_chars = self
             .ascii
             .map(|classes| classes.map(|class| self.chars[class as usize]));
+    }
+
+    /// Adds the information of the next class.
+    fn push_info(&mut self, char: CharInfo) {
+        self.symbols.push(char.symbol);
+        self.chars.push(char);
     }
 
     /// Adds a character that is number `count`, from 1. Returns its class, which is that number. The texts of a model
@@ -219,8 +224,7 @@ impl CharTable {
             Some(point) => {
                 let page = page_of(point);
                 if self.pages[page] == 0 {
-                    self.pages[page] = low_u32(self.cells.len() as u64);
-                    self.cells.resize(self.cells.len() + PAGE, 0);
+                    self.add_cells(page);
                 }
                 self.cells[self.pages[page] as usize + point as usize % PAGE] = class;
             }
@@ -229,6 +233,13 @@ impl CharTable {
             }
         }
         class
+    }
+
+    /// Gives a page cells of its own.
+    fn add_cells(&mut self, page: usize) {
+        let start = self.cells.len();
+        self.pages[page] = low_u32(start as u64);
+        self.cells.resize(start + PAGE, 0);
     }
 
     /// The class and the length of the character at the start of `text`, which is not empty.

@@ -273,11 +273,8 @@ impl SymbolTable {
 
 /// The merge rank of each piece; [`NO_RANK`] for pieces that do not merge.
 fn ranks(vocabulary: &Vocabulary<'_>, mergeable: &[u32]) -> Vec<u32> {
-    let key = |id: &u32| {
-        let score = vocabulary.score(*id as usize);
-        u64::from(descending_key(score)) << 32 | u64::from(*id)
-    };
-    let mut best_first: Vec<u64> = mergeable.iter().map(key).collect();
+    let keys = mergeable.iter().map(|id| rank_key(vocabulary, *id));
+    let mut best_first: Vec<u64> = keys.collect();
     // Trainers write pieces in this order, except for a few. The stable sort is fast on sorted runs.
     best_first.sort();
     let mut ranks = vec![NO_RANK; vocabulary.len()];
@@ -288,6 +285,12 @@ fn ranks(vocabulary: &Vocabulary<'_>, mergeable: &[u32]) -> Vec<u32> {
         }
     }
     ranks
+}
+
+/// The sort key of a piece: lower for a better score, and of equal scores for the lower id.
+fn rank_key(vocabulary: &Vocabulary<'_>, id: u32) -> u64 {
+    let score = vocabulary.score(id as usize);
+    u64::from(descending_key(score)) << 32 | u64::from(id)
 }
 
 /// A number that is lower for a better score, in the total order of IEEE 754.

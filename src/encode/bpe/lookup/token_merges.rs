@@ -50,12 +50,25 @@ struct TokenMerge {
     merge: SymbolMerge,
 }
 
-/// A slot without a pair: no token has this symbol.
-const FREE: TokenMerge = TokenMerge {
-    left: NO_SYMBOL,
-    right: NO_SYMBOL,
-    merge: SymbolMerge::NONE,
-};
+impl TokenMerge {
+    /// A slot without a pair: no token has this symbol.
+    const FREE: Self = Self::adjacent(NO_SYMBOL, NO_SYMBOL);
+
+    /// Two symbols that are only adjacent.
+    const fn adjacent(left: u32, right: u32) -> Self {
+        Self {
+            left,
+            right,
+            merge: SymbolMerge::NONE,
+        }
+    }
+
+    /// Whether it is a slot with a pair.
+    #[inline]
+    fn is_pair(&self) -> bool {
+        self.left != NO_SYMBOL
+    }
+}
 
 /// Pairs of tokens; see the [module page](self).
 #[derive(Debug)]
@@ -109,7 +122,7 @@ impl TokenMergeMap {
     pub(in crate::encode::bpe) fn with_capacity(count: usize) -> Self {
         let slots = (count * 2).next_power_of_two().max(MIN_SLOTS);
         Self {
-            slots: vec![FREE; slots],
+            slots: vec![TokenMerge::FREE; slots],
             used: 0,
             shift: 64 - slots.trailing_zeros(),
             multiplier: RandomState::new().hash_one(0) | 1,
@@ -135,27 +148,37 @@ impl TokenMergeMap {
     /// Adds the pairs of another map. A pair becomes the same in both, or is only adjacent in one of them.
     pub(in crate::encode::bpe) fn extend(&mut self, other: &Self) {
         for pair in other.pairs() {
-            match pair.merge {
-                SymbolMerge::NONE => self.insert_adjacent(pair.left, pair.right),
-                merge => self.insert(pair.left, pair.right, merge),
-            }
+            self.add(pair);
+        }
+    }
+
+    fn add(&mut self, pair: &TokenMerge) {
+        let slot = self.slot_of(pair.left, pair.right);
+        if pair.merge != SymbolMerge::NONE {
+            self.slots[slot].merge = pair.merge;
         }
     }
 
     fn pairs(&self) -> impl Iterator<Item = &TokenMerge> {
-        self.slots.iter().filter(|slot| slot.left != NO_SYMBOL)
+        self.slots.iter().filter(|slot| slot.is_pair())
     }
 
     /// The table of the pairs.
     pub(in crate::encode::bpe) fn build(self) -> TokenMergeTable {
-        let mut filter = BloomFilter::with_capacity(self.used);
-        for pair in self.pairs() {
-            filter.insert(self.hash(pair.left, pair.right));
-        }
+        let filter = self.filter();
         TokenMergeTable {
             pairs: self,
             filter,
         }
+    }
+
+    /// A filter of the hashes of all pairs.
+    fn filter(&self) -> BloomFilter {
+        let mut filter = BloomFilter::with_capacity(self.used);
+        for pair in self.pairs() {
+            filter.insert(self.hash_of(pair));
+        }
+        filter
     }
 
     /// The slot of a pair, which is added if it is missing.
@@ -164,13 +187,9 @@ impl TokenMergeMap {
             self.grow();
         }
         let slot = self.find_slot(left, right, self.hash(left, right));
-        if self.slots[slot].left == NO_SYMBOL {
+        if !self.slots[slot].is_pair() {
             self.used += 1;
-            self.slots[slot] = TokenMerge {
-                left,
-                right,
-                merge: SymbolMerge::NONE,
-            };
+            self.slots[slot] = TokenMerge::adjacent(left, right);
         }
         slot
     }
@@ -178,13 +197,16 @@ impl TokenMergeMap {
     /// Doubles the number of slots.
     fn grow(&mut self) {
         let count = self.slots.len() * 2;
-        let old = std::mem::replace(&mut self.slots, vec![FREE; count]);
+        let old = std::mem::replace(&mut self.slots, vec![TokenMerge::FREE; count]);
         self.shift -= 1;
-        for entry in old.into_iter().filter(|entry| entry.left != NO_SYMBOL) {
-            let hash = self.hash(entry.left, entry.right);
-            let slot = self.find_slot(entry.left, entry.right, hash);
-            self.slots[slot] = entry;
+        for pair in old.into_iter().filter(TokenMerge::is_pair) {
+            let slot = self.find_slot(pair.left, pair.right, self.hash_of(&pair));
+            self.slots[slot] = pair;
         }
+    }
+
+    fn hash_of(&self, pair: &TokenMerge) -> u64 {
+        self.hash(pair.left, pair.right)
     }
 
     #[inline]

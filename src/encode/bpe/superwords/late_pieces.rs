@@ -42,7 +42,7 @@ use super::{Layers, next_word};
 use crate::encode::bloom_filter::BloomFilter;
 use crate::encode::vocabulary::Vocabulary;
 use crate::join::join;
-use crate::piece::PieceId;
+use crate::piece::{PieceId, PieceTable};
 
 /// Pairs in the table for each piece of the model, at most. Trained models have less than two; the limit keeps the memory
 /// proportional to the model.
@@ -131,6 +131,17 @@ impl LatePieces<'_> {
     }
 }
 
+impl<'l> LatePieces<'l> {
+    fn pieces(&self) -> &'l PieceTable {
+        self.vocabulary.table()
+    }
+
+    /// The piece with this text, whose hash is given.
+    fn find(&self, text: &[u8], hash: u64) -> Option<u32> {
+        self.symbols.find(self.pieces(), text, hash)
+    }
+}
+
 impl LateMergeSearch<'_> {
     /// Adds the pieces of the first layer that only the second layer makes.
     fn add_pieces_of_first_layer(&mut self) -> Result<(), NotLayered> {
@@ -150,19 +161,28 @@ impl LateMergeSearch<'_> {
     fn add(&mut self, id: u32) -> Result<bool, NotLayered> {
         let vocabulary = self.model.vocabulary;
         self.find_tokens(vocabulary.text(id as usize));
-        let is_user_defined = |token: &PieceId| self.model.layers.is_user_defined(token.get());
-        if self.tokens.len() < 2 || self.tokens.iter().any(is_user_defined) {
+        if self.tokens.len() < 2 || self.has_user_defined_token() {
             return Ok(false);
         }
         if self.tokens.contains(&vocabulary.unknown()) {
             return Err(NotLayered);
         }
         self.add_pairs(id);
-        let most = MAX_PAIRS_PER_PIECE * vocabulary.len();
-        if self.map.len() > most {
+        if self.has_too_many_pairs() {
             return Err(NotLayered);
         }
         Ok(true)
+    }
+
+    fn has_user_defined_token(&self) -> bool {
+        let layers = self.model.layers;
+        self.tokens
+            .iter()
+            .any(|token| layers.is_user_defined(token.get()))
+    }
+
+    fn has_too_many_pairs(&self) -> bool {
+        self.map.len() > MAX_PAIRS_PER_PIECE * self.model.vocabulary.len()
     }
 
     /// Finds the tokens of a text: what the first layer makes of it.
@@ -172,9 +192,7 @@ impl LateMergeSearch<'_> {
             return self.encode(text);
         }
         let Some(mut end) = next_word(text) else {
-            let pieces = self.model.vocabulary.table();
-            let first = self.model.first;
-            return first.encode_whole(pieces, text, &mut self.cache, &mut self.tokens);
+            return self.encode_whole(text);
         };
         let mut rest = text;
         loop {
@@ -188,11 +206,16 @@ impl LateMergeSearch<'_> {
         }
     }
 
+    /// Appends the tokens of a text of one word.
+    fn encode_whole(&mut self, text: &[u8]) {
+        let first = self.model.first;
+        first.encode_whole(self.model.pieces(), text, &mut self.cache, &mut self.tokens);
+    }
+
     /// Appends the tokens of a word.
     fn add_word(&mut self, word: &[u8]) {
         let symbols = &self.model.first.tables.merge.symbols;
-        let pieces = self.model.vocabulary.table();
-        let Some(id) = symbols.find_text(pieces, word) else {
+        let Some(id) = symbols.find_text(self.model.pieces(), word) else {
             return self.encode(word);
         };
         let token = PieceId::new(id);
@@ -209,9 +232,8 @@ impl LateMergeSearch<'_> {
 
     /// Appends the tokens of a text, which are cached by its chunks.
     fn encode(&mut self, text: &[u8]) {
-        let pieces = self.model.vocabulary.table();
         let first = self.model.first;
-        first.encode(pieces, text, &mut self.cache, &mut self.tokens);
+        first.encode(self.model.pieces(), text, &mut self.cache, &mut self.tokens);
     }
 
     /// Adds the neighbouring tokens of a piece, and the pairs that become this piece.
@@ -220,9 +242,7 @@ impl LateMergeSearch<'_> {
         if let [left, right] = &self.tokens[..] {
             return self.map.insert(left.get(), right.get(), merge);
         }
-        for pair in self.tokens.windows(2) {
-            self.map.insert_adjacent(pair[0].get(), pair[1].get());
-        }
+        self.add_adjacent_tokens();
         self.hash_ends();
         let mut begin = TextHash::EMPTY;
         let mut at = 0;
@@ -237,6 +257,13 @@ impl LateMergeSearch<'_> {
         }
     }
 
+    /// Adds each token and the next one as a pair that is only adjacent.
+    fn add_adjacent_tokens(&mut self) {
+        for pair in self.tokens.windows(2) {
+            self.map.insert_adjacent(pair[0].get(), pair[1].get());
+        }
+    }
+
     /// The two parts of a piece at a place, if both are pieces.
     fn parts(&self, id: u32, place: TokenPlace) -> Option<[u32; 2]> {
         let symbols = self.model.symbols;
@@ -247,14 +274,13 @@ impl LateMergeSearch<'_> {
         }
         let text = self.model.vocabulary.text(id as usize);
         let (left, right) = text.split_at(place.at);
-        let pieces = self.model.vocabulary.table();
         let right = match &self.tokens[place.last + 1..] {
             [token] => token.get(),
-            _ => symbols.find(pieces, right, end)?,
+            _ => self.model.find(right, end)?,
         };
         let left = match place.last {
             0 => self.tokens[0].get(),
-            _ => symbols.find(pieces, left, begin)?,
+            _ => self.model.find(left, begin)?,
         };
         Some([left, right])
     }
@@ -309,13 +335,7 @@ impl<'l> LateTexts<'l> {
     /// Whether a text with this hash is a late piece.
     #[inline]
     fn is_late(&self, text: &[u8], hash: u64) -> bool {
-        let pieces = self.model.vocabulary.table();
         let is_late = |id: u32| self.is_late[id as usize];
-        self.filter.may_contain(hash)
-            && self
-                .model
-                .symbols
-                .find(pieces, text, hash)
-                .is_some_and(is_late)
+        self.filter.may_contain(hash) && self.model.find(text, hash).is_some_and(is_late)
     }
 }
