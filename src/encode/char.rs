@@ -47,7 +47,11 @@ impl CharEncoder {
             return (PieceId::from_index(id), length);
         }
         let length = char_length(text);
-        let id = self.index.get(pieces, &text[..length]);
-        (id.map_or(self.unknown, PieceId::new), length)
+        (self.char_id(pieces, &text[..length]), length)
+    }
+
+    fn char_id(&self, pieces: &PieceTable, char: &[u8]) -> PieceId {
+        let id = self.index.get(pieces, char);
+        id.map_or(self.unknown, PieceId::new)
     }
 }

@@ -22,11 +22,10 @@ pub(crate) const NO_UNKNOWN: PieceId = PieceId::new(u32::MAX);
 impl<'m> Vocabulary<'m> {
     pub(crate) fn new(model: &'m Model, has_symbols: bool) -> Self {
         let pieces = model.table();
-        let unknown = (0..pieces.len()).find(|id| pieces.kind(*id) == PieceKind::Unknown);
         Vocabulary {
             pieces,
             has_symbols,
-            unknown: unknown.map_or(NO_UNKNOWN, PieceId::from_index),
+            unknown: unknown_id(pieces),
         }
     }
 
@@ -117,4 +116,10 @@ impl<'m> Vocabulary<'m> {
             .filter(|id| self.has_symbols && self.is_symbol(*id))
             .map(|id| self.entry(id))
     }
+}
+
+/// The unknown piece, or [`NO_UNKNOWN`].
+fn unknown_id(pieces: &PieceTable) -> PieceId {
+    let unknown = pieces.ids_of(PieceKind::Unknown).next();
+    unknown.map_or(NO_UNKNOWN, PieceId::from_index)
 }

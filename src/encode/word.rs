@@ -32,10 +32,14 @@ impl WordEncoder {
         let mut rest = text;
         while !rest.is_empty() {
             let (word, after) = rest.split_at(Self::word_length(rest));
-            let id = self.index.get(pieces, word);
-            out.push(id.map_or(self.unknown, PieceId::new));
+            out.push(self.word_id(pieces, word));
             rest = after;
         }
+    }
+
+    fn word_id(&self, pieces: &PieceTable, word: &[u8]) -> PieceId {
+        let id = self.index.get(pieces, word);
+        id.map_or(self.unknown, PieceId::new)
     }
 
     /// The length of the first word of `text` in bytes.
