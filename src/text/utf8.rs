@@ -58,6 +58,7 @@ pub(crate) fn is_char_start(byte: u8) -> bool {
 }
 
 /// Where the characters of well-formed `text` start.
+#[cfg(feature = "train")]
 #[inline]
 pub(crate) fn char_starts(text: &[u8]) -> impl Iterator<Item = usize> {
     (0..text.len()).filter(|at| is_char_start(text[*at]))

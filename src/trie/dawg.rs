@@ -29,6 +29,7 @@ use hashbrown::hash_table::{Entry, HashTable};
 
 use super::error::BuildError;
 use crate::text::num::high_u32;
+use crate::text::utf8::common_length;
 
 /// A labelled step; with label 0 the end of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,10 +197,6 @@ fn check(key: &[u8], value: u32) -> Result<(), BuildError> {
     } else {
         Ok(())
     }
-}
-
-fn common_length(a: &[u8], b: &[u8]) -> usize {
-    a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
 fn hash(seed: &RandomState, arcs: &[Transition]) -> u32 {
