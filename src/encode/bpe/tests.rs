@@ -214,7 +214,7 @@ fn each_strategy_gives_the_ids_of_the_naive_encoder() {
         (Strategy::Short, 50),
         (Strategy::Windowed, 20),
         (Strategy::LargeWindowed, 20),
-        (Strategy::Heap, 20),
+        (Strategy::Heap, 5),
         (Strategy::Full, 100),
     ] {
         let count = totals[strategy as usize];
