@@ -18,7 +18,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use super::args;
 use super::io::{CliError, CliResult};
 use super::progress::{Messages, Progress};
-use super::train;
+use super::training_flags;
 use crate::{Summary, TrainFlags, WordCounts};
 
 /// The value of `--input_format` of tables of counts.
@@ -47,7 +47,7 @@ pub(crate) fn command() -> Command {
              --byte_fallback --split_digits\n  spiece train --model_type=bpe --input=counts.parquet --input_format=counts \
              --byte_fallback --split_digits --vocab_size=32000 --model_prefix=my",
         )
-        .args(train::training_flags())
+        .args(training_flags::training_flags())
         .arg(args::file("output", "Write the table to this file"))
         .arg(merge);
     args::with_common_flags(command)
@@ -58,7 +58,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let messages = args::messages(matches)?;
     let output = Path::new(output_name(matches)?);
     crate::output::check_writable(&[output])?;
-    let stop = train::stop_on_signal();
+    let stop = training_flags::stop_on_signal();
     let mut progress = Progress::new(&messages, stop);
     let counts = match merged_files(matches)? {
         Some(files) => open_tables(&files)?,
@@ -93,14 +93,14 @@ fn count(
     messages: &Messages,
     progress: &mut Progress,
 ) -> CliResult<WordCounts> {
-    let mut flags = train::read_flags(matches, messages)?;
-    train::check_present("input", flags.input.is_empty())?;
+    let mut flags = training_flags::read_flags(matches, messages)?;
+    training_flags::check_present("input", flags.input.is_empty())?;
     if !args::is_given(matches, "vocab_size") {
         flags.vocab_size = ANY_VOCAB_SIZE;
     }
-    train::check_records(matches, &flags)?;
-    let trainer = train::trainer(&flags, matches)?;
-    let counted = trainer.count_observed(train::corpus(matches, &flags)?, progress);
+    training_flags::check_records(matches, &flags)?;
+    let trainer = training_flags::trainer(&flags, matches)?;
+    let counted = trainer.count_observed(training_flags::corpus(matches, &flags)?, progress);
     progress.finish();
     let mut counts = counted?;
     for name in &flags.input {
@@ -136,7 +136,7 @@ pub(super) fn counted_input(
     if flags.input_format != COUNTS_FORMAT {
         return Ok(None);
     }
-    if train::has_records(matches) {
+    if training_flags::has_records(matches) {
         return Err(CliError::usage(
             "--json_field and --input_format=counts exclude each other; a table has no records",
         ));

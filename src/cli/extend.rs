@@ -25,7 +25,8 @@ use super::documents::{json_field_flag, with_records};
 use super::io::{CliError, CliResult};
 use super::model_files::{self, OutputSet, count, listed_pieces};
 use super::progress::{Messages, Progress};
-use super::train::{flag_without_note, jobs, set_option, stop_on_signal, superwords};
+use super::train::superwords;
+use super::training_flags::{flag_without_note, jobs, set_option, stop_on_signal};
 use crate::{
     Corpus, ExtendCheck, ExtendError, ExtendOptions, ExtendSize, ExtendedModel, Model,
     NewCharacters, PieceId, TrainFlags, TrainOptions,
