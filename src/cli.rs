@@ -50,6 +50,7 @@ mod reference;
 mod stream;
 mod table;
 mod train;
+mod training_flags;
 mod visible;
 
 use std::ffi::{OsStr, OsString};

@@ -32,6 +32,11 @@ fn run_tasks(count: usize, task: &(dyn Fn(usize) + Sync)) {
     numbers.for_each(task);
 }
 
+/// How many of `items` items each thread of the current pool gets.
+pub(crate) fn share_of_thread(items: usize) -> usize {
+    items.div_ceil(rayon::current_num_threads()).max(1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use super::suffixes::Suffix;
+use super::suffix::Suffix;
 use crate::text::num::low_u32;
 use crate::text::utf8::is_char_start;
 

@@ -29,8 +29,8 @@ use std::ops::Range;
 use self::edges_by_begin::EdgesByBegin;
 pub(super) use self::viterbi::Viterbi;
 use super::math::{ExpectedCount, FastMath};
-use super::partial_sums::SeedTotals;
 use super::pieces::{DROPPED, PieceList};
+use super::seed_totals::SeedTotals;
 
 /// A piece at a position of the text.
 #[derive(Debug, Clone, Copy, PartialEq)]

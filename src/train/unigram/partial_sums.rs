@@ -21,6 +21,7 @@ use super::corpus_lattices::{CorpusLattices, GROUPS_PER_THREAD};
 use super::lattice::TextLattice;
 use super::math::FastMath;
 use super::pieces::PieceList;
+use super::seed_totals::SeedTotals;
 
 /// Seeds whose sums a thread adds at a time.
 const ADDED_SEEDS: usize = 1 << 14;
@@ -30,32 +31,6 @@ const ADDED_SEEDS: usize = 1 << 14;
 pub(super) struct TextSums {
     pub(super) by_seed: Vec<f32>,
     pub(super) log_likelihood: f64,
-}
-
-/// The totals of the seeds in one of the partial sums of a group.
-#[derive(Debug)]
-pub(super) struct SeedTotals<'s> {
-    /// By seed and then by partial sum.
-    totals: &'s mut [f32],
-    partials: usize,
-    partial: usize,
-}
-
-impl<'s> SeedTotals<'s> {
-    /// The totals of the partial sum `partial` of so many.
-    pub(super) fn new(totals: &'s mut [f32], partials: usize, partial: usize) -> Self {
-        SeedTotals {
-            totals,
-            partials,
-            partial,
-        }
-    }
-
-    /// The total of a seed.
-    #[inline(always)]
-    pub(super) fn at(&mut self, seed: u32) -> &mut f32 {
-        &mut self.totals[seed as usize * self.partials + self.partial]
-    }
 }
 
 /// The sums of a group.
@@ -186,12 +161,5 @@ mod tests {
                 assert_eq!(sum(&[1; 100], 16), 100.0);
             });
         }
-    }
-
-    #[test]
-    fn totals_of_a_seed_lie_side_by_side() {
-        let mut totals = [0.0; 6];
-        *SeedTotals::new(&mut totals, 3, 2).at(1) += 1.0;
-        assert_eq!(totals, [0.0, 0.0, 0.0, 0.0, 0.0, 1.0]);
     }
 }

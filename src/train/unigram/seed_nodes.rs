@@ -15,7 +15,7 @@
 use super::entries::Entries;
 use super::seed_candidates::SeedCandidate;
 use super::seed_rules::{MinCounts, SeedRules};
-use super::suffixes::Suffix;
+use super::suffix::Suffix;
 use crate::text::utf8::{char_starts, is_continuation};
 
 /// The entries of so many suffixes, which are anywhere in memory, are read at a time, so that the processor need not wait for

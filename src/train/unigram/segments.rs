@@ -40,6 +40,7 @@ use super::word_keys::{WordAdder, key_text};
 use crate::error::TrainError;
 use crate::train::alphabet::{CharacterCounts, add_characters};
 use crate::train::counts::{ShardedCounts, SharedCounts, TextCounts};
+use crate::train::parallel::share_of_thread;
 use crate::train::split::word_rules::WordRules;
 
 /// What decides which sentences are held.
@@ -101,11 +102,6 @@ impl OpenSegment {
             empty: self.empty,
         }
     }
-}
-
-/// How many of `items` items each thread of the current pool gets.
-pub(super) fn share_of_thread(items: usize) -> usize {
-    items.div_ceil(rayon::current_num_threads()).max(1)
 }
 
 /// A batch that is held until it is known that its sentences remain where they are.

@@ -17,10 +17,10 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use super::entries::Entries;
-use super::segments::share_of_thread;
-use crate::text::num::low_usize;
+use super::suffix::Suffix;
 use crate::text::utf8::common_length;
 use crate::train::parallel::map_tasks;
+use crate::train::parallel::share_of_thread;
 
 /// At least so many suffixes are in a group, if there are so many. Fewer in tests, so that these have several groups.
 const MIN_GROUP_SUFFIXES: usize = if cfg!(test) { 16 } else { 1 << 18 };
@@ -28,30 +28,6 @@ const MIN_GROUP_SUFFIXES: usize = if cfg!(test) { 16 } else { 1 << 18 };
 const GROUPS: usize = 24;
 /// The number of pairs of bytes.
 const PAIRS: usize = 1 << 16;
-
-/// A suffix of an entry.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Suffix {
-    /// For sorting: eight bytes, at first the first ones, big-endian, with zeros after the end. After sorting: the number of
-    /// bytes that the suffix has in common with the one before it, 0 for the first.
-    key: u64,
-    pub(super) entry: u32,
-    /// Where it starts in the bytes of the entry.
-    pub(super) offset: u32,
-}
-
-impl Suffix {
-    /// The number of bytes in common with the suffix before in sorted order, of those that are compared.
-    #[inline]
-    pub(super) fn common_prefix(self) -> usize {
-        low_usize(self.key)
-    }
-
-    /// The suffix with another key.
-    fn with_key(self, key: u64) -> Self {
-        Self { key, ..self }
-    }
-}
 
 /// The first two bytes as a number; a missing one is 0.
 fn pair(bytes: &[u8]) -> usize {

@@ -33,7 +33,7 @@ use rayon::prelude::*;
 
 use self::walk::{ChunkPlan, CorpusPlan, CorpusWalk};
 use super::entries::Entries;
-use super::segments::{SegmentRules, SegmentedSentences, share_of_thread};
+use super::segments::{SegmentRules, SegmentedSentences};
 use super::sentences::{CountedTexts, Following};
 use super::word_keys::{WordAdder, key_text, split_key};
 use crate::error::TrainError;
@@ -41,6 +41,7 @@ use crate::text::{WHITESPACE_MARK, WHITESPACE_MARK_STR};
 use crate::train::alphabet::{Alphabet, KnownCharacters};
 use crate::train::counts::{CountAdder, ShardedCounts, SharedCounts, TextCounts};
 use crate::train::parallel::map_tasks;
+use crate::train::parallel::share_of_thread;
 use crate::train::split::word_rules::WordRules;
 
 /// The corpus of a unigram model.

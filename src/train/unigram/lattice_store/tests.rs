@@ -3,8 +3,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::train::unigram::lattice::{Edge, Viterbi};
 use crate::train::unigram::math::FastMath;
-use crate::train::unigram::partial_sums::SeedTotals;
 use crate::train::unigram::pieces::ScoredSeed;
+use crate::train::unigram::seed_totals::SeedTotals;
 use crate::train::unigram::testing::Pieces;
 
 const TEXTS: &[&str] = &[

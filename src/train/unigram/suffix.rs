@@ -1,0 +1,29 @@
+//! A suffix of an entry.
+//!
+//! Example: the suffix `b` of the entry `ab` is the entry and the offset 1. Cost: 16 bytes.
+
+use crate::text::num::low_usize;
+
+/// A suffix of an entry.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Suffix {
+    /// For sorting: eight bytes, at first the first ones, big-endian, with zeros after the end. After sorting: the number of
+    /// bytes that the suffix has in common with the one before it, 0 for the first.
+    pub(super) key: u64,
+    pub(super) entry: u32,
+    /// Where it starts in the bytes of the entry.
+    pub(super) offset: u32,
+}
+
+impl Suffix {
+    /// The number of bytes in common with the suffix before in sorted order, of those that are compared.
+    #[inline]
+    pub(super) fn common_prefix(self) -> usize {
+        low_usize(self.key)
+    }
+
+    /// The suffix with another key.
+    pub(super) fn with_key(self, key: u64) -> Self {
+        Self { key, ..self }
+    }
+}
