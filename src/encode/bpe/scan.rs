@@ -23,8 +23,8 @@
 //! lines of 67 bytes take 4 % less time. Example: in `the cat\nsat`, the line feed ends ` cat` and the first line, and ` sat` is
 //! the chunk behind it.
 //!
-//! Modules: [`boundaries`] has what is asked of characters, and divides long texts; [`pending_chunk`] is the chunk whose end is
-//! searched; [`raw_chunk`] encodes chunks of raw text that are not cached.
+//! Modules: [`boundaries`] classifies characters, and finds where long texts can be divided; [`pending_chunk`] has the chunk that
+//! has begun; [`raw_chunk`] encodes chunks of raw text that are not cached.
 //!
 //! Cost: about four instructions per ASCII byte, two or three loads for other characters, and per chunk one tag and one
 //! cache line.

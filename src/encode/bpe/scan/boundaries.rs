@@ -1,7 +1,7 @@
 //! Bigram boundaries of a text.
 //!
-//! Input: a text. Output: positions at which the text can be divided into parts that several threads encode. Both
-//! functions on characters are shared with the scan of a text.
+//! Input: a text. Output: positions at which the text can be divided into parts that several threads encode. The scan of a
+//! text uses the same two functions on characters.
 //!
 //! Example: the boundaries of `the cat` that are at least 2 bytes from each other: position 3, if no piece contains `e ▁`.
 //!
