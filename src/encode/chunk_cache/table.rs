@@ -97,15 +97,17 @@ impl<const WORDS: usize, const ID_WORDS: usize> ChunkEntry<WORDS, ID_WORDS> {
     /// Appends the ids.
     #[inline(always)]
     pub(super) fn append_to(&self, out: &mut Vec<PieceId>) {
-        // Most entries have at most three ids. Always copying three and truncating is faster than a copy whose length
-        // is not known at compile time; of four pushes the compiler tests the room for the last one.
+        // Most entries have at most four ids. Always copying four and truncating is faster than a copy whose length
+        // is not known at compile time. Copying three takes 1 % fewer instructions for English, but 2 to 3 % more time,
+        // since entries with four ids are mispredicted.
         match self.state & (COUNT | WIDE) {
-            count @ 0..=3 if out.len() + 3 <= out.capacity() => {
+            count @ 0..=4 if out.len() + 4 <= out.capacity() => {
                 let length = out.len() + usize::from(count);
                 // Not `extend_from_slice`, which builds for size do not inline.
                 out.push(PieceId::new(self.ids[0].into()));
                 out.push(PieceId::new(self.ids[1].into()));
                 out.push(PieceId::new(self.ids[2].into()));
+                out.push(PieceId::new(self.ids[3].into()));
                 out.truncate(length);
             }
             _ => self.append_many(out),
