@@ -40,7 +40,7 @@ use crate::error::{ConvertError, ModelError};
 use crate::model::Model;
 
 /// What reading and writing the parts of a file give.
-type Result<T, E = ConvertError> = std::result::Result<T, E>;
+type GgufResult<T> = Result<T, ConvertError>;
 
 /// The names of fields.
 const MODEL: &str = "tokenizer.ggml.model";

@@ -12,7 +12,7 @@ mod values;
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
 
-use super::Result;
+use super::GgufResult;
 use crate::convert::FileFormat;
 use crate::error::ConvertError;
 
@@ -89,7 +89,7 @@ pub(super) fn invalid(problem: impl Into<String>) -> ConvertError {
 
 impl Header {
     /// Reads the header.
-    pub(super) fn read(reader: impl Read) -> Result<Self> {
+    pub(super) fn read(reader: impl Read) -> GgufResult<Self> {
         let mut source = HeaderSource::new(reader);
         let mut names = FieldNames::default();
         let mut fields = HashMap::new();
@@ -120,7 +120,7 @@ struct FieldNames {
 
 impl FieldNames {
     /// Counts the bytes of a name. Fails if all names together are too long.
-    fn count(&mut self, name: &str) -> Result<()> {
+    fn count(&mut self, name: &str) -> GgufResult<()> {
         self.bytes += name.len();
         match self.bytes {
             0..=MAX_NAMES_BYTES => Ok(()),
@@ -129,7 +129,7 @@ impl FieldNames {
     }
 
     /// Adds a name. Fails if it occurs twice.
-    fn insert(&mut self, name: String) -> Result<()> {
+    fn insert(&mut self, name: String) -> GgufResult<()> {
         match self.names.replace(name) {
             None => Ok(()),
             Some(name) => Err(duplicate_field(&name)),
@@ -172,7 +172,7 @@ impl<R: Read> HeaderSource<R> {
     }
 
     /// Reads what is before the fields. Returns their number.
-    fn begin(&mut self) -> Result<u64> {
+    fn begin(&mut self) -> GgufResult<u64> {
         check_magic(self.at("the magic number").array()?)?;
         check_version(self.at("the version").u32()?)?;
         self.at("the number of tensors").u64()?;
@@ -182,13 +182,13 @@ impl<R: Read> HeaderSource<R> {
     }
 
     /// The name of a field.
-    fn name(&mut self) -> Result<String> {
+    fn name(&mut self) -> GgufResult<String> {
         let name = self.at("the name of a field").text(MAX_NAME_BYTES)?;
         String::from_utf8(name).map_err(|_| invalid("the name of a field is not UTF-8"))
     }
 
     /// Reads the value of a field. That of a field that no tokenizer has is skipped, and `None`.
-    fn field(&mut self, name: &str) -> Result<Option<GgufValue>> {
+    fn field(&mut self, name: &str) -> GgufResult<Option<GgufValue>> {
         let value_type = self.at(name).value_type()?;
         if is_kept(name) {
             return self.value(value_type).map(Some);
@@ -197,7 +197,7 @@ impl<R: Read> HeaderSource<R> {
         Ok(None)
     }
 
-    fn skip(&mut self, length: u64) -> Result<()> {
+    fn skip(&mut self, length: u64) -> GgufResult<()> {
         let skipped = io::copy(&mut self.next(length), &mut io::sink());
         self.check_read(skipped, length)
     }
@@ -208,7 +208,7 @@ impl<R: Read> HeaderSource<R> {
     }
 
     /// Fails if not all of `length` bytes were read.
-    fn check_read(&self, read: io::Result<u64>, length: u64) -> Result<()> {
+    fn check_read(&self, read: io::Result<u64>, length: u64) -> GgufResult<()> {
         if read.map_err(unreadable)? == length {
             return Ok(());
         }
@@ -216,7 +216,7 @@ impl<R: Read> HeaderSource<R> {
     }
 
     /// A text of at most `limit` bytes.
-    fn text(&mut self, limit: u64) -> Result<Vec<u8>> {
+    fn text(&mut self, limit: u64) -> GgufResult<Vec<u8>> {
         let length = self.u64()?;
         if length > limit {
             return Err(self.too_long(length));
@@ -229,34 +229,34 @@ impl<R: Read> HeaderSource<R> {
         invalid(format!("{part}: a text of {length} bytes is too long"))
     }
 
-    fn bytes(&mut self, length: u64) -> Result<Vec<u8>> {
+    fn bytes(&mut self, length: u64) -> GgufResult<Vec<u8>> {
         let mut bytes = Vec::new();
         self.append(length, &mut bytes)?;
         Ok(bytes)
     }
 
     /// Appends `length` bytes. The memory grows as bytes arrive.
-    fn append(&mut self, length: u64, to: &mut Vec<u8>) -> Result<()> {
+    fn append(&mut self, length: u64, to: &mut Vec<u8>) -> GgufResult<()> {
         let read = self.next(length).read_to_end(to);
         self.check_read(read.map(|read| read as u64), length)
     }
 
-    fn u32(&mut self) -> Result<u32> {
+    fn u32(&mut self) -> GgufResult<u32> {
         self.array().map(u32::from_le_bytes)
     }
 
-    fn u64(&mut self) -> Result<u64> {
+    fn u64(&mut self) -> GgufResult<u64> {
         self.array().map(u64::from_le_bytes)
     }
 
     /// A number of so many bytes, with zeros above.
-    fn number(&mut self, bytes: u64) -> Result<[u8; 8]> {
+    fn number(&mut self, bytes: u64) -> GgufResult<[u8; 8]> {
         let mut number = self.bytes(bytes)?;
         number.resize(8, 0);
         number.try_into().map_err(|_| self.cut_off())
     }
 
-    fn array<const LENGTH: usize>(&mut self) -> Result<[u8; LENGTH]> {
+    fn array<const LENGTH: usize>(&mut self) -> GgufResult<[u8; LENGTH]> {
         let mut bytes = [0; LENGTH];
         match self.reader.read_exact(&mut bytes) {
             Ok(()) => Ok(bytes),
@@ -279,14 +279,14 @@ impl<R: Read> HeaderSource<R> {
     }
 }
 
-fn check_magic(magic: [u8; 4]) -> Result<()> {
+fn check_magic(magic: [u8; 4]) -> GgufResult<()> {
     match magic == *MAGIC {
         true => Ok(()),
         false => Err(invalid("it does not begin with \"GGUF\"")),
     }
 }
 
-fn check_version(version: u32) -> Result<()> {
+fn check_version(version: u32) -> GgufResult<()> {
     match version {
         2..=3 => Ok(()),
         _ => Err(version_error(version)),
@@ -319,7 +319,7 @@ fn other_version(version: u32) -> ConvertError {
     ))
 }
 
-fn check_field_count(count: u64) -> Result<()> {
+fn check_field_count(count: u64) -> GgufResult<()> {
     if count > MAX_FIELDS {
         return Err(too_many_fields(count));
     }

@@ -6,8 +6,8 @@
 
 use super::header::{GgufValue, Header, TextList, invalid};
 use super::{
-    CHARSMAP, DUMMY_PREFIX, ESCAPES_SPACES, MODEL, REMOVES_SPACES, Result, SCORES, SPACE_IS_SUFFIX,
-    TOKENS, TYPES,
+    CHARSMAP, DUMMY_PREFIX, ESCAPES_SPACES, GgufResult, MODEL, REMOVES_SPACES, SCORES,
+    SPACE_IS_SUFFIX, TOKENS, TYPES,
 };
 use crate::convert::FileFormat;
 use crate::error::ConvertError;
@@ -16,7 +16,7 @@ use crate::piece::PieceKind;
 use crate::text::lossy_string;
 
 /// The model.
-pub(super) fn model(header: &Header) -> Result<Model> {
+pub(super) fn model(header: &Header) -> GgufResult<Model> {
     let model_type = model_type(header)?;
     let mut builder = Model::builder();
     builder.model_type(model_type);
@@ -27,7 +27,7 @@ pub(super) fn model(header: &Header) -> Result<Model> {
     Ok(builder.build()?)
 }
 
-fn model_type(header: &Header) -> Result<ModelType> {
+fn model_type(header: &Header) -> GgufResult<ModelType> {
     match model_name(header)? {
         b"llama" => Ok(ModelType::Bpe),
         b"t5" => Ok(ModelType::Unigram),
@@ -35,7 +35,7 @@ fn model_type(header: &Header) -> Result<ModelType> {
     }
 }
 
-fn model_name(header: &Header) -> Result<&[u8]> {
+fn model_name(header: &Header) -> GgufResult<&[u8]> {
     match required(header, MODEL)? {
         GgufValue::Text(name) => Ok(name),
         _ => Err(wrong_type(MODEL)),
@@ -51,7 +51,7 @@ fn unsupported_model(name: &[u8]) -> ConvertError {
     }
 }
 
-fn push_pieces(header: &Header, builder: &mut ModelBuilder) -> Result<()> {
+fn push_pieces(header: &Header, builder: &mut ModelBuilder) -> GgufResult<()> {
     let texts = texts(header)?;
     let scores = scores(header)?;
     let types = types(header)?;
@@ -66,21 +66,21 @@ fn push_pieces(header: &Header, builder: &mut ModelBuilder) -> Result<()> {
     Ok(())
 }
 
-fn texts(header: &Header) -> Result<&TextList> {
+fn texts(header: &Header) -> GgufResult<&TextList> {
     match required(header, TOKENS)? {
         GgufValue::Texts(texts) => Ok(texts),
         _ => Err(wrong_type(TOKENS)),
     }
 }
 
-fn scores(header: &Header) -> Result<&[f32]> {
+fn scores(header: &Header) -> GgufResult<&[f32]> {
     match header.get(SCORES) {
         Some(GgufValue::Floats(scores)) => Ok(scores),
         _ => Err(missing(SCORES)),
     }
 }
 
-fn types(header: &Header) -> Result<&[i32]> {
+fn types(header: &Header) -> GgufResult<&[i32]> {
     match header.get(TYPES) {
         Some(GgufValue::Integers(types)) => Ok(types),
         _ => Err(missing(TYPES)),
@@ -88,7 +88,7 @@ fn types(header: &Header) -> Result<&[i32]> {
 }
 
 /// Fails unless there are as many scores and types as texts.
-fn check_counts(texts: usize, scores: usize, types: usize) -> Result<()> {
+fn check_counts(texts: usize, scores: usize, types: usize) -> GgufResult<()> {
     if texts != scores || texts != types {
         return Err(invalid(format!(
             "there are {texts} tokens, {scores} scores and {types} types"
@@ -109,11 +109,11 @@ fn unknown_kind(id: usize, number: i32) -> ConvertError {
 }
 
 /// Sets the ids and the texts of the special pieces. An id that the file lacks is -1.
-fn set_special_pieces(header: &Header, builder: &mut ModelBuilder) -> Result<()> {
-    let unk = SpecialPiece::of(header, "unknown")?;
-    let bos = SpecialPiece::of(header, "bos")?;
-    let eos = SpecialPiece::of(header, "eos")?;
-    let pad = SpecialPiece::of(header, "padding")?;
+fn set_special_pieces(header: &Header, builder: &mut ModelBuilder) -> GgufResult<()> {
+    let unk = HeaderSpecial::of(header, "unknown")?;
+    let bos = HeaderSpecial::of(header, "bos")?;
+    let eos = HeaderSpecial::of(header, "eos")?;
+    let pad = HeaderSpecial::of(header, "padding")?;
     let spec = builder.trainer_spec_mut();
     spec.unk_id = Some(unk.id);
     spec.bos_id = Some(bos.id);
@@ -127,14 +127,14 @@ fn set_special_pieces(header: &Header, builder: &mut ModelBuilder) -> Result<()>
 }
 
 /// A piece with a special role.
-struct SpecialPiece {
+struct HeaderSpecial {
     id: i32,
     text: Option<Vec<u8>>,
 }
 
-impl SpecialPiece {
+impl HeaderSpecial {
     /// The piece with a role of llama.cpp.
-    fn of(header: &Header, role: &str) -> Result<Self> {
+    fn of(header: &Header, role: &str) -> GgufResult<Self> {
         let field = format!("tokenizer.ggml.{role}_token_id");
         match header.get(&field) {
             None => Ok(Self::missing()),
@@ -168,7 +168,7 @@ fn set_whitespace(
     header: &Header,
     model_type: ModelType,
     builder: &mut ModelBuilder,
-) -> Result<()> {
+) -> GgufResult<()> {
     let has_prefix = bool_of(header, DUMMY_PREFIX)?;
     let removes = bool_of(header, REMOVES_SPACES)?;
     let escapes = bool_of(header, ESCAPES_SPACES)?;
@@ -180,7 +180,7 @@ fn set_whitespace(
     Ok(())
 }
 
-fn bool_of(header: &Header, field: &str) -> Result<Option<bool>> {
+fn bool_of(header: &Header, field: &str) -> GgufResult<Option<bool>> {
     match header.get(field) {
         None => Ok(None),
         Some(GgufValue::Bool(value)) => Ok(Some(*value)),
@@ -188,7 +188,7 @@ fn bool_of(header: &Header, field: &str) -> Result<Option<bool>> {
     }
 }
 
-fn set_charsmap(header: &Header, builder: &mut ModelBuilder) -> Result<()> {
+fn set_charsmap(header: &Header, builder: &mut ModelBuilder) -> GgufResult<()> {
     match header.get(CHARSMAP) {
         None => builder.normalization_rules("identity", b""),
         Some(GgufValue::Bytes(charsmap)) => builder.normalization_rules("user_defined", charsmap),
@@ -198,7 +198,7 @@ fn set_charsmap(header: &Header, builder: &mut ModelBuilder) -> Result<()> {
 }
 
 /// The value of a field that a file must have.
-fn required<'h>(header: &'h Header, field: &str) -> Result<&'h GgufValue> {
+fn required<'h>(header: &'h Header, field: &str) -> GgufResult<&'h GgufValue> {
     header.get(field).ok_or_else(|| missing(field))
 }
 

@@ -3,7 +3,7 @@
 //! Input: a model and the options. Output: the bytes of a file of version 3, little-endian. Cost: linear in the pieces.
 
 use super::{
-    CHARSMAP, DUMMY_PREFIX, ESCAPES_SPACES, GgufOptions, MODEL, REMOVES_SPACES, Result, SCORES,
+    CHARSMAP, DUMMY_PREFIX, ESCAPES_SPACES, GgufOptions, GgufResult, MODEL, REMOVES_SPACES, SCORES,
     SPACE_IS_SUFFIX, TOKENS, TYPES,
 };
 use crate::convert::FileFormat;
@@ -83,7 +83,7 @@ impl FieldWriter {
 }
 
 /// The file.
-pub(super) fn vocab(model: &Model, options: &GgufOptions) -> Result<Vec<u8>> {
+pub(super) fn vocab(model: &Model, options: &GgufOptions) -> GgufResult<Vec<u8>> {
     let mut fields = FieldWriter::default();
     fields.push_names(model.model_type())?;
     fields.push_pieces(model);
@@ -97,7 +97,7 @@ pub(super) fn vocab(model: &Model, options: &GgufOptions) -> Result<Vec<u8>> {
 
 /// The fields of a model.
 impl FieldWriter {
-    fn push_names(&mut self, model_type: ModelType) -> Result<()> {
+    fn push_names(&mut self, model_type: ModelType) -> GgufResult<()> {
         let name = type_name(model_type)?;
         self.text("general.architecture", name);
         self.text(MODEL, name);
@@ -150,7 +150,7 @@ impl FieldWriter {
     }
 
     /// Writes whether llama.cpp adds BOS and EOS, which it does by default.
-    fn push_added_pieces(&mut self, model: &Model, options: &GgufOptions) -> Result<()> {
+    fn push_added_pieces(&mut self, model: &Model, options: &GgufOptions) -> GgufResult<()> {
         let spec = model.trainer_spec();
         if options.add_bos {
             check_piece(model, "add_bos", spec.bos_piece())?;
@@ -189,7 +189,7 @@ impl FieldWriter {
 }
 
 /// The name of llama.cpp for models of a type. Fails for types that it does not have.
-fn type_name(model_type: ModelType) -> Result<&'static str> {
+fn type_name(model_type: ModelType) -> GgufResult<&'static str> {
     match model_type {
         ModelType::Bpe => Ok("llama"),
         ModelType::Unigram => Ok("t5"),
@@ -203,7 +203,7 @@ fn unsupported(model_type: ModelType) -> ConvertError {
 }
 
 /// Fails if the model lacks a piece that an option asks for.
-fn check_piece(model: &Model, option: &'static str, piece: &[u8]) -> Result<()> {
+fn check_piece(model: &Model, option: &'static str, piece: &[u8]) -> GgufResult<()> {
     match model.piece_to_id(piece) {
         Some(_) => Ok(()),
         None => Err(no_such_piece(option, piece)),

@@ -45,12 +45,12 @@ pub(super) struct JsonFlags {
     /// Whether spaces at the start, repeated spaces and spaces at the end are removed by regular expressions.
     removals: [bool; 3],
     /// The stage of the last component; stages ascend.
-    stage: Stage,
+    stage: NormalizationStage,
 }
 
 /// The order in which components may stand.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum Stage {
+enum NormalizationStage {
     #[default]
     Start,
     Rules,
@@ -95,7 +95,7 @@ impl JsonFlags {
             "Replace" => self.add_replace(component, symbols),
             "Prepend" => self.add_prepend(component),
             "Strip" => self.approximate_removal(
-                Stage::Trailing,
+                NormalizationStage::Trailing,
                 "Strip removes all whitespace, at the ends that it names only",
             ),
             _ => Err("there is no such normalization"),
@@ -103,7 +103,7 @@ impl JsonFlags {
     }
 
     /// Goes on to a stage; an error if that one has passed.
-    fn reach(&mut self, stage: Stage) -> FlagResult {
+    fn reach(&mut self, stage: NormalizationStage) -> FlagResult {
         if stage <= self.stage {
             return Err(OUT_OF_ORDER);
         }
@@ -112,7 +112,7 @@ impl JsonFlags {
     }
 
     fn add_charsmap(&mut self, component: &JsonComponent<'_>) -> FlagResult {
-        self.reach(Stage::Rules)?;
+        self.reach(NormalizationStage::Rules)?;
         let text = component.precompiled_charsmap.as_deref();
         let charsmap = BASE64_STANDARD.decode(text.unwrap_or_default());
         self.charsmap = charsmap.map_err(|_| "its precompiled_charsmap is not base64")?;
@@ -125,12 +125,11 @@ impl JsonFlags {
         match (pattern, content, component.has_regex()) {
             (" ", WHITESPACE_MARK_STR, _) => self.replace_spaces(),
             (LEADING_SPACES, "", true) => self.remove_leading_spaces(),
-            (REPEATED_SPACES, " ", true) if self.stage == Stage::Leading => {
+            (REPEATED_SPACES, " ", true) if self.stage == NormalizationStage::Leading => {
                 self.remove_repeated_spaces()
             }
-            (REPEATED_SPACES, WHITESPACE_MARK_STR, true) => {
-                self.approximate_removal(Stage::Marks, "runs of spaces become one mark")
-            }
+            (REPEATED_SPACES, WHITESPACE_MARK_STR, true) => self
+                .approximate_removal(NormalizationStage::Marks, "runs of spaces become one mark"),
             (TRAILING_SPACES_AND_MARKS | TRAILING_SPACES, "", true)
                 if self.remove_extra_whitespaces =>
             {
@@ -149,33 +148,33 @@ impl JsonFlags {
     }
 
     fn replace_spaces(&mut self) -> FlagResult {
-        self.reach(Stage::Marks)?;
+        self.reach(NormalizationStage::Marks)?;
         self.escape_whitespaces = true;
         Ok(())
     }
 
     fn remove_leading_spaces(&mut self) -> FlagResult {
-        self.reach(Stage::Leading)?;
+        self.reach(NormalizationStage::Leading)?;
         self.removals[0] = true;
         Ok(())
     }
 
     fn remove_repeated_spaces(&mut self) -> FlagResult {
-        self.reach(Stage::Repeated)?;
+        self.reach(NormalizationStage::Repeated)?;
         self.removals[1] = true;
         self.remove_extra_whitespaces = true;
         Ok(())
     }
 
     fn remove_trailing_spaces(&mut self) -> FlagResult {
-        self.reach(Stage::Trailing)?;
+        self.reach(NormalizationStage::Trailing)?;
         self.removals[2] = true;
         Ok(())
     }
 
     /// Adds a dummy prefix behind the text, which replaces the spaces there if it `is_trimmed`.
     fn add_suffix(&mut self, is_trimmed: bool) -> FlagResult {
-        self.reach(Stage::Trailing)?;
+        self.reach(NormalizationStage::Trailing)?;
         self.removals[2] = is_trimmed;
         self.add_dummy_prefix = true;
         self.treat_whitespace_as_suffix = true;
@@ -183,7 +182,7 @@ impl JsonFlags {
     }
 
     fn add_prefix_except_symbols(&mut self) -> FlagResult {
-        self.reach(Stage::Prefix)?;
+        self.reach(NormalizationStage::Prefix)?;
         self.add_dummy_prefix = true;
         self.excepts_symbols = true;
         Ok(())
@@ -202,18 +201,21 @@ impl JsonFlags {
         Ok(())
     }
 
-    fn stage_of_prepend(&self) -> Stage {
+    fn stage_of_prepend(&self) -> NormalizationStage {
         match self.escape_whitespaces {
-            true => Stage::Prefix,
-            false => Stage::EarlyPrefix,
+            true => NormalizationStage::Prefix,
+            false => NormalizationStage::EarlyPrefix,
         }
     }
 
     fn add_pre_tokenizer(&mut self, component: &JsonComponent<'_>) -> FlagResult {
         match &*component.kind {
             "Metaspace" => self.add_metaspace(component),
-            "WhitespaceSplit" if self.stage < Stage::Trailing => self
-                .approximate_removal(Stage::Trailing, "WhitespaceSplit splits at all whitespace"),
+            "WhitespaceSplit" if self.stage < NormalizationStage::Trailing => self
+                .approximate_removal(
+                    NormalizationStage::Trailing,
+                    "WhitespaceSplit splits at all whitespace",
+                ),
             "Split" if self.escape_whitespaces && component.is_split_at_space() => Ok(()),
             _ => Err("it splits text in another way"),
         }
@@ -223,8 +225,8 @@ impl JsonFlags {
         if component.replacement.as_deref() != Some(WHITESPACE_MARK_STR) {
             return Err("its replacement is not U+2581");
         }
-        self.stage = self.stage.max(Stage::Marks);
-        self.reach(Stage::Pieces)?;
+        self.stage = self.stage.max(NormalizationStage::Marks);
+        self.reach(NormalizationStage::Pieces)?;
         self.escape_whitespaces = true;
         self.splits_at_marks = component.split.unwrap_or(true);
         match component.prepend_scheme() {
@@ -260,7 +262,7 @@ impl JsonFlags {
     }
 
     /// Sets `remove_extra_whitespaces` for a component of this stage that resembles it.
-    fn approximate_removal(&mut self, stage: Stage, explanation: &str) -> FlagResult {
+    fn approximate_removal(&mut self, stage: NormalizationStage, explanation: &str) -> FlagResult {
         self.reach(stage)?;
         self.remove_extra_whitespaces = true;
         self.reasons.push(whitespace_reason(format!(

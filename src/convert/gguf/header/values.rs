@@ -6,7 +6,7 @@
 use std::io::Read;
 
 use super::{GgufValue, HeaderSource, MAX_HEADER_BYTES, TextList, invalid};
-use crate::convert::gguf::Result;
+use crate::convert::gguf::GgufResult;
 use crate::error::ConvertError;
 
 /// Types of values by their numbers.
@@ -56,7 +56,7 @@ impl ValueType {
 
 impl<R: Read> HeaderSource<R> {
     /// The type of the value that follows.
-    pub(super) fn value_type(&mut self) -> Result<ValueType> {
+    pub(super) fn value_type(&mut self) -> GgufResult<ValueType> {
         let number = self.u32()?;
         ValueType::of_number(number).ok_or_else(|| self.unknown_type(number))
     }
@@ -66,7 +66,7 @@ impl<R: Read> HeaderSource<R> {
         invalid(format!("the field {field:?} has the unknown type {number}"))
     }
 
-    pub(super) fn value(&mut self, value_type: ValueType) -> Result<GgufValue> {
+    pub(super) fn value(&mut self, value_type: ValueType) -> GgufResult<GgufValue> {
         match value_type {
             ValueType::Unsigned(bytes) => self.unsigned(bytes).map(GgufValue::Integer),
             ValueType::Signed(bytes) => self.signed(bytes).map(GgufValue::Integer),
@@ -79,7 +79,7 @@ impl<R: Read> HeaderSource<R> {
     }
 
     /// A number of so many bytes without a sign. Fails above `i64::MAX`.
-    fn unsigned(&mut self, bytes: u64) -> Result<i64> {
+    fn unsigned(&mut self, bytes: u64) -> GgufResult<i64> {
         let number = u64::from_le_bytes(self.number(bytes)?);
         number.try_into().map_err(|_| self.too_large())
     }
@@ -89,22 +89,22 @@ impl<R: Read> HeaderSource<R> {
     }
 
     /// A number of so many bytes with a sign.
-    fn signed(&mut self, bytes: u64) -> Result<i64> {
+    fn signed(&mut self, bytes: u64) -> GgufResult<i64> {
         let number = i64::from_le_bytes(self.number(bytes)?);
         // The bytes above those of the number are 0, so the sign is moved up.
         let unused = 64 - 8 * bytes;
         Ok(number << unused >> unused)
     }
 
-    fn f32(&mut self) -> Result<f64> {
+    fn f32(&mut self) -> GgufResult<f64> {
         self.array().map(f32::from_le_bytes).map(f64::from)
     }
 
-    fn f64(&mut self) -> Result<f64> {
+    fn f64(&mut self) -> GgufResult<f64> {
         self.array().map(f64::from_le_bytes)
     }
 
-    fn bool(&mut self) -> Result<bool> {
+    fn bool(&mut self) -> GgufResult<bool> {
         match self.array()? {
             [0] => Ok(false),
             [1] => Ok(true),
@@ -118,7 +118,7 @@ impl<R: Read> HeaderSource<R> {
     }
 
     /// Reads an array. Those of other types than a tokenizer has are skipped.
-    fn array_value(&mut self) -> Result<GgufValue> {
+    fn array_value(&mut self) -> GgufResult<GgufValue> {
         let (element, count) = self.array_start()?;
         match element {
             ValueType::F32 => self.floats(count).map(GgufValue::Floats),
@@ -137,21 +137,21 @@ impl<R: Read> HeaderSource<R> {
     }
 
     /// The bytes of `count` elements.
-    fn elements(&mut self, size: u64, count: u64) -> Result<Vec<u8>> {
+    fn elements(&mut self, size: u64, count: u64) -> GgufResult<Vec<u8>> {
         self.bytes(size.saturating_mul(count))
     }
 
-    fn floats(&mut self, count: u64) -> Result<Vec<f32>> {
+    fn floats(&mut self, count: u64) -> GgufResult<Vec<f32>> {
         let bytes = self.elements(4, count)?;
         Ok(fours(&bytes).map(f32::from_le_bytes).collect())
     }
 
-    fn integers(&mut self, count: u64) -> Result<Vec<i32>> {
+    fn integers(&mut self, count: u64) -> GgufResult<Vec<i32>> {
         let bytes = self.elements(4, count)?;
         Ok(fours(&bytes).map(i32::from_le_bytes).collect())
     }
 
-    fn texts(&mut self, count: u64) -> Result<TextList> {
+    fn texts(&mut self, count: u64) -> GgufResult<TextList> {
         let mut texts = TextList::default();
         for _ in 0..count {
             let length = self.u64()?;
@@ -162,7 +162,7 @@ impl<R: Read> HeaderSource<R> {
     }
 
     /// The type and the number of the elements.
-    fn array_start(&mut self) -> Result<(ValueType, u64)> {
+    fn array_start(&mut self) -> GgufResult<(ValueType, u64)> {
         match self.value_type()? {
             ValueType::Array => Err(self.array_of_arrays()),
             element => Ok((element, self.u64()?)),
@@ -173,7 +173,7 @@ impl<R: Read> HeaderSource<R> {
         invalid(format!("the field {:?} is an array of arrays", self.part))
     }
 
-    pub(super) fn skip_value(&mut self, value_type: ValueType) -> Result<()> {
+    pub(super) fn skip_value(&mut self, value_type: ValueType) -> GgufResult<()> {
         let (element, count) = match value_type {
             ValueType::Array => self.array_start()?,
             other => (other, 1),
@@ -181,14 +181,14 @@ impl<R: Read> HeaderSource<R> {
         self.skip_elements(element, count)
     }
 
-    fn skip_elements(&mut self, element: ValueType, count: u64) -> Result<()> {
+    fn skip_elements(&mut self, element: ValueType, count: u64) -> GgufResult<()> {
         match element.bytes() {
             Some(bytes) => self.skip(bytes.saturating_mul(count)),
             None => self.skip_texts(count),
         }
     }
 
-    fn skip_texts(&mut self, count: u64) -> Result<()> {
+    fn skip_texts(&mut self, count: u64) -> GgufResult<()> {
         for _ in 0..count {
             let length = self.u64()?;
             self.skip(length)?;

@@ -9,25 +9,25 @@ use crate::piece::{PieceId, PieceKind};
 
 /// Records the ids and texts of the special pieces.
 pub(super) fn record_special_pieces(spec: &mut TrainerSpec, entries: &VocabularyEntries) {
-    let bos = SpecialPiece::find(entries, &["<s>", "<bos>", "<|startoftext|>", "[CLS]"]);
-    let eos = SpecialPiece::find(entries, &["</s>", "<eos>", "<|endoftext|>", "[SEP]"]);
-    let pad = SpecialPiece::find(entries, &["<pad>", "[PAD]"]);
+    let bos = UsualControlPiece::find(entries, &["<s>", "<bos>", "<|startoftext|>", "[CLS]"]);
+    let eos = UsualControlPiece::find(entries, &["</s>", "<eos>", "<|endoftext|>", "[SEP]"]);
+    let pad = UsualControlPiece::find(entries, &["<pad>", "[PAD]"]);
     spec.bos_id = Some(id_in_spec(bos));
     spec.eos_id = Some(id_in_spec(eos));
     spec.pad_id = Some(id_in_spec(pad));
-    spec.bos_piece = bos.map(SpecialPiece::bytes);
-    spec.eos_piece = eos.map(SpecialPiece::bytes);
-    spec.pad_piece = pad.map(SpecialPiece::bytes);
+    spec.bos_piece = bos.map(UsualControlPiece::bytes);
+    spec.eos_piece = eos.map(UsualControlPiece::bytes);
+    spec.pad_piece = pad.map(UsualControlPiece::bytes);
 }
 
 /// A control piece with one of the usual texts.
 #[derive(Debug, Clone, Copy)]
-struct SpecialPiece {
+struct UsualControlPiece {
     text: &'static str,
     id: PieceId,
 }
 
-impl SpecialPiece {
+impl UsualControlPiece {
     /// The first of these texts that is a piece, if that is a control piece.
     fn find(entries: &VocabularyEntries, texts: &[&'static str]) -> Option<Self> {
         let mut found = texts.iter().filter_map(|text| Self::new(entries, text));
@@ -47,7 +47,7 @@ impl SpecialPiece {
 }
 
 /// The id as the spec has it: -1 for none.
-fn id_in_spec(piece: Option<SpecialPiece>) -> i32 {
+fn id_in_spec(piece: Option<UsualControlPiece>) -> i32 {
     let id = piece.and_then(|piece| i32::try_from(piece.id.get()).ok());
     id.unwrap_or(-1)
 }
