@@ -94,6 +94,9 @@ impl LatticeNode {
     }
 }
 
+/// A segmentation and its score.
+pub(super) type ScoredIds = (Vec<PieceId>, f32);
+
 /// Nodes by the positions at which they begin and end.
 #[derive(Debug)]
 pub(super) struct Lattice {
@@ -245,7 +248,7 @@ impl Lattice {
     }
 
     /// The best segmentation and its score.
-    pub(super) fn best(&self) -> (Vec<PieceId>, f32) {
+    pub(super) fn best(&self) -> ScoredIds {
         let (sums, previous) = self.viterbi_forward();
         (self.ids(&path_to_end(&previous)), sums[END])
     }

@@ -33,7 +33,7 @@ use std::time::Instant;
 
 use rustc_hash::FxBuildHasher;
 
-use super::lattice::{END, Lattice, START};
+use super::lattice::{END, Lattice, START, ScoredIds};
 use crate::error::EncodeError;
 use crate::piece::PieceId;
 
@@ -66,9 +66,6 @@ impl NbestRequest {
             .is_some_and(|deadline| Instant::now() >= deadline)
     }
 }
-
-/// A segmentation and its score.
-type ScoredIds = (Vec<PieceId>, f32);
 
 /// A path from a node to the end of the text.
 #[derive(Debug, Clone, Copy)]

@@ -44,7 +44,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use super::lattice::{END, Lattice, START};
+use super::lattice::{END, Lattice, START, ScoredIds};
 use super::sample::PathWeights;
 use crate::error::EncodeError;
 use crate::piece::PieceId;
@@ -73,9 +73,6 @@ pub(crate) struct ScoredRequest {
     pub(crate) alpha: f32,
     pub(crate) method: ScoredMethod,
 }
-
-/// A segmentation and its score.
-type ScoredIds = (Vec<PieceId>, f32);
 
 /// A lattice with the weights of its paths.
 struct Sampler<'l> {
