@@ -171,8 +171,18 @@ fn run(arguments: Vec<OsString>) -> Result<CliResult, clap::Error> {
     let link = arguments.first().and_then(|name| link_of_name(name));
     match link {
         Some(link) => link.run(arguments),
-        None => parse(program(), arguments).map(|matches| run_subcommand(&matches)),
+        None => run_program(arguments),
     }
+}
+
+/// Runs the subcommand that an argument names.
+fn run_program(arguments: Vec<OsString>) -> Result<CliResult, clap::Error> {
+    let program = program();
+    let names: Vec<String> = program
+        .get_subcommands()
+        .map(|command| command.get_name().to_owned())
+        .collect();
+    parse(program, arguments).map(|matches| run_subcommand(&matches, &names))
 }
 
 /// A program of SentencePiece as which the process was started.
@@ -226,18 +236,14 @@ fn program() -> Command {
         .subcommands(subcommands)
 }
 
-/// Runs the subcommand that `clap` has found; `clap` returns its name and not an alias.
-fn run_subcommand(matches: &ArgMatches) -> CliResult {
-    let Some((name, matches)) = matches.subcommand() else {
+/// Runs the subcommand that `clap` has found; `clap` returns its name and not an alias. `names` are those of [`SUBCOMMANDS`].
+fn run_subcommand(matches: &ArgMatches, names: &[String]) -> CliResult {
+    let Some((found, matches)) = matches.subcommand() else {
         return Ok(());
     };
-    subcommand_named(name).map_or(Ok(()), |known| (known.run)(matches))
-}
-
-fn subcommand_named(name: &str) -> Option<&'static Subcommand> {
-    SUBCOMMANDS
-        .iter()
-        .find(|known| (known.command)().get_name() == name)
+    let mut named = names.iter().zip(SUBCOMMANDS);
+    let known = named.find(|(name, _)| *name == found);
+    known.map_or(Ok(()), |(_, subcommand)| (subcommand.run)(matches))
 }
 
 /// Prints the help, or what is wrong with the command line.

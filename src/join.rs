@@ -16,8 +16,8 @@ use std::thread::{self, ScopedJoinHandle};
 /// Second functions that threads of this module run, in the whole process.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
 
-/// The number of cores, found out once, because that takes as long as starting a thread.
-fn cores() -> usize {
+/// The number of cores that this process may use, found out once, because that takes as long as starting a thread.
+pub(crate) fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| thread::available_parallelism().map_or(1, NonZeroUsize::get))
 }

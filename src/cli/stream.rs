@@ -33,6 +33,7 @@ use super::input::Input;
 use super::io::{self, CliError, CliResult};
 use super::ordered::{Ordered, ResultWriter};
 use super::progress::{LineCount, Messages};
+use crate::join::cores;
 use crate::output::OutputFile;
 
 /// The highest number of threads, as in training.
@@ -71,15 +72,10 @@ pub(crate) fn threads_flag() -> Arg {
 pub(crate) fn thread_count(matches: &ArgMatches) -> CliResult<usize> {
     let asked: usize = args::number(matches, "num_threads")?;
     match asked {
-        0 => Ok(available_cores()),
+        0 => Ok(cores()),
         1..=MAX_THREADS => Ok(asked),
         _ => Err(out_of_range(asked)),
     }
-}
-
-/// The number of cores that this process may use.
-fn available_cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// The error for more than [`MAX_THREADS`].
@@ -323,7 +319,7 @@ fn convert_in_order<C: Conversion>(
 ) -> CliResult {
     let ordered = Ordered::new(take, threads);
     std::thread::scope(|scope| {
-        if threads < available_cores() {
+        if threads < cores() {
             // For 10 MB of English on one thread this saves 4 to 7 % of the time. If this thread cannot be started, the others write.
             let _ = std::thread::Builder::new().spawn_scoped(scope, || ordered.pass_on_all());
         }

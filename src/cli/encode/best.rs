@@ -116,9 +116,16 @@ pub(super) struct IdWriter {
 impl IdWriter {
     /// Builds the table for ids below `count`. Cost: 8 bytes for each id.
     pub(super) fn new(count: usize) -> Self {
-        let ids = (0..u32::MAX).take(count);
+        let mut words = Vec::with_capacity(count.next_multiple_of(10));
+        words.extend((0..10).map(digit_word));
+        // The digits of a number are those of its tenth part, and the last one.
+        for tenth in 1..count.div_ceil(10) {
+            let start = words[tenth];
+            words.extend((0..10).map(|digit| append_digit(start, digit)));
+        }
+        words.truncate(count);
         Self {
-            words: TokenWords(ids.map(id_word).collect()),
+            words: TokenWords(words),
         }
     }
 
@@ -143,22 +150,28 @@ impl BestWriter for IdWriter {
     }
 }
 
-/// The word of an id.
-fn id_word(id: u32) -> [u8; 8] {
-    let mut word = u64::from(b' ');
-    let mut length = 1;
-    let mut rest = id;
-    // The last digit is written first and moved up by the others.
-    while rest > 0 || length == 1 {
-        let digit = u64::from(b'0') + u64::from(rest % 10);
-        word = word << 8 | digit;
-        length += 1;
-        rest /= 10;
+/// A word of 8 bytes, shifted right by this, is the length of its text.
+const LENGTH_SHIFT: u32 = 56;
+
+/// The word of an id of one digit.
+fn digit_word(digit: u64) -> [u8; 8] {
+    let text = u64::from(b'0') + digit | u64::from(b' ') << 8;
+    (text | 2 << LENGTH_SHIFT).to_le_bytes()
+}
+
+/// The word of the id that begins with the digits of another id and ends with `digit`.
+fn append_digit(word: [u8; 8], digit: u64) -> [u8; 8] {
+    let word = u64::from_le_bytes(word);
+    let length = word >> LENGTH_SHIFT;
+    if !(2..7).contains(&length) {
+        return [0; 8];
     }
-    match length {
-        ..=7 => (word | length << 56).to_le_bytes(),
-        _ => [0; 8],
-    }
+    // The digit replaces the space, and another space follows.
+    let space = u64::from(b' ');
+    let space_shift = 8 * (length - 1);
+    let replaced = word + ((u64::from(b'0') + digit - space) << space_shift);
+    let longer = replaced + (space << (space_shift + 8)) + (1 << LENGTH_SHIFT);
+    longer.to_le_bytes()
 }
 
 /// The size of the word of a piece.
@@ -271,15 +284,24 @@ mod tests {
 
     #[test]
     fn a_word_holds_ids_of_up_to_6_digits() {
+        let words = IdWriter::new(1_000_001).words.0;
+        assert_eq!(words.len(), 1_000_001);
         for id in (0..2000).chain([9_999, 10_000, 99_999, 100_000, 999_999]) {
             let text = format!("{id} ");
             let mut expected = [0; 8];
             expected[..text.len()].copy_from_slice(text.as_bytes());
             expected[7] = low_u8(text.len() as u64);
-            assert_eq!(id_word(id), expected, "{id}");
+            assert_eq!(words[id], expected, "{id}");
         }
-        assert_eq!(id_word(1_000_000), [0; 8]);
-        assert_eq!(id_word(u32::MAX), [0; 8]);
+        assert_eq!(words[1_000_000], [0; 8]);
+        assert_eq!(append_digit(words[1_000_000], 5), [0; 8]);
+    }
+
+    #[test]
+    fn there_are_as_many_words_as_ids() {
+        for count in [0, 1, 9, 10, 11, 20, 101] {
+            assert_eq!(IdWriter::new(count).words.0.len(), count);
+        }
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl Layers {
         let superwords = mergeable
             .iter()
             .copied()
-            .filter(|id| !layers.is_user_defined(*id) && is_superword(text(*id)));
+            .filter(|id| !layers.is_user_defined(*id) && is_superword(vocabulary, *id));
         let best = superwords.map(score).max_by(f32::total_cmp)?;
         if !vocabulary.unused_flags().is_empty() {
             return None;
@@ -108,8 +108,11 @@ impl Layers {
 }
 
 /// Whether a piece has a whitespace mark behind another character.
-fn is_superword(text: &[u8]) -> bool {
-    next_word(text).is_some()
+fn is_superword(vocabulary: &Vocabulary<'_>, id: u32) -> bool {
+    let index = id as usize;
+    let mark_start = WHITESPACE_MARK_STR.as_bytes()[0];
+    let texts = vocabulary.table().texts();
+    texts.may_contain_behind_first(index, mark_start) && next_word(texts.get(index)).is_some()
 }
 
 /// Where the second word of a text begins: at the first whitespace mark behind another character. Pieces are short, so that
