@@ -1,11 +1,15 @@
-//! Makes tables of the features `train` and `proto`. Without these features there is nothing to make.
+//! Makes tables of the features `train` and `proto`. Without these features there is nothing to
+//! make.
 //!
-//! - `assigned_in_unicode_9.rs` (`train`): the characters that Unicode 9.0 had assigned, as an array of ranges, from the age
-//!   table of `regex-syntax`. That crate thus is no part of the library.
-//! - `decompositions.txt` (`train`): the compatibility decompositions of Unicode 17 in the form that `table` in
-//!   `src/normalize/rules/builtin/decompose.rs` reads, 50 kB instead of the 200 kB of tables of `unicode-normalization`.
-//! - `nmt_nfkc.planes` (`train`): the charsmap `nmt_nfkc.charsmap` in an order of bytes that compresses to two thirds, for
-//!   distributions that are compressed files, such as the wheel of the Python package.
+//! - `assigned_in_unicode_9.rs` (`train`): the characters that Unicode 9.0 had assigned, as an
+//!   array of ranges, from the age table of `regex-syntax`. That crate thus is no part of the
+//!   library.
+//! - `decompositions.txt` (`train`): the compatibility decompositions of Unicode 17 in the form
+//!   that `table` in `src/normalize/rules/builtin/decompose.rs` reads, 50 kB instead of the 200 kB
+//!   of tables of `unicode-normalization`.
+//! - `nmt_nfkc.planes` (`train`): the charsmap `nmt_nfkc.charsmap` in an order of bytes that
+//!   compresses to two thirds, for distributions that are compressed files, such as the wheel of
+//!   the Python package.
 //! - the types of feature `proto` from the schema in `proto/`, without a `protoc` program.
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -55,9 +59,9 @@ mod tables {
         ))
     }
 
-    /// For each character that decomposes, except the syllables of Hangul: its distance from the one before, its
-    /// decomposition, and then U+0001 if it is its own composition, U+0000 if it has the decomposition as its composition,
-    /// or else U+0002, the composition and U+0000.
+    /// For each character that decomposes, except the syllables of Hangul: its distance from the
+    /// one before, its decomposition, and then U+0001 if it is its own composition, U+0000 if it
+    /// has the decomposition as its composition, or else U+0002, the composition and U+0000.
     pub fn decompositions() -> String {
         let mut table = String::new();
         let mut before = 0;
@@ -79,8 +83,8 @@ mod tables {
         table
     }
 
-    /// The bytes 0, 4, 8 ..., then 1, 5, 9 ..., 2, 6 ... and 3, 7 ...: equal bytes of the numbers of a double array come
-    /// one behind the other.
+    /// The bytes 0, 4, 8 ..., then 1, 5, 9 ..., 2, 6 ... and 3, 7 ...: equal bytes of the numbers
+    /// of a double array come one behind the other.
     pub fn planes(bytes: &[u8]) -> Vec<u8> {
         let plane = |first| bytes.iter().skip(first).step_by(4).copied();
         (0..4).flat_map(plane).collect()

@@ -1,8 +1,9 @@
-//! Benchmarks of the stages of training and encoding on `testdata/`: `cargo bench`, or `cargo bench -- encode` for the
-//! benchmarks whose names contain `encode`.
+//! Benchmarks of the stages of training and encoding on `testdata/`: `cargo bench`, or
+//! `cargo bench -- encode` for the benchmarks whose names contain `encode`.
 //!
-//! They locate the stage that a change made slower: run `cargo bench -- --save-baseline before`, then, with the change,
-//! `cargo bench -- --baseline before`. `benches/compare` compares spiece with other programs.
+//! They locate the stage that a change made slower: run `cargo bench -- --save-baseline before`,
+//! then, with the change, `cargo bench -- --baseline before`. `benches/compare` compares spiece
+//! with other programs.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};

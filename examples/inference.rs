@@ -1,5 +1,5 @@
-//! A tokenizer in an inference server: encodes a prompt, generates ids one by one, and prints each part of the text as
-//! soon as later ids cannot change it.
+//! A tokenizer in an inference server: encodes a prompt, generates ids one by one, and prints each
+//! part of the text as soon as later ids cannot change it.
 //!
 //! ```text
 //! cargo run --example inference -- testdata/golden/llama2.model "All human beings"
@@ -32,12 +32,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Once per thread: the encoder reuses its buffers and its cache for all prompts.
     let mut options = EncodeOptions::default();
     options.extra = vec![ExtraOption::Bos];
-    // The prompt is untrusted, so user-defined symbols in it (chat markers) are encoded as ordinary text.
+    // The prompt is untrusted, so user-defined symbols in it (chat markers) are encoded as ordinary
+    // text.
     options.user_defined_symbols = false;
     let mut encoder = tokenizer.encoder_with(&options)?;
 
-    // Once per request. The decoder also gets the prompt, because the first space of a text is removed and that of the
-    // answer must not be.
+    // Once per request. The decoder also gets the prompt, because the first space of a text is
+    // removed and that of the answer must not be.
     let mut ids = encoder.encode(&prompt).to_vec();
     let mut decoder = tokenizer.incremental_decoder();
     for id in &ids {

@@ -6,7 +6,8 @@
 //! - `lines`: ids, by one call of `Encoder::encode_lines` for about 128 kB of lines
 //! - `spans`: tokens with spans, with one encoder
 //! - `call`: ids, by one call of `Tokenizer::encode` for each line, which returns a new vector
-//! - `batch`: ids of all lines by one call, on as many threads as the variable RAYON_NUM_THREADS says
+//! - `batch`: ids of all lines by one call, on as many threads as the variable RAYON_NUM_THREADS
+//!   says
 //! - `decode`: the ids of each line to text
 //! - `load`: loading the model; needs no TEXT
 //!

@@ -1,9 +1,10 @@
 //! Changes of trained models with stated guarantees: edit, extend, merge, prune.
 //!
-//! Job: change the vocabulary of a trained model so that it is known, for every text, whether its ids change. Input:
-//! models, and for pruning the pieces that a text uses. Output: another [`Model`](crate::Model), which was loaded from the
-//! bytes of its file, the relation of old and new ids ([`IdMap`]), and a report of what the change means. Each result has
-//! a method that checks the guarantees.
+//! Job: change the vocabulary of a trained model so that it is known, for every text, whether its
+//! ids change. Input: models, and for pruning the pieces that a text uses. Output: another
+//! [`Model`](crate::Model), which was loaded from the bytes of its file, the relation of old and
+//! new ids ([`IdMap`]), and a report of what the change means. Each result has a method that checks
+//! the guarantees.
 //!
 //! | module | job |
 //! |---|---|
@@ -18,19 +19,20 @@
 //! | `text_change` | for which texts two models can give different pieces |
 //! | `scores` | scores below all others |
 //!
-//! All of them use [`ModelEditor`](crate::ModelEditor), which preserves every byte of the file that the change does not
-//! concern.
+//! All of them use [`ModelEditor`](crate::ModelEditor), which preserves every byte of the file that
+//! the change does not concern.
 //!
-//! Two facts about BPE are used throughout. Both follow from the definition in `encode/bpe.rs`; `docs/DESIGN.md` has the
-//! proofs.
+//! Two facts about BPE are used throughout. Both follow from the definition in `encode/bpe.rs`;
+//! `docs/DESIGN.md` has the proofs.
 //!
-//! - *Locality*: the merges within the span of a token are the merges of the token's own text. So a piece is found in some
-//!   text if and only if its own text encodes to it.
-//! - *Only executed merges count*: a piece that is never the result of a merge on a text, and is not one of its tokens, can
-//!   be removed without changing the ids of that text.
+//! - *Locality*: the merges within the span of a token are the merges of the token's own text. So a
+//!   piece is found in some text if and only if its own text encodes to it.
+//! - *Only executed merges count*: a piece that is never the result of a merge on a text, and is
+//!   not one of its tokens, can be removed without changing the ids of that text.
 //!
-//! Example: `edit` of a model with a control piece `<sep>` added at the end. All old ids are unchanged, no piece
-//! begins or ceases to be found in text, and every text has the same ids as before.
+//! Example: `edit` of a model with a control piece `<sep>` added at the end. All old ids are
+//! unchanged, no piece begins or ceases to be found in text, and every text has the same ids as
+//! before.
 
 mod boundaries;
 pub(crate) mod edit;

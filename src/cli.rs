@@ -1,12 +1,12 @@
 //! The program `spiece`: parses the command line, runs a subcommand, returns the exit status.
 //!
-//! A subcommand is one file in `cli/` and one line in `SUBCOMMANDS`. Data goes to standard output and messages go to
-//! standard error. The exit status is 0 on success (also if the reader of the output closes the pipe), 1 if an
-//! operation failed, and 2 if the command line is wrong. Only this module prints, exits and handles signals; only this
-//! module knows `clap`.
+//! A subcommand is one file in `cli/` and one line in `SUBCOMMANDS`. Data goes to standard output
+//! and messages go to standard error. The exit status is 0 on success (also if the reader of the
+//! output closes the pipe), 1 if an operation failed, and 2 if the command line is wrong. Only this
+//! module prints, exits and handles signals; only this module knows `clap`.
 //!
-//! Started under the name of a program of SentencePiece (`spm_train`, for example), the program is the subcommand that
-//! replaces that program, with the defaults of that program; see `reference`.
+//! Started under the name of a program of SentencePiece (`spm_train`, for example), the program is
+//! the subcommand that replaces that program, with the defaults of that program; see `reference`.
 //!
 //! ```text
 //! $ echo 'Hello, world!' | spiece encode --model=testdata/golden/llama2.model --output_format=id
@@ -17,8 +17,11 @@
 //! 1
 //! ```
 //!
-//! The modules, in the order of the data flow: `reference` (names of the program), `args` (flags), `documents` (what a document is), `input` (blocks of lines), `stream` (the parallel
-//! loop over blocks), `ordered` (results in order), `gather` (one value from all lines), `json`, `table` and `visible` (reports), `io` (standard streams and errors), `model_files` (changed models), `progress` (messages).
+//! The modules, in the order of the data flow: `reference` (names of the program), `args` (flags),
+//! `documents` (what a document is), `input` (blocks of lines), `stream` (the parallel loop over
+//! blocks), `ordered` (results in order), `gather` (one value from all lines), `json`, `table` and
+//! `visible` (reports), `io` (standard streams and errors), `model_files` (changed models),
+//! `progress` (messages).
 
 mod args;
 mod compare;
@@ -236,7 +239,8 @@ fn program() -> Command {
         .subcommands(subcommands)
 }
 
-/// Runs the subcommand that `clap` has found; `clap` returns its name and not an alias. `names` are those of [`SUBCOMMANDS`].
+/// Runs the subcommand that `clap` has found; `clap` returns its name and not an alias. `names` are
+/// those of [`SUBCOMMANDS`].
 fn run_subcommand(matches: &ArgMatches, names: &[String]) -> CliResult {
     let Some((found, matches)) = matches.subcommand() else {
         return Ok(());

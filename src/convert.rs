@@ -1,8 +1,9 @@
 //! Models in the formats of other programs, each with a verdict on whether the ids are equal.
 //!
-//! Job: write a [`Model`] in a format that another program reads, and read a [`Model`] from such a format. Input: a model,
-//! or the bytes of a file. Output: bytes or a model, and a [`Verdict`]: "ids equal for all text", or each reason why some
-//! text can have other ids, with an example where one can be constructed.
+//! Job: write a [`Model`] in a format that another program reads, and read a [`Model`] from such a
+//! format. Input: a model, or the bytes of a file. Output: bytes or a model, and a [`Verdict`]:
+//! "ids equal for all text", or each reason why some text can have other ids, with an example where
+//! one can be constructed.
 //!
 //! | module | job |
 //! |---|---|
@@ -14,9 +15,10 @@
 //! | `tokenizer_json` | `tokenizer.json` and the folder for `transformers` |
 //! | `gguf` | GGUF files of llama.cpp |
 //!
-//! The verdict is derived from the model alone, before anything is written: it holds for every text, not for a sample of
-//! texts. `docs/DESIGN.md` has the argument. Where the analysis cannot prove equality, it gives a reason; so a verdict without
-//! reasons is certain, and a reason without an example may concern no text at all.
+//! The verdict is derived from the model alone, before anything is written: it holds for every
+//! text, not for a sample of texts. `docs/DESIGN.md` has the argument. Where the analysis cannot
+//! prove equality, it gives a reason; so a verdict without reasons is certain, and a reason without
+//! an example may concern no text at all.
 
 mod format;
 #[cfg(feature = "gguf")]
@@ -40,7 +42,8 @@ use crate::model::Model;
 
 /// A model that was read from another format.
 ///
-/// If the verdict is not [exact](Verdict::is_exact), some texts have other ids than in the program that the file was made for.
+/// If the verdict is not [exact](Verdict::is_exact), some texts have other ids than in the program
+/// that the file was made for.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ConvertedModel {

@@ -2,19 +2,22 @@
 //!
 //! Input: ids, or the texts of pieces. Output: text, as the reference's decoder makes it:
 //!
-//! - whitespace marks become spaces; a mark at the start of the text is the dummy prefix and is removed (all marks there,
-//!   in models that remove extra whitespace);
-//! - runs of byte pieces become the characters that they encode, and U+FFFD for each byte that belongs to none;
+//! - whitespace marks become spaces; a mark at the start of the text is the dummy prefix and is
+//!   removed (all marks there, in models that remove extra whitespace);
+//! - runs of byte pieces become the characters that they encode, and U+FFFD for each byte that
+//!   belongs to none;
 //! - an unknown piece becomes the model's `unk_surface`, or itself if its text was given;
 //! - control pieces become nothing;
 //! - last, the text is denormalized if the model has a denormalizer.
 //!
-//! Method: the texts of all pieces, with spaces for marks, are in one arena that is made when the model is loaded, so
-//! that decoding copies. Between two ids at most three bytes wait, see [`DecodeState`]. After the first text, runs of pieces
-//! that become their own short text are copied from a second table, see [`short`].
+//! Method: the texts of all pieces, with spaces for marks, are in one arena that is made when the
+//! model is loaded, so that decoding copies. Between two ids at most three bytes wait, see
+//! [`DecodeState`]. After the first text, runs of pieces that become their own short text are
+//! copied from a second table, see [`short`].
 //!
-//! Example (Llama 2): the ids of `▁Hello`, `,`, `▁world`, `<0xE4>`, `<0xBD>`, `<0xA0>` give `Hello` (the first mark is the
-//! dummy prefix), `,`, ` world`, and with the third byte `你`. The first two bytes wait.
+//! Example (Llama 2): the ids of `▁Hello`, `,`, `▁world`, `<0xE4>`, `<0xBD>`, `<0xA0>` give `Hello`
+//! (the first mark is the dummy prefix), `,`, ` world`, and with the third byte `你`. The first two
+//! bytes wait.
 //!
 //! Cost: linear in the text.
 
@@ -50,7 +53,8 @@ pub(crate) struct Decoder {
     roles: Vec<Role>,
     /// The texts of all pieces, with spaces for whitespace marks.
     texts: TextArena,
-    /// Made by the first call of [`Decoder::decode`], because programs that only encode do not need it.
+    /// Made by the first call of [`Decoder::decode`], because programs that only encode do not need
+    /// it.
     short_texts: OnceLock<ShortTexts>,
     unknown_surface: Vec<u8>,
     /// Whether marks at the start of the text vanish, and whether more than one does.
@@ -191,7 +195,8 @@ impl Decoder {
         }
     }
 
-    /// Appends text that begins with a space in place of a mark, without it if it is the dummy prefix.
+    /// Appends text that begins with a space in place of a mark, without it if it is the dummy
+    /// prefix.
     #[inline]
     fn push_marked_text(&self, text: &[u8], state: &mut DecodeState, out: &mut Vec<u8>) {
         state.end_bytes(out);
@@ -221,7 +226,8 @@ impl Decoder {
 }
 
 impl DecodeState {
-    /// Whether each piece that is no byte piece now becomes its own text, and changes nothing in the state.
+    /// Whether each piece that is no byte piece now becomes its own text, and changes nothing in
+    /// the state.
     #[inline]
     fn copies_texts(&mut self) -> bool {
         let copies = self.has_text && self.pending_length == 0;
@@ -349,7 +355,8 @@ mod tests {
                             .wrapping_mul(6_364_136_223_846_793_005)
                             .wrapping_add(1);
                         let number = usize::try_from(state >> 33).unwrap();
-                        // The first pieces are control and byte pieces, which would be rare otherwise.
+                        // The first pieces are control and byte pieces, which would be rare
+                        // otherwise.
                         let few = if number % 3 == 0 { 300 } else { model.len() };
                         PieceId::from_index(number / 3 % few.min(model.len()))
                     })

@@ -1,14 +1,15 @@
 //! Normalized text to ids: one encoder for each type of model.
 //!
-//! Input: a normalized text. Output: ids, with unknown text as it was split: in BPE, unigram and char models one unknown id
-//! for each unknown character, in word models one for each unknown word. So the position of every id follows from the
-//! ids, and the [`tokenizer`](crate::tokenizer) resolves unknown ids to byte pieces or joins them.
+//! Input: a normalized text. Output: ids, with unknown text as it was split: in BPE, unigram and
+//! char models one unknown id for each unknown character, in word models one for each unknown word.
+//! So the position of every id follows from the ids, and the [`tokenizer`](crate::tokenizer)
+//! resolves unknown ids to byte pieces or joins them.
 //!
-//! Example: the BPE model of Llama 2 splits `▁Hello,▁world` into `▁Hello` `,` `▁world`, a word model into `▁Hello,` and
-//! `▁world`, a char model into 13 characters.
+//! Example: the BPE model of Llama 2 splits `▁Hello,▁world` into `▁Hello` `,` `▁world`, a word
+//! model into `▁Hello,` and `▁world`, a char model into 13 characters.
 //!
-//! Cost: linear in the text; see the modules for exceptions. A worker has an [`EncodeState`] with the caches of the
-//! encoder, whose size is bounded.
+//! Cost: linear in the text; see the modules for exceptions. A worker has an [`EncodeState`] with
+//! the caches of the encoder, whose size is bounded.
 
 pub(crate) mod bpe;
 mod bigrams;
@@ -65,7 +66,8 @@ impl EncodeState {
 }
 
 impl ModelEncoder {
-    /// The encoder for a model, with its user-defined symbols or as if it had none; and the symbols.
+    /// The encoder for a model, with its user-defined symbols or as if it had none; and the
+    /// symbols.
     ///
     /// # Errors
     /// The pieces, or the user-defined symbols, do not fit a double array.
@@ -102,7 +104,8 @@ impl ModelEncoder {
         }
     }
 
-    /// Whether the encoder can read raw text, provided that normalization only replaces spaces by marks.
+    /// Whether the encoder can read raw text, provided that normalization only replaces spaces by
+    /// marks.
     pub(crate) fn reads_raw_text(&self) -> bool {
         matches!(self, Self::Bpe(bpe) if bpe.accepts_raw_text())
     }
@@ -115,8 +118,8 @@ impl ModelEncoder {
         }
     }
 
-    /// The length of the part of `rest` that a piece of `length` bytes at its start covers. In a unigram model a piece
-    /// that ends inside of a character covers the whole character.
+    /// The length of the part of `rest` that a piece of `length` bytes at its start covers. In a
+    /// unigram model a piece that ends inside of a character covers the whole character.
     #[inline]
     pub(crate) fn piece_length(&self, length: usize, rest: &[u8]) -> usize {
         match self {

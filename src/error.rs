@@ -12,12 +12,13 @@
 //! | `ConvertError` | models in other formats | `convert` |
 //! | `WeightsError` | gathering rows of weights | `safetensors` |
 //!
-//! Conventions, for every error of the crate: the variants carry facts, not sentences; the message names the
-//! file, option or piece, says what is wrong and what to do; the cause, if there is one, is also the
-//! [`source`](std::error::Error::source); enums are `#[non_exhaustive]`; no type of a dependency is public.
+//! Conventions, for every error of the crate: the variants carry facts, not sentences; the message
+//! names the file, option or piece, says what is wrong and what to do; the cause, if there is one,
+//! is also the [`source`](std::error::Error::source); enums are `#[non_exhaustive]`; no type of a
+//! dependency is public.
 //!
-//! The errors of encoding and decoding implement `Display` by hand: a derive macro would bring six crates
-//! into programs that only encode.
+//! The errors of encoding and decoding implement `Display` by hand: a derive macro would bring six
+//! crates into programs that only encode.
 
 #[cfg(feature = "train")]
 mod adapt;

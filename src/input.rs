@@ -1,12 +1,12 @@
 //! Files of text: decompression, and the texts of JSON Lines.
 //!
-//! Input: the name of a file, and the field of the records if it has records. Output: its text. Training and the
-//! subcommands read files through this module, so that all of them accept the same files. Cost: that of decompression and
-//! of one pass over each record.
+//! Input: the name of a file, and the field of the records if it has records. Output: its text.
+//! Training and the subcommands read files through this module, so that all of them accept the same
+//! files. Cost: that of decompression and of one pass over each record.
 //!
 //! Example: `corpus.jsonl.gz` with the field `text` is decompressed, and each of its lines, such as
-//! `{"id": 7, "text": "two\nlines"}`, is a record with a text. To encode, the text is one document; to train, its lines
-//! are sentences.
+//! `{"id": 7, "text": "two\nlines"}`, is a record with a text. To encode, the text is one document;
+//! to train, its lines are sentences.
 
 pub(crate) mod compressed;
 #[cfg(feature = "jsonl")]

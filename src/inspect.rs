@@ -1,8 +1,9 @@
-//! Facts about a model, about its use on a text, and about two models: the library of `spiece inspect` and `spiece
-//! compare`.
+//! Facts about a model, about its use on a text, and about two models: the library of
+//! `spiece inspect` and `spiece compare`.
 //!
-//! Job: find what is wrong with a vocabulary, and measure what it costs to encode a text with it. Input: a
-//! [`Tokenizer`], and lines of text. Output: plain structs; nothing is printed, and nothing can fail.
+//! Job: find what is wrong with a vocabulary, and measure what it costs to encode a text with it.
+//! Input: a [`Tokenizer`], and lines of text. Output: plain structs; nothing is printed, and
+//! nothing can fail.
 //!
 //! | type | answers | module |
 //! |---|---|---|
@@ -28,8 +29,9 @@
 //! ```
 //!
 //! # Cost
-//! [`Inspection::new`] is linear in the texts of the pieces, except for pieces that the normalizer seems never to
-//! produce, which take at most some seconds together. Statistics and comparisons are linear in the text.
+//! [`Inspection::new`] is linear in the texts of the pieces, except for pieces that the normalizer
+//! seems never to produce, which take at most some seconds together. Statistics and comparisons are
+//! linear in the text.
 
 mod comparison;
 mod inventory;
@@ -64,10 +66,11 @@ pub struct Inspection {
     pub model_type: ModelType,
     /// The number of pieces.
     pub piece_count: usize,
-    /// The number of pieces that the trainer was asked for. Another number than `piece_count` is a sign of an edit,
-    /// or of training that found fewer pieces.
+    /// The number of pieces that the trainer was asked for. Another number than `piece_count` is a
+    /// sign of an edit, or of training that found fewer pieces.
     pub trainer_vocab_size: i32,
-    /// The number of pieces of each kind, in the order of [`PieceKind::ALL`](crate::PieceKind::ALL); kinds without pieces included.
+    /// The number of pieces of each kind, in the order of
+    /// [`PieceKind::ALL`](crate::PieceKind::ALL); kinds without pieces included.
     pub kinds: Vec<KindCount>,
     /// The number of pieces for text by script, most frequent first.
     pub scripts: Vec<ScriptCount>,
@@ -79,11 +82,13 @@ pub struct Inspection {
     pub unusual: UnusualPieces,
     /// Scores of normal pieces: range, ties, order.
     pub scores: ScoreSummary,
-    /// The normal and user-defined pieces that encoding never gives, by id, each with the ids that win.
+    /// The normal and user-defined pieces that encoding never gives, by id, each with the ids that
+    /// win.
     pub unreachable: Vec<UnreachablePiece>,
     /// The normal and user-defined pieces whose texts occur in no normalized text, by id.
     pub never_normalized: Vec<PieceId>,
-    /// Pieces for which neither a text that produces them nor a proof that there is none was found, by id.
+    /// Pieces for which neither a text that produces them nor a proof that there is none was found,
+    /// by id.
     pub normalization_undecided: Vec<PieceId>,
 }
 
@@ -118,8 +123,8 @@ fn pieces_of_kind(model: &Model, kind: PieceKind) -> impl Iterator<Item = Piece<
     model.pieces().filter(move |piece| piece.kind == kind)
 }
 
-/// The normal pieces and user-defined symbols of a model. A lone NUL is one of them, too: models with byte fallback
-/// count it as unused from loading on, because the reference never gives it.
+/// The normal pieces and user-defined symbols of a model. A lone NUL is one of them, too: models
+/// with byte fallback count it as unused from loading on, because the reference never gives it.
 fn pieces_for_text(model: &Model) -> impl Iterator<Item = Piece<'_>> {
     let has_byte_fallback = model.trainer_spec().byte_fallback();
     model.pieces().filter(move |piece| {

@@ -1,12 +1,12 @@
 //! Two functions at the same time, without a thread pool.
 //!
-//! Input: two functions. Output: both results. The second function runs on a thread that ends with the call, so making a
-//! tokenizer leaves no pool behind. The caller's thread runs both functions, one after the other, if functions of this module run
-//! on all cores, if the other thread has not begun when the first function ends, or if no thread can be started (for example on
-//! wasm32).
+//! Input: two functions. Output: both results. The second function runs on a thread that ends with
+//! the call, so making a tokenizer leaves no pool behind. The caller's thread runs both functions,
+//! one after the other, if functions of this module run on all cores, if the other thread has not
+//! begun when the first function ends, or if no thread can be started (for example on wasm32).
 //!
-//! Cost: one thread is started and joined in each call. Memory that the second function allocates may be returned to the
-//! system when its thread ends, so the larger tables belong to the first.
+//! Cost: one thread is started and joined in each call. Memory that the second function allocates
+//! may be returned to the system when its thread ends, so the larger tables belong to the first.
 
 use std::num::NonZeroUsize;
 use std::sync::OnceLock;
@@ -16,7 +16,8 @@ use std::thread::{self, ScopedJoinHandle};
 /// Second functions that threads of this module run, in the whole process.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
 
-/// The number of cores that this process may use, found out once, because that takes as long as starting a thread.
+/// The number of cores that this process may use, found out once, because that takes as long as
+/// starting a thread.
 pub(crate) fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| thread::available_parallelism().map_or(1, NonZeroUsize::get))

@@ -1,7 +1,7 @@
 //! Trains, loads and runs [SentencePiece](https://github.com/google/sentencepiece) models.
 //!
-//! For the same corpus and options, the trained model has the same bytes as the model of SentencePiece 0.2.3. For the
-//! same model and text, the ids, spans and decoded texts are the same.
+//! For the same corpus and options, the trained model has the same bytes as the model of
+//! SentencePiece 0.2.3. For the same model and text, the ids, spans and decoded texts are the same.
 //!
 //! # Encode and decode
 //!
@@ -73,14 +73,17 @@
 //!                                ids  -> decode -> denormalize -> text
 //! ```
 //!
-//! The modules of the crate have these names and this order; each module page describes input, output, method and cost.
+//! The modules of the crate have these names and this order; each module page describes input,
+//! output, method and cost.
 //!
 //! # Guarantees
 //!
-//! * Results depend on the model, the text and the options only: not on the number of threads, on the sizes of caches
-//!   or on hash seeds. Sampling also depends on the seed of [`Rng`].
-//! * A model is validated when it is loaded. Malformed files are typed errors; after loading, encoding cannot fail.
-//! * Encoding takes linear time for most text and O(n log n) for all text, including text written to be slow.
+//! * Results depend on the model, the text and the options only: not on the number of threads, on
+//!   the sizes of caches or on hash seeds. Sampling also depends on the seed of [`Rng`].
+//! * A model is validated when it is loaded. Malformed files are typed errors; after loading,
+//!   encoding cannot fail.
+//! * Encoding takes linear time for most text and O(n log n) for all text, including text written
+//!   to be slow.
 //! * Public types are `Send` and `Sync`. The library has no unsafe code.
 //! * The library does not print, does not read the environment and does not exit.
 //!

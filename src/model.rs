@@ -1,8 +1,9 @@
-//! A SentencePiece model in memory: its pieces, and the specs that say how text is prepared for them.
+//! A SentencePiece model in memory: its pieces, and the specs that say how text is prepared for
+//! them.
 //!
 //! Input: a `.model` file, a trainer or a [`ModelBuilder`]. Output: a [`Model`], which never
-//! changes; [`Model::edit`] makes a changed copy. Everything is checked once, when the model is made (the rules stand in
-//! `model/validate.rs`), so that nothing can fail later.
+//! changes; [`Model::edit`] makes a changed copy. Everything is checked once, when the model is
+//! made (the rules stand in `model/validate.rs`), so that nothing can fail later.
 //!
 //! This module is the only one that knows the file format:
 //!
@@ -20,7 +21,8 @@
 //! | `vocab.rs` | the `.vocab` file |
 //! | `proto.rs` | the messages as types of prost, for callers (feature `proto`) |
 //!
-//! Cost of loading: linear in the file; one hash for each piece; the charsmaps are parsed once and shared.
+//! Cost of loading: linear in the file; one hash for each piece; the charsmaps are parsed once and
+//! shared.
 
 #[cfg(feature = "proto")]
 pub mod proto;
@@ -81,8 +83,8 @@ use crate::piece::{PieceId, PieceKind, PieceTable};
 /// ```
 #[derive(Clone)]
 pub struct Model {
-    /// The file that the model was read from, or would be written to. Unknown fields and any order of fields are
-    /// therefore kept when a model is saved.
+    /// The file that the model was read from, or would be written to. Unknown fields and any order
+    /// of fields are therefore kept when a model is saved.
     file: Arc<Vec<u8>>,
     pieces: PieceTable,
     lookup: PieceLookup,
@@ -109,12 +111,12 @@ pub struct Piece<'m> {
 }
 
 impl Model {
-    /// Reads a `.model` file, or with the feature `tokenizer-json` a `tokenizer.json`, or with the feature `gguf` the header of a
-    /// GGUF file.
+    /// Reads a `.model` file, or with the feature `tokenizer-json` a `tokenizer.json`, or with the
+    /// feature `gguf` the header of a GGUF file.
     ///
     /// # Errors
-    /// The file cannot be read ([`ModelError::Read`]), or its content is refused ([`ModelError::InFile`]); see
-    /// [`Model::from_bytes`].
+    /// The file cannot be read ([`ModelError::Read`]), or its content is refused
+    /// ([`ModelError::InFile`]); see [`Model::from_bytes`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ModelError> {
         let path = path.as_ref();
         #[cfg(feature = "gguf")]
@@ -138,11 +140,12 @@ impl Model {
 
     /// Reads and checks the bytes of a `.model` file, which are copied. Cost: linear.
     ///
-    /// With the feature `tokenizer-json`, also the bytes of a `tokenizer.json` whose ids are equal for all text; use
-    /// `Model::from_tokenizer_json` for others, which returns the reasons.
+    /// With the feature `tokenizer-json`, also the bytes of a `tokenizer.json` whose ids are equal
+    /// for all text; use `Model::from_tokenizer_json` for others, which returns the reasons.
     ///
     /// # Errors
-    /// What SentencePiece refuses to load is refused. The error names the piece or the spec, and the rule.
+    /// What SentencePiece refuses to load is refused. The error names the piece or the spec, and
+    /// the rule.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
         Self::from_any_format(bytes.to_vec())
     }
@@ -169,7 +172,8 @@ impl Model {
         ModelBuilder::new()
     }
 
-    /// An editor that makes a changed copy of the model and keeps every byte that it does not change.
+    /// An editor that makes a changed copy of the model and keeps every byte that it does not
+    /// change.
     pub fn edit(&self) -> ModelEditor {
         ModelEditor::new(self)
     }
@@ -179,9 +183,10 @@ impl Model {
         Self::without_lookup(file)?.with_lookup()
     }
 
-    /// Like [`Model::from_file`], and makes tables of the model while another thread makes the lookup of pieces by text.
-    /// `make_tables` gets a model that finds no pieces by text. The model obeys all
-    /// rules but one: two pieces may have the same text. It is then refused, and its tables are dropped.
+    /// Like [`Model::from_file`], and makes tables of the model while another thread makes the
+    /// lookup of pieces by text. `make_tables` gets a model that finds no pieces by text. The model
+    /// obeys all rules but one: two pieces may have the same text. It is then refused, and its
+    /// tables are dropped.
     pub(crate) fn from_file_with<T>(
         file: Vec<u8>,
         make_tables: impl FnOnce(&Self) -> T,
@@ -260,8 +265,8 @@ impl Model {
         validate::unique_texts(&self.pieces, self.model_type())
     }
 
-    /// A model of pieces and specs that a trainer made. The rules for pieces are not checked: a trainer keeps them,
-    /// except that it can make pieces that are too long for loading.
+    /// A model of pieces and specs that a trainer made. The rules for pieces are not checked: a
+    /// trainer keeps them, except that it can make pieces that are too long for loading.
     ///
     /// # Errors
     /// A charsmap is broken, or there are too many pieces, or too long ones.
@@ -292,12 +297,14 @@ impl Model {
         })
     }
 
-    /// The bytes of the model's file. For a model that was read, these are the bytes that were read.
+    /// The bytes of the model's file. For a model that was read, these are the bytes that were
+    /// read.
     pub fn to_bytes(&self) -> Vec<u8> {
         Vec::clone(&self.file)
     }
 
-    /// The content of the model's `.vocab` file: one line for each piece, with a tab and its score if `with_scores`.
+    /// The content of the model's `.vocab` file: one line for each piece, with a tab and its score
+    /// if `with_scores`.
     pub fn to_vocab(&self, with_scores: bool) -> Vec<u8> {
         vocab::vocab_lines(&self.pieces, with_scores)
     }
@@ -311,8 +318,9 @@ impl Model {
         write_files(&[(path.as_ref(), &self.file)])
     }
 
-    /// Writes `PREFIX.model` and `PREFIX.vocab` together, as training does: an interrupted call leaves both files as they
-    /// were, or both new. The `.vocab` has scores unless the model records `vocabulary_output_piece_score=false`.
+    /// Writes `PREFIX.model` and `PREFIX.vocab` together, as training does: an interrupted call
+    /// leaves both files as they were, or both new. The `.vocab` has scores unless the model
+    /// records `vocabulary_output_piece_score=false`.
     ///
     /// # Errors
     /// The file system refuses; the files are then not changed.
@@ -365,8 +373,9 @@ impl Model {
         }
     }
 
-    /// The id of the piece with this text. If a piece for text and a control or byte piece have the same text
-    /// (possible except in BPE models), the id of the latter. Cost: one or two hash lookups.
+    /// The id of the piece with this text. If a piece for text and a control or byte piece have the
+    /// same text (possible except in BPE models), the id of the latter. Cost: one or two hash
+    /// lookups.
     pub fn piece_to_id(&self, text: impl AsRef<[u8]>) -> Option<PieceId> {
         self.lookup.get(&self.pieces, text.as_ref())
     }
@@ -377,11 +386,12 @@ impl Model {
         self.lookup.get_all(&self.pieces, text)
     }
 
-    /// The model's normalization rules, sorted by what they replace: pairs of a source and its replacement. Models that
-    /// do not change text have none.
+    /// The model's normalization rules, sorted by what they replace: pairs of a source and its
+    /// replacement. Models that do not change text have none.
     ///
     /// # Errors
-    /// The table of rules is cyclic, which only damaged or hostile files have. Such a model can be used all the same.
+    /// The table of rules is cyclic, which only damaged or hostile files have. Such a model can be
+    /// used all the same.
     pub fn normalization_rules(&self) -> Result<Vec<(String, String)>, ModelError> {
         charsmap_rules(self.charsmap.as_deref())
     }

@@ -1,7 +1,7 @@
 //! Normalization: text of the caller -> the form in which pieces are stored.
 //!
-//! Input: bytes, which need not be UTF-8. Output: normalized bytes and, on request, the offset in the input from which
-//! each of them comes.
+//! Input: bytes, which need not be UTF-8. Output: normalized bytes and, on request, the offset in
+//! the input from which each of them comes.
 //!
 //! Method: one pass from left to right. At each position the first of these that applies is taken:
 //!
@@ -11,9 +11,9 @@
 //! 4. a malformed byte; U+FFFD is written.
 //!
 //! Spaces of the result become the whitespace mark U+2581, unless `escape_whitespaces` is off. With
-//! `remove_extra_whitespaces`, a space is dropped at the start, after another space, and at the end; the end is trimmed by
-//! the mark, so a U+2581 of the input is trimmed there, too. Finally the dummy prefix, one mark, is put before the text,
-//! or behind it with `treat_whitespace_as_suffix`.
+//! `remove_extra_whitespaces`, a space is dropped at the start, after another space, and at the
+//! end; the end is trimmed by the mark, so a U+2581 of the input is trimmed there, too. Finally the
+//! dummy prefix, one mark, is put before the text, or behind it with `treat_whitespace_as_suffix`.
 //!
 //! Example: `"  ＡＢＣ  ½ "` with the rules `nfkc` and the default options.
 //!
@@ -25,11 +25,13 @@
 //! | a rule whose replacement has three characters, all with the offset of `½` | `½` | `▁ABC▁1⁄2` |
 //! | a space becomes a mark, which is trimmed at the end | ` ` | `▁ABC▁1⁄2` |
 //!
-//! The result equals that of the reference's `Normalizer::Normalize` for all bytes. Two cases are easy to miss: text that
-//! is empty or only removed spaces gives no dummy prefix and no offsets, not even the closing one; text that rules delete
-//! entirely does give a prefix, which is then trimmed like a space.
+//! The result equals that of the reference's `Normalizer::Normalize` for all bytes. Two cases are
+//! easy to miss: text that is empty or only removed spaces gives no dummy prefix and no offsets,
+//! not even the closing one; text that rules delete entirely does give a prefix, which is then
+//! trimmed like a space.
 //!
-//! Cost: linear. Runs of characters that begin no rule are copied whole; see [`Charsmap::plain_length`].
+//! Cost: linear. Runs of characters that begin no rule are copied whole; see
+//! [`Charsmap::plain_length`].
 
 pub(crate) mod charsmap;
 #[cfg(feature = "train")]
@@ -109,8 +111,8 @@ impl Normalizer {
         self.options.add_dummy_prefix
     }
 
-    /// Whether normalization of well-formed text only replaces spaces by marks and perhaps adds a dummy prefix. Then the
-    /// encoder can read raw text.
+    /// Whether normalization of well-formed text only replaces spaces by marks and perhaps adds a
+    /// dummy prefix. Then the encoder can read raw text.
     pub(crate) fn only_marks_spaces(&self) -> bool {
         let keeps_spaces = !self.options.remove_extra_whitespaces && !self.has_suffix();
         self.charsmap.is_none() && keeps_spaces && self.options.escape_whitespaces
@@ -157,8 +159,9 @@ impl Normalizer {
         out
     }
 
-    /// Like [`normalize`](Self::normalize), with offsets: for each byte of `out` and for its end the position in `input`
-    /// from which it comes. There are no offsets if `input` is empty or consists of removed spaces.
+    /// Like [`normalize`](Self::normalize), with offsets: for each byte of `out` and for its end
+    /// the position in `input` from which it comes. There are no offsets if `input` is empty or
+    /// consists of removed spaces.
     pub(crate) fn normalize_with_offsets(
         &self,
         input: &[u8],
@@ -172,8 +175,8 @@ impl Normalizer {
         self.run(input, &mut TracedText { text: out, offsets });
     }
 
-    /// One step: the replacement of the start of `input`, before spaces are treated, and the number of bytes that it
-    /// replaces (0 only for empty input).
+    /// One step: the replacement of the start of `input`, before spaces are treated, and the number
+    /// of bytes that it replaces (0 only for empty input).
     #[inline]
     pub(crate) fn next<'a>(&'a self, input: &'a [u8]) -> (&'a [u8], usize) {
         if let Some(length) = self.symbols.longest(input)
@@ -192,15 +195,17 @@ impl Normalizer {
         }
     }
 
-    /// Whether a run of whitespace in the normalized text contains a raw space that is not the first of the run: some
-    /// rule deletes all of a word, or replaces the end of a word by a space, and a raw space follows. Spaces must be
-    /// kept (`remove_extra_whitespaces` is off).
+    /// Whether a run of whitespace in the normalized text contains a raw space that is not the
+    /// first of the run: some rule deletes all of a word, or replaces the end of a word by a space,
+    /// and a raw space follows. Spaces must be kept (`remove_extra_whitespaces` is off).
     ///
-    /// Training counts a sentence by its raw words, each with the spaces before it. That is exact for runs of whitespace
-    /// unless this function returns true. Cost: linear; one load for each byte that begins no rule.
+    /// Training counts a sentence by its raw words, each with the spaces before it. That is exact
+    /// for runs of whitespace unless this function returns true. Cost: linear; one load for each
+    /// byte that begins no rule.
     ///
-    /// Example with rules that delete U+0001 and replace a tab by a space: true for `"a \u{1} b"` (the run between `a`
-    /// and `b` has two raw spaces) and for `"a\t b"`, false for `"a \tb"` (the raw space is the first of its run).
+    /// Example with rules that delete U+0001 and replace a tab by a space: true for `"a \u{1} b"`
+    /// (the run between `a` and `b` has two raw spaces) and for `"a\t b"`, false for `"a \tb"` (the
+    /// raw space is the first of its run).
     #[cfg(feature = "train")]
     pub(crate) fn extends_run_by_raw_space(&self, input: &[u8]) -> bool {
         let Some(charsmap) = &self.charsmap else {
@@ -248,15 +253,18 @@ impl Normalizer {
         self.finish(end, sink);
     }
 
-    /// Normalizes the input from `start` on, behind the leading spaces. Returns the length of the input.
+    /// Normalizes the input from `start` on, behind the leading spaces. Returns the length of the
+    /// input.
     ///
-    /// The state of the loop is in local variables: as fields of a struct it costs 4 % more instructions.
+    /// The state of the loop is in local variables: as fields of a struct it costs 4 % more
+    /// instructions.
     #[inline]
     fn run_from(&self, start: usize, input: &[u8], sink: &mut impl Sink) -> usize {
         let remove_extra_whitespaces = self.options.remove_extra_whitespaces;
         let mut at = start;
         let mut after_space = remove_extra_whitespaces;
-        // The input is well-formed up to here. Computed again after each malformed byte: each byte is examined once.
+        // The input is well-formed up to here. Computed again after each malformed byte: each byte
+        // is examined once.
         let mut well_formed = 0;
         // No space and no rule up to here. Computed again after it: each byte is examined once.
         let mut no_rules = 0;
@@ -275,7 +283,8 @@ impl Normalizer {
             if at >= no_rules {
                 no_rules = at + self.length_without_rules(&input[at..], well_formed - at);
             }
-            // A symbol that is not UTF-8 can end inside a well-formed character, whose rest is then malformed.
+            // A symbol that is not UTF-8 can end inside a well-formed character, whose rest is then
+            // malformed.
             let plain = match is_char_start(input[at]) {
                 true => self.length_without_symbols(&input[at..no_rules]),
                 false => 0,
@@ -293,8 +302,8 @@ impl Normalizer {
         at
     }
 
-    /// Normalizes one symbol, rule source or character at the start of `rest`, which begins at `at` in the input. Returns
-    /// the number of bytes consumed and whether the output ends in a space.
+    /// Normalizes one symbol, rule source or character at the start of `rest`, which begins at `at`
+    /// in the input. Returns the number of bytes consumed and whether the output ends in a space.
     #[inline]
     fn advance(
         &self,
@@ -312,7 +321,8 @@ impl Normalizer {
         (consumed, ends_in_space)
     }
 
-    /// Trims the text, whose input was consumed up to `end`, and adds the dummy prefix if that is a suffix.
+    /// Trims the text, whose input was consumed up to `end`, and adds the dummy prefix if that is a
+    /// suffix.
     fn finish(&self, mut end: usize, sink: &mut impl Sink) {
         if self.options.remove_extra_whitespaces {
             end = self.trim_end(end, sink);
@@ -343,8 +353,8 @@ impl Normalizer {
                 .is_none_or(|charsmap| !charsmap.leads().may_match(text))
     }
 
-    /// The number of bytes at the start of `text` that are no spaces and that no rule changes; the first `well_formed`
-    /// bytes are well-formed.
+    /// The number of bytes at the start of `text` that are no spaces and that no rule changes; the
+    /// first `well_formed` bytes are well-formed.
     fn length_without_rules(&self, text: &[u8], well_formed: usize) -> usize {
         match &self.charsmap {
             None => memchr::memchr(b' ', &text[..well_formed]).unwrap_or(well_formed),
@@ -373,7 +383,8 @@ impl Normalizer {
         at
     }
 
-    /// Removes marks at the end. Returns the position of the first one in the input, or `end` if there is none.
+    /// Removes marks at the end. Returns the position of the first one in the input, or `end` if
+    /// there is none.
     fn trim_end(&self, mut end: usize, sink: &mut impl Sink) -> usize {
         while let Some(kept) = sink.text().strip_suffix(self.mark()) {
             end = sink.truncate(kept.len()).unwrap_or(end);

@@ -1,9 +1,9 @@
 //! Atomic output files: a reader sees the old file or the new file, never a part of one.
 //!
-//! Job: write one file ([`OutputFile`]) or several files that belong together ([`write_contents`]; `group` for files that
-//! grow at the same time), so that a failure or a
-//! kill leaves what was there before. Input: paths and bytes. Cost: one directory scan, one flush to the disk and one
-//! rename for each file.
+//! Job: write one file ([`OutputFile`]) or several files that belong together ([`write_contents`];
+//! `group` for files that grow at the same time), so that a failure or a kill leaves what was there
+//! before. Input: paths and bytes. Cost: one directory scan, one flush to the disk and one rename
+//! for each file.
 //!
 //! # The protocol
 //!
@@ -17,14 +17,15 @@
 //! | 6 | the temporary files are renamed over their targets, the first target last | some new targets, a journal |
 //! | 7 | the journal is removed | all new targets |
 //!
-//! The next run on the same targets repairs each of these: temporary files that no process locks are removed (steps 3
-//! and 4); a journal whose last line is missing is ignored (nothing was renamed before it was complete); a complete
-//! journal is carried out to its end (steps 5 and 6). The first target changes last: whoever waits for the `.model` finds
-//! the new `.vocab` beside it.
+//! The next run on the same targets repairs each of these: temporary files that no process locks
+//! are removed (steps 3 and 4); a journal whose last line is missing is ignored (nothing was
+//! renamed before it was complete); a complete journal is carried out to its end (steps 5 and 6).
+//! The first target changes last: whoever waits for the `.model` finds the new `.vocab` beside it.
 //!
-//! Example: `spiece train --model_prefix=m` writes `m.model` and `m.vocab`. It is killed after `m.vocab` was renamed. The
-//! directory then holds the old `m.model`, the new `m.vocab`, the journal `.m.model.spiece-writing.tmp` and the temporary
-//! file of `m.model` that the journal names. The next run renames that file to `m.model` before it starts to train.
+//! Example: `spiece train --model_prefix=m` writes `m.model` and `m.vocab`. It is killed after
+//! `m.vocab` was renamed. The directory then holds the old `m.model`, the new `m.vocab`, the
+//! journal `.m.model.spiece-writing.tmp` and the temporary file of `m.model` that the journal
+//! names. The next run renames that file to `m.model` before it starts to train.
 //!
 //! A pipe or a device cannot be replaced by a rename; the bytes are written to it directly.
 
@@ -79,9 +80,10 @@ pub(crate) fn write_files(files: &[(&Path, &[u8])]) -> Result<(), WriteError> {
     write_contents(&contents.collect::<Vec<_>>())
 }
 
-/// Writes several files that belong together: all are new or, if anything fails before the renames, none is. Processes
-/// that write the same files at the same time take turns, so the files are those of one process. If the process is
-/// killed between two renames, the next call for these files (or [`check_writable`]) completes them.
+/// Writes several files that belong together: all are new or, if anything fails before the renames,
+/// none is. Processes that write the same files at the same time take turns, so the files are those
+/// of one process. If the process is killed between two renames, the next call for these files (or
+/// [`check_writable`]) completes them.
 ///
 /// # Errors
 /// The first file that could not be written. Its former content is unchanged.
@@ -92,7 +94,8 @@ pub(crate) fn write_contents(files: &[(&Path, FileContent<'_>)]) -> Result<(), W
     replace_targets(temporaries)
 }
 
-/// Writes the files that a rename replaces (steps 3 and 4 of the protocol); each with the name that the caller gave it.
+/// Writes the files that a rename replaces (steps 3 and 4 of the protocol); each with the name that
+/// the caller gave it.
 fn write_temporaries<'p>(
     files: &[(&'p Path, FileContent<'_>)],
     targets: &[Target],
@@ -128,14 +131,15 @@ fn write_stream(target: &Path, content: FileContent<'_>) -> io::Result<()> {
     content.write_to(&mut open_stream(target)?)
 }
 
-/// Renames temporary files to their targets; each stands with the name that the caller gave its target.
+/// Renames temporary files to their targets; each stands with the name that the caller gave its
+/// target.
 fn replace_targets<P: AsRef<Path>>(files: Vec<(P, Temporary)>) -> Result<(), WriteError> {
     let (paths, set): (Vec<P>, Vec<Temporary>) = files.into_iter().unzip();
     set::replace_targets(set).map_err(|(position, source)| failed(paths[position].as_ref())(source))
 }
 
-/// Checks that the files of a later [`write_files`] can be written, so that a long run does not fail at its end. Repairs
-/// what a killed run left; changes nothing else.
+/// Checks that the files of a later [`write_files`] can be written, so that a long run does not
+/// fail at its end. Repairs what a killed run left; changes nothing else.
 ///
 /// # Errors
 /// The error that writing would give, except for a disk that becomes full in the meantime.
@@ -176,8 +180,9 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> WriteError {
     }
 }
 
-/// A file that is written incrementally and replaces its target at [`commit`](Self::commit). Without a commit the target
-/// is unchanged and the temporary file is removed. A pipe or a device receives the bytes at once.
+/// A file that is written incrementally and replaces its target at [`commit`](Self::commit).
+/// Without a commit the target is unchanged and the temporary file is removed. A pipe or a device
+/// receives the bytes at once.
 #[cfg(any(feature = "cli", test))]
 #[derive(Debug)]
 pub(crate) struct OutputFile {

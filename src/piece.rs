@@ -9,12 +9,13 @@ use hashbrown::hash_table::{Entry, HashTable};
 
 use crate::text::TextArena;
 
-/// The largest number of pieces of a model; files with more are refused. Ids of 27 bits leave five bits for
-/// the position of a merge in one word of 32 bits (see `encode/bpe`). No known model has more than 2^19 pieces.
+/// The largest number of pieces of a model; files with more are refused. Ids of 27 bits leave five
+/// bits for the position of a merge in one word of 32 bits (see `encode/bpe`). No known model has
+/// more than 2^19 pieces.
 pub(crate) const MAX_PIECES: usize = 1 << 27;
 
-/// The largest number of bytes that the texts of all pieces of a model have together. So a number of characters or
-/// bytes of pieces fits 32 bits. A file of protobuf has no more bytes.
+/// The largest number of bytes that the texts of all pieces of a model have together. So a number
+/// of characters or bytes of pieces fits 32 bits. A file of protobuf has no more bytes.
 pub(crate) const MAX_TEXT_BYTES: usize = (1 << 31) - 1;
 
 /// The number of a piece in its model, from 0.
@@ -42,8 +43,8 @@ impl PieceId {
         self.0
     }
 
-    /// The id of the piece at `index` of a [`PieceTable`], which has at most [`MAX_PIECES`] pieces once its model
-    /// was made.
+    /// The id of the piece at `index` of a [`PieceTable`], which has at most [`MAX_PIECES`] pieces
+    /// once its model was made.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "an index of a piece is below MAX_PIECES"
@@ -79,7 +80,8 @@ impl fmt::Display for PieceId {
 
 /// The kind of a piece.
 ///
-/// As text (`Display` and `FromStr`) the kinds are normal, unknown, control, user_defined, unused and byte.
+/// As text (`Display` and `FromStr`) the kinds are normal, unknown, control, user_defined, unused
+/// and byte.
 ///
 /// ```
 /// use spiece::PieceKind;
@@ -102,7 +104,8 @@ pub enum PieceKind {
     Control,
     /// A user-defined symbol: found in the text before everything else, and always one piece.
     UserDefined,
-    /// A piece that takes part in merges but is never given for text; the pieces it was merged from are.
+    /// A piece that takes part in merges but is never given for text; the pieces it was merged from
+    /// are.
     Unused,
     /// One byte of a character that is not a piece: `<0x00>` to `<0xFF>`.
     Byte,
@@ -131,12 +134,14 @@ impl PieceKind {
         }
     }
 
-    /// Whether ids of this kind stand for their own text in a result: unused pieces are split again.
+    /// Whether ids of this kind stand for their own text in a result: unused pieces are split
+    /// again.
     pub(crate) const fn is_given_for_text(self) -> bool {
         matches!(self, Self::Normal | Self::UserDefined)
     }
 
-    /// Whether segmentation can give a piece of this kind. The other kinds are meta pieces that have no surface.
+    /// Whether segmentation can give a piece of this kind. The other kinds are meta pieces that
+    /// have no surface.
     pub(crate) const fn is_from_text(self) -> bool {
         matches!(self, Self::Normal | Self::UserDefined | Self::Unused)
     }
@@ -324,7 +329,8 @@ impl PieceIndex {
     }
 }
 
-/// The hash of a text. The hasher is not given the length, as `hash_one` would: a text is all of its input.
+/// The hash of a text. The hasher is not given the length, as `hash_one` would: a text is all of
+/// its input.
 #[inline]
 fn hash(hasher: &RandomState, text: &[u8]) -> u64 {
     let mut hasher = hasher.build_hasher();
@@ -332,8 +338,8 @@ fn hash(hasher: &RandomState, text: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// Whether two texts are equal. Most pieces have up to 16 bytes, which are compared as two words that may overlap; a call of
-/// `memcmp` takes twice the time.
+/// Whether two texts are equal. Most pieces have up to 16 bytes, which are compared as two words
+/// that may overlap; a call of `memcmp` takes twice the time.
 #[inline]
 fn is_same_text(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {

@@ -1,8 +1,8 @@
 //! The seeded generator behind everything random: SplitMix64 (Steele, Lea, Flood, "Fast splittable
 //! pseudorandom number generators", OOPSLA 2014, <https://doi.org/10.1145/2660193.2660195>).
 //!
-//! Written here, in its few lines, because what it yields is part of the program's behaviour: the same
-//! seed gives the same sample in every release.
+//! Written here, in its few lines, because what it yields is part of the program's behaviour: the
+//! same seed gives the same sample in every release.
 
 use crate::text::num::GOLDEN_RATIO_64;
 

@@ -1,4 +1,5 @@
-//! What all of the library shares about text: marks, UTF-8 stepping, scripts, offsets, small number conversions.
+//! What all of the library shares about text: marks, UTF-8 stepping, scripts, offsets, small number
+//! conversions.
 //!
 //! | module | job |
 //! |---|---|

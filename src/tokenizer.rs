@@ -1,9 +1,9 @@
 //! The facade: a model that encodes and decodes.
 //!
-//! Input: a [`Model`]. Output: a [`Tokenizer`], which is made once and then shared by reference among any number of
-//! threads. It owns the tables that are made from the model (see [`encode`](crate::encode) and
-//! [`decode`](crate::decode)). What a worker changes while it encodes is in an [`EncodeCache`]; the tokenizer keeps a
-//! bounded number of them between calls.
+//! Input: a [`Model`]. Output: a [`Tokenizer`], which is made once and then shared by reference
+//! among any number of threads. It owns the tables that are made from the model (see
+//! [`encode`](crate::encode) and [`decode`](crate::decode)). What a worker changes while it encodes
+//! is in an [`EncodeCache`]; the tokenizer keeps a bounded number of them between calls.
 //!
 //! The stages of encoding, with their modules:
 //!
@@ -15,8 +15,8 @@
 //!      -> with extra pieces                     options, extra
 //! ```
 //!
-//! [`encoder`] and [`batch`] call these stages for one worker and for many, [`sampling`] for n-best lists and random
-//! segmentations. [`decoding`] is the way back from ids to text.
+//! [`encoder`] and [`batch`] call these stages for one worker and for many, [`sampling`] for n-best
+//! lists and random segmentations. [`decoding`] is the way back from ids to text.
 
 mod config;
 mod options;
@@ -109,8 +109,8 @@ struct Tables {
 
 impl Tables {
     fn new(model: &Model, config: TokenizerConfig) -> Self {
-        // The tries of pieces are the only tables that can be too large. A model whose tries would be is refused when it
-        // is made: see `check_tries` in model/validate.rs.
+        // The tries of pieces are the only tables that can be too large. A model whose tries would
+        // be is refused when it is made: see `check_tries` in model/validate.rs.
         let pipeline = Pipeline::new(model, model.normalizer(), true, config)
             .expect("tries of pieces were checked when the model was made");
         Self {
@@ -154,11 +154,12 @@ impl Tokenizer {
         }
     }
 
-    /// Reads a `.model` file, checks it and makes its tables. With the feature `tokenizer-json` it also reads a
-    /// `tokenizer.json` whose ids are equal for all text; see [`Model::from_bytes`].
+    /// Reads a `.model` file, checks it and makes its tables. With the feature `tokenizer-json` it
+    /// also reads a `tokenizer.json` whose ids are equal for all text; see [`Model::from_bytes`].
     ///
     /// # Errors
-    /// The file cannot be read, is not a model, or is one that the reference refuses; see [`ModelError`].
+    /// The file cannot be read, is not a model, or is one that the reference refuses; see
+    /// [`ModelError`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ModelError> {
         let path = path.as_ref();
         #[cfg(feature = "gguf")]
@@ -207,8 +208,8 @@ impl Tokenizer {
 
 /// Encoding.
 impl Tokenizer {
-    /// The ids of `text`, which need not be UTF-8. Cost: linear in the text, and one allocation. For many texts, an
-    /// [`Encoder`] or a batch is faster.
+    /// The ids of `text`, which need not be UTF-8. Cost: linear in the text, and one allocation.
+    /// For many texts, an [`Encoder`] or a batch is faster.
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -225,7 +226,8 @@ impl Tokenizer {
         ids
     }
 
-    /// The ids of `text`, each with its span in the text. For pieces and surfaces, use [`Encoder::tokens`].
+    /// The ids of `text`, each with its span in the text. For pieces and surfaces, use
+    /// [`Encoder::tokens`].
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -281,7 +283,8 @@ impl Tokenizer {
         normalized
     }
 
-    /// A worker that encodes one text after another, and allocates nothing once its buffers have grown.
+    /// A worker that encodes one text after another, and allocates nothing once its buffers have
+    /// grown.
     pub fn encoder(&self) -> Encoder<'_> {
         Encoder::new(self, &self.pipeline, None)
     }
@@ -294,12 +297,14 @@ impl Tokenizer {
         Ok(self.prepare(options)?.encoder())
     }
 
-    /// The memory of a worker, to be stored beside the tokenizer; see [`EncodeCache`] for an example.
+    /// The memory of a worker, to be stored beside the tokenizer; see [`EncodeCache`] for an
+    /// example.
     pub fn create_cache(&self) -> EncodeCache {
         self.pipeline.pool.create()
     }
 
-    /// Appends the ids of `text` to `ids`, with the memory of `cache`. A cache of another tokenizer is emptied first.
+    /// Appends the ids of `text` to `ids`, with the memory of `cache`. A cache of another tokenizer
+    /// is emptied first.
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -319,7 +324,8 @@ impl Tokenizer {
         self.context().encode(cache, text.as_ref(), ids);
     }
 
-    /// The tokens of `text`, with the memory of `cache`. A cache of another tokenizer is emptied first.
+    /// The tokens of `text`, with the memory of `cache`. A cache of another tokenizer is emptied
+    /// first.
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -379,7 +385,8 @@ impl Tokenizer {
         self.model.len()
     }
 
-    /// The text of a piece, or `None` if the model has no such id. Score and kind: [`Model::piece`].
+    /// The text of a piece, or `None` if the model has no such id. Score and kind:
+    /// [`Model::piece`].
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -391,8 +398,8 @@ impl Tokenizer {
         self.model.piece(id).map(|piece| piece.text)
     }
 
-    /// The id of the piece with this text. If a model has the text both as ordinary text and as a control or byte piece,
-    /// it is the latter.
+    /// The id of the piece with this text. If a model has the text both as ordinary text and as a
+    /// control or byte piece, it is the latter.
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;

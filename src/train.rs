@@ -5,11 +5,12 @@
 //!        -> choose characters -> merge pairs -> assemble -> Model
 //! ```
 //!
-//! Limits, all checked with a typed error: 2^63 characters in all, 2^32 - 1 characters in distinct words, 2^31 symbols,
-//! 2^32 - 1 indexed pairs. Counts are 64 bits wide on every target.
+//! Limits, all checked with a typed error: 2^63 characters in all, 2^32 - 1 characters in distinct
+//! words, 2^31 symbols, 2^32 - 1 indexed pairs. Counts are 64 bits wide on every target.
 //!
-//! [`Trainer::train`] is that list as calls. The model is the reference's, byte for byte, and depends on the
-//! corpus and the options alone: not on threads, on the sizes of buffers or on hash order.
+//! [`Trainer::train`] is that list as calls. The model is the reference's, byte for byte, and
+//! depends on the corpus and the options alone: not on threads, on the sizes of buffers or on hash
+//! order.
 
 // In the order of the flow.
 mod options;
@@ -110,8 +111,9 @@ impl Trainer {
     /// A trainer with these options.
     ///
     /// # Errors
-    /// Everything that is wrong whatever the corpus: see [`TrainOptions::validate`]; besides, special
-    /// pieces that collide, a vocabulary too small for them, normalization rules that cannot be read.
+    /// Everything that is wrong whatever the corpus: see [`TrainOptions::validate`]; besides,
+    /// special pieces that collide, a vocabulary too small for them, normalization rules that
+    /// cannot be read.
     pub fn new(options: TrainOptions) -> Result<Self, TrainError> {
         options.validate()?;
         let record = TrainFlags::of_options(&options)?;
@@ -157,8 +159,9 @@ impl Trainer {
         })
     }
 
-    /// Sets a function that splits every normalized sentence into chunks; no piece crosses from one chunk to the
-    /// next. The concatenation of the chunks must be the sentence. The function is called from several threads.
+    /// Sets a function that splits every normalized sentence into chunks; no piece crosses from one
+    /// chunk to the next. The concatenation of the chunks must be the sentence. The function is
+    /// called from several threads.
     ///
     /// ```
     /// use spiece::{Corpus, TrainOptions, Trainer};
@@ -201,7 +204,8 @@ impl Trainer {
         Ok(self)
     }
 
-    /// Accepts chunks of a pre-tokenizer whose concatenation is not the sentence. Training uses the chunks.
+    /// Accepts chunks of a pre-tokenizer whose concatenation is not the sentence. Training uses the
+    /// chunks.
     #[must_use]
     pub fn allow_inconsistent_pretokenization(mut self, allow: bool) -> Self {
         self.allow_inconsistent_pretokenization = allow;
@@ -210,10 +214,11 @@ impl Trainer {
 
     /// Sets the number of threads that run. The model does not depend on this number.
     ///
-    /// Without this call, as many threads run as the machine has cores; for BPE, word and char models at most
-    /// [`TrainOptions::num_threads`]. For unigram models `num_threads` is the number of partial sums, which the model
-    /// depends on, and this method does not change it. More than 1024 threads count as 1024. Time and memory depend on
-    /// the number: each thread has buffers of its own.
+    /// Without this call, as many threads run as the machine has cores; for BPE, word and char
+    /// models at most [`TrainOptions::num_threads`]. For unigram models `num_threads` is the number
+    /// of partial sums, which the model depends on, and this method does not change it. More than
+    /// 1024 threads count as 1024. Time and memory depend on the number: each thread has buffers of
+    /// its own.
     ///
     /// ```
     /// use std::num::NonZeroUsize;
@@ -244,8 +249,9 @@ impl Trainer {
         &self.options
     }
 
-    /// Trains a model on `corpus`. Memory grows with the distinct words of the corpus, not with its size; for unigram models
-    /// whose pieces cross words or whose sentences do not begin with whitespace, with the text of its sentences.
+    /// Trains a model on `corpus`. Memory grows with the distinct words of the corpus, not with its
+    /// size; for unigram models whose pieces cross words or whose sentences do not begin with
+    /// whitespace, with the text of its sentences.
     ///
     /// # Errors
     /// The corpus cannot be read, or does not fit the options; see [`TrainError`].
@@ -290,7 +296,8 @@ impl Trainer {
         Ok((model, run.summary))
     }
 
-    /// The size of the vocabulary for this many learned pieces. A char model may always be smaller than wanted.
+    /// The size of the vocabulary for this many learned pieces. A char model may always be smaller
+    /// than wanted.
     fn vocabulary_limit(&self, learned: usize) -> VocabularyLimit {
         let size = if self.options.use_all_vocab {
             learned + self.meta.len()
@@ -303,7 +310,8 @@ impl Trainer {
         }
     }
 
-    /// The size of the vocabulary as the model records it, where that is not the option `vocab_size`.
+    /// The size of the vocabulary as the model records it, where that is not the option
+    /// `vocab_size`.
     fn recorded_size(
         &self,
         limit: VocabularyLimit,
@@ -331,7 +339,8 @@ impl TrainFlags {
         Corpus::files(&self.input)
     }
 
-    /// A trainer with these options, whose models record the flags as [`TrainFlags::recording`] says.
+    /// A trainer with these options, whose models record the flags as [`TrainFlags::recording`]
+    /// says.
     ///
     /// # Errors
     /// As [`TrainFlags::options`] and [`Trainer::new`].

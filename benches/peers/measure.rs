@@ -1,14 +1,17 @@
 //! The measurement that every program run by `benches/compare` performs and prints.
 //!
-//! Some programs cache results. To measure them with a warm cache on lines that are not in the cache, each round loads
-//! the model and processes the first tenth of the lines outside the timed part, and then processes the other lines in
-//! the timed part. After one round as a warm-up and one round that computes the digest, rounds are repeated for the
-//! given time. Then one JSON object is printed:
+//! Some programs cache results. To measure them with a warm cache on lines that are not in the
+//! cache, each round loads the model and processes the first tenth of the lines outside the timed
+//! part, and then processes the other lines in the timed part. After one round as a warm-up and one
+//! round that computes the digest, rounds are repeated for the given time. Then one JSON object is
+//! printed:
 //!
 //! - `lines`, `bytes`: the size of the text of the timed part;
 //! - `rounds`: the number of timed rounds;
-//! - `wall`, `user`: seconds of a round, median and mean; results are dropped outside the timed part;
-//! - `peak`: the peak memory of the process in bytes; `grown`: its growth since before the model was loaded;
+//! - `wall`, `user`: seconds of a round, median and mean; results are dropped outside the timed
+//!   part;
+//! - `peak`: the peak memory of the process in bytes; `grown`: its growth since before the model
+//!   was loaded;
 //! - `digest`: SHA-256 of all results, for the comparison with other programs.
 //!
 //! User time and memory are read from /proc of Linux and are 0 on other systems.
@@ -94,7 +97,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Starts when everything but the model is in memory. The rounds over the `unseen` lines take `seconds` in all.
+    /// Starts when everything but the model is in memory. The rounds over the `unseen` lines take
+    /// `seconds` in all.
     pub fn new(name: &str, seconds: f64, lines: &Lines<'_>) -> Self {
         let bytes = lines.unseen().iter().map(|line| line.len() + 1).sum();
         Self {
@@ -106,8 +110,8 @@ impl Report {
         }
     }
 
-    /// Runs the rounds, each with a state made by `prepare`, and prints the measurement. One additional round outside
-    /// the timed part computes the digest.
+    /// Runs the rounds, each with a state made by `prepare`, and prints the measurement. One
+    /// additional round outside the timed part computes the digest.
     pub fn measure<S, T>(
         self,
         prepare: impl Fn() -> S,

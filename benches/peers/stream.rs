@@ -1,10 +1,11 @@
 //! Generates text of any length for training through a pipe: `stream BYTES WORDS`.
 //!
-//! Output: lines of twelve words from a dictionary of `WORDS` words with a Zipf distribution (the probability of the
-//! word of rank r is proportional to 1/r). The number of distinct words grows at first and is constant after all words
-//! have occurred, so memory proportional to the distinct words becomes constant, too. A word is its rank written in
-//! syllables; frequent words are short. The text is deterministic; with fewer bytes it is a prefix of the longer text.
-//! No dependencies: `rustc -O stream.rs`.
+//! Output: lines of twelve words from a dictionary of `WORDS` words with a Zipf distribution (the
+//! probability of the word of rank r is proportional to 1/r). The number of distinct words grows at
+//! first and is constant after all words have occurred, so memory proportional to the distinct
+//! words becomes constant, too. A word is its rank written in syllables; frequent words are short.
+//! The text is deterministic; with fewer bytes it is a prefix of the longer text. No dependencies:
+//! `rustc -O stream.rs`.
 
 use std::io::{BufWriter, ErrorKind, Write};
 

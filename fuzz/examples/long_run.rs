@@ -4,14 +4,15 @@
 //! cargo run --release --manifest-path fuzz/Cargo.toml --example long_run -- --models 100000 --lines 1000000 FOLDER
 //! ```
 //!
-//! Models are mutations of the `.model` files of FOLDER (`testdata/run` if none is given), the smaller the more
-//! often. Each is loaded; each that loads encodes, decodes and normalizes some texts. The lines go through the
-//! models as they are. The run counts what was loaded and refused, measures the memory that loading takes as a
-//! multiple of the file's size, and tells the slowest cases by their numbers: the same seed makes the same cases,
-//! and `--only N` repeats model number N and writes it to `case_N.model`. A panic ends the run with its number.
+//! Models are mutations of the `.model` files of FOLDER (`testdata/run` if none is given), the
+//! smaller the more often. Each is loaded; each that loads encodes, decodes and normalizes some
+//! texts. The lines go through the models as they are. The run counts what was loaded and refused,
+//! measures the memory that loading takes as a multiple of the file's size, and tells the slowest
+//! cases by their numbers: the same seed makes the same cases, and `--only N` repeats model number
+//! N and writes it to `case_N.model`. A panic ends the run with its number.
 //!
-//! Why the targets of the fuzzer are not enough: they begin with small models, and the time and the memory that
-//! loading takes are told by large ones.
+//! Why the targets of the fuzzer are not enough: they begin with small models, and the time and the
+//! memory that loading takes are told by large ones.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,7 +1,8 @@
 //! Arguments of the calls of both generations of the reference's API.
 //!
-//! Input: positional and keyword arguments. Output: values by name. Releases until 0.2.1 had `out_type` as the second
-//! parameter of `encode`, later ones have `add_bos`; the type of the value tells the two apart: `encode(text, str)`.
+//! Input: positional and keyword arguments. Output: values by name. Releases until 0.2.1 had
+//! `out_type` as the second parameter of `encode`, later ones have `add_bos`; the type of the value
+//! tells the two apart: `encode(text, str)`.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -204,8 +205,8 @@ pub fn to_f32(value: &Bound<'_, PyAny>) -> PyResult<f32> {
     })
 }
 
-/// The value of `num_threads`, which has to be an `int`; `i64::MAX` for a number of more than 32 bits, which only batches
-/// refuse.
+/// The value of `num_threads`, which has to be an `int`; `i64::MAX` for a number of more than 32
+/// bits, which only batches refuse.
 ///
 /// # Errors
 /// `TypeError`

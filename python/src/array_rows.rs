@@ -1,7 +1,7 @@
 //! The rows of Arrow's arrays of strings or bytes.
 //!
-//! Input: two buffers, the bytes of all rows and the offsets where each begins and the last one ends. Output: a copy of both,
-//! checked, which another thread may read. Cost: one copy.
+//! Input: two buffers, the bytes of all rows and the offsets where each begins and the last one
+//! ends. Output: a copy of both, checked, which another thread may read. Cost: one copy.
 
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyBufferError;

@@ -1,20 +1,23 @@
 //! Arrays of numbers that Python sees as buffers, and the fast ways from Python objects to numbers.
 //!
-//! Input: vectors of Rust; lists of Python. Output: [`VectorBuffer`], from which NumPy, Arrow and `memoryview` make arrays
-//! without a copy; vectors of ids; [`TupleTexts`] and [`TextTuple`].
+//! Input: vectors of Rust; lists of Python. Output: [`VectorBuffer`], from which NumPy, Arrow and
+//! `memoryview` make arrays without a copy; vectors of ids; [`TupleTexts`] and [`TextTuple`].
 //!
 //! **Why this module may use `unsafe`.** PyO3 has no safe function for three things:
 //!
-//! 1. *Exporting a buffer* (PEP 3118). The exporter hands out a raw pointer. It is sound here because the vector is
-//!    never changed after the object is made (the class is frozen and has no method that does), an empty vector has a
-//!    valid pointer, and each view holds a reference to the object, which Python drops when it releases the view.
+//! 1. *Exporting a buffer* (PEP 3118). The exporter hands out a raw pointer. It is sound here
+//!    because the vector is never changed after the object is made (the class is frozen and has no
+//!    method that does), an empty vector has a valid pointer, and each view holds a reference to
+//!    the object, which Python drops when it releases the view.
 //! 2. *Reading an integer without an error object for each that does not fit.* For exact integers
-//!    `PyLong_AsLongAndOverflow` neither fails nor runs Python code, and the list holds a reference to the object: where
-//!    the interpreter has a global lock, nothing else runs between the two calls; elsewhere the caller takes a reference.
-//! 3. *The bytes of the texts of a tuple, for as long as the tuple lives.* A reference for each text, taken and dropped,
-//!    costs a quarter of encoding a short line. A tuple never changes and holds its items; `str` and `bytes` never change
-//!    either, and a `str` keeps its UTF-8 form as long as it lives. [`TupleTexts`] and [`TextTuple`] hold the tuple, and
-//!    lend the bytes for their own lifetime only.
+//!    `PyLong_AsLongAndOverflow` neither fails nor runs Python code, and the list holds a reference
+//!    to the object: where the interpreter has a global lock, nothing else runs between the two
+//!    calls; elsewhere the caller takes a reference.
+//! 3. *The bytes of the texts of a tuple, for as long as the tuple lives.* A reference for each
+//!    text, taken and dropped, costs a quarter of encoding a short line. A tuple never changes and
+//!    holds its items; `str` and `bytes` never change either, and a `str` keeps its UTF-8 form as
+//!    long as it lives. [`TupleTexts`] and [`TextTuple`] hold the tuple, and lend the bytes for
+//!    their own lifetime only.
 //!
 //! All other modules of this crate are without `unsafe`; the lint denies it.
 #![expect(unsafe_code, reason = "see the page of the module")]
@@ -34,8 +37,8 @@ enum Elements {
     Int64(Vec<i64>),
 }
 
-/// A read-only array of numbers with the buffer protocol: `numpy.frombuffer`, `pyarrow.py_buffer` and `memoryview` use
-/// its memory without a copy.
+/// A read-only array of numbers with the buffer protocol: `numpy.frombuffer`, `pyarrow.py_buffer`
+/// and `memoryview` use its memory without a copy.
 #[pyclass(module = "spiece", name = "VectorBuffer", frozen)]
 #[derive(Debug)]
 pub struct VectorBuffer {
@@ -92,8 +95,9 @@ impl VectorBuffer {
         let bytes = isize::try_from(bytes).map_err(|_| PyBufferError::new_err("too large"))?;
         let py = slf.py();
         let object = slf.into_pyobject(py)?;
-        // SAFETY: `view` is valid for writing, and `data` points to `bytes` bytes that live as long as the object, to which
-        // PyBuffer_FillInfo takes a reference. It refuses a request for a writable buffer.
+        // SAFETY: `view` is valid for writing, and `data` points to `bytes` bytes that live as long
+        // as the object, to which PyBuffer_FillInfo takes a reference. It refuses a request for a
+        // writable buffer.
         let code = unsafe {
             ffi::PyBuffer_FillInfo(view, object.as_ptr(), data.cast_mut(), bytes, 1, flags)
         };
@@ -101,8 +105,9 @@ impl VectorBuffer {
             return Err(PyErr::fetch(py));
         }
         let size = isize::try_from(size).unwrap_or(1);
-        // SAFETY: the fields are those of a filled buffer of one dimension. `internal` points to a shape that is freed in
-        // __releasebuffer__; format and strides are static or fields of the view itself.
+        // SAFETY: the fields are those of a filled buffer of one dimension. `internal` points to a
+        // shape that is freed in __releasebuffer__; format and strides are static or fields of the
+        // view itself.
         unsafe {
             (*view).itemsize = size;
             if flags & ffi::PyBUF_FORMAT == ffi::PyBUF_FORMAT {
@@ -125,7 +130,8 @@ impl VectorBuffer {
     /// # Safety
     /// Python calls this once for each view that `__getbuffer__` filled.
     unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
-        // SAFETY: `internal` is null or the pointer of the box that `__getbuffer__` made for this view.
+        // SAFETY: `internal` is null or the pointer of the box that `__getbuffer__` made for this
+        // view.
         unsafe {
             let shape = (*view).internal.cast::<isize>();
             if !shape.is_null() {
@@ -136,13 +142,13 @@ impl VectorBuffer {
     }
 }
 
-/// An integer of Python as `i32`, without running Python code: `None` if the object is no integer of exactly that type or
-/// does not fit.
+/// An integer of Python as `i32`, without running Python code: `None` if the object is no integer
+/// of exactly that type or does not fit.
 #[inline(always)]
 fn exact_i32(item: *mut ffi::PyObject) -> Option<i32> {
     let mut overflow: c_int = 0;
-    // SAFETY: `item` is a reference to a live object and this thread is attached. For an exact integer
-    // PyLong_AsLongAndOverflow neither fails nor runs Python code.
+    // SAFETY: `item` is a reference to a live object and this thread is attached. For an exact
+    // integer PyLong_AsLongAndOverflow neither fails nor runs Python code.
     let value = unsafe {
         if ffi::PyLong_CheckExact(item) == 0 {
             return None;
@@ -152,8 +158,8 @@ fn exact_i32(item: *mut ffi::PyObject) -> Option<i32> {
     (overflow == 0).then(|| i32::try_from(value).ok()).flatten()
 }
 
-/// Appends the integers of a list. False if the list has an item that is no exact integer of 32 bits; `numbers` is then
-/// as before.
+/// Appends the integers of a list. False if the list has an item that is no exact integer of 32
+/// bits; `numbers` is then as before.
 pub fn append_exact_ints(list: &Bound<'_, PyList>, numbers: &mut Vec<i32>) -> bool {
     let start = numbers.len();
     numbers.reserve(list.len());
@@ -172,8 +178,9 @@ pub fn append_exact_ints(list: &Bound<'_, PyList>, numbers: &mut Vec<i32>) -> bo
 #[inline(always)]
 fn exact_item(list: &Bound<'_, PyList>, index: usize) -> Option<i32> {
     let index = isize::try_from(index).ok()?;
-    // SAFETY: this thread is attached, so that no other one changes the list before the number is read; `index` is below
-    // the length of the list, because nothing ran since the length was asked for.
+    // SAFETY: this thread is attached, so that no other one changes the list before the number is
+    // read; `index` is below the length of the list, because nothing ran since the length was asked
+    // for.
     let item = unsafe { ffi::PyList_GetItem(list.as_ptr(), index) };
     if item.is_null() {
         return None;
@@ -181,7 +188,8 @@ fn exact_item(list: &Bound<'_, PyList>, index: usize) -> Option<i32> {
     exact_i32(item)
 }
 
-/// The item of a list as an exact integer of 32 bits. Another thread may have made the list shorter.
+/// The item of a list as an exact integer of 32 bits. Another thread may have made the list
+/// shorter.
 #[cfg(Py_GIL_DISABLED)]
 #[inline]
 fn exact_item(list: &Bound<'_, PyList>, index: usize) -> Option<i32> {
@@ -212,11 +220,12 @@ unsafe fn lengthened(text: &[u8]) -> &'static [u8] {
     unsafe { std::slice::from_raw_parts(text.as_ptr(), text.len()) }
 }
 
-/// The texts of some items of a tuple; `None` if one of them is neither `str` nor `bytes`, or has a lone surrogate.
+/// The texts of some items of a tuple; `None` if one of them is neither `str` nor `bytes`, or has a
+/// lone surrogate.
 ///
 /// # Safety
-/// The slices are memory of items of the tuple, or of their UTF-8 form: they are used only as long as the tuple lives. See
-/// the page of the module.
+/// The slices are memory of items of the tuple, or of their UTF-8 form: they are used only as long
+/// as the tuple lives. See the page of the module.
 unsafe fn item_texts(
     tuple: &Bound<'_, PyTuple>,
     items: Range<usize>,
@@ -244,7 +253,8 @@ impl TextTuple {
         TextTuple(tuple.unbind())
     }
 
-    /// The texts of some items; `None` if one of them is neither `str` nor `bytes`, or has a lone surrogate.
+    /// The texts of some items; `None` if one of them is neither `str` nor `bytes`, or has a lone
+    /// surrogate.
     pub fn texts(&self, py: Python<'_>, items: Range<usize>) -> Option<Vec<&[u8]>> {
         // SAFETY: the result borrows from `self`, which holds the tuple.
         unsafe { item_texts(self.0.bind(py), items) }
@@ -260,7 +270,8 @@ pub struct TupleTexts {
 }
 
 impl TupleTexts {
-    /// The texts of a tuple; `None` if an item is neither `str` nor `bytes`, or has a lone surrogate.
+    /// The texts of a tuple; `None` if an item is neither `str` nor `bytes`, or has a lone
+    /// surrogate.
     pub fn of(tuple: Bound<'_, PyTuple>) -> Option<TupleTexts> {
         // SAFETY: the slices are lent for the lifetime of a value that holds the tuple.
         let texts = unsafe { item_texts(&tuple, 0..tuple.len()) }?;

@@ -1,8 +1,10 @@
-//! Counting in a thread of its own: Python reads the next rows, from Spark for example, while those before them are counted.
+//! Counting in a thread of its own: Python reads the next rows, from Spark for example, while those
+//! before them are counted.
 //!
-//! Input: rows. Output: [`WordCounts`]. Method: rows wait in a channel, at most [`WAITING`] arrays of them. The thread reads
-//! them as lines and counts them in rounds of [`ROUND_BYTES`]; after each round the number of words is known. Whoever
-//! takes the counts closes the channel and waits until the thread has counted what is in it.
+//! Input: rows. Output: [`WordCounts`]. Method: rows wait in a channel, at most [`WAITING`] arrays
+//! of them. The thread reads them as lines and counts them in rounds of [`ROUND_BYTES`]; after each
+//! round the number of words is known. Whoever takes the counts closes the channel and waits until
+//! the thread has counted what is in it.
 //!
 //! ```text
 //! Python   add(1)  add(2)  add(3)  take
@@ -74,7 +76,8 @@ impl BackgroundCounts {
         }
     }
 
-    /// Adds rows as lines; a line feed is added to each. Waits while too many rows are not counted yet.
+    /// Adds rows as lines; a line feed is added to each. Waits while too many rows are not counted
+    /// yet.
     ///
     /// # Errors
     /// An error of these rows or of earlier ones; nothing can be counted after it.
@@ -210,7 +213,8 @@ impl RowLines {
         self.current.is_some()
     }
 
-    /// Copies lines of the current array: the number of bytes, 0 at its end or if `buffer` is empty.
+    /// Copies lines of the current array: the number of bytes, 0 at its end or if `buffer` is
+    /// empty.
     fn copy(&mut self, buffer: &mut [u8]) -> usize {
         let mut copied = 0;
         while let Some(row) = self.current.as_ref().and_then(|rows| rows.get(self.row)) {

@@ -1,7 +1,8 @@
 //! Word counts from Python: counting lines in parts, tables of rows, and training from them.
 //!
-//! Input: flags by name, and lines as one buffer; rows as three buffers (bytes, offsets, counts). Output: rows in the same form,
-//! from which Arrow makes arrays without a copy; models. `spiece/counts.py` and `spiece/spark.py` build on it.
+//! Input: flags by name, and lines as one buffer; rows as three buffers (bytes, offsets, counts).
+//! Output: rows in the same form, from which Arrow makes arrays without a copy; models.
+//! `spiece/counts.py` and `spiece/spark.py` build on it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -62,8 +63,8 @@ impl PyWordCounter {
         })
     }
 
-    /// Adds rows of text, as lines: a line feed is added to each. `offsets` says where each row begins and the last one ends;
-    /// the first offset is that of the first of the bytes.
+    /// Adds rows of text, as lines: a line feed is added to each. `offsets` says where each row
+    /// begins and the last one ends; the first offset is that of the first of the bytes.
     fn add_rows(
         &self,
         py: Python<'_>,
@@ -80,8 +81,8 @@ impl PyWordCounter {
         py.detach(|| self.lock().words())
     }
 
-    /// All words and their counts, which are removed; with `with_options` also the rows with the options and the numbers of
-    /// sentences, once for each counter.
+    /// All words and their counts, which are removed; with `with_options` also the rows with the
+    /// options and the numbers of sentences, once for each counter.
     fn take_rows<'py>(&self, py: Python<'py>, with_options: bool) -> PyResult<Rows<'py>> {
         let taken = py.detach(|| {
             let mut counts = self.lock();
@@ -108,7 +109,8 @@ struct RowBuffers {
 }
 
 impl RowBuffers {
-    /// Removes all words; `with_options` also adds the rows with the options and the numbers of sentences.
+    /// Removes all words; `with_options` also adds the rows with the options and the numbers of
+    /// sentences.
     fn take(counts: &mut WordCounts, with_options: bool) -> Result<RowBuffers, TrainError> {
         let mut rows = RowBuffers::with_capacity(counts.len());
         if with_options {
@@ -171,7 +173,8 @@ impl PyCountRows {
         }
     }
 
-    /// Adds rows: their bytes and offsets as in [`PyWordCounter::add_rows`], and their counts (int64).
+    /// Adds rows: their bytes and offsets as in [`PyWordCounter::add_rows`], and their counts
+    /// (int64).
     fn add(
         &self,
         py: Python<'_>,
@@ -207,7 +210,8 @@ fn taken() -> PyErr {
     PyValueError::new_err("these rows were trained on already; make the table again")
 }
 
-/// Trains on the rows: the bytes of a model, and figures about the run. The inputs of the rows are recorded.
+/// Trains on the rows: the bytes of a model, and figures about the run. The inputs of the rows are
+/// recorded.
 #[pyfunction]
 pub fn _train_counts<'py>(
     py: Python<'py>,

@@ -1,8 +1,9 @@
 //! `Decode` of the drop-in: ids or pieces of any form to texts, messages and mappings.
 //!
-//! Input: what the reference accepts: an id, a piece, sequences and arrays of them, and batches of these. An input is
-//! classified by its first elements, as in the reference: a sequence of sequences is a batch; a sequence whose first
-//! element is `str` or `bytes` has pieces; an array never has. Output: `str`, `bytes`, messages or mappings.
+//! Input: what the reference accepts: an id, a piece, sequences and arrays of them, and batches of
+//! these. An input is classified by its first elements, as in the reference: a sequence of
+//! sequences is a batch; a sequence whose first element is `str` or `bytes` has pieces; an array
+//! never has. Output: `str`, `bytes`, messages or mappings.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -32,7 +33,8 @@ pub const NAMES: [&str; 5] = [
 /// Fewer ids are decoded while the thread is attached to the interpreter.
 const MIN_DETACHED_IDS: usize = 4096;
 
-/// The id of texts that are no pieces in a model without an unknown piece, as the reference's unsigned field has it.
+/// The id of texts that are no pieces in a model without an unknown piece, as the reference's
+/// unsigned field has it.
 const NO_ID: u32 = u32::MAX;
 
 /// What one call asks for.

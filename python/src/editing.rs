@@ -1,8 +1,8 @@
 //! Changes of trained models, and reports on them, for `spiece.Model`.
 //!
-//! Input: tokenizers (which hold models), steps, texts. Output: the bytes of a changed model and a `dict` of what the change
-//! means; for reports a `dict` alone. Each change checks its guarantees before it returns, on the texts of the pieces and on
-//! the texts that were given.
+//! Input: tokenizers (which hold models), steps, texts. Output: the bytes of a changed model and a
+//! `dict` of what the change means; for reports a `dict` alone. Each change checks its guarantees
+//! before it returns, on the texts of the pieces and on the texts that were given.
 
 use std::num::NonZeroUsize;
 

@@ -1,9 +1,11 @@
 //! `Encode` of the drop-in: from arguments of Python to results of every type.
 //!
-//! Input: one text, or a list of texts, and [`EncodeCall`]. Output: lists of ids or pieces, buffers, messages, mappings.
+//! Input: one text, or a list of texts, and [`EncodeCall`]. Output: lists of ids or pieces,
+//! buffers, messages, mappings.
 //!
-//! Batches have three steps: the texts are taken while this thread is attached to the interpreter (they are not copied),
-//! encoded while other threads of Python run, and turned into objects while it is attached again.
+//! Batches have three steps: the texts are taken while this thread is attached to the interpreter
+//! (they are not copied), encoded while other threads of Python run, and turned into objects while
+//! it is attached again.
 
 mod call;
 
@@ -24,7 +26,8 @@ use crate::random;
 use crate::text::{HeldTexts, Text};
 use crate::tokens::{OwnedTokens, Rewrite};
 
-/// Texts whose tokens are made before their objects: few enough that the tokens are still in the processor's cache.
+/// Texts whose tokens are made before their objects: few enough that the tokens are still in the
+/// processor's cache.
 const MAX_CHUNK_TEXTS: usize = 1024;
 
 /// Encodes one text or a list of texts.
@@ -160,7 +163,8 @@ pub fn rewritten(loaded: &Loaded, mut ids: Vec<PieceId>, rewrite: Rewrite) -> Ve
     ids
 }
 
-/// The result of a call that the ids decide; `None` if it needs tokens, because pieces are wanted and one is unknown.
+/// The result of a call that the ids decide; `None` if it needs tokens, because pieces are wanted
+/// and one is unknown.
 fn plain_object<'py>(
     py: Python<'py>,
     loaded: &Loaded,

@@ -1,8 +1,8 @@
 //! Errors of the library as exceptions of Python.
 //!
-//! Input: the typed errors of the library. Output: instances of the classes of `spiece/_errors.py`. Those classes derive
-//! from the built-in classes that both generations of the reference's package raise: what could not be read is an
-//! `OSError` (0.1.99 to 0.2.1) and a `RuntimeError` (0.2.2 on).
+//! Input: the typed errors of the library. Output: instances of the classes of `spiece/_errors.py`.
+//! Those classes derive from the built-in classes that both generations of the reference's package
+//! raise: what could not be read is an `OSError` (0.1.99 to 0.2.1) and a `RuntimeError` (0.2.2 on).
 //!
 //! | error | classes beside `spiece.SpieceError` |
 //! |---|---|

@@ -1,8 +1,9 @@
 //! Ids from Python: lists, tuples, other sequences, and buffers of any integer type and stride.
 //!
-//! Input: objects of Python. Output: `i32`, as the reference has them. Numbers of arrays that do not fit become the nearest
-//! number that does, and are then refused as no id of the model; in lists they are a `TypeError`. Arrays in the byte order
-//! of another machine are read by their values.
+//! Input: objects of Python. Output: `i32`, as the reference has them. Numbers of arrays that do
+//! not fit become the nearest number that does, and are then refused as no id of the model; in
+//! lists they are a `TypeError`. Arrays in the byte order of another machine are read by their
+//! values.
 
 use pyo3::buffer::{Element, PyBuffer, PyUntypedBuffer};
 use pyo3::exceptions::PyTypeError;

@@ -1,6 +1,7 @@
 //! The native module `spiece._native` of the Python package.
 //!
-//! `spiece/sentencepiece/__init__.py` and `spiece/__init__.py` build their interfaces on it; nothing else should import it.
+//! `spiece/sentencepiece/__init__.py` and `spiece/__init__.py` build their interfaces on it;
+//! nothing else should import it.
 //!
 //! ```text
 //! drop-in:  processor -> arguments, settings -> encode, decode, nbest, scored, vocabulary, normalizer
@@ -43,7 +44,8 @@ fn _set_seed(seed: u32) {
     random::set_seed(seed);
 }
 
-/// Sets the longest time of n-best searches of the drop-in, in milliseconds; 0 or less for no limit.
+/// Sets the longest time of n-best searches of the drop-in, in milliseconds; 0 or less for no
+/// limit.
 #[pyfunction]
 fn _set_nbest_timeout(milliseconds: i32) {
     settings::NBEST_TIMEOUT_MS.store(milliseconds.into(), Ordering::Relaxed);

@@ -1,8 +1,8 @@
 //! A tokenizer with ready Python objects.
 //!
-//! Input: a model. Output: [`Loaded`], shared by all Python objects that were made from it. It has one integer object and
-//! one string object for each id, made at the first call that needs them: filling a list with references to them is
-//! several times faster than making new objects.
+//! Input: a model. Output: [`Loaded`], shared by all Python objects that were made from it. It has
+//! one integer object and one string object for each id, made at the first call that needs them:
+//! filling a list with references to them is several times faster than making new objects.
 
 use std::sync::{Mutex, TryLockError};
 
@@ -13,7 +13,8 @@ use spiece::{EncodeCache, Model, PieceId, PieceKind, Tokenizer};
 
 use crate::buffer::list_of;
 
-/// Texts up to this many bytes are encoded while the thread is attached to the interpreter: releasing it costs more.
+/// Texts up to this many bytes are encoded while the thread is attached to the interpreter:
+/// releasing it costs more.
 const MAX_ATTACHED_BYTES: usize = 4096;
 
 /// See the page of the module.
@@ -141,8 +142,8 @@ impl Loaded {
         })
     }
 
-    /// The memory of single calls, if no other thread uses it. Waiting for it could deadlock: the collector can run
-    /// Python code while a list is filled.
+    /// The memory of single calls, if no other thread uses it. Waiting for it could deadlock: the
+    /// collector can run Python code while a list is filled.
     fn try_worker(&self) -> Option<std::sync::MutexGuard<'_, Worker>> {
         match self.worker.try_lock() {
             Ok(worker) => Some(worker),
@@ -186,8 +187,9 @@ fn unknown_id(model: &Model) -> i32 {
     signed_or_none(unknown.map(|piece| piece.id))
 }
 
-/// The collector of Python, switched off while many objects are made: it would search all of them again and again, and
-/// lists of integers have no cycles. Python 3.12 and newer postpone the collector themselves.
+/// The collector of Python, switched off while many objects are made: it would search all of them
+/// again and again, and lists of integers have no cycles. Python 3.12 and newer postpone the
+/// collector themselves.
 pub struct PausedCollector<'py> {
     enable: Option<Bound<'py, PyAny>>,
 }

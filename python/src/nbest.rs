@@ -1,7 +1,8 @@
-//! Lists of segmentations of the drop-in: n-best lists, and what samples with scores share with them.
+//! Lists of segmentations of the drop-in: n-best lists, and what samples with scores share with
+//! them.
 //!
-//! Input: a text and a function that visits its segmentations. Output: an object for each segmentation, or one message for
-//! all of them.
+//! Input: a text and a function that visits its segmentations. Output: an object for each
+//! segmentation, or one message for all of them.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

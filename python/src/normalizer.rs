@@ -1,7 +1,7 @@
 //! `SentencePieceNormalizer`: normalization without a vocabulary.
 //!
-//! Input: a model, a spec, rules by name, in a file or as pairs; texts. Output: normalized texts, with offsets if wanted;
-//! the rules; the spec.
+//! Input: a model, a spec, rules by name, in a file or as pairs; texts. Output: normalized texts,
+//! with offsets if wanted; the rules; the spec.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -112,7 +112,8 @@ impl Normalizer {
         self.set(py, Ok(spec))
     }
 
-    /// Sets one of the flags `add_dummy_prefix`, `escape_whitespaces` and `remove_extra_whitespaces`.
+    /// Sets one of the flags `add_dummy_prefix`, `escape_whitespaces` and
+    /// `remove_extra_whitespaces`.
     fn _set_flag(&self, py: Python<'_>, name: &str, value: bool) -> PyResult<bool> {
         let mut spec = self.state()?.spec.clone();
         let field = match name {
@@ -205,8 +206,8 @@ fn byte_offsets(normalized: &Normalized) -> Vec<usize> {
         .collect()
 }
 
-/// For each character of the normalized text and its end, the character that it comes from. Of the bytes of a character,
-/// the last decides, as in the reference.
+/// For each character of the normalized text and its end, the character that it comes from. Of the
+/// bytes of a character, the last decides, as in the reference.
 fn char_offsets(normalized: &Normalized, original: &[u8]) -> Vec<usize> {
     let mut from = CharPositions::new(normalized.as_bytes());
     let mut to = CharPositions::new(original);

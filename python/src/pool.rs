@@ -1,9 +1,9 @@
 //! Pools of threads: one for each number of threads, shared by all calls.
 //!
-//! Input: a number of threads, or a `ThreadPool` of Python. Output: a pool of rayon. Making threads takes longer than
-//! encoding a short batch, so a pool remains for the next call. Threads do not survive `fork`: a pool remembers its
-//! process, and a child makes pools of its own; those of the parent are forgotten there, because joining their threads
-//! would wait forever.
+//! Input: a number of threads, or a `ThreadPool` of Python. Output: a pool of rayon. Making threads
+//! takes longer than encoding a short batch, so a pool remains for the next call. Threads do not
+//! survive `fork`: a pool remembers its process, and a child makes pools of its own; those of the
+//! parent are forgotten there, because joining their threads would wait forever.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,7 +22,8 @@ struct Pools {
     by_size: HashMap<usize, Arc<rayon::ThreadPool>>,
 }
 
-/// The number of threads for the reference's `num_threads`: all cores if it is negative, otherwise between 1 and 1024.
+/// The number of threads for the reference's `num_threads`: all cores if it is negative, otherwise
+/// between 1 and 1024.
 pub fn resolve_threads(num_threads: i64) -> usize {
     match usize::try_from(num_threads) {
         Ok(threads) => threads.clamp(1, MAX_THREADS),
@@ -56,7 +57,8 @@ pub fn pool(threads: usize) -> PyResult<Arc<rayon::ThreadPool>> {
     Ok(pool)
 }
 
-/// A number of threads that calls can share: `ThreadPool(4)`. At most 1024; a negative number means all cores.
+/// A number of threads that calls can share: `ThreadPool(4)`. At most 1024; a negative number means
+/// all cores.
 #[pyclass(module = "spiece.sentencepiece", name = "ThreadPool", frozen, subclass)]
 #[derive(Debug)]
 pub struct ThreadPool {
@@ -78,7 +80,8 @@ impl ThreadPool {
     }
 }
 
-/// How many threads a batch of `tasks` texts uses: those of `thread_pool`, or `num_threads`, but never more than texts.
+/// How many threads a batch of `tasks` texts uses: those of `thread_pool`, or `num_threads`, but
+/// never more than texts.
 pub fn batch_threads(
     num_threads: i64,
     thread_pool: Option<&Bound<'_, PyAny>>,

@@ -1,7 +1,8 @@
 //! The native base class of `SentencePieceProcessor`.
 //!
-//! Input and output: objects of Python. The methods have private names; `spiece/sentencepiece/__init__.py` gives them the
-//! names of the reference. All work is in the modules that they call.
+//! Input and output: objects of Python. The methods have private names;
+//! `spiece/sentencepiece/__init__.py` gives them the names of the reference. All work is in the
+//! modules that they call.
 
 mod calls;
 
@@ -78,8 +79,10 @@ impl Processor {
         Ok(true)
     }
 
-    /// Encodes a text, or a list of texts: encode("Hello world") gives a list of ids; see the README for all results.
-    // The keywords have names, because Python makes a tuple for each call of a function with `**kwargs`.
+    /// Encodes a text, or a list of texts: encode("Hello world") gives a list of ids; see the
+    /// README for all results.
+    // The keywords have names, because Python makes a tuple for each call of a function with
+    // `**kwargs`.
     #[expect(clippy::too_many_arguments, reason = "the parameters of the reference")]
     #[pyo3(signature = (input=None, *args, add_bos=None, add_eos=None, reverse=None, emit_unk_piece=None, enable_sampling=None, nbest_size=None, alpha=None, num_threads=None, thread_pool=None, return_type=None, out_type=None, return_bytes=None), text_signature = "($self, input, add_bos=None, add_eos=None, reverse=None, emit_unk_piece=None, enable_sampling=None, nbest_size=None, alpha=None, num_threads=None, thread_pool=None, return_type=None, out_type=None, return_bytes=None)")]
     fn _encode<'py>(
@@ -173,8 +176,8 @@ impl Processor {
         self.nbest(input, nbest_size, return_type, kwargs)
     }
 
-    /// Random segmentations of a text or of each text of a list, with their scores. `numbers` are num_samples, alpha, wor and
-    /// include_best.
+    /// Random segmentations of a text or of each text of a list, with their scores. `numbers` are
+    /// num_samples, alpha, wor and include_best.
     #[pyo3(signature = (input, numbers, /, **kwargs))]
     fn _sample_with_scores<'py>(
         &self,

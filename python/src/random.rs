@@ -1,7 +1,8 @@
 //! Seeds of random segmentations.
 //!
-//! Input: the seed of the process, which `SetRandomGeneratorSeed` sets and which is otherwise drawn by the operating
-//! system. Output: a seed for each call and, in a batch, for each text, so that results do not depend on threads.
+//! Input: the seed of the process, which `SetRandomGeneratorSeed` sets and which is otherwise drawn
+//! by the operating system. Output: a seed for each call and, in a batch, for each text, so that
+//! results do not depend on threads.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

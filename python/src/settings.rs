@@ -1,7 +1,8 @@
 //! The state of a processor: its model and the defaults of its calls.
 //!
-//! The defaults are objects of Python, as they were given: the reference looks at them when a call uses them, and not
-//! before. [`Settings::is_plain`] says that none of them changes a result, so that calls without arguments skip all that.
+//! The defaults are objects of Python, as they were given: the reference looks at them when a call
+//! uses them, and not before. [`Settings::is_plain`] says that none of them changes a result, so
+//! that calls without arguments skip all that.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -103,7 +104,8 @@ impl Settings {
             && to_threads(self.get(py, "num_threads").as_ref()).is_ok()
     }
 
-    /// Whether the extra options of decoding reverse the ids. The others only add control pieces, which decode to nothing.
+    /// Whether the extra options of decoding reverse the ids. The others only add control pieces,
+    /// which decode to nothing.
     pub fn reverses_decoding(&self) -> bool {
         let extra = self.decode_extra.iter();
         let reversals = extra.filter(|option| **option == ExtraOption::Reverse);

@@ -1,7 +1,7 @@
 //! Texts of Python, without copies.
 //!
-//! Input: `str` or `bytes`. Output: their UTF-8 bytes, borrowed for one call or kept alive for a batch. Python stores the
-//! UTF-8 form of a `str` beside it; for ASCII it is the string itself.
+//! Input: `str` or `bytes`. Output: their UTF-8 bytes, borrowed for one call or kept alive for a
+//! batch. Python stores the UTF-8 form of a `str` beside it; for ASCII it is the string itself.
 
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;

@@ -1,7 +1,7 @@
 //! `spiece.Tokenizer`: the modern interface.
 //!
-//! Input: texts and ids. Output: lists of integers, or arrays without copies: a *ragged batch* is two arrays, the ids of all
-//! texts and where those of each text begin.
+//! Input: texts and ids. Output: lists of integers, or arrays without copies: a *ragged batch* is
+//! two arrays, the ids of all texts and where those of each text begin.
 
 mod ragged;
 mod stream;
@@ -146,8 +146,8 @@ impl PyTokenizer {
 
     /// The ids of a text, as a list.
     ///
-    /// `allowed_special` names control pieces that the text may contain; `user_defined_symbols=False` takes user-defined
-    /// symbols in untrusted text as ordinary text.
+    /// `allowed_special` names control pieces that the text may contain;
+    /// `user_defined_symbols=False` takes user-defined symbols in untrusted text as ordinary text.
     #[pyo3(signature = (text, *, add_bos=false, add_eos=false, allowed_special=None, user_defined_symbols=true))]
     fn encode<'py>(
         &self,
@@ -192,7 +192,8 @@ impl PyTokenizer {
         PyList::new(py, lists)
     }
 
-    /// The ids of all texts as two buffers: ids (int32), and where those of each text begin, and the end (int64).
+    /// The ids of all texts as two buffers: ids (int32), and where those of each text begin, and
+    /// the end (int64).
     #[pyo3(signature = (texts, *, threads=None, add_bos=false, add_eos=false, allowed_special=None, user_defined_symbols=true))]
     fn _encode_ragged(
         &self,
@@ -208,8 +209,8 @@ impl PyTokenizer {
         Ok(ragged_arrays(ids, offsets))
     }
 
-    /// Like `_encode_ragged`, for texts that lie one behind the other in `data`, as Arrow has them: text `n` is
-    /// `data[offsets[n]:offsets[n + 1]]`.
+    /// Like `_encode_ragged`, for texts that lie one behind the other in `data`, as Arrow has them:
+    /// text `n` is `data[offsets[n]:offsets[n + 1]]`.
     fn _encode_arrow(
         &self,
         py: Python<'_>,
@@ -264,7 +265,8 @@ impl PyTokenizer {
         tokens.pieces(py, &self.loaded, Rewrite::default(), false)
     }
 
-    /// Ids (int32), and begin and end of each token (int64), as buffers; positions in characters, or in bytes.
+    /// Ids (int32), and begin and end of each token (int64), as buffers; positions in characters,
+    /// or in bytes.
     #[pyo3(signature = (text, in_bytes))]
     fn _encode_spans(
         &self,
@@ -392,9 +394,10 @@ impl PyTokenizer {
         PyList::new(py, rows.collect::<Vec<_>>())
     }
 
-    /// The ids of a random segmentation, for training that is robust against segmentation. Unigram models draw among the
-    /// `nbest_size` best segmentations (-1: among all) with probabilities in proportion to exp(alpha * score); BPE models
-    /// skip each merge with the probability `alpha`. The same `seed` gives the same result.
+    /// The ids of a random segmentation, for training that is robust against segmentation. Unigram
+    /// models draw among the `nbest_size` best segmentations (-1: among all) with probabilities in
+    /// proportion to exp(alpha * score); BPE models skip each merge with the probability `alpha`.
+    /// The same `seed` gives the same result.
     #[pyo3(signature = (text, *, alpha=0.1, nbest_size=-1, seed=None))]
     fn sample<'py>(
         &self,

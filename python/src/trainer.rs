@@ -1,11 +1,12 @@
 //! Training from Python.
 //!
-//! Input: flags by name, a corpus (files that the flags name, or an iterator), and callbacks. Output: the bytes of a model,
-//! and figures about the run.
+//! Input: flags by name, a corpus (files that the flags name, or an iterator), and callbacks.
+//! Output: the bytes of a model, and figures about the run.
 //!
-//! Training runs detached from the interpreter, so that other threads of Python run. It attaches to take a thousand
-//! sentences from an iterator, to call a pre-tokenizer, and to report progress; then it also looks for signals, so that
-//! Ctrl-C stops it. An exception of a callback stops the run and is raised at its end.
+//! Training runs detached from the interpreter, so that other threads of Python run. It attaches to
+//! take a thousand sentences from an iterator, to call a pre-tokenizer, and to report progress;
+//! then it also looks for signals, so that Ctrl-C stops it. An exception of a callback stops the
+//! run and is raised at its end.
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;

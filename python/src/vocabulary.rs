@@ -1,7 +1,8 @@
 //! Pieces and ids: one, or a sequence of them.
 //!
-//! Input: an id or a piece, or a sequence or array. Output: a value, or a list of values. An id that the model does not have
-//! is an `IndexError`; a text that is no piece has the id of the unknown piece, as in the reference.
+//! Input: an id or a piece, or a sequence or array. Output: a value, or a list of values. An id
+//! that the model does not have is an `IndexError`; a text that is no piece has the id of the
+//! unknown piece, as in the reference.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;

@@ -1,11 +1,11 @@
 //! Ids and token boundaries before and after pieces were added to a model.
 //!
-//! Input: a model, a model with more pieces, and texts. Output: counts, or the guarantee that a text breaks: a text that the
-//! new pieces cannot concern has the same ids, and, where that is promised, no text has a boundary between tokens that it did
-//! not have before.
+//! Input: a model, a model with more pieces, and texts. Output: counts, or the guarantee that a
+//! text breaks: a text that the new pieces cannot concern has the same ids, and, where that is
+//! promised, no text has a boundary between tokens that it did not have before.
 //!
-//! Example: the new piece `abc`, and the text `abcd`, whose tokens were `ab c d` and are `abc d`. Its boundaries were 2 and 3;
-//! now there is only 3, which is not new.
+//! Example: the new piece `abc`, and the text `abcd`, whose tokens were `ab c d` and are `abc d`.
+//! Its boundaries were 2 and 3; now there is only 3, which is not new.
 //!
 //! Cost: encodes each text with both models.
 
@@ -50,7 +50,8 @@ impl BoundaryCheck {
     }
 }
 
-/// Encodes texts with a model and with a model that has more pieces, and compares ids and boundaries.
+/// Encodes texts with a model and with a model that has more pieces, and compares ids and
+/// boundaries.
 pub(in crate::adapt) struct BoundaryComparison<'c> {
     text_change: &'c TextChange,
     old_tokenizer: &'c Tokenizer,
@@ -64,7 +65,8 @@ pub(in crate::adapt) struct BoundaryComparison<'c> {
 }
 
 impl<'c> BoundaryComparison<'c> {
-    /// A comparison of the tokenizers of two models, of which the second has the user-defined symbols `added` in addition.
+    /// A comparison of the tokenizers of two models, of which the second has the user-defined
+    /// symbols `added` in addition.
     pub(in crate::adapt) fn new<'t>(
         [old, new]: [&'c Tokenizer; 2],
         text_change: &'c TextChange,

@@ -1,19 +1,23 @@
 //! Edits of a model by the texts of pieces, with a report of what they mean for text.
 //!
-//! Input: a model and a list of [`EditStep`]s, which are applied in order. Output: an [`EditedModel`]: the model, loaded
-//! from the bytes of its new file, how old and new ids correspond, and for which texts pieces can differ.
+//! Input: a model and a list of [`EditStep`]s, which are applied in order. Output: an
+//! [`EditedModel`]: the model, loaded from the bytes of its new file, how old and new ids
+//! correspond, and for which texts pieces can differ.
 //!
 //! Guarantees, which [`EditedModel::check`] checks on the model:
 //!
-//! 1. A piece that no step names keeps text, score and kind. Its id changes only by insertions and removals before it.
-//! 2. The special ids of the trainer spec name the pieces that they named, or those that a step names.
+//! 1. A piece that no step names keeps text, score and kind. Its id changes only by insertions and
+//!    removals before it.
+//! 2. The special ids of the trainer spec name the pieces that they named, or those that a step
+//!    names.
 //! 3. A text that meets no condition of [`EditedModel::text_change`] has the same pieces as before.
-//! 4. Bytes of the file that no step concerns are preserved; see [`ModelEditor`]. Steps followed by their inverses in one
-//!    list give the original bytes. So do two lists, one for the model and one for its edited copy, where the file has all
-//!    fields that the steps set, as files of `spm_train` do.
+//! 4. Bytes of the file that no step concerns are preserved; see [`ModelEditor`]. Steps followed by
+//!    their inverses in one list give the original bytes. So do two lists, one for the model and
+//!    one for its edited copy, where the file has all fields that the steps set, as files of
+//!    `spm_train` do.
 //!
-//! Example: a model with `<unk>` `<s>` `</s>` `▁a` ... has `[MASK]` added as a user-defined symbol. Ids are unchanged; the
-//! symbol gets the next id; texts that contain `[MASK]` have other pieces.
+//! Example: a model with `<unk>` `<s>` `</s>` `▁a` ... has `[MASK]` added as a user-defined symbol.
+//! Ids are unchanged; the symbol gets the next id; texts that contain `[MASK]` have other pieces.
 //!
 //! Cost: linear in the file; the report encodes the text of each piece twice.
 
@@ -33,8 +37,8 @@ const ADDED_SCORE: f32 = 0.0;
 
 /// One change of a model; pieces are named by their texts.
 ///
-/// In models other than BPE models a text piece and a control piece can have the same text; a step then means the control
-/// piece, as [`Model::piece_to_id`] does.
+/// In models other than BPE models a text piece and a control piece can have the same text; a step
+/// then means the control piece, as [`Model::piece_to_id`] does.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum EditStep {
@@ -142,7 +146,8 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// A step names a piece that does not exist or adds one that does, or the result breaks a rule for models.
+    /// A step names a piece that does not exist or adds one that does, or the result breaks a rule
+    /// for models.
     pub fn apply_edits(&self, steps: &[EditStep]) -> Result<EditedModel, EditError> {
         let mut application = Application::new(self);
         for step in steps {
@@ -163,12 +168,14 @@ impl EditedModel {
         &self.ids
     }
 
-    /// For which texts pieces can differ. A text for which they do not has the same ids if no id moved.
+    /// For which texts pieces can differ. A text for which they do not has the same ids if no id
+    /// moved.
     pub fn text_change(&self) -> &TextChange {
         &self.text_change
     }
 
-    /// The old ids of pieces that text gave and does not give any longer, because they or others changed.
+    /// The old ids of pieces that text gave and does not give any longer, because they or others
+    /// changed.
     pub fn no_longer_found(&self) -> &[PieceId] {
         &self.lost
     }
@@ -297,7 +304,8 @@ impl Application {
         };
     }
 
-    /// The piece with this text, which a step names: a control, unknown or byte piece if there is one, else a text piece.
+    /// The piece with this text, which a step names: a control, unknown or byte piece if there is
+    /// one, else a text piece.
     fn find(&mut self, text: &[u8]) -> Result<PieceId, EditError> {
         let id = self.lookup(text).ok_or_else(|| no_such_piece(text))?;
         self.mark_named(id);

@@ -1,18 +1,21 @@
 //! Extension: the training of a BPE model goes on with other text.
 //!
-//! Input: a BPE model, a corpus, and [`ExtendOptions`]. Output: an [`ExtendedModel`]: the model with new pieces behind its
-//! own, and for each new piece its count and the old tokens that it replaces, from which its embedding can be initialized.
+//! Input: a BPE model, a corpus, and [`ExtendOptions`]. Output: an [`ExtendedModel`]: the model
+//! with new pieces behind its own, and for each new piece its count and the old tokens that it
+//! replaces, from which its embedding can be initialized.
 //!
-//! The new pieces are those that training would learn next: merging begins with the text as the model segments it (see
-//! `train/continued`). They are normal pieces with scores below all others, in the order of learning.
+//! The new pieces are those that training would learn next: merging begins with the text as the
+//! model segments it (see `train/continued`). They are normal pieces with scores below all others,
+//! in the order of learning.
 //!
-//! Ids: the model's pieces keep theirs; behind them come added control and user-defined pieces, then the learned pieces, then
-//! reserved control pieces `<reserved_0>`, ... up to a multiple. Learned pieces take the ids of
-//! [`ExtendOptions::reuse`] first.
+//! Ids: the model's pieces keep theirs; behind them come added control and user-defined pieces,
+//! then the learned pieces, then reserved control pieces `<reserved_0>`, ... up to a multiple.
+//! Learned pieces take the ids of [`ExtendOptions::reuse`] first.
 //!
 //! # Guarantees
 //!
-//! *The base* is the model itself; with pieces to reuse or added special pieces it is the model after these changes.
+//! *The base* is the model itself; with pieces to reuse or added special pieces it is the model
+//! after these changes.
 //!
 //! | | statement |
 //! |---|---|
@@ -24,11 +27,12 @@
 //! | G5 | a model trained with n merges, extended by m on the same text, has the pieces of n + m merges, in their order |
 //! | G6 | counts are those of the encoder: at each moment the text is segmented as the new model would do it |
 //!
-//! [`ExtendedModel::check`] checks G0 to G3 on the model, on the text of each piece, and on lines. Proofs are in
-//! `docs/DESIGN.md`. G6 holds for text without special pieces in it; like training, learning stops at their texts.
+//! [`ExtendedModel::check`] checks G0 to G3 on the model, on the text of each piece, and on lines.
+//! Proofs are in `docs/DESIGN.md`. G6 holds for text without special pieces in it; like training,
+//! learning stops at their texts.
 //!
-//! Example: the pieces `a` `b` `c` `ab` and the text `abc abc`. The best pair is `ab` and `c`: the new piece `abc` with count 2
-//! replaces the tokens `ab c`.
+//! Example: the pieces `a` `b` `c` `ab` and the text `abc abc`. The best pair is `ab` and `c`: the
+//! new piece `abc` with count 2 replaces the tokens `ab c`.
 //!
 //! Cost: that of training on the text.
 
@@ -61,7 +65,8 @@ pub enum ExtendSize {
     Learn(usize),
     /// As many as make a vocabulary of this size, all kinds of pieces together.
     Vocabulary(usize),
-    /// As many as make the size of the vocabulary the next multiple of this number that is above the size now.
+    /// As many as make the size of the vocabulary the next multiple of this number that is above
+    /// the size now.
     NextMultiple(NonZeroUsize),
 }
 
@@ -71,11 +76,13 @@ pub enum ExtendSize {
 pub struct ExtendOptions {
     /// How many pieces are learned.
     pub size: ExtendSize,
-    /// Fill up with reserved control pieces until the size of the vocabulary is a multiple of this number.
+    /// Fill up with reserved control pieces until the size of the vocabulary is a multiple of this
+    /// number.
     pub multiple_of: Option<NonZeroUsize>,
-    /// The rules for new pieces and sentences: the lengths, the `split_*` options, `allow_whitespace_only_pieces`,
-    /// `character_coverage`, `pretokenization_delimiter`, the input format and the selection of sentences. All other options
-    /// have no effect, since the model decides.
+    /// The rules for new pieces and sentences: the lengths, the `split_*` options,
+    /// `allow_whitespace_only_pieces`, `character_coverage`, `pretokenization_delimiter`, the input
+    /// format and the selection of sentences. All other options have no effect, since the model
+    /// decides.
     pub training: TrainOptions,
     /// How characters that the model lacks become pieces.
     pub characters: NewCharacters,
@@ -120,7 +127,8 @@ fn default_characters(model: &Model) -> NewCharacters {
 pub struct ExtensionPiece {
     /// Its id.
     pub id: PieceId,
-    /// How often its parts stood side by side when it was learned; for a character, how often it occurs.
+    /// How often its parts stood side by side when it was learned; for a character, how often it
+    /// occurs.
     pub count: u64,
     /// What its text was encoded to before: ids of the old model.
     pub replaced: Vec<PieceId>,
@@ -156,8 +164,8 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// The model is no BPE model, the corpus cannot be read or does not give as many pieces, there is no score below those of
-    /// the model, or the options do not fit the model.
+    /// The model is no BPE model, the corpus cannot be read or does not give as many pieces, there
+    /// is no score below those of the model, or the options do not fit the model.
     pub fn extend(
         &self,
         corpus: Corpus<'_>,
@@ -169,7 +177,8 @@ impl Model {
     /// As [`Model::extend`]; reports progress to `observer`.
     ///
     /// # Errors
-    /// As [`Model::extend`]; [`TrainError::Cancelled`](crate::TrainError::Cancelled) if the observer asks to stop.
+    /// As [`Model::extend`]; [`TrainError::Cancelled`](crate::TrainError::Cancelled) if the
+    /// observer asks to stop.
     pub fn extend_observed(
         &self,
         corpus: Corpus<'_>,
@@ -348,8 +357,8 @@ impl ExtendedModel {
         !has_unused_pieces(&self.base)
     }
 
-    /// A line for each learned piece: id, text, the old ids that it replaces with spaces between them, and its count,
-    /// separated by tabs. A line with these names comes first.
+    /// A line for each learned piece: id, text, the old ids that it replaces with spaces between
+    /// them, and its count, separated by tabs. A line with these names comes first.
     pub fn to_tsv(&self) -> Vec<u8> {
         let mut tsv = b"id\tpiece\treplaced\tcount\n".to_vec();
         for piece in &self.pieces {

@@ -1,13 +1,13 @@
 //! Which pieces text can give.
 //!
-//! Input: a model. Output: for each piece whether it is *found*: its own text, taken as normalized text, encodes to the
-//! piece alone. In a BPE model a piece is found in some text if and only if that holds (locality, see `docs/DESIGN.md`). In
-//! a unigram model a piece that does not encode to itself loses against the same pieces in every other text, up to
-//! the rounding of sums.
+//! Input: a model. Output: for each piece whether it is *found*: its own text, taken as normalized
+//! text, encodes to the piece alone. In a BPE model a piece is found in some text if and only if
+//! that holds (locality, see `docs/DESIGN.md`). In a unigram model a piece that does not encode to
+//! itself loses against the same pieces in every other text, up to the rounding of sums.
 //!
-//! Example: the BPE pieces `bc` (-2), `bcx` (-4) and `abcd` (-3). The text `bcx` merges to `bc x` and then to `bcx`, which
-//! is found. The text `abcd` merges to `a bc d`, and no further, because neither `abc` nor `bcd` is a piece: `abcd` is not
-//! found.
+//! Example: the BPE pieces `bc` (-2), `bcx` (-4) and `abcd` (-3). The text `bcx` merges to `bc x`
+//! and then to `bcx`, which is found. The text `abcd` merges to `a bc d`, and no further, because
+//! neither `abc` nor `bcd` is a piece: `abcd` is not found.
 //!
 //! Cost: one encoding of all texts of pieces.
 
@@ -40,8 +40,9 @@ pub(crate) fn unreachable_pieces(model: &Model) -> Vec<PieceId> {
     ids.filter(|id| !found[id.index()]).collect()
 }
 
-/// The first of the pieces `new_ids` of a model that is not found in it, but was found in the `original`, where it had the id
-/// `old_id`. The original is asked only for pieces that are not found now, of which there are few.
+/// The first of the pieces `new_ids` of a model that is not found in it, but was found in the
+/// `original`, where it had the id `old_id`. The original is asked only for pieces that are not
+/// found now, of which there are few.
 pub(crate) fn first_lost(
     original: &Model,
     new: &Tokenizer,

@@ -1,8 +1,9 @@
 //! Old ids and new ids of the pieces of a changed model.
 //!
-//! Input: for each new id the old id of the same piece, if it had one. Output: both directions, and what a table of
-//! embeddings needs to follow. Example: the pieces `a b c` become `a x c`: new id 0 was 0, 1 is new, 2 was 2; old id 1 was
-//! removed. Cost: 8 bytes for each piece of both models; lookups are loads.
+//! Input: for each new id the old id of the same piece, if it had one. Output: both directions, and
+//! what a table of embeddings needs to follow. Example: the pieces `a b c` become `a x c`: new id 0
+//! was 0, 1 is new, 2 was 2; old id 1 was removed. Cost: 8 bytes for each piece of both models;
+//! lookups are loads.
 
 use std::io::Write;
 
@@ -18,7 +19,8 @@ pub struct IdMap {
 }
 
 impl IdMap {
-    /// The map for a model that had `old_len` pieces, from the old id of each new piece. Each old id occurs once at most.
+    /// The map for a model that had `old_len` pieces, from the old id of each new piece. Each old
+    /// id occurs once at most.
     pub(crate) fn from_old_ids(old_len: usize, old: Vec<Option<PieceId>>) -> Self {
         let mut new = vec![None; old_len];
         for (index, id) in old.iter().enumerate() {
@@ -82,7 +84,8 @@ impl IdMap {
         (0..self.new_len()).map(PieceId::from_index)
     }
 
-    /// One line for each new id: the new id, a tab, and the old id, or nothing for a piece that was added.
+    /// One line for each new id: the new id, a tab, and the old id, or nothing for a piece that was
+    /// added.
     pub fn to_tsv(&self) -> Vec<u8> {
         let mut lines = Vec::new();
         for (new, old) in self.old.iter().enumerate() {

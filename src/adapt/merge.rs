@@ -1,36 +1,40 @@
 //! Two models become one: the pieces of the first, then those of the second that the first lacks.
 //!
-//! Input: two models of one type and one normalization. Output: a [`MergedModel`]. The first model's file is the base:
-//! its pieces, scores, ids, specs and unknown fields stay. A piece of the second model whose text the first lacks is added
-//! behind, in the order of the second model's ids, with its kind. The unknown piece, byte pieces and unused pieces are not
-//! added: text never gives them, and unused pieces would change how other pieces are split.
+//! Input: two models of one type and one normalization. Output: a [`MergedModel`]. The first
+//! model's file is the base: its pieces, scores, ids, specs and unknown fields stay. A piece of the
+//! second model whose text the first lacks is added behind, in the order of the second model's ids,
+//! with its kind. The unknown piece, byte pieces and unused pieces are not added: text never gives
+//! them, and unused pieces would change how other pieces are split.
 //!
 //! Scores of the added pieces are strictly below all scores of the first model:
 //!
-//! - BPE, word and char models: in the order of the second model's scores, equal scores staying equal, each lower than the one
-//!   before by 1 or by one step of 32-bit floats (see `scores`).
-//! - Unigram models: the second model's scores, shifted by one constant, so that the best added piece is just below the first
-//!   model's lowest score. Differences between added pieces are kept up to rounding.
+//! - BPE, word and char models: in the order of the second model's scores, equal scores staying
+//!   equal, each lower than the one before by 1 or by one step of 32-bit floats (see `scores`).
+//! - Unigram models: the second model's scores, shifted by one constant, so that the best added
+//!   piece is just below the first model's lowest score. Differences between added pieces are kept
+//!   up to rounding.
 //!
 //! Guarantees, which [`MergedModel::check`] checks:
 //!
 //! 1. Ids, texts, scores and kinds of the first model's pieces are unchanged.
-//! 2. A text that contains none of the added pieces has the same ids as in the first model (unigram models: and no unknown
-//!    characters, whose score follows the lowest score, and sums of scores below 100,000 in magnitude, above which the
-//!    encoder rounds in another way).
-//! 3. BPE models without unused pieces: every boundary between two tokens is a boundary in the first model, for each text
-//!    without an added user-defined symbol. Two unknown characters side by side count as two tokens here.
-//!    So there are never more tokens. Proof: while any pair of the first model's pieces merges, it has a better score
-//!    than each added piece. So the merges of the first model happen first, all of them and in their order; whatever
-//!    happens afterwards only joins.
+//! 2. A text that contains none of the added pieces has the same ids as in the first model (unigram
+//!    models: and no unknown characters, whose score follows the lowest score, and sums of scores
+//!    below 100,000 in magnitude, above which the encoder rounds in another way).
+//! 3. BPE models without unused pieces: every boundary between two tokens is a boundary in the
+//!    first model, for each text without an added user-defined symbol. Two unknown characters side
+//!    by side count as two tokens here. So there are never more tokens. Proof: while any pair of
+//!    the first model's pieces merges, it has a better score than each added piece. So the merges
+//!    of the first model happen first, all of them and in their order; whatever happens afterwards
+//!    only joins.
 //! 4. Merging a model with itself gives the bytes of its file.
 //!
-//! An added piece can be *unreachable*: no text gives it, because the first model's merges join its characters in other ways.
-//! These are reported, and removed on request; for BPE removing them changes nothing for any text, because a merge
-//! makes such a piece nowhere (locality).
+//! An added piece can be *unreachable*: no text gives it, because the first model's merges join its
+//! characters in other ways. These are reported, and removed on request; for BPE removing them
+//! changes nothing for any text, because a merge makes such a piece nowhere (locality).
 //!
-//! Example: the first model has `ab` (-1) `a` (-2) `b` (-3) `c` (-4), the second `bc` (-1) `abc` (-2) `a` `b` `c`. Added are
-//! `bc` with score -5 and `abc` with -6. The text `abc` merges to `ab c` and then to `abc`.
+//! Example: the first model has `ab` (-1) `a` (-2) `b` (-3) `c` (-4), the second `bc` (-1) `abc`
+//! (-2) `a` `b` `c`. Added are `bc` with score -5 and `abc` with -6. The text `abc` merges to
+//! `ab c` and then to `abc`.
 //!
 //! Cost: linear in both files; each piece's text is encoded with the first and the merged model.
 
@@ -47,8 +51,9 @@ use crate::error::{MergeError, ModelError};
 use crate::model::{Model, ModelType, Piece};
 use crate::piece::{PieceId, PieceKind};
 
-/// Rounds in which unreachable pieces are removed. One is enough for BPE; in unigram models, removing the lowest score
-/// changes the score of unknown characters, which can matter for other pieces.
+/// Rounds in which unreachable pieces are removed. One is enough for BPE; in unigram models,
+/// removing the lowest score changes the score of unknown characters, which can matter for other
+/// pieces.
 const MAX_DROP_ROUNDS: usize = 8;
 
 /// Options of [`Model::merge`].
@@ -57,7 +62,8 @@ const MAX_DROP_ROUNDS: usize = 8;
 pub struct MergeOptions {
     /// Do not add pieces of the second model that no text would give.
     pub drop_unreachable: bool,
-    /// Merge although the models normalize text differently. The first model's normalization is kept.
+    /// Merge although the models normalize text differently. The first model's normalization is
+    /// kept.
     pub allow_other_normalizer: bool,
 }
 
@@ -107,7 +113,8 @@ impl Addition {
 }
 
 impl Model {
-    /// Adds the pieces of `second` that this model lacks, with scores below all others; see [`MergedModel`].
+    /// Adds the pieces of `second` that this model lacks, with scores below all others; see
+    /// [`MergedModel`].
     ///
     /// ```
     /// use spiece::{MergeOptions, Model};
@@ -119,8 +126,8 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// The models have other types or other normalizations, there is no score below those of this model, or the result
-    /// breaks a rule for models.
+    /// The models have other types or other normalizations, there is no score below those of this
+    /// model, or the result breaks a rule for models.
     pub fn merge(&self, second: &Self, options: &MergeOptions) -> Result<MergedModel, MergeError> {
         check_types(self, second)?;
         if !options.allow_other_normalizer && normalizes_differently(self, second) {
@@ -177,7 +184,8 @@ fn check_types(first: &Model, second: &Model) -> Result<(), MergeError> {
     Ok(())
 }
 
-/// The pieces of `second` that `first` lacks, and the texts of those that are not added because of their kind.
+/// The pieces of `second` that `first` lacks, and the texts of those that are not added because of
+/// their kind.
 fn additions(first: &Model, second: &Model) -> (Vec<Addition>, Vec<Vec<u8>>) {
     let mut known: HashSet<&[u8]> = first.pieces().map(|piece| piece.text).collect();
     let mut additions = Vec::new();
@@ -288,7 +296,8 @@ impl MergedModel {
         &self.unreachable
     }
 
-    /// The texts of pieces of the second model that no text would give and that were therefore not added.
+    /// The texts of pieces of the second model that no text would give and that were therefore not
+    /// added.
     pub fn dropped(&self) -> impl Iterator<Item = &[u8]> {
         self.dropped.iter().map(Vec::as_slice)
     }
@@ -298,13 +307,14 @@ impl MergedModel {
         self.skipped.iter().map(Vec::as_slice)
     }
 
-    /// The ids of pieces of the first model that text gives with the first model only. Empty for BPE models, unless
-    /// user-defined symbols were added.
+    /// The ids of pieces of the first model that text gives with the first model only. Empty for
+    /// BPE models, unless user-defined symbols were added.
     pub fn no_longer_found(&self) -> &[PieceId] {
         &self.lost
     }
 
-    /// Whether guarantee 3 applies: no text without an added user-defined symbol has a new boundary.
+    /// Whether guarantee 3 applies: no text without an added user-defined symbol has a new
+    /// boundary.
     pub fn keeps_boundaries(&self) -> bool {
         self.model.model_type() == ModelType::Bpe && !has_unused_pieces(&self.model)
     }

@@ -1,11 +1,12 @@
 //! The texts of pieces, as lines that a changed model is checked with.
 //!
-//! Input: the text of a piece. Output: a raw text that is normalized to it, or to a similar text; `None` if the check has to leave
-//! it out.
+//! Input: the text of a piece. Output: a raw text that is normalized to it, or to a similar text;
+//! `None` if the check has to leave it out.
 //!
-//! A rule of a hostile charsmap has a target of thousands of bytes, which replaces a character in all pieces. So with rules whose
-//! targets are longer than usual, the texts are normalized first, and left out as soon as all of them together have become too
-//! long. The rules of SentencePiece have targets of at most 33 bytes.
+//! A rule of a hostile charsmap has a target of thousands of bytes, which replaces a character in
+//! all pieces. So with rules whose targets are longer than usual, the texts are normalized first,
+//! and left out as soon as all of them together have become too long. The rules of SentencePiece
+//! have targets of at most 33 bytes.
 //!
 //! Example: `▁the` is the raw text ` the`.
 //!

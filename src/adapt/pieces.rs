@@ -1,9 +1,10 @@
 //! What several changes and their checks ask about the pieces of a model.
 //!
-//! Input: a model, or single pieces. Output: its pieces of one kind, its scores, whether a piece is the same as before, and
-//! the error of a check for a piece or a text.
+//! Input: a model, or single pieces. Output: its pieces of one kind, its scores, whether a piece is
+//! the same as before, and the error of a check for a piece or a text.
 //!
-//! Example: the pieces `<unk>` (0), `a` (-1) and `b` (-2). The normal ones are `a` and `b`, the lowest score is -2.
+//! Example: the pieces `<unk>` (0), `a` (-1) and `b` (-2). The normal ones are `a` and `b`, the
+//! lowest score is -2.
 //!
 //! Cost: a pass over the pieces.
 

@@ -1,11 +1,13 @@
 //! Pruning: a model with fewer pieces.
 //!
-//! Input: a BPE or unigram model, the [`PieceUsage`] of a text, and [`PruneOptions`]. Output: a [`PrunedModel`]: the model
-//! and the relation of new and old ids, by which the rows of embedding tables follow.
+//! Input: a BPE or unigram model, the [`PieceUsage`] of a text, and [`PruneOptions`]. Output: a
+//! [`PrunedModel`]: the model and the relation of new and old ids, by which the rows of embedding
+//! tables follow.
 //!
-//! Always kept: control, unknown and byte pieces, user-defined symbols; unless told otherwise, pieces of one character; in
-//! unigram models the piece with the lowest score, on which the score of unknown characters depends. The order of the
-//! pieces, their scores and all other bytes of the file stay; special ids in the trainer spec follow.
+//! Always kept: control, unknown and byte pieces, user-defined symbols; unless told otherwise,
+//! pieces of one character; in unigram models the piece with the lowest score, on which the score
+//! of unknown characters depends. The order of the pieces, their scores and all other bytes of the
+//! file stay; special ids in the trainer spec follow.
 //!
 //! | target | pieces kept | texts with unchanged ids (up to the new numbers) |
 //! |---|---|---|
@@ -13,24 +15,28 @@
 //! | [`PruneGoal::UsedWithTail`] (BPE) | the same; pieces that are only made, and never given, become unused and get the highest ids | all lines of the text |
 //! | [`PruneGoal::Size`] | see `leaves` | those whose merges use kept pieces only |
 //!
-//! Why the lines of the text keep their ids. BPE: compare the merges of a line with all pieces and with the kept
-//! ones. Both begin with the same characters. While they have the same symbols, the pairs that merge to kept pieces
-//! are a part of all pairs that merge. The best pair of all pairs makes a piece that is made on this text, which was
-//! kept; so it is the best of the part, too, and both execute it. At the end no pair merges, so none of the part does. All
-//! tokens were kept. Unigram: the best path of a line and each of its prefixes use kept pieces only. With fewer candidates the
-//! sums of all other paths stay or fall, and ties are decided in the same order. This holds while the sums of scores stay below
-//! 100,000 in magnitude; above, the encoder subtracts a constant from all sums, at a place that depends on all candidates.
+//! Why the lines of the text keep their ids. BPE: compare the merges of a line with all pieces and
+//! with the kept ones. Both begin with the same characters. While they have the same symbols, the
+//! pairs that merge to kept pieces are a part of all pairs that merge. The best pair of all pairs
+//! makes a piece that is made on this text, which was kept; so it is the best of the part, too, and
+//! both execute it. At the end no pair merges, so none of the part does. All tokens were kept.
+//! Unigram: the best path of a line and each of its prefixes use kept pieces only. With fewer
+//! candidates the sums of all other paths stay or fall, and ties are decided in the same order.
+//! This holds while the sums of scores stay below 100,000 in magnitude; above, the encoder
+//! subtracts a constant from all sums, at a place that depends on all candidates.
 //!
-//! Why no kept piece becomes unreachable (BPE): the merges within the span of a token are those of its own text, which
-//! are all kept. Unigram: removing candidates makes no other path better.
+//! Why no kept piece becomes unreachable (BPE): the merges within the span of a token are those of
+//! its own text, which are all kept. Unigram: removing candidates makes no other path better.
 //!
-//! The tail: unused pieces merge, and are split again into the halves from which they were made. So no text gives an id of
-//! the tail (up to 100 levels of splitting), and embedding tables need rows for the ids before the tail only. Programs
-//! other than SentencePiece and spiece do not split unused pieces.
+//! The tail: unused pieces merge, and are split again into the halves from which they were made. So
+//! no text gives an id of the tail (up to 100 levels of splitting), and embedding tables need rows
+//! for the ids before the tail only. Programs other than SentencePiece and spiece do not split
+//! unused pieces.
 //!
-//! Example: the pieces `ab` `abc` `abcd` `de` and the characters; the text gives `abcd` and `x` only. `Used` keeps `abcd`, the
-//! pieces of which it is made (`abc`, `ab`, `a`, `b`, `c`, `d`) and `x`. With the tail, `abcd`, `x` and the characters come first,
-//! `ab` and `abc` are unused and last: the text `abc` is then given as `a`, `b`, `c`.
+//! Example: the pieces `ab` `abc` `abcd` `de` and the characters; the text gives `abcd` and `x`
+//! only. `Used` keeps `abcd`, the pieces of which it is made (`abc`, `ab`, `a`, `b`, `c`, `d`) and
+//! `x`. With the tail, `abcd`, `x` and the characters come first, `ab` and `abc` are unused and
+//! last: the text `abc` is then given as `a`, `b`, `c`.
 //!
 //! # Checks
 //! | check | what is compared |
@@ -77,7 +83,8 @@ pub enum PruneGoal {
     Used,
     /// The same, for BPE; pieces that the text only makes become unused pieces behind all others.
     UsedWithTail,
-    /// So many pieces, chosen by their counts in the text; without text, the last ids (unigram: lowest scores) go first.
+    /// So many pieces, chosen by their counts in the text; without text, the last ids (unigram:
+    /// lowest scores) go first.
     Size(usize),
 }
 
@@ -87,8 +94,8 @@ pub enum PruneGoal {
 pub struct PruneOptions {
     /// Which pieces remain.
     pub target: PruneGoal,
-    /// Whether all pieces of one character remain. Without them, characters that the text does not have become unknown, or
-    /// their bytes.
+    /// Whether all pieces of one character remain. Without them, characters that the text does not
+    /// have become unknown, or their bytes.
     pub keep_chars: bool,
 }
 
@@ -118,7 +125,8 @@ pub struct PrunedModel {
     tail: usize,
     keeps_text: bool,
     removed_chars: usize,
-    /// By old id, the halves of the pieces that merges make, as far as they were needed; none for unigram models.
+    /// By old id, the halves of the pieces that merges make, as far as they were needed; none for
+    /// unigram models.
     halves: Vec<Option<PieceHalves>>,
     tokenizer: OnceLock<Arc<Tokenizer>>,
 }
@@ -142,8 +150,8 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// The model is a word or char model, the target does not suit the type, or the size is smaller than what is always
-    /// kept.
+    /// The model is a word or char model, the target does not suit the type, or the size is smaller
+    /// than what is always kept.
     pub fn prune(
         &self,
         usage: &PieceUsage,
@@ -203,7 +211,8 @@ impl PrunedModel {
         self.tail
     }
 
-    /// The number of pieces of one character that were removed; such characters become unknown, or their bytes.
+    /// The number of pieces of one character that were removed; such characters become unknown, or
+    /// their bytes.
     pub fn removed_chars(&self) -> usize {
         self.removed_chars
     }
@@ -228,8 +237,8 @@ impl PrunedModel {
         }
     }
 
-    /// Checks that each piece of the pruned model is one of the original, with the same text and score, and that pieces of other
-    /// kinds than normal and unused ones stay.
+    /// Checks that each piece of the pruned model is one of the original, with the same text and
+    /// score, and that pieces of other kinds than normal and unused ones stay.
     fn check_is_part(&self, original: &Model) -> Result<(), PruneError> {
         for new in self.model.pieces() {
             let old = self.ids.old_id(new.id).and_then(|id| original.piece(id));
@@ -276,8 +285,9 @@ impl PrunedModel {
         Ok(())
     }
 
-    /// Checks that the halves of all kept pieces of a BPE model are kept. So the texts of kept pieces have the same merges as
-    /// before (see the [module page](self)), and none became unreachable.
+    /// Checks that the halves of all kept pieces of a BPE model are kept. So the texts of kept
+    /// pieces have the same merges as before (see the [module page](self)), and none became
+    /// unreachable.
     fn check_halves(&self, original: &Model) -> Result<(), PruneError> {
         for (old, halves) in original.pieces().zip(&self.halves) {
             let mut halves = halves.iter().flatten().flatten();

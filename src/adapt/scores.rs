@@ -1,11 +1,13 @@
 //! Scores that are strictly below others, in 32-bit floats.
 //!
-//! Input: the lowest score of a model. Output: lower scores, one after the other. Method: the first one is the next integer
-//! below, then each is one less, as trained BPE models have them. Where one less rounds to the same float (the distance
-//! of floats is 2 from 2^24 on, and 64 at 1e9), the next lower float is taken.
+//! Input: the lowest score of a model. Output: lower scores, one after the other. Method: the first
+//! one is the next integer below, then each is one less, as trained BPE models have them. Where one
+//! less rounds to the same float (the distance of floats is 2 from 2^24 on, and 64 at 1e9), the
+//! next lower float is taken.
 //!
-//! Example: below -31999 come -32000, -32001, ...; below -1.5 come -3, -4, ...; below -1e9 (the score that some models give
-//! to runs of spaces) come -1000000064, -1000000128, ... Cost: constant for each score.
+//! Example: below -31999 come -32000, -32001, ...; below -1.5 come -3, -4, ...; below -1e9 (the
+//! score that some models give to runs of spaces) come -1000000064, -1000000128, ... Cost: constant
+//! for each score.
 
 /// Descending scores, all below a first one. It ends where no finite float is lower.
 #[derive(Debug, Clone)]
@@ -17,7 +19,8 @@ impl ScoresBelow {
     /// Scores below `score`, which is finite.
     pub(crate) fn new(score: f32) -> Self {
         let integer = score.floor();
-        // The floor of a fractional score is lower already, but a whole step keeps the distance that trained models have.
+        // The floor of a fractional score is lower already, but a whole step keeps the distance
+        // that trained models have.
         Self { last: integer }
     }
 }

@@ -1,16 +1,18 @@
 //! For which texts two models can give different pieces.
 //!
-//! Input: two models. Output: a [`TextChange`]: conditions on a text, such that every text that meets none of them has the
-//! same pieces in both models (their ids may differ).
+//! Input: two models. Output: a [`TextChange`]: conditions on a text, such that every text that
+//! meets none of them has the same pieces in both models (their ids may differ).
 //!
-//! Method: what a piece does to text, its *role*, is compared by text. A normal piece has its score as role, a user-defined
-//! symbol and an unused piece have roles without a score; control, unknown and byte pieces have none, because text never
-//! gives the first, and the other two do not depend on their texts. A piece whose text does not occur in a text never is a
-//! candidate while that text is encoded, in any type of model. So texts differ only if they contain the text of a
-//! piece whose role differs, or if the normalization differs, or (the score of unknown characters) if the lowest score
-//! differs.
+//! Method: what a piece does to text, its *role*, is compared by text. A normal piece has its score
+//! as role, a user-defined symbol and an unused piece have roles without a score; control, unknown
+//! and byte pieces have none, because text never gives the first, and the other two do not depend
+//! on their texts. A piece whose text does not occur in a text never is a candidate while that text
+//! is encoded, in any type of model. So texts differ only if they contain the text of a piece whose
+//! role differs, or if the normalization differs, or (the score of unknown characters) if the
+//! lowest score differs.
 //!
-//! Example: a user-defined symbol `<x>` is added. The pieces of a text can change only if it contains `<x>`.
+//! Example: a user-defined symbol `<x>` is added. The pieces of a text can change only if it
+//! contains `<x>`.
 //!
 //! Cost: one hash of each piece; a search in a trie for each byte of a text that is asked about.
 
@@ -84,8 +86,8 @@ impl TextChange {
         self.normalization
     }
 
-    /// Whether texts with characters that are no pieces can differ, because their score differs (unigram models), or the
-    /// unknown piece.
+    /// Whether texts with characters that are no pieces can differ, because their score differs
+    /// (unigram models), or the unknown piece.
     pub fn changes_unknown(&self) -> bool {
         self.unknown
     }
@@ -95,8 +97,8 @@ impl TextChange {
         self.texts.iter().map(Vec::as_slice)
     }
 
-    /// Whether a text can have other pieces, given the text and its normalized form in the old model. `has_unknown` is
-    /// whether it has characters that are no pieces.
+    /// Whether a text can have other pieces, given the text and its normalized form in the old
+    /// model. `has_unknown` is whether it has characters that are no pieces.
     pub(crate) fn can_change(&self, raw: &[u8], normalized: &[u8], has_unknown: bool) -> bool {
         self.normalization
             || (self.unknown && has_unknown)

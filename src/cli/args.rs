@@ -1,11 +1,11 @@
 //! The flags of the command line, in all forms that `spm_train` accepts.
 //!
-//! Input: the arguments of the process. Output: arguments in the one form that `clap` is configured for, and functions
-//! that read the parsed values. Cost: one pass over the arguments.
+//! Input: the arguments of the process. Output: arguments in the one form that `clap` is configured
+//! for, and functions that read the parsed values. Cost: one pass over the arguments.
 //!
-//! `--vocab_size=8000`, `--vocab_size 8000`, `--vocab-size=8000` and `-vocab_size=8000` are one flag;
-//! `--byte_fallback`, `--byte_fallback=true` and `--nobyte_fallback` are all accepted; a flag that is
-//! given twice has its last value.
+//! `--vocab_size=8000`, `--vocab_size 8000`, `--vocab-size=8000` and `-vocab_size=8000` are one
+//! flag; `--byte_fallback`, `--byte_fallback=true` and `--nobyte_fallback` are all accepted; a flag
+//! that is given twice has its last value.
 //!
 //! ```text
 //! --vocab-size=8000   ->  --vocab_size=8000
@@ -30,7 +30,8 @@ use crate::{ExtraOption, Model};
 pub(crate) const RETIRED_HELP: &str = "Retired; has no effect";
 
 /// The arguments with the names of flags in one form: two hyphens in front, underscores inside, and
-/// `--name=false` for the `--noname` of a switch of `command`. Arguments after `--` are not changed.
+/// `--name=false` for the `--noname` of a switch of `command`. Arguments after `--` are not
+/// changed.
 pub(crate) fn with_canonical_names(command: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
     let switches = switch_names(command);
     let mut only_values = false;
@@ -48,8 +49,8 @@ pub(crate) fn with_canonical_names(command: &Command, arguments: Vec<OsString>) 
         .collect()
 }
 
-/// The names of all switches of a command and its subcommands. Only switches require an equals sign before their value;
-/// see [`switch`].
+/// The names of all switches of a command and its subcommands. Only switches require an equals sign
+/// before their value; see [`switch`].
 fn switch_names(command: &Command) -> HashSet<String> {
     let commands = std::iter::once(command).chain(command.get_subcommands());
     let flags = commands.flat_map(Command::get_arguments);
@@ -80,12 +81,14 @@ fn without_hyphens(argument: &str) -> Option<&str> {
     after_two.or_else(|| argument.strip_prefix('-'))
 }
 
-/// Splits `name=value` before the equals sign, which stays with the value; the value may be missing.
+/// Splits `name=value` before the equals sign, which stays with the value; the value may be
+/// missing.
 fn name_and_value(body: &str) -> (&str, &str) {
     body.split_at(body.find('=').unwrap_or(body.len()))
 }
 
-/// Whether `name` can be the name of a flag: at least two characters, a letter first. So `-5` and `-` stay values.
+/// Whether `name` can be the name of a flag: at least two characters, a letter first. So `-5` and
+/// `-` stay values.
 fn is_flag_name(name: &str) -> bool {
     name.len() > 1
         && name.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -141,7 +144,8 @@ pub(crate) fn is_given(matches: &ArgMatches, name: &str) -> bool {
     given(matches, name).is_some()
 }
 
-/// The value of the flag `name`; an empty value means that the flag is not given, as in the reference.
+/// The value of the flag `name`; an empty value means that the flag is not given, as in the
+/// reference.
 pub(crate) fn non_empty<'m>(matches: &'m ArgMatches, name: &str) -> Option<&'m str> {
     given(matches, name).filter(|value| !value.is_empty())
 }
@@ -170,7 +174,8 @@ pub(crate) fn invalid(name: &str, value: &str, expected: &str) -> CliError {
     CliError::Usage(format!("--{name}: {value:?} is not {expected}"))
 }
 
-/// The error for the value of an option of the library, whose message begins with the name of the option.
+/// The error for the value of an option of the library, whose message begins with the name of the
+/// option.
 pub(crate) fn invalid_option(error: impl Display) -> CliError {
     CliError::Usage(format!("--{error}"))
 }

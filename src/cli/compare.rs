@@ -1,17 +1,18 @@
 //! `spiece compare`: two models on the same text.
 //!
-//! Input: two models, A and B, and texts. Output: a report as text, JSON or HTML: shared pieces, changed ids, equal lines,
-//! boundaries that only one model has, tokens of each, and the lines that differ most. The exit status is 0 if all
-//! lines have the same ids, 1 if not, so that a script can check that a change of a model changes nothing. Method:
-//! the lines are encoded by all threads; the report does not depend on their number. Cost: one encoding with spans by
-//! each model.
+//! Input: two models, A and B, and texts. Output: a report as text, JSON or HTML: shared pieces,
+//! changed ids, equal lines, boundaries that only one model has, tokens of each, and the lines that
+//! differ most. The exit status is 0 if all lines have the same ids, 1 if not, so that a script can
+//! check that a change of a model changes nothing. Method: the lines are encoded by all threads;
+//! the report does not depend on their number. Cost: one encoding with spans by each model.
 //!
 //! ```text
 //! $ spiece compare old.model new.model --text=text.txt | grep boundaries
 //! boundaries           51234 shared, 310 only in A, 0 only in B
 //! ```
 //!
-//! Here B joins tokens of A and splits none. docs/INSPECT.md describes the report and the keys of the JSON.
+//! Here B joins tokens of A and splits none. docs/INSPECT.md describes the report and the keys of
+//! the JSON.
 
 use std::path::PathBuf;
 

@@ -1,8 +1,10 @@
 //! `spiece convert`: a tokenizer in the format of another program.
 //!
-//! Input: a `.model` file, a `tokenizer.json` or a GGUF file, recognized by its content. Of a GGUF file only the header is read. Output: the format that the name of the output asks
-//! for; all files of a folder are written together or not at all. The verdict is printed: "ids equal for all text", or the
-//! reasons why not. What is not equal is written with `--force` only. Cost: that of reading, and of encoding every piece once.
+//! Input: a `.model` file, a `tokenizer.json` or a GGUF file, recognized by its content. Of a GGUF
+//! file only the header is read. Output: the format that the name of the output asks for; all files
+//! of a folder are written together or not at all. The verdict is printed: "ids equal for all
+//! text", or the reasons why not. What is not equal is written with `--force` only. Cost: that of
+//! reading, and of encoding every piece once.
 //!
 //! ```text
 //! $ spiece convert testdata/golden/llama2.model hf/
@@ -209,7 +211,8 @@ fn to_folder(model: &Model, to: &Path, options: &JsonOptions) -> CliResult<Conve
     })
 }
 
-/// Writes all files or none. A folder that does not exist is made, and removed again if it cannot be filled.
+/// Writes all files or none. A folder that does not exist is made, and removed again if it cannot
+/// be filled.
 fn write(files: &[(PathBuf, Vec<u8>)], to: &Path, format: FileFormat) -> CliResult {
     let is_new = format == FileFormat::Folder && !to.exists();
     if is_new {

@@ -1,8 +1,9 @@
 //! `spiece count`: words and their counts, to train on later, once or many times.
 //!
-//! Input: text files and the flags of `spiece train`, or tables of counts with `--merge`. Output: one table of counts, a
-//! Parquet file (feature `parquet`), from which `spiece train --input_format=counts` makes the model that it makes of the
-//! text. Cost: that of reading and counting; memory grows with the distinct words.
+//! Input: text files and the flags of `spiece train`, or tables of counts with `--merge`. Output:
+//! one table of counts, a Parquet file (feature `parquet`), from which
+//! `spiece train --input_format=counts` makes the model that it makes of the text. Cost: that of
+//! reading and counting; memory grows with the distinct words.
 //!
 //! ```text
 //! $ spiece count --input=a.txt --output=a.parquet --quiet
@@ -25,7 +26,8 @@ use crate::{Summary, TrainFlags, WordCounts};
 pub(super) const COUNTS_FORMAT: &str = "counts";
 /// The flag with tables to add.
 const MERGE: &str = "merge";
-/// The size of the vocabulary, which counts do not depend on, if none is given: special pieces have room for their ids.
+/// The size of the vocabulary, which counts do not depend on, if none is given: special pieces have
+/// room for their ids.
 const ANY_VOCAB_SIZE: i32 = i32::MAX;
 
 /// The command line: the flags of `train`, tables to add, and the output.
@@ -128,7 +130,8 @@ fn add_table(sum: &mut WordCounts, file: &Path) -> CliResult {
         .map_err(|error| CliError::in_file(file, error))
 }
 
-/// The counts of `--input` if these are tables; the flags then name the inputs that were counted. `None` for text.
+/// The counts of `--input` if these are tables; the flags then name the inputs that were counted.
+/// `None` for text.
 pub(super) fn counted_input(
     matches: &ArgMatches,
     flags: &mut TrainFlags,

@@ -1,15 +1,16 @@
 //! `spiece decode`: pieces or ids -> text, with the flags of `spm_decode`.
 //!
-//! Input: a model, and lines of pieces or ids with one space between them. Output: one line of text for each input
-//! line. Cost: one lookup for each piece or id; the lines are decoded by all threads.
+//! Input: a model, and lines of pieces or ids with one space between them. Output: one line of text
+//! for each input line. Cost: one lookup for each piece or id; the lines are decoded by all
+//! threads.
 //!
 //! ```text
 //! $ echo '608 462 1929 1925' | spiece decode --model=testdata/golden/llama2.model --input_format=id
 //! Hello
 //! ```
 //!
-//! An id that the model lacks is an error that names the line. Blocks of lines before the block of that line are
-//! written to standard output; a file named by `--output` is not changed.
+//! An id that the model lacks is an error that names the line. Blocks of lines before the block of
+//! that line are written to standard output; a file named by `--output` is not changed.
 
 use crate::{ExtraOption, PieceId, Tokenizer};
 use clap::{ArgMatches, Command};
@@ -19,7 +20,8 @@ use super::encode::open_model;
 use super::io::{CliError, CliResult};
 use super::stream::{Stream, with_stream_flags};
 
-/// The command line: formats, changes before decoding, and the flags of all subcommands that read lines.
+/// The command line: formats, changes before decoding, and the flags of all subcommands that read
+/// lines.
 pub(crate) fn command() -> Command {
     let command = Command::new("decode")
         .about("Joins lines of pieces or ids to text")
@@ -121,7 +123,8 @@ fn parse_number(word: &[u8]) -> Option<i32> {
     word.trim_ascii().parse().ok()
 }
 
-/// Joins pieces. The options `bos` and `eos` add pieces without text, so that only `reverse` has an effect.
+/// Joins pieces. The options `bos` and `eos` add pieces without text, so that only `reverse` has an
+/// effect.
 fn decode_pieces(
     tokenizer: &Tokenizer,
     extra: &[ExtraOption],

@@ -1,6 +1,7 @@
 //! What a document is: the flags `--json_field` and `--document`.
 //!
-//! Input: parsed flags. Output: [`Documents`]. A subcommand without one of the flags has lines as documents.
+//! Input: parsed flags. Output: [`Documents`]. A subcommand without one of the flags has lines as
+//! documents.
 
 use std::sync::Arc;
 

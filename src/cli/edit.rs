@@ -1,9 +1,10 @@
 //! `spiece edit`: adds, renames and removes pieces of a model, and changes kinds and flags.
 //!
-//! Input: a model and steps, which are applied in the order of the command line. Output: OUT.model and OUT.vocab, and a
-//! report: which ids move, which pieces begin or cease to be found in text, which texts can have other pieces. Before the
-//! files are written, the report is checked with the texts of all pieces, and with the lines of `--text`. Cost: that
-//! of [`crate::Model::apply_edits`].
+//! Input: a model and steps, which are applied in the order of the command line. Output: OUT.model
+//! and OUT.vocab, and a report: which ids move, which pieces begin or cease to be found in text,
+//! which texts can have other pieces. Before the files are written, the report is checked with the
+//! texts of all pieces, and with the lines of `--text`. Cost: that of
+//! [`crate::Model::apply_edits`].
 //!
 //! ```text
 //! $ spiece edit testdata/golden/llama2.model --model_prefix=new --add_control='<sep>'

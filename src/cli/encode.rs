@@ -1,9 +1,10 @@
 //! `spiece encode`: text -> pieces or ids, with the flags of `spm_encode`.
 //!
-//! Input: a model and lines of text. Output: one line for each input line (several for n-best lists), in the order of
-//! the input, or the counts of the pieces with `--generate_vocabulary`. Cost: one encoding of the text; the lines are
-//! encoded by all threads. The best ids and pieces are written as words of constant size (module `best`); other outputs
-//! need the spans of the tokens and are slower.
+//! Input: a model and lines of text. Output: one line for each input line (several for n-best
+//! lists), in the order of the input, or the counts of the pieces with `--generate_vocabulary`.
+//! Cost: one encoding of the text; the lines are encoded by all threads. The best ids and pieces
+//! are written as words of constant size (module `best`); other outputs need the spans of the
+//! tokens and are slower.
 //!
 //! ```text
 //! $ echo 'Hello, world!' | spiece encode --model=testdata/golden/llama2.model
@@ -12,8 +13,8 @@
 //! 608 462 1929 1925 1934 281 439 1929 1933 36
 //! ```
 //!
-//! Samples do not depend on the number of threads: each line has a random number generator of its own, seeded with
-//! `--random_seed` and the number of the line.
+//! Samples do not depend on the number of threads: each line has a random number generator of its
+//! own, seeded with `--random_seed` and the number of the line.
 
 mod best;
 mod format;
@@ -57,7 +58,8 @@ enum Selection {
 /// The flags of sampling. What the first two mean depends on the type of the model.
 #[derive(Debug, Clone, Copy)]
 struct Sampling {
-    /// Unigram: the size of the n-best list to draw from; a negative number draws from all segmentations.
+    /// Unigram: the size of the n-best list to draw from; a negative number draws from all
+    /// segmentations.
     nbest_size: i32,
     /// Unigram: the exponent of the probabilities. BPE: the probability that a merge is omitted.
     alpha: f32,
@@ -75,7 +77,8 @@ impl Sampling {
         })
     }
 
-    /// A random segmentation of `line`. `line_seed` is the part of the seed that differs between lines.
+    /// A random segmentation of `line`. `line_seed` is the part of the seed that differs between
+    /// lines.
     fn draw<'e>(
         &self,
         encoder: &'e mut Encoder<'_>,
@@ -226,8 +229,9 @@ impl OutputChoice {
         matches!(self.selection, Selection::Best) && self.format != Format::Json
     }
 
-    /// Parses `id`, `nbest_id`, `sample_id` and so on. `--nbest_size` is parsed in any case, so that an invalid number
-    /// is always an error; `--alpha` and `--random_seed` are parsed for samples only.
+    /// Parses `id`, `nbest_id`, `sample_id` and so on. `--nbest_size` is parsed in any case, so
+    /// that an invalid number is always an error; `--alpha` and `--random_seed` are parsed for
+    /// samples only.
     fn new(matches: &ArgMatches) -> CliResult<Self> {
         let name = args::text(matches, "output_format");
         let nbest_size: i32 = args::number(matches, "nbest_size")?;
@@ -270,8 +274,8 @@ fn nbest_count(nbest_size: i32) -> usize {
     nbest_size.max(0).unsigned_abs() as usize
 }
 
-/// Fails if the model does not support the selection: n-best lists need a unigram model, for example. Encodes an empty
-/// text, because only the encoder knows what it supports.
+/// Fails if the model does not support the selection: n-best lists need a unigram model, for
+/// example. Encodes an empty text, because only the encoder knows what it supports.
 fn check(encoder: &mut Encoder<'_>, selection: Selection) -> Result<(), EncodeError> {
     match selection {
         Selection::Best => Ok(()),

@@ -1,8 +1,9 @@
 //! `spiece eval`: compression and likelihood of a text under a model; the report of `spm_eval`.
 //!
-//! Input: a model and lines of text. Output: a report of 24 lines, 25 for a unigram model. Method: blocks of lines are
-//! encoded by all threads; the counts are added in the order of the lines, so that sums of floating-point scores do not
-//! depend on the number of threads. Cost: one encoding of the text, and one search in a B-tree for each token.
+//! Input: a model and lines of text. Output: a report of 24 lines, 25 for a unigram model. Method:
+//! blocks of lines are encoded by all threads; the counts are added in the order of the lines, so
+//! that sums of floating-point scores do not depend on the number of threads. Cost: one encoding of
+//! the text, and one search in a B-tree for each token.
 //!
 //! ```text
 //! $ echo 'Hello, world!' | spiece eval --model=testdata/golden/llama2.model
@@ -32,8 +33,9 @@
 //! =======================================================
 //! ```
 //!
-//! The empirical log-likelihood is the sum of `n * ln(n / total)` over the pieces that occur, where `n` is the count of
-//! a piece: here 8 pieces once and 1 piece twice, `8 * ln(1 / 10) + 2 * ln(2 / 10) = -21.64`.
+//! The empirical log-likelihood is the sum of `n * ln(n / total)` over the pieces that occur, where
+//! `n` is the count of a piece: here 8 pieces once and 1 piece twice,
+//! `8 * ln(1 / 10) + 2 * ln(2 / 10) = -21.64`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -72,7 +74,8 @@ struct Counts {
     tokens: u64,
     /// The sum of the pieces' scores.
     score: f64,
-    /// The count of each piece that occurs. Ordered by id, so that sums over it always have the same order.
+    /// The count of each piece that occurs. Ordered by id, so that sums over it always have the
+    /// same order.
     pieces: BTreeMap<PieceId, u64>,
 }
 
@@ -233,15 +236,16 @@ impl Evaluation<'_> {
         out.rule('=');
     }
 
-    /// The log-likelihood of the pieces under their own frequencies, in nats. The terms are added in the order of the
-    /// ids: another order could change the last digits.
+    /// The log-likelihood of the pieces under their own frequencies, in nats. The terms are added
+    /// in the order of the ids: another order could change the last digits.
     fn empirical_likelihood(&self) -> f64 {
         let counts = self.counts.pieces.values();
         let term = |n: f64| n * (n / self.tokens()).ln();
         counts.map(|count| term(*count as f64)).sum()
     }
 
-    /// Only the scores of a unigram model are log-probabilities; the scores of a BPE model are merge ranks.
+    /// Only the scores of a unigram model are log-probabilities; the scores of a BPE model are
+    /// merge ranks.
     fn is_unigram(&self) -> bool {
         self.tokenizer.model().model_type() == ModelType::Unigram
     }

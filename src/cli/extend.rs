@@ -1,8 +1,8 @@
 //! `spiece extend`: a BPE model learns further pieces from a text.
 //!
-//! Input: a BPE model, text files, how many pieces to learn. Output: OUT.model, OUT.vocab and OUT.extension.tsv (id, piece, the
-//! old ids that it replaces, count). The guarantees are checked before the files are written. Cost: that of training on the
-//! text.
+//! Input: a BPE model, text files, how many pieces to learn. Output: OUT.model, OUT.vocab and
+//! OUT.extension.tsv (id, piece, the old ids that it replaces, count). The guarantees are checked
+//! before the files are written. Cost: that of training on the text.
 //!
 //! ```text
 //! $ spiece extend testdata/golden/llama2.model --input=testdata/udhr.txt --pieces=1000 --model_prefix=more

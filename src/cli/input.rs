@@ -1,16 +1,19 @@
 //! The input as blocks of whole documents.
 //!
-//! Input: files, or standard input. Output: blocks of about 128 kB that end with a line. A line ends with a line feed or
-//! with its file. Names that end in `.gz` or `.zst` are decompressed. What a document is decides [`Documents`]: a line, the
-//! text in a JSON record, or a file. Cost: each byte is copied once and searched for line feeds twice (count, split).
+//! Input: files, or standard input. Output: blocks of about 128 kB that end with a line. A line
+//! ends with a line feed or with its file. Names that end in `.gz` or `.zst` are decompressed. What
+//! a document is decides [`Documents`]: a line, the text in a JSON record, or a file. Cost: each
+//! byte is copied once and searched for line feeds twice (count, split).
 //!
-//! Example: the files `"a\n\nb"` and `"c"` are two blocks. The first block has the lines 1 (`a`), 2 (empty) and 3 (`b`);
-//! the second block has the line 4 (`c`). A carriage return is part of its line.
+//! Example: the files `"a\n\nb"` and `"c"` are two blocks. The first block has the lines 1 (`a`), 2
+//! (empty) and 3 (`b`); the second block has the line 4 (`c`). A carriage return is part of its
+//! line.
 //!
-//! The input can be read in parts, which are given by positions in the decompressed text of all files together: a part ends
-//! with the first document that ends at its position or behind it. Whoever reads all parts reads each document once, and
-//! where a part ends depends on the text and the position alone. For example, the input `"one\ntwo\nthree\n"` with the
-//! position 5 has the parts `"one\ntwo\n"` and `"three\n"`.
+//! The input can be read in parts, which are given by positions in the decompressed text of all
+//! files together: a part ends with the first document that ends at its position or behind it.
+//! Whoever reads all parts reads each document once, and where a part ends depends on the text and
+//! the position alone. For example, the input `"one\ntwo\nthree\n"` with the position 5 has the
+//! parts `"one\ntwo\n"` and `"three\n"`.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -24,7 +27,8 @@ use super::io::{self, CliError, CliResult};
 use crate::encode::encoded_lines::line_ranges;
 use crate::input::json_field::{JsonField, RECORD_REMEDY, RecordError, is_blank};
 
-/// The size of a block, if no line is longer: small enough that block and result stay in the cache of a core.
+/// The size of a block, if no line is longer: small enough that block and result stay in the cache
+/// of a core.
 const BLOCK_BYTES: usize = 1 << 17;
 
 /// Consecutive lines of one file.
@@ -76,7 +80,8 @@ impl Block {
         self.line_count
     }
 
-    /// Calls `take` with the text of each document. Its number is that of its line, or that of the file.
+    /// Calls `take` with the text of each document. Its number is that of its line, or that of the
+    /// file.
     ///
     /// # Errors
     /// A record has no text, or `take` fails.
@@ -136,7 +141,8 @@ impl Block {
         line_feeds + u64::from(has_unterminated_line)
     }
 
-    /// Removes the documents behind the first one that ends at `position` of the text or behind it. Returns them.
+    /// Removes the documents behind the first one that ends at `position` of the text or behind it.
+    /// Returns them.
     fn split_off_behind(&mut self, position: u64) -> Vec<u8> {
         let last_byte = usize::try_from(position.saturating_sub(1)).unwrap_or(usize::MAX);
         let rest = self.text.get(last_byte..).unwrap_or_default();
@@ -204,7 +210,8 @@ impl OpenFile {
         Ok(Self { reader, path })
     }
 
-    /// Appends up to `wanted` bytes to `text`. Returns the number of bytes, which is lower only at the end of the file.
+    /// Appends up to `wanted` bytes to `text`. Returns the number of bytes, which is lower only at
+    /// the end of the file.
     fn append_to(&mut self, text: &mut Vec<u8>, wanted: usize) -> CliResult<usize> {
         let mut part = self.reader.by_ref().take(wanted as u64);
         part.read_to_end(text)
@@ -232,7 +239,8 @@ impl<'f> Input<'f> {
         }
     }
 
-    /// Begins the next part. It ends with the first document that ends at `end` or behind it, or with the input.
+    /// Begins the next part. It ends with the first document that ends at `end` or behind it, or
+    /// with the input.
     pub(crate) fn begin_part(&mut self, end: Option<u64>) {
         self.end = end;
         self.next_index = 0;
@@ -247,8 +255,8 @@ impl<'f> Input<'f> {
         }
     }
 
-    /// Replaces `block` by the next block; false at the end of the part. The block of an error has an index, too, so that
-    /// the error is reported in the order of the results.
+    /// Replaces `block` by the next block; false at the end of the part. The block of an error has
+    /// an index, too, so that the error is reported in the order of the results.
     pub(crate) fn read_block(&mut self, block: &mut Block) -> CliResult<bool> {
         block.index = self.next_index;
         self.next_index += 1;
@@ -326,7 +334,8 @@ impl<'f> Input<'f> {
         };
         loop {
             let old_length = block.text.len();
-            // A line may be longer than a block, so at least half a block is read even if the block is full.
+            // A line may be longer than a block, so at least half a block is read even if the block
+            // is full.
             let missing = BLOCK_BYTES.saturating_sub(old_length);
             let wanted = missing.max(BLOCK_BYTES / 2);
             let read = file.append_to(&mut block.text, wanted)?;

@@ -1,14 +1,15 @@
 //! `spiece install-links`: links in the names of the programs of SentencePiece.
 //!
-//! Input: a folder. Output: a link to the file of this program for each program of SentencePiece that a subcommand
-//! replaces. Under these names the program behaves as the programs of SentencePiece; see
-//! [`reference`](super::reference). Method: first all names are checked, then all links are made, each in one step, so
-//! that a name never lacks its file. Cost: a few system calls for each link, and a comparison of two files where a file
-//! of the size of this program has the name of a link.
+//! Input: a folder. Output: a link to the file of this program for each program of SentencePiece
+//! that a subcommand replaces. Under these names the program behaves as the programs of
+//! SentencePiece; see [`reference`](super::reference). Method: first all names are checked, then
+//! all links are made, each in one step, so that a name never lacks its file. Cost: a few system
+//! calls for each link, and a comparison of two files where a file of the size of this program has
+//! the name of a link.
 //!
-//! On Unix the links are symbolic and hold the full path of the program. Elsewhere they are hard links, or copies
-//! where the file system has no hard links or the folder is on another one; repeat the command after an update of
-//! spiece there.
+//! On Unix the links are symbolic and hold the full path of the program. Elsewhere they are hard
+//! links, or copies where the file system has no hard links or the folder is on another one; repeat
+//! the command after an update of spiece there.
 //!
 //! ```text
 //! $ spiece install-links /usr/local/bin
@@ -166,8 +167,8 @@ fn occupant(link: &Path, program: &Path) -> CliResult<Occupant> {
     })
 }
 
-/// Whether a symbolic link leads to this program, or to a file named `spiece`, which may be an older installation that
-/// is gone.
+/// Whether a symbolic link leads to this program, or to a file named `spiece`, which may be an
+/// older installation that is gone.
 fn is_symbolic_link_to_spiece(link: &Path, program: &Path) -> bool {
     let target = fs::read_link(link);
     is_same_file(link, program) || target.is_ok_and(|target| is_program_file(&target, "spiece"))
@@ -178,7 +179,8 @@ fn is_same_file(path: &Path, program: &Path) -> bool {
     fs::canonicalize(path).is_ok_and(|file| file == program)
 }
 
-/// Whether `file` is a hard link to this program or a copy of it. Files of different sizes are not read.
+/// Whether `file` is a hard link to this program or a copy of it. Files of different sizes are not
+/// read.
 fn has_equal_content(file: &Path, program: &Path) -> CliResult<bool> {
     Ok(size(file) == size(program) && read_file_at(file)? == read_file_at(program)?)
 }
@@ -188,7 +190,8 @@ fn size(path: &Path) -> Option<u64> {
     fs::metadata(path).map(|metadata| metadata.len()).ok()
 }
 
-/// Makes the link under a temporary name and renames it, so that a former file is replaced in one step.
+/// Makes the link under a temporary name and renames it, so that a former file is replaced in one
+/// step.
 fn make_link(program: &Path, folder: &Path, link: &Path) -> CliResult {
     let made = tempfile::Builder::new()
         .prefix(".spiece-link-")

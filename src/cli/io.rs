@@ -1,8 +1,9 @@
 //! Errors of the program, and the streams that its subcommands read and write.
 //!
-//! Each error becomes one line on standard error and an exit status: 1 if an operation failed, 2 if the command line is
-//! wrong. An error of [`EncodeError`] is caused by an option that the model does not support, so its status is 2. A pipe
-//! whose reader has closed it, as `head` does, ends the program without a message and with status 0.
+//! Each error becomes one line on standard error and an exit status: 1 if an operation failed, 2 if
+//! the command line is wrong. An error of [`EncodeError`] is caused by an option that the model
+//! does not support, so its status is 2. A pipe whose reader has closed it, as `head` does, ends
+//! the program without a message and with status 0.
 //!
 //! ```text
 //! $ spiece encode
@@ -155,13 +156,14 @@ impl From<WriteError> for CliError {
     }
 }
 
-/// Whether an output of this name is standard output. The device is not opened anew: that would write from the
-/// start of a file to which output was redirected.
+/// Whether an output of this name is standard output. The device is not opened anew: that would
+/// write from the start of a file to which output was redirected.
 pub(crate) fn is_standard_output(name: &str) -> bool {
     matches!(name, "-" | "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1")
 }
 
-/// Standard output with a buffer of 64 kB. The caller flushes it, because a failure while dropping it would be lost.
+/// Standard output with a buffer of 64 kB. The caller flushes it, because a failure while dropping
+/// it would be lost.
 pub(crate) fn standard_output() -> BufWriter<io::Stdout> {
     BufWriter::with_capacity(1 << 16, io::stdout())
 }

@@ -1,8 +1,9 @@
 //! JSON (RFC 8259): strings, for `--output_format=json`, and whole documents, for reports.
 //!
-//! Input: bytes, or a [`JsonValue`]. Output: JSON in UTF-8. In strings the quotation mark, the backslash and control
-//! characters are escaped; all other characters are written as UTF-8. Documents have one line for each member of an
-//! object and for each object in a list; lists of numbers and strings are one line. Cost: one pass.
+//! Input: bytes, or a [`JsonValue`]. Output: JSON in UTF-8. In strings the quotation mark, the
+//! backslash and control characters are escaped; all other characters are written as UTF-8.
+//! Documents have one line for each member of an object and for each object in a list; lists of
+//! numbers and strings are one line. Cost: one pass.
 //!
 //! ```text
 //! say "hi"<tab>  ->  "say \"hi\"\u0009"
@@ -176,7 +177,8 @@ impl From<PieceId> for JsonValue {
     }
 }
 
-/// The shortest digits that give the number again; JSON has no infinite numbers and no NaN, they become null.
+/// The shortest digits that give the number again; JSON has no infinite numbers and no NaN, they
+/// become null.
 impl From<f64> for JsonValue {
     fn from(number: f64) -> Self {
         if number.is_finite() {

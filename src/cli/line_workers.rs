@@ -1,11 +1,12 @@
 //! Lines of files, each once, for workers on several threads that need no order.
 //!
-//! Input: files, and a function that makes a worker. Output: the workers, after each line was given to one of them. Method:
-//! the threads take turns in reading blocks of lines (see [`input`](super::input)), so that memory is a block for each
-//! thread. An error stops all threads. Cost: that of the workers.
+//! Input: files, and a function that makes a worker. Output: the workers, after each line was given
+//! to one of them. Method: the threads take turns in reading blocks of lines (see
+//! [`input`](super::input)), so that memory is a block for each thread. An error stops all threads.
+//! Cost: that of the workers.
 //!
-//! Example with two threads and workers that count lines: thread A reads blocks of 3 and 4 lines, thread B one of 5; the
-//! workers have counted 7 and 5.
+//! Example with two threads and workers that count lines: thread A reads blocks of 3 and 4 lines,
+//! thread B one of 5; the workers have counted 7 and 5.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,7 +40,8 @@ impl LineWorkers {
         })
     }
 
-    /// Gives each line of the files, with its number from 1, to one of the workers that `make` makes. Returns the workers.
+    /// Gives each line of the files, with its number from 1, to one of the workers that `make`
+    /// makes. Returns the workers.
     pub(crate) fn run<W: Send>(
         &self,
         files: &[PathBuf],

@@ -1,8 +1,8 @@
 //! `spiece merge`: the pieces of one model, then those of a second one that the first lacks.
 //!
-//! Input: two models of one type. Output: OUT.model and OUT.vocab, and a report. Before the files are written, the
-//! guarantees are checked with the texts of all pieces, and with the lines of `--text`. Cost: that of
-//! [`crate::Model::merge`].
+//! Input: two models of one type. Output: OUT.model and OUT.vocab, and a report. Before the files
+//! are written, the guarantees are checked with the texts of all pieces, and with the lines of
+//! `--text`. Cost: that of [`crate::Model::merge`].
 //!
 //! ```text
 //! $ spiece merge testdata/golden/coverage_1.model testdata/golden/exhausted.model --model_prefix=both

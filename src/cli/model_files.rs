@@ -1,8 +1,10 @@
-//! Models that a subcommand changes: the model to read, the files to write, and lines of the report.
+//! Models that a subcommand changes: the model to read, the files to write, and lines of the
+//! report.
 //!
-//! Input: a model as the first argument, and `--model_prefix`. Output: PREFIX.model, PREFIX.vocab and other files, which
-//! are written together, all or none. A subcommand checks its guarantees before it writes; the files are read back and must
-//! have the bytes that were checked. Cost: that of reading and writing.
+//! Input: a model as the first argument, and `--model_prefix`. Output: PREFIX.model, PREFIX.vocab
+//! and other files, which are written together, all or none. A subcommand checks its guarantees
+//! before it writes; the files are read back and must have the bytes that were checked. Cost: that
+//! of reading and writing.
 
 use std::path::{Path, PathBuf};
 
@@ -51,7 +53,8 @@ pub(crate) struct OutputSet {
 }
 
 impl OutputSet {
-    /// The set of `--model_prefix`, which must be given. Checks that the files with these endings can be written.
+    /// The set of `--model_prefix`, which must be given. Checks that the files with these endings
+    /// can be written.
     pub(crate) fn new(matches: &ArgMatches, endings: &[&str]) -> CliResult<Self> {
         let prefix = args::required(matches, "model_prefix", "it names OUT.model and OUT.vocab")?;
         let paths: Vec<PathBuf> = endings
@@ -88,7 +91,8 @@ impl OutputSet {
         self.write_with(None)
     }
 
-    /// Like [`write`](Self::write), with one more file, which is given by its ending and a function that writes it.
+    /// Like [`write`](Self::write), with one more file, which is given by its ending and a function
+    /// that writes it.
     pub(crate) fn write_with(&self, extra: Option<(&str, WriteContent<'_>)>) -> CliResult<String> {
         let extra = extra.map(|(ending, write)| (self.path(ending), write));
         let files = self.files.iter();
@@ -137,7 +141,8 @@ pub(crate) fn pieces_line(ids: &IdMap) -> String {
     format!("pieces: {before} before, {after} after")
 }
 
-/// Writes what the comparison with the model before has shown. `[old, new]` are words for the old tokens and the new pieces.
+/// Writes what the comparison with the model before has shown. `[old, new]` are words for the old
+/// tokens and the new pieces.
 pub(crate) fn report_boundaries(messages: &Messages, check: &BoundaryCheck, [old, new]: [&str; 2]) {
     let texts = count(check.texts);
     let before = HumanCount(check.tokens_before);

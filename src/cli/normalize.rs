@@ -1,11 +1,12 @@
 //! `spiece normalize`: text -> normalized text, with the flags of `spm_normalize`.
 //!
-//! With a model, the default is the whole normalization of the model, including the dummy prefix, whitespace marks and
-//! user-defined symbols; with `--nouse_internal_normalization` only the rules are applied, which is the default of
-//! `spm_normalize`.
+//! With a model, the default is the whole normalization of the model, including the dummy prefix,
+//! whitespace marks and user-defined symbols; with `--nouse_internal_normalization` only the rules
+//! are applied, which is the default of `spm_normalize`.
 //!
-//! Input: lines of text, and a model, a file of rules or the name of built-in rules. Output: the normalized lines, or the
-//! rules of the model with `--decompile`. Cost: one normalization of each line, by all threads.
+//! Input: lines of text, and a model, a file of rules or the name of built-in rules. Output: the
+//! normalized lines, or the rules of the model with `--decompile`. Cost: one normalization of each
+//! line, by all threads.
 //!
 //! ```text
 //! $ echo 'Ｈｅｌｌｏ  ①' | spiece normalize --normalization_rule_name=nfkc
@@ -22,8 +23,8 @@ use super::encode::open_model;
 use super::io::{self, CliError, CliResult};
 use super::stream::{Stream, with_stream_flags};
 
-/// The command line: the source of the rules, the extent of the normalization, and the flags of all subcommands that
-/// read lines.
+/// The command line: the source of the rules, the extent of the normalization, and the flags of all
+/// subcommands that read lines.
 pub(crate) fn command() -> Command {
     let command = Command::new("normalize")
         .about("Normalizes lines of text as a model does before it splits them")
@@ -108,8 +109,8 @@ fn normalize_by_rules(stream: &Stream, normalizer: &TextNormalizer) -> CliResult
     )
 }
 
-/// Switches off what is not a rule: the dummy prefix, whitespace marks, and, if the flags say so, the removal of
-/// whitespace.
+/// Switches off what is not a rule: the dummy prefix, whitespace marks, and, if the flags say so,
+/// the removal of whitespace.
 fn apply_rules_only(normalizer: &mut TextNormalizer, matches: &ArgMatches) -> CliResult {
     normalizer.set_add_dummy_prefix(false);
     normalizer.set_escape_whitespaces(false);
@@ -156,8 +157,8 @@ fn rule_lines(model: &Model) -> CliResult<Vec<u8>> {
     Ok(lines)
 }
 
-/// A rule: code points of the source, code points of the target, and both as text in a comment. Backspace, vertical
-/// tab, form feed, line feed and carriage return become spaces.
+/// A rule: code points of the source, code points of the target, and both as text in a comment.
+/// Backspace, vertical tab, form feed, line feed and carriage return become spaces.
 fn rule_line(source: &str, target: &str) -> String {
     let comment = format!("{source} => {target}").replace(CONTROL_CHARACTERS, " ");
     format!("{}\t{}\t# {comment}", points(source), points(target))

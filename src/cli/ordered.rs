@@ -1,23 +1,25 @@
 //! Results of several threads, put in order.
 //!
-//! Input: results with their numbers (0, 1, 2, ...), in any order. Output: calls of a sink, in the order of the numbers,
-//! never two at the same time. Method: results are stored, and one thread at a time passes on those that are next: the thread
-//! that hands over the next result, or a thread that does nothing else ([`Ordered::pass_on_all`]). It also passes on what
-//! arrives meanwhile, so that no thread waits for a call of the sink by another one. A thread that is too far ahead waits, so
-//! the number of stored results is bounded.
+//! Input: results with their numbers (0, 1, 2, ...), in any order. Output: calls of a sink, in the
+//! order of the numbers, never two at the same time. Method: results are stored, and one thread at
+//! a time passes on those that are next: the thread that hands over the next result, or a thread
+//! that does nothing else ([`Ordered::pass_on_all`]). It also passes on what arrives meanwhile, so
+//! that no thread waits for a call of the sink by another one. A thread that is too far ahead
+//! waits, so the number of stored results is bounded.
 //!
-//! Example: the results arrive as 2, 1, 0, 4, 3. Results 2 and 1 are stored; with result 0 the sink gets 0, 1 and 2;
-//! result 4 is stored; with result 3 the sink gets 3 and 4.
+//! Example: the results arrive as 2, 1, 0, 4, 3. Results 2 and 1 are stored; with result 0 the sink
+//! gets 0, 1 and 2; result 4 is stored; with result 3 the sink gets 3 and 4.
 //!
-//! Cost: two locks and a search in a B-tree for each result. A result is a block of 128 kB, so both are negligible.
+//! Cost: two locks and a search in a B-tree for each result. A result is a block of 128 kB, so both
+//! are negligible.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::io::{CliError, CliResult};
 
-/// The number of results for each thread that may wait for an earlier one. It bounds the memory if one block is much
-/// slower than the others.
+/// The number of results for each thread that may wait for an earlier one. It bounds the memory if
+/// one block is much slower than the others.
 const WAITING_PER_THREAD: usize = 4;
 
 /// Takes a result and its number of lines.
@@ -125,15 +127,16 @@ impl<'s, R: Default> Ordered<'s, R> {
         }
     }
 
-    /// A result to be filled for the next block, with the content of an earlier one; `None` if the run was stopped.
-    /// Waits while too many results wait, so call it before the number of the block is taken.
+    /// A result to be filled for the next block, with the content of an earlier one; `None` if the
+    /// run was stopped. Waits while too many results wait, so call it before the number of the
+    /// block is taken.
     pub(crate) fn next_buffer(&self) -> Option<R> {
         let is_full = |state: &State<R>| state.is_full(self.max_waiting);
         self.wait_while(self.lock(), is_full).take_free()
     }
 
-    /// Hands over the result with this number. An error stops the run when its turn comes, so that the results before
-    /// it are complete.
+    /// Hands over the result with this number. An error stops the run when its turn comes, so that
+    /// the results before it are complete.
     pub(crate) fn hand_over(&self, number: u64, result: Arrival<R>) {
         let mut state = self.lock();
         state.waiting.insert(number, result);
@@ -149,7 +152,8 @@ impl<'s, R: Default> Ordered<'s, R> {
         self.progress.notify_all();
     }
 
-    /// Passes on all results, until the run is [complete](Self::complete) or stopped. Other threads then pass on none.
+    /// Passes on all results, until the run is [complete](Self::complete) or stopped. Other threads
+    /// then pass on none.
     pub(crate) fn pass_on_all(&self) {
         let _guard = self.stop_on_panic();
         let is_other_passing_on = |state: &State<R>| state.is_passing_on && !state.is_stopped();
@@ -176,7 +180,8 @@ impl<'s, R: Default> Ordered<'s, R> {
         self.progress.notify_all();
     }
 
-    /// A guard for a thread: if the thread panics, the other threads stop instead of waiting for its result.
+    /// A guard for a thread: if the thread panics, the other threads stop instead of waiting for
+    /// its result.
     pub(crate) fn stop_on_panic(&self) -> StopOnPanic<'_, 's, R> {
         StopOnPanic { ordered: self }
     }
@@ -290,7 +295,8 @@ mod tests {
         assert_eq!(count, 1);
     }
 
-    /// The sink waits until another thread has handed over the second result, which it could not do if that waited for the sink.
+    /// The sink waits until another thread has handed over the second result, which it could not do
+    /// if that waited for the sink.
     #[test]
     fn results_are_handed_over_while_another_thread_passes_one_on() {
         let second_is_handed_over = std::sync::Barrier::new(2);

@@ -1,8 +1,9 @@
-//! Messages of long runs on standard error: a progress bar on a terminal, lines otherwise, nothing with `--quiet`.
+//! Messages of long runs on standard error: a progress bar on a terminal, lines otherwise, nothing
+//! with `--quiet`.
 //!
-//! Input: the events of a training run, or counts of lines. Output: messages for people; programs must not parse them.
-//! Cost: a bar is drawn at most 10 times a second and a line is written at most every 5 seconds; an event that writes
-//! nothing costs one look at the clock.
+//! Input: the events of a training run, or counts of lines. Output: messages for people; programs
+//! must not parse them. Cost: a bar is drawn at most 10 times a second and a line is written at
+//! most every 5 seconds; an event that writes nothing costs one look at the clock.
 //!
 //! ```text
 //! $ spiece train --model_type=bpe --input=text.txt --model_prefix=my --vocab_size=20
@@ -103,7 +104,8 @@ impl Progress {
         self.summarize_run(&joined_names(written));
     }
 
-    /// Writes the lines of a table of counts: sentences, words, time, memory, and the name of the file.
+    /// Writes the lines of a table of counts: sentences, words, time, memory, and the name of the
+    /// file.
     pub(crate) fn summarize_counts(&self, summary: &Summary, written: &Path) {
         self.summarize_input(summary);
         self.summarize_run(&written.display().to_string());
@@ -170,8 +172,8 @@ impl Progress {
         }
     }
 
-    /// Reports that `done` of `total` units of the stage are done: moves the bar, or writes `line` (which gets the
-    /// seconds since the start of the stage) if the last line is old enough.
+    /// Reports that `done` of `total` units of the stage are done: moves the bar, or writes `line`
+    /// (which gets the seconds since the start of the stage) if the last line is old enough.
     fn advance(
         &mut self,
         done: u64,

@@ -1,12 +1,14 @@
 //! `spiece prune`: a model with fewer pieces, and the relation of new and old ids.
 //!
-//! Input: a BPE or unigram model, a text or a size. Output: OUT.model, OUT.vocab, OUT.ids.tsv (new id, old id), and with
-//! `--weights` OUT.safetensors with the rows of the kept ids; all are written together. The text is encoded once,
-//! on all threads. The new model is checked before it is written ([`PrunedModel::check_usage`]): with `--keep_text`, that all lines
-//! have the same pieces follows from the given pieces and their halves; with `--size`, the lines that have are counted by their
-//! ids, which are kept in memory. Where that does not suffice (unused pieces, unigram models with `--size` or very long
-//! lines, `--size` with more than 16 million tokens or `--keep_chars=false`) the text is read again and encoded with both models.
-//! Cost: an encoding of the text, or three.
+//! Input: a BPE or unigram model, a text or a size. Output: OUT.model, OUT.vocab, OUT.ids.tsv (new
+//! id, old id), and with `--weights` OUT.safetensors with the rows of the kept ids; all are written
+//! together. The text is encoded once, on all threads. The new model is checked before it is
+//! written ([`PrunedModel::check_usage`]): with `--keep_text`, that all lines have the same pieces
+//! follows from the given pieces and their halves; with `--size`, the lines that have are counted
+//! by their ids, which are kept in memory. Where that does not suffice (unused pieces, unigram
+//! models with `--size` or very long lines, `--size` with more than 16 million tokens or
+//! `--keep_chars=false`) the text is read again and encoded with both models. Cost: an encoding of
+//! the text, or three.
 //!
 //! ```text
 //! $ spiece prune testdata/golden/llama2.model --keep_text=testdata/udhr_small.txt --model_prefix=small

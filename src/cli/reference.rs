@@ -1,10 +1,12 @@
-//! The programs of SentencePiece that this program replaces: `spm_train`, `spm_encode` and the others.
+//! The programs of SentencePiece that this program replaces: `spm_train`, `spm_encode` and the
+//! others.
 //!
-//! Input: the name under which the process was started (`argv[0]`). Output: the command line of the program of that
-//! name, whose flags have the defaults of that program. Cost: one comparison for each program.
+//! Input: the name under which the process was started (`argv[0]`). Output: the command line of the
+//! program of that name, whose flags have the defaults of that program. Cost: one comparison for
+//! each program.
 //!
-//! A link named `spm_train` to the file of `spiece` is enough for a script that calls `spm_train`; see
-//! [`install_links`](super::install_links).
+//! A link named `spm_train` to the file of `spiece` is enough for a script that calls `spm_train`;
+//! see [`install_links`](super::install_links).
 //!
 //! ```text
 //! started as                      command line
@@ -13,9 +15,10 @@
 //! C:\bin\SPM_TRAIN.EXE            the same; names of files have no case on Windows
 //! ```
 //!
-//! Two defaults of subcommands differ from those of the programs of SentencePiece 0.2.3: `--model_type` of training
-//! and `--use_internal_normalization`. Programs that need an output or an input file keep the freedom of the
-//! subcommands: standard input and output are used without one.
+//! Two defaults of subcommands differ from those of the programs of SentencePiece 0.2.3:
+//! `--model_type` of training and `--use_internal_normalization`. Programs that need an output or
+//! an input file keep the freedom of the subcommands: standard input and output are used without
+//! one.
 
 use std::env::consts::EXE_SUFFIX;
 use std::ffi::OsStr;
@@ -66,7 +69,8 @@ impl ReferenceProgram {
     }
 }
 
-/// Whether the path `file` names the program `name`: the last part of the path is the name, with or without `.exe`.
+/// Whether the path `file` names the program `name`: the last part of the path is the name, with or
+/// without `.exe`.
 pub(crate) fn is_program_file(file: &Path, name: &str) -> bool {
     let Some(file_name) = file.file_name().and_then(OsStr::to_str) else {
         return false;

@@ -1,18 +1,23 @@
 //! Lines in, results out: the loop of the subcommands that process text line by line.
 //!
-//! Input: files or standard input. Output: what a subcommand makes of the lines, in the order of the lines, whatever the
-//! number of threads. Method: each thread repeats three steps until the input ends.
+//! Input: files or standard input. Output: what a subcommand makes of the lines, in the order of
+//! the lines, whatever the number of threads. Method: each thread repeats three steps until the
+//! input ends.
 //!
-//! 1. Read the next block of whole lines ([`input`](super::input); under a lock, one copy of the bytes).
+//! 1. Read the next block of whole lines ([`input`](super::input); under a lock, one copy of the
+//!    bytes).
 //! 2. Convert the block to a result, with a worker of its own (no lock).
-//! 3. Hand the result to the [`ordered`](super::ordered) output. Results that arrive early wait there. Whoever hands over the
-//!    result that is written next also writes it. If there are fewer threads than cores, one more thread writes all results.
+//! 3. Hand the result to the [`ordered`](super::ordered) output. Results that arrive early wait
+//!    there. Whoever hands over the result that is written next also writes it. If there are fewer
+//!    threads than cores, one more thread writes all results.
 //!
-//! Blocks and results are recycled, so the loop allocates nothing once it is warm. Memory: a few blocks and results for
-//! each thread. Cost besides the conversion: a copy of the input, a count of its newlines and a copy of the output.
+//! Blocks and results are recycled, so the loop allocates nothing once it is warm. Memory: a few
+//! blocks and results for each thread. Cost besides the conversion: a copy of the input, a count of
+//! its newlines and a copy of the output.
 //!
-//! Example with two threads and three blocks: thread A reads block 0, thread B reads block 1 and finishes first; its
-//! result waits. A finishes block 0, writes results 0 and 1 and reads block 3; B has meanwhile read block 2.
+//! Example with two threads and three blocks: thread A reads block 0, thread B reads block 1 and
+//! finishes first; its result waits. A finishes block 0, writes results 0 and 1 and reads block 3;
+//! B has meanwhile read block 2.
 //!
 //! ```text
 //! $ printf '608 462\n281 439\n' | spiece decode --model=testdata/golden/llama2.model --input_format=id --num_threads=2
@@ -124,7 +129,8 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Reads the flags of [`with_stream_flags`]. An empty value means that the flag is not given, as in the reference.
+    /// Reads the flags of [`with_stream_flags`]. An empty value means that the flag is not given,
+    /// as in the reference.
     pub(crate) fn new(matches: &ArgMatches) -> CliResult<Self> {
         let threads = thread_count(matches)?;
         Ok(Self {
@@ -169,8 +175,8 @@ impl Stream {
         io::joined_names(&self.files)
     }
 
-    /// Writes what `line` appends to its buffer for each line; its arguments are the worker, the number of the line
-    /// (from 1), the line without its newline, and the buffer.
+    /// Writes what `line` appends to its buffer for each line; its arguments are the worker, the
+    /// number of the line (from 1), the line without its newline, and the buffer.
     pub(crate) fn run<W>(
         &self,
         worker: impl Fn() -> CliResult<W> + Sync,
@@ -242,7 +248,8 @@ impl Stream {
     }
 }
 
-/// Calls `write` with the file, which is replaced if that succeeds, or with standard output without a file.
+/// Calls `write` with the file, which is replaced if that succeeds, or with standard output without
+/// a file.
 pub(crate) fn with_output(
     path: Option<&Path>,
     write: impl FnOnce(&mut Output<'_>) -> CliResult,
@@ -320,7 +327,8 @@ fn convert_in_order<C: Conversion>(
     let ordered = Ordered::new(take, threads);
     std::thread::scope(|scope| {
         if threads < cores() {
-            // For 10 MB of English on one thread this saves 4 to 7 % of the time. If this thread cannot be started, the others write.
+            // For 10 MB of English on one thread this saves 4 to 7 % of the time. If this thread
+            // cannot be started, the others write.
             let _ = std::thread::Builder::new().spawn_scoped(scope, || ordered.pass_on_all());
         }
         convert_on_threads(input, &ordered, threads, conversion);
@@ -356,7 +364,8 @@ fn no_thread(error: &std::io::Error) -> CliError {
     ))
 }
 
-/// The work of one thread: reads, converts and hands over blocks until the input ends or the run is stopped.
+/// The work of one thread: reads, converts and hands over blocks until the input ends or the run is
+/// stopped.
 fn convert_blocks<C: Conversion>(
     input: &Mutex<Input<'_>>,
     ordered: &Ordered<'_, C::Result>,

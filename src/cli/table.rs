@@ -1,7 +1,7 @@
 //! Reports for a terminal: rows of a name and a value, headings, and items below them.
 //!
-//! Input: printable texts. Output: lines. Names are padded to 21 columns, items are indented by two. Writing to
-//! memory does not fail, so no method returns an error.
+//! Input: printable texts. Output: lines. Names are padded to 21 columns, items are indented by
+//! two. Writing to memory does not fail, so no method returns an error.
 //!
 //! ```text
 //! pieces               4000

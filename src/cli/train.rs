@@ -1,13 +1,15 @@
 //! `spiece train`: `spm_train`'s flags, made from the table of options.
 //!
-//! Input: text files. Output: PREFIX.model and PREFIX.vocab, which are written at the end, both or neither. Most flags
-//! are those of [`training_flags`](super::training_flags). Before training starts, the program checks that the output files can be
-//! written. Cost: that of [`crate::Trainer`].
+//! Input: text files. Output: PREFIX.model and PREFIX.vocab, which are written at the end, both or
+//! neither. Most flags are those of [`training_flags`](super::training_flags). Before training
+//! starts, the program checks that the output files can be written. Cost: that of
+//! [`crate::Trainer`].
 //!
-//! Without `--model_type` a BPE model is trained, and a note says so, because `spm_train` trains a unigram model then.
-//! Called as `spm_train`, the program trains a unigram model, too, and there is no note. `--jobs` is the number of
-//! threads that run; the model does not depend on it. `--num_threads` of unigram models is the number of partial sums,
-//! which the model depends on. With `--input_format=counts` the input are tables of `spiece count`.
+//! Without `--model_type` a BPE model is trained, and a note says so, because `spm_train` trains a
+//! unigram model then. Called as `spm_train`, the program trains a unigram model, too, and there is
+//! no note. `--jobs` is the number of threads that run; the model does not depend on it.
+//! `--num_threads` of unigram models is the number of partial sums, which the model depends on.
+//! With `--input_format=counts` the input are tables of `spiece count`.
 //!
 //! ```text
 //! $ printf 'low lower lowest\nnew newer newest\n' > text.txt
@@ -43,7 +45,8 @@ use crate::{TrainFlags, Trainer};
 const DEFAULT_TYPE_NOTE: &str = "note: training a BPE model, the default of spiece train; the default of spm_train is \
                                  unigram. Choose with --model_type=unigram or --model_type=bpe";
 
-/// The command line: a flag for each option, the files of lists, and retired flags, which have no effect.
+/// The command line: a flag for each option, the files of lists, and retired flags, which have no
+/// effect.
 pub(crate) fn command() -> Command {
     let command = Command::new("train")
         .about("Trains a model: PREFIX.model and PREFIX.vocab, the bytes that spm_train writes")

@@ -1,11 +1,12 @@
-//! The flags that `spiece train` and `spiece count` have in common, and what they say: options, lists from files, the corpus,
-//! the trainer and its threads.
+//! The flags that `spiece train` and `spiece count` have in common, and what they say: options,
+//! lists from files, the corpus, the trainer and its threads.
 //!
-//! Input: the command line. Output: [`TrainFlags`], a [`Corpus`], a [`Trainer`]. The flags are generated from
-//! [`TrainFlags::DESCRIPTORS`], so that a new option of the library needs no change here.
+//! Input: the command line. Output: [`TrainFlags`], a [`Corpus`], a [`Trainer`]. The flags are
+//! generated from [`TrainFlags::DESCRIPTORS`], so that a new option of the library needs no change
+//! here.
 //!
-//! Example: `--control_symbols=<a> --control_symbols_file=more.txt`, with the line `<b>` in the file, gives the control
-//! symbols `<a>` and `<b>`. Cost: that of reading the files of lists.
+//! Example: `--control_symbols=<a> --control_symbols_file=more.txt`, with the line `<b>` in the
+//! file, gives the control symbols `<a>` and `<b>`. Cost: that of reading the files of lists.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -180,8 +181,8 @@ fn warn_of_retired(matches: &ArgMatches, messages: &Messages) {
     }
 }
 
-/// Reads the files of symbols and of required characters. Symbols are added to the symbols of the flags; required
-/// characters replace the flag.
+/// Reads the files of symbols and of required characters. Symbols are added to the symbols of the
+/// flags; required characters replace the flag.
 fn add_lists_from_files(matches: &ArgMatches, flags: &mut TrainFlags) -> CliResult {
     for name in LISTS_FROM_FILES {
         let symbols = lines_of_flag(matches, name)?.unwrap_or_default();
@@ -209,7 +210,8 @@ pub(super) fn check_present(name: &str, is_missing: bool) -> CliResult {
     Ok(())
 }
 
-/// The lines of the file that `--NAME_file` names; `None` without that flag. The last line may lack its line feed.
+/// The lines of the file that `--NAME_file` names; `None` without that flag. The last line may lack
+/// its line feed.
 fn lines_of_flag(matches: &ArgMatches, name: &str) -> CliResult<Option<Vec<String>>> {
     let Some(path) = args::non_empty(matches, &format!("{name}_file")) else {
         return Ok(None);
@@ -239,8 +241,8 @@ fn lines_of(text: &str) -> Vec<String> {
     text.split('\n').map(str::to_owned).collect()
 }
 
-/// A flag that is set by SIGINT (Ctrl-C), SIGTERM and SIGHUP, so that training ends and removes its temporary files.
-/// A second signal ends the program at once.
+/// A flag that is set by SIGINT (Ctrl-C), SIGTERM and SIGHUP, so that training ends and removes its
+/// temporary files. A second signal ends the program at once.
 pub(super) fn stop_on_signal() -> Arc<AtomicBool> {
     let stop = Arc::default();
     let flag = Arc::clone(&stop);

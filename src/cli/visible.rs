@@ -1,8 +1,9 @@
 //! Texts of strangers for a terminal.
 //!
-//! Input: bytes of a piece or of a line, which may hold anything. Output: printable text. Control characters,
-//! characters that change the direction or are not visible, and bytes that are not UTF-8 are escaped, and so is the
-//! backslash; so the output controls no terminal, and different texts stay different. Cost: one pass.
+//! Input: bytes of a piece or of a line, which may hold anything. Output: printable text. Control
+//! characters, characters that change the direction or are not visible, and bytes that are not
+//! UTF-8 are escaped, and so is the backslash; so the output controls no terminal, and different
+//! texts stay different. Cost: one pass.
 //!
 //! | text | output |
 //! |---|---|
@@ -38,8 +39,8 @@ fn push_char(c: char, out: &mut String) {
     }
 }
 
-/// Whether `c` has no shape of its own or changes the direction of others. Spaces are visible by what is around them,
-/// except for the unusual ones.
+/// Whether `c` has no shape of its own or changes the direction of others. Spaces are visible by
+/// what is around them, except for the unusual ones.
 pub(crate) fn is_invisible(c: char) -> bool {
     matches!(
         c,

@@ -1,9 +1,10 @@
 //! Formats: recognized by content when reading, by path when writing.
 //!
-//! Input: the first bytes of a file, or a path. Output: a [`FileFormat`]. A GGUF file starts with its magic number. A
-//! `tokenizer.json` is an object of JSON, so it starts with a brace and a quote, whitespace aside. Everything else is taken
-//! for a `.model` file, whose reader says what is wrong with it. No `.model` file that holds a piece starts like JSON: the
-//! brace and the quote would be the length of the first piece and its text.
+//! Input: the first bytes of a file, or a path. Output: a [`FileFormat`]. A GGUF file starts with
+//! its magic number. A `tokenizer.json` is an object of JSON, so it starts with a brace and a
+//! quote, whitespace aside. Everything else is taken for a `.model` file, whose reader says what is
+//! wrong with it. No `.model` file that holds a piece starts like JSON: the brace and the quote
+//! would be the length of the first piece and its text.
 //!
 //! Cost: constant, but for whitespace in front.
 
@@ -39,7 +40,8 @@ pub enum FileFormat {
 }
 
 impl FileFormat {
-    /// The format of a file that starts with these bytes; [`FileFormat::Model`] if it is no other one.
+    /// The format of a file that starts with these bytes; [`FileFormat::Model`] if it is no other
+    /// one.
     pub fn of_content(start: &[u8]) -> Self {
         if start.starts_with(GGUF_MAGIC) {
             Self::Gguf
@@ -50,7 +52,8 @@ impl FileFormat {
         }
     }
 
-    /// The format that the name of an output asks for: a folder if it ends with a separator, else by its extension.
+    /// The format that the name of an output asks for: a folder if it ends with a separator, else
+    /// by its extension.
     pub fn of_path(path: &Path) -> Option<Self> {
         if ends_with_separator(path) {
             return Some(Self::Folder);

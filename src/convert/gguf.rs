@@ -1,7 +1,7 @@
 //! GGUF files of llama.cpp: the vocabulary in the header.
 //!
-//! Input: a BPE or unigram [`Model`]; or a GGUF file, of which only the header is read. Output: a file without tensors, or a
-//! model; and a verdict.
+//! Input: a BPE or unigram [`Model`]; or a GGUF file, of which only the header is read. Output: a
+//! file without tensors, or a model; and a verdict.
 //!
 //! | module | job |
 //! |---|---|
@@ -21,8 +21,9 @@
 //! | other flags | `spiece.escape_whitespaces`, `.treat_whitespace_as_suffix`, unless they have the usual values; read by spiece alone |
 //!
 //! # Example
-//! The header begins with `GGUF`, the version 3 (32 bits), the numbers of tensors and of fields (64 bits each). A field is its
-//! name, the number of its type and its value; texts have a length of 64 bits before them.
+//! The header begins with `GGUF`, the version 3 (32 bits), the numbers of tensors and of fields (64
+//! bits each). A field is its name, the number of its type and its value; texts have a length of 64
+//! bits before them.
 //!
 //! Source: `docs/gguf.md` of ggml.
 
@@ -77,7 +78,8 @@ pub struct GgufVocab {
 }
 
 impl Model {
-    /// The vocabulary as a GGUF file of version 3, with a verdict. llama.cpp loads it with `vocab_only`.
+    /// The vocabulary as a GGUF file of version 3, with a verdict. llama.cpp loads it with
+    /// `vocab_only`.
     ///
     /// ```
     /// use spiece::{GgufOptions, Model};
@@ -90,20 +92,23 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// The model is a word or char model, or has no BOS or EOS piece although an option asks for it.
+    /// The model is a word or char model, or has no BOS or EOS piece although an option asks for
+    /// it.
     pub fn to_gguf_vocab(&self, options: &GgufOptions) -> Result<GgufVocab, ConvertError> {
         let bytes = write::vocab(self, options)?;
         let verdict = judge::verdict(self);
         Ok(GgufVocab { bytes, verdict })
     }
 
-    /// Reads the vocabulary in a GGUF file, with a verdict on whether the ids of the model equal those of llama.cpp. Only the
-    /// header is read, which is at the beginning of the file.
+    /// Reads the vocabulary in a GGUF file, with a verdict on whether the ids of the model equal
+    /// those of llama.cpp. Only the header is read, which is at the beginning of the file.
     ///
-    /// Memory, the model included: measured at 6 times the bytes of the header; a header of more than 1 GiB is refused.
+    /// Memory, the model included: measured at 6 times the bytes of the header; a header of more
+    /// than 1 GiB is refused.
     ///
     /// # Errors
-    /// The bytes are not a GGUF file of version 2 or 3, little-endian, or the vocabulary is of another kind.
+    /// The bytes are not a GGUF file of version 2 or 3, little-endian, or the vocabulary is of
+    /// another kind.
     pub fn from_gguf(reader: impl Read) -> Result<ConvertedModel, ConvertError> {
         let header = header::Header::read(BufReader::with_capacity(1 << 16, reader))?;
         let model = import::model(&header)?;
@@ -121,7 +126,8 @@ impl Model {
         model.map_err(|error| ModelError::from_conversion(error).in_file(path))
     }
 
-    /// The model in a GGUF file with its verdict; `None` for other files, and for those that cannot be opened.
+    /// The model in a GGUF file with its verdict; `None` for other files, and for those that cannot
+    /// be opened.
     pub(crate) fn read_gguf(path: &Path) -> Option<Result<ConvertedModel, ConvertError>> {
         let mut file = File::open(path).ok()?;
         // A pipe could not be read again.

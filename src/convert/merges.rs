@@ -1,19 +1,22 @@
 //! The merges of a BPE model that text ever executes: at most one pair for each piece.
 //!
-//! Input: a BPE model. Output: for each piece its *last merge*, the pair of symbols whose merge gives the piece, or nothing
-//! if no text is ever merged to the piece.
+//! Input: a BPE model. Output: for each piece its *last merge*, the pair of symbols whose merge
+//! gives the piece, or nothing if no text is ever merged to the piece.
 //!
 //! # Why one pair
-//! The merges within the span of a token are the merges of the token's own text (locality, see `adapt.rs`). So whenever text
-//! is merged to a piece, its last merge is the last merge of encoding the text of the piece alone. SentencePiece considers
-//! every pair whose joined text is a piece, but executes no other pair than that one.
+//! The merges within the span of a token are the merges of the token's own text (locality, see
+//! `adapt.rs`). So whenever text is merged to a piece, its last merge is the last merge of encoding
+//! the text of the piece alone. SentencePiece considers every pair whose joined text is a piece,
+//! but executes no other pair than that one.
 //!
 //! # Method
-//! The text of each piece is encoded by the definition in `encode/bpe.rs`, with a priority queue: user-defined symbols are
-//! found first and never merge, then the pair with the best score merges, of equal scores the leftmost.
+//! The text of each piece is encoded by the definition in `encode/bpe.rs`, with a priority queue:
+//! user-defined symbols are found first and never merge, then the pair with the best score merges,
+//! of equal scores the leftmost.
 //!
-//! Example: the pieces `ab` (score -1), `bc` (-2), `abc` (-3) and their characters. The text `abc` is merged to `ab c` and
-//! then to `abc`: the last merge of `abc` is `ab c`. The pair `a bc` is never merged.
+//! Example: the pieces `ab` (score -1), `bc` (-2), `abc` (-3) and their characters. The text `abc`
+//! is merged to `ab c` and then to `abc`: the last merge of `abc` is `ab c`. The pair `a bc` is
+//! never merged.
 //!
 //! Merges that are known from a list are checked, not carried out; see [`listed`].
 //!
@@ -74,8 +77,9 @@ impl MergeTable {
         Self::with_listed(model, &ListedMerges::unknown(model), &|_| Vec::new())
     }
 
-    /// The same, where merges are known from a list: right merges make it cheaper, wrong ones change nothing. `other_splits` gives
-    /// the lengths of the left texts of other pairs that a list has for a piece.
+    /// The same, where merges are known from a list: right merges make it cheaper, wrong ones
+    /// change nothing. `other_splits` gives the lengths of the left texts of other pairs that a
+    /// list has for a piece.
     ///
     /// # Errors
     /// As [`MergeTable::new`].
@@ -121,7 +125,8 @@ impl MergeTable {
     }
 }
 
-/// The ranks of the scores of all pieces, 0 for the best score, in the order of the reference: that of the bits of floats.
+/// The ranks of the scores of all pieces, 0 for the best score, in the order of the reference: that
+/// of the bits of floats.
 fn score_ranks(model: &Model) -> Vec<u32> {
     let scores: Vec<f32> = model.pieces().map(|piece| piece.score).collect();
     let mut sorted = scores.clone();
@@ -268,7 +273,8 @@ impl<'m> MergeProcess<'m> {
         }
     }
 
-    /// Queues the pair of the symbol at index `left` and the next one, if their joined text is a piece for text.
+    /// Queues the pair of the symbol at index `left` and the next one, if their joined text is a
+    /// piece for text.
     fn add_candidate(&mut self, text: &[u8], left: usize) {
         let first = self.symbols[left];
         if first.next == NONE {

@@ -1,32 +1,38 @@
 //! An order of merges in which a program that merges by rank does what SentencePiece does.
 //!
-//! Input: the [merges](super::merges) of a BPE model. Output: the merges in an order, and reasons where no order is known to
-//! be equal.
+//! Input: the [merges](super::merges) of a BPE model. Output: the merges in an order, and reasons
+//! where no order is known to be equal.
 //!
-//! SentencePiece merges the pair with the best score, of equal scores the leftmost. The libraries `tokenizers` and llama.cpp's
-//! file format need an order of all merges; they merge the first pair in that order, of equal pairs the leftmost.
+//! SentencePiece merges the pair with the best score, of equal scores the leftmost. The libraries
+//! `tokenizers` and llama.cpp's file format need an order of all merges; they merge the first pair
+//! in that order, of equal pairs the leftmost.
 //!
 //! # Different scores
-//! The order is that of the scores. Both programs then execute the same merges: each merge that SentencePiece executes is
-//! in the list (see [`merges`](super::merges)); it is the best candidate of all pairs, so it is the best one of the list, too.
+//! The order is that of the scores. Both programs then execute the same merges: each merge that
+//! SentencePiece executes is in the list (see [`merges`](super::merges)); it is the best candidate
+//! of all pairs, so it is the best one of the list, too.
 //!
 //! # Equal scores
-//! Let the pieces of a group have equal scores. Merges of the group are executed when no better pair is left. They differ
-//! between the two programs only if the order of two of them matters, that is, if they share a symbol, or if one of them makes a
-//! symbol of the other. Three cases are decided, in all others there is a reason:
+//! Let the pieces of a group have equal scores. Merges of the group are executed when no better
+//! pair is left. They differ between the two programs only if the order of two of them matters,
+//! that is, if they share a symbol, or if one of them makes a symbol of the other. Three cases are
+//! decided, in all others there is a reason:
 //!
-//! 1. *Runs*: pieces `cc`, `ccc`, ... that repeat one character c. SentencePiece extends the leftmost run until it is longest,
-//!    then begins the next one. The order "longest first" usually does the same; that is checked by carrying out both for texts
-//!    of c up to three times as long as the longest piece. In longer texts the symbols on the left are finished and do not merge
+//! 1. *Runs*: pieces `cc`, `ccc`, ... that repeat one character c. SentencePiece extends the
+//!    leftmost run until it is longest, then begins the next one. The order "longest first" usually
+//!    does the same; that is checked by carrying out both for texts of c up to three times as long
+//!    as the longest piece. In longer texts the symbols on the left are finished and do not merge
 //!    any more, so that the rest is as in a shorter text.
-//! 2. *Shared symbols*: the right symbol of p is the left symbol of q. If both are candidates there, p is to the left. So p has
-//!    to precede q. If these relations have no cycle, an order exists.
+//! 2. *Shared symbols*: the right symbol of p is the left symbol of q. If both are candidates
+//!    there, p is to the left. So p has to precede q. If these relations have no cycle, an order
+//!    exists.
 //! 3. *No shared symbols*: any order.
 //!
-//! All three need that no merge of the group makes a pair with a better score possible; otherwise there is a reason.
+//! All three need that no merge of the group makes a pair with a better score possible; otherwise
+//! there is a reason.
 //!
-//! Example: Llama 2 has `▁▁` to `▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁` with the score -1e9 (case 1). Seven marks are merged to `▁▁`, which grows by
-//! one mark at a time, in both programs.
+//! Example: Llama 2 has `▁▁` to `▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁` with the score -1e9 (case 1). Seven marks are
+//! merged to `▁▁`, which grows by one mark at a time, in both programs.
 //!
 //! # Cost
 //! Linear in the merges, plus sorting.
@@ -104,7 +110,8 @@ impl MergeOrder {
     }
 }
 
-/// For each piece that is a symbol of a merge, the best rank of the pieces that these merges give, and one of them.
+/// For each piece that is a symbol of a merge, the best rank of the pieces that these merges give,
+/// and one of them.
 fn best_extensions(model: &Model, table: &MergeTable) -> HashMap<PieceId, (u32, PieceId)> {
     let mut best: HashMap<PieceId, (u32, PieceId)> = HashMap::new();
     for (piece, split) in table.merged() {
@@ -244,8 +251,8 @@ impl TieGroup<'_> {
         Some(score_tie(explanation))
     }
 
-    /// The merges in an order in which p precedes q if the right symbol of p is the left symbol of q; and a reason if there is
-    /// none.
+    /// The merges in an order in which p precedes q if the right symbol of p is the left symbol of
+    /// q; and a reason if there is none.
     fn sort_by_shared_symbols(
         &self,
         merges: Vec<OrderedMerge>,
@@ -284,8 +291,8 @@ impl TieGroup<'_> {
         (sorted, reason)
     }
 
-    /// The reason for merges that have no order. They are exported by id, so a text in which a higher id is to the left of a
-    /// lower one shows the difference.
+    /// The reason for merges that have no order. They are exported by id, so a text in which a
+    /// higher id is to the left of a lower one shows the difference.
     fn cycle<I: Iterator<Item = usize>>(
         &self,
         merges: &[OrderedMerge],

@@ -1,6 +1,8 @@
-//! `tokenizer.json` of the library `tokenizers`, and the folder that `AutoTokenizer.from_pretrained` of `transformers` reads.
+//! `tokenizer.json` of the library `tokenizers`, and the folder that
+//! `AutoTokenizer.from_pretrained` of `transformers` reads.
 //!
-//! Input: a BPE or unigram [`Model`]; or the bytes of a `tokenizer.json`. Output: bytes, or a model; and a verdict.
+//! Input: a BPE or unigram [`Model`]; or the bytes of a `tokenizer.json`. Output: bytes, or a
+//! model; and a verdict.
 //!
 //! | module | job |
 //! |---|---|
@@ -27,10 +29,11 @@
 //! | user-defined symbols | BPE: added tokens with `normalized`; unigram: pieces with the score that SentencePiece gives them |
 //!
 //! # Control pieces in text
-//! `tokenizers` finds the text of control pieces, such as `<s>`, in every text, and encodes the parts between them as texts of
-//! their own. This is what [`EncodeOptions::allowed_special`](crate::EncodeOptions::allowed_special) does with all control
-//! pieces. With `split_special_tokens=True` the text of control pieces is ordinary text, as in SentencePiece. Verdicts compare
-//! these two settings with each other, not one with the other.
+//! `tokenizers` finds the text of control pieces, such as `<s>`, in every text, and encodes the
+//! parts between them as texts of their own. This is what
+//! [`EncodeOptions::allowed_special`](crate::EncodeOptions::allowed_special) does with all control
+//! pieces. With `split_special_tokens=True` the text of control pieces is ordinary text, as in
+//! SentencePiece. Verdicts compare these two settings with each other, not one with the other.
 
 mod components;
 mod export;
@@ -55,7 +58,8 @@ use crate::piece::{PieceId, PieceKind};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JsonOptions {
-    /// Put the BOS piece before every text (unless the caller of `transformers` sets `add_special_tokens=False`).
+    /// Put the BOS piece before every text (unless the caller of `transformers` sets
+    /// `add_special_tokens=False`).
     pub add_bos: bool,
     /// Put the EOS piece behind every text.
     pub add_eos: bool,
@@ -89,13 +93,14 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// The model is a word or char model, or has no BOS or EOS piece although an option asks for it.
+    /// The model is a word or char model, or has no BOS or EOS piece although an option asks for
+    /// it.
     pub fn to_tokenizer_json(&self, options: &JsonOptions) -> Result<TokenizerJson, ConvertError> {
         JsonParts::new(self, options).map(JsonParts::into_file)
     }
 
-    /// The files that `AutoTokenizer.from_pretrained` of `transformers` reads: `tokenizer.json`, `tokenizer_config.json`,
-    /// `special_tokens_map.json` and `tokenizer.model`; with a verdict.
+    /// The files that `AutoTokenizer.from_pretrained` of `transformers` reads: `tokenizer.json`,
+    /// `tokenizer_config.json`, `special_tokens_map.json` and `tokenizer.model`; with a verdict.
     ///
     /// # Errors
     /// As [`Model::to_tokenizer_json`].
@@ -106,13 +111,16 @@ impl Model {
         TransformersFolder::new(self, options)
     }
 
-    /// Reads a `tokenizer.json`, with a verdict on whether the ids of the model equal those of `tokenizers`.
+    /// Reads a `tokenizer.json`, with a verdict on whether the ids of the model equal those of
+    /// `tokenizers`.
     ///
-    /// Memory, the model included: measured at 10 times the file for Llama 2, and at 58 times for the worst of seven hostile shapes.
-    /// Files of 2 GiB and more are refused. Cost: linear, plus that of encoding all pieces once.
+    /// Memory, the model included: measured at 10 times the file for Llama 2, and at 58 times for
+    /// the worst of seven hostile shapes. Files of 2 GiB and more are refused. Cost: linear, plus
+    /// that of encoding all pieces once.
     ///
     /// # Errors
-    /// The bytes are not a `tokenizer.json`, or ask for something that a SentencePiece model cannot express.
+    /// The bytes are not a `tokenizer.json`, or ask for something that a SentencePiece model cannot
+    /// express.
     pub fn from_tokenizer_json(bytes: &[u8]) -> Result<ConvertedModel, ConvertError> {
         Self::read_tokenizer_json(bytes)?.judged()
     }
@@ -146,7 +154,8 @@ fn text_of(model: &Model, id: PieceId) -> &[u8] {
     model.table().text(id.index())
 }
 
-/// The text of a piece in JSON: none for a NUL, which `tokenizers` cannot hold, and for a text that is not UTF-8.
+/// The text of a piece in JSON: none for a NUL, which `tokenizers` cannot hold, and for a text that
+/// is not UTF-8.
 fn json_text(text: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(text).ok();
     text.filter(|text| *text != "\0")

@@ -1,8 +1,9 @@
 //! Verdicts: whether a converted model gives the same ids, and why not.
 //!
-//! A [`Verdict`] is a list of [`Reason`]s. It is exact if the list is empty. An analysis adds reasons; it never removes any.
-//! Ids are compared without BOS and EOS, for text that is well-formed Unicode, and with control pieces in the text taken for
-//! ordinary text, as SentencePiece does.
+//! A [`Verdict`] is a list of [`Reason`]s. It is exact if the list is empty. An analysis adds
+//! reasons; it never removes any. Ids are compared without BOS and EOS, for text that is
+//! well-formed Unicode, and with control pieces in the text taken for ordinary text, as
+//! SentencePiece does.
 
 use std::fmt;
 

@@ -1,12 +1,13 @@
 //! Incremental decoding: ids one by one to text as soon as it is certain.
 //!
-//! Input: ids, as a language model generates them. Output: parts of the text; together they are what
-//! [`Tokenizer::decode`](crate::Tokenizer::decode) gives for all ids. Method: the state between two ids is kept, and the
-//! bytes of an incomplete character (three at most) are held back. Models with a denormalizer, which are rare, have rules
-//! that may look at any amount of text, so all of their text comes from [`finish`](IncrementalDecoder::finish).
+//! Input: ids, as a language model generates them. Output: parts of the text; together they are
+//! what [`Tokenizer::decode`](crate::Tokenizer::decode) gives for all ids. Method: the state
+//! between two ids is kept, and the bytes of an incomplete character (three at most) are held back.
+//! Models with a denormalizer, which are rare, have rules that may look at any amount of text, so
+//! all of their text comes from [`finish`](IncrementalDecoder::finish).
 //!
-//! Example (Llama 2): `你` is not a piece; its ids are those of `▁`, `<0xE4>`, `<0xBD>`, `<0xA0>`. The four calls of
-//! `push` return `""` (the dummy prefix), `""`, `""` and `"你"`.
+//! Example (Llama 2): `你` is not a piece; its ids are those of `▁`, `<0xE4>`, `<0xBD>`, `<0xA0>`.
+//! The four calls of `push` return `""` (the dummy prefix), `""`, `""` and `"你"`.
 //!
 //! Cost: constant for each id, times the length of its piece.
 
@@ -18,7 +19,8 @@ use crate::error::DecodeError;
 use crate::piece::PieceId;
 use crate::text::lossy_string;
 
-/// Decodes ids one by one; made by [`Tokenizer::incremental_decoder`](crate::Tokenizer::incremental_decoder).
+/// Decodes ids one by one; made by
+/// [`Tokenizer::incremental_decoder`](crate::Tokenizer::incremental_decoder).
 ///
 /// It borrows nothing, so that it can be stored, for example in the state of a request.
 ///
@@ -76,7 +78,8 @@ impl IncrementalDecoder {
         &self.text
     }
 
-    /// Drops the bytes that the last call returned as text; with a denormalizer there are none before the end.
+    /// Drops the bytes that the last call returned as text; with a denormalizer there are none
+    /// before the end.
     fn clear_returned(&mut self) {
         if !self.decoder.has_denormalizer() {
             self.bytes.clear();

@@ -1,16 +1,17 @@
 //! Short texts of pieces, copied 16 bytes at a time.
 //!
-//! Input: the text of each piece that becomes the same text after any other text. Output: [`ShortTexts`], which appends
-//! the texts of a run of such pieces.
+//! Input: the text of each piece that becomes the same text after any other text. Output:
+//! [`ShortTexts`], which appends the texts of a run of such pieces.
 //!
-//! Method: each piece has 16 bytes: at most 15 bytes of text, and the length. All 16 are copied, and the next text
-//! overwrites the bytes behind the text, so that no copy has a length that is unknown at compile time and each piece needs one
-//! cache line instead of three.
+//! Method: each piece has 16 bytes: at most 15 bytes of text, and the length. All 16 are copied,
+//! and the next text overwrites the bytes behind the text, so that no copy has a length that is
+//! unknown at compile time and each piece needs one cache line instead of three.
 //!
-//! Example: ` the` is ` the`, eleven zeros, and 4. After `Hello` at position 0, its bytes go to positions 5 to 20, and the
-//! next text goes to position 9.
+//! Example: ` the` is ` the`, eleven zeros, and 4. After `Hello` at position 0, its bytes go to
+//! positions 5 to 20, and the next text goes to position 9.
 //!
-//! Cost: a load, a store and a bounds check for each piece; 16 bytes of memory for each piece of the model.
+//! Cost: a load, a store and a bounds check for each piece; 16 bytes of memory for each piece of
+//! the model.
 
 use crate::piece::PieceId;
 
@@ -20,7 +21,8 @@ const ENTRY_BYTES: usize = 16;
 const MAX_TEXT_BYTES: u8 = 15;
 /// Stands for the length of pieces that are not in the table.
 const NO_TEXT: u8 = u8::MAX;
-/// Pieces for which room is made at a time. The room is filled with zeros first, so more pieces would cost short runs more.
+/// Pieces for which room is made at a time. The room is filled with zeros first, so more pieces
+/// would cost short runs more.
 const MAX_RUN: usize = 64;
 
 /// See the page of the module.
@@ -28,13 +30,14 @@ const MAX_RUN: usize = 64;
 pub(super) struct ShortTexts(Vec<[u8; ENTRY_BYTES]>);
 
 impl ShortTexts {
-    /// The table of these texts, by the numbers of pieces; `None` for pieces that need more than a copy.
+    /// The table of these texts, by the numbers of pieces; `None` for pieces that need more than a
+    /// copy.
     pub(super) fn new<'t>(texts: impl Iterator<Item = Option<&'t [u8]>>) -> Self {
         Self(texts.map(entry).collect())
     }
 
-    /// Appends the texts of the first ids, and returns of how many: up to the first that is not in the table, and at most
-    /// [`MAX_RUN`]. All ids are those of pieces.
+    /// Appends the texts of the first ids, and returns of how many: up to the first that is not in
+    /// the table, and at most [`MAX_RUN`]. All ids are those of pieces.
     #[inline]
     pub(super) fn push_run(&self, ids: &[PieceId], out: &mut Vec<u8>) -> usize {
         let has_text = |id: &PieceId| self.0[id.index()][ENTRY_BYTES - 1] != NO_TEXT;

@@ -1,16 +1,17 @@
 //! Ids to text, with the part of the text that each id stands for.
 //!
-//! Input: ids, or the texts of pieces. Output: [`DecodedText`]: the text, and for each id its piece and its span. Method:
-//! the decoder of [`decode`](crate::decode) is called for one piece after another, and the length of the text before and
-//! after each call is the span of the piece. A run of byte pieces is decoded as a whole; then its characters are divided
-//! among the pieces, as in the reference: the last byte of a character has its span, the other bytes have empty ones, and
-//! a byte that belongs to no character has that of its U+FFFD.
+//! Input: ids, or the texts of pieces. Output: [`DecodedText`]: the text, and for each id its piece
+//! and its span. Method: the decoder of [`decode`](crate::decode) is called for one piece after
+//! another, and the length of the text before and after each call is the span of the piece. A run
+//! of byte pieces is decoded as a whole; then its characters are divided among the pieces, as in
+//! the reference: the last byte of a character has its span, the other bytes have empty ones, and a
+//! byte that belongs to no character has that of its U+FFFD.
 //!
-//! Example (Llama 2): the pieces `▁Hello`, `<0xE4>`, `<0xBD>`, `<0xA0>` give the text `Hello你` and the spans 0..5, 5..5,
-//! 5..5 and 5..8.
+//! Example (Llama 2): the pieces `▁Hello`, `<0xE4>`, `<0xBD>`, `<0xA0>` give the text `Hello你` and
+//! the spans 0..5, 5..5, 5..5 and 5..8.
 //!
-//! Spans are positions in the text before it is denormalized. Models with a denormalizer are rare; for all others this is
-//! the decoded text.
+//! Spans are positions in the text before it is denormalized. Models with a denormalizer are rare;
+//! for all others this is the decoded text.
 //!
 //! Cost: linear in the text; one allocation for each list.
 
@@ -20,7 +21,8 @@ use super::{DecodeState, Decoder, Role};
 use crate::piece::PieceId;
 use crate::text::decode_char;
 
-/// A decoded text and the spans of its pieces; from [`Tokenizer::decode_to_tokens`](crate::Tokenizer::decode_to_tokens).
+/// A decoded text and the spans of its pieces; from
+/// [`Tokenizer::decode_to_tokens`](crate::Tokenizer::decode_to_tokens).
 ///
 /// ```
 /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -194,7 +196,8 @@ fn assign_spans(run: &[u8], mut at: usize, tokens: &mut [DecodedToken<'_>]) {
     }
 }
 
-/// The first character of `bytes`, or a byte that belongs to none: how many bytes it has, and how many its text has.
+/// The first character of `bytes`, or a byte that belongs to none: how many bytes it has, and how
+/// many its text has.
 fn first_char(bytes: &[u8]) -> (usize, usize) {
     match decode_char(bytes) {
         (Some(_), width) => (width, width),

@@ -1,21 +1,24 @@
 //! Which characters are adjacent in some piece: the test that splits text into chunks.
 //!
-//! Input: every bigram (two adjacent characters) of every piece, as pairs of numbers. Output: whether two characters
-//! may be adjacent inside a piece. Both encoders use it: [`bpe`](super::bpe) numbers characters by dense classes,
-//! [`unigram`](super::unigram) by their UTF-8 bytes. In both, 0 stands for "in no piece", and the frequent characters
-//! have numbers below [`MAX_DENSE_CODE`].
+//! Input: every bigram (two adjacent characters) of every piece, as pairs of numbers. Output:
+//! whether two characters may be adjacent inside a piece. Both encoders use it: [`bpe`](super::bpe)
+//! numbers characters by dense classes, [`unigram`](super::unigram) by their UTF-8 bytes. In both,
+//! 0 stands for "in no piece", and the frequent characters have numbers below [`MAX_DENSE_CODE`].
 //!
-//! **Lemma (bigram boundary).** Let characters x and y be adjacent in no piece. Then the segmentation of a text
-//! ...x y... is the segmentation of the text up to x followed by that of the text from y on. Proof: no piece contains
-//! the bigram x y, so no piece of any segmentation spans the position between them; BPE merges only produce pieces, so
-//! no merge spans it either, and no candidate pair on one side depends on the other side. The order of the merges of
-//! one side is therefore the same with and without the other side.
+//! **Lemma (bigram boundary).** Let characters x and y be adjacent in no piece. Then the
+//! segmentation of a text ...x y... is the segmentation of the text up to x followed by that of the
+//! text from y on. Proof: no piece contains the bigram x y, so no piece of any segmentation spans
+//! the position between them; BPE merges only produce pieces, so no merge spans it either, and no
+//! candidate pair on one side depends on the other side. The order of the merges of one side is
+//! therefore the same with and without the other side.
 //!
-//! Example: with the pieces `th`, `he`, `the` and `e▁`, the bigrams are `t h`, `h e` and `e ▁`. The text `the▁the` has
-//! the boundary `▁ t` and therefore the chunks `the▁` and `the`, whose ids are computed (and cached) separately.
+//! Example: with the pieces `th`, `he`, `the` and `e▁`, the bigrams are `t h`, `h e` and `e ▁`. The
+//! text `the▁the` has the boundary `▁ t` and therefore the chunks `the▁` and `the`, whose ids are
+//! computed (and cached) separately.
 //!
-//! Method: a square of bits for pairs of frequent characters, and a Bloom filter for all other pairs. A false positive
-//! of the filter joins two chunks that could be separate, which changes no result.
+//! Method: a square of bits for pairs of frequent characters, and a Bloom filter for all other
+//! pairs. A false positive of the filter joins two chunks that could be separate, which changes no
+//! result.
 //!
 //! Cost: one load per bigram. Memory: 8 KiB, and 1 to 2 bytes for each rare bigram of each piece.
 
@@ -60,8 +63,8 @@ impl BigramSetBuilder {
     }
 
     pub(super) fn build(self) -> BigramSet {
-        // Most rare bigrams occur several times. Removing the repetitions would cost more time than the bits of the
-        // filter that are reserved for them cost memory.
+        // Most rare bigrams occur several times. Removing the repetitions would cost more time than
+        // the bits of the filter that are reserved for them cost memory.
         BigramSet {
             dense: self.dense,
             sparse: BloomFilter::of(&self.sparse),

@@ -1,14 +1,17 @@
 //! BPE: adjacent symbols merge, the pair with the best piece first.
 //!
-//! Input: a normalized text. Output: the ids of its pieces, one unknown id for each unknown character.
+//! Input: a normalized text. Output: the ids of its pieces, one unknown id for each unknown
+//! character.
 //!
 //! # Definition
-//! A text begins as a sequence of characters, and of user-defined symbols, which never merge. Two adjacent symbols may
-//! merge if their joined text is a piece for text; the symbols themselves need not be pieces. Among all such pairs the one
-//! whose piece has the best score merges, of equal scores the leftmost, until no pair merges.
+//! A text begins as a sequence of characters, and of user-defined symbols, which never merge. Two
+//! adjacent symbols may merge if their joined text is a piece for text; the symbols themselves need
+//! not be pieces. Among all such pairs the one whose piece has the best score merges, of equal
+//! scores the leftmost, until no pair merges.
 //!
 //! # Example
-//! Pieces with their merge ranks: `he` 0, `▁t` 1, `re` 2, `▁the` 3, `the` 4. The text `▁there` merges as follows:
+//! Pieces with their merge ranks: `he` 0, `▁t` 1, `re` 2, `▁the` 3, `the` 4. The text `▁there`
+//! merges as follows:
 //!
 //! | symbols | candidates | merge |
 //! |---|---|---|
@@ -19,8 +22,9 @@
 //! | `▁the re` | none | |
 //!
 //! # Method
-//! The text is split into chunks at bigram boundaries ([`classes`], [`scan`]). The ids of a chunk depend on its text only,
-//! so they can be cached. How a chunk is encoded depends on what it is; the first row that applies counts:
+//! The text is split into chunks at bigram boundaries ([`classes`], [`scan`]). The ids of a chunk
+//! depend on its text only, so they can be cached. How a chunk is encoded depends on what it is;
+//! the first row that applies counts:
 //!
 //! | | condition | strategy | why exact | cost |
 //! |---|---|---|---|---|
@@ -33,19 +37,21 @@
 //! | 6 | longer, and the windows do not fit together | [`windowed`](strategies::windowed) with windows of 32 characters, which are cached by their whole texts | as row 5 | linear |
 //! | 7 | longer, and no windows fit together | [`heap_merge`](strategies::heap_merge) | it is the definition, carried out with a priority queue | n log n |
 //!
-//! Models that were extended by pieces of several words are encoded in two layers; the table is about the first one, and
-//! [`superwords`] is the second.
+//! Models that were extended by pieces of several words are encoded in two layers; the table is
+//! about the first one, and [`superwords`] is the second.
 //!
-//! Row 0 is [`BpeEncoder::encode`] and [`BpeEncoder::sample`]; rows 1 and 2 are in [`scan`], where chunks end; rows 3 to 7
-//! are the branches of `ChunkContext::encode_chunk`.
+//! Row 0 is [`BpeEncoder::encode`] and [`BpeEncoder::sample`]; rows 1 and 2 are in [`scan`], where
+//! chunks end; rows 3 to 7 are the branches of `ChunkContext::encode_chunk`.
 //!
 //! # Modules, in the order of the data flow
-//! [`scan`] finds chunks with [`classes`], and encodes them with [`strategies`], which use [`classes`] and [`lookup`].
-//! Imports have no cycle: [`scan`] imports from all others, [`strategies`] from [`classes`] and [`lookup`], [`classes`]
-//! from [`lookup`], and [`lookup`] from none of them.
+//! [`scan`] finds chunks with [`classes`], and encodes them with [`strategies`], which use
+//! [`classes`] and [`lookup`]. Imports have no cycle: [`scan`] imports from all others,
+//! [`strategies`] from [`classes`] and [`lookup`], [`classes`] from [`lookup`], and [`lookup`] from
+//! none of them.
 //!
 //! # Cost
-//! Linear in the text, except for rows 0 and 7 and for [`superwords`]. Memory of a worker: see [`BpeCache::with_max_bytes`].
+//! Linear in the text, except for rows 0 and 7 and for [`superwords`]. Memory of a worker: see
+//! [`BpeCache::with_max_bytes`].
 
 mod classes;
 mod lookup;
@@ -88,7 +94,8 @@ use crate::trie::prefix::PrefixTrie;
 #[derive(Debug)]
 pub(crate) struct BpeEncoder {
     tables: ScanTables,
-    /// For each piece whether it is unused: it merges, but is resegmented afterwards. Empty if no piece is.
+    /// For each piece whether it is unused: it merges, but is resegmented afterwards. Empty if no
+    /// piece is.
     unused: Vec<bool>,
     accepts_raw_text: bool,
     /// Merges the ids of chunks, if the model has superwords.
@@ -110,8 +117,9 @@ impl BpeCache {
     /// The limit of [`BpeCache::default`].
     pub(crate) const DEFAULT_MAX_BYTES: usize = 2 * ChunkCache::DEFAULT_MAX_BYTES;
 
-    /// Empty caches. The chunk caches, which are the largest part, need at most `max_bytes`. Not included are the pair
-    /// caches, at most 1.5 MB, and the buffers for merging, which are proportional to the longest chunk.
+    /// Empty caches. The chunk caches, which are the largest part, need at most `max_bytes`. Not
+    /// included are the pair caches, at most 1.5 MB, and the buffers for merging, which are
+    /// proportional to the longest chunk.
     pub(crate) fn with_max_bytes(max_bytes: usize) -> Self {
         Self {
             chunks: ChunkCache::with_max_bytes(max_bytes / 2),
@@ -180,7 +188,8 @@ impl BpeEncoder {
         layered.unwrap_or_else(|| Self::in_one_layer(vocabulary, &mergeable, &user_defined))
     }
 
-    /// An encoder of all pieces in one layer, whose [`last_merge`](Self::last_merge) knows all of them.
+    /// An encoder of all pieces in one layer, whose [`last_merge`](Self::last_merge) knows all of
+    /// them.
     #[cfg(feature = "train")]
     pub(crate) fn without_layers(
         vocabulary: &Vocabulary<'_>,
@@ -189,8 +198,8 @@ impl BpeEncoder {
         Self::in_one_layer(vocabulary, &vocabulary.mergeable(), user_defined)
     }
 
-    /// How a piece is made when its text is merged alone. The text must contain no user-defined symbol, and the piece must be
-    /// in the first layer.
+    /// How a piece is made when its text is merged alone. The text must contain no user-defined
+    /// symbol, and the piece must be in the first layer.
     #[cfg(feature = "train")]
     pub(crate) fn last_merge(
         &self,
@@ -212,8 +221,8 @@ impl BpeEncoder {
         }
     }
 
-    /// Whether a normal piece is the result of merging its text, found out by its last merge, without encoding. `None` if that cannot
-    /// be found out so.
+    /// Whether a normal piece is the result of merging its text, found out by its last merge,
+    /// without encoding. `None` if that cannot be found out so.
     #[cfg(feature = "train")]
     pub(crate) fn keeps(
         &self,
@@ -288,8 +297,8 @@ impl BpeEncoder {
         self.merge_superwords(cache, out, start);
     }
 
-    /// Appends the ids of `text`, which has no user-defined symbols, merged as one chunk of the first layer and not cached:
-    /// for short texts that are encoded once.
+    /// Appends the ids of `text`, which has no user-defined symbols, merged as one chunk of the
+    /// first layer and not cached: for short texts that are encoded once.
     fn encode_whole(
         &self,
         pieces: &PieceTable,
@@ -313,14 +322,14 @@ impl BpeEncoder {
         }
     }
 
-    /// Whether raw text can be encoded as it is, if normalization only replaces spaces by whitespace marks and malformed
-    /// bytes by U+FFFD.
+    /// Whether raw text can be encoded as it is, if normalization only replaces spaces by
+    /// whitespace marks and malformed bytes by U+FFFD.
     pub(crate) fn accepts_raw_text(&self) -> bool {
         self.accepts_raw_text
     }
 
-    /// Appends the ids of raw text. Unknown characters become the ids of their bytes, or if the model has none, one
-    /// unknown id each.
+    /// Appends the ids of raw text. Unknown characters become the ids of their bytes, or if the
+    /// model has none, one unknown id each.
     pub(crate) fn encode_raw(
         &self,
         pieces: &PieceTable,
@@ -335,8 +344,8 @@ impl BpeEncoder {
         self.merge_superwords(cache, out, start);
     }
 
-    /// Appends the ids of each line of raw text, as [`encode_raw`](Self::encode_raw) would for the line alone. Returns false, and
-    /// appends nothing, if the lines have to be encoded one by one.
+    /// Appends the ids of each line of raw text, as [`encode_raw`](Self::encode_raw) would for the
+    /// line alone. Returns false, and appends nothing, if the lines have to be encoded one by one.
     pub(crate) fn encode_raw_lines(
         &self,
         pieces: &PieceTable,
@@ -372,8 +381,8 @@ impl BpeEncoder {
         cache.state.count(Strategy::Full);
     }
 
-    /// Positions at which `text` can be split so that the parts have the ids of the whole, at least `distance` bytes from
-    /// each other. Of raw text, only the first part then has a dummy prefix.
+    /// Positions at which `text` can be split so that the parts have the ids of the whole, at least
+    /// `distance` bytes from each other. Of raw text, only the first part then has a dummy prefix.
     pub(crate) fn find_boundaries<const RAW: bool>(
         &self,
         text: &[u8],
@@ -426,13 +435,15 @@ impl BpeEncoder {
     }
 }
 
-/// Whether all user-defined symbols are found at the same positions in raw text as in normalized text.
+/// Whether all user-defined symbols are found at the same positions in raw text as in normalized
+/// text.
 fn are_same_when_raw(vocabulary: &Vocabulary<'_>) -> bool {
     let mut symbols = vocabulary.symbols();
     symbols.all(|(text, _)| is_same_when_raw(text))
 }
 
-/// Whether a user-defined symbol with this text is found at the same positions in raw text as in normalized text.
+/// Whether a user-defined symbol with this text is found at the same positions in raw text as in
+/// normalized text.
 fn is_same_when_raw(text: &[u8]) -> bool {
     std::str::from_utf8(text).is_ok_and(|text| !text.contains([' ', WHITESPACE_MARK, '\u{FFFD}']))
 }

@@ -1,22 +1,26 @@
 //! The chunk cache: text of a chunk -> ids, for the chunks that one worker has seen.
 //!
-//! Input: chunks of at most [`MAX_KEY_BYTES`] bytes. Output: their ids, if they are cached. A cache changes no result,
-//! because the ids of a chunk depend on its text alone (see [`bigrams`](super::bigrams)).
+//! Input: chunks of at most [`MAX_KEY_BYTES`] bytes. Output: their ids, if they are cached. A cache
+//! changes no result, because the ids of a chunk depend on its text alone (see
+//! [`bigrams`](super::bigrams)).
 //!
-//! Method: a two-way set-associative hash table. A set has two ways. A new chunk goes to way 1 and replaces the chunk
-//! there; on a hit in way 1 the two ways are swapped (the chunk is promoted). So chunks seen once cannot evict frequent
-//! chunks. There are two tables: one for keys below 16 bytes with few ids, which most chunks have, and one for all
-//! other chunks. The smaller an entry is, the more entries the caches of the processor hold.
+//! Method: a two-way set-associative hash table. A set has two ways. A new chunk goes to way 1 and
+//! replaces the chunk there; on a hit in way 1 the two ways are swapped (the chunk is promoted). So
+//! chunks seen once cannot evict frequent chunks. There are two tables: one for keys below 16 bytes
+//! with few ids, which most chunks have, and one for all other chunks. The smaller an entry is, the
+//! more entries the caches of the processor hold.
 //!
-//! Misses are detected by *tags*: 15 bits of the hash of each way, in an array of their own that fits the second-level
-//! cache of the processor. In text of many languages a third of the chunks are seen for the first time, and for these
-//! no lookup waits for memory.
+//! Misses are detected by *tags*: 15 bits of the hash of each way, in an array of their own that
+//! fits the second-level cache of the processor. In text of many languages a third of the chunks
+//! are seen for the first time, and for these no lookup waits for memory.
 //!
-//! Tables start small and grow fourfold while entries are evicted, up to a limit, so they are cheap to create and
-//! bounded. (Doubling moves half as many entries again: 8 % of the time of a line of 1 MB.)
+//! Tables start small and grow fourfold while entries are evicted, up to a limit, so they are cheap
+//! to create and bounded. (Doubling moves half as many entries again: 8 % of the time of a line of
+//! 1 MB.)
 //!
-//! Example: the chunk `▁the` hashes to set 5, whose ways hold `▁and` and `▁of`. The miss is known from the tags; after
-//! the merge `insert` replaces `▁of`. The next `▁the` hits way 1, is promoted, and the set holds `▁the`, `▁and`.
+//! Example: the chunk `▁the` hashes to set 5, whose ways hold `▁and` and `▁of`. The miss is known
+//! from the tags; after the merge `insert` replaces `▁of`. The next `▁the` hits way 1, is promoted,
+//! and the set holds `▁the`, `▁and`.
 //!
 //! Cost: a hit reads one tag and one cache line; a miss reads tags only. Memory: see
 //! [`ChunkCache::with_max_bytes`].
@@ -29,8 +33,8 @@ use self::key::{KEY_WORDS, SMALL_KEY_WORDS};
 use self::table::{ChunkEntry, ChunkTable, Miss};
 use crate::piece::PieceId;
 
-/// Ids of 16 bits that an entry of the table for small keys has room for; half as many of 32 bits. The entry then
-/// fills half a cache line.
+/// Ids of 16 bits that an entry of the table for small keys has room for; half as many of 32 bits.
+/// The entry then fills half a cache line.
 const SMALL_ENTRY_IDS: usize = 6;
 /// As [`SMALL_ENTRY_IDS`], of the other table, whose entries fill a cache line.
 const LARGE_ENTRY_IDS: usize = 18;
@@ -46,13 +50,14 @@ pub(crate) struct ChunkCache {
 }
 
 impl ChunkCache {
-    /// The limit of [`ChunkCache::default`]: two tables of 4 MiB each, and their tags. Tables of twice the size make
-    /// texts of many languages 8 % slower. Tables of half the size were as fast for 10 MB of text, but a worker may see
-    /// more.
+    /// The limit of [`ChunkCache::default`]: two tables of 4 MiB each, and their tags. Tables of
+    /// twice the size make texts of many languages 8 % slower. Tables of half the size were as fast
+    /// for 10 MB of text, but a worker may see more.
     pub(crate) const DEFAULT_MAX_BYTES: usize = 2 * ((4 << 20) + (256 << 10));
 
-    /// An empty cache that will need at most `max_bytes` of memory, half of it for each table. Tables have 16 KiB and
-    /// tags at first and grow by factors of four; below 34 KiB nothing is cached.
+    /// An empty cache that will need at most `max_bytes` of memory, half of it for each table.
+    /// Tables have 16 KiB and tags at first and grow by factors of four; below 34 KiB nothing is
+    /// cached.
     pub(crate) fn with_max_bytes(max_bytes: usize) -> Self {
         Self {
             small: ChunkTable::with_max_bytes(max_bytes / 2),
@@ -70,7 +75,8 @@ impl ChunkCache {
         self.get_first_way(key, out) || self.get_other(key, out).is_some()
     }
 
-    /// As [`get`](Self::get), but only finds chunks in way 0 of the table for small keys. Most hits are there.
+    /// As [`get`](Self::get), but only finds chunks in way 0 of the table for small keys. Most hits
+    /// are there.
     #[inline(always)]
     pub(crate) fn get_first_way(&self, key: &ChunkKey, out: &mut Vec<PieceId>) -> bool {
         let Some(entry) = self.first_entry(key) else {
@@ -96,7 +102,8 @@ impl ChunkCache {
         self.get_other(key, out)
     }
 
-    /// As [`get_with_note`](Self::get_with_note), for chunks that [`get_first_way`](Self::get_first_way) does not find.
+    /// As [`get_with_note`](Self::get_with_note), for chunks that
+    /// [`get_first_way`](Self::get_first_way) does not find.
     #[inline(never)]
     pub(crate) fn get_other(&mut self, key: &ChunkKey, out: &mut Vec<PieceId>) -> Option<u16> {
         if let Some(text) = key.small() {
@@ -158,7 +165,8 @@ mod tests {
             .collect()
     }
 
-    /// Asks a cache for many chunks, many of them again and again, and checks each answer. Returns the hits.
+    /// Asks a cache for many chunks, many of them again and again, and checks each answer. Returns
+    /// the hits.
     fn check_lookups(cache: &mut ChunkCache) -> usize {
         let mut hits = 0;
         for n in 0..300_000u32 {

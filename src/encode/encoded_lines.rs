@@ -1,9 +1,10 @@
 //! The ids of a text of several lines.
 //!
-//! Input: a text. Output: the ranges of its lines ([`line_ranges`]), and the ids of each line ([`EncodedLines`]).
+//! Input: a text. Output: the ranges of its lines ([`line_ranges`]), and the ids of each line
+//! ([`EncodedLines`]).
 //!
-//! Example: the text `"one\n\ntwo"` has the lines at 0..3, 4..4 and 5..8. If they have two, no and three ids, the ids end at 2, 2
-//! and 5.
+//! Example: the text `"one\n\ntwo"` has the lines at 0..3, 4..4 and 5..8. If they have two, no and
+//! three ids, the ids end at 2, 2 and 5.
 //!
 //! Memory: 4 bytes for each id and 8 for each line.
 
@@ -77,8 +78,8 @@ impl EncodedLines {
     }
 }
 
-/// Where the lines of a text are, without their line feeds. A line ends with a line feed or with the text; an empty text has no
-/// line.
+/// Where the lines of a text are, without their line feeds. A line ends with a line feed or with
+/// the text; an empty text has no line.
 pub(crate) fn line_ranges(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let has_rest = text.last().is_some_and(|last| *last != b'\n');
     let rest_end = has_rest.then_some(text.len());

@@ -2,30 +2,33 @@
 //!
 //! Job: encode normalized text with a unigram model (Kudo, "Subword regularization", ACL 2018,
 //! <https://doi.org/10.18653/v1/P18-1007>). Input: a normalized line. Output: the ids of its pieces. A character that no
-//! piece covers alone is a candidate with the unknown id; see [`tables`] for its score and for user-defined symbols.
+//! piece covers alone is a candidate with the unknown id; see [`tables`] for its score and for
+//! user-defined symbols.
 //!
 //! Method:
 //!
-//! 1. The line is cut into *chunks* at positions that no piece spans (see [`chunks`]). What precedes a chunk influences
-//!    its ids only through the sum of the scores, because roundings depend on that sum.
+//! 1. The line is cut into *chunks* at positions that no piece spans (see [`chunks`]). What
+//!    precedes a chunk influences its ids only through the sum of the scores, because roundings
+//!    depend on that sum.
 //! 2. A chunk of one character has one path. Its id is looked up.
-//! 3. Another chunk of at most 23 bytes is searched once, with the [margin] by which the best path beats all others. From
-//!    the margin follows a *limit*: for all sums up to it the reference finds the same path. Ids and limit are cached.
-//!    While the sum is within the limit, the cached ids are used, and their scores are added in the reference's order.
-//! 4. A chunk whose limit is exceeded, or that is too long for the cache, is searched in full from the sum on (see
-//!    [`viterbi`]).
+//! 3. Another chunk of at most 23 bytes is searched once, with the [margin] by which the best path
+//!    beats all others. From the margin follows a *limit*: for all sums up to it the reference
+//!    finds the same path. Ids and limit are cached. While the sum is within the limit, the cached
+//!    ids are used, and their scores are added in the reference's order.
+//! 4. A chunk whose limit is exceeded, or that is too long for the cache, is searched in full from
+//!    the sum on (see [`viterbi`]).
 //!
-//! A model with pieces that end inside of characters has no chunks: the whole line is searched. N-best search ([`nbest`])
-//! and sampling ([`sample`], [`scored_sample`]) need all segmentations, and so does their [`entropy`]: they use a [`lattice`]
-//! of the whole line.
+//! A model with pieces that end inside of characters has no chunks: the whole line is searched.
+//! N-best search ([`nbest`]) and sampling ([`sample`], [`scored_sample`]) need all segmentations,
+//! and so does their [`entropy`]: they use a [`lattice`] of the whole line.
 //!
-//! Example: with the pieces `▁le`, `▁les`, `s` and `▁de`, the line `▁les▁de▁les` has the chunks `▁les`, `▁de` and `▁les`,
-//! because no piece contains `s▁` or `e▁`. The first two are searched and cached. The third is a hit. If the sum after
-//! two chunks is within its limit, its ids are copied.
+//! Example: with the pieces `▁le`, `▁les`, `s` and `▁de`, the line `▁les▁de▁les` has the chunks
+//! `▁les`, `▁de` and `▁les`, because no piece contains `s▁` or `e▁`. The first two are searched and
+//! cached. The third is a hit. If the sum after two chunks is within its limit, its ids are copied.
 //!
-//! Cost: for a cached chunk, some loads for each character and for each id; for others one step of the trie for each
-//! byte of each piece that starts at a character of the chunk. Memory: 12 bytes for each byte of the longest chunk, and
-//! the chunk cache.
+//! Cost: for a cached chunk, some loads for each character and for each id; for others one step of
+//! the trie for each byte of each piece that starts at a character of the chunk. Memory: 12 bytes
+//! for each byte of the longest chunk, and the chunk cache.
 
 #[cfg(feature = "inspect")]
 mod certainty;
@@ -78,7 +81,8 @@ pub(crate) struct UnigramEncoder {
 pub(crate) struct UnigramCache {
     /// The buffer of the full search.
     best: Vec<BestPath>,
-    /// The ids of chunks. The note of a chunk is the upper half of the bits of its limit, see [`margin`].
+    /// The ids of chunks. The note of a chunk is the upper half of the bits of its limit, see
+    /// [`margin`].
     chunks: ChunkCache,
     /// Which paths of the code were used.
     #[cfg(test)]
@@ -86,8 +90,8 @@ pub(crate) struct UnigramCache {
 }
 
 impl UnigramCache {
-    /// An empty cache. The chunk cache needs at most `max_bytes`; the buffer needs 12 bytes for each byte of the longest
-    /// chunk.
+    /// An empty cache. The chunk cache needs at most `max_bytes`; the buffer needs 12 bytes for
+    /// each byte of the longest chunk.
     pub(crate) fn with_max_bytes(max_bytes: usize) -> Self {
         Self {
             chunks: ChunkCache::with_max_bytes(max_bytes),
@@ -132,7 +136,8 @@ impl UnigramEncoder {
         self.has_half_chars
     }
 
-    /// The length of the part of `rest` that a piece of `length` bytes at its start covers: whole characters.
+    /// The length of the part of `rest` that a piece of `length` bytes at its start covers: whole
+    /// characters.
     #[inline]
     pub(crate) fn whole_length(&self, length: usize, rest: &[u8]) -> usize {
         if self.has_half_chars {
@@ -217,7 +222,8 @@ impl UnigramEncoder {
         viterbi::search(&self.tables, text, sum, &mut cache.best, out)
     }
 
-    /// Appends the ids of a chunk that is not cached, and caches them. Returns the note of the chunk.
+    /// Appends the ids of a chunk that is not cached, and caches them. Returns the note of the
+    /// chunk.
     #[cold]
     fn find_chunk(
         &self,
@@ -233,8 +239,8 @@ impl UnigramEncoder {
         note
     }
 
-    /// The requested best segmentations of `text` and their scores, best first. If the requested size is 1 or 0, or if the text is
-    /// empty, the score is 0, as in the reference.
+    /// The requested best segmentations of `text` and their scores, best first. If the requested
+    /// size is 1 or 0, or if the text is empty, the score is 0, as in the reference.
     ///
     /// # Errors
     /// The text has too many candidate pieces.
@@ -257,7 +263,8 @@ impl UnigramEncoder {
         ids
     }
 
-    /// Appends the ids of a random segmentation of `text`. Its probability is proportional to exp(alpha · score).
+    /// Appends the ids of a random segmentation of `text`. Its probability is proportional to
+    /// exp(alpha · score).
     ///
     /// # Errors
     /// The text has too many candidate pieces.
@@ -274,7 +281,8 @@ impl UnigramEncoder {
         Ok(())
     }
 
-    /// The entropy of all segmentations of `text`, in nats, if their probabilities are proportional to exp(alpha · score).
+    /// The entropy of all segmentations of `text`, in nats, if their probabilities are proportional
+    /// to exp(alpha · score).
     ///
     /// # Errors
     /// The text has too many candidate pieces, or alpha is too large for it.
@@ -282,10 +290,12 @@ impl UnigramEncoder {
         entropy::entropy(&self.lattice(text)?, alpha)
     }
 
-    /// Random segmentations of `text` with their scores; none of an empty text, as in the reference.
+    /// Random segmentations of `text` with their scores; none of an empty text, as in the
+    /// reference.
     ///
     /// # Errors
-    /// The text has too many candidate pieces, too many samples were requested, or alpha is too large for the text.
+    /// The text has too many candidate pieces, too many samples were requested, or alpha is too
+    /// large for the text.
     pub(crate) fn sample_with_scores(
         &self,
         text: &[u8],
@@ -307,8 +317,8 @@ impl UnigramEncoder {
     }
 }
 
-/// The note of a limit: the upper half of its bits. Without the lower half a positive limit is less than 1 % lower, and a
-/// negative one remains negative.
+/// The note of a limit: the upper half of its bits. Without the lower half a positive limit is less
+/// than 1 % lower, and a negative one remains negative.
 fn note_of(limit: f32) -> u16 {
     low_u16(u64::from(limit.to_bits() >> 16))
 }
@@ -318,7 +328,8 @@ fn limit_of(note: u16) -> f32 {
     f32::from_bits(u32::from(note) << 16)
 }
 
-/// The length of the first characters of `text` that have `length` bytes or more, as few as possible.
+/// The length of the first characters of `text` that have `length` bytes or more, as few as
+/// possible.
 fn rounded_up(length: usize, text: &[u8]) -> usize {
     let mut whole = 0;
     while whole < length.min(text.len()) {
@@ -327,7 +338,8 @@ fn rounded_up(length: usize, text: &[u8]) -> usize {
     whole
 }
 
-/// The texts and ids of the pieces that can occur in text, sorted by text. Unused pieces are not among them.
+/// The texts and ids of the pieces that can occur in text, sorted by text. Unused pieces are not
+/// among them.
 fn text_pieces<'v>(vocabulary: &'v Vocabulary<'_>) -> Vec<(&'v [u8], u32)> {
     let ids = vocabulary.usable();
     let mut keys: Vec<_> = ids.map(|id| vocabulary.entry(id)).collect();

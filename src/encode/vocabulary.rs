@@ -1,7 +1,8 @@
 //! The pieces of a model as an encoder sees them.
 //!
-//! Input: the piece table, and whether user-defined symbols are found in text. Output: which pieces text can yield. A piece
-//! that is a lone NUL is never one of them: the reference leaves it out of its tables.
+//! Input: the piece table, and whether user-defined symbols are found in text. Output: which pieces
+//! text can yield. A piece that is a lone NUL is never one of them: the reference leaves it out of
+//! its tables.
 
 use crate::model::Model;
 use crate::piece::{PieceId, PieceIndex, PieceKind, PieceTable};
@@ -105,7 +106,8 @@ impl<'m> Vocabulary<'m> {
         (self.text(id), low_u32(id as u64))
     }
 
-    /// The ids of the pieces that an encoder can give. Unused pieces are never given, but BPE merges them.
+    /// The ids of the pieces that an encoder can give. Unused pieces are never given, but BPE
+    /// merges them.
     pub(crate) fn usable(&self) -> impl Iterator<Item = usize> {
         (0..self.len()).filter(|id| self.is_from_text(*id) && self.kind(*id) != PieceKind::Unused)
     }

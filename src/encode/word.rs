@@ -1,8 +1,8 @@
 //! WordEncoder models: the pieces are whole words.
 //!
-//! Input: a normalized text. Output: the id of each word, unknown ones included. A word begins at each whitespace mark and
-//! at the start of the text, so a run of marks is as many words. User-defined symbols are found only where they are whole
-//! words, as in the reference.
+//! Input: a normalized text. Output: the id of each word, unknown ones included. A word begins at
+//! each whitespace mark and at the start of the text, so a run of marks is as many words.
+//! User-defined symbols are found only where they are whole words, as in the reference.
 //!
 //! Example: `▁this▁▁is` has the words `▁this`, `▁` and `▁is`.
 //!

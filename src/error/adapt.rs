@@ -11,8 +11,9 @@ use crate::piece::PieceId;
 
 /// A changed model does not keep a promise. The model should not be used.
 ///
-/// Unigram models with scores near 1e9, and lines of more than about 10,000 tokens, have sums of scores at which roundings
-/// depend on all pieces; there a change of the pieces can change other ids. Otherwise this error is a bug of the crate.
+/// Unigram models with scores near 1e9, and lines of more than about 10,000 tokens, have sums of
+/// scores at which roundings depend on all pieces; there a change of the pieces can change other
+/// ids. Otherwise this error is a bug of the crate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a guarantee does not hold: {guarantee}. Do not use the new model. If no score is below -100,000 \
@@ -83,7 +84,8 @@ pub enum MergeError {
          to keep the first model's normalization all the same, force the merge"
     )]
     Normalizer,
-    /// The first model has a score that is infinite, not a number, or so low that no score is below it.
+    /// The first model has a score that is infinite, not a number, or so low that no score is below
+    /// it.
     #[error(
         "the first model has a score below which there are no other scores; change that score first"
     )]

@@ -34,7 +34,8 @@ pub enum EncodeError {
     },
     /// Sampling exists for unigram and BPE models only.
     NoSampling,
-    /// The sampling options are for another type of model: dropout is for BPE, the others are for unigram models.
+    /// The sampling options are for another type of model: dropout is for BPE, the others are for
+    /// unigram models.
     WrongSampling {
         /// The type of the model.
         model_type: ModelType,
@@ -51,8 +52,8 @@ pub enum EncodeError {
         /// The largest number for this text.
         limit: usize,
     },
-    /// A text has so many overlapping pieces that listing or sampling its segmentations would take too much
-    /// time or memory.
+    /// A text has so many overlapping pieces that listing or sampling its segmentations would take
+    /// too much time or memory.
     TooManyCandidates {
         /// The largest number that is allowed.
         limit: usize,
@@ -62,8 +63,8 @@ pub enum EncodeError {
         /// What there is too much of.
         what: &'static str,
     },
-    /// The smoothing parameter or dropout probability is negative, infinite or not a number, or so large that the
-    /// probabilities of a text cannot be computed.
+    /// The smoothing parameter or dropout probability is negative, infinite or not a number, or so
+    /// large that the probabilities of a text cannot be computed.
     Alpha {
         /// The value that was given.
         alpha: f32,

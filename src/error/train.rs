@@ -144,7 +144,8 @@ pub enum TrainError {
         "input: a file has become shorter while it was read; train on a copy that nobody changes, or on standard input"
     )]
     InputChanged,
-    /// A unigram model needs the order of sentences of which only the words are known, and the input can be read only once.
+    /// A unigram model needs the order of sentences of which only the words are known, and the
+    /// input can be read only once.
     #[error(
         "input: this text has to be read twice, and a stream can be read only once; write it to a file and train on the file"
     )]

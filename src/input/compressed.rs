@@ -1,12 +1,13 @@
 //! Corpora in .gz (RFC 1952) and .zst (RFC 8878) files, decompressed while they are read.
 //!
-//! In: an open file and its name. Out: a reader of the decompressed bytes. The extension of the name decides: `a.txt.gz`
-//! is decompressed, `a.txt` is not, whatever its content.
+//! In: an open file and its name. Out: a reader of the decompressed bytes. The extension of the
+//! name decides: `a.txt.gz` is decompressed, `a.txt` is not, whatever its content.
 //!
-//! Both formats allow several compressed streams in one file (`cat a.gz b.gz > c.gz`, `pzstd`), all of which are read. For
-//! example, the concatenation of the compressed files of "one\n" and "two\n" is the corpus "one\ntwo\n". A truncated
-//! stream and a wrong checksum are errors, so that a damaged file is never silently a shorter corpus. Memory: the window
-//! of a .zst frame, 128 MiB at most, or 32 KiB for .gz.
+//! Both formats allow several compressed streams in one file (`cat a.gz b.gz > c.gz`, `pzstd`), all
+//! of which are read. For example, the concatenation of the compressed files of "one\n" and "two\n"
+//! is the corpus "one\ntwo\n". A truncated stream and a wrong checksum are errors, so that a
+//! damaged file is never silently a shorter corpus. Memory: the window of a .zst frame, 128 MiB at
+//! most, or 32 KiB for .gz.
 
 use std::ffi::OsStr;
 use std::fs::File;

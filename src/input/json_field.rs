@@ -1,12 +1,13 @@
 //! The text of a JSON record: one field of an object, found without building the rest.
 //!
-//! Input: the bytes of one record (a line of a JSON Lines file) and a path of names. Output: the text, borrowed from the
-//! record unless it has escapes. Method: `serde_json` parses the record; only values on the path are kept. A name that
-//! occurs twice in an object has its last value, as in Python and JavaScript. Cost: one pass over the record, without
-//! allocation if the text has no escapes.
+//! Input: the bytes of one record (a line of a JSON Lines file) and a path of names. Output: the
+//! text, borrowed from the record unless it has escapes. Method: `serde_json` parses the record;
+//! only values on the path are kept. A name that occurs twice in an object has its last value, as
+//! in Python and JavaScript. Cost: one pass over the record, without allocation if the text has no
+//! escapes.
 //!
-//! Example: the path `meta.body` of `{"id": 1, "meta": {"body": "one"}}` is `one`. In the path, `\.` is a dot that belongs
-//! to a name.
+//! Example: the path `meta.body` of `{"id": 1, "meta": {"body": "one"}}` is `one`. In the path,
+//! `\.` is a dot that belongs to a name.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,11 +1,12 @@
 //! The texts of a JSON Lines file as lines, for training.
 //!
-//! Input: a reader of records, one on each line, and the field of the text. Output: a reader of the texts, each as a file
-//! with that content would give its lines: a text that does not end with a line feed gets one, and an empty text gives no
-//! line. Blank lines between records are skipped. Memory: one record, 1 GiB at most. Cost: one pass over each record and a
-//! copy of its text.
+//! Input: a reader of records, one on each line, and the field of the text. Output: a reader of the
+//! texts, each as a file with that content would give its lines: a text that does not end with a
+//! line feed gets one, and an empty text gives no line. Blank lines between records are skipped.
+//! Memory: one record, 1 GiB at most. Cost: one pass over each record and a copy of its text.
 //!
-//! Example: the records `{"text": "one\ntwo"}` and `{"text": "three\n"}` give `one`, `two` and `three`.
+//! Example: the records `{"text": "one\ntwo"}` and `{"text": "three\n"}` give `one`, `two` and
+//! `three`.
 
 use std::io::{self, BufRead, BufReader, Read};
 

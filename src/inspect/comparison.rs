@@ -1,14 +1,16 @@
 //! Two models on the same text.
 //!
-//! Input: two tokenizers and lines of text. Output: a [`Comparison`]: which pieces both have and under which ids, on
-//! how many lines both give the same ids, and which boundaries between tokens only one of them has.
+//! Input: two tokenizers and lines of text. Output: a [`Comparison`]: which pieces both have and
+//! under which ids, on how many lines both give the same ids, and which boundaries between tokens
+//! only one of them has.
 //!
-//! A *boundary* is a position inside a line, in bytes of the line, at which a token ends. Byte pieces of one
-//! character end together. If all boundaries of model B are boundaries of model A, then B joins tokens of A and never
-//! splits one: that is what an extension of a vocabulary promises.
+//! A *boundary* is a position inside a line, in bytes of the line, at which a token ends. Byte
+//! pieces of one character end together. If all boundaries of model B are boundaries of model A,
+//! then B joins tokens of A and never splits one: that is what an extension of a vocabulary
+//! promises.
 //!
-//! Example: A encodes `the cats` as `the` ` c` `ats`, and B as `the` ` cat` `s`. The boundary 3 is shared, 5 is only
-//! in A and 7 only in B.
+//! Example: A encodes `the cats` as `the` ` c` `ats`, and B as `the` ` cat` `s`. The boundary 3 is
+//! shared, 5 is only in A and 7 only in B.
 //!
 //! Cost: one encoding with spans by each model; one hash lookup for each piece.
 
@@ -213,7 +215,8 @@ impl<'t> SideEncoder<'t> {
                 self.boundaries.push(*end);
             }
         }
-        // The ends of tokens ascend, except where a normalizer moves text; sorting ascending numbers is linear.
+        // The ends of tokens ascend, except where a normalizer moves text; sorting ascending
+        // numbers is linear.
         self.boundaries.sort();
         self.boundaries.dedup();
     }

@@ -1,11 +1,12 @@
 //! Pieces by kind, script and length, and pieces with unusual texts.
 //!
-//! Input: a model. Output: counts, and lists of ids. Only pieces for text (normal pieces and user-defined symbols)
-//! have a script and a length. Cost: one pass over the texts of the pieces for each table.
+//! Input: a model. Output: counts, and lists of ids. Only pieces for text (normal pieces and
+//! user-defined symbols) have a script and a length. Cost: one pass over the texts of the pieces
+//! for each table.
 //!
-//! The script of a piece is the script of its letters: characters of the scripts Common and Inherited (digits,
-//! punctuation, marks) do not count unless there are no others. A piece of several scripts is `Mixed`, a piece that
-//! is not UTF-8 is `Malformed`.
+//! The script of a piece is the script of its letters: characters of the scripts Common and
+//! Inherited (digits, punctuation, marks) do not count unless there are no others. A piece of
+//! several scripts is `Mixed`, a piece that is not UTF-8 is `Malformed`.
 //!
 //! | piece | script | length |
 //! |---|---|---|
@@ -41,8 +42,8 @@ pub struct KindCount {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScriptCount {
-    /// The name of the script in Unicode, such as `Latin`; `Mixed` for several scripts, `Malformed` for text that is
-    /// not UTF-8.
+    /// The name of the script in Unicode, such as `Latin`; `Mixed` for several scripts, `Malformed`
+    /// for text that is not UTF-8.
     pub script: &'static str,
     /// How many pieces are of this script.
     pub pieces: u64,

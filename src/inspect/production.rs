@@ -1,37 +1,39 @@
 //! Pieces whose texts the normalizer never produces.
 //!
-//! Input: a tokenizer. Output: the normal pieces and user-defined symbols whose texts occur in no normalized text,
-//! and those for which this remains undecided.
+//! Input: a tokenizer. Output: the normal pieces and user-defined symbols whose texts occur in no
+//! normalized text, and those for which this remains undecided.
 //!
 //! # Method
 //! Three steps, of which the first answers for nearly all pieces:
 //!
-//! 1. *Witness.* The text of the piece, alone and between other characters, is normalized. If the result contains the
-//!    text, the piece is produced.
-//! 2. *Cover.* Normalized text is a sequence of *parts*: the target of a rule, a user-defined symbol, an unchanged
-//!    character, U+FFFD, or the whitespace mark of a space or of the dummy prefix. A piece that is produced is
-//!    covered by such parts: it lies inside one part, or it begins with the end of a part, goes on with whole parts,
-//!    and ends with the start of a part. If there is no cover, the piece is never produced. This is certain, because
-//!    the cover may ignore that a longer rule could match across two parts, and so finds too many texts rather than
-//!    too few.
-//! 3. *Witness again.* The sources of the cover, joined, are normalized. If the result contains the text, the piece
-//!    is produced; if not, the piece remains undecided.
+//! 1. *Witness.* The text of the piece, alone and between other characters, is normalized. If the
+//!    result contains the text, the piece is produced.
+//! 2. *Cover.* Normalized text is a sequence of *parts*: the target of a rule, a user-defined
+//!    symbol, an unchanged character, U+FFFD, or the whitespace mark of a space or of the dummy
+//!    prefix. A piece that is produced is covered by such parts: it lies inside one part, or it
+//!    begins with the end of a part, goes on with whole parts, and ends with the start of a part.
+//!    If there is no cover, the piece is never produced. This is certain, because the cover may
+//!    ignore that a longer rule could match across two parts, and so finds too many texts rather
+//!    than too few.
+//! 3. *Witness again.* The sources of the cover, joined, are normalized. If the result contains the
+//!    text, the piece is produced; if not, the piece remains undecided.
 //!
 //! # Example
-//! With the rules of NFKC the piece `½` has no cover: a rule replaces `½`, and no part contains it. The piece `⁄2`
-//! has one: `⁄` (U+2044) is left unchanged. With a rule `A` -> `B` and a rule `B` -> `C` the piece `B` is not its own
-//! witness, but the cover has the source `A`, whose normalized text is `B`.
+//! With the rules of NFKC the piece `½` has no cover: a rule replaces `½`, and no part contains it.
+//! The piece `⁄2` has one: `⁄` (U+2044) is left unchanged. With a rule `A` -> `B` and a rule `B` ->
+//! `C` the piece `B` is not its own witness, but the cover has the source `A`, whose normalized
+//! text is `B`.
 //!
 //! # Limits
-//! A malicious model can have rules whose targets are as long as its file. So a witness is not tried if its
-//! normalized form could be longer than [`MAX_WITNESS_BYTES`]; step 2 is not done for pieces of more than
-//! [`MAX_PIECE_BYTES`] and for charsmaps whose rules cannot be listed (cyclic or too many); and neither is done when
-//! the work for all pieces together has exceeded [`MAX_WORK`]. Those pieces remain undecided, too. Usual
-//! models are far below these limits.
+//! A malicious model can have rules whose targets are as long as its file. So a witness is not
+//! tried if its normalized form could be longer than [`MAX_WITNESS_BYTES`]; step 2 is not done for
+//! pieces of more than [`MAX_PIECE_BYTES`] and for charsmaps whose rules cannot be listed (cyclic
+//! or too many); and neither is done when the work for all pieces together has exceeded
+//! [`MAX_WORK`]. Those pieces remain undecided, too. Usual models are far below these limits.
 //!
 //! # Cost
-//! Step 1 is linear in the texts. For steps 2 and 3 the targets of all rules are sorted once; a piece of n bytes
-//! takes O(n²) binary searches and one search through all targets.
+//! Step 1 is linear in the texts. For steps 2 and 3 the targets of all rules are sorted once; a
+//! piece of n bytes takes O(n²) binary searches and one search through all targets.
 
 mod parts;
 
@@ -177,8 +179,8 @@ impl<'t> ProductionSearch<'t> {
         rest.is_some()
     }
 
-    /// Whether the normalized form of `raw`, alone or between other characters, contains `text`. False is not
-    /// certain.
+    /// Whether the normalized form of `raw`, alone or between other characters, contains `text`.
+    /// False is not certain.
     fn is_witness(&mut self, raw: &[u8], text: &[u8]) -> bool {
         CONTEXTS
             .iter()
@@ -211,8 +213,8 @@ impl<'t> ProductionSearch<'t> {
     }
 }
 
-/// By how much a normalized text can be longer than its raw text: the bytes of the longest target, each of which may
-/// be a space that becomes a mark.
+/// By how much a normalized text can be longer than its raw text: the bytes of the longest target,
+/// each of which may be a space that becomes a mark.
 fn greatest_growth(normalizer: &Normalizer) -> usize {
     let targets = normalizer.charsmap();
     let longest = targets.map_or(1, |charsmap| charsmap.longest_target());
@@ -240,7 +242,8 @@ impl Cover<'_> {
         LOOKUP_WORK * (self.text.len() * longest) as u64
     }
 
-    /// A raw text whose parts cover the text; `None` if no parts do, unless the text lies inside one part.
+    /// A raw text whose parts cover the text; `None` if no parts do, unless the text lies inside
+    /// one part.
     fn raw_text(&self) -> Option<Vec<u8>> {
         let length = self.text.len();
         let mut steps: Vec<Option<CoverStep>> = vec![None; length + 1];
@@ -267,7 +270,8 @@ impl Cover<'_> {
         Some(CoverStep { from: 0, raw })
     }
 
-    /// The step over a range of the text by a whole part, or at the end of the text by the start of a part.
+    /// The step over a range of the text by a whole part, or at the end of the text by the start of
+    /// a part.
     fn step(&self, range: Range<usize>) -> Option<CoverStep> {
         let from = range.start;
         let raw = self.single_raw(range.clone());
@@ -275,7 +279,8 @@ impl Cover<'_> {
         Some(CoverStep { from, raw })
     }
 
-    /// The source of the part that is a range of the text, or of one that begins with the end of the text.
+    /// The source of the part that is a range of the text, or of one that begins with the end of
+    /// the text.
     fn source(&self, range: Range<usize>) -> Option<&[u8]> {
         let part = &self.text[range.clone()];
         let source = self.parts.source_of(part);
@@ -285,7 +290,8 @@ impl Cover<'_> {
         self.parts.source_starting_with(part)
     }
 
-    /// The raw text of a part that is one character or a mark; `None` if it is neither, or is changed.
+    /// The raw text of a part that is one character or a mark; `None` if it is neither, or is
+    /// changed.
     fn single_raw(&self, range: Range<usize>) -> Option<Vec<u8>> {
         let part = &self.text[range.clone()];
         if self.is_unchanged_char(part) {
@@ -307,7 +313,8 @@ impl Cover<'_> {
         is_char && self.normalizer.next(part) == (part, width)
     }
 
-    /// The raw text of a mark: a space that is not dropped, or nothing for the mark of the dummy prefix.
+    /// The raw text of a mark: a space that is not dropped, or nothing for the mark of the dummy
+    /// prefix.
     fn mark_raw(&self, mark: Range<usize>) -> Option<Vec<u8>> {
         let options = self.normalizer.options();
         let follows_space = self.text[..mark.start].ends_with(b" ");

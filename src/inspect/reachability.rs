@@ -1,37 +1,41 @@
 //! Pieces that encoding never gives.
 //!
-//! Input: a tokenizer. Output: each normal piece and user-defined symbol that no normalized text is encoded with, and
-//! the ids that its own text gives instead.
+//! Input: a tokenizer. Output: each normal piece and user-defined symbol that no normalized text is
+//! encoded with, and the ids that its own text gives instead.
 //!
 //! # Method
-//! A piece is *reachable* if some normalized text is encoded with it. The test encodes the text of the piece alone,
-//! without normalizer and dummy prefix: the piece is reachable if and only if the result is the piece. "If" is plain,
-//! since the text of the piece is such a text. "Only if" holds for each type of model:
+//! A piece is *reachable* if some normalized text is encoded with it. The test encodes the text of
+//! the piece alone, without normalizer and dummy prefix: the piece is reachable if and only if the
+//! result is the piece. "If" is plain, since the text of the piece is such a text. "Only if" holds
+//! for each type of model:
 //!
-//! * **BPE.** Let a text be encoded with the piece p at a span. No merge crosses the ends of the span, since that
-//!   would give a symbol that reaches beyond the span. User-defined symbols are found from left to right, the longest
-//!   first, and none was found at the characters of the span; a part of the text finds no more than the text does. So
-//!   the candidates inside the span are those of the text of p alone, and they are merged in the same
-//!   order: encoding the text of p alone makes the same merges and ends with p. A model with *unused* pieces may give
-//!   p as one half of an unused piece; that half was a symbol when the pair was considered, so the argument applies
-//!   to it.
-//! * **Unigram.** The best path through the span of p does not depend on the text around it, and p is offered before
-//!   all paths of several pieces, so it wins ties. This is exact in real arithmetic. With 32-bit floats a piece that
-//!   loses alone by less than the rounding errors may win in a long text; see [`UnreachablePiece::is_close`] and
-//!   `encode/unigram/certainty.rs`.
-//! * **Word.** Words are found by whitespace marks, and each is looked up whole. A piece is given only for a word,
-//!   and a word alone is one word.
-//! * **Char.** A piece is one character, or a user-defined symbol, which is found wherever it begins.
+//! * **BPE.** Let a text be encoded with the piece p at a span. No merge crosses the ends of the
+//!   span, since that would give a symbol that reaches beyond the span. User-defined symbols are
+//!   found from left to right, the longest first, and none was found at the characters of the span;
+//!   a part of the text finds no more than the text does. So the candidates inside the span are
+//!   those of the text of p alone, and they are merged in the same order: encoding the text of p
+//!   alone makes the same merges and ends with p. A model with *unused* pieces may give p as one
+//!   half of an unused piece; that half was a symbol when the pair was considered, so the argument
+//!   applies to it.
+//! * **Unigram.** The best path through the span of p does not depend on the text around it, and p
+//!   is offered before all paths of several pieces, so it wins ties. This is exact in real
+//!   arithmetic. With 32-bit floats a piece that loses alone by less than the rounding errors may
+//!   win in a long text; see [`UnreachablePiece::is_close`] and `encode/unigram/certainty.rs`.
+//! * **Word.** Words are found by whitespace marks, and each is looked up whole. A piece is given
+//!   only for a word, and a word alone is one word.
+//! * **Char.** A piece is one character, or a user-defined symbol, which is found wherever it
+//!   begins.
 //!
-//! The other kinds of pieces have no text to encode and are not tested: control pieces are never given for text; the
-//! unknown piece is given for unknown text of models without byte fallback; byte pieces are given for the bytes of
-//! unknown characters with byte fallback; unused pieces are there not to be given.
+//! The other kinds of pieces have no text to encode and are not tested: control pieces are never
+//! given for text; the unknown piece is given for unknown text of models without byte fallback;
+//! byte pieces are given for the bytes of unknown characters with byte fallback; unused pieces are
+//! there not to be given.
 //!
 //! # Example
-//! A BPE model has the pieces `ab` (rank 0), `bc` (1), `abcd` (2) and `cd` (3). The text `abcd` merges to `ab c d`;
-//! `bc` has no `b` left, `abc` is no piece, and `cd` is: `ab cd`. Their joined text is a piece, so `abcd` is given.
-//! Without the piece `cd` the text ends as `ab c d`, since no two neighbours join to a piece: `abcd` is unreachable,
-//! and `ab c d` wins.
+//! A BPE model has the pieces `ab` (rank 0), `bc` (1), `abcd` (2) and `cd` (3). The text `abcd`
+//! merges to `ab c d`; `bc` has no `b` left, `abc` is no piece, and `cd` is: `ab cd`. Their joined
+//! text is a piece, so `abcd` is given. Without the piece `cd` the text ends as `ab c d`, since no
+//! two neighbours join to a piece: `abcd` is unreachable, and `ab c d` wins.
 //!
 //! # Cost
 //! One encoding of the texts of all pieces: linear, except for pieces on which encoding is not.
@@ -49,8 +53,8 @@ pub struct UnreachablePiece {
     pub id: PieceId,
     /// The ids that are given for the text of the piece.
     pub winner: Vec<PieceId>,
-    /// Whether the piece loses by so little that rounding may let it win in a long text; unigram models only. Where
-    /// this is false, no text of any length is encoded with the piece.
+    /// Whether the piece loses by so little that rounding may let it win in a long text; unigram
+    /// models only. Where this is false, no text of any length is encoded with the piece.
     pub is_close: bool,
 }
 
@@ -103,7 +107,8 @@ impl<'t> ReachabilityTest<'t> {
     }
 }
 
-/// The greatest magnitude of a score of the pieces for text; 0 for models other than unigram models.
+/// The greatest magnitude of a score of the pieces for text; 0 for models other than unigram
+/// models.
 fn greatest_score(tokenizer: &Tokenizer) -> f64 {
     let ModelEncoder::Unigram(unigram) = tokenizer.model_encoder() else {
         return 0.0;

@@ -1,17 +1,20 @@
 //! What encoding a text costs, as numbers.
 //!
-//! Input: the sums and lists that [`TextCounter`](super::TextCounter) has made. Output: [`TextStatistics`] and what follows from
-//! it: the number of pieces used, the entropy of the pieces, and efficiencies.
+//! Input: the sums and lists that [`TextCounter`](super::TextCounter) has made. Output:
+//! [`TextStatistics`] and what follows from it: the number of pieces used, the entropy of the
+//! pieces, and efficiencies.
 //!
-//! *Rényi efficiency* of order α: the Rényi entropy of the distribution of the pieces divided by the entropy of
-//! equal frequencies, log2(Σ p^α) / (1 - α) / log2(n). Zouhar et al., "Tokenization and the noiseless channel", ACL
-//! 2023, <https://doi.org/10.18653/v1/2023.acl-long.284>, find that α = 2.5 predicts the quality of translation
-//! best. n is the number of pieces that occur, or that of all pieces of the model.
+//! *Rényi efficiency* of order α: the Rényi entropy of the distribution of the pieces divided by
+//! the entropy of equal frequencies, log2(Σ p^α) / (1 - α) / log2(n). Zouhar et al., "Tokenization
+//! and the noiseless channel", ACL 2023, <https://doi.org/10.18653/v1/2023.acl-long.284>, find that
+//! α = 2.5 predicts the quality of translation best. n is the number of pieces that occur, or that
+//! of all pieces of the model.
 //!
 //! # Example
-//! The line `Hello, world!` of the model in `testdata/golden/llama2.model` has 13 bytes, 13 characters, 2 words and
-//! 10 tokens. 8 pieces occur once and one twice: Σ p^2.5 = 8 · 0.1^2.5 + 0.2^2.5 = 0.0432, so the entropy is
-//! log2(0.0432) / -1.5 = 3.02 bits, and the efficiency over the 9 observed pieces is 3.02 / log2(9) = 0.953.
+//! The line `Hello, world!` of the model in `testdata/golden/llama2.model` has 13 bytes, 13
+//! characters, 2 words and 10 tokens. 8 pieces occur once and one twice: Σ p^2.5 = 8 · 0.1^2.5 +
+//! 0.2^2.5 = 0.0432, so the entropy is log2(0.0432) / -1.5 = 3.02 bits, and the efficiency over the
+//! 9 observed pieces is 3.02 / log2(9) = 0.953.
 //!
 //! Cost: linear in the pieces.
 
@@ -51,7 +54,8 @@ pub struct TextStatistics {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct FragmentedWord {
-    /// The number of tokens, reversed so that the order of the type puts the word of most tokens first.
+    /// The number of tokens, reversed so that the order of the type puts the word of most tokens
+    /// first.
     pub tokens: Reverse<u64>,
     /// The bytes of the word.
     pub bytes: u64,
@@ -84,7 +88,8 @@ impl TextStatistics {
         self.counts.iter().copied().filter(|count| *count > 0)
     }
 
-    /// The Rényi entropy of the pieces of order `alpha`, in bits; of order 1 that of Shannon. 0 without tokens.
+    /// The Rényi entropy of the pieces of order `alpha`, in bits; of order 1 that of Shannon. 0
+    /// without tokens.
     pub fn renyi_entropy(&self, alpha: f64) -> f64 {
         if self.tokens == 0 {
             return 0.0;
@@ -107,12 +112,14 @@ impl TextStatistics {
         self.used_counts().map(move |count| count as f64 / tokens)
     }
 
-    /// The Rényi entropy divided by that of equal frequencies of the pieces that occur; `None` if fewer than two do.
+    /// The Rényi entropy divided by that of equal frequencies of the pieces that occur; `None` if
+    /// fewer than two do.
     pub fn observed_efficiency(&self, alpha: f64) -> Option<f64> {
         self.efficiency(alpha, self.pieces_used())
     }
 
-    /// The Rényi entropy divided by that of equal frequencies of all pieces; `None` for fewer than two pieces.
+    /// The Rényi entropy divided by that of equal frequencies of all pieces; `None` for fewer than
+    /// two pieces.
     pub fn full_efficiency(&self, alpha: f64) -> Option<f64> {
         self.efficiency(alpha, self.counts.len() as u64)
     }

@@ -1,18 +1,21 @@
 //! Counts over the tokens of a text.
 //!
-//! Input: a tokenizer and the lines of a text. Output: [`TextStatistics`]. Method: each line is encoded once. The ids
-//! are counted by piece, and lines with a long run of tokens inside of words are searched for words of many tokens. Only for words that may
-//! become one of the most fragmented ones the line is encoded again, with spans.
+//! Input: a tokenizer and the lines of a text. Output: [`TextStatistics`]. Method: each line is
+//! encoded once. The ids are counted by piece, and lines with a long run of tokens inside of words
+//! are searched for words of many tokens. Only for words that may become one of the most fragmented
+//! ones the line is encoded again, with spans.
 //!
 //! # Definitions
-//! * *Characters*: bytes that begin a character of UTF-8, so that malformed text has a number of characters, too.
+//! * *Characters*: bytes that begin a character of UTF-8, so that malformed text has a number of
+//!   characters, too.
 //! * *Words*: runs of bytes other than ASCII whitespace.
-//! * *Tokens of a word*: the tokens from one that begins with a whitespace mark to the next such token. A token that
-//!   contains a mark behind its start ends the word. Languages without spaces have words as long as lines.
+//! * *Tokens of a word*: the tokens from one that begins with a whitespace mark to the next such
+//!   token. A token that contains a mark behind its start ends the word. Languages without spaces
+//!   have words as long as lines.
 //!
 //! # Cost
-//! Encoding the lines, one load and one addition for each token, two vectorized passes over the bytes. Memory: 9
-//! bytes for each piece.
+//! Encoding the lines, one load and one addition for each token, two vectorized passes over the
+//! bytes. Memory: 9 bytes for each piece.
 
 use std::cmp::{Ordering, Reverse};
 use std::ops::Range;
@@ -59,7 +62,8 @@ enum LineOrder {
 }
 
 impl LineOrder {
-    /// Whether the line `a` comes before `b`; tokens and bytes of each. Equal lines keep the order of their numbers.
+    /// Whether the line `a` comes before `b`; tokens and bytes of each. Equal lines keep the order
+    /// of their numbers.
     fn compare(self, a: (u64, u64), b: (u64, u64)) -> Ordering {
         // tokens_a / bytes_a against tokens_b / bytes_b.
         let density_a = u128::from(a.0) * u128::from(b.1);
@@ -199,7 +203,8 @@ pub struct TextCounter<'t> {
     dense: LineList,
     sparse: LineList,
     long: LineList,
-    /// The words of the current line that may be among the most fragmented ones, as ranges of tokens.
+    /// The words of the current line that may be among the most fragmented ones, as ranges of
+    /// tokens.
     candidates: Vec<Range<usize>>,
 }
 
@@ -296,8 +301,8 @@ impl<'t> TextCounter<'t> {
         self.long.lines.merge(other.long.lines);
     }
 
-    /// The sums of all lines so far: lines, bytes, characters, words, tokens and counts. The other fields are empty
-    /// until [`finish`](TextCounter::finish).
+    /// The sums of all lines so far: lines, bytes, characters, words, tokens and counts. The other
+    /// fields are empty until [`finish`](TextCounter::finish).
     pub fn sums(&self) -> &TextStatistics {
         &self.statistics
     }
@@ -354,8 +359,8 @@ fn word_roles(model: &Model, normalizer: &Normalizer) -> Vec<WordRole> {
         .collect()
 }
 
-/// Counts ids. Returns the length of the longest run of tokens inside of words. The loop has no branches, since whether a token
-/// begins a word cannot be predicted.
+/// Counts ids. Returns the length of the longest run of tokens inside of words. The loop has no
+/// branches, since whether a token begins a word cannot be predicted.
 fn count_ids(counts: &mut [u64], roles: &[WordRole], ids: &[PieceId]) -> u64 {
     let mut run = 0;
     let mut longest = 0;
@@ -421,7 +426,8 @@ fn count_words(text: &[u8]) -> u64 {
     u64::from(!is_space(*first)) + starts.sum::<u64>()
 }
 
-/// Whether a byte is ASCII whitespace: a space, or a tab, line feed, vertical tab, form feed or carriage return.
+/// Whether a byte is ASCII whitespace: a space, or a tab, line feed, vertical tab, form feed or
+/// carriage return.
 fn is_space(byte: u8) -> bool {
     (byte == b' ') | (byte.wrapping_sub(b'\t') < 5)
 }

@@ -1,8 +1,9 @@
 //! The best few of many values.
 //!
-//! Job: keep the smallest values of a sequence in a fixed order, without duplicates. Input: values one after another,
-//! from any number of lists. Output: at most a given number of them, in order. The result depends on the values only,
-//! not on their order or on how they were distributed to lists that are merged.
+//! Job: keep the smallest values of a sequence in a fixed order, without duplicates. Input: values
+//! one after another, from any number of lists. Output: at most a given number of them, in order.
+//! The result depends on the values only, not on their order or on how they were distributed to
+//! lists that are merged.
 //!
 //! Example: the list of the two smallest values of 3, 1, 3, 2 is 1, 2.
 //!

@@ -1,8 +1,8 @@
 //! Models from parts.
 //!
-//! Input: pieces in the order of their ids, and specs. Output: a [`Model`]. Method: the pieces and specs are checked by the rules
-//! for loaded models, and the file of the model is written, which gives the same model when it is loaded. Cost: linear, as
-//! loading.
+//! Input: pieces in the order of their ids, and specs. Output: a [`Model`]. Method: the pieces and
+//! specs are checked by the rules for loaded models, and the file of the model is written, which
+//! gives the same model when it is loaded. Cost: linear, as loading.
 
 use std::fmt;
 
@@ -88,14 +88,15 @@ impl ModelBuilder {
         self
     }
 
-    /// Sets the normalization rules: their name, which is only recorded, and their precompiled charsmap.
+    /// Sets the normalization rules: their name, which is only recorded, and their precompiled
+    /// charsmap.
     pub fn normalization_rules(&mut self, name: &str, charsmap: &[u8]) -> &mut Self {
         self.normalizer_spec.set_rules(name, charsmap);
         self
     }
 
-    /// The fields of the trainer spec, to be changed: special ids and pieces, `unk_surface`, `byte_fallback`, ... If
-    /// `vocab_size` stays `None`, the number of pieces is written.
+    /// The fields of the trainer spec, to be changed: special ids and pieces, `unk_surface`,
+    /// `byte_fallback`, ... If `vocab_size` stays `None`, the number of pieces is written.
     pub fn trainer_spec_mut(&mut self) -> &mut TrainerSpec {
         &mut self.trainer_spec
     }
@@ -105,8 +106,8 @@ impl ModelBuilder {
         &mut self.normalizer_spec
     }
 
-    /// The fields of the denormalizer spec, to be changed. A model that was built without a call of this method has no
-    /// denormalizer.
+    /// The fields of the denormalizer spec, to be changed. A model that was built without a call of
+    /// this method has no denormalizer.
     pub fn denormalizer_spec_mut(&mut self) -> &mut NormalizerSpec {
         self.denormalizer_spec.get_or_insert_default()
     }
@@ -119,8 +120,8 @@ impl ModelBuilder {
         Model::from_unchecked_parts(self.pieces.clone(), self.specs())
     }
 
-    /// Builds a model of other pieces, whose index by text is known: it has every piece. Id and text of the unknown piece are
-    /// recorded in the trainer spec, if there is one.
+    /// Builds a model of other pieces, whose index by text is known: it has every piece. Id and
+    /// text of the unknown piece are recorded in the trainer spec, if there is one.
     ///
     /// # Errors
     /// As [`ModelBuilder::build`].

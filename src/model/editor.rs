@@ -1,21 +1,24 @@
 //! Changed models that keep every byte that was not changed.
 //!
-//! Input: a model, and edits of its pieces and specs. Output: another [`Model`], loaded from the new file and therefore
-//! checked like any file.
+//! Input: a model, and edits of its pieces and specs. Output: another [`Model`], loaded from the
+//! new file and therefore checked like any file.
 //!
-//! Guarantees, whatever the file looks like (unknown fields, fields in any order, varints that are longer than necessary,
-//! specs in several parts):
+//! Guarantees, whatever the file looks like (unknown fields, fields in any order, varints that are
+//! longer than necessary, specs in several parts):
 //!
-//! - Only the fields whose values differ from the original's at the end are written. An editor without edits, or an edit
-//!   followed by its inverse, gives the bytes of the original.
-//! - A changed field keeps its position; only the lengths of the messages around it change. See `editor/splice.rs`.
-//! - A new piece follows the piece before it; a removed piece that is inserted again brings its unknown fields back. See
-//!   `editor/assemble.rs`.
+//! - Only the fields whose values differ from the original's at the end are written. An editor
+//!   without edits, or an edit followed by its inverse, gives the bytes of the original.
+//! - A changed field keeps its position; only the lengths of the messages around it change. See
+//!   `editor/splice.rs`.
+//! - A new piece follows the piece before it; a removed piece that is inserted again brings its
+//!   unknown fields back. See `editor/assemble.rs`.
 //!
-//! What follows by itself when pieces are added, removed, moved or renamed, unless the edit sets it too:
+//! What follows by itself when pieces are added, removed, moved or renamed, unless the edit sets it
+//! too:
 //!
 //! - `vocab_size`, if it was the number of pieces,
-//! - `unk_id`, `bos_id`, `eos_id`, `pad_id` and the texts `unk_piece`, ..., if they named a piece of the original.
+//! - `unk_id`, `bos_id`, `eos_id`, `pad_id` and the texts `unk_piece`, ..., if they named a piece
+//!   of the original.
 //!
 //! | file | job |
 //! |---|---|
@@ -25,9 +28,10 @@
 //! | `splice.rs` | changed fields within a message |
 //! | `assemble.rs` | everything -> the bytes of the new file |
 //!
-//! Method: nothing is decoded but what an edit asks for. The editor has two lists of ranges of the original file: pieces,
-//! by id, and all other top-level fields. Edits change the list of pieces, or store values beside a range;
-//! [`ModelEditor::finish`] copies the ranges and writes the values that differ.
+//! Method: nothing is decoded but what an edit asks for. The editor has two lists of ranges of the
+//! original file: pieces, by id, and all other top-level fields. Edits change the list of pieces,
+//! or store values beside a range; [`ModelEditor::finish`] copies the ranges and writes the values
+//! that differ.
 //!
 //! Worked example: a file of 54 bytes with two pieces and a trainer spec, and two edits.
 //!
@@ -46,9 +50,10 @@
 //!            12 04 18 02 20 03                             copied but for vocab_size
 //! ```
 //!
-//! Cost: making an editor and [`ModelEditor::finish`] are linear in the file. Setting something takes constant time, and
-//! so does adding a piece at the end. Inserting, removing and moving take time linear in the number of pieces behind
-//! (32 bytes each are moved); use [`ModelEditor::retain_pieces`] to remove many.
+//! Cost: making an editor and [`ModelEditor::finish`] are linear in the file. Setting something
+//! takes constant time, and so does adding a piece at the end. Inserting, removing and moving take
+//! time linear in the number of pieces behind (32 bytes each are moved); use
+//! [`ModelEditor::retain_pieces`] to remove many.
 
 mod assemble;
 mod follow;
@@ -74,8 +79,8 @@ use crate::piece::{PieceId, PieceKind};
 
 /// Makes a changed copy of a model; see [`Model::edit`].
 ///
-/// Bytes of the file that are not changed are kept, unknown fields included. Ids are those of the moment: after
-/// `remove_piece(5)`, the piece that had id 6 has id 5.
+/// Bytes of the file that are not changed are kept, unknown fields included. Ids are those of the
+/// moment: after `remove_piece(5)`, the piece that had id 6 has id 5.
 ///
 /// ```
 /// use spiece::{Model, PieceKind};
@@ -154,28 +159,30 @@ impl ModelEditor {
         id
     }
 
-    /// Inserts a piece; the piece that had this id, and those behind it, get the next higher ids. An id above the number
-    /// of pieces means the end.
+    /// Inserts a piece; the piece that had this id, and those behind it, get the next higher ids.
+    /// An id above the number of pieces means the end.
     pub fn insert_piece(&mut self, id: PieceId, piece: PieceEntry) {
         let index = id.index().min(self.pieces.len());
         self.pieces.insert(index, piece.item);
     }
 
-    /// Removes a piece and returns it; those behind it get the next lower ids. `None` if there is no such piece.
+    /// Removes a piece and returns it; those behind it get the next lower ids. `None` if there is
+    /// no such piece.
     pub fn remove_piece(&mut self, id: PieceId) -> Option<PieceEntry> {
         let entry = self.piece(id)?;
         self.pieces.remove(id.index());
         Some(entry)
     }
 
-    /// Gives a piece another id; the pieces between the two ids move by one. False if there is no such piece.
+    /// Gives a piece another id; the pieces between the two ids move by one. False if there is no
+    /// such piece.
     pub fn move_piece(&mut self, from: PieceId, to: PieceId) -> bool {
         let piece = self.remove_piece(from);
         piece.map(|piece| self.insert_piece(to, piece)).is_some()
     }
 
-    /// Removes all pieces for which `keep` is false. Its arguments are the id before the call, and the piece. Cost: one
-    /// pass over all pieces.
+    /// Removes all pieces for which `keep` is false. Its arguments are the id before the call, and
+    /// the piece. Cost: one pass over all pieces.
     pub fn retain_pieces(&mut self, mut keep: impl FnMut(PieceId, &PieceEntry) -> bool) {
         let mut index = 0;
         self.pieces.retain(|item| {
@@ -185,7 +192,8 @@ impl ModelEditor {
         });
     }
 
-    /// Keeps these pieces only, in this order. Ids that do not exist are skipped. Cost: one pass over the ids.
+    /// Keeps these pieces only, in this order. Ids that do not exist are skipped. Cost: one pass
+    /// over the ids.
     pub fn select_pieces(&mut self, ids: &[PieceId]) {
         let selected = ids.iter().filter_map(|id| self.item(*id));
         self.pieces = selected.cloned().collect();
@@ -229,8 +237,8 @@ impl ModelEditor {
         self.set_flag(|spec| &mut spec.escape_whitespaces, escape)
     }
 
-    /// Sets a flag of the normalizer spec. An absent flag means true. If the original means `value`, the flag stays as in
-    /// the original, present or absent.
+    /// Sets a flag of the normalizer spec. An absent flag means true. If the original means
+    /// `value`, the flag stays as in the original, present or absent.
     fn set_flag(
         &mut self,
         flag: fn(&mut NormalizerSpec) -> &mut Option<bool>,
@@ -243,15 +251,15 @@ impl ModelEditor {
         self
     }
 
-    /// Sets the normalization rules: their name, which is only recorded, and their precompiled charsmap (empty for no
-    /// rules).
+    /// Sets the normalization rules: their name, which is only recorded, and their precompiled
+    /// charsmap (empty for no rules).
     pub fn set_normalization_rules(&mut self, name: &str, charsmap: &[u8]) -> &mut Self {
         self.normalizer_spec.current.set_rules(name, charsmap);
         self
     }
 
-    /// The fields of the trainer spec, to be changed: `vocab_size`, special ids and pieces, `unk_surface`, ... A field
-    /// that is set to `None` is removed from the file.
+    /// The fields of the trainer spec, to be changed: `vocab_size`, special ids and pieces,
+    /// `unk_surface`, ... A field that is set to `None` is removed from the file.
     pub fn trainer_spec_mut(&mut self) -> &mut TrainerSpec {
         &mut self.trainer_spec.current
     }
@@ -261,7 +269,8 @@ impl ModelEditor {
         &mut self.normalizer_spec.current
     }
 
-    /// The fields of the denormalizer spec, to be changed. If the model has none, setting a field adds it.
+    /// The fields of the denormalizer spec, to be changed. If the model has none, setting a field
+    /// adds it.
     pub fn denormalizer_spec_mut(&mut self) -> &mut NormalizerSpec {
         &mut self.denormalizer_spec.current
     }
@@ -269,7 +278,8 @@ impl ModelEditor {
     /// The changed model. The editor can be used again.
     ///
     /// # Errors
-    /// A rule for models is broken; see [`Model::from_bytes`]. The ids in the error are those of the changed model.
+    /// A rule for models is broken; see [`Model::from_bytes`]. The ids in the error are those of
+    /// the changed model.
     pub fn finish(&self) -> Result<Model, ModelError> {
         let mut trainer_spec = self.trainer_spec.clone();
         self.follow_pieces(&mut trainer_spec);
@@ -290,7 +300,8 @@ impl fmt::Debug for ModelEditor {
     }
 }
 
-/// The top-level fields of a file that was read before, so that reading it cannot fail, with their offsets.
+/// The top-level fields of a file that was read before, so that reading it cannot fail, with their
+/// offsets.
 fn fields_of(file: &[u8]) -> impl Iterator<Item = (usize, Field<'_>)> {
     let mut reader = Reader::new(file);
     std::iter::from_fn(move || {
@@ -305,7 +316,8 @@ fn is_piece(field: &Field<'_>) -> bool {
     field.number == field::PIECE && field.is_message()
 }
 
-/// The value of a field that holds a message, and was found to hold one when the file was read; else nothing.
+/// The value of a field that holds a message, and was found to hold one when the file was read;
+/// else nothing.
 fn message_of(raw: &[u8]) -> &[u8] {
     match Reader::new(raw).field() {
         Ok(Some(Field {

@@ -1,9 +1,9 @@
 //! The bytes of a `.model` file: read into pieces and specs, and written from them.
 //!
-//! Input of [`read`]: untrusted bytes. Output: the pieces, in one pass and straight into their table, and the
-//! specs. Nothing is checked but that the bytes are a message of this shape; the rules for models are in
-//! [`validate`](super::validate). Unknown fields are skipped. They are not lost, because a model keeps the bytes
-//! that it was read from.
+//! Input of [`read`]: untrusted bytes. Output: the pieces, in one pass and straight into their
+//! table, and the specs. Nothing is checked but that the bytes are a message of this shape; the
+//! rules for models are in [`validate`](super::validate). Unknown fields are skipped. They are not
+//! lost, because a model keeps the bytes that it was read from.
 //!
 //! A whole file, with two pieces, in its 32 bytes:
 //!
@@ -19,8 +19,8 @@
 //!    18 02                      model_type 2: BPE
 //! ```
 //!
-//! Ids are not stored: the first piece of the file has id 0, the next one 1, and so on, whatever fields stand
-//! between them.
+//! Ids are not stored: the first piece of the file has id 0, the next one 1, and so on, whatever
+//! fields stand between them.
 //!
 //! Cost: linear. The texts of pieces and specs are copied once.
 
@@ -77,8 +77,8 @@ impl<'b> PieceMessage<'b> {
 /// Reads a file.
 ///
 /// # Errors
-/// The bytes are not a message, or a piece is empty. Empty pieces are refused here
-/// because a small file can have many of them, whose table would take many times the memory of the file.
+/// The bytes are not a message, or a piece is empty. Empty pieces are refused here because a small
+/// file can have many of them, whose table would take many times the memory of the file.
 pub(super) fn read(file: &[u8]) -> Result<(PieceTable, Specs), ModelError> {
     // A piece of a trained model takes about 15 bytes, of which 9 are not text.
     let mut pieces = PieceTable::with_capacity(file.len() / 12, file.len() / 2);
@@ -151,7 +151,8 @@ pub(super) fn read_piece(message: &[u8]) -> Result<PieceMessage<'_>, Problem> {
     Ok(piece)
 }
 
-/// The bytes of most pieces in a file that are not text: tags, lengths, score, kind. The room for all pieces is reserved at once.
+/// The bytes of most pieces in a file that are not text: tags, lengths, score, kind. The room for
+/// all pieces is reserved at once.
 const PIECE_BYTES: usize = 11;
 
 /// A normal piece with a text of so many bytes has a length of one byte.
@@ -178,7 +179,8 @@ pub(super) fn write(pieces: &PieceTable, specs: &Specs) -> Vec<u8> {
     file
 }
 
-/// Appends a piece, through the buffer `message`. Its kind is written unless it is the default, as training does.
+/// Appends a piece, through the buffer `message`. Its kind is written unless it is the default, as
+/// training does.
 pub(super) fn write_piece(piece: PieceMessage<'_>, message: &mut Vec<u8>, file: &mut Vec<u8>) {
     if let (PieceKind::Normal, Ok(length @ 0..=SHORT_TEXT_BYTES)) =
         (piece.kind, u8::try_from(piece.text.len()))

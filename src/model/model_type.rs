@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 /// The algorithm behind a model. spiece runs all of them and trains [`ModelType::Bpe`].
 ///
-/// As text (`Display` and `FromStr`) the types have the names of `spm_train`: unigram, bpe, word, char.
+/// As text (`Display` and `FromStr`) the types have the names of `spm_train`: unigram, bpe, word,
+/// char.
 ///
 /// ```
 /// use spiece::ModelType;

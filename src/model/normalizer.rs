@@ -1,8 +1,9 @@
 //! Specs -> normalizers.
 //!
-//! Input: a [`NormalizerSpec`]. Output: the types of [`normalize`](crate::normalize), which does not know the file
-//! format: [`NormalizerOptions`] and a [`Charsmap`]. The charsmaps are parsed and checked once, when a model is made, and
-//! are shared from then on, so that the functions that return normalizers cannot fail.
+//! Input: a [`NormalizerSpec`]. Output: the types of [`normalize`](crate::normalize), which does
+//! not know the file format: [`NormalizerOptions`] and a [`Charsmap`]. The charsmaps are parsed and
+//! checked once, when a model is made, and are shared from then on, so that the functions that
+//! return normalizers cannot fail.
 //!
 //! Cost: parsing is linear in the charsmap (240 KB for NFKC); the other functions copy a few words.
 
@@ -43,7 +44,8 @@ impl Model {
 }
 
 impl TextNormalizer {
-    /// The normalizer of a model, without its user-defined symbols. The charsmap is shared with the model.
+    /// The normalizer of a model, without its user-defined symbols. The charsmap is shared with the
+    /// model.
     pub fn of_model(model: &Model) -> Self {
         Self::from_normalizer(model.normalizer())
     }
@@ -98,7 +100,8 @@ impl NormalizerSpec {
         self.encode()
     }
 
-    /// A `.model` file that contains nothing but this spec, as the reference's `SentencePieceNormalizer` writes it.
+    /// A `.model` file that contains nothing but this spec, as the reference's
+    /// `SentencePieceNormalizer` writes it.
     pub fn to_model_bytes(&self) -> Vec<u8> {
         let mut file = Vec::new();
         write_bytes_field(field::NORMALIZER_SPEC, &self.encode(), &mut file);
@@ -128,7 +131,8 @@ impl NormalizerSpec {
         Ok(spec)
     }
 
-    /// The spec of the rules of a TSV file: on each line code points in hexadecimal, a tab, and what replaces them.
+    /// The spec of the rules of a TSV file: on each line code points in hexadecimal, a tab, and
+    /// what replaces them.
     ///
     /// # Errors
     /// A line that is no rule, or rules that cannot be compiled.

@@ -1,17 +1,19 @@
 //! Text -> piece, for all pieces of a model.
 //!
-//! Except in BPE models, a piece for text (normal, user-defined, unused) and a meta piece (unknown, control, byte)
-//! may have the same text. [`PieceLookup::get`] then gives the meta piece, as the reference does. So there are two
-//! tables, and lookups try the table of meta pieces first:
+//! Except in BPE models, a piece for text (normal, user-defined, unused) and a meta piece (unknown,
+//! control, byte) may have the same text. [`PieceLookup::get`] then gives the meta piece, as the
+//! reference does. So there are two tables, and lookups try the table of meta pieces first:
 //!
 //! | model | first table | second table |
 //! |---|---|---|
 //! | BPE | all pieces | empty |
 //! | others | meta pieces | pieces for text |
 //!
-//! Example: a unigram model with piece 1 = `a` (normal) and piece 2 = `a` (control) gives 2 for `a`.
+//! Example: a unigram model with piece 1 = `a` (normal) and piece 2 = `a` (control) gives 2 for
+//! `a`.
 //!
-//! Memory: 4 bytes and a hash tag for each piece; texts stay in the [`PieceTable`] that every call is given.
+//! Memory: 4 bytes and a hash tag for each piece; texts stay in the [`PieceTable`] that every call
+//! is given.
 
 use crate::piece::{PieceId, PieceIndex, PieceKind, PieceTable};
 
@@ -45,7 +47,8 @@ impl PieceLookup {
         }
     }
 
-    /// Adds piece `id`. False, and nothing changes, if its table has a piece with the same text already.
+    /// Adds piece `id`. False, and nothing changes, if its table has a piece with the same text
+    /// already.
     pub(super) fn insert(&mut self, pieces: &PieceTable, id: usize) -> bool {
         self.index_of_kind(pieces.kind(id)).insert(pieces, id)
     }
@@ -69,8 +72,8 @@ impl PieceLookup {
         id.map(PieceId::new)
     }
 
-    /// The meta piece and the piece for text with this text, as far as they exist; in a BPE model the only piece with
-    /// it.
+    /// The meta piece and the piece for text with this text, as far as they exist; in a BPE model
+    /// the only piece with it.
     #[cfg(feature = "inspect")]
     pub(super) fn get_all(&self, pieces: &PieceTable, text: &[u8]) -> [Option<PieceId>; 2] {
         let found = [&self.first, &self.second].map(|index| index.get(pieces, text));

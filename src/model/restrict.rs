@@ -1,12 +1,16 @@
-//! Restricting a model to a vocabulary, as releases of the reference before 0.2.2 did with `SetVocabulary`.
+//! Restricting a model to a vocabulary, as releases of the reference before 0.2.2 did with
+//! `SetVocabulary`.
 //!
-//! Job: models of machine translation that were trained on two languages together encode each language with the pieces
-//! that occur often in it. Input: a model and the texts of the pieces that may be given. Output: a copy of the model in
-//! which the other pieces are unused; the encoder divides an unused piece into the pieces that it was made of.
+//! Job: models of machine translation that were trained on two languages together encode each
+//! language with the pieces that occur often in it. Input: a model and the texts of the pieces that
+//! may be given. Output: a copy of the model in which the other pieces are unused; the encoder
+//! divides an unused piece into the pieces that it was made of.
 //!
-//! Single characters remain usable, as do control, unknown, byte and user-defined pieces, whose kinds do not change.
+//! Single characters remain usable, as do control, unknown, byte and user-defined pieces, whose
+//! kinds do not change.
 //!
-//! Example: the pieces `a`, `b`, `ab` restricted to an empty vocabulary: `ab` becomes unused, and the text `ab` gives `a b`.
+//! Example: the pieces `a`, `b`, `ab` restricted to an empty vocabulary: `ab` becomes unused, and
+//! the text `ab` gives `a b`.
 //!
 //! Cost: linear in the model.
 
@@ -18,8 +22,8 @@ use crate::piece::{PieceId, PieceKind};
 use crate::text::is_char;
 
 impl Model {
-    /// A copy of the model in which only `pieces` and single characters are given; all other pieces for text become
-    /// unused. Pieces that were unused and are in the list become normal.
+    /// A copy of the model in which only `pieces` and single characters are given; all other pieces
+    /// for text become unused. Pieces that were unused and are in the list become normal.
     ///
     /// ```
     /// use spiece::{Model, Tokenizer};
@@ -48,8 +52,8 @@ impl Model {
         })
     }
 
-    /// A copy of the model without unused pieces: they become normal. It undoes [`restrict_to`](Model::restrict_to) for
-    /// models that had none.
+    /// A copy of the model without unused pieces: they become normal. It undoes
+    /// [`restrict_to`](Model::restrict_to) for models that had none.
     ///
     /// # Errors
     /// As [`restrict_to`](Model::restrict_to).

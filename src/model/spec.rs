@@ -1,21 +1,25 @@
 //! The specs of a model file: how the model was trained and how text is normalized.
 //!
-//! Input: the bytes of a spec message. Output: [`TrainerSpec`] or [`NormalizerSpec`], plain structs with one
-//! public field for each field of the schema (`proto/sentencepiece_model.proto`), and one method of the same
-//! name that gives the value or the schema's default. Presence is kept, as in proto2: `None` means that the
-//! file does not have the field.
+//! Input: the bytes of a spec message. Output: [`TrainerSpec`] or [`NormalizerSpec`], plain structs
+//! with one public field for each field of the schema (`proto/sentencepiece_model.proto`), and one
+//! method of the same name that gives the value or the schema's default. Presence is kept, as in
+//! proto2: `None` means that the file does not have the field.
 //!
-//! One table for each message ([`trainer`], [`normalizer`]) lists number, name, type and default of all fields;
-//! reading, writing, comparing and editing are derived from it. Rules of protobuf that reading follows:
+//! One table for each message ([`trainer`], [`normalizer`]) lists number, name, type and default of
+//! all fields; reading, writing, comparing and editing are derived from it. Rules of protobuf that
+//! reading follows:
 //!
 //! - The last value of a field counts; lists are appended to.
 //! - A message that occurs twice is one message: reading the second continues the first.
-//! - A field with an unknown number, with another wire type than the table's, or with an enum value that does
-//!   not exist is an unknown field: it is ignored here, and kept in the bytes of the file.
-//! - Numbers of more than 32 bits are cut to their low 32 bits in `int32` fields; any number but 0 is true.
+//! - A field with an unknown number, with another wire type than the table's, or with an enum value
+//!   that does not exist is an unknown field: it is ignored here, and kept in the bytes of the
+//!   file.
+//! - Numbers of more than 32 bits are cut to their low 32 bits in `int32` fields; any number but 0
+//!   is true.
 //!
-//! Example: the bytes `18 02 20 80 7d` are a [`TrainerSpec`] with `model_type` (field 3) BPE (2) and
-//! `vocab_size` (field 4) 16000. All other fields are `None`; `spec.unk_piece()` gives the default `<unk>`.
+//! Example: the bytes `18 02 20 80 7d` are a [`TrainerSpec`] with `model_type` (field 3) BPE (2)
+//! and `vocab_size` (field 4) 16000. All other fields are `None`; `spec.unk_piece()` gives the
+//! default `<unk>`.
 //!
 //! Cost: linear in the bytes. A list takes no more memory than the file's bytes for it.
 

@@ -1,7 +1,8 @@
 //! The checks that a model passes before it is used: those of the reference.
 //!
-//! Input: the pieces and specs of a file. Output: the first rule that is broken, if any, and from [`unique_texts`] the
-//! lookup of pieces by text, which the check for duplicates builds anyway. One function for each rule:
+//! Input: the pieces and specs of a file. Output: the first rule that is broken, if any, and from
+//! [`unique_texts`] the lookup of pieces by text, which the check for duplicates builds anyway. One
+//! function for each rule:
 //!
 //! | rule | error |
 //! |---|---|
@@ -21,8 +22,8 @@
 //!
 //! The charsmaps are checked where they are parsed; see `normalize/charsmap.rs`.
 //!
-//! Example: the pieces `<unk>` (unknown), `a` (normal), `a` (control) are refused in a BPE model (piece 2
-//! repeats `a`) and accepted in a unigram model, where text gives piece 1 and
+//! Example: the pieces `<unk>` (unknown), `a` (normal), `a` (control) are refused in a BPE model
+//! (piece 2 repeats `a`) and accepted in a unigram model, where text gives piece 1 and
 //! [`Model::piece_to_id`](crate::Model::piece_to_id) gives piece 2.
 //!
 //! Cost: linear; one hash of each piece.
@@ -74,11 +75,13 @@ pub(super) fn validate(pieces: &PieceTable, trainer_spec: &TrainerSpec) -> Resul
     check_tries(pieces, model_type)
 }
 
-/// Checks that the tries which a tokenizer makes can be made: one of the user-defined symbols, and in a unigram model one
-/// of all pieces that text can yield. [`Tokenizer::new`](crate::Tokenizer::new) relies on this check.
+/// Checks that the tries which a tokenizer makes can be made: one of the user-defined symbols, and
+/// in a unigram model one of all pieces that text can yield.
+/// [`Tokenizer::new`](crate::Tokenizer::new) relies on this check.
 ///
-/// Cost: nothing for texts of less than 2 MB (see [`PrefixTrie::always_fits`]). Above, the size of a trie depends on how
-/// its states happen to fit into each other, so that the trie is made, and dropped, to know.
+/// Cost: nothing for texts of less than 2 MB (see [`PrefixTrie::always_fits`]). Above, the size of
+/// a trie depends on how its states happen to fit into each other, so that the trie is made, and
+/// dropped, to know.
 ///
 /// # Errors
 /// [`ModelError::TrieTooLarge`]
@@ -144,7 +147,8 @@ fn check_lengths(pieces: &PieceTable) -> Result<(), ModelError> {
 
 /// Checks that no text contains a NUL.
 fn check_nul(pieces: &PieceTable) -> Result<(), ModelError> {
-    // Few models contain a NUL. One search through all texts is faster than one search for each piece.
+    // Few models contain a NUL. One search through all texts is faster than one search for each
+    // piece.
     if memchr::memchr(0, pieces.all_texts()).is_none() {
         return Ok(());
     }
@@ -157,8 +161,8 @@ fn check_nul(pieces: &PieceTable) -> Result<(), ModelError> {
     refuse_any(pieces, broken, PieceProblem::Nul)
 }
 
-/// Checks that texts are different, except those that are a single NUL, which are never found. Returns the lookup of
-/// pieces by text, which the check needs anyway.
+/// Checks that texts are different, except those that are a single NUL, which are never found.
+/// Returns the lookup of pieces by text, which the check needs anyway.
 ///
 /// # Errors
 /// [`PieceProblem::Duplicate`]

@@ -1,8 +1,9 @@
 //! The `.vocab` file: pieces and scores as lines of text.
 //!
-//! Input: the pieces of a model. Output: one line for each piece, in the order of the ids: the text and, if wanted, a tab
-//! and the score with six significant digits, as a C++ stream prints a float. Example: piece `▁the` with score -16.0 is
-//! the line `▁the<TAB>-16`; a score of -1234567 is written as `-1.23457e+06`. Cost: linear.
+//! Input: the pieces of a model. Output: one line for each piece, in the order of the ids: the text
+//! and, if wanted, a tab and the score with six significant digits, as a C++ stream prints a float.
+//! Example: piece `▁the` with score -16.0 is the line `▁the<TAB>-16`; a score of -1234567 is
+//! written as `-1.23457e+06`. Cost: linear.
 
 use crate::piece::PieceTable;
 use crate::text::num::low_u32;
@@ -47,25 +48,26 @@ fn push_score(score: f32, line: &mut Vec<u8>) {
     line.extend_from_slice(six_digits(score).as_bytes());
 }
 
-/// The number with six significant digits, as C's `%g` prints it: no trailing zeros, an exponent of at
-/// least two digits if it is below -4 or above 5.
+/// The number with six significant digits, as C's `%g` prints it: no trailing zeros, an exponent of
+/// at least two digits if it is below -4 or above 5.
 pub(crate) fn six_digits(value: f32) -> String {
     if !value.is_finite() {
         return name_of(value).to_owned();
     }
-    // The scores of BPE models. Their shortest form has all digits, and is found in a fifth of the time.
+    // The scores of BPE models. Their shortest form has all digits, and is found in a fifth of the
+    // time.
     if value.fract() == 0.0 && value.abs() < MAX_WHOLE {
         return value.to_string();
     }
     fixed_point(value).unwrap_or_else(|| general(value))
 }
 
-/// [`six_digits`] of a number from about 1e-4 to 1e6, as the scores of unigram models are; `None` for other numbers. It takes a
-/// fraction of the time of [`general`].
+/// [`six_digits`] of a number from about 1e-4 to 1e6, as the scores of unigram models are; `None`
+/// for other numbers. It takes a fraction of the time of [`general`].
 ///
-/// The product with the power of ten is exact: a float has 24 significant bits, and 10^9 has 21 without its factor 2^9. So
-/// it is rounded as the decimal expansion is, ties to even. Example: -13.020_325 is multiplied by 10^4 and rounded to 130203,
-/// which is written as `-13.0203`.
+/// The product with the power of ten is exact: a float has 24 significant bits, and 10^9 has 21
+/// without its factor 2^9. So it is rounded as the decimal expansion is, ties to even. Example:
+/// -13.020_325 is multiplied by 10^4 and rounded to 130203, which is written as `-13.0203`.
 fn fixed_point(value: f32) -> Option<String> {
     let magnitude = f64::from(value.abs());
     let (decimals, power) = decimals_of(magnitude)?;
@@ -107,8 +109,9 @@ fn general(value: f32) -> String {
     format!("{}e{sign}{:02}", trim_zeros(mantissa), exponent.abs())
 }
 
-/// The number without its exponent: the point is moved by so many digits, to the left if it is negative. A second conversion of
-/// the number would take as long as the first one. Example: `-1.23456` and -2 give `-0.0123456`.
+/// The number without its exponent: the point is moved by so many digits, to the left if it is
+/// negative. A second conversion of the number would take as long as the first one. Example:
+/// `-1.23456` and -2 give `-0.0123456`.
 fn with_point(mantissa: &str, exponent: i32) -> String {
     let (sign, digits) = split_sign(mantissa);
     let digits = digits.replace('.', "");

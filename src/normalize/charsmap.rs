@@ -1,7 +1,7 @@
 //! The precompiled charsmap of a model file: read, checked, applied and written.
 //!
-//! Input: the bytes of a `precompiled_charsmap`, or [rules](super::rules) to compile. Output: for a text, the longest
-//! rule that it begins with. The format:
+//! Input: the bytes of a `precompiled_charsmap`, or [rules](super::rules) to compile. Output: for a
+//! text, the longest rule that it begins with. The format:
 //!
 //! | bytes | content |
 //! |---|---|
@@ -9,17 +9,19 @@
 //! | that many | a [double array](crate::trie): rule source -> position in the pool |
 //! | the rest | the pool: rule targets in UTF-8, each terminated by NUL |
 //!
-//! Example: the rules `A -> a` and `Á -> a` have the pool `a\0`, and both keys `41` and `C3 81` have the value 0. The text
-//! `Áb` matches the second key; 2 bytes are replaced by `a`.
+//! Example: the rules `A -> a` and `Á -> a` have the pool `a\0`, and both keys `41` and `C3 81`
+//! have the value 0. The text `Áb` matches the second key; 2 bytes are replaced by `a`.
 //!
-//! Reading makes every check of the reference (sizes, the cells of the trie, the NUL at the end), so that applying cannot
-//! fail. Writing gives the bytes of the reference: distinct targets in code point order, sources in byte order. Like the
-//! reference, it treats sources and targets as C strings: U+0000 cuts off itself and what follows.
+//! Reading makes every check of the reference (sizes, the cells of the trie, the NUL at the end),
+//! so that applying cannot fail. Writing gives the bytes of the reference: distinct targets in code
+//! point order, sources in byte order. Like the reference, it treats sources and targets as C
+//! strings: U+0000 cuts off itself and what follows.
 //!
 //! Most text matches no rule, so a table says for each byte whether a rule can begin with it;
-//! [`Charsmap::plain_length`] skips runs with it. Cost: one load for a byte that begins no rule, otherwise one for each
-//! byte of the longest rule prefix, 1,000 at most (the reference follows rules of any length, so a crafted file makes it
-//! take quadratic time). Compiling 225,000 rules takes some tens of milliseconds.
+//! [`Charsmap::plain_length`] skips runs with it. Cost: one load for a byte that begins no rule,
+//! otherwise one for each byte of the longest rule prefix, 1,000 at most (the reference follows
+//! rules of any length, so a crafted file makes it take quadratic time). Compiling 225,000 rules
+//! takes some tens of milliseconds.
 
 #[cfg(feature = "train")]
 mod builtin;
@@ -163,15 +165,16 @@ impl Leads {
         self.0[usize::from(first)].allows(rest)
     }
 
-    /// Whether `text` is ASCII in which no rule matches: false is not certain. Cost: one load for each byte.
+    /// Whether `text` is ASCII in which no rule matches: false is not certain. Cost: one load for
+    /// each byte.
     #[cfg(feature = "train")]
     pub(crate) fn match_nothing_in(&self, text: &[u8]) -> bool {
         text.iter()
             .all(|&byte| byte.is_ascii() && self.0[usize::from(byte)] != Lead::Any)
     }
 
-    /// The length of the well-formed characters at the start of `text` that are no spaces and at which no rule matches.
-    /// The result may be too small, never too large.
+    /// The length of the well-formed characters at the start of `text` that are no spaces and at
+    /// which no rule matches. The result may be too small, never too large.
     #[cfg(feature = "train")]
     #[inline]
     pub(crate) fn plain_length(&self, text: &[u8]) -> usize {
@@ -252,7 +255,8 @@ impl Charsmap {
         Some((length, self.target(position)))
     }
 
-    /// The longest rule source that `text` begins with: its length, and the position of its target in the pool.
+    /// The longest rule source that `text` begins with: its length, and the position of its target
+    /// in the pool.
     #[inline]
     fn longest_source(&self, text: &[u8]) -> Option<(usize, usize)> {
         if !self.leads.may_match(text) {
@@ -271,8 +275,8 @@ impl Charsmap {
         &rest[..length.unwrap_or(rest.len())]
     }
 
-    /// How many bytes at the start of `text`, of which the first `well_formed` are so, are characters other than a
-    /// space at which no rule matches.
+    /// How many bytes at the start of `text`, of which the first `well_formed` are so, are
+    /// characters other than a space at which no rule matches.
     #[inline]
     pub(crate) fn plain_length(&self, text: &[u8], well_formed: usize) -> usize {
         let mut length = 0;
@@ -286,8 +290,8 @@ impl Charsmap {
         length
     }
 
-    /// All rules, by their sources; `None` if the trie has a cycle, or so many paths through shared states that the walk
-    /// exceeds its limits.
+    /// All rules, by their sources; `None` if the trie has a cycle, or so many paths through shared
+    /// states that the walk exceeds its limits.
     pub(crate) fn rules(&self) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
         let mut rules = Vec::new();
         let mut text_bytes = 0;
@@ -321,7 +325,8 @@ impl Charsmap {
         self.trie.any_key_contains(byte)
     }
 
-    /// For each byte, whether it ends the source of a rule that deletes its source or whose target ends in a space.
+    /// For each byte, whether it ends the source of a rule that deletes its source or whose target
+    /// ends in a space.
     #[cfg(feature = "train")]
     pub(crate) fn ends_of_space_rules(&self) -> [bool; 256] {
         let mut ends = [false; 256];

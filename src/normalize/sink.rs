@@ -1,5 +1,5 @@
-//! Destinations of normalized text: bytes only, or bytes with offsets. The normalizer is compiled once for each, so
-//! that normalization without offsets does not pay for them.
+//! Destinations of normalized text: bytes only, or bytes with offsets. The normalizer is compiled
+//! once for each, so that normalization without offsets does not pay for them.
 
 use crate::text::is_char_start;
 
@@ -14,7 +14,8 @@ pub(super) trait Sink {
     /// The text so far.
     fn text(&self) -> &[u8];
 
-    /// Keeps the first `length` bytes. Returns the origin of the first byte that is dropped, if origins are kept.
+    /// Keeps the first `length` bytes. Returns the origin of the first byte that is dropped, if
+    /// origins are kept.
     fn truncate(&mut self, length: usize) -> Option<usize>;
 
     /// Ends the text; `end` is the length of the input that was consumed.
@@ -47,8 +48,8 @@ impl Sink for Text<'_> {
     fn finish(&mut self, _end: usize) {}
 }
 
-/// Text and, for each byte, its origin: the position in the input of the first byte of the character or sequence that
-/// it was made from.
+/// Text and, for each byte, its origin: the position in the input of the first byte of the
+/// character or sequence that it was made from.
 pub(super) struct TracedText<'a> {
     pub(super) text: &'a mut Vec<u8>,
     pub(super) offsets: &'a mut Vec<usize>,

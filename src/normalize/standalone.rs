@@ -1,7 +1,8 @@
 //! A normalizer without a tokenizer: of a model, of built-in rules, or of a file of rules.
 //!
-//! Input: text. Output: normalized text and, on request, offsets in both directions. User-defined symbols are not
-//! considered; [`Tokenizer::normalize`](crate::Tokenizer::normalize) is the normalization of encoding.
+//! Input: text. Output: normalized text and, on request, offsets in both directions. User-defined
+//! symbols are not considered; [`Tokenizer::normalize`](crate::Tokenizer::normalize) is the
+//! normalization of encoding.
 
 #[cfg(feature = "train")]
 use std::error::Error;
@@ -72,7 +73,8 @@ impl TextNormalizer {
         }
     }
 
-    /// The rules of a list: pairs of a source and its replacement. Of two pairs with one source the later counts.
+    /// The rules of a list: pairs of a source and its replacement. Of two pairs with one source the
+    /// later counts.
     ///
     /// ```
     /// let normalizer = spiece::TextNormalizer::from_rules([("foo", "bar"), ("apple", "orange")])?;
@@ -81,7 +83,8 @@ impl TextNormalizer {
     /// ```
     ///
     /// # Errors
-    /// There are no pairs, or one has an empty source or does not change anything, or they cannot be compiled.
+    /// There are no pairs, or one has an empty source or does not change anything, or they cannot
+    /// be compiled.
     #[cfg(feature = "train")]
     pub fn from_rules<S: AsRef<str>, T: AsRef<str>>(
         rules: impl IntoIterator<Item = (S, T)>,
@@ -94,7 +97,8 @@ impl TextNormalizer {
         self.normalizer.options.add_dummy_prefix = add;
     }
 
-    /// Sets whether spaces at the start and the end and repeated spaces are removed (default: true).
+    /// Sets whether spaces at the start and the end and repeated spaces are removed (default:
+    /// true).
     pub fn set_remove_extra_whitespaces(&mut self, remove: bool) {
         self.normalizer.options.remove_extra_whitespaces = remove;
     }
@@ -183,14 +187,15 @@ impl Normalized {
         &self.text
     }
 
-    /// The offset in the original text from which the normalized byte at `offset` comes; for the end of the normalized
-    /// text, the end of the part of the original text that was consumed.
+    /// The offset in the original text from which the normalized byte at `offset` comes; for the
+    /// end of the normalized text, the end of the part of the original text that was consumed.
     pub fn to_original(&self, offset: usize) -> usize {
         let origin = self.origins.get(offset).or(self.origins.last());
         origin.copied().unwrap_or(0)
     }
 
-    /// The offset of the first normalized byte that comes from the original byte at `offset` or from a later one.
+    /// The offset of the first normalized byte that comes from the original byte at `offset` or
+    /// from a later one.
     pub fn from_original(&self, offset: usize) -> usize {
         self.origins
             .partition_point(|origin| *origin < offset)

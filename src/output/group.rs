@@ -1,9 +1,10 @@
 //! Several files that belong together and are written incrementally.
 //!
-//! Job: the [protocol](super) for content that does not fit in memory and whose files grow at the same time: the ids of a
-//! corpus and the index of its documents. Input: paths, then bytes for each file. Output: all files at
-//! [`commit`](OutputGroup::commit), or none. The files can be read and written anywhere until then, so that a header can
-//! follow its data. Cost: that of [`OutputFile`](super::OutputFile) for each file.
+//! Job: the [protocol](super) for content that does not fit in memory and whose files grow at the
+//! same time: the ids of a corpus and the index of its documents. Input: paths, then bytes for each
+//! file. Output: all files at [`commit`](OutputGroup::commit), or none. The files can be read and
+//! written anywhere until then, so that a header can follow its data. Cost: that of
+//! [`OutputFile`](super::OutputFile) for each file.
 
 use std::fs::File;
 use std::io;
@@ -24,7 +25,8 @@ impl OutputGroup {
     /// Creates the temporary files, after repairing what a killed run left.
     ///
     /// # Errors
-    /// The file system refuses, or one of the paths is a pipe or a device, which nothing can replace.
+    /// The file system refuses, or one of the paths is a pipe or a device, which nothing can
+    /// replace.
     pub(crate) fn create(paths: &[&Path]) -> Result<Self, WriteError> {
         let targets = targets(paths.iter().copied())?;
         let mut files = Vec::new();

@@ -1,10 +1,11 @@
 //! Several files that belong together, such as a `.model` and its `.vocab`.
 //!
-//! Job: steps 5 to 7 of the [protocol](super). A rename replaces one file atomically, but no system call replaces two.
-//! So the renames of a set happen under a lock on a journal beside the first target, `.NAME.spiece-writing.tmp`. The
-//! journal has one line for each temporary file (the token in its name) and a last line `end`; it is complete before the
-//! first rename. A process that is killed between two renames leaves the journal, and the next process that writes to the
-//! first target carries out the remaining renames.
+//! Job: steps 5 to 7 of the [protocol](super). A rename replaces one file atomically, but no system
+//! call replaces two. So the renames of a set happen under a lock on a journal beside the first
+//! target, `.NAME.spiece-writing.tmp`. The journal has one line for each temporary file (the token
+//! in its name) and a last line `end`; it is complete before the first rename. A process that is
+//! killed between two renames leaves the journal, and the next process that writes to the first
+//! target carries out the remaining renames.
 //!
 //! The first target is renamed last. Hence, if its temporary file is gone, all renames are done.
 //!
@@ -28,7 +29,8 @@ const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(2);
 /// Renames the files of `set` to their targets, the first one last.
 ///
 /// # Errors
-/// The position in the set of the file that could not replace its target. The targets before it are as they were.
+/// The position in the set of the file that could not replace its target. The targets before it are
+/// as they were.
 pub(super) fn replace_targets(set: Vec<Temporary>) -> Result<(), (usize, io::Error)> {
     let _journal = match &set[..] {
         [_, _, ..] => announce(&set).map_err(|error| (0, error))?,
@@ -38,7 +40,8 @@ pub(super) fn replace_targets(set: Vec<Temporary>) -> Result<(), (usize, io::Err
     files.try_for_each(|(position, file)| file.replace_target().map_err(|error| (position, error)))
 }
 
-/// Locks the journal of `set`, carries out what a killed run left in it, and writes the renames of `set` to it.
+/// Locks the journal of `set`, carries out what a killed run left in it, and writes the renames of
+/// `set` to it.
 fn announce(set: &[Temporary]) -> io::Result<Option<Journal>> {
     let targets: Vec<&Path> = set.iter().map(Temporary::target).collect();
     let tokens: Option<Vec<String>> = set.iter().map(Temporary::token).collect();
@@ -85,7 +88,8 @@ impl Drop for Journal {
 }
 
 impl Journal {
-    /// The journal beside `target`, as soon as no other process holds it; `None` if the file system has no locks.
+    /// The journal beside `target`, as soon as no other process holds it; `None` if the file system
+    /// has no locks.
     fn lock(target: &Path) -> io::Result<Option<Self>> {
         let path = path_with(target, JOURNAL)?;
         let started = Instant::now();
@@ -105,8 +109,8 @@ impl Journal {
         Err(lock_timeout(&path))
     }
 
-    /// Renames the files that the journal names. The first one is renamed last: if it is gone, all renames
-    /// are done.
+    /// Renames the files that the journal names. The first one is renamed last: if it is gone, all
+    /// renames are done.
     fn finish_interrupted(&mut self, targets: &[impl AsRef<Path>]) -> io::Result<()> {
         let temporaries = self.temporaries(targets)?;
         if !temporaries.first().is_some_and(|path| is_file(path)) {

@@ -1,8 +1,10 @@
-//! What the path of an output means: a file that is replaced by a rename, or a stream that is written to.
+//! What the path of an output means: a file that is replaced by a rename, or a stream that is
+//! written to.
 //!
-//! Job: step 1 of the [protocol](super). A symbolic link is followed and stays; if it leads to nothing, the file is made
-//! where it leads. A pipe or a device (`/dev/stdout`, `/dev/null`) is a stream. A file without write permission is an
-//! error even if its directory would allow a rename: people protect a model by taking the permission away.
+//! Job: step 1 of the [protocol](super). A symbolic link is followed and stays; if it leads to
+//! nothing, the file is made where it leads. A pipe or a device (`/dev/stdout`, `/dev/null`) is a
+//! stream. A file without write permission is an error even if its directory would allow a rename:
+//! people protect a model by taking the permission away.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -53,7 +55,8 @@ fn writable(path: &Path) -> io::Result<PathBuf> {
     followed(path)
 }
 
-/// The path of an existing file after following links. A path without a link at its end stays as it is.
+/// The path of an existing file after following links. A path without a link at its end stays as it
+/// is.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     if fs::symlink_metadata(path)?.is_symlink() {
         return fs::canonicalize(path);

@@ -1,17 +1,19 @@
 //! Temporary files that the next run removes if their owner was killed.
 //!
-//! Job: steps 3 and 4 of the [protocol](super). A temporary file stands beside its target as `.NAME.spiece-XXXXXX.tmp`
-//! and is locked (an advisory lock, as of `flock`) while its owner works on it. The operating system releases the lock
-//! when the owner ends, however it ends. So a temporary file without a lock has no owner, and the next process that
-//! writes to the target removes it.
+//! Job: steps 3 and 4 of the [protocol](super). A temporary file stands beside its target as
+//! `.NAME.spiece-XXXXXX.tmp` and is locked (an advisory lock, as of `flock`) while its owner works
+//! on it. The operating system releases the lock when the owner ends, however it ends. So a
+//! temporary file without a lock has no owner, and the next process that writes to the target
+//! removes it.
 //!
-//! Two races are excluded: a file is removed only under its lock, and an owner uses a file only if the file still has
-//! its name after it was locked (otherwise another process removed it between creation and lock, and a new file is
-//! made).
+//! Two races are excluded: a file is removed only under its lock, and an owner uses a file only if
+//! the file still has its name after it was locked (otherwise another process removed it between
+//! creation and lock, and a new file is made).
 //!
-//! On a file system without locks no file counts as abandoned, and temporary files of killed runs stay until a person
-//! removes them. On a network file system whose locks other machines do not see, another machine may remove a file that
-//! is in use: its owner then fails with an error, and the target is unchanged.
+//! On a file system without locks no file counts as abandoned, and temporary files of killed runs
+//! stay until a person removes them. On a network file system whose locks other machines do not
+//! see, another machine may remove a file that is in use: its owner then fails with an error, and
+//! the target is unchanged.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -41,8 +43,8 @@ pub(super) struct Temporary {
 }
 
 impl Temporary {
-    /// An empty file beside `target`, with the permissions of the target or, if there is none, of a new file.
-    /// Removes what killed runs left beside it. Cost: the folder is read once.
+    /// An empty file beside `target`, with the permissions of the target or, if there is none, of a
+    /// new file. Removes what killed runs left beside it. Cost: the folder is read once.
     pub(super) fn beside(target: &Path) -> io::Result<Self> {
         remove_abandoned(target);
         let file = locked_file(target)?;
@@ -206,7 +208,8 @@ pub(super) fn stands_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Whether `path` is the name of a file, which on these systems cannot be another one while it is open.
+/// Whether `path` is the name of a file, which on these systems cannot be another one while it is
+/// open.
 #[cfg(not(unix))]
 pub(super) fn stands_at(_file: &File, path: &Path) -> bool {
     path.exists()

@@ -1,11 +1,12 @@
 //! Number conversions that cannot fail, and hash mixing.
 //!
-//! `as` hides truncation and `try_from(..).unwrap_or(..)` hides a broken invariant. These functions instead say in
-//! their names which bits of the input they return, so they are total and have the same result on 32-bit and 64-bit
-//! targets. A value that must fit is checked where it is created (a typed error), not here.
+//! `as` hides truncation and `try_from(..).unwrap_or(..)` hides a broken invariant. These functions
+//! instead say in their names which bits of the input they return, so they are total and have the
+//! same result on 32-bit and 64-bit targets. A value that must fit is checked where it is created
+//! (a typed error), not here.
 
-/// 2^64 divided by the golden ratio, odd: the multiplier of Fibonacci hashing (Knuth, The Art of Computer
-/// Programming, volume 3, section 6.4). A product with it has well mixed upper bits.
+/// 2^64 divided by the golden ratio, odd: the multiplier of Fibonacci hashing (Knuth, The Art of
+/// Computer Programming, volume 3, section 6.4). A product with it has well mixed upper bits.
 pub(crate) const GOLDEN_RATIO_64: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A second odd multiplier with random bits.
@@ -91,8 +92,8 @@ const fn high_u64(bits: u128) -> u64 {
     low_u64(bits >> 64)
 }
 
-/// `bits & mask` as an index into a table with `mask + 1` entries (a power of two). The result is exact on every
-/// target, because a table that exists has indexes that fit `usize`.
+/// `bits & mask` as an index into a table with `mask + 1` entries (a power of two). The result is
+/// exact on every target, because a table that exists has indexes that fit `usize`.
 #[inline]
 #[expect(
     clippy::cast_possible_truncation,
@@ -102,8 +103,9 @@ pub(crate) const fn masked_index(bits: u64, mask: usize) -> usize {
     bits as usize & mask
 }
 
-/// The low bits, as many as an index has (32 or 64): for bits that are an index already, because all but the upper
-/// ones were shifted out. Where they are not, use [`masked_index`], or mask the result.
+/// The low bits, as many as an index has (32 or 64): for bits that are an index already, because
+/// all but the upper ones were shifted out. Where they are not, use [`masked_index`], or mask the
+/// result.
 #[inline]
 #[expect(
     clippy::cast_possible_truncation,
@@ -113,7 +115,8 @@ pub(crate) const fn low_usize(bits: u64) -> usize {
     bits as usize
 }
 
-/// Mixes the bits of `word` so that the upper bits of the result depend on all of them: use the upper bits as a hash.
+/// Mixes the bits of `word` so that the upper bits of the result depend on all of them: use the
+/// upper bits as a hash.
 #[inline]
 pub(crate) const fn mix64(word: u64) -> u64 {
     mix_high(word ^ (word >> 32)) ^ word.wrapping_mul(SECOND_MULTIPLIER)

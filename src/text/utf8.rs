@@ -1,7 +1,8 @@
 //! Stepping over the characters of bytes that need not be UTF-8.
 //!
-//! Input: any bytes. Output: characters and their lengths. Everything in the library that steps over text uses these
-//! functions; the ASCII scan of `encode::bpe`, which tests eight bytes at once, is the only exception.
+//! Input: any bytes. Output: characters and their lengths. Everything in the library that steps
+//! over text uses these functions; the ASCII scan of `encode::bpe`, which tests eight bytes at
+//! once, is the only exception.
 //!
 //! | function | examines | on malformed bytes | used for |
 //! |---|---|---|---|
@@ -14,15 +15,15 @@
 //! | [`plainly_normalized_char`] | the whole character | U+FFFD, length 1 | raw text of models without rules |
 //! | [`lossy_chars`], [`lossy_string`] | everything | U+FFFD for each byte | messages, training |
 //!
-//! The reference steps over a malformed byte alone and tries again at the next byte. So a four-byte sequence whose
-//! last byte is missing, `F0 9F 98`, gives three replacement characters, where [`String::from_utf8_lossy`] gives one.
-//! Well-formed is what [`std::str::from_utf8`] accepts: no overlong form, no surrogate, nothing above U+10FFFF.
-//! Cost: constant for each character.
+//! The reference steps over a malformed byte alone and tries again at the next byte. So a four-byte
+//! sequence whose last byte is missing, `F0 9F 98`, gives three replacement characters, where
+//! [`String::from_utf8_lossy`] gives one. Well-formed is what [`std::str::from_utf8`] accepts: no
+//! overlong form, no surrogate, nothing above U+10FFFF. Cost: constant for each character.
 
 use super::WHITESPACE_MARK_STR;
 
-/// The first character of `bytes` and its length in bytes. The result is `(None, 1)` if the first byte begins no
-/// well-formed sequence, and `(None, 0)` for no bytes.
+/// The first character of `bytes` and its length in bytes. The result is `(None, 1)` if the first
+/// byte begins no well-formed sequence, and `(None, 0)` for no bytes.
 pub(crate) fn decode_char(bytes: &[u8]) -> (Option<char>, usize) {
     let Some(&lead) = bytes.first() else {
         return (None, 0);
@@ -45,7 +46,8 @@ pub(crate) fn decode_char(bytes: &[u8]) -> (Option<char>, usize) {
     }
 }
 
-/// Whether a byte is a continuation byte (`0b10xx_xxxx`): the second or a later byte of a character.
+/// Whether a byte is a continuation byte (`0b10xx_xxxx`): the second or a later byte of a
+/// character.
 #[inline]
 pub(crate) fn is_continuation(byte: u8) -> bool {
     byte & 0xC0 == 0x80
@@ -70,8 +72,8 @@ pub(crate) fn common_length(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// The last position that is not after `at` and does not lie inside a character of well-formed `text`; the end of
-/// the text for positions after it.
+/// The last position that is not after `at` and does not lie inside a character of well-formed
+/// `text`; the end of the text for positions after it.
 #[inline]
 pub(crate) fn floor_char_boundary(text: &[u8], at: usize) -> usize {
     let mut at = at.min(text.len());
@@ -81,8 +83,8 @@ pub(crate) fn floor_char_boundary(text: &[u8], at: usize) -> usize {
     at
 }
 
-/// The length of the character at the start of `bytes`; `None` if the bytes there are not well-formed. Equal to
-/// [`decode_char`] without the character, and faster.
+/// The length of the character at the start of `bytes`; `None` if the bytes there are not
+/// well-formed. Equal to [`decode_char`] without the character, and faster.
 #[inline]
 pub(crate) fn char_width(bytes: &[u8]) -> Option<usize> {
     let continues = |at: usize| bytes.get(at).is_some_and(|byte| is_continuation(*byte));
@@ -100,8 +102,9 @@ pub(crate) fn char_width(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// The first character of raw text after normalization without rules (a space becomes the whitespace mark, a
-/// malformed byte U+FFFD), and its length in the raw text. No bytes give no character of length 0.
+/// The first character of raw text after normalization without rules (a space becomes the
+/// whitespace mark, a malformed byte U+FFFD), and its length in the raw text. No bytes give no
+/// character of length 0.
 #[inline(always)]
 pub(crate) fn plainly_normalized_char(raw: &[u8]) -> (&[u8], usize) {
     match raw {
@@ -121,8 +124,8 @@ pub(crate) fn is_char(text: &[u8]) -> bool {
     char_length(text) == text.len()
 }
 
-/// The length that the first byte of `bytes` declares, cut at the end of `bytes`; the other bytes are not examined.
-/// The reference steps over normalized text in this way.
+/// The length that the first byte of `bytes` declares, cut at the end of `bytes`; the other bytes
+/// are not examined. The reference steps over normalized text in this way.
 #[inline]
 pub(crate) fn char_length(bytes: &[u8]) -> usize {
     let width = match bytes.first() {

@@ -1,15 +1,16 @@
 //! Special pieces that a caller allows to be found in text.
 //!
-//! Input: a text and the texts of the control pieces that are allowed. Output: [`Segment`]s of the text, which are
-//! either ordinary text or one of these pieces. Method: at each position the longest allowed piece is looked up in a
-//! [`PrefixTrie`]; the leftmost match wins. Cost: linear in the text, times the length of the longest allowed piece.
+//! Input: a text and the texts of the control pieces that are allowed. Output: [`Segment`]s of the
+//! text, which are either ordinary text or one of these pieces. Method: at each position the
+//! longest allowed piece is looked up in a [`PrefixTrie`]; the leftmost match wins. Cost: linear in
+//! the text, times the length of the longest allowed piece.
 //!
-//! Each segment of ordinary text is encoded as a text of its own, with its own dummy prefix. The result is what a
-//! caller gets by splitting the text at the allowed pieces, encoding the parts and joining the ids, so nothing inside
-//! of a part can become a special piece.
+//! Each segment of ordinary text is encoded as a text of its own, with its own dummy prefix. The
+//! result is what a caller gets by splitting the text at the allowed pieces, encoding the parts and
+//! joining the ids, so nothing inside of a part can become a special piece.
 //!
-//! Example: with `<s>` allowed, `<s>les </s>` has the segments `Special(<s>, 0..3)` and `Text(3..11)`: `</s>` is not
-//! allowed and remains text.
+//! Example: with `<s>` allowed, `<s>les </s>` has the segments `Special(<s>, 0..3)` and
+//! `Text(3..11)`: `</s>` is not allowed and remains text.
 
 use std::ops::Range;
 
@@ -85,7 +86,8 @@ impl AllowedSpecial {
     }
 }
 
-/// The control piece with this text. [`Model::piece_to_id`] prefers pieces that text yields, so that all pieces are examined.
+/// The control piece with this text. [`Model::piece_to_id`] prefers pieces that text yields, so
+/// that all pieces are examined.
 fn control_id(model: &Model, text: &[u8]) -> Option<PieceId> {
     let piece = model.pieces().find(|piece| is_control(piece, text))?;
     Some(piece.id)

@@ -2,18 +2,20 @@
 //!
 //! Input: texts. Output: the same ids as on one thread, whatever the number of threads.
 //!
-//! **Threads.** All functions run on rayon's *current* pool: the pool on which the caller runs if it calls inside of
-//! `ThreadPool::install`, otherwise rayon's global pool, which rayon starts at its first use with one thread per core.
-//! Nothing else in [`Tokenizer`] starts threads of a pool.
+//! **Threads.** All functions run on rayon's *current* pool: the pool on which the caller runs if
+//! it calls inside of `ThreadPool::install`, otherwise rayon's global pool, which rayon starts at
+//! its first use with one thread per core. Nothing else in [`Tokenizer`] starts threads of a pool.
 //!
-//! **A batch** is divided among the threads, in contiguous parts; each thread has an [`Encoder`] of its own.
+//! **A batch** is divided among the threads, in contiguous parts; each thread has an [`Encoder`] of
+//! its own.
 //!
-//! **A long text** is normalized by one thread, if it must be, then split where no piece can cross (see
-//! [`encode::bpe`](crate::encode::bpe)), and its parts are encoded in parallel. Only BPE models allow this. In a unigram
-//! model the rounding of sums in a chunk depends on the sum before it, so one thread encodes the text.
+//! **A long text** is normalized by one thread, if it must be, then split where no piece can cross
+//! (see [`encode::bpe`](crate::encode::bpe)), and its parts are encoded in parallel. Only BPE
+//! models allow this. In a unigram model the rounding of sums in a chunk depends on the sum before
+//! it, so one thread encodes the text.
 //!
-//! Example: a text of 1 MB has 15 splits, about 64 KiB apart, each at a character pair that occurs in no piece, such as
-//! `.` and `▁T`.
+//! Example: a text of 1 MB has 15 splits, about 64 KiB apart, each at a character pair that occurs
+//! in no piece, such as `.` and `▁T`.
 
 use rayon::prelude::*;
 
@@ -35,8 +37,8 @@ const PARTS_PER_THREAD: usize = 32;
 const MIN_PART_TEXTS: usize = 16;
 
 impl Tokenizer {
-    /// The ids of each of `texts`, on the threads of rayon's current pool: that of the caller inside of
-    /// `ThreadPool::install`, otherwise the global one.
+    /// The ids of each of `texts`, on the threads of rayon's current pool: that of the caller
+    /// inside of `ThreadPool::install`, otherwise the global one.
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -91,8 +93,8 @@ impl Tokenizer {
             .collect()
     }
 
-    /// The ids of one long text, equal to those of [`encode`](Tokenizer::encode). In BPE models the threads of rayon's
-    /// current pool share the work; texts of less than 128 KiB gain nothing.
+    /// The ids of one long text, equal to those of [`encode`](Tokenizer::encode). In BPE models the
+    /// threads of rayon's current pool share the work; texts of less than 128 KiB gain nothing.
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -104,8 +106,8 @@ impl Tokenizer {
         encode_long(&mut self.encoder(), text.as_ref())
     }
 
-    /// Like [`encode_long`](Tokenizer::encode_long), with options. Allowed special pieces split the text into parts that
-    /// are encoded one after the other.
+    /// Like [`encode_long`](Tokenizer::encode_long), with options. Allowed special pieces split the
+    /// text into parts that are encoded one after the other.
     ///
     /// ```
     /// use spiece::{EncodeOptions, ExtraOption, Tokenizer};
@@ -137,7 +139,8 @@ fn encode_each<'t, T: AsRef<[u8]> + Sync>(
     texts: &[T],
     encoder: impl Fn() -> Encoder<'t> + Sync + Send,
 ) -> Vec<Vec<PieceId>> {
-    // Allocated by the caller: in a worker the allocator may consolidate a whole heap while the others wait.
+    // Allocated by the caller: in a worker the allocator may consolidate a whole heap while the
+    // others wait.
     let mut batch = Vec::with_capacity(texts.len());
     let parts = texts.par_iter().with_max_len(part_texts(texts.len()));
     parts
@@ -185,7 +188,8 @@ impl<'t> SplitText<'t> {
                 || Encoder::new(context.tokenizer, context.pipeline, None),
                 |encoder, (number, part)| {
                     let mut ids = Vec::with_capacity(part.len() / 3);
-                    // The dummy prefix stands before the whole text, and normalized text has it already.
+                    // The dummy prefix stands before the whole text, and normalized text has it
+                    // already.
                     self.encode_part(encoder, part, adds_prefix && number == 0, &mut ids);
                     ids
                 },

@@ -1,16 +1,17 @@
 //! The memory of one worker, and the pool in which a tokenizer keeps it between calls.
 //!
-//! Job: single calls, encoders and threads of a batch need text buffers and caches that one of them uses at a time.
-//! Input: a [`TokenizerConfig`]. Output: [`EncodeCache`]s. Method: a stack behind a mutex, which is locked twice per
-//! worker, not per text. Cost: two uncontended locks, some 40 ns.
+//! Job: single calls, encoders and threads of a batch need text buffers and caches that one of them
+//! uses at a time. Input: a [`TokenizerConfig`]. Output: [`EncodeCache`]s. Method: a stack behind a
+//! mutex, which is locked twice per worker, not per text. Cost: two uncontended locks, some 40 ns.
 //!
-//! **Bounds.** The chunk caches of one worker use at most [`max_cache_bytes`](TokenizerConfig::max_cache_bytes). The text
-//! buffers grow with the longest text; a cache that returns to the pool with buffers of more than
-//! [`MAX_POOLED_BUFFER_BYTES`] gives them up, and a cache that returns to a full pool is freed. So the pool holds at most
+//! **Bounds.** The chunk caches of one worker use at most
+//! [`max_cache_bytes`](TokenizerConfig::max_cache_bytes). The text buffers grow with the longest
+//! text; a cache that returns to the pool with buffers of more than [`MAX_POOLED_BUFFER_BYTES`]
+//! gives them up, and a cache that returns to a full pool is freed. So the pool holds at most
 //! `max_pooled_caches * (max_cache_bytes + MAX_POOLED_BUFFER_BYTES)` bytes.
 //!
-//! **Identity.** Cached ids are right for one model only. Each pool has an [`Owner`], and so has each cache; a cache
-//! that is used with another tokenizer is emptied first.
+//! **Identity.** Cached ids are right for one model only. Each pool has an [`Owner`], and so has
+//! each cache; a cache that is used with another tokenizer is emptied first.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -23,8 +24,8 @@ use crate::piece::PieceId;
 /// Larger text buffers are freed when a cache returns to the pool.
 pub(super) const MAX_POOLED_BUFFER_BYTES: usize = 1 << 20;
 
-/// Identifies the tables that a cache belongs to: two are the same if they share the allocation. A cache keeps the
-/// allocation alive, so that its address is not given to another owner.
+/// Identifies the tables that a cache belongs to: two are the same if they share the allocation. A
+/// cache keeps the allocation alive, so that its address is not given to another owner.
 pub(super) type Owner = Arc<OwnerTag>;
 
 /// See [`Owner`].
@@ -34,8 +35,8 @@ pub(super) struct OwnerTag;
 /// The memory of one worker: text buffers, and caches that make repeated words fast. Made by
 /// [`Tokenizer::create_cache`](crate::Tokenizer::create_cache).
 ///
-/// A cache borrows nothing, so that a server or a binding can store it beside its tokenizer. It never changes a
-/// result. It may be used with another tokenizer, but is emptied then.
+/// A cache borrows nothing, so that a server or a binding can store it beside its tokenizer. It
+/// never changes a result. It may be used with another tokenizer, but is emptied then.
 ///
 /// ```
 /// use spiece::{EncodeCache, Tokenizer};
@@ -185,7 +186,8 @@ impl CachePool {
         }
     }
 
-    /// The parts of a cache, for use with this pool's tables. A cache of other tables is emptied first.
+    /// The parts of a cache, for use with this pool's tables. A cache of other tables is emptied
+    /// first.
     #[inline]
     pub(super) fn parts_of<'c>(&self, cache: &'c mut EncodeCache) -> &'c mut CacheParts {
         if !self.owns(cache) {

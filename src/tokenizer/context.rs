@@ -1,17 +1,18 @@
 //! Encoding of one text: normalize, encode, resolve unknown ids, apply the options.
 //!
-//! Input: a text, an [`EncodeContext`] (tables and options), and the memory of a worker ([`CacheParts`]). Output: ids, or
-//! tokens with spans.
+//! Input: a text, an [`EncodeContext`] (tables and options), and the memory of a worker
+//! ([`CacheParts`]). Output: ids, or tokens with spans.
 //!
 //! Two paths give equal results:
 //!
-//! 1. *Raw text.* BPE models whose normalizer only replaces spaces by marks read the caller's text directly, see
-//!    [`ModelEncoder::reads_raw_text`](crate::encode::ModelEncoder::reads_raw_text); spans come from [`raw_spans`](super::raw_spans).
-//! 2. *Normalized text.* All others normalize into a buffer, encode that, and map ids back by the origins of bytes, see
-//!    [`spans`](super::spans).
+//! 1. *Raw text.* BPE models whose normalizer only replaces spaces by marks read the caller's text
+//!    directly, see [`ModelEncoder::reads_raw_text`](crate::encode::ModelEncoder::reads_raw_text);
+//!    spans come from [`raw_spans`](super::raw_spans).
+//! 2. *Normalized text.* All others normalize into a buffer, encode that, and map ids back by the
+//!    origins of bytes, see [`spans`](super::spans).
 //!
-//! Example: `"Hello, world"` in the Llama 2 model becomes `▁Hello,▁world`, then the pieces `▁Hello` `,` `▁world`, then
-//! the ids 15043, 29892, 3186.
+//! Example: `"Hello, world"` in the Llama 2 model becomes `▁Hello,▁world`, then the pieces `▁Hello`
+//! `,` `▁world`, then the ids 15043, 29892, 3186.
 
 use std::time::Duration;
 
@@ -71,7 +72,8 @@ impl<'t> EncodeContext<'t> {
         self.encode_segments(cache, text, ids, Self::encode_segment);
     }
 
-    /// Appends the ids of `text`, with those of the segments between allowed special pieces from `encode`.
+    /// Appends the ids of `text`, with those of the segments between allowed special pieces from
+    /// `encode`.
     #[inline(always)]
     pub(super) fn encode_segments(
         &self,
@@ -131,8 +133,8 @@ impl<'t> EncodeContext<'t> {
         &buffers.lines
     }
 
-    /// Appends the ids of each line of raw text. Returns false, and appends nothing, if this model cannot read lines of raw text,
-    /// or if the ids of a line have to be changed afterwards.
+    /// Appends the ids of each line of raw text. Returns false, and appends nothing, if this model
+    /// cannot read lines of raw text, or if the ids of a line have to be changed afterwards.
     fn encode_raw_lines(
         &self,
         cache: &mut EncodeCache,
@@ -200,8 +202,8 @@ impl<'t> EncodeContext<'t> {
         self.resolver().resolve_unknowns(buffers, ids, start);
     }
 
-    /// Appends the ids of raw text, one unknown id for each unknown character; false if this model cannot read raw
-    /// text.
+    /// Appends the ids of raw text, one unknown id for each unknown character; false if this model
+    /// cannot read raw text.
     #[inline]
     pub(super) fn encode_raw(
         &self,
@@ -272,7 +274,8 @@ impl<'t> EncodeContext<'t> {
         self.finish(&mut parts.buffers, text)
     }
 
-    /// Appends the tokens of text without special pieces, which begins at `base` in the caller's text.
+    /// Appends the tokens of text without special pieces, which begins at `base` in the caller's
+    /// text.
     fn append_tokens(&self, parts: &mut CacheParts, text: &[u8], base: usize) {
         let adds_prefix = self.pipeline.normalizer.adds_dummy_prefix();
         let mut ids = std::mem::take(&mut parts.buffers.unresolved);

@@ -3,10 +3,11 @@
 //! Input: ids, or the texts of pieces. Output: the text that they stand for. All methods call the
 //! [decoder](crate::decode) of the model.
 //!
-//! Example: the ids of the pieces `▁the` and `▁right` become the text `the right`: whitespace marks become spaces, and the
-//! dummy prefix is removed.
+//! Example: the ids of the pieces `▁the` and `▁right` become the text `the right`: whitespace marks
+//! become spaces, and the dummy prefix is removed.
 //!
-//! Cost: linear in the ids; one allocation for the text. Pieces given by their texts need one hash lookup each.
+//! Cost: linear in the ids; one allocation for the text. Pieces given by their texts need one hash
+//! lookup each.
 
 use std::sync::Arc;
 
@@ -22,7 +23,8 @@ const BYTES_PER_ID: usize = 5;
 
 /// Decoding.
 impl Tokenizer {
-    /// The text of `ids`. Malformed parts, which only pieces that are not UTF-8 can give, become U+FFFD.
+    /// The text of `ids`. Malformed parts, which only pieces that are not UTF-8 can give, become
+    /// U+FFFD.
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -64,7 +66,8 @@ impl Tokenizer {
         self.decoder.decode(ids, text)
     }
 
-    /// The text of pieces that are given by their texts. Text that is not a piece stands for itself.
+    /// The text of pieces that are given by their texts. Text that is not a piece stands for
+    /// itself.
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -75,7 +78,8 @@ impl Tokenizer {
         into_lossy_string(self.decode_pieces_to_bytes(pieces))
     }
 
-    /// The text of pieces that are given by their texts, byte for byte: pieces that are not UTF-8 are not changed.
+    /// The text of pieces that are given by their texts, byte for byte: pieces that are not UTF-8
+    /// are not changed.
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -89,7 +93,8 @@ impl Tokenizer {
         self.decoder.decode_pieces(found)
     }
 
-    /// The text of `ids`, with the part of it that each id stands for; see [`DecodedText`] for an example.
+    /// The text of `ids`, with the part of it that each id stands for; see [`DecodedText`] for an
+    /// example.
     ///
     /// # Errors
     /// An id is not in the model.
@@ -107,7 +112,8 @@ impl Tokenizer {
         }
     }
 
-    /// The text of pieces that are given by their texts, with the part of it that each piece stands for.
+    /// The text of pieces that are given by their texts, with the part of it that each piece stands
+    /// for.
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;

@@ -1,7 +1,8 @@
 //! The encoder: a tokenizer, options and a cache in one value.
 //!
-//! Input: texts, one after another. Output: ids or tokens, in buffers that the next text overwrites. All work is done by
-//! [`EncodeContext`]; here the cache is taken from the tokenizer's pool and returned to it.
+//! Input: texts, one after another. Output: ids or tokens, in buffers that the next text
+//! overwrites. All work is done by [`EncodeContext`]; here the cache is taken from the tokenizer's
+//! pool and returned to it.
 
 use std::sync::Arc;
 
@@ -16,11 +17,12 @@ use crate::error::EncodeError;
 use crate::piece::PieceId;
 use crate::rng::Rng;
 
-/// Encodes texts one after another, for one thread; made by [`Tokenizer::encoder`] and [`Tokenizer::encoder_with`].
+/// Encodes texts one after another, for one thread; made by [`Tokenizer::encoder`] and
+/// [`Tokenizer::encoder_with`].
 ///
-/// It borrows its tokenizer, and has options and a cache of its own, which it returns to the tokenizer when it is
-/// dropped. Once its buffers have grown to the length of the texts, encoding allocates no memory. To store this state
-/// beside the tokenizer, use an [`EncodeCache`].
+/// It borrows its tokenizer, and has options and a cache of its own, which it returns to the
+/// tokenizer when it is dropped. Once its buffers have grown to the length of the texts, encoding
+/// allocates no memory. To store this state beside the tokenizer, use an [`EncodeCache`].
 ///
 /// ```
 /// # let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -102,9 +104,10 @@ impl<'t> Encoder<'t> {
         context.encode(cache, text.as_ref(), ids);
     }
 
-    /// The ids of each line of `text`, as [`encode`](Encoder::encode) gives them for the line alone. A line ends with a line feed,
-    /// which is no part of it, or with the text. For BPE models that read raw text, such as those of Llama, one call with many
-    /// short lines is faster than a call for each of them.
+    /// The ids of each line of `text`, as [`encode`](Encoder::encode) gives them for the line
+    /// alone. A line ends with a line feed, which is no part of it, or with the text. For BPE
+    /// models that read raw text, such as those of Llama, one call with many short lines is faster
+    /// than a call for each of them.
     ///
     /// ```
     /// # let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -129,8 +132,8 @@ impl<'t> Encoder<'t> {
         self.encode(text).len()
     }
 
-    /// The normalized text: what is split into pieces, with whitespace marks (U+2581) for spaces. It is UTF-8 unless the
-    /// rules of the model replace something by malformed text.
+    /// The normalized text: what is split into pieces, with whitespace marks (U+2581) for spaces.
+    /// It is UTF-8 unless the rules of the model replace something by malformed text.
     ///
     /// ```
     /// # let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -156,8 +159,9 @@ impl<'t> Encoder<'t> {
         context.tokens(cache, text.as_ref())
     }
 
-    /// The best segmentations of `text`, at most `size` of them, best first, with their scores. For a `size` of 0 or 1,
-    /// and for an empty text, there is one, with a score of 0, as in the reference.
+    /// The best segmentations of `text`, at most `size` of them, best first, with their scores. For
+    /// a `size` of 0 or 1, and for an empty text, there is one, with a score of 0, as in the
+    /// reference.
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/run/unigram.model")?;
@@ -168,9 +172,10 @@ impl<'t> Encoder<'t> {
     /// ```
     ///
     /// # Errors
-    /// [`NoNbest`](EncodeError::NoNbest): the model is no unigram model. [`TooMany`](EncodeError::TooMany): `size` is
-    /// above 512. [`TooManyCandidates`](EncodeError::TooManyCandidates): too many pieces match the text; with usual
-    /// models texts of more than a million characters.
+    /// [`NoNbest`](EncodeError::NoNbest): the model is no unigram model.
+    /// [`TooMany`](EncodeError::TooMany): `size` is above 512.
+    /// [`TooManyCandidates`](EncodeError::TooManyCandidates): too many pieces match the text; with
+    /// usual models texts of more than a million characters.
     pub fn nbest(
         &mut self,
         text: impl AsRef<[u8]>,
@@ -209,8 +214,8 @@ impl<'t> Encoder<'t> {
         context.for_each_nbest(cache, text.as_ref(), size, visit)
     }
 
-    /// The tokens of a random segmentation of `text`, for training that is robust against segmentation (subword
-    /// regularization). The same seed gives the same segmentations.
+    /// The tokens of a random segmentation of `text`, for training that is robust against
+    /// segmentation (subword regularization). The same seed gives the same segmentations.
     ///
     /// ```
     /// use spiece::{Rng, SampleOptions, Tokenizer};
@@ -224,10 +229,11 @@ impl<'t> Encoder<'t> {
     /// ```
     ///
     /// # Errors
-    /// [`NoSampling`](EncodeError::NoSampling): a word or char model. [`WrongSampling`](EncodeError::WrongSampling): the
-    /// options are for another type of model. [`Alpha`](EncodeError::Alpha): a number that is negative, infinite or NaN.
-    /// [`TooMany`](EncodeError::TooMany) and [`TooManyCandidates`](EncodeError::TooManyCandidates) as for
-    /// [`nbest`](Encoder::nbest).
+    /// [`NoSampling`](EncodeError::NoSampling): a word or char model.
+    /// [`WrongSampling`](EncodeError::WrongSampling): the options are for another type of model.
+    /// [`Alpha`](EncodeError::Alpha): a number that is negative, infinite or NaN.
+    /// [`TooMany`](EncodeError::TooMany) and [`TooManyCandidates`](EncodeError::TooManyCandidates)
+    /// as for [`nbest`](Encoder::nbest).
     pub fn sample<'e, T: AsRef<[u8]> + ?Sized>(
         &'e mut self,
         text: &'e T,
@@ -238,9 +244,10 @@ impl<'t> Encoder<'t> {
         context.sample(cache, text.as_ref(), options, rng)
     }
 
-    /// Several random segmentations of `text` with their scores; see [`ScoredSampleOptions`] and [`SampleReplacement`]. With
-    /// replacement there are as many as requested, without it fewer if the text has fewer segmentations. A text that
-    /// normalizes to nothing has none, as in the reference.
+    /// Several random segmentations of `text` with their scores; see [`ScoredSampleOptions`] and
+    /// [`SampleReplacement`]. With replacement there are as many as requested, without it fewer if
+    /// the text has fewer segmentations. A text that normalizes to nothing has none, as in the
+    /// reference.
     ///
     /// ```
     /// use spiece::{SampleReplacement, Rng, ScoredSampleOptions, Tokenizer};
@@ -257,10 +264,11 @@ impl<'t> Encoder<'t> {
     /// ```
     ///
     /// # Errors
-    /// [`NoProbabilities`](EncodeError::NoProbabilities): the model is no unigram model. [`Alpha`](EncodeError::Alpha): a
-    /// number that is negative, infinite, NaN, or too large. [`TooManySamples`](EncodeError::TooManySamples): the number of
-    /// samples times the number of characters is above 16 million. [`TooManyCandidates`](EncodeError::TooManyCandidates) as
-    /// for [`nbest`](Encoder::nbest).
+    /// [`NoProbabilities`](EncodeError::NoProbabilities): the model is no unigram model.
+    /// [`Alpha`](EncodeError::Alpha): a number that is negative, infinite, NaN, or too large.
+    /// [`TooManySamples`](EncodeError::TooManySamples): the number of samples times the number of
+    /// characters is above 16 million. [`TooManyCandidates`](EncodeError::TooManyCandidates) as for
+    /// [`nbest`](Encoder::nbest).
     ///
     /// [`SampleReplacement`]: crate::SampleReplacement
     pub fn sample_with_scores(
@@ -305,8 +313,8 @@ impl<'t> Encoder<'t> {
         context.for_each_scored_sample(cache, text.as_ref(), (options, rng), visit)
     }
 
-    /// The entropy of the segmentations of `text` in nats: how uncertain its segmentation is. A segmentation has a
-    /// probability in proportion to exp(alpha · score), as in [`SampleOptions`].
+    /// The entropy of the segmentations of `text` in nats: how uncertain its segmentation is. A
+    /// segmentation has a probability in proportion to exp(alpha · score), as in [`SampleOptions`].
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/run/unigram.model")?;

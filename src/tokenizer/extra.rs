@@ -2,10 +2,11 @@
 //!
 //! Input: the ids of a text. Output: the same ids with changes that do not depend on the text.
 //!
-//! Method: options are applied in their order, each to the result of the previous one. They are checked against the model
-//! first, so that applying them cannot fail.
+//! Method: options are applied in their order, each to the result of the previous one. They are
+//! checked against the model first, so that applying them cannot fail.
 //!
-//! Example: `bos:eos` makes of the ids `[10, 11]` the ids `[1, 10, 11, 2]`; `bos:eos:reverse` makes `[2, 11, 10, 1]`.
+//! Example: `bos:eos` makes of the ids `[10, 11]` the ids `[1, 10, 11, 2]`; `bos:eos:reverse` makes
+//! `[2, 11, 10, 1]`.
 //!
 //! Cost: linear in the number of ids.
 

@@ -1,13 +1,15 @@
 //! The ids of many texts in one vector.
 //!
-//! Input: texts, or parts of a batch that are produced while others are encoded. Output: all ids, and where those of each
-//! text begin, the same on any number of threads. Threads as in [`batch`](super::batch).
+//! Input: texts, or parts of a batch that are produced while others are encoded. Output: all ids,
+//! and where those of each text begin, the same on any number of threads. Threads as in
+//! [`batch`](super::batch).
 //!
-//! Method: a batch is divided into contiguous parts. The calling thread encodes parts from the front, into the vector that
-//! becomes the result; the other threads encode parts from the end into vectors of their own, which are copied behind it.
+//! Method: a batch is divided into contiguous parts. The calling thread encodes parts from the
+//! front, into the vector that becomes the result; the other threads encode parts from the end into
+//! vectors of their own, which are copied behind it.
 //!
-//! Example with two threads and the parts 0 to 4: the calling thread encodes 0, 1 and 2, the other one 4 and 3. Only the ids
-//! of 3 and 4 are copied.
+//! Example with two threads and the parts 0 to 4: the calling thread encodes 0, 1 and 2, the other
+//! one 4 and 3. Only the ids of 3 and 4 are copied.
 //!
 //! Cost: that of encoding, and a copy of the ids that other threads have encoded.
 
@@ -24,8 +26,8 @@ use super::{Encoder, Tokenizer};
 use crate::error::EncodeError;
 use crate::piece::PieceId;
 
-/// Bytes of text for which a part reserves the memory of an id. More than one id for so many bytes, as in Chinese text, makes the
-/// memory grow once or twice.
+/// Bytes of text for which a part reserves the memory of an id. More than one id for so many bytes,
+/// as in Chinese text, makes the memory grow once or twice.
 const BYTES_PER_ID: usize = 3;
 
 /// The ids of a part of a batch, and the number of ids of each text.
@@ -80,8 +82,8 @@ impl FlatPart {
         }
     }
 
-    /// Adds other parts. All threads copy: with one, the copy of a large batch, whose memory the system has to provide
-    /// meanwhile, took a tenth of the time of encoding it on two threads.
+    /// Adds other parts. All threads copy: with one, the copy of a large batch, whose memory the
+    /// system has to provide meanwhile, took a tenth of the time of encoding it on two threads.
     fn append(&mut self, parts: &[Self]) {
         let own = self.ids.len();
         let added: usize = parts.iter().map(|part| part.ids.len()).sum();
@@ -118,7 +120,8 @@ fn offsets_of(counts: &[usize]) -> Vec<usize> {
     offsets
 }
 
-/// The parts of a batch while they are encoded. Numbers of parts rise from the end of the batch to its beginning.
+/// The parts of a batch while they are encoded. Numbers of parts rise from the end of the batch to
+/// its beginning.
 struct PartQueue<P> {
     /// Parts that are not being encoded yet, in the order of the batch.
     untaken: Mutex<VecDeque<(usize, P)>>,
@@ -175,9 +178,10 @@ impl<P> PartQueue<P> {
 }
 
 impl Tokenizer {
-    /// The ids of all texts in one vector, and where those of each text begin, with the end as last entry: the ids of
-    /// text `n` are `ids[offsets[n]..offsets[n + 1]]`. It needs two allocations for the caller instead of one per text,
-    /// and is the form that arrays of other languages have. Threads as in [`encode_batch`](Tokenizer::encode_batch).
+    /// The ids of all texts in one vector, and where those of each text begin, with the end as last
+    /// entry: the ids of text `n` are `ids[offsets[n]..offsets[n + 1]]`. It needs two allocations
+    /// for the caller instead of one per text, and is the form that arrays of other languages have.
+    /// Threads as in [`encode_batch`](Tokenizer::encode_batch).
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -216,11 +220,13 @@ impl Tokenizer {
         Ok(encode_flat(texts, || prepared.encoder()))
     }
 
-    /// Like [`encode_batch_flat`](Tokenizer::encode_batch_flat), for texts that it takes time to get, as from objects of
-    /// another language: the other threads encode the texts that are there while the caller's thread gets more.
+    /// Like [`encode_batch_flat`](Tokenizer::encode_batch_flat), for texts that it takes time to
+    /// get, as from objects of another language: the other threads encode the texts that are there
+    /// while the caller's thread gets more.
     ///
-    /// `parts` gives the texts in parts, **the last part first**; inside of a part they are in order. A thousand texts
-    /// are a good part. One thread takes the parts, before it encodes texts itself.
+    /// `parts` gives the texts in parts, **the last part first**; inside of a part they are in
+    /// order. A thousand texts are a good part. One thread takes the parts, before it encodes texts
+    /// itself.
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -255,11 +261,11 @@ fn encode_flat<'t, T: AsRef<[u8]> + Sync>(
     flat
 }
 
-/// Encodes parts of a batch that the calling thread takes from `parts`, the last one first, while the other threads
-/// encode those that were taken.
+/// Encodes parts of a batch that the calling thread takes from `parts`, the last one first, while
+/// the other threads encode those that were taken.
 ///
-/// Then the calling thread encodes parts too, from the first one on, and the others go on from the end, so that only
-/// the ids of the others have to be copied behind its own.
+/// Then the calling thread encodes parts too, from the first one on, and the others go on from the
+/// end, so that only the ids of the others have to be copied behind its own.
 fn encode_flat_parts<'t, T, P, E>(
     parts: impl Iterator<Item = Result<P, E>> + Send,
     encoder: impl Fn() -> Encoder<'t> + Sync + Send,
@@ -278,7 +284,8 @@ where
             size.add(FlatSize::of(part.as_ref()));
             queue.push_front(number, part);
             if has_helpers {
-                // Any part, not this one. No task waits for another, whatever `parts` does with the pool.
+                // Any part, not this one. No task waits for another, whatever `parts` does with the
+                // pool.
                 scope.spawn(|_| queue.encode_last(&encoder));
             }
         }

@@ -1,7 +1,8 @@
 //! Results as messages of the reference's schema `SentencePieceText`, in the bytes of protobuf.
 //!
-//! Input: [`Tokens`] or a [`DecodedText`]. Output: the bytes that the reference's `SerializeAsString` gives for its result.
-//! Programs in other languages read them with the schema of `sentencepiece.proto`.
+//! Input: [`Tokens`] or a [`DecodedText`]. Output: the bytes that the reference's
+//! `SerializeAsString` gives for its result. Programs in other languages read them with the schema
+//! of `sentencepiece.proto`.
 //!
 //! ```text
 //! SentencePieceText          1 text   2 pieces (repeated)   3 score (only in n-best lists)
@@ -9,8 +10,9 @@
 //! NBestSentencePieceText     1 nbests (repeated)
 //! ```
 //!
-//! Control pieces, and all bytes of a character but the last, have no surface when text was encoded. The last one has a
-//! surface even if that is empty: normalization may make several characters of one, and only the last of them has its span.
+//! Control pieces, and all bytes of a character but the last, have no surface when text was
+//! encoded. The last one has a surface even if that is empty: normalization may make several
+//! characters of one, and only the last of them has its span.
 //!
 //! Cost: linear; one allocation for the message and one for each of its pieces.
 
@@ -133,7 +135,8 @@ mod tests {
         let corpus = Corpus::texts(["one two", "two one"]);
         let model = trainer.train(corpus).unwrap();
         let tokenizer = Tokenizer::new(model);
-        // NFKC makes `1\u{2044}2` of the first character. The bytes are those of SentencePiece 0.2.3.
+        // NFKC makes `1\u{2044}2` of the first character. The bytes are those of SentencePiece
+        // 0.2.3.
         let message = tokenizer.encoder().tokens("\u{BD}e").to_message(None);
         let expected = b"\n\x03\xc2\xbde\x12\x0e\n\x03\xe2\x96\x81\x10\x85\x02\x1a\x00 \x00(\x00\
             \x12\x10\n\x06<0x31>\x104\x1a\x00 \x00(\x00\

@@ -1,11 +1,11 @@
 //! Encoding of text that is normalized already.
 //!
-//! Input: normalized text. Output: the ids of the encoder alone, without normalizer, dummy prefix, allowed special
-//! pieces and extra pieces, and the boundaries between their tokens. This decides whether a piece can be given at all; see
-//! `inspect/reachability.rs`.
+//! Input: normalized text. Output: the ids of the encoder alone, without normalizer, dummy prefix,
+//! allowed special pieces and extra pieces, and the boundaries between their tokens. This decides
+//! whether a piece can be given at all; see `inspect/reachability.rs`.
 //!
-//! Example: with the model of Llama 2 the text `the` gives the piece `the`; [`Tokenizer::encode`] would put the dummy
-//! prefix before it and give `▁the`.
+//! Example: with the model of Llama 2 the text `the` gives the piece `the`; [`Tokenizer::encode`]
+//! would put the dummy prefix before it and give `▁the`.
 //!
 //! Cost: that of encoding.
 
@@ -35,7 +35,8 @@ impl<'t> NormalizedEncoder<'t> {
         }
     }
 
-    /// The ids of a text, with one unknown id for each unknown character (for each unknown word in word models).
+    /// The ids of a text, with one unknown id for each unknown character (for each unknown word in
+    /// word models).
     pub(crate) fn encode(&mut self, text: &[u8]) -> &[PieceId] {
         self.ids.clear();
         let pipeline = &self.tokenizer.pipeline;
@@ -45,7 +46,8 @@ impl<'t> NormalizedEncoder<'t> {
         &self.ids
     }
 
-    /// The ids of `text`, with byte pieces for unknown characters, or one unknown id for each run of them.
+    /// The ids of `text`, with byte pieces for unknown characters, or one unknown id for each run
+    /// of them.
     pub(crate) fn encode_resolved(&mut self, text: &[u8]) -> &[PieceId] {
         self.encode(text);
         let pipeline = &self.tokenizer.pipeline;
@@ -65,8 +67,9 @@ impl<'t> NormalizedEncoder<'t> {
         self.encode(text) == [id]
     }
 
-    /// Whether a piece is the result of encoding its text; see [`BpeEncoder::keeps`](crate::encode::bpe::BpeEncoder::keeps).
-    /// `None` if only encoding tells it.
+    /// Whether a piece is the result of encoding its text; see
+    /// [`BpeEncoder::keeps`](crate::encode::bpe::BpeEncoder::keeps). `None` if only encoding tells
+    /// it.
     #[cfg(feature = "train")]
     pub(crate) fn keeps(&mut self, id: PieceId) -> Option<bool> {
         let pipeline = &self.tokenizer.pipeline;
@@ -77,8 +80,8 @@ impl<'t> NormalizedEncoder<'t> {
         encoder.keeps(self.tokenizer.model.table(), id, &mut state.bpe)
     }
 
-    /// The boundaries between the tokens of `text`, which is the text of the last [`encode`](Self::encode): ascending
-    /// positions, without start and end.
+    /// The boundaries between the tokens of `text`, which is the text of the last
+    /// [`encode`](Self::encode): ascending positions, without start and end.
     #[cfg(feature = "train")]
     pub(crate) fn boundaries(&self, text: &[u8]) -> Vec<usize> {
         let mut at = 0;

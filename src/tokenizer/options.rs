@@ -26,14 +26,15 @@ pub enum ExtraOption {
     Eos,
     /// Reverse the order of the ids.
     Reverse,
-    /// The piece text of an unknown token is that of the unknown piece, such as `<unk>`, instead of the text that it
-    /// stands for. Ids do not change.
+    /// The piece text of an unknown token is that of the unknown piece, such as `<unk>`, instead of
+    /// the text that it stands for. Ids do not change.
     UnkPiece,
 }
 
 impl ExtraOption {
-    /// Parses a list in the notation of the reference's programs: names with colons between them, such as `bos:eos`.
-    /// The names are `bos`, `eos`, `reverse`, and `unk` or `unk_piece`. An empty list has no options.
+    /// Parses a list in the notation of the reference's programs: names with colons between them,
+    /// such as `bos:eos`. The names are `bos`, `eos`, `reverse`, and `unk` or `unk_piece`. An empty
+    /// list has no options.
     ///
     /// ```
     /// use spiece::ExtraOption;
@@ -69,7 +70,8 @@ impl ExtraOption {
     }
 }
 
-/// How to encode. The default is the reference's: nothing is added, and user-defined symbols are found.
+/// How to encode. The default is the reference's: nothing is added, and user-defined symbols are
+/// found.
 ///
 /// ```
 /// use spiece::{EncodeOptions, ExtraOption, Tokenizer};
@@ -92,15 +94,15 @@ impl ExtraOption {
 pub struct EncodeOptions {
     /// Changes to the result, applied in order.
     pub extra: Vec<ExtraOption>,
-    /// Whether user-defined symbols are found in text. Switch it off for untrusted text, such as the part of a chat
-    /// that a user wrote: chat markers in it are then ordinary text.
+    /// Whether user-defined symbols are found in text. Switch it off for untrusted text, such as
+    /// the part of a chat that a user wrote: chat markers in it are then ordinary text.
     pub user_defined_symbols: bool,
-    /// The texts of control pieces that are found in text. Without this, text never yields a control piece. Only for
-    /// trusted text.
+    /// The texts of control pieces that are found in text. Without this, text never yields a
+    /// control piece. Only for trusted text.
     pub allowed_special: Vec<Vec<u8>>,
-    /// The longest time that the search of an n-best list may take. A search that takes longer gives the best
-    /// segmentation alone. `None`, the default, is no limit; the reference's limit is 30 seconds. With a limit, results
-    /// depend on the machine and its load.
+    /// The longest time that the search of an n-best list may take. A search that takes longer
+    /// gives the best segmentation alone. `None`, the default, is no limit; the reference's limit
+    /// is 30 seconds. With a limit, results depend on the machine and its load.
     pub nbest_timeout: Option<Duration>,
 }
 
@@ -157,9 +159,10 @@ impl EncodeOptions {
 
 /// How a random segmentation is drawn; see [`Encoder::sample`](crate::Encoder::sample).
 ///
-/// The score of a segmentation is the sum of the scores of its pieces, a logarithm of its probability. `alpha` is the
-/// smoothing exponent: a segmentation has the weight exp(alpha · score), so that 0 makes all equally likely and large
-/// values leave the best one only. See Kudo, "Subword Regularization", ACL 2018,
+/// The score of a segmentation is the sum of the scores of its pieces, a logarithm of its
+/// probability. `alpha` is the smoothing exponent: a segmentation has the weight exp(alpha ·
+/// score), so that 0 makes all equally likely and large values leave the best one only. See Kudo,
+/// "Subword Regularization", ACL 2018,
 /// <https://doi.org/10.18653/v1/P18-1007>, and for dropout Provilkov et al., "BPE-Dropout", ACL 2020,
 /// <https://doi.org/10.18653/v1/2020.acl-main.170>.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -188,9 +191,9 @@ pub enum SampleOptions {
 impl SampleOptions {
     /// The options that the reference's two numbers mean for a model.
     ///
-    /// For BPE models `alpha` is the dropout probability and `nbest_size` has no effect. For other models a negative
-    /// `nbest_size` draws among all segmentations, and others among that many best ones. The reference's own defaults
-    /// are an `nbest_size` of -1 and an `alpha` of 0.1.
+    /// For BPE models `alpha` is the dropout probability and `nbest_size` has no effect. For other
+    /// models a negative `nbest_size` draws among all segmentations, and others among that many
+    /// best ones. The reference's own defaults are an `nbest_size` of -1 and an `alpha` of 0.1.
     ///
     /// ```
     /// use spiece::{ModelType, SampleOptions};
@@ -202,8 +205,9 @@ impl SampleOptions {
     /// ```
     ///
     /// # Errors
-    /// What the reference refuses for every type of model: [`Alpha`](EncodeError::Alpha) for an `alpha` that is negative,
-    /// infinite or NaN, and [`TooMany`](EncodeError::TooMany) for an `nbest_size` above 512.
+    /// What the reference refuses for every type of model: [`Alpha`](EncodeError::Alpha) for an
+    /// `alpha` that is negative, infinite or NaN, and [`TooMany`](EncodeError::TooMany) for an
+    /// `nbest_size` above 512.
     pub fn from_reference(
         model_type: ModelType,
         nbest_size: i32,
@@ -229,7 +233,8 @@ impl SampleOptions {
         Ok(())
     }
 
-    /// The number that the reference calls `alpha`: the smoothing exponent, or the probability of dropout.
+    /// The number that the reference calls `alpha`: the smoothing exponent, or the probability of
+    /// dropout.
     fn alpha(&self) -> f32 {
         match *self {
             Self::Lattice { alpha } | Self::Nbest { alpha, .. } => alpha,
@@ -305,13 +310,14 @@ impl ScoredSampleOptions {
 pub enum SampleReplacement {
     /// Each segmentation is drawn by itself. The scores are the logarithms of the probabilities.
     With,
-    /// No segmentation is drawn twice. The scores are the logarithms of the probabilities that the sample contains the
-    /// segmentation, given the best one that was not drawn (Kool, van Hoof, Welling, "Stochastic beams and where to
-    /// find them", ICML 2019, <https://arxiv.org/abs/1903.06059>). The sum of f / exp(score) over a sample is an unbiased
+    /// No segmentation is drawn twice. The scores are the logarithms of the probabilities that the
+    /// sample contains the segmentation, given the best one that was not drawn (Kool, van Hoof,
+    /// Welling, "Stochastic beams and where to find them", ICML 2019,
+    /// <https://arxiv.org/abs/1903.06059>). The sum of f / exp(score) over a sample is an unbiased
     /// estimate of the sum of f over all segmentations.
     Without {
-        /// Whether the best segmentation is always in the sample, as its first element with a score of 0. The others are
-        /// then drawn from the rest.
+        /// Whether the best segmentation is always in the sample, as its first element with a score
+        /// of 0. The others are then drawn from the rest.
         include_best: bool,
     },
 }

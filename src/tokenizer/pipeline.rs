@@ -1,8 +1,8 @@
 //! The tables that turn text into ids.
 //!
-//! Input: a model, and whether its user-defined symbols are found in text. Output: a [`Pipeline`], which a tokenizer
-//! shares among all threads. A tokenizer has one with user-defined symbols, and makes a second one without them when
-//! a caller asks for it.
+//! Input: a model, and whether its user-defined symbols are found in text. Output: a [`Pipeline`],
+//! which a tokenizer shares among all threads. A tokenizer has one with user-defined symbols, and
+//! makes a second one without them when a caller asks for it.
 
 use std::sync::{Arc, OnceLock};
 

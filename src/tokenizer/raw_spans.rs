@@ -1,17 +1,18 @@
 //! Spans of ids that were made of raw text.
 //!
-//! Input: a text that was never normalized, because the model's normalizer only replaces spaces by whitespace marks, and
-//! the ids that BPE gave for it. Output: tokens.
+//! Input: a text that was never normalized, because the model's normalizer only replaces spaces by
+//! whitespace marks, and the ids that BPE gave for it. Output: tokens.
 //!
-//! Method: text and ids are traversed side by side. An id covers as much normalized text as its piece has bytes, and
-//! the raw text is as long as the normalized one, with these exceptions: a whitespace mark (3 bytes) stands for a space
-//! (1 byte), U+FFFD stands for a malformed byte, and the dummy prefix stands for nothing. For most pieces the length in
-//! raw text follows from the piece alone and is in a table, [`RawLengths`]; the others are measured character by
-//! character. Cost: one load per id for pieces in the table, otherwise linear in the text.
+//! Method: text and ids are traversed side by side. An id covers as much normalized text as its
+//! piece has bytes, and the raw text is as long as the normalized one, with these exceptions: a
+//! whitespace mark (3 bytes) stands for a space (1 byte), U+FFFD stands for a malformed byte, and
+//! the dummy prefix stands for nothing. For most pieces the length in raw text follows from the
+//! piece alone and is in a table, [`RawLengths`]; the others are measured character by character.
+//! Cost: one load per id for pieces in the table, otherwise linear in the text.
 //!
-//! Example: `"all human"` has the pieces `▁all` and `▁human`. The first one stands for the dummy prefix and `all`, 3
-//! bytes; it is measured, because a dummy prefix is expected. The second one begins with a mark where the text has a
-//! space, so that the table answers: 6 bytes.
+//! Example: `"all human"` has the pieces `▁all` and `▁human`. The first one stands for the dummy
+//! prefix and `all`, 3 bytes; it is measured, because a dummy prefix is expected. The second one
+//! begins with a mark where the text has a space, so that the table answers: 6 bytes.
 
 use super::cache::TextBuffers;
 use super::token::TokenBuffer;
@@ -102,8 +103,8 @@ impl RawLengths {
         )
     }
 
-    /// The length of raw text at the cursor that `id` stands for, unless it has to be measured. All conditions are
-    /// tested by one branch, which is nearly always taken the same way.
+    /// The length of raw text at the cursor that `id` stands for, unless it has to be measured. All
+    /// conditions are tested by one branch, which is nearly always taken the same way.
     #[inline]
     fn get(&self, id: PieceId, cursor: &RawCursor<'_>) -> Option<usize> {
         let length = self.0.get(id.index()).copied().unwrap_or(MEASURE);

@@ -1,8 +1,9 @@
 //! N-best lists, random segmentations, and the entropy of segmentations.
 //!
-//! Input: a text and options. Output: tokens or a number. Unigram models list and sample segmentations of a lattice (see
-//! [`encode::unigram`](crate::encode::unigram)); BPE models skip merges at random; word and char models have a single
-//! segmentation. Here options are checked, the text is normalized with origins, and spans are assigned.
+//! Input: a text and options. Output: tokens or a number. Unigram models list and sample
+//! segmentations of a lattice (see [`encode::unigram`](crate::encode::unigram)); BPE models skip
+//! merges at random; word and char models have a single segmentation. Here options are checked, the
+//! text is normalized with origins, and spans are assigned.
 
 use std::time::Instant;
 
@@ -191,8 +192,8 @@ impl<'t> EncodeContext<'t> {
     }
 }
 
-/// Draws one of `best` with the weights exp(alpha · score). The highest exponent is subtracted from all, which changes
-/// no probability and prevents underflow.
+/// Draws one of `best` with the weights exp(alpha · score). The highest exponent is subtracted from
+/// all, which changes no probability and prevents underflow.
 fn draw_one(mut best: Vec<(Vec<PieceId>, f32)>, alpha: f32, rng: &mut Rng) -> Vec<PieceId> {
     let exponents: Vec<f64> = best
         .iter()

@@ -1,18 +1,19 @@
 //! Unknown ids and spans, for text that was normalized.
 //!
-//! Input: a normalized text, the ids that an encoder gave for it, and for tokens the origin of each normalized byte.
-//! Output: ids or tokens in which unknown text has the form that the reference gives it.
+//! Input: a normalized text, the ids that an encoder gave for it, and for tokens the origin of each
+//! normalized byte. Output: ids or tokens in which unknown text has the form that the reference
+//! gives it.
 //!
-//! An encoder gives one unknown id for each unknown character (for each unknown word in word models), so that the
-//! position of each id follows from the ids: every id covers the length of its piece, and an unknown one the length of
-//! a character or word. Here these ids are *resolved*:
+//! An encoder gives one unknown id for each unknown character (for each unknown word in word
+//! models), so that the position of each id follows from the ids: every id covers the length of its
+//! piece, and an unknown one the length of a character or word. Here these ids are *resolved*:
 //!
 //! - with byte fallback each unknown character becomes the pieces of its bytes;
 //! - otherwise adjacent unknown ids become one.
 //!
-//! Example: `▁日本` has the ids `[▁, unknown, unknown]`. With byte fallback they become `▁`, `<0xE6>`, `<0x97>`,
-//! `<0xA5>`, `<0xE6>`, `<0x9C>`, `<0xAC>`, where `<0xA5>` and `<0xAC>` have the spans of `日` and `本`; without, `▁` and
-//! one unknown id with the span of `日本`.
+//! Example: `▁日本` has the ids `[▁, unknown, unknown]`. With byte fallback they become `▁`,
+//! `<0xE6>`, `<0x97>`, `<0xA5>`, `<0xE6>`, `<0x9C>`, `<0xAC>`, where `<0xA5>` and `<0xAC>` have the
+//! spans of `日` and `本`; without, `▁` and one unknown id with the span of `日本`.
 //!
 //! Cost: linear in the ids, and in the text if an id is unknown.
 
@@ -68,8 +69,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// Appends the tokens of the unresolved ids, which are those of the normalized text. That comes from text which
-    /// begins at `base` in the caller's text.
+    /// Appends the tokens of the unresolved ids, which are those of the normalized text. That comes
+    /// from text which begins at `base` in the caller's text.
     pub(super) fn assign_spans(&self, buffers: &mut TextBuffers, base: usize) {
         let TextBuffers {
             normalized,

@@ -1,8 +1,8 @@
 //! The ids of pieces with a special role, looked up once when a tokenizer is made.
 //!
-//! Input: a model. Output: [`SpecialIds`] (unknown, beginning, end, padding) and, for models with byte fallback, the
-//! id of the piece of each byte. The rules are those of the reference: an empty name in the file means the default
-//! name, and a piece counts only if it has the right kind.
+//! Input: a model. Output: [`SpecialIds`] (unknown, beginning, end, padding) and, for models with
+//! byte fallback, the id of the piece of each byte. The rules are those of the reference: an empty
+//! name in the file means the default name, and a piece counts only if it has the right kind.
 
 use crate::encode::vocabulary::{NO_UNKNOWN, Vocabulary};
 use crate::model::Model;
@@ -48,8 +48,8 @@ fn is_control(model: &Model, id: PieceId) -> bool {
     piece.is_some_and(|piece| piece.kind == PieceKind::Control)
 }
 
-/// The unknown piece, unless its name belongs to another piece: the reference takes any name that is no piece for the
-/// unknown piece.
+/// The unknown piece, unless its name belongs to another piece: the reference takes any name that
+/// is no piece for the unknown piece.
 fn unknown_id(model: &Model) -> Option<PieceId> {
     let unknown = Vocabulary::new(model, true).unknown();
     let name = name_or(model.trainer_spec().unk_piece(), "<unk>");
@@ -57,8 +57,8 @@ fn unknown_id(model: &Model) -> Option<PieceId> {
     (unknown != NO_UNKNOWN && is_its_name).then_some(unknown)
 }
 
-/// The piece of each byte, in models with byte fallback. Such models have all 256, which is checked when they are
-/// loaded.
+/// The piece of each byte, in models with byte fallback. Such models have all 256, which is checked
+/// when they are loaded.
 pub(super) fn byte_ids(model: &Model) -> Option<Box<[PieceId; 256]>> {
     if !model.trainer_spec().byte_fallback() {
         return None;

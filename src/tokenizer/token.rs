@@ -1,11 +1,12 @@
 //! Tokens: ids with their spans in the text.
 //!
-//! Input: the spans that [`spans`](super::spans) and [`raw_spans`](super::raw_spans) assign. Output: [`Tokens`], a view of
-//! the tokens of one text, with the texts of their pieces and their surfaces.
+//! Input: the spans that [`spans`](super::spans) and [`raw_spans`](super::raw_spans) assign.
+//! Output: [`Tokens`], a view of the tokens of one text, with the texts of their pieces and their
+//! surfaces.
 //!
-//! A [`Token`] is plain data that can be stored and compared. What only some tokens need, the normalized text of
-//! unknown ones, is kept beside them in a list that is sorted by the number of the token and searched when the text is
-//! asked for.
+//! A [`Token`] is plain data that can be stored and compared. What only some tokens need, the
+//! normalized text of unknown ones, is kept beside them in a list that is sorted by the number of
+//! the token and searched when the text is asked for.
 //!
 //! Example: the text `"é 日"` in a model that knows `▁`, `é` but not `日` has the tokens
 //!
@@ -134,8 +135,8 @@ impl<'e> TokenRef<'e> {
         self.token.id
     }
 
-    /// The bytes of the caller's text that the token stands for. With byte fallback, all bytes of a character but
-    /// the last have an empty span, as in the reference.
+    /// The bytes of the caller's text that the token stands for. With byte fallback, all bytes of a
+    /// character but the last have an empty span, as in the reference.
     #[inline]
     pub fn span(&self) -> Range<usize> {
         self.token.begin..self.token.end
@@ -146,9 +147,10 @@ impl<'e> TokenRef<'e> {
         self.token
     }
 
-    /// The text of the piece. For an unknown token this is the normalized text that it stands for, unless
-    /// [`ExtraOption::UnkPiece`] is given. In n-best lists and samples of a unigram model, a piece that ends inside a
-    /// character has the text of the whole character, as in the reference. It is UTF-8 if the pieces of the model are.
+    /// The text of the piece. For an unknown token this is the normalized text that it stands for,
+    /// unless [`ExtraOption::UnkPiece`] is given. In n-best lists and samples of a unigram model, a
+    /// piece that ends inside a character has the text of the whole character, as in the reference.
+    /// It is UTF-8 if the pieces of the model are.
     #[inline]
     pub fn piece(&self) -> &'e [u8] {
         match self.tokens.tokenizer.model().piece(self.id()) {
@@ -180,7 +182,8 @@ impl<'e> TokenRef<'e> {
         piece.map(|piece| piece.kind)
     }
 
-    /// Whether a byte piece is the last one of its character: the one that has the span of the character.
+    /// Whether a byte piece is the last one of its character: the one that has the span of the
+    /// character.
     pub(super) fn is_last_byte(&self) -> bool {
         !self.span().is_empty() || self.tokens.buffer.is_empty_last_byte(self.index)
     }
@@ -246,7 +249,8 @@ impl fmt::Debug for TokenRef<'_> {
     }
 }
 
-/// The tokens of a text while they are made, and the texts of those that do not have the text of their piece.
+/// The tokens of a text while they are made, and the texts of those that do not have the text of
+/// their piece.
 #[derive(Debug, Default)]
 pub(super) struct TokenBuffer {
     tokens: Vec<Token>,
@@ -256,8 +260,8 @@ pub(super) struct TokenBuffer {
     texts: Vec<u8>,
     /// Whether `own_texts` has tokens that are not unknown, see [`TokenBuffer::push_extended`].
     has_extended_pieces: bool,
-    /// The numbers of last byte pieces of characters that have empty spans, sorted: normalization made more than one
-    /// character of one, and only the last of them has the span.
+    /// The numbers of last byte pieces of characters that have empty spans, sorted: normalization
+    /// made more than one character of one, and only the last of them has the span.
     empty_last_bytes: Vec<usize>,
 }
 
@@ -288,7 +292,8 @@ impl TokenBuffer {
         });
     }
 
-    /// Appends a token for each byte piece of one character. The last one has its span, the others are empty.
+    /// Appends a token for each byte piece of one character. The last one has its span, the others
+    /// are empty.
     pub(super) fn push_bytes(&mut self, ids: impl Iterator<Item = PieceId>, span: Range<usize>) {
         for id in ids {
             self.push(id, span.start..span.start);
@@ -318,7 +323,8 @@ impl TokenBuffer {
         self.push_with_text(id, span, text);
     }
 
-    /// Appends a token of a piece that ends inside a character, with the text that includes the whole character.
+    /// Appends a token of a piece that ends inside a character, with the text that includes the
+    /// whole character.
     pub(super) fn push_extended(&mut self, id: PieceId, span: Range<usize>, text: &[u8]) {
         self.has_extended_pieces = true;
         self.push_with_text(id, span, text);

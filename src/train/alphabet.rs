@@ -1,14 +1,16 @@
 //! Character counts -> the characters that become pieces.
 //!
-//! In: the distinct words with their counts. Out: the alphabet, by count. Cost: linear in the text of the distinct words.
+//! In: the distinct words with their counts. Out: the alphabet, by count. Cost: linear in the text
+//! of the distinct words.
 //!
-//! Required characters come first, then the others by count, descending, then by code point. Characters
-//! are taken until the share that those already taken have in the whole corpus, a 32-bit float, reaches
-//! `character_coverage`. The total of that share includes boundary marks, which are never pieces themselves.
+//! Required characters come first, then the others by count, descending, then by code point.
+//! Characters are taken until the share that those already taken have in the whole corpus, a 32-bit
+//! float, reaches `character_coverage`. The total of that share includes boundary marks, which are
+//! never pieces themselves.
 //!
-//! Example with a coverage of 0.98 and the counts a 49, b 49, c 1, d 1: before `a` the share is 0, before `b` 0.49,
-//! before `c` 0.98, which is enough. The alphabet is `ab`; `c` and `d` become U+2585 and break pairs. With a coverage of
-//! 0.981 `c` is taken, too.
+//! Example with a coverage of 0.98 and the counts a 49, b 49, c 1, d 1: before `a` the share is 0,
+//! before `b` 0.49, before `c` 0.98, which is enough. The alphabet is `ab`; `c` and `d` become
+//! U+2585 and break pairs. With a coverage of 0.981 `c` is taken, too.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -43,7 +45,8 @@ impl CharacterCounts {
         })
     }
 
-    /// Counts the characters of all `parts`, of which `count_part` counts one, on the threads of the current pool.
+    /// Counts the characters of all `parts`, of which `count_part` counts one, on the threads of
+    /// the current pool.
     ///
     /// # Errors
     /// As [`CharacterCounts::of`].
@@ -79,8 +82,8 @@ impl CharacterCounts {
         Ok(Self { counts, total })
     }
 
-    /// The counts without characters that are never part of a piece, boundary marks excepted. Text that was not normalized
-    /// for training can have them.
+    /// The counts without characters that are never part of a piece, boundary marks excepted. Text
+    /// that was not normalized for training can have them.
     pub(crate) fn without_breaking(&self) -> Self {
         let counts: Vec<(char, u64)> = self.iter().filter(|(c, _)| is_kept(*c)).collect();
         Self {
@@ -118,7 +121,8 @@ fn checked_total(total: u128) -> Result<u64, TrainError> {
         .map_err(|_| TrainError::TooLarge { what: "characters" })
 }
 
-/// Adds the characters of a text that occurs `count` times to counts by code point, up to the highest that occurs.
+/// Adds the characters of a text that occurs `count` times to counts by code point, up to the
+/// highest that occurs.
 #[inline]
 pub(crate) fn add_characters(by_code: &mut Vec<u64>, text: &str, count: u64) {
     for c in text.chars() {
@@ -149,7 +153,8 @@ fn add_to(sums: &mut [u64], counts: &[u64]) {
     }
 }
 
-/// The characters of an alphabet: for each code point up to the highest, whether the alphabet has it.
+/// The characters of an alphabet: for each code point up to the highest, whether the alphabet has
+/// it.
 pub(crate) struct KnownCharacters(Vec<bool>);
 
 impl KnownCharacters {
@@ -164,7 +169,8 @@ impl KnownCharacters {
         !text.chars().all(|c| self.keeps(c))
     }
 
-    /// Replaces the content of `marked` by `text` with U+2585 for every character that is not in the alphabet.
+    /// Replaces the content of `marked` by `text` with U+2585 for every character that is not in
+    /// the alphabet.
     pub(crate) fn mark(&self, text: &str, marked: &mut String) {
         marked.clear();
         marked.extend(

@@ -2,17 +2,20 @@
 //!
 //! In: meta pieces with ids, and the learned pieces, best first. Out: the table of pieces.
 //!
-//! Meta pieces have their ids already; the learned pieces fill the ids between and after them. The scores of the learned
-//! pieces of a BPE model are 0, -1, -2, ... in 32-bit floats; the first is a negated zero, as in the reference.
+//! Meta pieces have their ids already; the learned pieces fill the ids between and after them. The
+//! scores of the learned pieces of a BPE model are 0, -1, -2, ... in 32-bit floats; the first is a
+//! negated zero, as in the reference.
 //!
-//! For example, the meta pieces `<unk>` (id 0) and `<s>` (id 2) and the learned pieces `ab`, `a`, `b`:
+//! For example, the meta pieces `<unk>` (id 0) and `<s>` (id 2) and the learned pieces `ab`, `a`,
+//! `b`:
 //!
 //! | id | 0 | 1 | 2 | 3 | 4 |
 //! |---|---|---|---|---|---|
 //! | piece | `<unk>` | `ab` | `<s>` | `a` | `b` |
 //! | score | 0 | -0 | 0 | -1 | -2 |
 //!
-//! A meta piece with an id that the learned pieces do not reach (`<pad>` with id 9 here) is an error.
+//! A meta piece with an id that the learned pieces do not reach (`<pad>` with id 9 here) is an
+//! error.
 //!
 //! Cost: linear in the text of the pieces.
 
@@ -92,8 +95,9 @@ fn score(index: usize) -> f32 {
 /// All pieces of the model.
 ///
 /// # Errors
-/// Fewer pieces than the size of the vocabulary if that is a hard limit, two pieces of one text, a meta piece with an id that the
-/// learned pieces do not reach if it is below the limit or the unknown piece.
+/// Fewer pieces than the size of the vocabulary if that is a hard limit, two pieces of one text, a
+/// meta piece with an id that the learned pieces do not reach if it is below the limit or the
+/// unknown piece.
 pub(crate) fn assemble(
     meta: &MetaPieces,
     learned: &[LearnedPiece],
@@ -148,8 +152,8 @@ fn learned_piece(learned: &LearnedPiece) -> NewPiece<'_> {
     }
 }
 
-/// Fails if the unknown piece is behind the last piece and no byte piece replaces it: the model could not be loaded.
-/// `use_all_vocab` can give so few pieces.
+/// Fails if the unknown piece is behind the last piece and no byte piece replaces it: the model
+/// could not be loaded. `use_all_vocab` can give so few pieces.
 fn check_unknown(meta: &MetaPieces, pieces: usize) -> Result<(), TrainError> {
     match meta.unknown() {
         Some((id, text)) if id >= pieces && !meta.has_bytes() => {

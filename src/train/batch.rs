@@ -1,10 +1,13 @@
-//! Batches of sentences, which the reader sends to the counting threads, and the filter for sentences.
+//! Batches of sentences, which the reader sends to the counting threads, and the filter for
+//! sentences.
 //!
-//! In: bytes of whole lines, or texts with counts. Out: the sentences to train on, with their counts.
+//! In: bytes of whole lines, or texts with counts. Out: the sentences to train on, with their
+//! counts.
 //!
-//! As in the reference a sentence is skipped if it is empty, longer than `max_sentence_length` bytes, or
-//! has U+2585 (the mark of unknown characters) in it, in that order. A row of a tsv file has exactly two
-//! fields, the sentence and its count; everything else is an error, including an empty line.
+//! As in the reference a sentence is skipped if it is empty, longer than `max_sentence_length`
+//! bytes, or has U+2585 (the mark of unknown characters) in it, in that order. A row of a tsv file
+//! has exactly two fields, the sentence and its count; everything else is an error, including an
+//! empty line.
 //!
 //! For example, with `max_sentence_length=10`:
 //!
@@ -116,8 +119,8 @@ impl Batch {
         }
     }
 
-    /// Calls `visit` with the location, the text and, unless the batch holds unparsed lines, the count of
-    /// each sentence in turn.
+    /// Calls `visit` with the location, the text and, unless the batch holds unparsed lines, the
+    /// count of each sentence in turn.
     pub(crate) fn for_each<E>(
         &self,
         mut visit: impl FnMut(&dyn Fn() -> InputLocation, &[u8], Option<u64>) -> Result<(), E>,
@@ -190,8 +193,8 @@ impl SentenceFilter {
         }
     }
 
-    /// Hands the sentences of `batch` that training uses to `use_sentence`, with their counts, until it
-    /// returns `Break`. The sentences after that are not visited.
+    /// Hands the sentences of `batch` that training uses to `use_sentence`, with their counts,
+    /// until it returns `Break`. The sentences after that are not visited.
     pub(crate) fn for_each_used(
         &mut self,
         batch: &Batch,

@@ -1,15 +1,18 @@
-//! Byte-pair encoding: distinct words with their counts -> the pieces that merging makes, best first.
+//! Byte-pair encoding: distinct words with their counts -> the pieces that merging makes, best
+//! first.
 //!
-//! The algorithm is that of Sennrich, Haddow and Birch, "Neural Machine Translation of Rare Words with Subword
-//! Units", 2016 (<https://arxiv.org/abs/1508.07909>), with the reference's rules for ties and for what a piece may be.
+//! The algorithm is that of Sennrich, Haddow and Birch, "Neural Machine Translation of Rare Words
+//! with Subword Units", 2016 (<https://arxiv.org/abs/1508.07909>), with the reference's rules for
+//! ties and for what a piece may be.
 //!
-//! Every word starts as a sequence of characters, its symbols. One step merges the best pair of adjacent symbols
-//! wherever it occurs. The best pair is the most frequent one; among equals the one with the fewest characters, then
-//! the one with the smallest UTF-8 bytes ([`queue`]).
+//! Every word starts as a sequence of characters, its symbols. One step merges the best pair of
+//! adjacent symbols wherever it occurs. The best pair is the most frequent one; among equals the
+//! one with the fewest characters, then the one with the smallest UTF-8 bytes ([`queue`]).
 //!
 //! # Example
 //!
-//! Four words: `abab` once, `abc` three times, `bc` twice, `ab` once. Symbols are separated by spaces.
+//! Four words: `abab` once, `abc` three times, `bc` twice, `ab` once. Symbols are separated by
+//! spaces.
 //!
 //! | step | words | counts of pairs | best pair |
 //! |---|---|---|---|
@@ -18,17 +21,21 @@
 //! | 3 | `ab ab` x1, `abc` x3, `b c` x2, `ab` x1 | ab+ab 1, b+c 2 | b+c |
 //! | 4 | `ab ab` x1, `abc` x3, `bc` x2, `ab` x1 | ab+ab 1 | ab+ab |
 //!
-//! Step 1 counts `ab` twice in `abab`. The merge of step 1 changes only pairs next to a merged occurrence: `ba` loses 1,
-//! `bc` loses the 3 occurrences in `abc`, and `ab+ab` and `ab+c` are new. So the cost of a step is proportional to the
-//! number of occurrences merged, not to the size of the corpus. The pieces are `ab`, `abc`, `bc`, `abab`.
+//! Step 1 counts `ab` twice in `abab`. The merge of step 1 changes only pairs next to a merged
+//! occurrence: `ba` loses 1, `bc` loses the 3 occurrences in `abc`, and `ab+ab` and `ab+c` are new.
+//! So the cost of a step is proportional to the number of occurrences merged, not to the size of
+//! the corpus. The pieces are `ab`, `abc`, `bc`, `abab`.
 //!
 //! # Modules
 //!
-//! * [`symbols`]: texts of the symbols; [`word_buffer`]: all words as one array of symbols, changed in place.
-//! * [`pairs`]: count and occurrences of each pair; [`pair_map`]: the map from two symbols to their pair.
+//! * [`symbols`]: texts of the symbols; [`word_buffer`]: all words as one array of symbols, changed
+//!   in place.
+//! * [`pairs`]: count and occurrences of each pair; [`pair_map`]: the map from two symbols to their
+//!   pair.
 //! * [`queue`]: the order of merges.
 //! * [`merge`]: the loop; [`merge_contexts`]: the symbols next to merged occurrences.
-//! * [`coverage_search`]: division of the vocabulary between characters and merges (`auto_character_coverage`).
+//! * [`coverage_search`]: division of the vocabulary between characters and merges
+//!   (`auto_character_coverage`).
 
 pub(super) mod coverage_search;
 pub(super) mod merge;

@@ -1,32 +1,37 @@
 //! Continued BPE training: a model and a corpus -> the pieces that training would learn next.
 //!
-//! Input: a BPE model, a corpus, rules for new pieces. Output: new pieces, best first. The model keeps its pieces, ids
-//! and scores; whoever appends the new pieces gives them scores below all others, in this order (see `adapt/extend`).
+//! Input: a BPE model, a corpus, rules for new pieces. Output: new pieces, best first. The model
+//! keeps its pieces, ids and scores; whoever appends the new pieces gives them scores below all
+//! others, in this order (see `adapt/extend`).
 //!
 //! # Method
 //!
-//! 1. The corpus is read, prepared and divided into parts as in training, except that parts are not divided where a piece
-//!    of the model lies across ([`kept_pairs`](super::split::kept_pairs)). Equal parts are counted once.
-//! 2. The model segments each distinct part. The segments are the symbols that merging begins with, where training
-//!    begins with characters. It is the state of the encoder before unused pieces are split again and unknown
-//!    characters become bytes, for these are the symbols that pieces with lower scores would merge.
-//! 3. The loop of training merges the best pair, again and again ([`merge`](super::bpe::merge)). Characters that are no pieces
-//!    become pieces among the merges by their gain, or before them by coverage.
+//! 1. The corpus is read, prepared and divided into parts as in training, except that parts are not
+//!    divided where a piece of the model lies across ([`kept_pairs`](super::split::kept_pairs)).
+//!    Equal parts are counted once.
+//! 2. The model segments each distinct part. The segments are the symbols that merging begins with,
+//!    where training begins with characters. It is the state of the encoder before unused pieces
+//!    are split again and unknown characters become bytes, for these are the symbols that pieces
+//!    with lower scores would merge.
+//! 3. The loop of training merges the best pair, again and again ([`merge`](super::bpe::merge)).
+//!    Characters that are no pieces become pieces among the merges by their gain, or before them by
+//!    coverage.
 //!
-//! Because new pieces have lower scores than all old ones, each in order, the words are at every moment segmented as
-//! the model with the new pieces so far segments them. It follows that training in two steps gives what training in one
-//! step gives, and that every new piece is the encoding of its own text.
+//! Because new pieces have lower scores than all old ones, each in order, the words are at every
+//! moment segmented as the model with the new pieces so far segments them. It follows that training
+//! in two steps gives what training in one step gives, and that every new piece is the encoding of
+//! its own text.
 //!
 //! # Example
 //!
-//! A model has `ab` and the characters `a`, `b`, `c`. The corpus is `abc abc ab`. Its parts `▁abc` (twice) and `▁ab` are
-//! segmented as `▁ ab c` and `▁ ab`, if `▁` is a character of the model. Pairs: `▁ab` 3, `abc` 2. The first new piece is
-//! `▁ab`, the second one `▁abc`.
+//! A model has `ab` and the characters `a`, `b`, `c`. The corpus is `abc abc ab`. Its parts `▁abc`
+//! (twice) and `▁ab` are segmented as `▁ ab c` and `▁ ab`, if `▁` is a character of the model.
+//! Pairs: `▁ab` 3, `abc` 2. The first new piece is `▁ab`, the second one `▁abc`.
 //!
 //! # Cost
 //!
-//! That of training, and one encoding of the distinct parts. Memory: 4 bytes for each token of the distinct parts instead of
-//! each character.
+//! That of training, and one encoding of the distinct parts. Memory: 4 bytes for each token of the
+//! distinct parts instead of each character.
 
 mod characters;
 mod segments;
@@ -70,8 +75,8 @@ pub(crate) struct ContinuedTrainer<'m> {
 }
 
 impl<'m> ContinuedTrainer<'m> {
-    /// Training of `model` with the rules for pieces and sentences of `options`; all that concerns the model itself, such as
-    /// its normalization, is the model's.
+    /// Training of `model` with the rules for pieces and sentences of `options`; all that concerns
+    /// the model itself, such as its normalization, is the model's.
     pub(crate) fn new(
         model: &'m Model,
         options: &TrainOptions,
@@ -190,9 +195,10 @@ fn text_of(piece: Piece<'_>) -> Option<&str> {
 }
 
 impl TrainOptions {
-    /// The rules for pieces and sentences that a model was trained with, as its trainer spec records them. A length or
-    /// coverage outside the range of its option becomes the nearest one inside, a negative length the default. The vocabulary and the
-    /// normalization are not taken over, and all sentences are used.
+    /// The rules for pieces and sentences that a model was trained with, as its trainer spec
+    /// records them. A length or coverage outside the range of its option becomes the nearest one
+    /// inside, a negative length the default. The vocabulary and the normalization are not taken
+    /// over, and all sentences are used.
     pub fn of_model(model: &Model) -> Self {
         let spec = model.trainer_spec();
         let defaults = Self::default();

@@ -1,12 +1,13 @@
 //! Where sentences come from: files, readers or an iterator.
 //!
-//! Bytes are read in batches that end at a line end, so that memory does not depend on the size of the
-//! input; the counting threads divide the batches into lines. A sentence is a line without its
-//! newline; a carriage return is text. Names that end in `.gz` or `.zst` are decompressed while they are read.
+//! Bytes are read in batches that end at a line end, so that memory does not depend on the size of
+//! the input; the counting threads divide the batches into lines. A sentence is a line without its
+//! newline; a carriage return is text. Names that end in `.gz` or `.zst` are decompressed while
+//! they are read.
 //!
-//! One property of the reference has an effect on its models and is kept: an empty file that is not the last of the
-//! list counts as a line. It is the last line of the file before it if that one ends without a newline, and
-//! an empty line otherwise.
+//! One property of the reference has an effect on its models and is kept: an empty file that is not
+//! the last of the list counts as a line. It is the last line of the file before it if that one
+//! ends without a newline, and an empty line otherwise.
 
 mod line_reader;
 
@@ -27,13 +28,14 @@ use crate::input::json_field::JsonField;
 use crate::input::record_texts::RecordTexts;
 use crate::train::batch::Batch;
 
-/// Bytes that a batch aims at: small enough to spread work evenly, large enough to hide its overhead.
+/// Bytes that a batch aims at: small enough to spread work evenly, large enough to hide its
+/// overhead.
 pub(crate) const BATCH_BYTES: usize = 1 << 20;
 
 /// The text to train on: files, a reader, or an iterator of texts.
 ///
-/// A corpus is read once, while training. It can be sent to another thread, and so readers and iterators have to be
-/// [`Send`].
+/// A corpus is read once, while training. It can be sent to another thread, and so readers and
+/// iterators have to be [`Send`].
 ///
 /// ```
 /// let lines = ["first sentence", "second sentence"];
@@ -115,9 +117,10 @@ impl<'a> Corpus<'a> {
         Corpus::new(CorpusSource::Texts(Box::new(owned)))
     }
 
-    /// Reads the files, or the reader, as JSON Lines: each line is an object, and its field `path` is a text. Each line of
-    /// a text is a sentence, as if the text were a file. The names of nested fields are separated by dots (`meta.body`); a
-    /// backslash before a dot makes it a part of a name. A corpus of texts is not changed.
+    /// Reads the files, or the reader, as JSON Lines: each line is an object, and its field `path`
+    /// is a text. Each line of a text is a sentence, as if the text were a file. The names of
+    /// nested fields are separated by dots (`meta.body`); a backslash before a dot makes it a part
+    /// of a name. A corpus of texts is not changed.
     ///
     /// ```
     /// let records = std::io::Cursor::new("{\"id\": 1, \"text\": \"one\\ntwo\"}\n");
@@ -264,8 +267,8 @@ pub(crate) struct Batches<'a> {
 }
 
 impl<'a> Batches<'a> {
-    /// Batches of about `batch_bytes`. Of a line, the bytes beyond `line_limit` are dropped while reading, so
-    /// that one endless line does not fill the memory.
+    /// Batches of about `batch_bytes`. Of a line, the bytes beyond `line_limit` are dropped while
+    /// reading, so that one endless line does not fill the memory.
     pub(crate) fn new(corpus: Corpus<'a>, line_limit: usize, batch_bytes: usize) -> Self {
         Batches {
             source: corpus.source,

@@ -1,20 +1,22 @@
 //! A table that counts texts.
 //!
-//! In: texts with counts, from several threads. Out: the distinct texts with the sums of their counts.
+//! In: texts with counts, from several threads. Out: the distinct texts with the sums of their
+//! counts.
 //!
-//! Most words are short: a text of up to 15 bytes is stored inside its entry, as two numbers that are compared
-//! and hashed as such, so that counting it does not access an arena. Longer texts are stored in an arena, one after the
-//! other. An entry takes 24 bytes. The table is an open hash table with linear probing: an entry is at the index that
-//! its hash gives or, if that is occupied, at the next free index.
+//! Most words are short: a text of up to 15 bytes is stored inside its entry, as two numbers that
+//! are compared and hashed as such, so that counting it does not access an arena. Longer texts are
+//! stored in an arena, one after the other. An entry takes 24 bytes. The table is an open hash
+//! table with linear probing: an entry is at the index that its hash gives or, if that is occupied,
+//! at the next free index.
 //!
-//! Several threads count into one [`SharedCounts`], which is divided by the hashes of the texts into shards with a
-//! lock each. A thread buffers its additions to a shard ([`CountAdder`]) and adds about a hundred texts at a time: so it
-//! seldom waits for a lock, and it can read all the entries first, so that these memory accesses, which
-//! miss the processor's caches, overlap. A word that several threads count is stored once, so that no tables have to be
-//! merged at the end.
+//! Several threads count into one [`SharedCounts`], which is divided by the hashes of the texts
+//! into shards with a lock each. A thread buffers its additions to a shard ([`CountAdder`]) and
+//! adds about a hundred texts at a time: so it seldom waits for a lock, and it can read all the
+//! entries first, so that these memory accesses, which miss the processor's caches, overlap. A word
+//! that several threads count is stored once, so that no tables have to be merged at the end.
 //!
-//! For example, "the" is the entry `[low, high]` with the bytes `t h e` in `low`, and the length 3 in the highest byte
-//! of `high`:
+//! For example, "the" is the entry `[low, high]` with the bytes `t h e` in `low`, and the length 3
+//! in the highest byte of `high`:
 //!
 //! ```text
 //! add("the", 1)   low 0x00000000_00656874, high 0x03000000_00000000; hash h; shard (h >> 40) % 32
@@ -24,8 +26,9 @@
 //!
 //! Cost: constant for a short text on average, linear in its bytes for a long one.
 //!
-//! The order of the entries never influences a result: callers sort, or do something that order cannot change. So the
-//! hashes have another seed in each run, and no corpus can be written whose words all collide.
+//! The order of the entries never influences a result: callers sort, or do something that order
+//! cannot change. So the hashes have another seed in each run, and no corpus can be written whose
+//! words all collide.
 
 mod key;
 mod sorted;
@@ -120,8 +123,8 @@ impl TextCounts {
 
     /// Where the search for a text begins.
     fn first_index(&self, hash: u64) -> usize {
-        // The lower half of the hash, as a fraction of 2^32, times the number of entries: a multiplication where tables
-        // have any size, instead of a mask for powers of two.
+        // The lower half of the hash, as a fraction of 2^32, times the number of entries: a
+        // multiplication where tables have any size, instead of a mask for powers of two.
         let fraction = u64::from(low_u32(hash));
         low_usize((fraction * self.entries.len() as u64) >> u32::BITS)
     }
@@ -184,8 +187,8 @@ impl TextCounts {
         self.entries[at] = new;
     }
 
-    /// Makes the table half as large again. With a factor of 2 a word would need up to 64 bytes instead of 48, and training
-    /// would take no less time.
+    /// Makes the table half as large again. With a factor of 2 a word would need up to 64 bytes
+    /// instead of 48, and training would take no less time.
     fn grow(&mut self, hasher: &SeedableRandomState) {
         let size = (self.entries.len() / 2 * 3).max(MIN_ENTRIES);
         let entries = std::mem::replace(&mut self.entries, vec![TextEntry::default(); size]);
@@ -194,7 +197,8 @@ impl TextCounts {
         }
     }
 
-    /// Removes the texts with a count below `min_count`. Afterwards texts can be visited, but no longer be added.
+    /// Removes the texts with a count below `min_count`. Afterwards texts can be visited, but no
+    /// longer be added.
     pub(crate) fn remove_rare(&mut self, min_count: u64) {
         let entries = self.entries.iter_mut();
         for entry in entries.filter(|entry| !entry.key.is_free() && entry.count < min_count) {
@@ -211,8 +215,8 @@ impl TextCounts {
         });
     }
 
-    /// Calls `take` with each text and its count, in no particular order; the count becomes 0 if `take` returns true. The text
-    /// keeps its entry.
+    /// Calls `take` with each text and its count, in no particular order; the count becomes 0 if
+    /// `take` returns true. The text keeps its entry.
     pub(crate) fn take_counts(&mut self, mut take: impl FnMut(&[u8], u64) -> bool) {
         let mut buffer = [[0; 8]; 2];
         let arena = &self.arena;
@@ -245,7 +249,8 @@ impl ShardedCounts {
         self.shards.iter().map(TextCounts::len).sum()
     }
 
-    /// Adds `count` to the count of a text, which is not empty. `hasher` is the one that the counts were made with.
+    /// Adds `count` to the count of a text, which is not empty. `hasher` is the one that the counts
+    /// were made with.
     ///
     /// # Errors
     /// As [`TextCounts::add`].
@@ -277,7 +282,8 @@ impl ShardedCounts {
         &mut self.shards
     }
 
-    /// The same counts, to be added to by several threads. `hasher` is the one that the counts were made with.
+    /// The same counts, to be added to by several threads. `hasher` is the one that the counts were
+    /// made with.
     pub(crate) fn into_shared(self, hasher: SeedableRandomState) -> SharedCounts {
         if self.shards.is_empty() {
             return SharedCounts::new(hasher);
@@ -300,7 +306,8 @@ impl ShardedCounts {
     }
 }
 
-/// The shard of a text with this hash. The table inside a shard uses the low and the very highest bits.
+/// The shard of a text with this hash. The table inside a shard uses the low and the very highest
+/// bits.
 fn shard_of(hash: u64) -> usize {
     masked_index(hash >> 40, SHARDS - 1)
 }
@@ -316,8 +323,8 @@ impl SharedCounts {
         Self::with_capacity(hasher, 0)
     }
 
-    /// Empty counts with room for about `texts` distinct texts. Tables that have the right size at once take half the time
-    /// of tables that grow.
+    /// Empty counts with room for about `texts` distinct texts. Tables that have the right size at
+    /// once take half the time of tables that grow.
     pub(crate) fn with_capacity(hasher: SeedableRandomState, texts: usize) -> Self {
         let shard = || Mutex::new(TextCounts::with_capacity(texts.div_ceil(SHARDS)));
         Self {

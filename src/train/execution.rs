@@ -1,18 +1,20 @@
-//! Parameters of a training run that do not change the model: threads, batch sizes, memory for lattices,
-//! hash seeds.
+//! Parameters of a training run that do not change the model: threads, batch sizes, memory for
+//! lattices, hash seeds.
 //!
 //! Tests vary these parameters and compare the models.
 //!
-//! The option `num_threads` is not one of these parameters for unigram models: there it is the number of partial sums,
-//! which the model depends on, and it does not bound the threads. For the other models it is the most threads to use.
+//! The option `num_threads` is not one of these parameters for unigram models: there it is the
+//! number of partial sums, which the model depends on, and it does not bound the threads. For the
+//! other models it is the most threads to use.
 //!
 //! ```text
 //! 8 cores, num_threads = 16 (the default)   BPE: 8 threads   unigram: 8 threads, 16 partial sums
 //! 8 cores, num_threads = 2                  BPE: 2 threads   unigram: 8 threads, 2 partial sums
 //! ```
 //!
-//! Wherever the keys of a table come from the corpus (words, pairs of characters, counts of a tsv file), its
-//! hashes have a seed that is another in each run. So nobody can write a corpus whose keys all collide.
+//! Wherever the keys of a table come from the corpus (words, pairs of characters, counts of a tsv
+//! file), its hashes have a seed that is another in each run. So nobody can write a corpus whose
+//! keys all collide.
 
 use std::num::NonZeroUsize;
 
@@ -43,12 +45,14 @@ pub(crate) struct ExecutionConfig {
     pub(crate) batch_bytes: usize,
     /// Hasher of the tables.
     pub(crate) hasher: SeedableRandomState,
-    /// Bytes of prepared sentences that unigram training holds in their order before it counts words.
+    /// Bytes of prepared sentences that unigram training holds in their order before it counts
+    /// words.
     pub(crate) held_bytes: usize,
 }
 
 impl ExecutionConfig {
-    /// As many threads as this machine can use and, except for unigram models, as the options allow.
+    /// As many threads as this machine can use and, except for unigram models, as the options
+    /// allow.
     pub(crate) fn new(options: &TrainOptions) -> Self {
         let available = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         Self {
@@ -59,7 +63,8 @@ impl ExecutionConfig {
         }
     }
 
-    /// Sets the number of threads, whatever the options and the machine. More than [`MAX_THREADS`] count as that many.
+    /// Sets the number of threads, whatever the options and the machine. More than [`MAX_THREADS`]
+    /// count as that many.
     pub(crate) fn set_threads(&mut self, threads: NonZeroUsize) {
         self.threads = threads.get().min(MAX_THREADS);
     }

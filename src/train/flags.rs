@@ -1,12 +1,14 @@
 //! `spm_train`'s flags by name, and the record of them in a model.
 //!
-//! In: names and values as text, as a command line or a binding passes them. Out: typed [`TrainOptions`](crate::TrainOptions), and the
-//! fields of `trainer_spec` and `normalizer_spec` that the model records.
+//! In: names and values as text, as a command line or a binding passes them. Out: typed
+//! [`TrainOptions`](crate::TrainOptions), and the fields of `trainer_spec` and `normalizer_spec`
+//! that the model records.
 //!
-//! One table (the [`train_flags!`] call below) generates the struct, its defaults, its documentation, the list that
-//! command lines are built from, setting and reading by name, and the record. Presence is part of the record: a
-//! protobuf field that was set to its default is written, a field that was never set is not. [`SpecRecording`]
-//! says which fields count as set. For example, the default of `vocab_size` is 8000:
+//! One table (the [`train_flags!`] call below) generates the struct, its defaults, its
+//! documentation, the list that command lines are built from, setting and reading by name, and the
+//! record. Presence is part of the record: a protobuf field that was set to its default is written,
+//! a field that was never set is not. [`SpecRecording`] says which fields count as set. For
+//! example, the default of `vocab_size` is 8000:
 //!
 //! | recording | `flags.vocab_size = 8000` | `flags.set("vocab_size", "8000")` | neither |
 //! |---|---|---|---|
@@ -32,7 +34,8 @@ use crate::model::{ModelType, NormalizerSpec, TrainerSpec};
 pub enum SpecRecording {
     /// No others. The recording of [`Trainer::new`](crate::Trainer::new).
     Changed,
-    /// Those that were set by name, as SentencePiece's library calls do. The default of [`TrainFlags`].
+    /// Those that were set by name, as SentencePiece's library calls do. The default of
+    /// [`TrainFlags`].
     #[default]
     Named,
     /// All, as the program `spm_train` does.
@@ -96,11 +99,12 @@ macro_rules! parse_flag {
 /// Generates [`TrainFlags`] and everything that has one entry for each flag.
 macro_rules! train_flags {
     ($($(#[doc = $doc:literal])+ $name:ident: $type:ty = $default:expr, $target:ident $(, $parse:path)?;)*) => {
-        /// The flags of `spm_train`, with its names, meanings and defaults, except that `model_type` is BPE.
+        /// The flags of `spm_train`, with its names, meanings and defaults, except that
+        /// `model_type` is BPE.
         ///
-        /// For programs and bindings that take options by name. Rust code that knows its options uses
-        /// [`TrainOptions`](crate::TrainOptions). The fields hold `spm_train`'s own notation: -1 for no id, an empty string for no
-        /// file.
+        /// For programs and bindings that take options by name. Rust code that knows its options
+        /// uses [`TrainOptions`](crate::TrainOptions). The fields hold `spm_train`'s own notation:
+        /// -1 for no id, an empty string for no file.
         ///
         /// ```
         /// let mut flags = spiece::TrainFlags::default();
@@ -118,12 +122,14 @@ macro_rules! train_flags {
             $($(#[doc = $doc])+ pub $name: $type,)*
             /// Which options the model records.
             pub recording: SpecRecording,
-            /// Normalizes and is recorded instead of what the flags of the normalizer say: `normalization_rule_name`,
-            /// `normalization_rule_tsv`, `add_dummy_prefix` and `remove_extra_whitespaces`. It has no flag.
+            /// Normalizes and is recorded instead of what the flags of the normalizer say:
+            /// `normalization_rule_name`, `normalization_rule_tsv`, `add_dummy_prefix` and
+            /// `remove_extra_whitespaces`. It has no flag.
             pub normalizer: Option<NormalizerSpec>,
             /// The flags that were set by name.
             named: BTreeSet<&'static str>,
-            /// Whether a model type that was not named is not recorded; see [`TrainFlags::for_schema`].
+            /// Whether a model type that was not named is not recorded; see
+            /// [`TrainFlags::for_schema`].
             omits_model_type: bool,
         }
 
@@ -147,12 +153,14 @@ macro_rules! train_flags {
                 kind: <$type as FlagValue>::KIND,
             }),*];
 
-            /// Sets a flag by the name and in the notation of `spm_train`, and marks it as set by name (see
-            /// [`SpecRecording::Named`]). A [retired](RETIRED_OPTIONS) flag is accepted and ignored.
+            /// Sets a flag by the name and in the notation of `spm_train`, and marks it as set by
+            /// name (see [`SpecRecording::Named`]). A [retired](RETIRED_OPTIONS) flag is accepted
+            /// and ignored.
             ///
             /// # Errors
-            /// [`OptionError::Unknown`] for an unknown name, [`OptionError::Value`] for text that cannot be read as
-            /// a value of the flag. Ranges are checked by [`TrainFlags::options`].
+            /// [`OptionError::Unknown`] for an unknown name, [`OptionError::Value`] for text that
+            /// cannot be read as a value of the flag. Ranges are checked by
+            /// [`TrainFlags::options`].
             pub fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
                 match name {
                     $(stringify!($name) => {
@@ -169,7 +177,8 @@ macro_rules! train_flags {
                 }
             }
 
-            /// The value of a flag, in the notation of [`TrainFlags::set`]; `None` for an unknown name.
+            /// The value of a flag, in the notation of [`TrainFlags::set`]; `None` for an unknown
+            /// name.
             pub fn get(&self, name: &str) -> Option<String> {
                 match name {
                     $(stringify!($name) => Some(self.$name.text()),)*
@@ -206,7 +215,8 @@ train_flags! {
     vocab_size: i32 = 8000, trainer_spec;
     /// Share of the corpus's characters that get a piece of their own, 0.98 to 1.
     character_coverage: f32 = 0.9995, trainer_spec;
-    /// No character has to be a piece; needs byte_fallback. BPE: a search decides. Unigram: needs use_sparse_pruning.
+    /// No character has to be a piece; needs byte_fallback. BPE: a search decides. Unigram: needs
+    /// use_sparse_pruning.
     auto_character_coverage: bool = false, trainer_spec;
     /// Train on at most this many sentences; 0 is all.
     input_sentence_size: u64 = 0, trainer_spec;
@@ -274,9 +284,11 @@ train_flags! {
     pad_piece: String = "<pad>".to_owned(), trainer_spec;
     /// What the unknown piece decodes to.
     unk_surface: String = " \u{2047} ".to_owned(), trainer_spec;
-    /// Maximum number of threads, 1 to 1024. For unigram models instead the number of partial sums, which changes scores.
+    /// Maximum number of threads, 1 to 1024. For unigram models instead the number of partial sums,
+    /// which changes scores.
     num_threads: i32 = 16, trainer_spec;
-    /// Unigram models: candidates to start with; 0 is 8 * vocab_size or 100000, a negative number all.
+    /// Unigram models: candidates to start with; 0 is 8 * vocab_size or 100000, a negative number
+    /// all.
     seed_sentencepiece_size: i32 = 1_000_000, trainer_spec;
     /// Unigram models: file of candidates (piece, tab, count), used instead of those of the corpus.
     seed_sentencepieces_file: String = String::new(), trainer_spec;
@@ -284,19 +296,22 @@ train_flags! {
     shrinking_factor: f32 = 0.75, trainer_spec;
     /// Unigram models: iterations of estimation before each pruning step, 1 to 10.
     num_sub_iterations: i32 = 2, trainer_spec;
-    /// Unigram models: score candidates by their count times this power of their length; 0 ignores the length.
+    /// Unigram models: score candidates by their count times this power of their length; 0 ignores
+    /// the length.
     seed_piece_length_power: f32 = 1.0, elsewhere, parse_single;
-    /// Unigram models: candidates of more than three bytes occur this many times bytes / (V ln V), V being vocab_size; 0 is twice.
+    /// Unigram models: candidates of more than three bytes occur this many times bytes / (V ln V),
+    /// V being vocab_size; 0 is twice.
     min_freq_alpha: f32 = 0.0, elsewhere, parse_single;
-    /// Unigram models: drop candidates by a threshold on their expected counts, not by the loss of likelihood.
+    /// Unigram models: drop candidates by a threshold on their expected counts, not by the loss of
+    /// likelihood.
     use_sparse_pruning: bool = false, elsewhere;
     /// With use_sparse_pruning: estimate the scores once more without the threshold.
     post_l1_debias: bool = true, elsewhere;
 }
 
 impl TrainFlags {
-    /// Flags as the reference's bindings have them: the model type is unigram unless it is named, which is the default
-    /// of the schema and then not recorded.
+    /// Flags as the reference's bindings have them: the model type is unigram unless it is named,
+    /// which is the default of the schema and then not recorded.
     ///
     /// ```
     /// use spiece::{ModelType, TrainFlags};

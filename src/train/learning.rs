@@ -9,7 +9,8 @@
 //! | word | count words, choose characters, take the most frequent words without others |
 //! | char | count characters, choose among them |
 //!
-//! Example: from `to be or not to be` a word model learns `▁be`, `▁to`, `▁not`, `▁or`, and a char model `▁`, `o`, `t`, ...
+//! Example: from `to be or not to be` a word model learns `▁be`, `▁to`, `▁not`, `▁or`, and a char
+//! model `▁`, `o`, `t`, ...
 
 use super::Trainer;
 use super::alphabet::{Alphabet, CharacterCounts};
@@ -43,7 +44,8 @@ impl CountedCorpus {
     /// The number of distinct parts of text that training a model of this type counts.
     fn distinct_parts(&self, model_type: ModelType) -> usize {
         match model_type {
-            // Counts that were made before have words, where training a char model counts characters.
+            // Counts that were made before have words, where training a char model counts
+            // characters.
             ModelType::Char => self.characters.len(),
             _ => self.words.len(),
         }
@@ -98,7 +100,8 @@ impl Trainer {
         unigram::learn(texts, &alphabet, &config, run)
     }
 
-    /// The corpus of a unigram model, with U+2585 for characters that are not in the alphabet, and the alphabet.
+    /// The corpus of a unigram model, with U+2585 for characters that are not in the alphabet, and
+    /// the alphabet.
     fn unigram_texts(
         &self,
         corpus: Corpus<'_>,
@@ -159,7 +162,8 @@ impl Trainer {
         self.choose_alphabet(counted.words, run)
     }
 
-    /// Counts the characters of the words and chooses the characters, and then removes rare words if that is wanted.
+    /// Counts the characters of the words and chooses the characters, and then removes rare words
+    /// if that is wanted.
     pub(super) fn choose_alphabet(
         &self,
         words: ShardedCounts,

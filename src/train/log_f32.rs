@@ -1,17 +1,21 @@
 //! The natural logarithm of a 32-bit float with the bits that the reference's library gives.
 //!
-//! Scores of word and char models are differences of two such logarithms, without a 64-bit step that would hide the last
-//! bit. The reference calls `logf` of glibc, which is not correctly rounded: for example the counts 1579 and 3100 differ
-//! in the last bit from the nearest float. So this is the same algorithm with the same constants.
+//! Scores of word and char models are differences of two such logarithms, without a 64-bit step
+//! that would hide the last bit. The reference calls `logf` of glibc, which is not correctly
+//! rounded: for example the counts 1579 and 3100 differ in the last bit from the nearest float. So
+//! this is the same algorithm with the same constants.
 //!
-//! Method: x = 2^k z with z between 0.7 and 1.4. One of 16 intervals contains z; c is near its middle, and 1/c and ln c are in
-//! a table. Then ln x = k ln 2 + ln c + ln(1 + r) with r = z/c - 1, and ln(1 + r) is a polynomial of degree 3. All of that
-//! is computed in 64 bits without fused operations and rounded at the end.
+//! Method: x = 2^k z with z between 0.7 and 1.4. One of 16 intervals contains z; c is near its
+//! middle, and 1/c and ln c are in a table. Then ln x = k ln 2 + ln c + ln(1 + r) with r = z/c - 1,
+//! and ln(1 + r) is a polynomial of degree 3. All of that is computed in 64 bits without fused
+//! operations and rounded at the end.
 //!
-//! Example: 1579 = 2^11 * 0.771, so that ln 1579 = 11 ln 2 + ln 0.771 = 7.624619 - 0.260072 = 7.364547.
+//! Example: 1579 = 2^11 * 0.771, so that ln 1579 = 11 ln 2 + ln 0.771 = 7.624619 - 0.260072 =
+//! 7.364547.
 //!
-//! Source: `logf` of the Arm Optimized Routines, <https://github.com/ARM-software/optimized-routines>, which glibc 2.27
-//! and later contain; the constants are facts of that algorithm.
+//! Source: `logf` of the Arm Optimized Routines,
+//! <https://github.com/ARM-software/optimized-routines>, which glibc 2.27 and later contain; the
+//! constants are facts of that algorithm.
 
 use crate::text::num::round_f32;
 
@@ -84,7 +88,8 @@ impl ReducedFloat {
     }
 }
 
-/// The natural logarithm of a positive finite number that is not subnormal, or of 0, which gives negative infinity.
+/// The natural logarithm of a positive finite number that is not subnormal, or of 0, which gives
+/// negative infinity.
 pub(crate) fn log_f32(x: f32) -> f32 {
     if x == 0.0 {
         return f32::NEG_INFINITY;
@@ -105,8 +110,8 @@ pub(crate) fn log_f32(x: f32) -> f32 {
 mod tests {
     use super::*;
 
-    /// Counts for which the reference's result is not the nearest float, and others, with the bits of `logf` of
-    /// glibc 2.36.
+    /// Counts for which the reference's result is not the nearest float, and others, with the bits
+    /// of `logf` of glibc 2.36.
     #[test]
     fn logarithms_have_the_bits_of_the_reference() {
         let cases: &[(f32, u32)] = &[
@@ -127,7 +132,8 @@ mod tests {
         assert_eq!(log_f32(0.0), f32::NEG_INFINITY);
     }
 
-    /// A digest of all counts below 2^24, and of larger floats in steps, computed with `logf` of glibc 2.36.
+    /// A digest of all counts below 2^24, and of larger floats in steps, computed with `logf` of
+    /// glibc 2.36.
     #[test]
     fn logarithms_have_the_digest_of_the_reference() {
         let mut digest = 0u64;

@@ -2,11 +2,13 @@
 //!
 //! In: the options. Out: a map from ids to texts and kinds.
 //!
-//! `<unk>`, `<s>`, `</s>` and `<pad>` have the ids that the options give them. The other pieces take the lowest free
-//! ids: control symbols first, then user-defined symbols, then the 256 byte pieces. A symbol with the text of a
-//! special piece gets no id of its own but changes the kind of that piece.
+//! `<unk>`, `<s>`, `</s>` and `<pad>` have the ids that the options give them. The other pieces
+//! take the lowest free ids: control symbols first, then user-defined symbols, then the 256 byte
+//! pieces. A symbol with the text of a special piece gets no id of its own but changes the kind of
+//! that piece.
 //!
-//! For example, `unk_id=1`, `bos_id=3`, `eos_id=-1`, `control_symbols=a,<s>,b` and `user_defined_symbols=c` give:
+//! For example, `unk_id=1`, `bos_id=3`, `eos_id=-1`, `control_symbols=a,<s>,b` and
+//! `user_defined_symbols=c` give:
 //!
 //! | id | text | kind | reason |
 //! |---|---|---|---|
@@ -97,8 +99,8 @@ impl SymbolGroup<'_> {
     }
 }
 
-/// The user-defined symbols. In a word model each is followed by itself with a whitespace mark before it, since its words
-/// begin with one.
+/// The user-defined symbols. In a word model each is followed by itself with a whitespace mark
+/// before it, since its words begin with one.
 fn user_defined_symbols(options: &TrainOptions) -> Vec<String> {
     let mut symbols = Vec::new();
     for text in &options.user_defined_symbols {
@@ -164,7 +166,8 @@ fn piece_error(option: &'static str, piece: &str, problem: &'static str) -> Opti
 
 impl MetaPieces {
     /// # Errors
-    /// An id that is too high or used twice, a text that is used twice, or no unknown piece without `byte_fallback`.
+    /// An id that is too high or used twice, a text that is used twice, or no unknown piece without
+    /// `byte_fallback`.
     pub(crate) fn new(options: &TrainOptions) -> Result<Self, OptionError> {
         let mut pieces = Self {
             by_id: BTreeMap::new(),
@@ -252,7 +255,8 @@ impl MetaPieces {
         }
     }
 
-    /// Every special piece with the text of the unknown piece is the unknown piece, of which there is one.
+    /// Every special piece with the text of the unknown piece is the unknown piece, of which there
+    /// is one.
     fn special_kind(
         &self,
         options: &TrainOptions,
@@ -302,7 +306,8 @@ impl MetaPieces {
         self.by_id.insert(*next_id, MetaPiece::new(text, kind));
     }
 
-    /// The kind of the special piece with this text, except the unknown piece, whose kind never changes.
+    /// The kind of the special piece with this text, except the unknown piece, whose kind never
+    /// changes.
     fn special_with_text(&mut self, options: &TrainOptions, text: &str) -> Option<&mut PieceKind> {
         let [_unknown, others @ ..] = special_pieces(options);
         let same_text = others
@@ -353,7 +358,8 @@ fn is_meta(piece: &Piece<'_>) -> bool {
     !matches!(piece.kind, PieceKind::Normal | PieceKind::Unused)
 }
 
-/// The id and the meta piece of a piece that is text: the others are never found in text, which is UTF-8.
+/// The id and the meta piece of a piece that is text: the others are never found in text, which is
+/// UTF-8.
 fn meta_piece(piece: Piece<'_>) -> Option<(usize, MetaPiece)> {
     let text = std::str::from_utf8(piece.text).ok()?;
     Some((piece.id.index(), MetaPiece::new(text, piece.kind)))

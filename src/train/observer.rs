@@ -59,7 +59,8 @@ pub enum Event<'a> {
         pieces: usize,
         /// Pieces at which the estimation ends.
         wanted: usize,
-        /// The natural logarithm of the probability of a word of the corpus, on average, before this iteration.
+        /// The natural logarithm of the probability of a word of the corpus, on average, before
+        /// this iteration.
         log_likelihood: f64,
     },
 }
@@ -120,7 +121,8 @@ impl Observer for SilentObserver {
 pub struct Summary {
     /// Sentences, by what became of them.
     pub sentences: SentenceCounts,
-    /// Distinct words (more exactly: distinct parts of text that no piece crosses, which are characters for char models).
+    /// Distinct words (more exactly: distinct parts of text that no piece crosses, which are
+    /// characters for char models).
     pub distinct_words: usize,
     /// Characters that have a piece of their own, or could have one with `auto_character_coverage`.
     pub characters: usize,

@@ -1,8 +1,9 @@
 //! What to train and how: the options that decide which pieces a model gets.
 //!
-//! Options are typed: an absent id is `None`, the normalization is an enum, lengths are unsigned. The flags of the
-//! program `spm_train`, by name and as text, are [`TrainFlags`](crate::TrainFlags), which convert to these options.
-//! Errors name an option by its flag, for example `vocab_size` or `unk_id`.
+//! Options are typed: an absent id is `None`, the normalization is an enum, lengths are unsigned.
+//! The flags of the program `spm_train`, by name and as text, are
+//! [`TrainFlags`](crate::TrainFlags), which convert to these options. Errors name an option by its
+//! flag, for example `vocab_size` or `unk_id`.
 //!
 //! [`TrainOptions::validate`] checks what can be checked before any input is read.
 
@@ -41,7 +42,8 @@ pub enum SentenceSelection {
     All,
     /// The first sentences, at most this many; more than 100.
     First(u64),
-    /// A random sample of at most this many sentences; more than 100. See [`TrainOptions::random_seed`].
+    /// A random sample of at most this many sentences; more than 100. See
+    /// [`TrainOptions::random_seed`].
     Sample(u64),
 }
 
@@ -145,8 +147,8 @@ fn unknown_rule_set(name: &str) -> OptionError {
 
 /// Where normalization rules come from.
 ///
-/// Rules in TSV form have a line for each rule: code points in hexadecimal, a tab, and the code points that replace
-/// them, for example `0041<tab>0061` for A to a.
+/// Rules in TSV form have a line for each rule: code points in hexadecimal, a tab, and the code
+/// points that replace them, for example `0041<tab>0061` for A to a.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NormalizationRules {
@@ -201,9 +203,9 @@ pub enum PruningMethod {
     /// Each step drops the candidates without which the corpus loses the least likelihood.
     #[default]
     Loss,
-    /// A rising threshold is subtracted from the expected counts, and candidates below it are dropped. An experiment of
-    /// SentencePiece; `spm_train` has it as `use_sparse_pruning`. The options `shrinking_factor` and
-    /// `num_sub_iterations` have no effect.
+    /// A rising threshold is subtracted from the expected counts, and candidates below it are
+    /// dropped. An experiment of SentencePiece; `spm_train` has it as `use_sparse_pruning`. The
+    /// options `shrinking_factor` and `num_sub_iterations` have no effect.
     Sparse {
         /// Estimate the scores of the remaining candidates without the threshold.
         debias: bool,
@@ -216,7 +218,8 @@ pub enum PruningMethod {
 pub struct UnigramOptions {
     /// The number of candidates.
     pub seed_size: SeedSize,
-    /// A file of candidates, used instead of those of the corpus. A line is a piece, a tab and its count.
+    /// A file of candidates, used instead of those of the corpus. A line is a piece, a tab and its
+    /// count.
     pub seed_file: Option<PathBuf>,
     /// The share of the pieces that a pruning step keeps, 0.5 to 0.95.
     pub shrinking_factor: f32,
@@ -224,8 +227,8 @@ pub struct UnigramOptions {
     pub num_sub_iterations: u32,
     /// The score of a candidate is its count times this power of its length; a finite number.
     pub seed_length_power: f32,
-    /// Candidates of more than three bytes must occur at least this many times N / (V ln V), where N is the size of the
-    /// corpus in bytes and V that of the vocabulary; a finite number.
+    /// Candidates of more than three bytes must occur at least this many times N / (V ln V), where
+    /// N is the size of the corpus in bytes and V that of the vocabulary; a finite number.
     pub min_count_alpha: f32,
     /// How candidates are dropped.
     pub pruning: PruningMethod,
@@ -245,7 +248,8 @@ impl Default for UnigramOptions {
     }
 }
 
-/// What to train and how. The defaults are those of SentencePiece, except that the model type is BPE.
+/// What to train and how. The defaults are those of SentencePiece, except that the model type is
+/// BPE.
 ///
 /// ```
 /// use spiece::{NormalizationRules, RuleSet, SpecialPiece, TrainOptions};
@@ -271,7 +275,8 @@ pub struct TrainOptions {
     pub input_format: InputFormat,
     /// Which sentences to train on.
     pub sentences: SentenceSelection,
-    /// Seed of [`SentenceSelection::Sample`]; `None` is a fixed seed. Samples are repeatable in both cases.
+    /// Seed of [`SentenceSelection::Sample`]; `None` is a fixed seed. Samples are repeatable in
+    /// both cases.
     pub random_seed: Option<u64>,
     /// Sentences of more bytes are skipped; 10 to 2^30.
     pub max_sentence_length: u32,
@@ -279,8 +284,9 @@ pub struct TrainOptions {
     pub max_sentencepiece_length: u32,
     /// Share of the corpus's characters that get a piece of their own, 0.98 to 1.
     pub character_coverage: f32,
-    /// No character has to be a piece; needs `byte_fallback`. BPE: a search divides the vocabulary between characters and
-    /// merges. Unigram: the best candidates become pieces; needs [`PruningMethod::Sparse`].
+    /// No character has to be a piece; needs `byte_fallback`. BPE: a search divides the vocabulary
+    /// between characters and merges. Unigram: the best candidates become pieces; needs
+    /// [`PruningMethod::Sparse`].
     pub auto_character_coverage: bool,
     /// Characters that get a piece whatever the coverage.
     pub required_chars: String,
@@ -298,8 +304,9 @@ pub struct TrainOptions {
     pub treat_whitespace_as_suffix: bool,
     /// Runs of whitespace may become pieces.
     pub allow_whitespace_only_pieces: bool,
-    /// Longest piece in words, for pieces of several words (`split_by_whitespace=false`); `None` is no limit. With a limit
-    /// no piece has a space behind a colon. For [`Model::extend`](crate::Model::extend) only.
+    /// Longest piece in words, for pieces of several words (`split_by_whitespace=false`); `None` is
+    /// no limit. With a limit no piece has a space behind a colon. For
+    /// [`Model::extend`](crate::Model::extend) only.
     pub max_words: Option<NonZeroU8>,
     /// No piece crosses this string; empty for none.
     pub pretokenization_delimiter: String,
@@ -329,9 +336,10 @@ pub struct TrainOptions {
     pub unigram: UnigramOptions,
     /// Word and char models: every word or character becomes a piece, whatever `vocab_size`.
     pub use_all_vocab: bool,
-    /// 1 to 1024. BPE, word and char models: most threads to use; the model does not depend on it. Unigram models: the
-    /// number of partial sums of the estimation, which changes the last bits of scores, whatever the number of threads
-    /// that run; see [`Trainer::with_threads`](crate::Trainer::with_threads).
+    /// 1 to 1024. BPE, word and char models: most threads to use; the model does not depend on it.
+    /// Unigram models: the number of partial sums of the estimation, which changes the last bits of
+    /// scores, whatever the number of threads that run; see
+    /// [`Trainer::with_threads`](crate::Trainer::with_threads).
     pub num_threads: u32,
 }
 

@@ -1,10 +1,10 @@
 //! Tasks on the threads of the current pool.
 //!
-//! Input: a number of tasks and a function of the number of a task. Output: the results in order. For example, three tasks that
-//! return the squares of their numbers give 0, 1, 4.
+//! Input: a number of tasks and a function of the number of a task. Output: the results in order.
+//! For example, three tasks that return the squares of their numbers give 0, 1, 4.
 //!
-//! The loop is one function for all callers. A parallel iterator of its own takes about 10 KB of machine code, which is not
-//! worth it for tasks of a millisecond and more.
+//! The loop is one function for all callers. A parallel iterator of its own takes about 10 KB of
+//! machine code, which is not worth it for tasks of a millisecond and more.
 //!
 //! Cost: an indirect call and some synchronization for each task.
 

@@ -1,18 +1,21 @@
 //! A power of 32-bit floats with the bits that the reference's library gives.
 //!
-//! `seed_piece_length_power` weighs seeds by a power of their length, which the reference computes with `powf` of glibc.
-//! That function is not correctly rounded: of the powers -15 to 25 in steps of 0.01 of the lengths 1 to 512, 1,155 of
-//! 2,048,512 differ in the last bit from the nearest float. So this is the same algorithm with the same constants.
+//! `seed_piece_length_power` weighs seeds by a power of their length, which the reference computes
+//! with `powf` of glibc. That function is not correctly rounded: of the powers -15 to 25 in steps
+//! of 0.01 of the lengths 1 to 512, 1,155 of 2,048,512 differ in the last bit from the nearest
+//! float. So this is the same algorithm with the same constants.
 //!
-//! Method: log2 x = k + log2 c + log2(1 + r) as in [`log_f32`](super::log_f32), with a polynomial of degree 5 for the last
-//! term. Then y log2 x = n/32 + s with an integer n and s of at most 1/64; 2^(n/32) is in a table up to the exponent, and
-//! 2^s is a polynomial of degree 3. All of that is computed in 64 bits without fused operations and rounded at the end.
+//! Method: log2 x = k + log2 c + log2(1 + r) as in [`log_f32`](super::log_f32), with a polynomial
+//! of degree 5 for the last term. Then y log2 x = n/32 + s with an integer n and s of at most 1/64;
+//! 2^(n/32) is in a table up to the exponent, and 2^s is a polynomial of degree 3. All of that is
+//! computed in 64 bits without fused operations and rounded at the end.
 //!
-//! Example: 3^1.5. log2 3 = 1 + 0.584963, and 1.5 times that is 2.377444 = 76/32 + 0.002444, so that the power is
-//! 2^2 * 2^(12/32) * 2^0.002444 = 4 * 1.296840 * 1.001695 = 5.196152.
+//! Example: 3^1.5. log2 3 = 1 + 0.584963, and 1.5 times that is 2.377444 = 76/32 + 0.002444, so
+//! that the power is 2^2 * 2^(12/32) * 2^0.002444 = 4 * 1.296840 * 1.001695 = 5.196152.
 //!
-//! Source: `powf` of the Arm Optimized Routines, <https://github.com/ARM-software/optimized-routines>, which glibc 2.28
-//! and later contain; the constants are facts of that algorithm.
+//! Source: `powf` of the Arm Optimized Routines,
+//! <https://github.com/ARM-software/optimized-routines>, which glibc 2.28 and later contain; the
+//! constants are facts of that algorithm.
 
 use super::log_f32::ReducedFloat;
 use crate::text::num::{masked_index, round_f32};
@@ -92,7 +95,8 @@ const HIGHEST_LOG2: f64 = f64::from_bits(0x405f_ffff_ffd1_d571);
 /// Up to this logarithm the power is 0.
 const ZERO_LOG2: f64 = -150.0;
 
-/// `base` to the power of `exponent`. The base is a finite number above 1, the exponent any number but NaN.
+/// `base` to the power of `exponent`. The base is a finite number above 1, the exponent any number
+/// but NaN.
 pub(crate) fn pow_f32(base: f32, exponent: f32) -> f32 {
     let log2 = f64::from(exponent) * log2(base);
     if log2 > HIGHEST_LOG2 {
@@ -119,7 +123,8 @@ fn log2(x: f32) -> f64 {
 fn power_of_two(x: f64) -> f64 {
     let shifted = x + ROUNDING;
     let s = x - (shifted - ROUNDING);
-    // The low bits of `shifted` are n: its last five bits select the power, the others are added to the exponent.
+    // The low bits of `shifted` are n: its last five bits select the power, the others are added to
+    // the exponent.
     let n = shifted.to_bits();
     let table = POWERS_OF_TWO[masked_index(n, 31)].to_bits();
     let scale = f64::from_bits(table.wrapping_add((n >> 5) << 52));
@@ -158,7 +163,8 @@ mod tests {
         }
     }
 
-    /// A digest of the powers -15 to 25, in steps of 0.01, of the lengths 1 to 512, computed with `powf` of glibc 2.36.
+    /// A digest of the powers -15 to 25, in steps of 0.01, of the lengths 1 to 512, computed with
+    /// `powf` of glibc 2.36.
     #[test]
     fn powers_have_the_digest_of_the_reference() {
         let mut digest = 0u64;

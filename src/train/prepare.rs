@@ -1,14 +1,16 @@
-//! The preparation of a sentence for training: normalization, and boundary marks (U+001F) that no piece may cross.
+//! The preparation of a sentence for training: normalization, and boundary marks (U+001F) that no
+//! piece may cross.
 //!
 //! In: the bytes of a sentence. Out: text.
 //!
 //! 1. The sentence is normalized.
-//! 2. Every meta piece (control and user-defined symbols, `<s>`, byte pieces, ...) that occurs in the text is
-//!    replaced by a boundary mark, the longest match first.
-//! 3. Every occurrence of `pretokenization_delimiter` is replaced by a boundary mark, or a caller's pre-tokenizer
-//!    splits the text into chunks, which are joined by boundary marks.
+//! 2. Every meta piece (control and user-defined symbols, `<s>`, byte pieces, ...) that occurs in
+//!    the text is replaced by a boundary mark, the longest match first.
+//! 3. Every occurrence of `pretokenization_delimiter` is replaced by a boundary mark, or a caller's
+//!    pre-tokenizer splits the text into chunks, which are joined by boundary marks.
 //!
-//! For example, with `user_defined_symbols=<sep>` and `pretokenization_delimiter=||` (`|` marks a boundary here):
+//! For example, with `user_defined_symbols=<sep>` and `pretokenization_delimiter=||` (`|` marks a
+//! boundary here):
 //!
 //! ```text
 //! sentence     Ａ  cat<sep>on||a mat

@@ -1,13 +1,15 @@
 //! A small two-way set-associative cache that counts short texts which occur again soon.
 //!
-//! In: short texts (raw chunks; words for unigram models) with counts. Out: evicted texts with the sums of their counts, to be counted by the caller. The sums
-//! over all evictions and the final entries are exact.
+//! In: short texts (raw chunks; words for unigram models) with counts. Out: evicted texts with the
+//! sums of their counts, to be counted by the caller. The sums over all evictions and the final
+//! entries are exact.
 //!
-//! Most of a corpus consists of a few thousand words, but the number of distinct words is not bounded. The cache holds
-//! as many as fit into the second-level cache of a processor. A text belongs to a set of two entries. If neither entry
-//! holds it, it replaces the text that was used less recently. So frequent texts remain, and the evictions
-//! are about a sixth of the texts of a corpus. The set depends on a seed, so that no corpus can be written whose words all
-//! evict one another.
+//! Most of a corpus consists of a few thousand words, but the number of distinct words is not
+//! bounded. The cache holds as many as fit into the second-level cache of a processor. A text
+//! belongs to a set of two entries. If neither entry holds it, it replaces the text that was used
+//! less recently. So frequent texts remain, and the evictions are about a sixth of the texts of a
+//! corpus. The set depends on a seed, so that no corpus can be written whose words all evict one
+//! another.
 //!
 //! For example, if "the", "of" and "and" belong to one set:
 //!
@@ -28,8 +30,8 @@ use foldhash::fast::SeedableRandomState;
 
 use crate::packed::{pack, unpack};
 
-/// Sets of two entries, a power of two. From 2^13 to 2^17 the time of a training run changes by 3 % at most:
-/// what a larger cache holds longer costs as much to reach.
+/// Sets of two entries, a power of two. From 2^13 to 2^17 the time of a training run changes by 3 %
+/// at most: what a larger cache holds longer costs as much to reach.
 const SETS: usize = 1 << 14;
 
 /// A text of less than 16 bytes, packed.
@@ -86,7 +88,8 @@ impl RawChunkCache {
         (product as u64 ^ (product >> 64) as u64) as usize % SETS
     }
 
-    /// Adds `count` to the count of `text`, and returns the text that was evicted for it, if one was.
+    /// Adds `count` to the count of `text`, and returns the text that was evicted for it, if one
+    /// was.
     #[inline]
     pub(crate) fn add(&mut self, text: ShortText, count: u64) -> Option<CachedChunk> {
         let set = self.set_of(text);

@@ -1,14 +1,15 @@
 //! Reading the corpus: to counts of distinct words, or to the sentences in their order.
 //!
-//! Input: the corpus, and the options that select and prepare its sentences. Output: [`CountedWords`] for BPE, word and char
-//! models and [`SegmentedSentences`] for most unigram models, whose memory grows with the distinct words; [`CountedTexts`] for
-//! unigram models that need the order of all sentences.
+//! Input: the corpus, and the options that select and prepare its sentences. Output:
+//! [`CountedWords`] for BPE, word and char models and [`SegmentedSentences`] for most unigram
+//! models, whose memory grows with the distinct words; [`CountedTexts`] for unigram models that
+//! need the order of all sentences.
 //!
-//! Example: the lines `to be` and `or be` give the counts `▁to` 1, `▁be` 2, `▁or` 1, or the sentences `▁to▁be` and
-//! `▁or▁be`.
+//! Example: the lines `to be` and `or be` give the counts `▁to` 1, `▁be` 2, `▁or` 1, or the
+//! sentences `▁to▁be` and `▁or▁be`.
 //!
-//! A random sample of a corpus takes two passes if the corpus can be read again: one draws the positions, one reads the
-//! sentences there. A stream is sampled into memory.
+//! A random sample of a corpus takes two passes if the corpus can be read again: one draws the
+//! positions, one reads the sentences there. A stream is sampled into memory.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -99,8 +100,8 @@ impl SelectedBatches<'_> {
     }
 }
 
-/// Batches that are prepared at the same time, for each thread. As many are read meanwhile. More of them let the threads wait for
-/// the first group.
+/// Batches that are prepared at the same time, for each thread. As many are read meanwhile. More of
+/// them let the threads wait for the first group.
 const BATCHES_PER_THREAD: usize = 1;
 
 /// Reads a corpus for a training run.
@@ -196,7 +197,8 @@ impl<'a> CorpusReader<'a> {
         self.count_parts_into(Some(self.word_rules()), corpus, counts, reporter)
     }
 
-    /// Adds the parts of the corpus, or its characters, to `counts`. Returns the sentences, by what became of them.
+    /// Adds the parts of the corpus, or its characters, to `counts`. Returns the sentences, by what
+    /// became of them.
     fn count_parts_into(
         &self,
         rules: Option<PartRules>,
@@ -249,8 +251,9 @@ impl<'a> CorpusReader<'a> {
         Ok(texts)
     }
 
-    /// The words of the corpus, and the sentences whose order unigram training may need. `None` if training needs the order of all:
-    /// pieces cross words, or sentences do not begin with whitespace.
+    /// The words of the corpus, and the sentences whose order unigram training may need. `None` if
+    /// training needs the order of all: pieces cross words, or sentences do not begin with
+    /// whitespace.
     pub(super) fn segment_rules(&self, chunk_bytes: u64) -> Option<SegmentRules> {
         let options = self.options;
         let is_counted = options.add_dummy_prefix
@@ -277,8 +280,8 @@ impl<'a> CorpusReader<'a> {
         counter.finish()
     }
 
-    /// Calls `add` with the prepared sentences of all batches, a group of batches at a time, on the threads of the pool. The next
-    /// group is read meanwhile.
+    /// Calls `add` with the prepared sentences of all batches, a group of batches at a time, on the
+    /// threads of the pool. The next group is read meanwhile.
     fn for_each_group(
         &self,
         corpus: Corpus<'_>,

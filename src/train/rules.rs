@@ -1,8 +1,9 @@
-//! The normalization rules that the options name, compiled, and the specs in which the model records them.
+//! The normalization rules that the options name, compiled, and the specs in which the model
+//! records them.
 //!
-//! In: [`TrainOptions`] and the flags to record. Out: the charsmap that the trainer normalizes with, and the
-//! `normalizer_spec` and `denormalizer_spec` of the model. A model records a built-in set under its name and any
-//! other rules as `user_defined`.
+//! In: [`TrainOptions`] and the flags to record. Out: the charsmap that the trainer normalizes
+//! with, and the `normalizer_spec` and `denormalizer_spec` of the model. A model records a built-in
+//! set under its name and any other rules as `user_defined`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -60,7 +61,8 @@ impl NormalizerSpecs {
         format!("{name} {:016x}", fnv1a(rules.unwrap_or_default()))
     }
 
-    /// Everything in the model's file but the pieces. `vocab_size` is recorded instead of the option of that name.
+    /// Everything in the model's file but the pieces. `vocab_size` is recorded instead of the
+    /// option of that name.
     pub(crate) fn specs(&self, record: &TrainFlags, vocab_size: Option<i32>) -> Specs {
         let mut trainer_spec = record.trainer_spec();
         if vocab_size.is_some() {

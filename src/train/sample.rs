@@ -1,11 +1,12 @@
-//! Training on some of the sentences: the first `input_sentence_size`, or a random sample of that size.
+//! Training on some of the sentences: the first `input_sentence_size`, or a random sample of that
+//! size.
 //!
-//! The sample is drawn by reservoir sampling (Algorithm R in Vitter, "Random sampling with a reservoir",
-//! 1985, <https://doi.org/10.1145/3147.3165>) with a seeded generator, so a seed and a corpus name a
-//! sample permanently. A corpus of files is read twice: once to draw the sentences' positions, once to take
-//! them; memory holds the positions alone. A corpus that passes only once leaves the sampled sentences
-//! themselves in memory. The sample is the same in both cases. Files that are shorter when they are
-//! read again are an error.
+//! The sample is drawn by reservoir sampling (Algorithm R in Vitter, "Random sampling with a
+//! reservoir", 1985, <https://doi.org/10.1145/3147.3165>) with a seeded generator, so a seed and a
+//! corpus name a sample permanently. A corpus of files is read twice: once to draw the sentences'
+//! positions, once to take them; memory holds the positions alone. A corpus that passes only once
+//! leaves the sampled sentences themselves in memory. The sample is the same in both cases. Files
+//! that are shorter when they are read again are an error.
 //!
 //! For example, a sample of 2 of the items a, b, c, d (the random numbers are 0 and 2):
 //!
@@ -18,8 +19,8 @@
 //!
 //! Cost: constant for each sentence.
 //!
-//! The reference seeds its generator anew in every process, so its samples differ from ours and from one
-//! another.
+//! The reference seeds its generator anew in every process, so its samples differ from ours and
+//! from one another.
 
 use std::ops::ControlFlow;
 

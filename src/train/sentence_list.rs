@@ -1,9 +1,10 @@
 //! Batches -> prepared sentences in their order, in parallel.
 //!
-//! Input: groups of batches. Output: for each batch the sentences that training uses, prepared, in the order of the corpus. A
-//! sentence may be empty after its preparation.
+//! Input: groups of batches. Output: for each batch the sentences that training uses, prepared, in
+//! the order of the corpus. A sentence may be empty after its preparation.
 //!
-//! Example: the lines `a`, a zero-width space (which normalization removes) and `b` give `▁a`, an empty text, and `▁b`.
+//! Example: the lines `a`, a zero-width space (which normalization removes) and `b` give `▁a`, an
+//! empty text, and `▁b`.
 //!
 //! Cost: linear. Memory: the text of a group.
 

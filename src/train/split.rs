@@ -1,16 +1,18 @@
 //! Which strings may be pieces, and where text can be split because no piece crosses.
 //!
-//! In: the options, and characters or shapes of symbols. Out: whether two symbols may be merged, and the parts of a text
-//! that can be counted one by one.
+//! In: the options, and characters or shapes of symbols. Out: whether two symbols may be merged,
+//! and the parts of a text that can be counted one by one.
 //!
 //! A piece is valid if it is no longer than `max_sentencepiece_length`, keeps to one script, has
-//! whitespace only where the options allow it, and so on ([`SplitRules::is_valid_piece`] in the tests is
-//! the definition over the whole text). Training asks this of every pair of symbols that it sees, so a symbol carries
-//! a [`Shape`]: the few facts about its text that decide whether it may grow, which join in constant time.
+//! whitespace only where the options allow it, and so on ([`SplitRules::is_valid_piece`] in the
+//! tests is the definition over the whole text). Training asks this of every pair of symbols that
+//! it sees, so a symbol carries a [`Shape`]: the few facts about its text that decide whether it
+//! may grow, which join in constant time.
 //!
-//! Two neighbouring characters that no valid piece can contain have a boundary between them ([`SplitRules::is_boundary_between`]).
-//! Text is split at its boundaries before it is counted. That is exact, since no merge ever crosses a boundary. It has
-//! two advantages: the word in "word," and in "word" is counted as one, and whitespace splitting needs no code of its own.
+//! Two neighbouring characters that no valid piece can contain have a boundary between them
+//! ([`SplitRules::is_boundary_between`]). Text is split at its boundaries before it is counted.
+//! That is exact, since no merge ever crosses a boundary. It has two advantages: the word in
+//! "word," and in "word" is counted as one, and whitespace splitting needs no code of its own.
 //!
 //! For example, with the default options `▁in▁2024,Wörter` has these boundaries:
 //!
@@ -21,13 +23,14 @@
 //! 2: the comma has the script Common, W the script Latin
 //! ```
 //!
-//! `▁` and `2` have no boundary between them, because the mark takes the script of what follows; digits and
-//! the comma both have the script Common.
+//! `▁` and `2` have no boundary between them, because the mark takes the script of what follows;
+//! digits and the comma both have the script Common.
 //!
 //! Cost: constant for two shapes, linear for a text.
 //!
-//! As in the reference, Hiragana, Katakana and U+30FC are Han; an inherited script and the whitespace mark
-//! take the script of the characters before them; and with `split_by_number=false` a digit may be next to any script.
+//! As in the reference, Hiragana, Katakana and U+30FC are Han; an inherited script and the
+//! whitespace mark take the script of the characters before them; and with `split_by_number=false`
+//! a digit may be next to any script.
 
 pub(crate) mod kept_pairs;
 pub(crate) mod parts;
@@ -119,7 +122,8 @@ pub(crate) struct Shape {
     trail: ScriptRun,
     whitespace: Whitespace,
     is_digit: bool,
-    /// No valid piece contains the text: it breaks a rule itself. Only pieces of a model whose training is continued do.
+    /// No valid piece contains the text: it breaks a rule itself. Only pieces of a model whose
+    /// training is continued do.
     is_excluded: bool,
     /// The number of words: runs without whitespace marks.
     words: u16,
@@ -231,8 +235,8 @@ impl SplitRules {
         }
     }
 
-    /// The shape of `left` and `right` together, or `None` if together they are no valid piece. Both
-    /// have to be valid by themselves. Cost: constant.
+    /// The shape of `left` and `right` together, or `None` if together they are no valid piece.
+    /// Both have to be valid by themselves. Cost: constant.
     pub(crate) fn join(&self, left: &Shape, right: &Shape) -> Option<Shape> {
         let joined = left.followed_by(right);
         let valid = u32::from(joined.length) <= self.max_length
@@ -245,8 +249,9 @@ impl SplitRules {
         valid.then_some(joined)
     }
 
-    /// The shape of a text of one character or more that need not be a valid piece. Whitespace marks and the length are part
-    /// of the shape; if another rule is broken, the text is excluded from all pieces.
+    /// The shape of a text of one character or more that need not be a valid piece. Whitespace
+    /// marks and the length are part of the shape; if another rule is broken, the text is excluded
+    /// from all pieces.
     pub(crate) fn shape_of_text(&self, text: &str) -> Shape {
         let characters = text.chars().map(|c| {
             let mut shape = self.shape_of_any(c);
@@ -315,7 +320,8 @@ impl SplitRules {
             || (self.whitespace_splits && self.is_whitespace_boundary(left, right))
     }
 
-    /// Whether two characters of these shapes are in no piece side by side; a breaking character has no shape.
+    /// Whether two characters of these shapes are in no piece side by side; a breaking character
+    /// has no shape.
     fn separates(&self, shapes: Option<(Shape, Shape)>) -> bool {
         shapes.is_none_or(|(left, right)| self.is_boundary_between(&left, &right))
     }
@@ -331,8 +337,9 @@ impl SplitRules {
     }
 }
 
-/// Calls `emit` with the parts of `text`, in order. `classify` gets the class of the character before, if there is one, and a
-/// character; it returns the character's class and whether a part begins with it.
+/// Calls `emit` with the parts of `text`, in order. `classify` gets the class of the character
+/// before, if there is one, and a character; it returns the character's class and whether a part
+/// begins with it.
 #[inline]
 fn split_between<'t, C: Copy>(
     text: &'t str,

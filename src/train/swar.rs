@@ -1,11 +1,13 @@
 //! Words found in raw text sixteen bytes at a time.
 //!
-//! In: a text and the start of a word. Out: the length of the word, if it is shorter than 16 bytes, and its bytes.
+//! In: a text and the start of a word. Out: the length of the word, if it is shorter than 16 bytes,
+//! and its bytes.
 //!
-//! Calling a search function for each word costs more than searching the word itself. Sixteen bytes from the start of
-//! a word are loaded as one number. A few operations on all of its bytes at once (SWAR, "SIMD within a register"; see
-//! "Determine if a word has a zero byte" in <https://graphics.stanford.edu/~seander/bithacks.html>) find the spaces, so
-//! that neither the end nor the bytes of a short word need a loop, or a branch that depends on the length.
+//! Calling a search function for each word costs more than searching the word itself. Sixteen bytes
+//! from the start of a word are loaded as one number. A few operations on all of its bytes at once
+//! (SWAR, "SIMD within a register"; see "Determine if a word has a zero byte" in
+//! <https://graphics.stanford.edu/~seander/bithacks.html>) find the spaces, so that neither the end
+//! nor the bytes of a short word need a loop, or a branch that depends on the length.
 //!
 //! For example, for "to be" with four of the sixteen bytes, the first byte on the left:
 //!

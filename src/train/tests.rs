@@ -195,7 +195,8 @@ fn counts_are_exact_up_to_their_limit() {
     }
 }
 
-/// The whitespace mark is rarer than `character_coverage` asks for, so that the words are whole sentences.
+/// The whitespace mark is rarer than `character_coverage` asks for, so that the words are whole
+/// sentences.
 #[test]
 fn sentences_without_a_piece_for_whitespace_are_read_again_or_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -228,7 +229,8 @@ fn sentences_without_a_piece_for_whitespace_are_read_again_or_refused() {
     assert!(matches!(refused, Err(TrainError::SecondReading)));
 }
 
-/// The normalized sentence is `▁y▁▁b`: the spaces of a rule collapse with the space after them only if it is one.
+/// The normalized sentence is `▁y▁▁b`: the spaces of a rule collapse with the space after them only
+/// if it is one.
 #[test]
 fn two_spaces_of_a_rule_are_counted_as_whitespace() {
     let mut options = TrainOptions::default();

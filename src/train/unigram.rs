@@ -1,20 +1,21 @@
 //! Training of unigram models.
 //!
-//! Input: the distinct words of the corpus or its sentences, with their counts, and the characters that must be pieces.
-//! Output: the learned pieces with their scores, best first.
+//! Input: the distinct words of the corpus or its sentences, with their counts, and the characters
+//! that must be pieces. Output: the learned pieces with their scores, best first.
 //!
 //! ```text
 //! texts -> seeds -> lattices -> [ (E step, M step) x num_sub_iterations, prune ] until few enough
 //!           -> drop unreachable pieces -> add required characters, cut to vocab_size
 //! ```
 //!
-//! A unigram model gives each piece a probability, and a text the probability of its best (or of all) segmentations.
-//! Training begins with far more candidates than wanted ([`seeds`]), fits their probabilities by expectation
-//! maximization ([`em`]), and drops the candidates that the corpus loses least without ([`prune`]), over and over.
-//! [`sparse`] is another way to drop candidates.
+//! A unigram model gives each piece a probability, and a text the probability of its best (or of
+//! all) segmentations. Training begins with far more candidates than wanted ([`seeds`]), fits their
+//! probabilities by expectation maximization ([`em`]), and drops the candidates that the corpus
+//! loses least without ([`prune`]), over and over. [`sparse`] is another way to drop candidates.
 //!
-//! The result depends on the order of floating-point sums, and so on the option `num_threads`, which is the number of
-//! partial sums (see [`em`]). It does not depend on the number of threads that run.
+//! The result depends on the order of floating-point sums, and so on the option `num_threads`,
+//! which is the number of partial sums (see [`em`]). It does not depend on the number of threads
+//! that run.
 //!
 //! Source: T. Kudo, "Subword Regularization", 2018, <https://arxiv.org/abs/1804.10959>; file
 //! `unigram_model_trainer.cc` of SentencePiece 0.2.3.
@@ -70,9 +71,10 @@ use crate::train::split::word_rules::WordRules;
 
 /// Training is given up after so many pruning steps in a row that drop no piece.
 ///
-/// A step keeps a share below 1 of the pieces, besides pieces without a replacement. Single characters, of which there are
-/// fewer than wanted pieces, have none, and texts for which the search of [`two_best`] meets its limits. Only the latter
-/// could make training endless, as in the reference; no corpus is known that does.
+/// A step keeps a share below 1 of the pieces, besides pieces without a replacement. Single
+/// characters, of which there are fewer than wanted pieces, have none, and texts for which the
+/// search of [`two_best`] meets its limits. Only the latter could make training endless, as in the
+/// reference; no corpus is known that does.
 const MAX_IDLE_STEPS: usize = 100;
 
 /// Dropped seeds are forgotten when they are more than one in so many.
@@ -156,8 +158,8 @@ impl UnigramConfig {
 /// Learns the pieces of a unigram model from texts whose unknown characters are marked.
 ///
 /// # Errors
-/// A line of the seed file is malformed, the corpus is too large for 32-bit numbers of its parts, training does not reach the wanted
-/// size, or the observer asks to stop.
+/// A line of the seed file is malformed, the corpus is too large for 32-bit numbers of its parts,
+/// training does not reach the wanted size, or the observer asks to stop.
 pub(crate) fn learn(
     mut texts: UnigramTexts,
     alphabet: &Alphabet,
@@ -338,7 +340,8 @@ impl Estimation {
         self.forget_dropped()
     }
 
-    /// Removes everything about seeds that are no pieces any more, if they are many, and gives the others new numbers.
+    /// Removes everything about seeds that are no pieces any more, if they are many, and gives the
+    /// others new numbers.
     fn forget_dropped(&mut self) -> Result<(), TrainError> {
         if self.trie.is_none() && self.are_few_dropped() {
             return Ok(());

@@ -1,13 +1,16 @@
 //! Word and char models: the most frequent words or characters of the corpus.
 //!
-//! Input: the counts of the words or characters. Output: the learned pieces, most frequent first. The score of a piece is
-//! ln(its count) - ln(the sum of all counts), each in 32-bit floats.
+//! Input: the counts of the words or characters. Output: the learned pieces, most frequent first.
+//! The score of a piece is ln(its count) - ln(the sum of all counts), each in 32-bit floats.
 //!
-//! Example: the words `▁to` 2 and `▁be` 1 have the scores ln 2 - ln 3 = -0.405 and ln 1 - ln 3 = -1.099.
+//! Example: the words `▁to` 2 and `▁be` 1 have the scores ln 2 - ln 3 = -0.405 and ln 1 - ln 3 =
+//! -1.099.
 //!
 //! Words with unknown characters are no pieces, but their counts are part of the sum.
 //!
-//! Cost: linear in the distinct words, besides sorting the pieces. Memory: the texts of twice as many words as wanted. Source: `word_model_trainer.cc` and `char_model_trainer.cc` of SentencePiece 0.2.3.
+//! Cost: linear in the distinct words, besides sorting the pieces. Memory: the texts of twice as
+//! many words as wanted. Source: `word_model_trainer.cc` and `char_model_trainer.cc` of
+//! SentencePiece 0.2.3.
 
 use std::cmp::Ordering;
 
@@ -86,7 +89,8 @@ impl BestWords {
         self.room.saturating_mul(2).max(MIN_CANDIDATES)
     }
 
-    /// Keeps the wanted words, in no particular order. The lowest of their counts is the smallest count from now on.
+    /// Keeps the wanted words, in no particular order. The lowest of their counts is the smallest
+    /// count from now on.
     fn drop_others(&mut self) {
         self.candidates.select_nth_unstable_by(self.room, by_count);
         self.candidates.truncate(self.room);

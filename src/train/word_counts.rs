@@ -1,14 +1,18 @@
-//! Word counts as data: counting and training as two steps, which may run at different times and on different machines.
+//! Word counts as data: counting and training as two steps, which may run at different times and on
+//! different machines.
 //!
-//! Job: everything that BPE, word and char training needs of a corpus is a table of words with their counts (see
-//! [`words`](crate::train::words)). [`WordCounts`] is that table. Input: parts of a corpus, counted by trainers with equal
-//! options. Output: one table, from which [`Trainer::train_counts`] makes the model that [`Trainer::train`] makes of
-//! the whole corpus, byte for byte.
+//! Job: everything that BPE, word and char training needs of a corpus is a table of words with
+//! their counts (see [`words`](crate::train::words)). [`WordCounts`] is that table. Input: parts of
+//! a corpus, counted by trainers with equal options. Output: one table, from which
+//! [`Trainer::train_counts`] makes the model that [`Trainer::train`] makes of the whole corpus,
+//! byte for byte.
 //!
-//! Method: addition commutes, so tables of any parts of the corpus are added in any order. A table carries a
+//! Method: addition commutes, so tables of any parts of the corpus are added in any order. A table
+//! carries a
 //! [`CountFingerprint`]: the options that its words depend on. Tables with different fingerprints are not added to each
-//! other, and a trainer with another one does not accept the table. The size of the vocabulary, the character coverage and
-//! the required characters are no part of it: words are counted once, and many vocabularies are trained from them.
+//! other, and a trainer with another one does not accept the table. The size of the vocabulary, the
+//! character coverage and the required characters are no part of it: words are counted once, and
+//! many vocabularies are trained from them.
 //!
 //! Example: "to be or not" is counted on one machine and "to be, or" on another.
 //!
@@ -18,12 +22,13 @@
 //! sum:     ▁to 2  ▁be 2  ▁or 2  ▁not 1  , 1
 //! ```
 //!
-//! Unigram models cannot be trained from counts. Their training begins with candidates that are found by a search in the
-//! text of the sentences, in chunks of 500 MB in the order of the corpus; candidates with equal scores are dropped or
-//! kept by their positions in it. A table of words has no positions.
+//! Unigram models cannot be trained from counts. Their training begins with candidates that are
+//! found by a search in the text of the sentences, in chunks of 500 MB in the order of the corpus;
+//! candidates with equal scores are dropped or kept by their positions in it. A table of words has
+//! no positions.
 //!
-//! Cost: as counting while training; adding a table is linear in its distinct words. Memory: 32 to 48 bytes for each
-//! distinct word, and the text of words of more than 15 bytes.
+//! Cost: as counting while training; adding a table is linear in its distinct words. Memory: 32 to
+//! 48 bytes for each distinct word, and the text of words of more than 15 bytes.
 
 mod counter;
 #[cfg(feature = "parquet")]
@@ -53,7 +58,8 @@ use super::split::parts::{PartRules, PartSplitter};
 use crate::error::{CountsError, OptionError, TrainError};
 use crate::model::{Model, ModelType};
 
-/// Words with their counts, and the options that they depend on. Made by [`Trainer::count`] or [`Trainer::counter`].
+/// Words with their counts, and the options that they depend on. Made by [`Trainer::count`] or
+/// [`Trainer::counter`].
 ///
 /// ```
 /// use spiece::{Corpus, TrainOptions, Trainer};
@@ -125,18 +131,21 @@ impl WordCounts {
         &self.fingerprint
     }
 
-    /// The names of the inputs whose words were counted, as [`TrainFlags::input`](crate::TrainFlags::input) has them.
+    /// The names of the inputs whose words were counted, as
+    /// [`TrainFlags::input`](crate::TrainFlags::input) has them.
     pub fn inputs(&self) -> &[String] {
         &self.inputs
     }
 
-    /// The format of the inputs, as [`TrainFlags::input_format`](crate::TrainFlags::input_format) has it.
+    /// The format of the inputs, as [`TrainFlags::input_format`](crate::TrainFlags::input_format)
+    /// has it.
     pub fn input_format(&self) -> &str {
         &self.input_format
     }
 
     /// Notes that words of this input were counted. A model that is trained from the table with
-    /// [`TrainFlags`](crate::TrainFlags) can then record the inputs that training on the text would record.
+    /// [`TrainFlags`](crate::TrainFlags) can then record the inputs that training on the text would
+    /// record.
     ///
     /// # Errors
     /// The inputs before have another format: a model records one format for all.
@@ -158,7 +167,8 @@ impl WordCounts {
         }
     }
 
-    /// Adds `count` to the count of a word. The sum is checked when the table is written or trained on.
+    /// Adds `count` to the count of a word. The sum is checked when the table is written or trained
+    /// on.
     ///
     /// # Errors
     /// The word is empty or the count is 0: [`CountsError::InvalidRow`].
@@ -181,8 +191,8 @@ impl WordCounts {
     /// Adds the words and sentences of another table. Cost: linear in its distinct words.
     ///
     /// # Errors
-    /// Its words were counted with other options: [`CountsError::Different`]; or with a sample of the sentences:
-    /// [`CountsError::Sampled`].
+    /// Its words were counted with other options: [`CountsError::Different`]; or with a sample of
+    /// the sentences: [`CountsError::Sampled`].
     pub fn merge(&mut self, other: &Self) -> Result<(), TrainError> {
         self.fingerprint.check_equal(&other.fingerprint)?;
         if self.fingerprint.is_of_selection() {
@@ -203,14 +213,16 @@ impl WordCounts {
         Ok(())
     }
 
-    /// Calls `visit` with each word and its count, in no particular order. A count of 2^64 or more is `u64::MAX`.
+    /// Calls `visit` with each word and its count, in no particular order. A count of 2^64 or more
+    /// is `u64::MAX`.
     pub fn for_each(&self, mut visit: impl FnMut(&str, u64)) {
         for shard in self.words.shards() {
             shard.visit(|word, count| visit(text_of(word), count));
         }
     }
 
-    /// As [`for_each`](Self::for_each), in the order of the bytes of the words. Needs 16 more bytes for each word.
+    /// As [`for_each`](Self::for_each), in the order of the bytes of the words. Needs 16 more bytes
+    /// for each word.
     ///
     /// # Errors
     /// The first error of `visit`.
@@ -222,11 +234,11 @@ impl WordCounts {
             .for_each_sorted(|word, count| visit(text_of(word), count))
     }
 
-    /// Calls `visit` as [`for_each`](Self::for_each) does, and removes all words. The numbers of sentences stay, and so
-    /// does the memory, for the next words.
+    /// Calls `visit` as [`for_each`](Self::for_each) does, and removes all words. The numbers of
+    /// sentences stay, and so does the memory, for the next words.
     ///
-    /// A counter with bounded memory adds sentences until it has so many words, and then hands the words to a table
-    /// elsewhere that sums them:
+    /// A counter with bounded memory adds sentences until it has so many words, and then hands the
+    /// words to a table elsewhere that sums them:
     ///
     /// ```
     /// use std::collections::HashMap;
@@ -296,11 +308,12 @@ impl Trainer {
         Ok(counts)
     }
 
-    /// Adds the words of a part of a corpus to `counts`. If this fails, some words may have been added.
+    /// Adds the words of a part of a corpus to `counts`. If this fails, some words may have been
+    /// added.
     ///
     /// # Errors
-    /// The corpus cannot be read, or `counts` has another fingerprint. Parts of a corpus cannot be sampled:
-    /// [`CountsError::Sampled`].
+    /// The corpus cannot be read, or `counts` has another fingerprint. Parts of a corpus cannot be
+    /// sampled: [`CountsError::Sampled`].
     pub fn count_into(
         &self,
         corpus: Corpus<'_>,
@@ -331,8 +344,8 @@ impl Trainer {
     /// Trains a model on counted words: the model that [`Trainer::train`] makes of the text.
     ///
     /// # Errors
-    /// The words were counted with other options, or a word is none that these options yield; see [`CountsError`]; and as
-    /// [`Trainer::train`].
+    /// The words were counted with other options, or a word is none that these options yield; see
+    /// [`CountsError`]; and as [`Trainer::train`].
     pub fn train_counts(&self, counts: WordCounts) -> Result<Model, TrainError> {
         self.train_counts_observed(counts, &mut SilentObserver)
             .map(|(model, _)| model)
@@ -357,10 +370,11 @@ impl Trainer {
         self.finish(learned, run)
     }
 
-    /// Trains without the words that occur less often than `min_count`, an approximation that needs less memory: the limit
-    /// of 2^32 - 1 characters in distinct words counts only those that are left. Characters are counted before the words are
-    /// removed, so that the alphabet stays the same. Pieces of which the rare words have a considerable share come later in the
-    /// order or not at all; the scores of a word model are those of the sum of the words that are left.
+    /// Trains without the words that occur less often than `min_count`, an approximation that needs
+    /// less memory: the limit of 2^32 - 1 characters in distinct words counts only those that are
+    /// left. Characters are counted before the words are removed, so that the alphabet stays the
+    /// same. Pieces of which the rare words have a considerable share come later in the order or
+    /// not at all; the scores of a word model are those of the sum of the words that are left.
     ///
     /// # Errors
     /// The model is a unigram model.
@@ -409,8 +423,9 @@ impl Trainer {
         }
     }
 
-    /// Refuses words that the options never yield. A word that they yield is one part of text, since the boundaries of
-    /// text depend on adjacent characters alone. Cost: linear in the distinct words, on the threads of the current pool.
+    /// Refuses words that the options never yield. A word that they yield is one part of text,
+    /// since the boundaries of text depend on adjacent characters alone. Cost: linear in the
+    /// distinct words, on the threads of the current pool.
     fn check_words(&self, counts: &WordCounts) -> Result<(), CountsError> {
         let rules = PartRules::new(&self.options, KeptPairs::default());
         counts.words.shards().par_iter().try_for_each_init(

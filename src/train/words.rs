@@ -1,15 +1,17 @@
-//! Sentences -> distinct words with their counts, in parallel, in memory proportional to the distinct words.
+//! Sentences -> distinct words with their counts, in parallel, in memory proportional to the
+//! distinct words.
 //!
-//! One thread reads batches. The others divide them into sentences, prepare these, split the result at its
-//! boundaries (see [`crate::train::split`]) and count the parts in tables that they share. A part is a word, or
-//! less than a word where punctuation or a digit or another script follows; no merge needs more. Addition
-//! commutes, so the result does not depend on the number of threads or on the size of the batches.
+//! One thread reads batches. The others divide them into sentences, prepare these, split the result
+//! at its boundaries (see [`crate::train::split`]) and count the parts in tables that they share. A
+//! part is a word, or less than a word where punctuation or a digit or another script follows; no
+//! merge needs more. Addition commutes, so the result does not depend on the number of threads or
+//! on the size of the batches.
 //!
 //! Most of a corpus consists of a few words. Where words can be recognized in the raw sentence
-//! ([`ChunkRule`](chunk_rule::ChunkRule)), a thread first counts raw chunks in a small cache, and prepares a chunk only
-//! when the cache evicts it: once for many occurrences. That is exact where preparing a sentence is preparing its
-//! chunks one by one, which the rule guarantees. Chunks of plain ASCII
-//! ([`PlainBytes`](chunk_rule::PlainBytes)) need no normalization.
+//! ([`ChunkRule`](chunk_rule::ChunkRule)), a thread first counts raw chunks in a small cache, and
+//! prepares a chunk only when the cache evicts it: once for many occurrences. That is exact where
+//! preparing a sentence is preparing its chunks one by one, which the rule guarantees. Chunks of
+//! plain ASCII ([`PlainBytes`](chunk_rule::PlainBytes)) need no normalization.
 //!
 //! For example, the sentences "to be or not" and "to be, or" have these parts:
 //!
@@ -19,7 +21,8 @@
 //! counts: ▁to 2, ▁be 2, ▁or 2, ▁not 1, "," 1
 //! ```
 //!
-//! Cost: linear in the corpus, with a few instructions for each byte of a chunk that the cache holds.
+//! Cost: linear in the corpus, with a few instructions for each byte of a chunk that the cache
+//! holds.
 
 mod chunk_rule;
 mod context;
@@ -53,11 +56,12 @@ impl<'a> WordCountJob<'a> {
         WordCountJob { context }
     }
 
-    /// Adds the words of every batch that `feed` sends to `counts`. `feed` runs on this thread, so that it may report
-    /// progress; it should end when sending fails.
+    /// Adds the words of every batch that `feed` sends to `counts`. `feed` runs on this thread, so
+    /// that it may report progress; it should end when sending fails.
     ///
     /// # Errors
-    /// An error of `feed`, or the error at the earliest position of the input. Some words were counted then.
+    /// An error of `feed`, or the error at the earliest position of the input. Some words were
+    /// counted then.
     pub(crate) fn count_into(
         self,
         counts: &SharedCounts,

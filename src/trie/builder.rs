@@ -1,12 +1,14 @@
 //! Sorted keys -> the units of a double array, equal to Darts-clone's to the bit.
 //!
-//! Input: keys ascending by bytes, with values below 2^31. Output: the units. The keys become an automaton with merged
-//! suffixes ([`dawg`](super::dawg)); then the states are laid out in depth-first order, children ascending by label,
-//! each by the [`layout`](super::layout). A shared state that is laid out already is linked, if a unit can express the
-//! distance, and laid out once more if not. Only states that are shared by themselves take part in this: the
-//! private children of a state that is laid out twice are laid out twice too.
+//! Input: keys ascending by bytes, with values below 2^31. Output: the units. The keys become an
+//! automaton with merged suffixes ([`dawg`](super::dawg)); then the states are laid out in
+//! depth-first order, children ascending by label, each by the [`layout`](super::layout). A shared
+//! state that is laid out already is linked, if a unit can express the distance, and laid out once
+//! more if not. Only states that are shared by themselves take part in this: the private children
+//! of a state that is laid out twice are laid out twice too.
 //!
-//! Example: the keys `tap` and `top`, both with the value 1. The automaton has one state for the rest `p` of both.
+//! Example: the keys `tap` and `top`, both with the value 1. The automaton has one state for the
+//! rest `p` of both.
 //!
 //! | state after | cell | base | children |
 //! |---|---|---|---|
@@ -16,8 +18,8 @@
 //! | `tap` | 3 | 4 | the value 1 in cell 4 |
 //! | `to` | 0x0c | 0x73 | shared with `ta`, whose base is linked; nothing is laid out |
 //!
-//! Both the automaton and the walk use explicit stacks, so a key may be of any length. Cost: 225,000 keys of four
-//! characters in a few hundredths of a second.
+//! Both the automaton and the walk use explicit stacks, so a key may be of any length. Cost:
+//! 225,000 keys of four characters in a few hundredths of a second.
 
 use super::dawg::{Dawg, Transition};
 use super::error::BuildError;
@@ -74,7 +76,8 @@ impl<'a> Placement<'a> {
         Ok(())
     }
 
-    /// Gives the state in `cell` a base. Returns the base and the arcs, if the children are not laid out yet.
+    /// Gives the state in `cell` a base. Returns the base and the arcs, if the children are not
+    /// laid out yet.
     fn place_state(&mut self, state: u32, cell: u32) -> Result<Option<OpenState<'a>>, BuildError> {
         let arcs = self.dawg.arcs(state);
         let value = arcs.first().filter(|arc| arc.is_value());

@@ -1,13 +1,14 @@
 //! Sorted keys -> a minimal acyclic automaton: states with equal continuations are one.
 //!
-//! Input: keys in ascending byte order, without NUL, each with a value. Output: states, each a list of arcs ascending by
-//! label. A value is an arc too, with label 0 (so it comes first), which keeps two keys with the same rest but different
-//! values apart.
+//! Input: keys in ascending byte order, without NUL, each with a value. Output: states, each a list
+//! of arcs ascending by label. A value is an arc too, with label 0 (so it comes first), which keeps
+//! two keys with the same rest but different values apart.
 //!
-//! Method (Daciuk, Mihov, Watson and Watson, "Incremental construction of minimal acyclic finite-state automata", 2000,
-//! doi:10.1162/089120100561601): the states along the newest key are open; when the next key leaves that path, the states
-//! below the fork can get no more arcs and are closed from the bottom up, each looked up among the closed ones. Their open
-//! arcs lie on one stack. Cost: one hash lookup for each state of the plain trie.
+//! Method (Daciuk, Mihov, Watson and Watson, "Incremental construction of minimal acyclic
+//! finite-state automata", 2000, doi:10.1162/089120100561601): the states along the newest key are
+//! open; when the next key leaves that path, the states below the fork can get no more arcs and are
+//! closed from the bottom up, each looked up among the closed ones. Their open arcs lie on one
+//! stack. Cost: one hash lookup for each state of the plain trie.
 //!
 //! Example: the keys `tap` and `top`, both with the value 1.
 //!
@@ -18,9 +19,9 @@
 //! | end of the keys: after `top`, after `to` | the known states 0 and 1, which are now shared |
 //! | end of the keys: after `t`, then the start | state 2: `a` to 1, `o` to 1; state 3: `t` to 2 |
 //!
-//! The numbers of the states do not depend on the hash table, and the array laid out from them does not depend on the
-//! numbers. It does depend on [`Dawg::is_shared`]: whether a state was found again while *closing*, rather than how many
-//! arcs happen to be walked to it later.
+//! The numbers of the states do not depend on the hash table, and the array laid out from them does
+//! not depend on the numbers. It does depend on [`Dawg::is_shared`]: whether a state was found
+//! again while *closing*, rather than how many arcs happen to be walked to it later.
 
 use std::hash::{BuildHasher as _, Hasher as _};
 
@@ -95,7 +96,8 @@ impl Dawg {
 /// The states along the newest key, not closed yet, above the closed ones.
 struct OpenPath {
     closed: Dawg,
-    /// Closed states by their arcs, each with the hash of them: a table that grows does not look at the arcs.
+    /// Closed states by their arcs, each with the hash of them: a table that grows does not look at
+    /// the arcs.
     known: HashTable<(u32, u32)>,
     /// Another one in each run, so that no rules can be written whose states collide.
     seed: RandomState,

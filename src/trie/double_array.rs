@@ -1,7 +1,8 @@
 //! Darts-clone's double array: lookups, the check of untrusted arrays, and walks over all keys.
 //!
-//! Input: units. Output: the keys that a text begins with, and their values. [The parent module](super) describes the
-//! layout. Cost of a lookup: one load and one comparison for each byte.
+//! Input: units. Output: the keys that a text begins with, and their values. [The parent
+//! module](super) describes the layout. Cost of a lookup: one load and one comparison for each
+//! byte.
 
 use std::cmp::Reverse;
 use std::ops::ControlFlow;
@@ -158,8 +159,9 @@ impl DoubleArray {
         found
     }
 
-    /// Calls `visit` with the byte and the value of every step of every path from the root, in no particular order. A step
-    /// that several paths share is visited once. Cost: linear in the units.
+    /// Calls `visit` with the byte and the value of every step of every path from the root, in no
+    /// particular order. A step that several paths share is visited once. Cost: linear in the
+    /// units.
     #[cfg(any(feature = "train", test))]
     pub(crate) fn for_each_step(&self, mut visit: impl FnMut(u8, Option<usize>)) {
         let children = ChildCells::of(&self.units);
@@ -182,8 +184,8 @@ impl DoubleArray {
 
     /// Calls `visit` with every key, in order, and its value.
     ///
-    /// A file with shared or cyclic states can have more paths than time allows, with keys at their ends
-    /// or without: the limits end the walk with an error, and `visit` ends it by breaking.
+    /// A file with shared or cyclic states can have more paths than time allows, with keys at their
+    /// ends or without: the limits end the walk with an error, and `visit` ends it by breaking.
     pub(crate) fn for_each_key(
         &self,
         limits: WalkLimits,
@@ -211,7 +213,8 @@ impl DoubleArray {
         Ok(())
     }
 
-    /// Appends the steps from `base`, which `depth` bytes lead to; the one with the lowest byte last.
+    /// Appends the steps from `base`, which `depth` bytes lead to; the one with the lowest byte
+    /// last.
     fn push_steps(&self, cells: &ChildCells, base: usize, depth: usize, open: &mut Vec<OpenStep>) {
         let start = open.len();
         // Only a damaged file leads to the root, whose cell is in no list.
@@ -240,8 +243,8 @@ struct OpenStep {
     value: Option<usize>,
 }
 
-/// The cells by the base that they are reached from, as linked lists: trying all 256 bytes from every base takes
-/// a hundred times as long.
+/// The cells by the base that they are reached from, as linked lists: trying all 256 bytes from
+/// every base takes a hundred times as long.
 struct ChildCells {
     /// By base: the first cell. 0 ends a list; the root in cell 0 is no child.
     first: Vec<usize>,

@@ -1,4 +1,5 @@
-//! A warm encoder allocates nothing, and the readers of other formats need the memory that is documented.
+//! A warm encoder allocates nothing, and the readers of other formats need the memory that is
+//! documented.
 
 use spiece::Tokenizer;
 
@@ -40,15 +41,16 @@ fn a_warm_encoder_allocates_nothing() {
     }
 }
 
-/// The most memory that `read` needs at once, as a multiple of the bytes of its input. The model that it returns, which is dropped
-/// before the count ends, is part of it.
+/// The most memory that `read` needs at once, as a multiple of the bytes of its input. The model
+/// that it returns, which is dropped before the count ends, is part of it.
 #[cfg(any(feature = "gguf", feature = "tokenizer-json"))]
 fn peak_per_byte(input: &[u8], read: impl Fn(&[u8])) -> f64 {
     let counted = allocation_counter::measure(|| read(input));
     counted.bytes_max as f64 / input.len() as f64
 }
 
-/// Files of the shapes that need most memory for their size: tiny entries of each list of a `tokenizer.json`.
+/// Files of the shapes that need most memory for their size: tiny entries of each list of a
+/// `tokenizer.json`.
 #[cfg(feature = "tokenizer-json")]
 fn dense_tokenizer_json() -> Vec<(&'static str, String)> {
     let many = |count: u32, part: &dyn Fn(u32) -> String| {

@@ -1,5 +1,6 @@
-//! The same input and options give the same bytes, whatever the locale and the environment, the number of
-//! threads, and the way in which the input comes: in one file or many, compressed or not, through a pipe.
+//! The same input and options give the same bytes, whatever the locale and the environment, the
+//! number of threads, and the way in which the input comes: in one file or many, compressed or not,
+//! through a pipe.
 
 use std::io::Write;
 use std::path::Path;

@@ -1,6 +1,8 @@
-//! Hostile input: the targets of `targets.rs` over random bytes, and over every file of `testdata/hostile/`.
+//! Hostile input: the targets of `targets.rs` over random bytes, and over every file of
+//! `testdata/hostile/`.
 //!
-//! The fuzzer in `fuzz/` runs the same targets for longer. What it finds becomes a file, and so a test.
+//! The fuzzer in `fuzz/` runs the same targets for longer. What it finds becomes a file, and so a
+//! test.
 
 #[path = "hostile/targets.rs"]
 mod targets;
@@ -174,7 +176,8 @@ fn kept_files_keep_the_promises() {
             println!("{}", path.display());
             let start = Instant::now();
             target(&std::fs::read(&path).unwrap());
-            // No file takes more than 2 s in a release build and 10 s in a debug build of a quiet machine.
+            // No file takes more than 2 s in a release build and 10 s in a debug build of a quiet
+            // machine.
             let limit = if cfg!(debug_assertions) { 200 } else { 20 };
             assert!(
                 start.elapsed().as_secs() < limit,
@@ -227,8 +230,8 @@ fn cyclic_tables_are_not_followed_to_the_end_of_the_text() {
         let start = Instant::now();
         let ids = tokenizer.encode(&text);
         let _ = tokenizer.decode(&ids).unwrap();
-        // Following them to the end of the text takes 5,000,000,000 steps, which no machine does in 5 s with overflow
-        // checks; bounded steps take 0.1 s.
+        // Following them to the end of the text takes 5,000,000,000 steps, which no machine does in
+        // 5 s with overflow checks; bounded steps take 0.1 s.
         assert!(
             start.elapsed().as_secs() < 5,
             "{name} took {:?}",
@@ -330,8 +333,8 @@ fn varint(number: usize) -> Vec<u8> {
     bytes
 }
 
-/// What a file claims is not what is allocated: reading it takes at most 8 times its size, and the tables that
-/// are made of it at most 40 times, of which real models take half.
+/// What a file claims is not what is allocated: reading it takes at most 8 times its size, and the
+/// tables that are made of it at most 40 times, of which real models take half.
 #[test]
 fn loading_takes_a_small_multiple_of_the_file() {
     for (name, file) in heavy_files() {

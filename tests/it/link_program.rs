@@ -1,5 +1,5 @@
-//! Links named `spm_train`, `spm_encode` and so on: how `spiece install-links` makes them, and how the program behaves
-//! under these names.
+//! Links named `spm_train`, `spm_encode` and so on: how `spiece install-links` makes them, and how
+//! the program behaves under these names.
 
 use std::env::consts::EXE_SUFFIX;
 use std::fs;
@@ -137,8 +137,8 @@ fn only_symbolic_links_to_spiece_are_replaced_without_force() {
     assert!(stderr(&output).contains("--force"));
 }
 
-/// Trains a model in `folder` and returns its bytes and the messages. The model records the flags; so these are equal in
-/// all runs.
+/// Trains a model in `folder` and returns its bytes and the messages. The model records the flags;
+/// so these are equal in all runs.
 fn train(folder: &Path, command: &mut Command) -> (Vec<u8>, String) {
     let input = folder.join("in.txt");
     fs::copy(testdata("udhr_small.txt"), input).unwrap();

@@ -1,4 +1,5 @@
-//! The integration tests, in one binary: each further binary would be linked on its own, with link-time optimization.
+//! The integration tests, in one binary: each further binary would be linked on its own, with
+//! link-time optimization.
 //!
 //! | module | what it tests |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! Encoding and decoding against what the reference does: `testdata/run/`, made by `testdata/make_run_golden.py` and
-//! `testdata/make_scored_golden.py`.
+//! Encoding and decoding against what the reference does: `testdata/run/`, made by
+//! `testdata/make_run_golden.py` and `testdata/make_scored_golden.py`.
 
 use std::collections::HashMap;
 

@@ -337,7 +337,8 @@ fn user_defined_symbols_can_be_switched_off() {
         options.user_defined_symbols = false;
         let mut encoder = tokenizer.encoder_with(&options).unwrap();
         assert!(!symbols.is_empty());
-        // A symbol with a space in it is found when text is normalized, but not when it is segmented.
+        // A symbol with a space in it is found when text is normalized, but not when it is
+        // segmented.
         for symbol in symbols
             .into_iter()
             .filter(|symbol| !symbol.text.contains(&b' '))

@@ -1,4 +1,5 @@
-//! What several modules of tests need: test data, models from elsewhere, the program, numbers of threads.
+//! What several modules of tests need: test data, models from elsewhere, the program, numbers of
+//! threads.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +31,8 @@ pub fn own_models() -> Vec<PathBuf> {
 }
 
 /// Models that are not part of the repository: the folder that the variable `SPIECE_MODELS` names.
-/// Tests that call this are `#[ignore]`d, so that a run without the folder does not count as a pass.
+/// Tests that call this are `#[ignore]`d, so that a run without the folder does not count as a
+/// pass.
 pub fn models_from_elsewhere() -> Vec<PathBuf> {
     let folder = std::env::var_os("SPIECE_MODELS");
     let folder = folder.expect("set SPIECE_MODELS to a folder with .model files");
@@ -39,7 +41,8 @@ pub fn models_from_elsewhere() -> Vec<PathBuf> {
     models
 }
 
-/// Asserts that `run` gives the same result on 1, 2, 7 and 64 threads. `what` names the case in a failure.
+/// Asserts that `run` gives the same result on 1, 2, 7 and 64 threads. `what` names the case in a
+/// failure.
 #[cfg(feature = "cli")]
 pub fn assert_equal_on_any_number_of_threads<T: PartialEq>(what: &str, run: impl Fn(u16) -> T) {
     let expected = run(1);

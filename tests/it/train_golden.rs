@@ -1,5 +1,5 @@
-//! Training against the reference: every case of `testdata/golden` has to give the same bytes, and every option set that
-//! the reference refuses has to be refused.
+//! Training against the reference: every case of `testdata/golden` has to give the same bytes, and
+//! every option set that the reference refuses has to be refused.
 
 use std::path::PathBuf;
 
@@ -49,7 +49,8 @@ fn trained_models_equal_the_golden_files() {
             "{case}: .vocab differs"
         );
         if flags.model_type == ModelType::Unigram {
-            // The number of threads is part of the arithmetic; the unit tests vary the real threads.
+            // The number of threads is part of the arithmetic; the unit tests vary the real
+            // threads.
             continue;
         }
         let mut sequential = flags.clone();
@@ -69,7 +70,8 @@ fn train(case: &str, flags: &TrainFlags) -> Model {
     trained.unwrap_or_else(|error| panic!("{case}: {error}"))
 }
 
-/// Every row of `golden/refused.tsv` by its reason, and the facts of the error that [`facts_of`] gives.
+/// Every row of `golden/refused.tsv` by its reason, and the facts of the error that [`facts_of`]
+/// gives.
 const REFUSALS: &[(&str, &str)] = &[
     (
         "the vocabulary cannot hold the alphabet",

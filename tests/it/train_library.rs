@@ -1,5 +1,5 @@
-//! Training through library calls: callbacks, observers, hostile counts, and the promise that nothing but
-//! the corpus and the options shows in the model.
+//! Training through library calls: callbacks, observers, hostile counts, and the promise that
+//! nothing but the corpus and the options shows in the model.
 
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;

@@ -1,4 +1,5 @@
-//! `spiece encode --output_format=u16|u32|npy|llmc`, JSON Lines and compressed text, run as a program.
+//! `spiece encode --output_format=u16|u32|npy|llmc`, JSON Lines and compressed text, run as a
+//! program.
 
 use std::fs;
 use std::io::Write;

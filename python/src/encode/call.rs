@@ -1,7 +1,7 @@
 //! The arguments of `Encode`: what one call asks for.
 //!
-//! Input: arguments of Python, and the defaults of the processor. Output: [`EncodeCall`]. Sampling is checked here, and
-//! whether the keywords go with the model and the result type.
+//! Input: arguments of Python, and the defaults of the processor. Output: [`EncodeCall`]. Sampling
+//! is checked here, and whether the keywords go with the model and the result type.
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -101,13 +101,14 @@ impl<'py> EncodeCall<'py> {
         Ok(call)
     }
 
-    /// Checks that the model has the pieces that the keywords ask for, and that they go with the result type.
+    /// Checks that the model has the pieces that the keywords ask for, and that they go with the
+    /// result type.
     pub fn check(&self, py: Python<'_>, loaded: &Loaded) -> PyResult<()> {
         check_rewrite(py, loaded, self.rewrite, self.return_type)
     }
 
-    /// Whether the ids of plain encoding are the result, or decide it: perhaps with pieces before and after, and as
-    /// pieces if none of them is unknown.
+    /// Whether the ids of plain encoding are the result, or decide it: perhaps with pieces before
+    /// and after, and as pieces if none of them is unknown.
     pub(super) fn gives_plain_ids(&self) -> bool {
         use ReturnType::{Ids, Numpy, Str};
         matches!(self.return_type, Ids | Numpy | Str)
@@ -123,8 +124,8 @@ struct Values<'a, 'py> {
     arguments: &'a Arguments<'py, 12>,
 }
 
-/// The places of parameters in [`NAMES`]. A setting has the next higher place in the list of settings, which begins with
-/// the result type.
+/// The places of parameters in [`NAMES`]. A setting has the next higher place in the list of
+/// settings, which begins with the result type.
 mod place {
     pub(super) const ADD_BOS: usize = 0;
     pub(super) const ADD_EOS: usize = 1;

@@ -1,6 +1,8 @@
-//! What the methods of a processor have in common: its state, the calls that they make, and their checks.
+//! What the methods of a processor have in common: its state, the calls that they make, and their
+//! checks.
 //!
-//! The methods themselves are in [`processor`](super); PyO3 wants all methods of a class in one block.
+//! The methods themselves are in [`processor`](super); PyO3 wants all methods of a class in one
+//! block.
 
 use std::sync::{Arc, PoisonError};
 
@@ -65,8 +67,8 @@ impl Processor {
         });
     }
 
-    /// Encodes a text or a list of texts. A plain text without arguments, the most frequent call, skips all that the others
-    /// need.
+    /// Encodes a text or a list of texts. A plain text without arguments, the most frequent call,
+    /// skips all that the others need.
     #[inline]
     pub(super) fn encode_any<'py>(
         &self,

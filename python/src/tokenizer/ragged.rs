@@ -1,7 +1,8 @@
 //! Batches of the modern interface: options, threads, and arrays of ids with offsets.
 //!
-//! Input: texts or numbers of Python. Output: a ragged batch, two vectors or two buffers: the ids of all texts, and where
-//! those of each text begin. Texts are encoded and decoded while other threads of Python run.
+//! Input: texts or numbers of Python. Output: a ragged batch, two vectors or two buffers: the ids
+//! of all texts, and where those of each text begin. Texts are encoded and decoded while other
+//! threads of Python run.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -82,8 +83,8 @@ pub(super) fn threads_or_all(threads: Option<i64>) -> PyResult<usize> {
 /// The number of texts that are taken from Python before other threads get them.
 const TEXTS_OF_PART: usize = 1000;
 
-/// Encodes texts while others are still taken from Python, which takes a thirtieth of the time of encoding short lines
-/// on one thread.
+/// Encodes texts while others are still taken from Python, which takes a thirtieth of the time of
+/// encoding short lines on one thread.
 fn flat_while_taken(
     py: Python<'_>,
     tokenizer: &Tokenizer,

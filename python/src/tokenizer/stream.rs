@@ -6,8 +6,8 @@ use spiece::{IncrementalDecoder, PieceId};
 
 use crate::errors;
 
-/// Decodes ids one by one; the parts of the text that `push` and `finish` return are together the decoded text, and none
-/// ends inside a character.
+/// Decodes ids one by one; the parts of the text that `push` and `finish` return are together the
+/// decoded text, and none ends inside a character.
 #[pyclass(module = "spiece", name = "DecodeStream")]
 pub struct DecodeStream {
     pub(super) decoder: IncrementalDecoder,

@@ -1,7 +1,8 @@
 //! The check of an edited model: what was promised holds.
 //!
-//! Input: the original, the edited model, and lines of text. Output: counts, or the guarantee that is broken. Every piece's
-//! own text is a line of text, too (see [`piece_texts`](crate::adapt::piece_texts)). Cost: encodes all texts with both models.
+//! Input: the original, the edited model, and lines of text. Output: counts, or the guarantee that
+//! is broken. Every piece's own text is a line of text, too (see
+//! [`piece_texts`](crate::adapt::piece_texts)). Cost: encodes all texts with both models.
 
 use super::EditedModel;
 use crate::adapt::piece_texts::PieceTexts;
@@ -27,7 +28,8 @@ pub struct EditCheck {
 }
 
 impl EditedModel {
-    /// Checks the guarantees of the module page on the pieces, on the text of each piece, and on `lines`.
+    /// Checks the guarantees of the module page on the pieces, on the text of each piece, and on
+    /// `lines`.
     ///
     /// # Errors
     /// [`EditError::Guarantee`], which would be a bug of this crate.

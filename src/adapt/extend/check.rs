@@ -1,7 +1,8 @@
 //! The check of an extended model: what was promised holds.
 //!
-//! Input: the old model, the extended model, and lines of text. Output: counts, or the guarantee that is broken. Every
-//! piece's own text is a line of text, too. Cost: encodes all texts with both models; one half of the pieces on a second thread.
+//! Input: the old model, the extended model, and lines of text. Output: counts, or the guarantee
+//! that is broken. Every piece's own text is a line of text, too. Cost: encodes all texts with both
+//! models; one half of the pieces on a second thread.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -30,7 +31,8 @@ pub struct ExtendCheck {
 }
 
 impl ExtendedModel {
-    /// Checks the guarantees G0 to G3 of the module page on the pieces, on the text of each piece, and on `lines`.
+    /// Checks the guarantees G0 to G3 of the module page on the pieces, on the text of each piece,
+    /// and on `lines`.
     ///
     /// # Errors
     /// A guarantee is broken, which would be a bug of this crate.
@@ -67,7 +69,8 @@ impl ExtendedModel {
         )
     }
 
-    /// Checks that the old pieces are unchanged, and that the scores of learned pieces descend below all others.
+    /// Checks that the old pieces are unchanged, and that the scores of learned pieces descend
+    /// below all others.
     fn check_pieces(&self, old: &Model) -> Result<usize, GuaranteeError> {
         let mut unchanged = 0;
         for (old_id, new_id) in self.ids.kept() {
@@ -112,7 +115,8 @@ impl ExtendedModel {
         })
     }
 
-    /// Checks that all learned pieces are reachable, and all old ones that were so. Returns the others.
+    /// Checks that all learned pieces are reachable, and all old ones that were so. Returns the
+    /// others.
     fn check_reachable(
         &self,
         [base, new]: [&Tokenizer; 2],

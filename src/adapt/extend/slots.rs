@@ -1,10 +1,12 @@
 //! Which ids the new pieces of an extension get.
 //!
-//! Input: a model and the options of its extension. Output: the *base*, in which the pieces to reuse have lost their texts and
-//! special pieces were added, and the ids of learned pieces and of padding.
+//! Input: a model and the options of its extension. Output: the *base*, in which the pieces to
+//! reuse have lost their texts and special pieces were added, and the ids of learned pieces and of
+//! padding.
 //!
-//! Example: a model of 100 pieces of which 3 and 5 are reused, one control piece to add, 4 pieces to learn, a multiple of 8.
-//! The control piece gets 100; the learned pieces get 3, 5, 101 and 102; `<reserved_0>` gets 103.
+//! Example: a model of 100 pieces of which 3 and 5 are reused, one control piece to add, 4 pieces
+//! to learn, a multiple of 8. The control piece gets 100; the learned pieces get 3, 5, 101 and 102;
+//! `<reserved_0>` gets 103.
 //!
 //! Cost: a copy of the model.
 
@@ -17,7 +19,8 @@ use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
 use crate::text::lossy_string;
 
-/// The largest multiple that the size can be filled up to. Tables of embeddings have sizes that are multiples of 64 or 128.
+/// The largest multiple that the size can be filled up to. Tables of embeddings have sizes that are
+/// multiples of 64 or 128.
 const MAX_MULTIPLE: usize = 1 << 16;
 
 /// The pieces to reuse, ascending.
@@ -30,7 +33,8 @@ pub(super) fn reusable(model: &Model, options: &ExtendOptions) -> BTreeSet<Piece
         .collect()
 }
 
-/// The model before learning: pieces to reuse have texts that no text contains, and special pieces are added.
+/// The model before learning: pieces to reuse have texts that no text contains, and special pieces
+/// are added.
 pub(super) fn base_model(model: &Model, options: &ExtendOptions) -> Result<Model, ExtendError> {
     check_multiple(options)?;
     for id in &options.reuse {
@@ -80,7 +84,8 @@ fn new_texts(name: &str, texts: &HashSet<Vec<u8>>, count: usize) -> Vec<String> 
     new.take(count).collect()
 }
 
-/// Fails for models with user-defined symbols that can be found inside a character: text around them is no sequence of characters.
+/// Fails for models with user-defined symbols that can be found inside a character: text around
+/// them is no sequence of characters.
 pub(super) fn check_symbols(base: &Model) -> Result<(), ExtendError> {
     let mut symbols = pieces_of_kind(base, PieceKind::UserDefined);
     match symbols.find(|piece| str::from_utf8(piece.text).is_err()) {

@@ -1,4 +1,5 @@
-//! Extension: the guarantees G0 to G5 on trained, random and extreme models, ids and kinds of pieces, and refusals.
+//! Extension: the guarantees G0 to G5 on trained, random and extreme models, ids and kinds of
+//! pieces, and refusals.
 
 use proptest::prelude::*;
 
@@ -38,7 +39,8 @@ fn bpe_model(pieces: &[(&str, f32, PieceKind)]) -> Model {
     builder.build().unwrap()
 }
 
-/// A model of the characters `a`, `b`, `c`, `▁` and the piece `ab`, with reserved pieces at 7 to 9 and an unused one at 10.
+/// A model of the characters `a`, `b`, `c`, `▁` and the piece `ab`, with reserved pieces at 7 to 9
+/// and an unused one at 10.
 fn small_model() -> Model {
     let mut pieces: Vec<_> = [("ab", -1.0), ("a", -2.0), ("b", -3.0), ("c", -4.0)]
         .map(|(text, score)| (text, score, PieceKind::Normal))
@@ -220,8 +222,8 @@ fn merges(model: &Model) -> Vec<(&[u8], f32)> {
         .collect()
 }
 
-/// A trained model, extended on the same text, has the merges of a larger training. (Where no pair occurs any more, an
-/// extension ends, but training goes on with pairs that occurred before.)
+/// A trained model, extended on the same text, has the merges of a larger training. (Where no pair
+/// occurs any more, an extension ends, but training goes on with pairs that occurred before.)
 fn assert_goes_on(options: &TrainOptions, lines: &[String], what: &str) {
     const MERGES: usize = 250;
     const MORE: usize = 200;
@@ -556,7 +558,8 @@ fn assert_two_steps(model: &Model, lines: &[String], all: &ExtendedModel, option
     }
 }
 
-/// Learns up to `wanted` pieces. If there are not so many, the number of the error is the right one.
+/// Learns up to `wanted` pieces. If there are not so many, the number of the error is the right
+/// one.
 fn extend_as_far_as_possible(
     model: &Model,
     lines: &[String],
@@ -617,7 +620,8 @@ fn random_models() -> impl Strategy<Value = Model> {
     })
 }
 
-/// Lines with NUL, the unknown mark, unknown characters, runs of spaces and the texts of special pieces.
+/// Lines with NUL, the unknown mark, unknown characters, runs of spaces and the texts of special
+/// pieces.
 fn random_lines() -> impl Strategy<Value = Vec<String>> {
     let line = "[abc é中x7\u{2585}\u{2581}\0]{0,16}|(abc|ab|c中|<s>|<unk>|  |<0x41>){1,8}";
     prop::collection::vec(line, 1..9)

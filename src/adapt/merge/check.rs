@@ -1,7 +1,8 @@
 //! The check of a merged model: what was promised holds.
 //!
-//! Input: the first model, the merged model, and lines of text. Output: counts, or the guarantee that is broken. Every
-//! piece's own text is a line of text, too. Cost: encodes all texts with both models.
+//! Input: the first model, the merged model, and lines of text. Output: counts, or the guarantee
+//! that is broken. Every piece's own text is a line of text, too. Cost: encodes all texts with both
+//! models.
 
 use super::MergedModel;
 use crate::adapt::boundaries::{BoundaryCheck, BoundaryComparison};
@@ -13,7 +14,8 @@ use crate::piece::PieceKind;
 use crate::tokenizer::Tokenizer;
 
 impl MergedModel {
-    /// Checks the guarantees of the module page on the pieces, on the text of each piece, and on `lines`.
+    /// Checks the guarantees of the module page on the pieces, on the text of each piece, and on
+    /// `lines`.
     ///
     /// # Errors
     /// A guarantee is broken, which would be a bug of this crate.
@@ -46,7 +48,8 @@ impl MergedModel {
         Ok(check)
     }
 
-    /// Checks that the first model's pieces are unchanged, and that all added scores are below theirs.
+    /// Checks that the first model's pieces are unchanged, and that all added scores are below
+    /// theirs.
     fn check_pieces(&self, first: &Model) -> Result<(), GuaranteeError> {
         for piece in first.pieces() {
             if self.model.piece(piece.id) != Some(piece) && !piece.score.is_nan() {

@@ -91,7 +91,8 @@ fn unreachable_pieces_are_reported_or_dropped() {
         &[("bc", -1.0), ("abcb", -2.0), ("cb", -3.0)],
     );
     let merged = first.merge(&second, &MergeOptions::default()).unwrap();
-    // `abcb` is split as `ab cb`, and neither `abc` nor `bcb` is a piece; `ab` and `cb` do merge to it.
+    // `abcb` is split as `ab cb`, and neither `abc` nor `bcb` is a piece; `ab` and `cb` do merge to
+    // it.
     assert!(merged.unreachable().is_empty());
     let second = model(ModelType::Bpe, &[("bc", -1.0), ("abcc", -2.0)]);
     let merged = first.merge(&second, &MergeOptions::default()).unwrap();
@@ -215,7 +216,8 @@ proptest! {
         is_bpe in any::<bool>(),
     ) {
         let model_type = if is_bpe { ModelType::Bpe } else { ModelType::Unigram };
-        // Unigram scores are log probabilities; the sums of the unigram encoder are not exact for scores of 1e9.
+        // Unigram scores are log probabilities; the sums of the unigram encoder are not exact for
+        // scores of 1e9.
         let scaled = |pieces: Vec<(String, f32)>| -> Vec<(String, f32)> {
             let scale = |score: f32| if is_bpe { score } else { score.clamp(-100.0, 5.0) };
             pieces.into_iter().map(|(text, score)| (text, scale(score))).collect()

@@ -1,7 +1,8 @@
 //! The check of a pruned model on lines of text.
 //!
-//! Input: lines. Output: how many have the same pieces as before, and the numbers of tokens. Where pruning promises the
-//! same pieces, a line with others is an error. Cost: two encodings of each line.
+//! Input: lines. Output: how many have the same pieces as before, and the numbers of tokens. Where
+//! pruning promises the same pieces, a line with others is an error. Cost: two encodings of each
+//! line.
 
 use super::{PieceUsage, PrunedModel};
 use crate::error::{GuaranteeError, PruneError};
@@ -65,8 +66,8 @@ impl<'t> PruneChecker<'t> {
     /// Checks a line of the text whose usage was counted.
     ///
     /// # Errors
-    /// The line must have the same pieces and has others, or an id of the unused tail is given. Either would be a bug of
-    /// this crate, or the line is not one of the text.
+    /// The line must have the same pieces and has others, or an id of the unused tail is given.
+    /// Either would be a bug of this crate, or the line is not one of the text.
     pub fn add(&mut self, line: impl AsRef<[u8]>) -> Result<(), PruneError> {
         let line = line.as_ref();
         let old = self.old.encode(line);

@@ -1,9 +1,11 @@
 //! Which pieces remain in a pruned model.
 //!
-//! Input: the model, the usage of a text, and the options. Output: for each old id whether the piece remains, and whether it
-//! belongs to the unused tail; see the table of the [module page](super).
+//! Input: the model, the usage of a text, and the options. Output: for each old id whether the
+//! piece remains, and whether it belongs to the unused tail; see the table of the [module
+//! page](super).
 //!
-//! Example: the BPE pieces `ab` `abc` and the characters; the text gives `abc`. All remain, and `ab` is the tail.
+//! Example: the BPE pieces `ab` `abc` and the characters; the text gives `abc`. All remain, and
+//! `ab` is the tail.
 //!
 //! Cost: a merge of the text of each piece that needs its halves.
 
@@ -28,8 +30,8 @@ impl KeptPieces {
     /// The pieces that remain.
     ///
     /// # Errors
-    /// The model is a word or char model, the target does not suit the type, or the size is smaller than what is always
-    /// kept.
+    /// The model is a word or char model, the target does not suit the type, or the size is smaller
+    /// than what is always kept.
     pub(super) fn new(
         model: &Model,
         usage: &PieceUsage,
@@ -93,8 +95,8 @@ fn fixed(model: &Model, options: &PruneOptions) -> Vec<bool> {
     fixed
 }
 
-/// The normal piece with the lowest score. A unigram model without normal pieces must keep another piece for text, so it is an
-/// unused one then.
+/// The normal piece with the lowest score. A unigram model without normal pieces must keep another
+/// piece for text, so it is an unused one then.
 fn lowest(model: &Model) -> Option<PieceId> {
     lowest_of(model, PieceKind::Normal).or_else(|| lowest_of(model, PieceKind::Unused))
 }

@@ -1,16 +1,19 @@
 //! Which pieces to remove for a given size.
 //!
-//! BPE, *leaf pruning*: each piece that merges make is joined from two halves by its last merge. A piece that is half of no
-//! piece that remains is a *leaf*. The leaf with the lowest count is removed, of equal counts the one with the highest id,
-//! and its count is added to its halves. Pieces that no merge makes go first. Because halves of remaining pieces remain, every
-//! remaining piece is made by the same merges as before, so that none becomes unreachable. The idea of removing leaves by
-//! frequency: Purason, Chizhov, Yamshchikov and Fishel, <https://arxiv.org/abs/2512.03989>.
+//! BPE, *leaf pruning*: each piece that merges make is joined from two halves by its last merge. A
+//! piece that is half of no piece that remains is a *leaf*. The leaf with the lowest count is
+//! removed, of equal counts the one with the highest id, and its count is added to its halves.
+//! Pieces that no merge makes go first. Because halves of remaining pieces remain, every remaining
+//! piece is made by the same merges as before, so that none becomes unreachable. The idea of
+//! removing leaves by frequency: Purason, Chizhov, Yamshchikov and Fishel,
+//! <https://arxiv.org/abs/2512.03989>.
 //!
-//! Example: counts `abc` = `ab` `c` 3, `ab` = `a` `b` 0, `bc` = `b` `c` 5; the characters stay. The leaves are `abc` and `bc`.
-//! `abc` is removed, and `ab` has the count 3. Now `ab` is a leaf, and is removed next.
+//! Example: counts `abc` = `ab` `c` 3, `ab` = `a` `b` 0, `bc` = `b` `c` 5; the characters stay. The
+//! leaves are `abc` and `bc`. `abc` is removed, and `ab` has the count 3. Now `ab` is a leaf, and
+//! is removed next.
 //!
-//! Unigram: the piece with the lowest count is removed, of equal counts the one with the lowest score, then the one with
-//! the highest id. Without a text that is: the lowest score first.
+//! Unigram: the piece with the lowest count is removed, of equal counts the one with the lowest
+//! score, then the one with the highest id. Without a text that is: the lowest score first.
 //!
 //! Cost: n log n for n pieces; the halves take one merge of each piece's text.
 
@@ -33,7 +36,8 @@ use crate::trie::prefix::PrefixTrie;
 /// The halves of the last merge of a piece; characters that are no pieces have no id.
 pub(super) type PieceHalves = [Option<PieceId>; 2];
 
-/// Finds the halves of the last merges of pieces: by the encoder, and where that cannot tell, by a [`Tracer`].
+/// Finds the halves of the last merges of pieces: by the encoder, and where that cannot tell, by a
+/// [`Tracer`].
 pub(super) struct HalvesFinder<'m> {
     model: &'m Model,
     encoder: BpeEncoder,
@@ -176,7 +180,8 @@ impl<'p> Leaves<'p> {
     }
 }
 
-/// The pieces of a unigram model without the rarest, until `size` remain, or none can be removed. Those that `is_fixed` stay.
+/// The pieces of a unigram model without the rarest, until `size` remain, or none can be removed.
+/// Those that `is_fixed` stay.
 pub(super) fn without_rarest(
     size: usize,
     is_fixed: &[bool],

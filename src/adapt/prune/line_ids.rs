@@ -1,7 +1,8 @@
 //! The ids of all lines of a text, in memory.
 //!
-//! Input: the ids of each line. Output: the same, as long as there are at most [`MAX_IDS`]. With the ids, pruning to a size need not
-//! encode the text again to count the lines that stay (see `size_check`).
+//! Input: the ids of each line. Output: the same, as long as there are at most [`MAX_IDS`]. With
+//! the ids, pruning to a size need not encode the text again to count the lines that stay (see
+//! `size_check`).
 //!
 //! Example: the lines `[5, 7]` and `[5]` are the ids `[5, 7, 5]` with the ends 2 and 3.
 //!

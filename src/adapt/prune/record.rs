@@ -1,16 +1,17 @@
 //! What a text has to be checked for after pruning, recorded while its pieces are counted.
 //!
 //! Input: the ids that the original model gives for each line. Output: a [`TextRecord`], from which
-//! [`text_check`](super::text_check) follows that all lines have the same pieces in the pruned model, without encoding them
-//! again.
+//! [`text_check`](super::text_check) follows that all lines have the same pieces in the pruned
+//! model, without encoding them again.
 //!
-//! - BPE: the given pieces suffice, which are counted anyway. Models with unused pieces are not recorded, since a given piece of
-//!   theirs can be a part of a made one.
-//! - Unigram: lines whose sums of scores stay below 100,000 in magnitude keep their pieces if these and the piece with the lowest
-//!   score stay (`docs/DESIGN.md`, changing trained models). So the largest number of characters in a line is recorded, which
-//!   bounds all sums of all lines.
+//! - BPE: the given pieces suffice, which are counted anyway. Models with unused pieces are not
+//!   recorded, since a given piece of theirs can be a part of a made one.
+//! - Unigram: lines whose sums of scores stay below 100,000 in magnitude keep their pieces if these
+//!   and the piece with the lowest score stay (`docs/DESIGN.md`, changing trained models). So the
+//!   largest number of characters in a line is recorded, which bounds all sums of all lines.
 //!
-//! Example: a unigram model gives `▁token izer` for the first line and `▁low` for the second one. The record is 10 characters.
+//! Example: a unigram model gives `▁token izer` for the first line and `▁low` for the second one.
+//! The record is 10 characters.
 //!
 //! Cost: nothing for BPE; an addition for each token of unigram models.
 
@@ -56,7 +57,8 @@ impl TextRecord {
 #[derive(Debug)]
 pub(super) struct TextRecorder {
     record: TextRecord,
-    /// The number of characters of each piece of a unigram model; 0 for pieces that stand for unknown text.
+    /// The number of characters of each piece of a unigram model; 0 for pieces that stand for
+    /// unknown text.
     char_counts: Vec<u32>,
 }
 
@@ -71,7 +73,8 @@ impl TextRecorder {
         }
     }
 
-    /// Adds the ids of a line. Returns false if the length of the normalized line is needed in addition.
+    /// Adds the ids of a line. Returns false if the length of the normalized line is needed in
+    /// addition.
     #[must_use]
     pub(super) fn add(&mut self, ids: &[PieceId]) -> bool {
         match &mut self.record {

@@ -1,18 +1,22 @@
-//! The check of a model that was pruned to a size, on all lines of the text that was counted, without encoding them again.
+//! The check of a model that was pruned to a size, on all lines of the text that was counted,
+//! without encoding them again.
 //!
-//! Input: the ids that the original model gives for each line ([`LineIds`](super::line_ids)). Output: a [`LineCheck`], or `None` if
-//! they do not suffice.
+//! Input: the ids that the original model gives for each line ([`LineIds`](super::line_ids)).
+//! Output: a [`LineCheck`], or `None` if they do not suffice.
 //!
 //! - A line in which a removed piece was given has other pieces now.
-//! - Any other line has the same pieces: the merges that make the kept pieces are checked as in [`text_check`](super::text_check).
-//! - The number of tokens of the other lines: they are divided where no merge joins two tokens, in neither model, since the pruned
-//!   one has a part of the pieces. A part without removed pieces stays, for the same reason. The texts of the others, which consist
-//!   of normal pieces, are encoded with the pruned model.
+//! - Any other line has the same pieces: the merges that make the kept pieces are checked as in
+//!   [`text_check`](super::text_check).
+//! - The number of tokens of the other lines: they are divided where no merge joins two tokens, in
+//!   neither model, since the pruned one has a part of the pieces. A part without removed pieces
+//!   stays, for the same reason. The texts of the others, which consist of normal pieces, are
+//!   encoded with the pruned model.
 //!
-//! All characters must have stayed: otherwise unknown characters of several parts could become one id.
+//! All characters must have stayed: otherwise unknown characters of several parts could become one
+//! id.
 //!
-//! Example: `▁token izer ▁lower` without `izer`. The line has other pieces. Only the text `▁tokenizer` is encoded;
-//! `▁lower` stays.
+//! Example: `▁token izer ▁lower` without `izer`. The line has other pieces. Only the text
+//! `▁tokenizer` is encoded; `▁lower` stays.
 //!
 //! Cost: a load for each token, and an encoding of the parts with removed pieces.
 
@@ -84,7 +88,8 @@ impl TokenRecount<'_> {
         };
     }
 
-    /// Whether all pieces are kept. The id of unknown text in a model without an unknown piece is no piece.
+    /// Whether all pieces are kept. The id of unknown text in a model without an unknown piece is
+    /// no piece.
     fn keeps(&self, ids: &[PieceId]) -> bool {
         ids.iter()
             .all(|id| self.is_kept.get(id.index()).is_none_or(|kept| *kept))

@@ -1,20 +1,25 @@
-//! The check of a pruned model on all lines of the text that was counted, without encoding them again.
+//! The check of a pruned model on all lines of the text that was counted, without encoding them
+//! again.
 //!
-//! Input: the original and the pruned model, and the usage of the text with its [`TextRecord`]. Output: a [`LineCheck`] in which
-//! all lines are equal, or a broken guarantee, or `None` if the record does not suffice and the lines have to be compared by a
+//! Input: the original and the pruned model, and the usage of the text with its [`TextRecord`].
+//! Output: a [`LineCheck`] in which all lines are equal, or a broken guarantee, or `None` if the
+//! record does not suffice and the lines have to be compared by a
 //! [`PruneChecker`](super::PruneChecker).
 //!
-//! Why all lines are equal, for BPE: the merges of a line are those of the texts of its tokens (locality, `docs/DESIGN.md`), so they
-//! make the given pieces, their halves, the halves of those, and so on. These are checked to be in the pruned model, with the same
-//! scores, and the pruned model to have no other pieces than the original. Then both execute the same merges (the second fact in
-//! `docs/DESIGN.md`, changing trained models). User-defined symbols are the same in both models, and unknown characters are
-//! unknown in both. Pieces of an unused tail merge as before; since no token is one of them, nothing is divided at the end.
+//! Why all lines are equal, for BPE: the merges of a line are those of the texts of its tokens
+//! (locality, `docs/DESIGN.md`), so they make the given pieces, their halves, the halves of those,
+//! and so on. These are checked to be in the pruned model, with the same scores, and the pruned
+//! model to have no other pieces than the original. Then both execute the same merges (the second
+//! fact in `docs/DESIGN.md`, changing trained models). User-defined symbols are the same in both
+//! models, and unknown characters are unknown in both. Pieces of an unused tail merge as before;
+//! since no token is one of them, nothing is divided at the end.
 //!
-//! For unigram: all pieces of all lines stay with their scores, and so does the lowest score; and the longest line is too short
-//! for sums of 100,000. Then the best paths stay (`docs/DESIGN.md`).
+//! For unigram: all pieces of all lines stay with their scores, and so does the lowest score; and
+//! the longest line is too short for sums of 100,000. Then the best paths stay (`docs/DESIGN.md`).
 //!
-//! Example: the text `▁token izer ▁lower` has the tokens `▁token`, `izer` and `▁lower`. If `▁token` is made of `▁to` and `ken`, these
-//! must be in the pruned model, too, however often the words occur.
+//! Example: the text `▁token izer ▁lower` has the tokens `▁token`, `izer` and `▁lower`. If `▁token`
+//! is made of `▁to` and `ken`, these must be in the pruned model, too, however often the words
+//! occur.
 //!
 //! Cost: a comparison for each piece of the models, whose halves are known since the pruning.
 
@@ -28,15 +33,18 @@ use crate::text::is_char;
 
 /// The sums of scores of unigram models may be so large; above 100,000 the encoder changes them.
 const MAX_SUM: f32 = 99_000.0;
-/// What an unknown character or a byte of a user-defined symbol adds to a sum, beyond the score of a piece.
+/// What an unknown character or a byte of a user-defined symbol adds to a sum, beyond the score of
+/// a piece.
 const EXTRA_SCORE: f32 = 11.0;
 
 impl PrunedModel {
-    /// Checks that all lines of the text whose `usage` was counted have the same pieces in the pruned model; for
-    /// [`PruneGoal::Size`](super::PruneGoal::Size), how many have, if the usage has the ids of the lines
-    /// ([`UsageCounter::keep_line_ids`](super::UsageCounter::keep_line_ids)). `None` if that does not follow from the usage: for
-    /// models with unused pieces, for very long lines of unigram models, and for `Size` without ids, with unigram models or with
-    /// removed characters. Then use a [`PruneChecker`](super::PruneChecker).
+    /// Checks that all lines of the text whose `usage` was counted have the same pieces in the
+    /// pruned model; for [`PruneGoal::Size`](super::PruneGoal::Size), how many have, if the usage
+    /// has the ids of the lines
+    /// ([`UsageCounter::keep_line_ids`](super::UsageCounter::keep_line_ids)). `None` if that does
+    /// not follow from the usage: for models with unused pieces, for very long lines of unigram
+    /// models, and for `Size` without ids, with unigram models or with removed characters. Then use
+    /// a [`PruneChecker`](super::PruneChecker).
     ///
     /// # Errors
     /// A guarantee is broken, which would be a bug of this crate, or `usage` is of another model.
@@ -80,7 +88,8 @@ impl PrunedModel {
         self.model.piece(id)
     }
 
-    /// Checks that the pruned model executes all merges that make the given pieces, as far as these are kept, and no other ones.
+    /// Checks that the pruned model executes all merges that make the given pieces, as far as these
+    /// are kept, and no other ones.
     pub(super) fn check_merges(
         &self,
         original: &Model,
@@ -102,8 +111,8 @@ impl PrunedModel {
         halves.is_some_and(Option::is_some)
     }
 
-    /// Whether no sum of scores of a unigram model is too large in a line of so many characters, and the lowest score
-    /// stays.
+    /// Whether no sum of scores of a unigram model is too large in a line of so many characters,
+    /// and the lowest score stays.
     fn bounds_sums(&self, original: &Model, characters: u64) -> bool {
         let scores: Vec<f32> = normal_scores(original).collect();
         let is_finite = scores.iter().all(|score| score.is_finite());

@@ -1,14 +1,16 @@
 //! Where no merge joins two tokens of a BPE model.
 //!
-//! Input: a model in which each character of a piece for text is such a piece itself, and the ids of a line. Output: the length of
-//! the first part: no merge joins its tokens with those behind it, neither in this model nor in one with fewer pieces.
+//! Input: a model in which each character of a piece for text is such a piece itself, and the ids
+//! of a line. Output: the length of the first part: no merge joins its tokens with those behind it,
+//! neither in this model nor in one with fewer pieces.
 //!
 //! A part ends
 //!
 //! - before and behind a user-defined symbol, which is cut out of the text before merging;
-//! - before and behind an unknown character and its bytes: it occurs in no piece, since the characters of pieces are pieces;
-//! - before a token that begins with a whitespace mark, behind one that does not end with a mark, if no piece has a mark behind
-//!   another character.
+//! - before and behind an unknown character and its bytes: it occurs in no piece, since the
+//!   characters of pieces are pieces;
+//! - before a token that begins with a whitespace mark, behind one that does not end with a mark,
+//!   if no piece has a mark behind another character.
 //!
 //! Example: the tokens `▁token izer ▁lower` are the parts `▁token izer` and `▁lower`.
 //!
@@ -35,10 +37,11 @@ struct PieceEnds {
 
 /// No merge crosses the end of the token: a user-defined symbol, or no piece for text.
 const ENDS_TEXT: u8 = 1;
-/// No merge crosses the start of the token: as above, or it begins with a whitespace mark, which no piece has behind another
-/// character.
+/// No merge crosses the start of the token: as above, or it begins with a whitespace mark, which no
+/// piece has behind another character.
 const BEGINS_TEXT: u8 = 2;
-/// The token ends with a whitespace mark, so that a mark at the start of the next one is no boundary.
+/// The token ends with a whitespace mark, so that a mark at the start of the next one is no
+/// boundary.
 const ENDS_WITH_MARK: u8 = 4;
 
 impl PieceEnds {
@@ -47,7 +50,8 @@ impl PieceEnds {
         flags: ENDS_TEXT | BEGINS_TEXT,
     };
 
-    /// The ends of a piece; `splits_at_marks` says whether no piece has a whitespace mark behind another character.
+    /// The ends of a piece; `splits_at_marks` says whether no piece has a whitespace mark behind
+    /// another character.
     fn of(piece: &Piece<'_>, splits_at_marks: bool) -> Self {
         if piece.kind != PieceKind::Normal {
             return Self::BOUNDARY;

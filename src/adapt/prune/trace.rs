@@ -1,11 +1,13 @@
 //! BPE with a record of the merges that are executed.
 //!
-//! Input: a normalized text. Output: a [`MergeTrace`]: the ids, and for each merge that was executed the piece it made and
-//! the two texts it joined. This is a second encoder, written to be read: symbols are ranges of the text, and candidates wait
-//! in a heap. `encode/bpe.rs` has the definition and the fast encoder; tests compare the two.
+//! Input: a normalized text. Output: a [`MergeTrace`]: the ids, and for each merge that was
+//! executed the piece it made and the two texts it joined. This is a second encoder, written to be
+//! read: symbols are ranges of the text, and candidates wait in a heap. `encode/bpe.rs` has the
+//! definition and the fast encoder; tests compare the two.
 //!
-//! Example: the pieces `he` 0, `▁t` 1, `re` 2, `▁the` 3 (by merge rank). The text `▁there` has the merges `he` = `h` `e`,
-//! `▁t` = `▁` `t`, `re` = `r` `e`, `▁the` = `▁t` `he`, and the ids of `▁the` and `re`.
+//! Example: the pieces `he` 0, `▁t` 1, `re` 2, `▁the` 3 (by merge rank). The text `▁there` has the
+//! merges `he` = `h` `e`, `▁t` = `▁` `t`, `re` = `r` `e`, `▁the` = `▁t` `he`, and the ids of `▁the`
+//! and `re`.
 //!
 //! Cost: n log n for n characters, with a hash of the joined text for each candidate.
 
@@ -47,7 +49,8 @@ pub(crate) struct Tracer<'m> {
     longest_piece: usize,
 }
 
-/// Two adjacent symbols whose joined text is a piece. The best score is the greatest, of equal scores the leftmost.
+/// Two adjacent symbols whose joined text is a piece. The best score is the greatest, of equal
+/// scores the leftmost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct TraceCandidate {
     score: ScoreOrder,
@@ -169,8 +172,8 @@ impl<'m> Tracer<'m> {
         run.trace
     }
 
-    /// The ids of the pieces of the halves of a piece's last merge, with `None` for a character that is no piece; `None` if
-    /// no merge makes the piece.
+    /// The ids of the pieces of the halves of a piece's last merge, with `None` for a character
+    /// that is no piece; `None` if no merge makes the piece.
     pub(crate) fn last_merge(&self, text: &[u8]) -> Option<[Option<PieceId>; 2]> {
         let trace = self.trace(text);
         let (_, [left, right]) = trace.merges.last()?;

@@ -1,11 +1,12 @@
 //! Which pieces a text uses.
 //!
-//! Input: a tokenizer and lines of text. Output: a [`PieceUsage`]: for each piece how often the text gives it, and for BPE
-//! models with unused pieces which pieces its merges make. In other BPE models the made pieces follow from the given ones
-//! (locality), so that the fast encoder suffices. The usage also has what a check of all lines needs to know (see `record`).
+//! Input: a tokenizer and lines of text. Output: a [`PieceUsage`]: for each piece how often the
+//! text gives it, and for BPE models with unused pieces which pieces its merges make. In other BPE
+//! models the made pieces follow from the given ones (locality), so that the fast encoder suffices.
+//! The usage also has what a check of all lines needs to know (see `record`).
 //!
-//! Cost: one encoding of the text; with unused pieces, a slow trace of it. Memory: 9 bytes for each piece,
-//! and with kept ids 4 for each token.
+//! Cost: one encoding of the text; with unused pieces, a slow trace of it. Memory: 9 bytes for each
+//! piece, and with kept ids 4 for each token.
 
 use super::line_ids::LineIds;
 use super::record::{TextRecord, TextRecorder};
@@ -159,7 +160,8 @@ impl<'t> UsageCounter<'t> {
     }
 
     /// Keeps the ids of the lines that are added from now on, up to 16 million ids (64 MiB). Then
-    /// [`check_usage`](super::PrunedModel::check_usage) can decide for [`PruneGoal::Size`](super::PruneGoal::Size), too.
+    /// [`check_usage`](super::PrunedModel::check_usage) can decide for
+    /// [`PruneGoal::Size`](super::PruneGoal::Size), too.
     pub fn keep_line_ids(&mut self) {
         self.keeps_line_ids = true;
     }
@@ -196,7 +198,8 @@ impl<'t> UsageCounter<'t> {
     }
 }
 
-/// Whether the made pieces do not follow from the given ones: unused pieces are made, but not given.
+/// Whether the made pieces do not follow from the given ones: unused pieces are made, but not
+/// given.
 fn needs_trace(model: &Model) -> bool {
     model.model_type() == ModelType::Bpe && has_unused_pieces(model)
 }

@@ -1,17 +1,21 @@
 //! Rows of embedding tables follow the pieces: a `.safetensors` file with the rows of the kept ids.
 //!
-//! Input: a `.safetensors` file, the names of tensors whose first dimension is the vocabulary, and for each new id the old
-//! one. Output: a `.safetensors` file with the same tensors in the same order; in the named ones, row n is the row of the
-//! old id of n, bit for bit; all others are copied. Rows of the input beyond the vocabulary (padding) are dropped.
+//! Input: a `.safetensors` file, the names of tensors whose first dimension is the vocabulary, and
+//! for each new id the old one. Output: a `.safetensors` file with the same tensors in the same
+//! order; in the named ones, row n is the row of the old id of n, bit for bit; all others are
+//! copied. Rows of the input beyond the vocabulary (padding) are dropped.
 //!
-//! The format: 8 bytes with the length of a header in JSON, the header (for each tensor its type, shape and range of bytes),
-//! the bytes of all tensors. The header is read and validated by the crate `safetensors`; data is copied without being
-//! interpreted, so every type of number is supported, and a file need not fit in memory.
+//! The format: 8 bytes with the length of a header in JSON, the header (for each tensor its type,
+//! shape and range of bytes), the bytes of all tensors. The header is read and validated by the
+//! crate `safetensors`; data is copied without being interpreted, so every type of number is
+//! supported, and a file need not fit in memory.
 //!
-//! Example: the tensor `embed` of shape [4, 2] and type F16 has rows of 4 bytes. For the new ids 0, 1 with old ids 0, 3 the
-//! bytes 0 to 3 and 12 to 15 of the tensor are written, and the shape is [2, 2].
+//! Example: the tensor `embed` of shape [4, 2] and type F16 has rows of 4 bytes. For the new ids 0,
+//! 1 with old ids 0, 3 the bytes 0 to 3 and 12 to 15 of the tensor are written, and the shape is
+//! [2, 2].
 //!
-//! Cost: one pass over the input; memory for the header and one buffer. [`RowGather::check`] reads both files once more.
+//! Cost: one pass over the input; memory for the header and one buffer. [`RowGather::check`] reads
+//! both files once more.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
@@ -55,8 +59,8 @@ impl PrunedModel {
     /// Prepares the gathering of rows from a `.safetensors` file: the header is read and checked.
     ///
     /// # Errors
-    /// The file cannot be read or is malformed, has no tensor of one of the names, or has fewer rows than the original
-    /// model has pieces.
+    /// The file cannot be read or is malformed, has no tensor of one of the names, or has fewer
+    /// rows than the original model has pieces.
     pub fn gather_rows(
         &self,
         path: impl AsRef<Path>,
@@ -353,7 +357,8 @@ mod tests {
     use super::*;
     use crate::{Model, PieceUsage, PruneGoal, PruneOptions};
 
-    /// A file with a table of 4,000 rows (and 2 rows of padding) of three 16-bit numbers, another tensor, and metadata.
+    /// A file with a table of 4,000 rows (and 2 rows of padding) of three 16-bit numbers, another
+    /// tensor, and metadata.
     fn weights() -> Vec<u8> {
         let rows = 4002;
         let header = format!(

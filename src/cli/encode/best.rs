@@ -1,16 +1,19 @@
 //! The best segmentation of each line, as ids or pieces: the outputs that are written most.
 //!
-//! A token is stored as one word of 8 or 16 bytes that holds its text and a space, and the output advances by the length of
-//! the text. So a token costs one load and one store of constant size, instead of a division for each digit, or a copy of
-//! variable length. The words come from a table that is made when the program starts ([`TokenWords`]).
+//! A token is stored as one word of 8 or 16 bytes that holds its text and a space, and the output
+//! advances by the length of the text. So a token costs one load and one store of constant size,
+//! instead of a division for each digit, or a copy of variable length. The words come from a table
+//! that is made when the program starts ([`TokenWords`]).
 //!
-//! Example: the piece `▁the` is the word of 16 bytes `"▁the "`, padded with zeros, whose last byte is the length 7. The id 278
-//! is the word of 8 bytes `"278 "`, whose last byte is the length 4.
+//! Example: the piece `▁the` is the word of 16 bytes `"▁the "`, padded with zeros, whose last byte
+//! is the length 7. The id 278 is the word of 8 bytes `"278 "`, whose last byte is the length 4.
 //!
-//! Texts that do not fit a word (ids of 7 digits and more, pieces of 15 bytes and more) are written by general code.
+//! Texts that do not fit a word (ids of 7 digits and more, pieces of 15 bytes and more) are written
+//! by general code.
 //!
-//! Tried and rejected: words of ids that are computed from tables of three digits each, which needs no table of the model.
-//! A token took 33 instructions instead of 18, and 10 MB of English took 4 % longer.
+//! Tried and rejected: words of ids that are computed from tables of three digits each, which needs
+//! no table of the model. A token took 33 instructions instead of 18, and 10 MB of English took 4 %
+//! longer.
 
 use super::format;
 use super::text_buffer::TextBuffer;
@@ -62,11 +65,13 @@ where
     }
 }
 
-/// The text of each token and a space, padded with zeros; the last byte is their length, or 0 if the text does not fit.
+/// The text of each token and a space, padded with zeros; the last byte is their length, or 0 if
+/// the text does not fit.
 struct TokenWords<const BYTES: usize>(Vec<[u8; BYTES]>);
 
 impl<const BYTES: usize> TokenWords<BYTES> {
-    /// Appends the tokens that have a word, up to the first one that has none. Returns the other ids.
+    /// Appends the tokens that have a word, up to the first one that has none. Returns the other
+    /// ids.
     #[inline]
     fn write_words<'i>(&self, ids: &'i [PieceId], out: &mut TextBuffer) -> &'i [PieceId] {
         let size = ids.len() * BYTES;
@@ -210,7 +215,8 @@ impl<'m> PieceWriter<'m> {
         }
     }
 
-    /// Whether the unknown piece is among `ids`. Compares all ids, because the loop without an early end is vectorized.
+    /// Whether the unknown piece is among `ids`. Compares all ids, because the loop without an
+    /// early end is vectorized.
     #[inline]
     fn has_unknown(&self, ids: &[PieceId]) -> bool {
         self.unknown
@@ -228,8 +234,8 @@ impl<'m> PieceWriter<'m> {
 }
 
 impl BestWriter for PieceWriter<'_> {
-    /// Only an unknown token is written as the text of its span; without unknown tokens the ids are sufficient, and no
-    /// spans are computed.
+    /// Only an unknown token is written as the text of its span; without unknown tokens the ids are
+    /// sufficient, and no spans are computed.
     fn write_document(&self, encoder: &mut Encoder<'_>, document: &[u8], out: &mut TextBuffer) {
         let ids = encoder.encode(document);
         if self.has_unknown(ids) {

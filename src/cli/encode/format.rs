@@ -1,5 +1,5 @@
-//! The output formats of `encode`, for tokens with spans of any selection. The best ids and pieces are written by
-//! [`best`](super::best), which is faster.
+//! The output formats of `encode`, for tokens with spans of any selection. The best ids and pieces
+//! are written by [`best`](super::best), which is faster.
 //!
 //! ```text
 //! $ echo 'Hi' | spiece encode --model=testdata/golden/llama2.model --output_format=json
@@ -23,7 +23,8 @@ pub(super) fn write_pieces(tokens: &Tokens<'_>, out: &mut Vec<u8>) {
     });
 }
 
-/// Appends the texts that `write_text` appends for the items, with spaces between them, and a line feed.
+/// Appends the texts that `write_text` appends for the items, with spaces between them, and a line
+/// feed.
 fn write_joined<T>(
     items: impl Iterator<Item = T>,
     out: &mut Vec<u8>,
@@ -37,7 +38,8 @@ fn write_joined<T>(
     end_line(line_start, out);
 }
 
-/// Replaces the space after the last token by the line feed; a line without tokens is a line feed alone.
+/// Replaces the space after the last token by the line feed; a line without tokens is a line feed
+/// alone.
 fn end_line(line_start: usize, out: &mut Vec<u8>) {
     match out[line_start..].last_mut() {
         Some(space) => *space = b'\n',

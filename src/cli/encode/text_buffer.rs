@@ -1,11 +1,12 @@
 //! The text of a block of output lines, in memory that is initialized once.
 //!
-//! Writers of tokens store words of a constant size, which is faster than a copy of variable length, and then advance by
-//! the length of the text in the word. With a `Vec<u8>` alone the bytes behind the text would have to be filled with zeros
-//! for each line; here they keep what was there before.
+//! Writers of tokens store words of a constant size, which is faster than a copy of variable
+//! length, and then advance by the length of the text in the word. With a `Vec<u8>` alone the bytes
+//! behind the text would have to be filled with zeros for each line; here they keep what was there
+//! before.
 //!
-//! Example: the text `"301 "` is stored as the word `"301 ", 0, 0, 0, 0` and advances the end of the text by 4; the next
-//! word overwrites the zeros.
+//! Example: the text `"301 "` is stored as the word `"301 ", 0, 0, 0, 0` and advances the end of
+//! the text by 4; the next word overwrites the zeros.
 
 /// Text that grows at its end.
 #[derive(Debug, Default)]
@@ -56,8 +57,8 @@ impl TextBuffer {
         self.advance(text.len());
     }
 
-    /// Replaces the space behind the last token of a line by the line feed; `start` is where the line begins. A line
-    /// without tokens is a line feed alone.
+    /// Replaces the space behind the last token of a line by the line feed; `start` is where the
+    /// line begins. A line without tokens is a line feed alone.
     #[inline]
     pub(super) fn end_line(&mut self, start: usize) {
         match self.bytes[start..self.length].last_mut() {

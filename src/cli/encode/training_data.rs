@@ -1,14 +1,16 @@
 //! `--output_format=u16|u32|npy|llmc`: the ids of a corpus as training programs read them.
 //!
-//! Input: documents (lines, JSON records or files). Output: the little-endian ids of all documents one behind the other,
-//! each document with the pieces of `--extra_options` around it and the one of `--separator` behind it, and an index of the
-//! documents beside it ([`index`]). Method: the documents are encoded by all threads ([`documents`]); the files appear under
-//! their names when they are complete. With `--shards` the documents are divided among several files, and a run that was
-//! killed is continued by the next one ([`shards`]). Memory: a few blocks for each thread. Cost: one encoding of the text,
-//! and a write of the ids.
+//! Input: documents (lines, JSON records or files). Output: the little-endian ids of all documents
+//! one behind the other, each document with the pieces of `--extra_options` around it and the one
+//! of `--separator` behind it, and an index of the documents beside it ([`index`]). Method: the
+//! documents are encoded by all threads ([`documents`]); the files appear under their names when
+//! they are complete. With `--shards` the documents are divided among several files, and a run that
+//! was killed is continued by the next one ([`shards`]). Memory: a few blocks for each thread.
+//! Cost: one encoding of the text, and a write of the ids.
 //!
-//! Example: `--output_format=u16 --output=train.bin --separator=2` of the two lines `to be` and `or` writes the ids
-//! `[10, 11, 2, 12, 2]` as ten bytes, and to `train.bin.offsets` the numbers `[0, 3, 5]` of eight bytes each.
+//! Example: `--output_format=u16 --output=train.bin --separator=2` of the two lines `to be` and
+//! `or` writes the ids `[10, 11, 2, 12, 2]` as ten bytes, and to `train.bin.offsets` the numbers
+//! `[0, 3, 5]` of eight bytes each.
 
 mod documents;
 mod format;

@@ -1,7 +1,9 @@
-//! `--generate_vocabulary`: the pieces that occur in a text and their counts, the most frequent first, then by bytes.
+//! `--generate_vocabulary`: the pieces that occur in a text and their counts, the most frequent
+//! first, then by bytes.
 //!
-//! Input: the blocks of the input. Output: lines of a piece, a tab and its count. Method: each thread counts the pieces
-//! of a block by id; the counts of the blocks are added. Cost: one hash table access for each token.
+//! Input: the blocks of the input. Output: lines of a piece, a tab and its count. Method: each
+//! thread counts the pieces of a block by id; the counts of the blocks are added. Cost: one hash
+//! table access for each token.
 //!
 //! ```text
 //! $ echo 'a b a' | spiece encode --model=testdata/golden/llama2.model --generate_vocabulary

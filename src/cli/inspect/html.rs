@@ -1,20 +1,24 @@
 //! The report of `spiece inspect` and `spiece compare` as one HTML file.
 //!
-//! Job: a page that shows the report and tokenizes what is typed, without a network. Input: the reports of one or two
-//! models, and of two models their comparison. Output: the bytes of the file, the same for the same input.
+//! Job: a page that shows the report and tokenizes what is typed, without a network. Input: the
+//! reports of one or two models, and of two models their comparison. Output: the bytes of the file,
+//! the same for the same input.
 //!
-//! Method: `page.html` has the sections, `page.css` and `parts.css` the style, and the scripts fill the sections from one JSON document
-//! ([`data`]) that holds the report, the pieces and the rules of the normalizer. The scripts encode as the
-//! library does, with the same arithmetic; `tests/browser/html_report.py` compares their ids with those of `spiece encode`.
+//! Method: `page.html` has the sections, `page.css` and `parts.css` the style, and the scripts fill
+//! the sections from one JSON document ([`data`]) that holds the report, the pieces and the rules
+//! of the normalizer. The scripts encode as the library does, with the same arithmetic;
+//! `tests/browser/html_report.py` compares their ids with those of `spiece encode`.
 //!
-//! Texts of models and files are untrusted. They occur in the JSON, which cannot end its element (see [`escape`]), and
-//! in the title, which is escaped; the scripts insert them as text nodes only. The policy of the page allows exactly its
-//! own style and script, by their hashes, and no request.
+//! Texts of models and files are untrusted. They occur in the JSON, which cannot end its element
+//! (see [`escape`]), and in the title, which is escaped; the scripts insert them as text nodes
+//! only. The policy of the page allows exactly its own style and script, by their hashes, and no
+//! request.
 //!
-//! Cost: linear in the pieces. A model of 32,000 pieces gives 0.6 MB, and 0.9 MB with the rules `nmt_nfkc`: 0.5 MB texts
-//! and scores, 0.3 MB rules, 0.07 MB style and scripts.
+//! Cost: linear in the pieces. A model of 32,000 pieces gives 0.6 MB, and 0.9 MB with the rules
+//! `nmt_nfkc`: 0.5 MB texts and scores, 0.3 MB rules, 0.07 MB style and scripts.
 //!
-//! Example: the piece `</script>` is `"\u003c/script\u003e"` in the JSON, and the text `</script>` on the page.
+//! Example: the piece `</script>` is `"\u003c/script\u003e"` in the JSON, and the text `</script>`
+//! on the page.
 
 mod data;
 mod escape;
@@ -51,8 +55,8 @@ const SCRIPTS: [&str; 14] = [
     include_str!("html/main.js"),
 ];
 
-/// The hashes of the style and of the scripts in the policy of the page. A test compares them with the files and prints
-/// the new ones after a change.
+/// The hashes of the style and of the scripts in the policy of the page. A test compares them with
+/// the files and prints the new ones after a change.
 const STYLE_HASH: &str = "sha256-21a8qBJJRLodJ/7I4hbjQrdHbeZaFzSDPQj84YKsPR4=";
 const SCRIPT_HASH: &str = "sha256-GGxifkLufmFMgs36Rr/wd1e19RCX6ETBi9MdAY3/Wpo=";
 
@@ -117,8 +121,8 @@ fn policy() -> String {
     )
 }
 
-/// The template with the values of its markers. What is inserted is not searched for markers. A marker without a value
-/// stays; a test makes sure that the template has none.
+/// The template with the values of its markers. What is inserted is not searched for markers. A
+/// marker without a value stays; a test makes sure that the template has none.
 fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let mut out = String::new();
     let mut rest = template;
@@ -133,7 +137,8 @@ fn fill(template: &str, values: &[(&str, &str)]) -> String {
     out
 }
 
-/// The value and what is behind its marker, if the text begins with the end of the marker: `name}}`.
+/// The value and what is behind its marker, if the text begins with the end of the marker:
+/// `name}}`.
 fn marker_value<'t>(text: &'t str, (name, value): (&str, &'t str)) -> Option<(&'t str, &'t str)> {
     let behind = text.strip_prefix(name)?.strip_prefix("}}")?;
     Some((value, behind))

@@ -1,8 +1,8 @@
 //! The report of `spiece inspect` as JSON.
 //!
-//! Input: a report. Output: one JSON object. docs/INSPECT.md lists the keys, which are stable: keys may be added,
-//! none is renamed or removed. Texts that are not UTF-8 have U+FFFD for each malformed sequence; ids identify pieces.
-//! Cost: linear in the report.
+//! Input: a report. Output: one JSON object. docs/INSPECT.md lists the keys, which are stable: keys
+//! may be added, none is renamed or removed. Texts that are not UTF-8 have U+FFFD for each
+//! malformed sequence; ids identify pieces. Cost: linear in the report.
 
 use super::report::{
     InspectReport, LanguageCost, RENYI_ALPHA, TextFile, TextReport, normalizer_flags, piece_text,

@@ -1,14 +1,15 @@
 //! What languages cost with a model, relative to English.
 //!
-//! Input: a tokenizer. Output: the cost of the Universal Declaration of Human Rights in each of 28 languages. The
-//! Declaration says the same in all of them, so the numbers of tokens can be compared. The texts of `testdata/` are
-//! part of the program; they have no marks between languages, so a table names the lines at which they begin. Cost:
-//! 0.5 MB of text are encoded.
+//! Input: a tokenizer. Output: the cost of the Universal Declaration of Human Rights in each of 28
+//! languages. The Declaration says the same in all of them, so the numbers of tokens can be
+//! compared. The texts of `testdata/` are part of the program; they have no marks between
+//! languages, so a table names the lines at which they begin. Cost: 0.5 MB of text are encoded.
 //!
-//! Example: with the model of Llama 2 German takes 1.4 times as many tokens as English, Greek 5.4 times.
+//! Example: with the model of Llama 2 German takes 1.4 times as many tokens as English, Greek 5.4
+//! times.
 //!
-//! Without byte fallback, a language whose characters are no pieces has few tokens, since all of a word is one unknown
-//! token. The share of unknown tokens is therefore part of the cost.
+//! Without byte fallback, a language whose characters are no pieces has few tokens, since all of a
+//! word is one unknown token. The share of unknown tokens is therefore part of the cost.
 
 use super::report::{LanguageCost, share};
 use crate::Tokenizer;

@@ -1,7 +1,7 @@
 //! The report of `spiece inspect` as values, and what its formats share.
 //!
-//! Input: what the library found, with the names from the command line. Output: values for the modules that write a
-//! format.
+//! Input: what the library found, with the names from the command line. Output: values for the
+//! modules that write a format.
 
 use crate::cli::visible::visible;
 use crate::inspect::{Inspection, TextStatistics};
@@ -56,8 +56,8 @@ impl TextReport {
     }
 }
 
-/// The file and the number in it of a line that is numbered through all files, which are given with their numbers of
-/// lines.
+/// The file and the number in it of a line that is numbered through all files, which are given with
+/// their numbers of lines.
 pub(crate) fn place_of<'f>(
     files: impl Iterator<Item = (&'f str, u64)>,
     number: u64,

@@ -1,7 +1,8 @@
 //! The report of `spiece inspect` as text for a terminal.
 //!
-//! Input: a report. Output: lines of a name and a value, then lists. Texts of pieces and lines are escaped, see
-//! [`visible`]. All unreachable pieces are listed; of lists that are no findings only the start is.
+//! Input: a report. Output: lines of a name and a value, then lists. Texts of pieces and lines are
+//! escaped, see [`visible`]. All unreachable pieces are listed; of lists that are no findings only
+//! the start is.
 
 use super::report::{
     InspectReport, LanguageCost, RENYI_ALPHA, TextFile, TextReport, normalizer_flags, piece_text,

@@ -1,13 +1,15 @@
 //! `--superword_from`: training in two stages, words first and then pieces of several words.
 //!
-//! Input: the flags of training, the size of the vocabulary at which words end (T), the most words of a piece. Output: the
-//! model of `vocab_size` pieces. Method: a model of T pieces is trained, and extended on the same text by pieces that may
-//! cross words; the text is read twice. The first T pieces are those of the model of T pieces.
+//! Input: the flags of training, the size of the vocabulary at which words end (T), the most words
+//! of a piece. Output: the model of `vocab_size` pieces. Method: a model of T pieces is trained,
+//! and extended on the same text by pieces that may cross words; the text is read twice. The first
+//! T pieces are those of the model of T pieces.
 //!
-//! Example: `--vocab_size=200000 --superword_from=80000` trains 80,000 pieces and learns 120,000 more, such as `▁of▁the`.
+//! Example: `--vocab_size=200000 --superword_from=80000` trains 80,000 pieces and learns 120,000
+//! more, such as `▁of▁the`.
 //!
-//! Cost: that of both stages. The second one counts lines instead of words, so its memory follows the distinct lines; see also the
-//! module `cli/heap.rs`.
+//! Cost: that of both stages. The second one counts lines instead of words, so its memory follows
+//! the distinct lines; see also the module `cli/heap.rs`.
 
 use std::num::{NonZeroU8, NonZeroUsize};
 
@@ -30,7 +32,8 @@ pub(in crate::cli) fn max_words_flag(help: &'static str) -> Arg {
     args::value("max_words", help).value_name("N")
 }
 
-/// Lets pieces cross words, with the limits of `--max_words` and `--max_sentencepiece_length` or their defaults.
+/// Lets pieces cross words, with the limits of `--max_words` and `--max_sentencepiece_length` or
+/// their defaults.
 pub(in crate::cli) fn cross_words(matches: &ArgMatches, options: &mut TrainOptions) -> CliResult {
     let max_words = args::given_number(matches, "max_words")?;
     options.split_by_whitespace = false;

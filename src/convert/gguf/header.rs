@@ -1,9 +1,10 @@
 //! The header of a GGUF file: the fields of the tokenizer, in bounded memory.
 //!
-//! Input: a reader. Output: the values of the fields whose names begin with `tokenizer.` or `spiece.`; all others are skipped.
-//! Method: the header is read once, front to back, and nothing behind it. A length or count in the file is trusted only as
-//! far as bytes follow: memory grows with what was read. Refused are versions other than 2 and 3, big-endian files, names
-//! that occur twice, arrays of arrays, unknown types, and headers of more than 1 GiB.
+//! Input: a reader. Output: the values of the fields whose names begin with `tokenizer.` or
+//! `spiece.`; all others are skipped. Method: the header is read once, front to back, and nothing
+//! behind it. A length or count in the file is trusted only as far as bytes follow: memory grows
+//! with what was read. Refused are versions other than 2 and 3, big-endian files, names that occur
+//! twice, arrays of arrays, unknown types, and headers of more than 1 GiB.
 //!
 //! Cost: linear in the header.
 

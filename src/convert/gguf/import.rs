@@ -1,8 +1,10 @@
 //! The fields of a GGUF header -> a model.
 //!
-//! Input: the header. Output: a BPE model for `llama`, a unigram model for `t5`. Cost: that of loading a model.
+//! Input: the header. Output: a BPE model for `llama`, a unigram model for `t5`. Cost: that of
+//! loading a model.
 //!
-//! Fields that a file may lack have the defaults of llama.cpp: for `llama` a dummy prefix, for `t5` none; spaces stay.
+//! Fields that a file may lack have the defaults of llama.cpp: for `llama` a dummy prefix, for `t5`
+//! none; spaces stay.
 
 use super::header::{GgufValue, Header, TextList, invalid};
 use super::{

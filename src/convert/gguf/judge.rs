@@ -1,12 +1,13 @@
 //! Where llama.cpp gives other ids than SentencePiece.
 //!
-//! Input: a model. Output: a verdict on the ids that llama.cpp gives for its GGUF file, without BOS and EOS, and with
-//! `parse_special` off. Cost: linear in the pieces, plus the encoding of control, byte and unused pieces.
+//! Input: a model. Output: a verdict on the ids that llama.cpp gives for its GGUF file, without BOS
+//! and EOS, and with `parse_special` off. Cost: linear in the pieces, plus the encoding of control,
+//! byte and unused pieces.
 //!
 //! # Type `llama`
-//! llama.cpp puts a space before the text, replaces spaces by the whitespace mark, and merges as SentencePiece does: the best
-//! score first, the leftmost of equal ones. Characters without a piece become bytes. It differs in these points, each of which
-//! is a reason:
+//! llama.cpp puts a space before the text, replaces spaces by the whitespace mark, and merges as
+//! SentencePiece does: the best score first, the leftmost of equal ones. Characters without a piece
+//! become bytes. It differs in these points, each of which is a reason:
 //!
 //! | reason | what llama.cpp does |
 //! |---|---|
@@ -18,10 +19,12 @@
 //! | `unknown_character` | without byte pieces it fails |
 //! | `piece_text` | texts end at a NUL |
 //!
-//! That a piece is ever merged is decided by merging its own text: merges within the text of a token are those of that text
-//! alone, because a merge depends on nothing outside of its two symbols and their scores.
+//! That a piece is ever merged is decided by merging its own text: merges within the text of a
+//! token are those of that text alone, because a merge depends on nothing outside of its two
+//! symbols and their scores.
 //!
-//! Example: with the pieces `<s` and `>` and the control piece `<s>`, llama.cpp merges the text `<s>` to the control piece.
+//! Example: with the pieces `<s` and `>` and the control piece `<s>`, llama.cpp merges the text
+//! `<s>` to the control piece.
 //!
 //! # Type `t5`
 //! Scores are added in 64 bits instead of 32, which is always a reason.
@@ -316,7 +319,8 @@ struct SymbolOverlap<'m> {
 }
 
 impl<'m> SymbolOverlap<'m> {
-    /// Two symbols that can overlap. Cost: the bytes of all symbols, squared for each, in a hash table.
+    /// Two symbols that can overlap. Cost: the bytes of all symbols, squared for each, in a hash
+    /// table.
     fn find(symbols: &[Piece<'m>]) -> Option<Self> {
         let by_beginning = by_beginning(symbols);
         for (number, symbol) in symbols.iter().enumerate() {
@@ -351,7 +355,8 @@ impl<'m> SymbolOverlap<'m> {
     }
 }
 
-/// For each beginning of a symbol, but for the whole of it, the numbers of two symbols that have it, or of the only one.
+/// For each beginning of a symbol, but for the whole of it, the numbers of two symbols that have
+/// it, or of the only one.
 fn by_beginning<'m>(symbols: &[Piece<'m>]) -> HashMap<&'m [u8], Vec<usize>> {
     let mut by_beginning: HashMap<&[u8], Vec<usize>> = HashMap::new();
     for (number, symbol) in symbols.iter().enumerate() {

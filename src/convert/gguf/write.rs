@@ -1,6 +1,7 @@
 //! A model -> a GGUF file without tensors.
 //!
-//! Input: a model and the options. Output: the bytes of a file of version 3, little-endian. Cost: linear in the pieces.
+//! Input: a model and the options. Output: the bytes of a file of version 3, little-endian. Cost:
+//! linear in the pieces.
 
 use super::{
     CHARSMAP, DUMMY_PREFIX, ESCAPES_SPACES, GgufOptions, GgufResult, MODEL, REMOVES_SPACES, SCORES,

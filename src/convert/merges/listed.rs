@@ -1,8 +1,8 @@
 //! Merges that a list gives: which of them are the last merges of their pieces.
 //!
-//! Input: a BPE model, and for some pieces pairs of pieces with the same text together. Output: for each of these pieces
-//! the pair that SentencePiece merges last, if it is one of them. "None" can also mean that it is not known; then the text of the
-//! piece has to be merged.
+//! Input: a BPE model, and for some pieces pairs of pieces with the same text together. Output: for
+//! each of these pieces the pair that SentencePiece merges last, if it is one of them. "None" can
+//! also mean that it is not known; then the text of the piece has to be merged.
 //!
 //! # Method
 //! Pieces are checked in the order of their ranks. A piece p with the pair (l, r) passes if
@@ -11,25 +11,30 @@
 //! 2. p is a normal or unused piece, and no user-defined symbol is in its text;
 //! 3. nothing merges across the border between l and r before both exist.
 //!
-//! Rule 3 is checked backwards in time: of the two symbols at the border, the one with the higher rank exists for a shorter time,
-//! so its merge is undone and one of its parts is at the border then; of equal ranks the right one is undone, because the left
-//! one merges first. If the joined text of the two symbols is a piece with a rank below that of the merge undone last (or equal to
+//! Rule 3 is checked backwards in time: of the two symbols at the border, the one with the higher
+//! rank exists for a shorter time, so its merge is undone and one of its parts is at the border
+//! then; of equal ranks the right one is undone, because the left one merges first. If the joined
+//! text of the two symbols is a piece with a rank below that of the merge undone last (or equal to
 //! it, if that is to the right), the two would have merged, and p does not pass.
 //!
-//! **Why this is enough.** All merges within l alone give parts of l, which passed. A part has a lower rank than what it is part
-//! of, so these merges are executed in the order of their ranks; so are those of r. As long as nothing merges across the border,
-//! both sides merge as if they were alone, and the one with the lower rank comes first. So two symbols are at the border at the
-//! same time exactly if rule 3 meets them, from the time when the second one is made to the time when the first one becomes part
-//! of something else; in this time a pair merges if and only if its rank comes before that of the next merge of either symbol.
+//! **Why this is enough.** All merges within l alone give parts of l, which passed. A part has a
+//! lower rank than what it is part of, so these merges are executed in the order of their ranks; so
+//! are those of r. As long as nothing merges across the border, both sides merge as if they were
+//! alone, and the one with the lower rank comes first. So two symbols are at the border at the same
+//! time exactly if rule 3 meets them, from the time when the second one is made to the time when
+//! the first one becomes part of something else; in this time a pair merges if and only if its rank
+//! comes before that of the next merge of either symbol.
 //!
-//! Example: the pieces `ab` (rank 0), `bc` (1), `abc` (2) with the pair `ab c`. `ab` is undone, limit 0; `b c` is the piece `bc`
-//! with the rank 1, which is not below 0. Two characters are left, so `abc` passes. With the pair `a bc`: `bc` is undone, limit
-//! 1; `a b` is the piece `ab` with the rank 0, so `abc` does not pass.
+//! Example: the pieces `ab` (rank 0), `bc` (1), `abc` (2) with the pair `ab c`. `ab` is undone,
+//! limit 0; `b c` is the piece `bc` with the rank 1, which is not below 0. Two characters are left,
+//! so `abc` passes. With the pair `a bc`: `bc` is undone, limit 1; `a b` is the piece `ab` with the
+//! rank 0, so `abc` does not pass.
 //!
 //! # Cost
-//! For each pair that is tried, one test for each merge that is undone, at most one for each character of the text: the hash of the
-//! joined text is computed from the hashes of the two symbols, and a table of the lowest ranks for these hashes says in most cases
-//! that it is no piece that merges before. Otherwise the piece is looked up by its text.
+//! For each pair that is tried, one test for each merge that is undone, at most one for each
+//! character of the text: the hash of the joined text is computed from the hashes of the two
+//! symbols, and a table of the lowest ranks for these hashes says in most cases that it is no piece
+//! that merges before. Otherwise the piece is looked up by its text.
 
 use crate::encode::bpe::{TextHash, TextHasher};
 use crate::model::Model;
@@ -58,8 +63,9 @@ pub(crate) struct ListedMerges {
 }
 
 impl ListedMerges {
-    /// The ranks of all pieces, by id; and at most one merge for each piece, in the order of the ranks of these pieces. The order
-    /// of the ranks must be that of the scores, the best first, for all pieces that text can be merged to.
+    /// The ranks of all pieces, by id; and at most one merge for each piece, in the order of the
+    /// ranks of these pieces. The order of the ranks must be that of the scores, the best first,
+    /// for all pieces that text can be merged to.
     pub(crate) fn new(ranks: Vec<u32>, merges: Vec<ListedMerge>) -> Self {
         Self { ranks, merges }
     }
@@ -86,8 +92,8 @@ impl ListedMerges {
 /// What is known of a piece as a symbol at the border.
 #[derive(Debug, Clone, Copy)]
 struct BorderSymbol {
-    /// When it is made: [`CHAR`] for a character, which is never undone; the rank plus 1 of a piece that passed; [`UNKNOWN`] for
-    /// a piece that has not passed.
+    /// When it is made: [`CHAR`] for a character, which is never undone; the rank plus 1 of a piece
+    /// that passed; [`UNKNOWN`] for a piece that has not passed.
     order: u32,
     /// The pieces that its last merge joins.
     parts: [PieceId; 2],
@@ -122,8 +128,8 @@ pub(super) struct ListedMergeCheck<'m> {
     listed: &'m ListedMerges,
     user_defined: &'m PrefixTrie,
     symbols: Vec<BorderSymbol>,
-    /// For each value of the upper bits of a hash the lowest rank of the pieces that text is merged to and that have it;
-    /// [`NO_PIECE`] if none has.
+    /// For each value of the upper bits of a hash the lowest rank of the pieces that text is merged
+    /// to and that have it; [`NO_PIECE`] if none has.
     lowest_ranks: Vec<u32>,
     /// A hash shifted right by this is an index of `lowest_ranks`.
     shift: u32,
@@ -147,8 +153,9 @@ impl<'m> ListedMergeCheck<'m> {
         }
     }
 
-    /// For each piece of which a pair passes the bytes of the left symbol, by id. If the listed pair does not pass, those that
-    /// `other_splits` gives by the bytes of their left texts are tried.
+    /// For each piece of which a pair passes the bytes of the left symbol, by id. If the listed
+    /// pair does not pass, those that `other_splits` gives by the bytes of their left texts are
+    /// tried.
     pub(super) fn executed(
         mut self,
         other_splits: &dyn Fn(PieceId) -> Vec<usize>,
@@ -352,8 +359,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
-        /// The oracle carries out the merges. Every last merge whose parts come first in the order of the ranks passes, and nothing
-        /// else does.
+        /// The oracle carries out the merges. Every last merge whose parts come first in the order
+        /// of the ranks passes, and nothing else does.
         #[test]
         fn last_merges_pass_and_others_do_not(
             texts in prop::collection::btree_set("[abc]{2,6}", 1..25),

@@ -1,7 +1,8 @@
 //! Runs: pieces of equal scores that repeat one character.
 //!
-//! Input: the merges of these pieces in an order. Output: whether merging by that order gives what merging the leftmost pair
-//! gives. Method: both are carried out for texts of the character, up to three times as long as the longest piece.
+//! Input: the merges of these pieces in an order. Output: whether merging by that order gives what
+//! merging the leftmost pair gives. Method: both are carried out for texts of the character, up to
+//! three times as long as the longest piece.
 //!
 //! Cost: for each of these texts, the square of its length.
 
@@ -10,8 +11,8 @@ use crate::model::Model;
 
 /// The merges of pieces that repeat one character, as numbers of characters.
 pub(super) struct RunMerges {
-    /// The rank of each pair of symbols in the order; [`NO_RANK`] for those that do not merge. The index of a pair is
-    /// [`RunMerges::pair_index`].
+    /// The rank of each pair of symbols in the order; [`NO_RANK`] for those that do not merge. The
+    /// index of a pair is [`RunMerges::pair_index`].
     ranks: Vec<usize>,
     /// For each number of characters whether it is a piece.
     is_piece: Vec<bool>,
@@ -105,7 +106,8 @@ fn is_from_text(model: &Model, text: &[u8]) -> bool {
     id.is_some_and(|id| model.table().kind(id.index()).is_from_text())
 }
 
-/// The lengths of the symbols that a run of one character is merged to, if `choose` names the left symbol of each merge.
+/// The lengths of the symbols that a run of one character is merged to, if `choose` names the left
+/// symbol of each merge.
 fn merge_run(length: usize, choose: impl Fn(&[usize]) -> Option<usize>) -> Vec<usize> {
     let mut symbols = vec![1; length];
     while let Some(left) = choose(&symbols) {

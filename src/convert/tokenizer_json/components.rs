@@ -1,7 +1,7 @@
 //! Normalizers and pre-tokenizers of `tokenizers` as flags of a model.
 //!
-//! Input: the components of a file. Output: [`JsonFlags`], with reasons where the flags do not do the same; or an error for a
-//! component that no flag resembles.
+//! Input: the components of a file. Output: [`JsonFlags`], with reasons where the flags do not do
+//! the same; or an error for a component that no flag resembles.
 //!
 //! | component | flag |
 //! |---|---|
@@ -13,7 +13,8 @@
 //! | `Split` at " " behind `Replace` of " " | none: there are no spaces |
 //! | `Strip`, `WhitespaceSplit`, `Replace` of " {2,}" by U+2581 | `remove_extra_whitespaces`, with a reason |
 //!
-//! The order matters: rules, whitespace at the ends, marks, prefix. Components in another order are an error.
+//! The order matters: rules, whitespace at the ends, marks, prefix. Components in another order are
+//! an error.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -42,7 +43,8 @@ pub(super) struct JsonFlags {
     pub(super) reasons: Vec<Reason>,
     /// Whether the dummy prefix is a mark, so that spaces must become marks, too.
     needs_marks: bool,
-    /// Whether spaces at the start, repeated spaces and spaces at the end are removed by regular expressions.
+    /// Whether spaces at the start, repeated spaces and spaces at the end are removed by regular
+    /// expressions.
     removals: [bool; 3],
     /// The stage of the last component; stages ascend.
     stage: NormalizationStage,

@@ -1,18 +1,20 @@
 //! A model as the parts of a `tokenizer.json`, and the verdict.
 //!
-//! Input: a model and options. Output: [`JsonParts`]. Nothing is written here; the analysis that gives the verdict and the
-//! parts that are written come from the same functions.
+//! Input: a model and options. Output: [`JsonParts`]. Nothing is written here; the analysis that
+//! gives the verdict and the parts that are written come from the same functions.
 //!
 //! # The verdict for BPE models
-//! The ids are equal for all text if the normalized texts, the symbols that are found in them, and the merges are equal, and
-//! if characters without a piece get the same ids. The modules `normalization`, `symbols` and `order` give the reasons for the
-//! first three, and `export::merges` the rest: symbols of merges that are no pieces, unused pieces, and single characters whose piece is not
-//! given for text.
+//! The ids are equal for all text if the normalized texts, the symbols that are found in them, and
+//! the merges are equal, and if characters without a piece get the same ids. The modules
+//! `normalization`, `symbols` and `order` give the reasons for the first three, and
+//! `export::merges` the rest: symbols of merges that are no pieces, unused pieces, and single
+//! characters whose piece is not given for text.
 //!
 //! # The verdict for unigram models
-//! SentencePiece adds scores as 32-bit floats, `tokenizers` as 64-bit floats. So two segmentations whose sums are nearly equal
-//! can be chosen differently, in some long enough text of nearly every model; unigram models are never exact. Besides,
-//! `tokenizers` finds every piece of the vocabulary in text, control, byte and unused pieces included.
+//! SentencePiece adds scores as 32-bit floats, `tokenizers` as 64-bit floats. So two segmentations
+//! whose sums are nearly equal can be chosen differently, in some long enough text of nearly every
+//! model; unigram models are never exact. Besides, `tokenizers` finds every piece of the vocabulary
+//! in text, control, byte and unused pieces included.
 
 mod merges;
 mod unigram;
@@ -175,7 +177,8 @@ pub(super) fn control_piece(model: &Model, text: &[u8]) -> Option<PieceId> {
     id.filter(|id| kind_of(model, *id) == PieceKind::Control)
 }
 
-/// The texts of the pieces. A piece that is not UTF-8, and a NUL, get a text that no other piece has.
+/// The texts of the pieces. A piece that is not UTF-8, and a NUL, get a text that no other piece
+/// has.
 fn keys(model: &Model) -> Vec<Cow<'_, str>> {
     let mut taken = HashSet::new();
     let key = |id| match json_text(text_of(model, id)) {

@@ -2,8 +2,8 @@
 //!
 //! Input: the parts of a `tokenizer.json`, and options. Output: four files with their names.
 //!
-//! `tokenizer_config.json` names the class `PreTrainedTokenizerFast`: other classes, such as `LlamaTokenizer`, replace the
-//! normalizer of `tokenizer.json` in `transformers` 5.
+//! `tokenizer_config.json` names the class `PreTrainedTokenizerFast`: other classes, such as
+//! `LlamaTokenizer`, replace the normalizer of `tokenizer.json` in `transformers` 5.
 
 use serde_json::{Map, Value, json};
 
@@ -14,7 +14,8 @@ use crate::error::ConvertError;
 use crate::model::Model;
 use crate::piece::PieceId;
 
-/// The files of a folder for `AutoTokenizer.from_pretrained`, and whether they give the ids of the model.
+/// The files of a folder for `AutoTokenizer.from_pretrained`, and whether they give the ids of the
+/// model.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct TransformersFolder {

@@ -1,9 +1,11 @@
 //! The parts of a `tokenizer.json` as a model, and the verdict.
 //!
-//! Input: the bytes of the file. Output: an [`UnjudgedModel`], which gives the verdict: while it does, another thread can make the
-//! tables of the model. What both types of models share is here; the reasons of added tokens are in [`added_tokens`], the pieces
-//! that begin and end texts in [`special_pieces`]. The pieces of BPE models are in [`bpe`], those of unigram models in [`unigram`].
-//! Example: the added token `<s>` with `special: true` becomes the control piece `<s>` and the begin-of-sentence piece of the spec.
+//! Input: the bytes of the file. Output: an [`UnjudgedModel`], which gives the verdict: while it
+//! does, another thread can make the tables of the model. What both types of models share is here;
+//! the reasons of added tokens are in [`added_tokens`], the pieces that begin and end texts in
+//! [`special_pieces`]. The pieces of BPE models are in [`bpe`], those of unigram models in
+//! [`unigram`]. Example: the added token `<s>` with `special: true` becomes the control piece `<s>`
+//! and the begin-of-sentence piece of the spec.
 //!
 //! Cost: linear in the file, besides the analysis of merges.
 
@@ -105,8 +107,9 @@ fn without_byte_order_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes)
 }
 
-/// The lists of a file, and the entries of its vocabulary, which another thread makes while the merges are read. No entries if
-/// the vocabulary is short or unusual, or if there is no other thread.
+/// The lists of a file, and the entries of its vocabulary, which another thread makes while the
+/// merges are read. No entries if the vocabulary is short or unusual, or if there is no other
+/// thread.
 fn read_lists(text: &str) -> Result<(JsonLists<'_>, Option<VocabularyEntries>), ConvertError> {
     thread::scope(|scope| {
         let mut entries = None;
@@ -121,7 +124,8 @@ fn read_lists(text: &str) -> Result<(JsonLists<'_>, Option<VocabularyEntries>), 
     })
 }
 
-/// The error of the rest of a file. Reading the whole file gives the same error at its position in the file.
+/// The error of the rest of a file. Reading the whole file gives the same error at its position in
+/// the file.
 fn rest_error(text: &str, error: serde_json::Error) -> ConvertError {
     let whole = JsonFile::parse(text).err();
     syntax(whole.unwrap_or(error))
@@ -179,7 +183,8 @@ fn unsupported(component: &str, found: String) -> ConvertError {
     }
 }
 
-/// The entries of the vocabulary, which are made here if they were not before, and of the added tokens.
+/// The entries of the vocabulary, which are made here if they were not before, and of the added
+/// tokens.
 fn with_added(
     entries: Option<VocabularyEntries>,
     vocab: &JsonVocab<'_>,
@@ -248,7 +253,8 @@ impl Import<'_, '_> {
         set.for_each(|(_, explanation)| self.reason(ReasonKind::Setting, explanation));
     }
 
-    /// Finds out whether every byte has a piece. If none has, `tokenizers` gives the unknown piece, as without byte fallback.
+    /// Finds out whether every byte has a piece. If none has, `tokenizers` gives the unknown piece,
+    /// as without byte fallback.
     fn check_byte_pieces(&mut self, entries: &VocabularyEntries) {
         if self.file.model.byte_fallback != Some(true) {
             return;
@@ -280,7 +286,8 @@ impl Import<'_, '_> {
         self.unknown.is_some_and(|unknown| unknown.index() == id)
     }
 
-    /// Builds the model, with the ids of the special pieces. `pieces` has the score and the kind of each id.
+    /// Builds the model, with the ids of the special pieces. `pieces` has the score and the kind of
+    /// each id.
     fn build(
         &mut self,
         entries: VocabularyEntries,

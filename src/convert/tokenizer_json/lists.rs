@@ -1,22 +1,25 @@
 //! The two long lists of a `tokenizer.json`: the vocabulary and the merges.
 //!
-//! Input: the text of a file. Output: [`JsonLists`], and the rest of the file: the same JSON with `null` for the lists, for
-//! `serde_json`. Nearly the whole file is lists of short texts, for which a scanner takes a quarter of the time of `serde_json`.
+//! Input: the text of a file. Output: [`JsonLists`], and the rest of the file: the same JSON with
+//! `null` for the lists, for `serde_json`. Nearly the whole file is lists of short texts, for which
+//! a scanner takes a quarter of the time of `serde_json`.
 //!
 //! # Method
-//! The scanner goes through the members of the file and of its field `model`, and reads `vocab` and `merges`. It skips other
-//! values by their strings and brackets. Reading is strict: a list that is cut out is valid JSON. So the file is valid exactly if
-//! the rest is, which `serde_json` finds out; and if the rest is valid, then strings and brackets were enough to find the lists.
+//! The scanner goes through the members of the file and of its field `model`, and reads `vocab` and
+//! `merges`. It skips other values by their strings and brackets. Reading is strict: a list that is
+//! cut out is valid JSON. So the file is valid exactly if the rest is, which `serde_json` finds
+//! out; and if the rest is valid, then strings and brackets were enough to find the lists.
 //!
-//! Texts are kept as ranges of the file, of 8 bytes. Texts with escapes are replaced by ranges behind the end of the file, of a
-//! buffer that has them without.
+//! Texts are kept as ranges of the file, of 8 bytes. Texts with escapes are replaced by ranges
+//! behind the end of the file, of a buffer that has them without.
 //!
-//! Example: `{"model": {"vocab": {"a": 0, "\u0062": 1}, "merges": ["a b"]}}` gives the vocabulary (`a`, 0), (`b`, 1), the merge
-//! of `a` and `b`, and the rest `{"model": {"vocab": null, "merges": null}}`.
+//! Example: `{"model": {"vocab": {"a": 0, "\u0062": 1}, "merges": ["a b"]}}` gives the vocabulary
+//! (`a`, 0), (`b`, 1), the merge of `a` and `b`, and the rest
+//! `{"model": {"vocab": null, "merges": null}}`.
 //!
 //! # Cost
-//! Linear. Memory: 12 bytes for an entry of a vocabulary with ids, 16 for one with scores and for a merge; their lists grow by
-//! doubling.
+//! Linear. Memory: 12 bytes for an entry of a vocabulary with ids, 16 for one with scores and for a
+//! merge; their lists grow by doubling.
 
 mod reader;
 
@@ -205,7 +208,8 @@ impl<'j> JsonLists<'j> {
 
 /// Refuses a file whose ranges do not fit [`ListText`].
 fn check_length(file: &str) -> Result<(), ConvertError> {
-    // Ranges of texts without escapes are behind the file, and no text gets longer by their removal.
+    // Ranges of texts without escapes are behind the file, and no text gets longer by their
+    // removal.
     let end = u32::try_from(file.len() * 2);
     end.map_err(|_| syntax("the file has 2 GiB or more"))?;
     Ok(())

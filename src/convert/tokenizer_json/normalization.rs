@@ -1,7 +1,7 @@
 //! Normalization of a model as normalizers of `tokenizers`.
 //!
-//! Input: a model. Output: a list of [`JsonNormalizer`]s, which are applied one after the other, and reasons where they do not
-//! equal SentencePiece's normalization.
+//! Input: a model. Output: a list of [`JsonNormalizer`]s, which are applied one after the other,
+//! and reasons where they do not equal SentencePiece's normalization.
 //!
 //! | flag | normalizers |
 //! |---|---|
@@ -12,12 +12,12 @@
 //! | `add_dummy_prefix` | `Prepend`; with user-defined symbols `Replace` of the start of every text that is not a symbol |
 //! | `treat_whitespace_as_suffix` | `Replace` of the end |
 //!
-//! `tokenizers` normalizes the texts of user-defined symbols with the same normalizers and looks for the result. So the dummy
-//! prefix must not be put before a text that is a symbol.
+//! `tokenizers` normalizes the texts of user-defined symbols with the same normalizers and looks
+//! for the result. So the dummy prefix must not be put before a text that is a symbol.
 //!
 //! # Rules for single characters
-//! If every rule replaces one character, if no target contains a character that a rule replaces, and if there are few targets,
-//! the rules can be applied one target after the other.
+//! If every rule replaces one character, if no target contains a character that a rule replaces,
+//! and if there are few targets, the rules can be applied one target after the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -212,7 +212,8 @@ fn prefixes_every_text(spec: &NormalizerSpec) -> bool {
     spec.add_dummy_prefix() && !spec.remove_extra_whitespaces()
 }
 
-/// The reason for a precompiled charsmap, whose rules were listed; that takes the time of reading the charsmap several times.
+/// The reason for a precompiled charsmap, whose rules were listed; that takes the time of reading
+/// the charsmap several times.
 fn reason_of_rules(model: &Model, rules: &[Rule]) -> Reason {
     let explanation = format!(
         "tokenizers applies the normalization rules {:?} to one grapheme cluster at a time: rules for several characters are not found \
@@ -287,7 +288,8 @@ pub(super) fn normalized_symbol(model: &Model, symbol: &str) -> String {
     text
 }
 
-/// The characters that rules replace, if every rule replaces one character and the targets can be written in any order.
+/// The characters that rules replace, if every rule replaces one character and the targets can be
+/// written in any order.
 fn simple_rules(rules: &[Rule]) -> Option<ReplacedChars> {
     let mut chars = ReplacedChars::new();
     for (source, target) in rules {
@@ -336,8 +338,8 @@ pub(super) fn escaped(text: &str) -> String {
     pattern
 }
 
-/// A text that `Precompiled` normalizes differently: a character with a rule and a combining mark without, which is lost; or
-/// the source of a rule that is too long.
+/// A text that `Precompiled` normalizes differently: a character with a rule and a combining mark
+/// without, which is lost; or the source of a rule that is too long.
 fn example_of_rules(rules: &[Rule], normalizer: &Normalizer) -> Option<String> {
     example_with_mark(rules, normalizer).or_else(|| long_source(rules))
 }

@@ -1,15 +1,18 @@
 //! A scanner of JSON: strings and numbers one after another, without a tree of values.
 //!
-//! Input: a text. Output: on request its next string, number or bracket, or the end of its next value; an error names the line
-//! and the column. What a caller asks for is checked as strictly as `serde_json` does. Of a value that is skipped only the strings
-//! and the brackets are recognized; whoever skips a value has it checked elsewhere.
+//! Input: a text. Output: on request its next string, number or bracket, or the end of its next
+//! value; an error names the line and the column. What a caller asks for is checked as strictly as
+//! `serde_json` does. Of a value that is skipped only the strings and the brackets are recognized;
+//! whoever skips a value has it checked elsewhere.
 //!
-//! Example: in `["a", 1]` a caller expects `[`, asks for a string, expects a comma, asks for an id, and expects `]`.
+//! Example: in `["a", 1]` a caller expects `[`, asks for a string, expects a comma, asks for an id,
+//! and expects `]`.
 //!
-//! Cost: linear. Eight bytes of a string are tested at a time: the bits that show a quote, a backslash or a control character
-//! are computed for all of them by subtractions without a branch.
+//! Cost: linear. Eight bytes of a string are tested at a time: the bits that show a quote, a
+//! backslash or a control character are computed for all of them by subtractions without a branch.
 //!
-//! Source: RFC 8259; "Determine if a word has a byte equal to n" in S. E. Anderson, *Bit Twiddling Hacks*,
+//! Source: RFC 8259; "Determine if a word has a byte equal to n" in S. E. Anderson, *Bit Twiddling
+//! Hacks*,
 //! <https://graphics.stanford.edu/~seander/bithacks.html>.
 
 use std::ops::Range;
@@ -19,7 +22,8 @@ use crate::text::num::low_usize;
 
 use super::syntax;
 
-/// What is wrong at the position of a scanner; see [`JsonScanner::error`]. Small, because every value that is read returns one.
+/// What is wrong at the position of a scanner; see [`JsonScanner::error`]. Small, because every
+/// value that is read returns one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ScanProblem(pub(super) &'static str);
 
@@ -87,7 +91,8 @@ impl<'j> JsonScanner<'j> {
         }
     }
 
-    /// Whether a list that ends with `close` has another element, and goes to it. `is_first` is cleared.
+    /// Whether a list that ends with `close` has another element, and goes to it. `is_first` is
+    /// cleared.
     ///
     /// # Errors
     /// A comma is missing.
@@ -246,8 +251,8 @@ fn last_line(text: &[u8]) -> &[u8] {
     &text[start..]
 }
 
-/// The position behind the blanks that begin at `start`. Spaces, which files with indented lines have most, are passed eight at a
-/// time.
+/// The position behind the blanks that begin at `start`. Spaces, which files with indented lines
+/// have most, are passed eight at a time.
 fn after_blanks(bytes: &[u8], start: usize) -> usize {
     let mut position = start;
     loop {
@@ -264,8 +269,8 @@ fn after_blanks(bytes: &[u8], start: usize) -> usize {
     }
 }
 
-/// The position of the first quote, backslash or control character from `start` on; or that of the end, or behind it if `start`
-/// is.
+/// The position of the first quote, backslash or control character from `start` on; or that of the
+/// end, or behind it if `start` is.
 #[inline]
 fn special_byte(bytes: &[u8], start: usize) -> usize {
     let mut position = start;
@@ -281,7 +286,8 @@ fn special_byte(bytes: &[u8], start: usize) -> usize {
     position + rest.iter().position(is_special).unwrap_or(rest.len())
 }
 
-/// The highest bit of each byte that is a quote, a backslash or a control character. Bits above the lowest one can be wrong.
+/// The highest bit of each byte that is a quote, a backslash or a control character. Bits above the
+/// lowest one can be wrong.
 #[inline]
 fn special_bits(word: u64) -> u64 {
     let zero_bytes = |word: u64| word.wrapping_sub(ONES) & !word;
@@ -378,7 +384,8 @@ mod tests {
             prop_assert_eq!(found.ok(), expected.ok());
         }
 
-        /// Values that serde_json accepts are skipped to their ends. Others are passed or refused; \x0C is no blank of JSON.
+        /// Values that serde_json accepts are skipped to their ends. Others are passed or refused;
+        /// \x0C is no blank of JSON.
         #[test]
         fn values_are_skipped(text in "([\\[{]|\"[a\\]\\[{}]?\":|[\\]}]|,|1|true| |\t|\x0C|\x0B|null){0,14}") {
             let mut scanner = JsonScanner::new(&text);

@@ -1,11 +1,12 @@
 //! User-defined symbols of BPE models as added tokens.
 //!
-//! Input: a BPE model. Output: the symbols that become added tokens, and reasons where they are found in other texts than
-//! SentencePiece finds them.
+//! Input: a BPE model. Output: the symbols that become added tokens, and reasons where they are
+//! found in other texts than SentencePiece finds them.
 //!
-//! SentencePiece looks for symbols in the normalized text, at each position the longest one. `tokenizers` does the same with
-//! added tokens that are `normalized`, if their texts are not changed by the normalizers. Besides, SentencePiece's normalizer
-//! does not change symbols in the raw text; that matters only if it would change them.
+//! SentencePiece looks for symbols in the normalized text, at each position the longest one.
+//! `tokenizers` does the same with added tokens that are `normalized`, if their texts are not
+//! changed by the normalizers. Besides, SentencePiece's normalizer does not change symbols in the
+//! raw text; that matters only if it would change them.
 
 use super::super::order::named;
 use super::super::{Reason, ReasonKind};
@@ -68,14 +69,16 @@ impl<'m> JsonSymbols<'m> {
         }
     }
 
-    /// Whether the rules and the removal of spaces leave nothing of a symbol. Adds a reason if the rules change it.
+    /// Whether the rules and the removal of spaces leave nothing of a symbol. Adds a reason if the
+    /// rules change it.
     fn is_removed_by_rules(&mut self, id: PieceId, text: &str) -> bool {
         let after_rules = by_rules(self.model, text);
         if after_rules == text.as_bytes() {
             return false;
         }
         self.reasons.push(self.reason_of_rules(id, text));
-        // For an added token whose normalized text is empty, `tokenizers` allocates memory without limit, or panics.
+        // For an added token whose normalized text is empty, `tokenizers` allocates memory without
+        // limit, or panics.
         trimmed_symbol(self.model, &lossy_string(&after_rules)).is_empty()
     }
 
@@ -87,7 +90,8 @@ impl<'m> JsonSymbols<'m> {
         .with_example(text)
     }
 
-    /// A symbol with a space is never found in normalized text, where spaces are marks. It only keeps its spaces.
+    /// A symbol with a space is never found in normalized text, where spaces are marks. It only
+    /// keeps its spaces.
     fn add_reason_for_space(&mut self, id: PieceId) {
         if self.model.normalizer_spec().remove_extra_whitespaces() {
             let symbol = named(self.model, id);

@@ -1,7 +1,7 @@
 //! The parts of a `tokenizer.json` as JSON.
 //!
-//! Input: [`JsonParts`]. Output: the file, one line for each piece, merge and added token, so that two files can be compared.
-//! Cost: linear.
+//! Input: [`JsonParts`]. Output: the file, one line for each piece, merge and added token, so that
+//! two files can be compared. Cost: linear.
 
 use std::fmt::Display;
 

@@ -1,36 +1,40 @@
 //! Text -> chunks -> ids.
 //!
-//! Input: normalized text, or, for models without normalization rules, the caller's own ("raw") text. Output: ids. A
-//! chunk ends at a bigram boundary, or where a user-defined symbol begins. Chunks of a single character have their id in
-//! a table; the ids of other short chunks are cached by their bytes; all other chunks are merged (see
-//! [`strategies`](super::strategies)).
+//! Input: normalized text, or, for models without normalization rules, the caller's own ("raw")
+//! text. Output: ids. A chunk ends at a bigram boundary, or where a user-defined symbol begins.
+//! Chunks of a single character have their id in a table; the ids of other short chunks are cached
+//! by their bytes; all other chunks are merged (see [`strategies`](super::strategies)).
 //!
-//! Raw text is not normalized at all: a space has the class of the whitespace mark, a malformed byte the class of U+FFFD,
-//! and the dummy prefix is a space before the first chunk. Only a chunk that is not cached, and is long or contains
-//! unknown characters, is written out in normalized form.
+//! Raw text is not normalized at all: a space has the class of the whitespace mark, a malformed
+//! byte the class of U+FFFD, and the dummy prefix is a space before the first chunk. Only a chunk
+//! that is not cached, and is long or contains unknown characters, is written out in normalized
+//! form.
 //!
-//! Example: the raw text `the cat` with a dummy prefix has the chunks `▁the` (key: ` the`) and `▁cat` (key: ` cat`), if no
-//! piece contains the bigram `e ▁`.
+//! Example: the raw text `the cat` with a dummy prefix has the chunks `▁the` (key: ` the`) and
+//! `▁cat` (key: ` cat`), if no piece contains the bigram `e ▁`.
 //!
-//! Method: three loops find the ends of chunks: [`ChunkScanner::scan_ascii`] for runs of ASCII (eight bytes at a time),
-//! [`ChunkScanner::scan_wide`] for runs of other characters, and [`ChunkScanner::scan`] for bytes with which a
-//! user-defined symbol may begin. [`boundaries::find_boundaries`] is a fourth, for long texts that several threads
-//! encode.
+//! Method: three loops find the ends of chunks: [`ChunkScanner::scan_ascii`] for runs of ASCII
+//! (eight bytes at a time), [`ChunkScanner::scan_wide`] for runs of other characters, and
+//! [`ChunkScanner::scan`] for bytes with which a user-defined symbol may begin.
+//! [`boundaries::find_boundaries`] is a fourth, for long texts that several threads encode.
 //!
-//! Raw text of many lines can be scanned in one go if no piece has a line feed ([`ChunkScanner::scan_lines`]). A line feed then
-//! begins a chunk, and so does the character behind it, unless it continues the dummy prefix of its line. So line feeds are found
-//! by the loop that finds chunks, instead of a search for each line and a scan that begins and ends with it: 10 MB of English in
-//! lines of 67 bytes take 4 % less time. Example: in `the cat\nsat`, the line feed ends ` cat` and the first line, and ` sat` is
-//! the chunk behind it.
+//! Raw text of many lines can be scanned in one go if no piece has a line feed
+//! ([`ChunkScanner::scan_lines`]). A line feed then begins a chunk, and so does the character
+//! behind it, unless it continues the dummy prefix of its line. So line feeds are found by the loop
+//! that finds chunks, instead of a search for each line and a scan that begins and ends with it: 10
+//! MB of English in lines of 67 bytes take 4 % less time. Example: in `the cat\nsat`, the line feed
+//! ends ` cat` and the first line, and ` sat` is the chunk behind it.
 //!
-//! Modules: [`boundaries`] classifies characters, and finds where long texts can be divided; [`pending_chunk`] has the chunk that
-//! has begun; [`raw_chunk`] encodes chunks of raw text that are not cached.
+//! Modules: [`boundaries`] classifies characters, and finds where long texts can be divided;
+//! [`pending_chunk`] has the chunk that has begun; [`raw_chunk`] encodes chunks of raw text that
+//! are not cached.
 //!
-//! Cost: about four instructions per ASCII byte, two or three loads for other characters, and per chunk one tag and one
-//! cache line.
+//! Cost: about four instructions per ASCII byte, two or three loads for other characters, and per
+//! chunk one tag and one cache line.
 //!
-//! Tried and rejected: a cache of whole words before the chunks, which need not look at each character. It was slower:
-//! more words than chunks are seen for the first time, and those cost most.
+//! Tried and rejected: a cache of whole words before the chunks, which need not look at each
+//! character. It was slower: more words than chunks are seen for the first time, and those cost
+//! most.
 
 mod boundaries;
 mod pending_chunk;
@@ -52,8 +56,8 @@ use crate::encode::encoded_lines::EncodedLines;
 use crate::piece::PieceId;
 use crate::trie::prefix::PrefixTrie;
 
-/// What the scanner knows about a model. One struct with everything inside, so that the loops need a single pointer;
-/// with three pointers they took 1 % more instructions.
+/// What the scanner knows about a model. One struct with everything inside, so that the loops need
+/// a single pointer; with three pointers they took 1 % more instructions.
 #[derive(Debug)]
 pub(super) struct ScanTables {
     pub(super) merge: MergeTables,
@@ -63,7 +67,8 @@ pub(super) struct ScanTables {
 }
 
 impl ScanTables {
-    /// Whether line feeds are in no piece, so that each of them ends a chunk, and the next chunk begins behind it.
+    /// Whether line feeds are in no piece, so that each of them ends a chunk, and the next chunk
+    /// begins behind it.
     pub(super) fn separates_lines(&self) -> bool {
         self.ascii.is_plain(b'\n') && self.merge.chars.ascii_class::<true>(b'\n') == 0
     }
@@ -93,8 +98,8 @@ impl ChunkScanner<'_> {
         self.scan_text::<RAW, false>(has_prefix, out);
     }
 
-    /// Finds the chunks of all lines of the raw text, and appends their ids and the ends of the lines. Only for models of which
-    /// [`ScanTables::separates_lines`] holds.
+    /// Finds the chunks of all lines of the raw text, and appends their ids and the ends of the
+    /// lines. Only for models of which [`ScanTables::separates_lines`] holds.
     #[inline]
     pub(super) fn scan_lines(&mut self, adds_prefix: bool, lines: &mut EncodedLines) {
         debug_assert!(self.tables.separates_lines());
@@ -158,8 +163,8 @@ impl ChunkScanner<'_> {
         self.finish_chunk::<RAW>(chunk, at, out);
     }
 
-    /// Scans plain ASCII bytes from `at` on, after a character of class `last`. Returns the position of the first other
-    /// byte, and the class of the character before it.
+    /// Scans plain ASCII bytes from `at` on, after a character of class `last`. Returns the
+    /// position of the first other byte, and the class of the character before it.
     #[inline]
     fn scan_ascii<const RAW: bool, const LINES: bool>(
         &mut self,
@@ -281,7 +286,8 @@ impl ChunkScanner<'_> {
         self.tables.merge.chars.ascii_class::<RAW>(byte)
     }
 
-    /// Appends the ids of a chunk that ends at `end`: row 1 of the strategy table, and then the others.
+    /// Appends the ids of a chunk that ends at `end`: row 1 of the strategy table, and then the
+    /// others.
     #[inline(always)]
     fn finish_chunk<const RAW: bool>(
         &mut self,
@@ -311,7 +317,8 @@ impl ChunkScanner<'_> {
         out: &mut Vec<PieceId>,
     ) {
         let text = &self.text.text()[chunk.start..end];
-        // The raw bytes are those of the normalized character, except for a space and for a malformed byte.
+        // The raw bytes are those of the normalized character, except for a space and for a
+        // malformed byte.
         let is_same_when_raw = (text.len() > 1 || text.is_ascii()) && text != b" ";
         match self.byte_ids {
             Some(byte_ids) if RAW && !chunk.has_prefix && is_same_when_raw => {
@@ -322,7 +329,8 @@ impl ChunkScanner<'_> {
         }
     }
 
-    /// Appends the ids of a chunk that is not a single known character: row 2 of the strategy table, and then the others.
+    /// Appends the ids of a chunk that is not a single known character: row 2 of the strategy
+    /// table, and then the others.
     #[inline(never)]
     fn encode_long<const RAW: bool>(
         &mut self,
@@ -331,8 +339,8 @@ impl ChunkScanner<'_> {
         out: &mut Vec<PieceId>,
     ) {
         let key = self.key(chunk, end);
-        // Rare cases are in a function of their own, because they need many registers, which would be saved and restored
-        // for every chunk.
+        // Rare cases are in a function of their own, because they need many registers, which would
+        // be saved and restored for every chunk.
         if !key.is_some_and(|key| self.cache.get_first_way(&key, out)) {
             return self.encode_rare::<RAW>(chunk, end, out);
         }

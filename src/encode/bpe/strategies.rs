@@ -11,10 +11,11 @@
 //! | [`last_merge`] | which two symbols a symbol is merged from; [`last_merge_table`] stores the answers |
 //! | [`merge_context`], [`chunk_context`] | tables, buffers and caches that the strategies share |
 //!
-//! Input: the normalized text of a chunk. Output: its ids. The table of all strategies, including the two that need no
-//! merge, is on the page of the [encoder](super).
+//! Input: the normalized text of a chunk. Output: its ids. The table of all strategies, including
+//! the two that need no merge, is on the page of the [encoder](super).
 //!
-//! Modules are declared below in the order of their imports: each one imports only from those before it.
+//! Modules are declared below in the order of their imports: each one imports only from those
+//! before it.
 
 pub(super) mod last_merge_table;
 pub(super) mod merge_context;
@@ -48,7 +49,8 @@ impl ChunkContext<'_> {
         }
     }
 
-    /// Appends the ids of a chunk with pieces that are longer than small windows: rows 6 and 7 of the strategy table.
+    /// Appends the ids of a chunk with pieces that are longer than small windows: rows 6 and 7 of
+    /// the strategy table.
     fn encode_repetitive(&mut self, chunk: &[u8], out: &mut Vec<PieceId>) {
         if self.encode_windowed(chunk, WindowSize::Large, out) {
             self.state.count(Strategy::LargeWindowed);
@@ -58,8 +60,8 @@ impl ChunkContext<'_> {
         }
     }
 
-    /// Appends the ids of a chunk of at most [`short_merge::MAX_CHARS`] characters. Returns false, and appends nothing,
-    /// for a longer chunk.
+    /// Appends the ids of a chunk of at most [`short_merge::MAX_CHARS`] characters. Returns false,
+    /// and appends nothing, for a longer chunk.
     pub(super) fn encode_short(&mut self, chunk: &[u8], out: &mut Vec<PieceId>) -> bool {
         self.state.short.clear();
         let is_short = self.state.short.push_text::<false>(chunk, self.tables);

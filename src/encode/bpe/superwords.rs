@@ -1,34 +1,40 @@
 //! Models with pieces of several words, most of which merge after all others.
 //!
-//! A *superword* is a piece with a whitespace mark behind another character: `▁of▁the`. With superwords nearly every pair
-//! of characters occurs in some piece, so that a whole line would be one chunk. But models that were extended by
-//! superwords had many other pieces before, with better scores. A text is then encoded in two layers:
+//! A *superword* is a piece with a whitespace mark behind another character: `▁of▁the`. With
+//! superwords nearly every pair of characters occurs in some piece, so that a whole line would be
+//! one chunk. But models that were extended by superwords had many other pieces before, with better
+//! scores. A text is then encoded in two layers:
 //!
-//! 1. As if the model had only the pieces with better scores than all superwords: chunks end at whitespace marks, and most are
-//!    cached.
+//! 1. As if the model had only the pieces with better scores than all superwords: chunks end at
+//!    whitespace marks, and most are cached.
 //! 2. The tokens of the text merge further, with all pieces.
 //!
 //! # Why this is exact
-//! The best pair merges first. So superwords, and all pieces with equal or lower scores, merge only when no pair merges to
-//! a piece of the first layer. The result at that moment is that of the model of the first layer, which does the same
-//! merges in the same order. The second layer goes on from there by the definition.
+//! The best pair merges first. So superwords, and all pieces with equal or lower scores, merge only
+//! when no pair merges to a piece of the first layer. The result at that moment is that of the
+//! model of the first layer, which does the same merges in the same order. The second layer goes on
+//! from there by the definition.
 //!
-//! The second layer begins with ids, in which unknown characters are no longer told apart. So no piece that it makes may have
-//! a character that is no piece. The text of a single character merges from nothing, so that such pieces
-//! are in the first layer whatever their scores are. User-defined symbols are no operands; byte pieces and the unknown piece
-//! are none either, since text does not yield them by their texts.
+//! The second layer begins with ids, in which unknown characters are no longer told apart. So no
+//! piece that it makes may have a character that is no piece. The text of a single character merges
+//! from nothing, so that such pieces are in the first layer whatever their scores are. User-defined
+//! symbols are no operands; byte pieces and the unknown piece are none either, since text does not
+//! yield them by their texts.
 //!
 //! # Method of the second layer
-//! [`late_pieces`] finds, when the model is loaded, all pairs of symbols that merge, and all pairs of tokens of the first
-//! layer between which a merge is possible. A text is cut where two neighbouring tokens are no such pair: no merge crosses there,
-//! as at a bigram boundary. The runs of tokens between the cuts, mostly of one to five tokens, are merged by [`token_run`],
-//! and long ones by the [heap](super::strategies::heap_merge). Neither reads a text.
+//! [`late_pieces`] finds, when the model is loaded, all pairs of symbols that merge, and all pairs
+//! of tokens of the first layer between which a merge is possible. A text is cut where two
+//! neighbouring tokens are no such pair: no merge crosses there, as at a bigram boundary. The runs
+//! of tokens between the cuts, mostly of one to five tokens, are merged by [`token_run`], and long
+//! ones by the [heap](super::strategies::heap_merge). Neither reads a text.
 //!
-//! Example: the pieces `▁of` (-5), `▁the` (-6), `▁of▁the` (-7), `▁theory` (-8) and all characters. The text `▁of▁theory` gives
-//! `▁of ▁the o r y` in the first layer. In the second, `▁of▁the` merges before `▁theory` could.
+//! Example: the pieces `▁of` (-5), `▁the` (-6), `▁of▁the` (-7), `▁theory` (-8) and all characters.
+//! The text `▁of▁theory` gives `▁of ▁the o r y` in the first layer. In the second, `▁of▁the` merges
+//! before `▁theory` could.
 //!
-//! Cost: a lookup for each pair of tokens, two for each merge; n log n for a run of n tokens. Loading takes a second table of
-//! pieces and one encoding of the pieces of the second layer, on two threads.
+//! Cost: a lookup for each pair of tokens, two for each merge; n log n for a run of n tokens.
+//! Loading takes a second table of pieces and one encoding of the pieces of the second layer, on
+//! two threads.
 
 mod late_pieces;
 pub(super) mod token_run;
@@ -45,8 +51,8 @@ use crate::encode::vocabulary::Vocabulary;
 use crate::piece::PieceId;
 use crate::text::{WHITESPACE_MARK_STR, is_char};
 
-/// One piece in so many has to be in the first layer. If fewer are, most of the work is left to the second layer, which is
-/// slower than chunks of whole lines.
+/// One piece in so many has to be in the first layer. If fewer are, most of the work is left to the
+/// second layer, which is slower than chunks of whole lines.
 const MIN_FIRST_SHARE: usize = 8;
 
 /// The pieces of both layers.
@@ -73,8 +79,9 @@ pub(super) struct SuperwordLayer {
 }
 
 impl Layers {
-    /// Divides the pieces, if there are superwords and it is worth it; models with unused pieces are merged as a whole. The pieces of the second layer are the superwords and all pieces with equal or
-    /// lower scores, except for single characters and user-defined symbols.
+    /// Divides the pieces, if there are superwords and it is worth it; models with unused pieces
+    /// are merged as a whole. The pieces of the second layer are the superwords and all pieces with
+    /// equal or lower scores, except for single characters and user-defined symbols.
     pub(super) fn of(vocabulary: &Vocabulary<'_>, mergeable: &[u32]) -> Option<Self> {
         let mut layers = Self {
             first: Vec::new(),
@@ -115,8 +122,8 @@ fn is_superword(vocabulary: &Vocabulary<'_>, id: u32) -> bool {
     texts.may_contain_behind_first(index, mark_start) && next_word(texts.get(index)).is_some()
 }
 
-/// Where the second word of a text begins: at the first whitespace mark behind another character. Pieces are short, so that
-/// a plain loop takes an eighth of the time of a substring search.
+/// Where the second word of a text begins: at the first whitespace mark behind another character.
+/// Pieces are short, so that a plain loop takes an eighth of the time of a substring search.
 fn next_word(text: &[u8]) -> Option<usize> {
     let mark = WHITESPACE_MARK_STR.as_bytes();
     let mut run_end = 0;
@@ -136,8 +143,8 @@ fn is_character(text: &[u8]) -> bool {
 }
 
 impl SuperwordLayer {
-    /// The layer behind `first`, the encoder of the first layer; `symbols` has all pieces. `None` if the second layer cannot go
-    /// on from ids.
+    /// The layer behind `first`, the encoder of the first layer; `symbols` has all pieces. `None`
+    /// if the second layer cannot go on from ids.
     pub(super) fn new(
         vocabulary: &Vocabulary<'_>,
         layers: &Layers,
@@ -182,8 +189,8 @@ impl SuperwordLayer {
         state.token_merges = merges;
     }
 
-    /// Looks up what each token and the next one become. No lookup depends on another, so that the processor does
-    /// several at a time: most of them wait for memory.
+    /// Looks up what each token and the next one become. No lookup depends on another, so that the
+    /// processor does several at a time: most of them wait for memory.
     fn look_up(&self, tokens: &[PieceId], merges: &mut Vec<SymbolMerge>) {
         merges.clear();
         let merge = |pair: &[PieceId]| self.merges.find(pair[0].get(), pair[1].get());
@@ -191,7 +198,8 @@ impl SuperwordLayer {
         merges.push(SymbolMerge::UNSEEN);
     }
 
-    /// Merges a run and writes its symbols at `end`, which is not behind the run. Returns the new end.
+    /// Merges a run and writes its symbols at `end`, which is not behind the run. Returns the new
+    /// end.
     #[inline]
     fn merge_run(
         &self,

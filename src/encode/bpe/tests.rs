@@ -1,5 +1,5 @@
-//! Every strategy against the definition of BPE, carried out naively, on models with every kind of score. Counters prove
-//! which strategy ran.
+//! Every strategy against the definition of BPE, carried out naively, on models with every kind of
+//! score. Counters prove which strategy ran.
 
 use std::path::Path;
 
@@ -26,7 +26,8 @@ mod naive;
 mod superwords;
 use naive::{ModelBytes, NaiveEncoder};
 
-/// Models with equal scores, positive scores, infinities, NaN and -0, user-defined symbols, and repeated characters.
+/// Models with equal scores, positive scores, infinities, NaN and -0, user-defined symbols, and
+/// repeated characters.
 const MODELS: [&str; 6] = [
     "golden/llama2.model",
     "golden/symbols.model",
@@ -248,7 +249,8 @@ fn the_length_in_characters_chooses_the_strategy() {
     check_strategy(&mut fixture, &"国中的人".repeat(9), Strategy::Windowed);
 }
 
-/// A model with the pieces `unit`, twice `unit`, and so on up to 2^`doublings` times `unit`, which merge in this order.
+/// A model with the pieces `unit`, twice `unit`, and so on up to 2^`doublings` times `unit`, which
+/// merge in this order.
 fn doublings_model(unit: &str, doublings: u16) -> Model {
     let mut model = ModelBytes::default();
     model.add("<unk>", 0.0, PieceKind::Unknown);
@@ -316,8 +318,8 @@ fn repeated_characters_of_every_length_have_the_ids_of_the_naive_encoder() {
     }
 }
 
-/// A model with so many pieces that ids need more than 16 bits: every text of one or two of 300 characters, in an order
-/// that makes ranks and ids differ, and some longer texts.
+/// A model with so many pieces that ids need more than 16 bits: every text of one or two of 300
+/// characters, in an order that makes ranks and ids differ, and some longer texts.
 fn large_model() -> Model {
     let chars: Vec<char> = ('\u{4e00}'..).take(300).collect();
     let pairs = chars

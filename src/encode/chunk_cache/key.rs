@@ -1,15 +1,15 @@
 //! Chunks as keys that are compared and hashed as a few words.
 //!
-//! Input: the bytes of a chunk. Output: a [`ChunkKey`]: the bytes in three words, lowest byte first, zeros after the
-//! end, and the length in the last byte; so different chunks have different words. Chunks of more than
-//! [`MAX_KEY_BYTES`] bytes have no key and are not cached.
+//! Input: the bytes of a chunk. Output: a [`ChunkKey`]: the bytes in three words, lowest byte
+//! first, zeros after the end, and the length in the last byte; so different chunks have different
+//! words. Chunks of more than [`MAX_KEY_BYTES`] bytes have no key and are not cached.
 //!
-//! Example: `▁the` is the bytes E2 96 81 74 68 65, so its first word is 0x0000_6568_7481_96E2 and its last word is
-//! 6 << 56.
+//! Example: `▁the` is the bytes E2 96 81 74 68 65, so its first word is 0x0000_6568_7481_96E2 and
+//! its last word is 6 << 56.
 //!
-//! Method: as many bytes as a key can have are read at every position, and a table of masks clears those after the end
-//! of the chunk. No branch depends on the length of the chunk or on how much text remains; both change all the time, and
-//! such a branch would be mispredicted.
+//! Method: as many bytes as a key can have are read at every position, and a table of masks clears
+//! those after the end of the chunk. No branch depends on the length of the chunk or on how much
+//! text remains; both change all the time, and such a branch would be mispredicted.
 //!
 //! Cost: three loads, three masks, and one wide multiplication for the hash.
 
@@ -69,7 +69,8 @@ impl ChunkKey {
     #[inline(always)]
     pub(super) fn small(&self) -> Option<[u64; SMALL_KEY_WORDS]> {
         let [first, second, last] = self.text;
-        // The last word of such a text contains the length only, and the last byte of the second word is free.
+        // The last word of such a text contains the length only, and the last byte of the second
+        // word is free.
         (last >> 56 < 16).then_some([first, second | last])
     }
 
@@ -112,7 +113,8 @@ impl<'t> KeyedText<'t> {
         ChunkKey::of_start(bytes.or_else(at_end)?, length)
     }
 
-    /// The key of the chunk that consists of a space and the `length` bytes at `start`, unless it is too long.
+    /// The key of the chunk that consists of a space and the `length` bytes at `start`, unless it
+    /// is too long.
     #[inline(always)]
     pub(crate) fn key_with_space(&self, start: usize, length: usize) -> Option<ChunkKey> {
         let text = self.text.get(start..)?.first_chunk::<MAX_KEY_BYTES>();

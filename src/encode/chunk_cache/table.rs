@@ -3,8 +3,9 @@
 //! Input: keys of a fixed number of words, their hashes and ids. Output: entries. See the
 //! [page of the cache](super) for the method.
 //!
-//! A set of two entries fills one or two cache lines, and each set has two tags of 16 bits. Ids below 2^16 are stored
-//! in 16 bits each; if one id is higher, all ids of the entry are stored in 32 bits.
+//! A set of two entries fills one or two cache lines, and each set has two tags of 16 bits. Ids
+//! below 2^16 are stored in 16 bits each; if one id is higher, all ids of the entry are stored in
+//! 32 bits.
 //!
 //! Cost: a lookup reads one tag, and one entry if the tag matches.
 
@@ -16,7 +17,8 @@ use crate::text::num::{low_u16, masked_index};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ChunkEntry<const WORDS: usize, const ID_WORDS: usize> {
     text: [u64; WORDS],
-    /// The ids in one element each, or, if one of them is above 65,535, in two elements each: low half, high half.
+    /// The ids in one element each, or, if one of them is above 65,535, in two elements each: low
+    /// half, high half.
     ids: [u16; ID_WORDS],
     note: u16,
     /// The number of ids, and the flag [`WIDE`].
@@ -97,9 +99,10 @@ impl<const WORDS: usize, const ID_WORDS: usize> ChunkEntry<WORDS, ID_WORDS> {
     /// Appends the ids.
     #[inline(always)]
     pub(super) fn append_to(&self, out: &mut Vec<PieceId>) {
-        // Most entries have at most four ids. Always copying four and truncating is faster than a copy whose length
-        // is not known at compile time. Copying three takes 1 % fewer instructions for English, but 2 to 3 % more time,
-        // since entries with four ids are mispredicted.
+        // Most entries have at most four ids. Always copying four and truncating is faster than a
+        // copy whose length is not known at compile time. Copying three takes 1 % fewer
+        // instructions for English, but 2 to 3 % more time, since entries with four ids are
+        // mispredicted.
         match self.state & (COUNT | WIDE) {
             count @ 0..=4 if out.len() + 4 <= out.capacity() => {
                 let length = out.len() + usize::from(count);
@@ -143,11 +146,13 @@ struct Tags {
     second: u16,
 }
 
-/// The flag in the tag of way 1: a chunk of this set has too many ids for this table and may be in the other table.
+/// The flag in the tag of way 1: a chunk of this set has too many ids for this table and may be in
+/// the other table.
 const OVERFLOWED: u16 = 1;
 
 impl Tags {
-    /// The tag of a hash: bits that the index of the set does not depend on; never 0 or [`OVERFLOWED`].
+    /// The tag of a hash: bits that the index of the set does not depend on; never 0 or
+    /// [`OVERFLOWED`].
     #[inline]
     fn of(hash: u64) -> u16 {
         low_u16(hash >> 24 & 0xFFFE).max(2)
@@ -165,8 +170,9 @@ pub(super) struct Miss {
 pub(super) struct ChunkTable<const WORDS: usize, const ID_WORDS: usize> {
     /// None, or a power of two.
     sets: Vec<CacheSet<WORDS, ID_WORDS>>,
-    /// One for each set; all of them fit the second-level cache of the processor. A branch on the set itself would be
-    /// mispredicted on a miss, and the processor would notice only when the memory has answered.
+    /// One for each set; all of them fit the second-level cache of the processor. A branch on the
+    /// set itself would be mispredicted on a miss, and the processor would notice only when the
+    /// memory has answered.
     tags: Vec<Tags>,
     /// Entries that were replaced since the table grew.
     evictions: usize,
@@ -286,8 +292,8 @@ impl<const WORDS: usize, const ID_WORDS: usize> ChunkTable<WORDS, ID_WORDS> {
         }
     }
 
-    /// Makes the table four times as large, or allocates it, within the limit. The flags of sets with overflows are
-    /// dropped; the ids of the chunks concerned are computed once more.
+    /// Makes the table four times as large, or allocates it, within the limit. The flags of sets
+    /// with overflows are dropped; the ids of the chunks concerned are computed once more.
     #[cold]
     fn grow(&mut self) {
         self.evictions = 0;

@@ -1,25 +1,26 @@
 //! Whether a piece that loses to another path on its own text loses in every text.
 //!
-//! Job: separate pieces that no text can give from pieces that lose by so little that rounding may let them win.
-//! Input: a piece, and the path that the search finds for the text of the piece. Output: whether that path is better
-//! by more than all rounding errors together.
+//! Job: separate pieces that no text can give from pieces that lose by so little that rounding may
+//! let them win. Input: a piece, and the path that the search finds for the text of the piece.
+//! Output: whether that path is better by more than all rounding errors together.
 //!
-//! **Lemma.** Let p be a piece with score s, and q1 ... qk the path that wins on the text of p, with the exact sum Q.
-//! Let the text of p have n bytes, let M be the greatest magnitude of a score of a piece for text or of an unknown
-//! character, and let n·M <= 100,000. If Q - s > (k + 3) h with h = 2^-24 (100,000 + 2 n M), then no text is encoded
-//! with p.
+//! **Lemma.** Let p be a piece with score s, and q1 ... qk the path that wins on the text of p,
+//! with the exact sum Q. Let the text of p have n bytes, let M be the greatest magnitude of a score
+//! of a piece for text or of an unknown character, and let n·M <= 100,000. If Q - s > (k + 3) h
+//! with h = 2^-24 (100,000 + 2 n M), then no text is encoded with p.
 //!
-//! *Proof.* Let p begin at a position of some text. All paths to that position share its sum S, and |S| <= 100,000
-//! after rebasing. The text of p consists of the same characters there as it does alone, so the positions between q1
-//! ... qk are visited and each of them is offered the next piece. Addition in floats is monotonic, so the sum at the
-//! end of qk is at least the float sum S + q1 + ... + qk, whatever else was offered. All sums within p have
-//! magnitudes below 100,000 + 2 n M, so each addition errs by at most h: the end of p has a sum of at least S + Q - k
-//! h, and p itself offers at most S + s + h. A position within p may be rebased. Since n M <= 100,000, that happens
-//! at most once within p, and subtracts one number from both sums with an error of at most h each. So the offer of p
-//! is below that of the path if Q - s > (k + 3) h. []
+//! *Proof.* Let p begin at a position of some text. All paths to that position share its sum S,
+//! and |S| <= 100,000 after rebasing. The text of p consists of the same characters there as it
+//! does alone, so the positions between q1 ... qk are visited and each of them is offered the next
+//! piece. Addition in floats is monotonic, so the sum at the end of qk is at least the float sum
+//! S + q1 + ... + qk, whatever else was offered. All sums within p have magnitudes below 100,000 +
+//! 2 n M, so each addition errs by at most h: the end of p has a sum of at least S + Q - k h, and p
+//! itself offers at most S + s + h. A position within p may be rebased. Since n M <= 100,000, that
+//! happens at most once within p, and subtracts one number from both sums with an error of at most
+//! h each. So the offer of p is below that of the path if Q - s > (k + 3) h. []
 //!
-//! Example: 16 characters of three bytes and scores down to -20 give n M = 960 and h = 0.0061. A piece that loses to
-//! two pieces by 0.03 or more loses in every text.
+//! Example: 16 characters of three bytes and scores down to -20 give n M = 960 and h = 0.0061. A
+//! piece that loses to two pieces by 0.03 or more loses in every text.
 //!
 //! Cost: linear in the path.
 
@@ -38,8 +39,8 @@ impl UnigramEncoder {
             .fold(unknown, f64::max)
     }
 
-    /// Whether `path`, which wins on the text of the piece `id`, wins wherever that text of `bytes` bytes occurs.
-    /// `greatest_score` is that of all pieces for text. False is not certain.
+    /// Whether `path`, which wins on the text of the piece `id`, wins wherever that text of `bytes`
+    /// bytes occurs. `greatest_score` is that of all pieces for text. False is not certain.
     pub(crate) fn always_loses(
         &self,
         id: PieceId,

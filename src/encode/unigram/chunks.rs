@@ -1,12 +1,13 @@
 //! The chunks of a text: the parts between two bigram boundaries.
 //!
-//! Input: the pieces, then texts. Output: the length of the chunk at the start of a text. A chunk ends between two
-//! characters that are adjacent in no piece, so no piece spans its end (see [`bigrams`](crate::encode::bigrams)).
-//! Characters are numbered by their UTF-8 bytes, except that the whitespace mark has the number of the space, which
-//! normalized text does not contain: so the mark is one of the frequent characters.
+//! Input: the pieces, then texts. Output: the length of the chunk at the start of a text. A chunk
+//! ends between two characters that are adjacent in no piece, so no piece spans its end (see
+//! [`bigrams`](crate::encode::bigrams)). Characters are numbered by their UTF-8 bytes, except that
+//! the whitespace mark has the number of the space, which normalized text does not contain: so the
+//! mark is one of the frequent characters.
 //!
-//! Example: with the pieces `▁a`, `ab` and `b`, the text `▁ab▁b` has the chunks `▁ab` (bigrams `▁ a` and `a b`), `▁` and
-//! `b`, because no piece contains `b ▁` or `▁ b`.
+//! Example: with the pieces `▁a`, `ab` and `b`, the text `▁ab▁b` has the chunks `▁ab` (bigrams
+//! `▁ a` and `a b`), `▁` and `b`, because no piece contains `b ▁` or `▁ b`.
 //!
 //! Cost: one or two loads for each character.
 
@@ -35,7 +36,8 @@ impl ChunkFinder {
         let mut builder = BigramSetBuilder::new();
         let mut previous: &[u8] = &[];
         for piece in pieces {
-            // The bigrams of the beginning that the piece shares with the previous one were added already.
+            // The bigrams of the beginning that the piece shares with the previous one were added
+            // already.
             let shared = common_length(piece, previous);
             previous = piece;
             let (mut before, mut at) = code_at(piece);
@@ -74,8 +76,8 @@ impl ChunkFinder {
     }
 }
 
-/// The number of the first character of `text`, which is not empty, and its length in bytes. Equal characters have
-/// equal numbers; ASCII has numbers below 128.
+/// The number of the first character of `text`, which is not empty, and its length in bytes. Equal
+/// characters have equal numbers; ASCII has numbers below 128.
 #[inline]
 fn code_at(text: &[u8]) -> (u32, usize) {
     let mark = WHITESPACE_MARK_STR.as_bytes();

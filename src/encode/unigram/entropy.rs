@@ -1,17 +1,20 @@
 //! The entropy of all segmentations of a text.
 //!
-//! Job: how uncertain the segmentation of a text is. Input: a [`Lattice`] and the smoothing exponent alpha, which gives each
-//! segmentation a probability in proportion to exp(alpha · score). Output: the entropy of this distribution in nats: 0 if
-//! there is one segmentation, log n if n segmentations are equally likely.
+//! Job: how uncertain the segmentation of a text is. Input: a [`Lattice`] and the smoothing
+//! exponent alpha, which gives each segmentation a probability in proportion to exp(alpha · score).
+//! Output: the entropy of this distribution in nats: 0 if there is one segmentation, log n if n
+//! segmentations are equally likely.
 //!
-//! Method: the path to a position is a path to a node that ends there, followed by the node. If the node is the last one
-//! with the probability p, the entropy at the position is the sum of p · (entropy before the node - log p) over all nodes
-//! that end there (Hernando, Crespi, Cybenko, "Efficient computation of the hidden Markov model entropy for a given
-//! observation sequence", IEEE Transactions on Information Theory 51(7), 2005,
+//! Method: the path to a position is a path to a node that ends there, followed by the node. If the
+//! node is the last one with the probability p, the entropy at the position is the sum of p ·
+//! (entropy before the node - log p) over all nodes that end there (Hernando, Crespi, Cybenko,
+//! "Efficient computation of the hidden Markov model entropy for a given observation sequence",
+//! IEEE Transactions on Information Theory 51(7), 2005,
 //! <https://doi.org/10.1109/TIT.2005.850223>). The probabilities are quotients of the [weights](PathWeights) of paths. The sums
 //! are computed with the sign turned, in the arithmetic and the order of SentencePiece 0.2.1.
 //!
-//! Example: the text `les` with the pieces `l`, `e`, `s` (-3 each), `le` (-4) and `les` (-5), alpha 1.
+//! Example: the text `les` with the pieces `l`, `e`, `s` (-3 each), `le` (-4) and `les` (-5),
+//! alpha 1.
 //!
 //! | position | nodes that end there | entropy |
 //! |---|---|---|
@@ -29,7 +32,8 @@ use crate::error::EncodeError;
 /// The entropy of the segmentations of a lattice, in nats.
 ///
 /// # Errors
-/// The weight of all segmentations is too large or too small for a number, because alpha or the scores are too large.
+/// The weight of all segmentations is too large or too small for a number, because alpha or the
+/// scores are too large.
 pub(super) fn entropy(lattice: &Lattice, alpha: f32) -> Result<f32, EncodeError> {
     let weights = PathWeights::new(lattice, alpha);
     weights.total()?;
@@ -49,7 +53,8 @@ pub(super) fn entropy(lattice: &Lattice, alpha: f32) -> Result<f32, EncodeError>
     Ok(0.0 - weights.finite(last)?)
 }
 
-/// The contribution of a node with this probability to the negated entropy. Impossible nodes contribute nothing.
+/// The contribution of a node with this probability to the negated entropy. Impossible nodes
+/// contribute nothing.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "the exponential is rounded to 32 bits, as in the reference"

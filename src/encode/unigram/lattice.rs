@@ -1,19 +1,19 @@
 //! All segmentations of a text as a graph: a node for each occurrence of a piece.
 //!
-//! Job: the data structure of n-best search and sampling. Input: the tables of a model and a normalized text. Output: a
-//! [`Lattice`].
+//! Job: the data structure of n-best search and sampling. Input: the tables of a model and a
+//! normalized text. Output: a [`Lattice`].
 //!
-//! Positions are counted in characters, not in bytes. The order of the nodes decides between equal sums, so it is that of
-//! the reference: by position, then by length, the unknown character last.
+//! Positions are counted in characters, not in bytes. The order of the nodes decides between equal
+//! sums, so it is that of the reference: by position, then by length, the unknown character last.
 //!
-//! A user-defined symbol has a score by its length in characters here, but in bytes in the search for the best path. The
-//! reference has the same difference.
+//! A user-defined symbol has a score by its length in characters here, but in bytes in the search
+//! for the best path. The reference has the same difference.
 //!
-//! Method: nodes are added in their order, so that the nodes that begin at a position are a range. The nodes that end at
-//! a position are found by a counting sort.
+//! Method: nodes are added in their order, so that the nodes that begin at a position are a range.
+//! The nodes that end at a position are found by a counting sort.
 //!
-//! Example: the text `les` with the pieces `l` (-3), `e` (-3), `s` (-3), `le` (-4) and `les` (-5). Nodes 0 and 1 are
-//! [`START`] and [`END`]:
+//! Example: the text `les` with the pieces `l` (-3), `e` (-3), `s` (-3), `le` (-4) and `les` (-5).
+//! Nodes 0 and 1 are [`START`] and [`END`]:
 //!
 //! | position | nodes that begin there | nodes that end there |
 //! |---|---|---|
@@ -22,9 +22,10 @@
 //! | 2 | 6 `s` | 3 `le`, 5 `e` |
 //! | 3 | 1 (end) | 4 `les`, 6 `s` |
 //!
-//! Cost: time and memory are linear in the number of nodes, 44 bytes each. Ordinary models have about four nodes for each
-//! character, but a model can have thousands. Therefore the number of nodes is limited, and also the number of steps of
-//! [`Lattice::viterbi_forward`]. A text that exceeds a limit is an error.
+//! Cost: time and memory are linear in the number of nodes, 44 bytes each. Ordinary models have
+//! about four nodes for each character, but a model can have thousands. Therefore the number of
+//! nodes is limited, and also the number of steps of [`Lattice::viterbi_forward`]. A text that
+//! exceeds a limit is an error.
 
 use std::iter;
 use std::ops::Range;
@@ -105,7 +106,8 @@ pub(super) struct Lattice {
     begins: Vec<usize>,
     /// The nodes sorted by their ends, except [`END`].
     by_end: Vec<usize>,
-    /// For each position, the index in `by_end` of the first node that ends there; then the length of `by_end`.
+    /// For each position, the index in `by_end` of the first node that ends there; then the length
+    /// of `by_end`.
     ends: Vec<usize>,
 }
 
@@ -141,7 +143,8 @@ impl Lattice {
         let offset = offsets[begin];
         let mut has_char = false;
         for found in tables.pieces.prefixes(&text[offset..]) {
-            // In a model that was not trained, a piece can end inside of a character. It covers the whole character.
+            // In a model that was not trained, a piece can end inside of a character. It covers the
+            // whole character.
             let chars = offsets[begin..].partition_point(|next| *next < offset + found.length);
             let node = LatticeNode::of_piece(tables, &found, begin, chars);
             self.nodes.push(node);
@@ -152,7 +155,8 @@ impl Lattice {
         }
     }
 
-    /// Fills `by_end` and `ends` by a counting sort, which keeps the order of the nodes that end at the same position.
+    /// Fills `by_end` and `ends` by a counting sort, which keeps the order of the nodes that end at
+    /// the same position.
     fn sort_by_end(&mut self) {
         self.count_ends();
         let mut next = self.ends.clone();
@@ -217,8 +221,8 @@ impl Lattice {
         self.beginning_at(position).len() * self.ending_at(position).len()
     }
 
-    /// For each node, the best sum of scores of the paths from [`START`] to the end of the node, and the node before it on
-    /// that path.
+    /// For each node, the best sum of scores of the paths from [`START`] to the end of the node,
+    /// and the node before it on that path.
     ///
     /// Cost: one step for each pair of adjacent nodes, see [`check_pairs`](Lattice::check_pairs).
     pub(super) fn viterbi_forward(&self) -> (Vec<f32>, Vec<usize>) {
@@ -235,7 +239,8 @@ impl Lattice {
         (sums, previous)
     }
 
-    /// The best sum to the end of `node`, given the best sums to the nodes before it, and the first node that gives it.
+    /// The best sum to the end of `node`, given the best sums to the nodes before it, and the first
+    /// node that gives it.
     fn best_before(&self, node: usize, sums: &[f32]) -> Option<(f32, usize)> {
         let mut best: Option<(f32, usize)> = None;
         for left in self.ending_before(node) {

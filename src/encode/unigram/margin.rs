@@ -1,35 +1,42 @@
 //! The best path of a chunk, and a condition under which the reference finds the same path.
 //!
-//! Job: make the result of a chunk cacheable, although roundings depend on the sum of the scores before the chunk.
+//! Job: make the result of a chunk cacheable, although roundings depend on the sum of the scores
+//! before the chunk.
 //!
-//! Input: a chunk of at most 23 bytes. Output: its ids and a *limit*. For each sum of scores S before the chunk with
+//! Input: a chunk of at most 23 bytes. Output: its ids and a *limit*. For each sum of scores S
+//! before the chunk with
 //! |S| <= limit, the [full search](super::viterbi) finds these ids.
 //!
-//! Method: Viterbi search in 64-bit floats that also keeps the second best sum of each position. The difference of the
-//! two sums at the end is the margin, from which the lemma derives the limit.
+//! Method: Viterbi search in 64-bit floats that also keeps the second best sum of each position.
+//! The difference of the two sums at the end is the margin, from which the lemma derives the limit.
 //!
-//! **Lemma.** Let B be the path through the chunk with the highest exact sum of scores, G > 0 the margin by which it beats
-//! every other path, n the number of characters of the chunk, b the number of pieces of B, and R the sum of the absolute
-//! scores of all pieces that occur anywhere in the chunk. Let h = 2^-24 (|S| + R)(1 + 2^-24)^n. If (n + b) h < G and
-//! (|S| + R)(1 + 2^-24)^n <= 100,000, the search in 32-bit floats from S on finds B.
+//! **Lemma.** Let B be the path through the chunk with the highest exact sum of scores, G > 0 the
+//! margin by which it beats every other path, n the number of characters of the chunk, b the number
+//! of pieces of B, and R the sum of the absolute scores of all pieces that occur anywhere in the
+//! chunk. Let h = 2^-24 (|S| + R)(1 + 2^-24)^n. If (n + b) h < G and (|S| + R)(1 + 2^-24)^n <=
+//! 100,000, the search in 32-bit floats from S on finds B.
 //!
-//! *Proof.* A path has at most n additions. The sum after each of them, in 32-bit floats from S on, is at most
-//! (|S| + R)(1 + 2^-24)^n in absolute value, and its error is at most half a unit in the last place of that, which is h.
-//! Take a position on B and another path to it. That path is worse than B there by at least G in exact arithmetic, since
-//! with the rest of B it is a path through the chunk. Rounding changes the sum of the other path by at most n h and that
-//! of B by at most b h, less than G together; so it is worse in the arithmetic of the reference too, whatever the order
-//! in which both are offered. The search therefore keeps B at each position of B. By the second condition no sum is
-//! rebased. []
+//! *Proof.* A path has at most n additions. The sum after each of them, in 32-bit floats from S on,
+//! is at most (|S| + R)(1 + 2^-24)^n in absolute value, and its error is at most half a unit in the
+//! last place of that, which is h. Take a position on B and another path to it. That path is worse
+//! than B there by at least G in exact arithmetic, since with the rest of B it is a path through
+//! the chunk. Rounding changes the sum of the other path by at most n h and that of B by at most b
+//! h, less than G together; so it is worse in the arithmetic of the reference too, whatever the
+//! order in which both are offered. The search therefore keeps B at each position of B. By the
+//! second condition no sum is rebased. []
 //!
-//! Here sums are 64-bit floats. Their errors are smaller by a factor of 2^29, and the limit is reduced to allow for them.
-//! The two best sums are kept for each position: since addition is monotonic, these are the sums of two different paths.
+//! Here sums are 64-bit floats. Their errors are smaller by a factor of 2^29, and the limit is
+//! reduced to allow for them. The two best sums are kept for each position: since addition is
+//! monotonic, these are the sums of two different paths.
 //!
-//! Example: `aba` with the scores a -1, b -2, ab -1.5, ba -1.501. The paths are `a|b|a` (-4), `ab|a` (-2.5) and `a|ba`
-//! (-2.501), so B = `ab|a` and G = 0.001. There are n + b = 3 + 2 = 5 additions, R = 1 + 1.5 + 2 + 1.501 + 1, and the limit
-//! is about 0.001 / 5 / 2^-24 - R, about 3,350. If the two best paths have equal sums, the limit is -1, and the chunk is
-//! searched at each occurrence.
+//! Example: `aba` with the scores a -1, b -2, ab -1.5, ba -1.501. The paths are `a|b|a` (-4),
+//! `ab|a` (-2.5) and `a|ba` (-2.501), so B = `ab|a` and G = 0.001. There are n + b = 3 + 2 = 5
+//! additions, R = 1 + 1.5 + 2 + 1.501 + 1, and the limit is about 0.001 / 5 / 2^-24 - R, about
+//! 3,350. If the two best paths have equal sums, the limit is -1, and the chunk is searched at each
+//! occurrence.
 //!
-//! Cost: as the full search, once for each chunk that is not cached. Memory: 24 positions on the stack.
+//! Cost: as the full search, once for each chunk that is not cached. Memory: 24 positions on the
+//! stack.
 
 use super::tables::{LastPiece, UnigramTables};
 use super::viterbi::{MAX_SUM, append_path};
@@ -56,7 +63,8 @@ impl TwoBestSums {
         last: LastPiece::UNREACHED,
     };
 
-    /// Adds the two best paths to `from`, each extended by `last`, to the candidates for the two best sums.
+    /// Adds the two best paths to `from`, each extended by `last`, to the candidates for the two
+    /// best sums.
     fn offer(&mut self, from: &Self, last: LastPiece, score: f64) {
         let best = from.best + score;
         let second = from.second + score;
@@ -73,8 +81,9 @@ impl TwoBestSums {
     }
 }
 
-/// Appends the ids of `chunk`. Returns the limit: the greatest magnitude of the sum before the chunk for which the ids
-/// are correct, or a negative number if no such sum is known. For a chunk that is too long no ids are appended.
+/// Appends the ids of `chunk`. Returns the limit: the greatest magnitude of the sum before the
+/// chunk for which the ids are correct, or a negative number if no such sum is known. For a chunk
+/// that is too long no ids are appended.
 pub(super) fn search_with_margin(
     tables: &UnigramTables,
     chunk: &[u8],

@@ -1,19 +1,22 @@
 //! The n best segmentations of a text, in the order of the reference.
 //!
-//! Job: n-best lists for subword regularization. Input: a [`Lattice`] and n. Output: segmentations with their scores, best
-//! first.
+//! Job: n-best lists for subword regularization. Input: a [`Lattice`] and n. Output: segmentations
+//! with their scores, best first.
 //!
-//! Method: A* search from the end of the text to its start (Nagata, "A stochastic Japanese morphological analyzer using a
-//! forward-DP backward-A* N-best search algorithm", COLING 1994, <https://aclanthology.org/C94-1032/>). A *hypothesis* is
-//! a path from a node to the end of the text. Its priority is the sum of its scores plus the best sum of all paths from
-//! the start to its node, which [`Lattice::viterbi_forward`] computes. This estimate is exact, so hypotheses that reach
-//! the start are found in the order of their scores.
+//! Method: A* search from the end of the text to its start (Nagata, "A stochastic Japanese
+//! morphological analyzer using a forward-DP backward-A* N-best search algorithm", COLING 1994,
+//! <https://aclanthology.org/C94-1032/>). A *hypothesis* is a path from a node to the end of the
+//! text. Its priority is the sum of its scores plus the best sum of all paths from the start to its
+//! node, which [`Lattice::viterbi_forward`] computes. This estimate is exact, so hypotheses that
+//! reach the start are found in the order of their scores.
 //!
-//! Equal scores have the order of the reference's priority queue, the binary heap of the GNU C++ library: [`Agenda`]
-//! moves its entries in the same way. The limits of the search are those of the reference. If the search exceeds one of
-//! them, the result is the single best segmentation. A limit on time is one of them if the caller sets it.
+//! Equal scores have the order of the reference's priority queue, the binary heap of the GNU C++
+//! library: [`Agenda`] moves its entries in the same way. The limits of the search are those of the
+//! reference. If the search exceeds one of them, the result is the single best segmentation. A
+//! limit on time is one of them if the caller sets it.
 //!
-//! Example: the pieces `a`, `b` (-2 each) and `ab` (-3), the text `ab`, n = 2. Priorities are given in parentheses:
+//! Example: the pieces `a`, `b` (-2 each) and `ab` (-3), the text `ab`, n = 2. Priorities are given
+//! in parentheses:
 //!
 //! | step | taken from the agenda | added to the agenda |
 //! |---|---|---|
@@ -24,8 +27,8 @@
 //! | 5 | `a b` (-4) | start before `a b` (-4) |
 //! | 6 | start before `a b` (-4): result `a b` | |
 //!
-//! Cost: logarithmic in the size of the agenda for each hypothesis. The number of hypotheses grows with n and with the
-//! number of segmentations of nearly equal scores, up to [`MAX_HYPOTHESES`].
+//! Cost: logarithmic in the size of the agenda for each hypothesis. The number of hypotheses grows
+//! with n and with the number of segmentations of nearly equal scores, up to [`MAX_HYPOTHESES`].
 
 use std::collections::HashMap;
 use std::iter;
@@ -39,7 +42,8 @@ use crate::piece::PieceId;
 
 /// The agenda is reduced when it has this many entries.
 const MAX_AGENDA: usize = 10_000;
-/// The number of entries of a reduced agenda, if that is not more than ten for each requested result.
+/// The number of entries of a reduced agenda, if that is not more than ten for each requested
+/// result.
 const REDUCED_AGENDA: usize = 512;
 /// The agenda is also reduced after this many new hypotheses.
 const MAX_NEW_HYPOTHESES: usize = 100_000;
@@ -113,8 +117,8 @@ impl Agenda {
         }
     }
 
-    /// Removes the highest entry. The last entry replaces it: first it moves down to a leaf, without comparison with the
-    /// entries on the way, and then up.
+    /// Removes the highest entry. The last entry replaces it: first it moves down to a leaf,
+    /// without comparison with the entries on the way, and then up.
     fn pop(&mut self) -> Option<AgendaEntry> {
         (!self.heap.is_empty()).then(|| {
             let highest = self.heap.swap_remove(0);
@@ -129,7 +133,8 @@ impl Agenda {
         self.sift_up(leaf);
     }
 
-    /// Moves the first entry down to a leaf. At each level the higher child moves up. Returns the index of the leaf.
+    /// Moves the first entry down to a leaf. At each level the higher child moves up. Returns the
+    /// index of the leaf.
     fn sift_down_to_leaf(&mut self) -> usize {
         let mut at = 0;
         while let Some(child) = self.higher_child(at) {
@@ -274,7 +279,8 @@ impl<'l> Search<'l> {
         Ok(())
     }
 
-    /// Keeps [`Search::reduced_agenda`] entries of the agenda, and the hypotheses that they consist of.
+    /// Keeps [`Search::reduced_agenda`] entries of the agenda, and the hypotheses that they consist
+    /// of.
     fn keep_best(&mut self) {
         let mut kept = KeptHypotheses::default();
         let mut agenda = Agenda::default();
@@ -306,8 +312,8 @@ struct KeptHypotheses {
 }
 
 impl KeptHypotheses {
-    /// Copies the hypothesis with the index `first` in `old`, and the hypotheses that follow it, unless they were copied
-    /// before. Returns the new index.
+    /// Copies the hypothesis with the index `first` in `old`, and the hypotheses that follow it,
+    /// unless they were copied before. Returns the new index.
     fn keep(&mut self, old: &[Hypothesis], first: usize) -> usize {
         let new_index = self.index_or_next(first);
         let mut next = Some(first);
@@ -328,7 +334,8 @@ impl KeptHypotheses {
     }
 }
 
-/// The requested best segmentations and their scores; fewer if there are no more, and one if a limit is exceeded.
+/// The requested best segmentations and their scores; fewer if there are no more, and one if a
+/// limit is exceeded.
 ///
 /// # Errors
 /// The lattice has too many pairs of adjacent nodes.

@@ -1,32 +1,38 @@
 //! Sampling: one random segmentation, drawn with a probability that depends on its score.
 //!
-//! Job: subword regularization (Kudo, "Subword regularization", ACL 2018, <https://doi.org/10.18653/v1/P18-1007>).
-//! Input: a lattice, the smoothing exponent alpha, and a random generator. Output: the ids of a segmentation, whose
-//! probability is proportional to exp(alpha · score).
+//! Job: subword regularization (Kudo, "Subword regularization", ACL 2018,
+//! <https://doi.org/10.18653/v1/P18-1007>). Input: a lattice, the smoothing exponent alpha, and a
+//! random generator. Output: the ids of a segmentation, whose probability is proportional to
+//! exp(alpha · score).
 //!
-//! Method: forward filtering, backward sampling. A pass from left to right computes for each node the total weight of all
-//! paths from the start to the node. A pass from right to left then draws, at each node, the node before it in proportion
-//! to these weights.
+//! Method: forward filtering, backward sampling. A pass from left to right computes for each node
+//! the total weight of all paths from the start to the node. A pass from right to left then draws,
+//! at each node, the node before it in proportion to these weights.
 //!
-//! Example: the lattice of `les` with the pieces `l`, `e`, `s` (-3 each), `le` (-4) and `les` (-5), alpha 1. The weights
-//! (as logarithms) are 0 before `l`, `le` and `les`, -3 before `e`, log(e^-4 + e^-6) = -3.87 before `s`, and -4.86 at the
-//! end. So the last piece is `les` with the probability e^(-5 + 4.86) = 0.87 and `s` with e^(-6.87 + 4.86) = 0.13.
+//! Example: the lattice of `les` with the pieces `l`, `e`, `s` (-3 each), `le` (-4) and `les` (-5),
+//! alpha 1. The weights (as logarithms) are 0 before `l`, `le` and `les`, -3 before `e`, log(e^-4 +
+//! e^-6) = -3.87 before `s`, and -4.86 at the end. So the last piece is `les` with the probability
+//! e^(-5 + 4.86) = 0.87 and `s` with e^(-6.87 + 4.86) = 0.13.
 //!
-//! Cost: one step for each node, and one exponential for each node that ends at a position of the drawn path.
+//! Cost: one step for each node, and one exponential for each node that ends at a position of the
+//! drawn path.
 
 use super::lattice::{END, Lattice, START};
 use crate::error::EncodeError;
 use crate::piece::PieceId;
 use crate::rng::SplitMix64;
 
-/// If two logarithms differ by more than this, the smaller number is ignored in their sum, as in the reference.
+/// If two logarithms differ by more than this, the smaller number is ignored in their sum, as in
+/// the reference.
 const NEGLIGIBLE: f32 = 50.0;
 
-/// The weights of the paths of a lattice: the weight of a path is exp(alpha · the sum of its scores).
+/// The weights of the paths of a lattice: the weight of a path is exp(alpha · the sum of its
+/// scores).
 pub(super) struct PathWeights<'l> {
     pub(super) lattice: &'l Lattice,
     alpha: f32,
-    /// For each node, the logarithm of the total weight of all paths from the start to the beginning of the node.
+    /// For each node, the logarithm of the total weight of all paths from the start to the
+    /// beginning of the node.
     before: Vec<f32>,
 }
 
@@ -44,7 +50,8 @@ impl<'l> PathWeights<'l> {
         weights
     }
 
-    /// The logarithm of the total weight of all paths from the start to a position, given those to the positions before.
+    /// The logarithm of the total weight of all paths from the start to a position, given those to
+    /// the positions before.
     fn arriving(&self, position: usize) -> f32 {
         let ending = self.lattice.ending_at(position).iter();
         let weights = ending.map(|node| self.of_node(*node) + self.before[*node]);
@@ -125,8 +132,8 @@ fn log_sum(a: f32, b: f32) -> f32 {
     (f64::from(high) + f64::from(low - high).exp().ln_1p()) as f32
 }
 
-/// Draws an index in proportion to `weights`. Weights that are not finite or not above 0 are never drawn; if there are
-/// no others, the result is 0.
+/// Draws an index in proportion to `weights`. Weights that are not finite or not above 0 are never
+/// drawn; if there are no others, the result is 0.
 pub(crate) fn draw(weights: &[f64], rng: &mut SplitMix64) -> usize {
     let total: f64 = usable(weights).map(|(_, weight)| weight).sum();
     let mut remaining = rng.unit() * total;

@@ -1,31 +1,38 @@
 //! Sampling of several segmentations with their probabilities, with and without replacement.
 //!
-//! Job: samples for estimates, in which each segmentation has a known probability. Input: a [`Lattice`], the number of
-//! samples, the smoothing exponent alpha, and a random generator. Output: segmentations with scores.
+//! Job: samples for estimates, in which each segmentation has a known probability. Input: a
+//! [`Lattice`], the number of samples, the smoothing exponent alpha, and a random generator.
+//! Output: segmentations with scores.
 //!
-//! *With replacement*, every segmentation is drawn by itself, as in [`sample`](super::sample). Its score is the logarithm
-//! of its probability: alpha times the sum of its scores, minus the weight of all segmentations.
+//! *With replacement*, every segmentation is drawn by itself, as in [`sample`](super::sample). Its
+//! score is the logarithm of its probability: alpha times the sum of its scores, minus the weight
+//! of all segmentations.
 //!
-//! *Without replacement*, no segmentation is drawn twice. The method is stochastic beam search (Kool, van Hoof, Welling,
-//! "Stochastic beams and where to find them", ICML 2019, <https://arxiv.org/abs/1903.06059>): if a random number with the
-//! Gumbel distribution is added to each log probability, the k segmentations with the highest sums are a sample of k
-//! without replacement. The sum is called the *perturbed* log probability. The sums of all segmentations are never
-//! computed. A *branch* is a node with a path from it to the end of the text; its perturbed log probability is the highest
-//! of all segmentations that end with this path. It is drawn from the end of the text to the start: the branches that
-//! extend a branch get random numbers whose maximum is the number of the extended branch (section 3.2 and appendix B.3 of
-//! the paper). Hence the best branch leads, without a change of its number, to a segmentation that nothing exceeds, and of
-//! all branches only as many are kept as segmentations are still to be found: each of them stands for a segmentation with
-//! its number. This keeps the search exact and its memory small; SentencePiece 0.2.1 keeps all branches and drops some when
-//! there are ten thousand.
+//! *Without replacement*, no segmentation is drawn twice. The method is stochastic beam search
+//! (Kool, van Hoof, Welling, "Stochastic beams and where to find them", ICML 2019,
+//! <https://arxiv.org/abs/1903.06059>): if a random number with the Gumbel distribution is added to
+//! each log probability, the k segmentations with the highest sums are a sample of k without
+//! replacement. The sum is called the *perturbed* log probability. The sums of all segmentations
+//! are never computed. A *branch* is a node with a path from it to the end of the text; its
+//! perturbed log probability is the highest of all segmentations that end with this path. It is
+//! drawn from the end of the text to the start: the branches that extend a branch get random
+//! numbers whose maximum is the number of the extended branch (section 3.2 and appendix B.3 of the
+//! paper). Hence the best branch leads, without a change of its number, to a segmentation that
+//! nothing exceeds, and of all branches only as many are kept as segmentations are still to be
+//! found: each of them stands for a segmentation with its number. This keeps the search exact and
+//! its memory small; SentencePiece 0.2.1 keeps all branches and drops some when there are ten
+//! thousand.
 //!
-//! The score of a segmentation is the logarithm of the probability that the sample contains it, given the perturbed log
-//! probability t of the first segmentation that was not drawn: log(1 - exp(-exp(log p - t))). If the sample has all
-//! segmentations, all scores are 0. The best segmentation can be made a part of each sample; its score is then 0, and the
-//! others are a sample of the remaining segmentations.
+//! The score of a segmentation is the logarithm of the probability that the sample contains it,
+//! given the perturbed log probability t of the first segmentation that was not drawn: log(1 -
+//! exp(-exp(log p - t))). If the sample has all segmentations, all scores are 0. The best
+//! segmentation can be made a part of each sample; its score is then 0, and the others are a sample
+//! of the remaining segmentations.
 //!
-//! Example: the lattice of `les` with the pieces `l`, `e`, `s` (-3 each), `le` (-4) and `les` (-5), alpha 1, two samples
-//! without replacement. Two samples and t need three results; t is the number of the third. The segmentations have the
-//! log probabilities -0.14 (`les`), -2.14 (`le s`) and -4.14 (`l e s`).
+//! Example: the lattice of `les` with the pieces `l`, `e`, `s` (-3 each), `le` (-4) and `les` (-5),
+//! alpha 1, two samples without replacement. Two samples and t need three results; t is the number
+//! of the third. The segmentations have the log probabilities -0.14 (`les`), -2.14 (`le s`) and
+//! -4.14 (`l e s`).
 //!
 //! | step | best branch | added |
 //! |---|---|---|
@@ -36,10 +43,12 @@
 //! | 5, 6 | `le`, -1.1, then the start: result `le s` | |
 //! | 7 to 9 | `e`, `l`, the start: result `l e s`, -3.4 | |
 //!
-//! t is -3.4, so `les` has the score log(1 - exp(-exp(-0.14 + 3.4))) = -5e-12, and `le s` has -0.03.
+//! t is -3.4, so `les` has the score log(1 - exp(-exp(-0.14 + 3.4))) = -5e-12, and `le s` has
+//! -0.03.
 //!
-//! Cost: one step for each node that ends at a position of a drawn path, and a logarithm of the number of samples for each
-//! branch that is kept. Memory: 24 bytes for each piece of a drawn path, and 48 for each branch.
+//! Cost: one step for each node that ends at a position of a drawn path, and a logarithm of the
+//! number of samples for each branch that is kept. Memory: 24 bytes for each piece of a drawn path,
+//! and 48 for each branch.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -50,11 +59,12 @@ use crate::error::EncodeError;
 use crate::piece::PieceId;
 use crate::rng::SplitMix64;
 
-/// The limit for the number of samples times the number of characters and the end: 400 MB, or 16 million short words.
+/// The limit for the number of samples times the number of characters and the end: 400 MB, or 16
+/// million short words.
 const MAX_SAMPLED_CHARS: usize = 1 << 24;
 
-/// Below this logarithm, the probability that a sample contains a segmentation is computed from the first terms of a
-/// series, as in the reference.
+/// Below this logarithm, the probability that a sample contains a segmentation is computed from the
+/// first terms of a series, as in the reference.
 const MIN_DIRECT_LOG: f64 = -10.0;
 
 /// How segmentations are drawn.
@@ -99,7 +109,8 @@ impl<'l> Sampler<'l> {
         (self.weights.lattice.ids(path), weight - self.total)
     }
 
-    /// The `count` segmentations with the highest perturbed log probabilities, highest first; fewer if there are no more.
+    /// The `count` segmentations with the highest perturbed log probabilities, highest first; fewer
+    /// if there are no more.
     fn draw_distinct(&self, count: usize, rng: &mut SplitMix64) -> Vec<DrawnSample> {
         let mut found = Vec::new();
         let mut suffixes: Vec<PathSuffix> = Vec::new();
@@ -131,7 +142,8 @@ impl<'l> Sampler<'l> {
         }
     }
 
-    /// The nodes before a branch, which is the suffix with this index, with perturbed log probabilities.
+    /// The nodes before a branch, which is the suffix with this index, with perturbed log
+    /// probabilities.
     fn extend(&self, branch: Branch, suffix: usize, rng: &mut SplitMix64) -> Vec<PerturbedBranch> {
         let previous = self.weights.lattice.ending_before(branch.node).iter();
         previous
@@ -142,7 +154,8 @@ impl<'l> Sampler<'l> {
             .collect()
     }
 
-    /// The branch that begins with `node` and goes on with `next`, which is the suffix with this index.
+    /// The branch that begins with `node` and goes on with `next`, which is the suffix with this
+    /// index.
     fn extended(&self, next: Branch, node: usize, suffix: usize) -> Branch {
         let step = self.weights.log_transition(node, next.node);
         Branch {
@@ -179,8 +192,8 @@ fn truncate(branches: &mut [PerturbedBranch], limit: f64) {
     }
 }
 
-/// The number `perturbed` of a set whose maximum is `highest`, moved so that the maximum is `limit`: appendix B.3 of the
-/// paper. The maximum itself becomes exactly `limit`.
+/// The number `perturbed` of a set whose maximum is `highest`, moved so that the maximum is
+/// `limit`: appendix B.3 of the paper. The maximum itself becomes exactly `limit`.
 fn truncated(perturbed: f64, highest: f64, limit: f64) -> f64 {
     let shifted = limit - perturbed + (-(perturbed - highest).exp()).ln_1p();
     limit - shifted.max(0.0) - (-shifted.abs()).exp().ln_1p()
@@ -239,14 +252,16 @@ struct DrawnSample {
 }
 
 impl DrawnSample {
-    /// The segmentation with the logarithm of its probability of being drawn, 0 without a threshold.
+    /// The segmentation with the logarithm of its probability of being drawn, 0 without a
+    /// threshold.
     fn scored(self, threshold: Option<f64>) -> ScoredIds {
         let log = |at| log_inclusion(self.log_probability, at);
         (self.ids, threshold.map_or(0.0, log))
     }
 }
 
-/// The place of a branch in the agenda: its perturbed log probability, and a number that makes it unique.
+/// The place of a branch in the agenda: its perturbed log probability, and a number that makes it
+/// unique.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct BranchRank {
     perturbed: f64,
@@ -302,11 +317,12 @@ impl BranchAgenda {
     }
 }
 
-/// The requested samples with their scores. Without replacement there are fewer than requested if the text has fewer
-/// segmentations.
+/// The requested samples with their scores. Without replacement there are fewer than requested if
+/// the text has fewer segmentations.
 ///
 /// # Errors
-/// As [`Sampler::new`]; if the best segmentation is wanted, the lattice can also have too many pairs of adjacent nodes.
+/// As [`Sampler::new`]; if the best segmentation is wanted, the lattice can also have too many
+/// pairs of adjacent nodes.
 pub(super) fn draw(
     lattice: &Lattice,
     request: ScoredRequest,
@@ -336,7 +352,8 @@ impl Sampler<'_> {
         with_inclusion(self.draw_distinct(samples + 1, rng), samples)
     }
 
-    /// Like [`without_replacement`](Sampler::without_replacement), with the best segmentation first.
+    /// Like [`without_replacement`](Sampler::without_replacement), with the best segmentation
+    /// first.
     ///
     /// # Errors
     /// The lattice has too many pairs of adjacent nodes.
@@ -376,8 +393,8 @@ fn log_inclusion(log_probability: f32, threshold: f64) -> f32 {
     log_of_any_event(f64::from(log_probability) - threshold) as f32
 }
 
-/// The logarithm of the probability that a Poisson process with this logarithm of its rate has an event:
-/// log(1 - exp(-exp(log_rate))).
+/// The logarithm of the probability that a Poisson process with this logarithm of its rate has an
+/// event: log(1 - exp(-exp(log_rate))).
 fn log_of_any_event(log_rate: f64) -> f64 {
     let rate = log_rate.exp();
     if log_rate <= MIN_DIRECT_LOG {

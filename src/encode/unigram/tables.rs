@@ -1,20 +1,22 @@
 //! The tables that all searches of a unigram model read: pieces, scores, and the unknown id.
 //!
 //! Job: keep in one value what the [best path](super::viterbi), its [margin](super::margin) and the
-//! [lattice](super::lattice) need to know about a model, so that these depend on this module and not on the encoder.
+//! [lattice](super::lattice) need to know about a model, so that these depend on this module and
+//! not on the encoder.
 //!
 //! Input: the vocabulary. Output: [`UnigramTables`], which is immutable and shared by all workers.
 //!
-//! Scores: a normal piece has the score of the model file. An unknown character has the lowest score of a normal piece
-//! minus 10. A user-defined symbol of n bytes has the score (n - 1) / 10, which is above all log probabilities, so that
-//! a symbol is preferred to other pieces.
+//! Scores: a normal piece has the score of the model file. An unknown character has the lowest
+//! score of a normal piece minus 10. A user-defined symbol of n bytes has the score (n - 1) / 10,
+//! which is above all log probabilities, so that a symbol is preferred to other pieces.
 //!
-//! Example: a model has the pieces `a` (-1), `b` (-2) and the user-defined symbol `<s1>`. Then an unknown character has
-//! the score -12, and the symbol has the score 0.3. The text `aé<s1>` starts with one piece, `a`; its suffix `é<s1>`
-//! starts with no piece, so that [`UnigramTables::for_each_piece`] reports `é` as unknown.
+//! Example: a model has the pieces `a` (-1), `b` (-2) and the user-defined symbol `<s1>`. Then an
+//! unknown character has the score -12, and the symbol has the score 0.3. The text `aé<s1>` starts
+//! with one piece, `a`; its suffix `é<s1>` starts with no piece, so that
+//! [`UnigramTables::for_each_piece`] reports `é` as unknown.
 //!
-//! Cost: 4 bytes for each piece, in addition to the [trie](super::trie), and 1 byte if the model has user-defined
-//! symbols.
+//! Cost: 4 bytes for each piece, in addition to the [trie](super::trie), and 1 byte if the model
+//! has user-defined symbols.
 
 use super::trie::PieceTrie;
 use crate::encode::vocabulary::Vocabulary;
@@ -60,8 +62,8 @@ impl LastPiece {
         length: 0,
     };
 
-    /// A piece of the trie. The cells of a double array and the bytes of all pieces (`MAX_TEXT_BYTES`) are fewer than
-    /// 2^31, so the conversions lose nothing.
+    /// A piece of the trie. The cells of a double array and the bytes of all pieces
+    /// (`MAX_TEXT_BYTES`) are fewer than 2^31, so the conversions lose nothing.
     #[inline]
     fn of_cell(cell: usize, length: usize) -> Self {
         Self {
@@ -143,8 +145,9 @@ impl UnigramTables {
         ids
     }
 
-    /// Calls `visit` with each piece that `text` starts with and its score, shortest piece first. If the first character
-    /// is no piece, `visit` is called last with the character as an unknown one.
+    /// Calls `visit` with each piece that `text` starts with and its score, shortest piece first.
+    /// If the first character is no piece, `visit` is called last with the character as an unknown
+    /// one.
     #[inline]
     pub(super) fn for_each_piece(&self, text: &[u8], mut visit: impl FnMut(LastPiece, f32)) {
         let width = char_length(text);

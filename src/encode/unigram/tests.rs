@@ -1,8 +1,8 @@
 //! Tests of the unigram encoder against naive searches.
 //!
-//! Encoding is compared with an exhaustive search and with a Viterbi search without chunks, cache and trie. N-best lists
-//! are compared with all segmentations, samples with the probabilities of all segmentations. Counters prove which path of
-//! the code ran.
+//! Encoding is compared with an exhaustive search and with a Viterbi search without chunks, cache
+//! and trie. N-best lists are compared with all segmentations, samples with the probabilities of
+//! all segmentations. Counters prove which path of the code ran.
 
 mod probabilities;
 
@@ -41,8 +41,9 @@ fn model(name: &str) -> Model {
     .unwrap()
 }
 
-/// All segmentations of `text` with their scores, computed from the texts of the pieces. The score of a user-defined
-/// symbol depends on its length, in characters if `by_chars` and in bytes otherwise.
+/// All segmentations of `text` with their scores, computed from the texts of the pieces. The score
+/// of a user-defined symbol depends on its length, in characters if `by_chars` and in bytes
+/// otherwise.
 fn all_segmentations(
     vocabulary: &Vocabulary<'_>,
     unknown_score: f32,
@@ -203,7 +204,8 @@ fn texts_with_too_many_candidates_are_refused() {
     let unigram = UnigramEncoder::new(&Vocabulary::new(&model, true)).unwrap();
     let mut rng = SplitMix64::new(1);
     let mut ids = Vec::new();
-    // At each position 2000 pieces begin. The limit is the number of pairs of nodes, then the number of nodes.
+    // At each position 2000 pieces begin. The limit is the number of pairs of nodes, then the
+    // number of nodes.
     for (length, is_few) in [(300, true), (1500, false), (5000, false)] {
         let listed = unigram.best(
             &vec![b'a'; length],
@@ -251,7 +253,8 @@ fn texts_that_are_too_long_are_refused() {
     );
 }
 
-/// How often [`UnigramEncoder::encode`] used each path of the code, for chunks of several characters.
+/// How often [`UnigramEncoder::encode`] used each path of the code, for chunks of several
+/// characters.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PathCounts {
     /// The sum was within the limit of a cached chunk.
@@ -279,8 +282,8 @@ impl PathCounts {
     }
 }
 
-/// Viterbi search of a whole line without chunks, cache and trie: all pieces are compared at all positions. Sums are
-/// 32-bit floats, rebased as in the reference.
+/// Viterbi search of a whole line without chunks, cache and trie: all pieces are compared at all
+/// positions. Sums are 32-bit floats, rebased as in the reference.
 fn naive_viterbi(model: &Model, text: &str) -> Vec<PieceId> {
     let vocabulary = Vocabulary::new(model, true);
     let normal = (0..vocabulary.len()).filter(|id| vocabulary.kind(*id) == PieceKind::Normal);
@@ -342,12 +345,14 @@ fn model_of(list: &[(&str, f32)]) -> Model {
     Model::from_parts(pieces, Specs::default()).unwrap()
 }
 
-/// `aba` has the best path `ab|a`, the margin 0.001 and a limit of about 3,350. `c` is unknown and a chunk of its own.
+/// `aba` has the best path `ab|a`, the margin 0.001 and a limit of about 3,350. `c` is unknown and
+/// a chunk of its own.
 const SMALL_MARGIN: [(&str, f32); 4] = [("a", -1.0), ("b", -2.0), ("ab", -1.5), ("ba", -1.501)];
 /// As [`SMALL_MARGIN`], but `ab|a` and `a|ba` have equal sums.
 const NO_MARGIN: [(&str, f32); 4] = [("a", -1.0), ("b", -2.0), ("ab", -1.5), ("ba", -1.5)];
 
-/// Encodes `text` with an empty cache, compares the ids with the naive search, and returns the counts.
+/// Encodes `text` with an empty cache, compares the ids with the naive search, and returns the
+/// counts.
 fn counts_of(list: &[(&str, f32)], text: &str) -> PathCounts {
     let model = model_of(list);
     let unigram = UnigramEncoder::new(&Vocabulary::new(&model, true)).unwrap();
@@ -559,7 +564,8 @@ fn equal_paths_have_no_limit() {
     assert!(limit([-1.0, -2.0, -1.5, -1.5]) < 0.0);
     assert!(limit([0.0; 4]) < 0.0);
     assert!(limit([-1.0, -2.0, -1.5, -1.6]) > 0.0);
-    // The margin 0.001 allows 0.001 / 2^-24 = 16,777 rounding errors of sums of magnitude 1 in five additions.
+    // The margin 0.001 allows 0.001 / 2^-24 = 16,777 rounding errors of sums of magnitude 1 in five
+    // additions.
     let found = limit([-1.0, -2.0, -1.5, -1.501]);
     assert!((2000.0..3500.0).contains(&found), "{found}");
     assert!(

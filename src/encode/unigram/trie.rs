@@ -1,11 +1,13 @@
 //! The pieces as a trie whose cells contain the scores.
 //!
-//! Job: find the pieces that a text starts with. Input: texts, ids and scores of pieces. Output: a [`PieceTrie`], whose
-//! [`prefixes`](PieceTrie::prefixes) are the lengths, scores and cells of these pieces.
+//! Job: find the pieces that a text starts with. Input: texts, ids and scores of pieces. Output: a
+//! [`PieceTrie`], whose [`prefixes`](PieceTrie::prefixes) are the lengths, scores and cells of
+//! these pieces.
 //!
-//! Method: a double array (see [`trie`](crate::trie)) keeps the value of a key in a cell of its own, so that the score
-//! would need a third load. Here each cell also contains the score of the piece that ends there, and a step of the search
-//! is a single load. Ids, which are needed for the pieces of the best path only, are in a second array.
+//! Method: a double array (see [`trie`](crate::trie)) keeps the value of a key in a cell of its
+//! own, so that the score would need a third load. Here each cell also contains the score of the
+//! piece that ends there, and a step of the search is a single load. Ids, which are needed for the
+//! pieces of the best path only, are in a second array.
 //!
 //! Example: with the pieces `l` (-3), `le` (-4) and `les` (-5), the text `lest` takes four steps:
 //!
@@ -16,12 +18,14 @@
 //! | 3 | `s` | a cell with the score -5: the piece `les` |
 //! | 4 | `t` | no cell: the search ends |
 //!
-//! Cost: one load for each byte of the longest match, and one for the byte that fails. Memory: 12 bytes for each cell.
+//! Cost: one load for each byte of the longest match, and one for the byte that fails. Memory: 12
+//! bytes for each cell.
 
 use crate::piece::PieceId;
 use crate::trie::{BuildError, DoubleArray, Unit};
 
-/// A unit of the double array, and the score of the piece that ends there; [`NO_PIECE`] if no piece does.
+/// A unit of the double array, and the score of the piece that ends there; [`NO_PIECE`] if no piece
+/// does.
 #[derive(Debug, Clone, Copy)]
 struct ScoredUnit {
     unit: Unit,
@@ -51,7 +55,8 @@ pub(super) struct PiecePrefix {
 }
 
 impl PieceTrie {
-    /// Builds the trie of `pieces` (text and id, sorted by text). `scores` has the finite score of each id.
+    /// Builds the trie of `pieces` (text and id, sorted by text). `scores` has the finite score of
+    /// each id.
     ///
     /// # Errors
     /// The pieces need more than 2^29 cells.

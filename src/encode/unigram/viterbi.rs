@@ -1,24 +1,25 @@
 //! The best path through a chunk, in the arithmetic of the reference.
 //!
-//! Job: find the segmentation with the highest sum of scores. Input: a chunk, and the sum of the scores before it. Output:
-//! the ids of the best path, and the sum after the chunk.
+//! Job: find the segmentation with the highest sum of scores. Input: a chunk, and the sum of the
+//! scores before it. Output: the ids of the best path, and the sum after the chunk.
 //!
 //! Method: Viterbi search (Viterbi, "Error bounds for convolutional codes", 1967,
 //! <https://doi.org/10.1109/TIT.1967.1054010>) over the positions of the chunk in bytes. Each position stores the best
-//! sum of all paths to it, and the last piece of that path. The search visits the character boundaries from left to
-//! right. At each of them it looks up all pieces that start there, and offers to the end of each piece the sum of the
-//! position plus the score of the piece. An offer replaces the stored sum only if it is higher, so the first of equal
-//! offers is kept. At the end the last pieces are followed from the end of the chunk to its start.
+//! sum of all paths to it, and the last piece of that path. The search visits the character
+//! boundaries from left to right. At each of them it looks up all pieces that start there, and
+//! offers to the end of each piece the sum of the position plus the score of the piece. An offer
+//! replaces the stored sum only if it is higher, so the first of equal offers is kept. At the end
+//! the last pieces are followed from the end of the chunk to its start.
 //!
-//! Sums are 32-bit floats, added in the reference's order, because rounding decides between paths that are almost equal.
-//! If the sum of the current position exceeds 100,000 in magnitude, it is subtracted from all open sums: they are
-//! *rebased*, as in the reference.
+//! Sums are 32-bit floats, added in the reference's order, because rounding decides between paths
+//! that are almost equal. If the sum of the current position exceeds 100,000 in magnitude, it is
+//! subtracted from all open sums: they are *rebased*, as in the reference.
 //!
-//! A chunk starts at a position that no piece spans. All paths of the text go through that position, so a single sum
-//! describes everything before the chunk.
+//! A chunk starts at a position that no piece spans. All paths of the text go through that
+//! position, so a single sum describes everything before the chunk.
 //!
-//! Example: the pieces `l`, `e`, `s`, `t` have the score -3, `le` has -4, `st` has -3.5 and `les` has -5. The search of
-//! `lest` from the sum 0 stores:
+//! Example: the pieces `l`, `e`, `s`, `t` have the score -3, `le` has -4, `st` has -3.5 and `les`
+//! has -5. The search of `lest` from the sum 0 stores:
 //!
 //! | visited position | offers (end: sum) | stored after the visit |
 //! |---|---|---|
@@ -27,10 +28,11 @@
 //! | 2, sum -4 | `s` 3: -7, `st` 4: -7.5 | 4: -7.5 by `st` |
 //! | 3, sum -5 | `t` 4: -8 | nothing, because -7.5 is better |
 //!
-//! The last piece of position 4 is `st`, and that of position 2 is `le`: the result is `le|st` with the sum -7.5.
+//! The last piece of position 4 is `st`, and that of position 2 is `le`: the result is `le|st` with
+//! the sum -7.5.
 //!
-//! Cost: one step of the trie for each byte of each piece that starts at a character of the chunk. Memory: 12 bytes for
-//! each byte of the chunk.
+//! Cost: one step of the trie for each byte of each piece that starts at a character of the chunk.
+//! Memory: 12 bytes for each byte of the chunk.
 
 use super::tables::{LastPiece, UnigramTables};
 use crate::piece::PieceId;
@@ -67,7 +69,8 @@ impl BestPath {
     }
 }
 
-/// Appends the ids of `chunk`. The scores before the chunk add up to `sum`. Returns the sum after the chunk.
+/// Appends the ids of `chunk`. The scores before the chunk add up to `sum`. Returns the sum after
+/// the chunk.
 ///
 /// `best` is a buffer; its content is overwritten.
 pub(super) fn search(
@@ -108,14 +111,15 @@ pub(super) fn append_path(
     while position > 0 {
         let last = last_at(position);
         out.push(tables.id(last));
-        // All positions of the path were reached, so no length is 0. The minimum makes the loop finite in any case.
+        // All positions of the path were reached, so no length is 0. The minimum makes the loop
+        // finite in any case.
         position = position.saturating_sub((last.length as usize).max(1));
     }
     out[first..].reverse();
 }
 
-/// The sum of the scores up to `start`. If its magnitude is too great, it is subtracted from the sums of `start` and of
-/// all reached positions up to `frontier`, and 0 is returned.
+/// The sum of the scores up to `start`. If its magnitude is too great, it is subtracted from the
+/// sums of `start` and of all reached positions up to `frontier`, and 0 is returned.
 fn rebased_sum(best: &mut [BestPath], start: usize, frontier: usize) -> f32 {
     let sum = best[start].sum;
     if sum.abs() <= MAX_SUM || sum.is_nan() {

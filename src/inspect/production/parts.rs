@@ -1,12 +1,13 @@
 //! What the rules of a normalizer and the user-defined symbols write.
 //!
-//! Input: a tokenizer. Output: a [`PartTable`], which finds the part that is, begins with, ends with or contains a text,
-//! and a raw text for which the normalizer writes it.
+//! Input: a tokenizer. Output: a [`PartTable`], which finds the part that is, begins with, ends
+//! with or contains a text, and a raw text for which the normalizer writes it.
 //!
-//! Example: the rule `A` -> `b c` writes the part `b▁c` with the source `A`; the text `▁c` is its end.
+//! Example: the rule `A` -> `b c` writes the part `b▁c` with the source `A`; the text `▁c` is its
+//! end.
 //!
-//! Cost: sorting all parts once, by their bytes and by their reversed bytes; then a binary search, or one search through
-//! all bytes for parts that contain a text.
+//! Cost: sorting all parts once, by their bytes and by their reversed bytes; then a binary search,
+//! or one search through all bytes for parts that contain a text.
 
 use std::collections::HashMap;
 
@@ -179,7 +180,8 @@ impl<'n> WrittenParts<'n> {
         if written.is_empty() {
             return;
         }
-        // Of all sources the smallest, so that the result does not depend on the order of a hash table.
+        // Of all sources the smallest, so that the result does not depend on the order of a hash
+        // table.
         let entry = self.sources.entry(written);
         let smallest = entry.or_insert_with(|| source.to_vec());
         if source < smallest.as_slice() {

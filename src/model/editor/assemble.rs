@@ -1,15 +1,17 @@
 //! Edited pieces and specs -> the bytes of the new file.
 //!
-//! Input: the original file as a list of pieces (edited) and a list of all other top-level fields (as they were), and
-//! the changes of the specs. Output: the new file. Steps:
+//! Input: the original file as a list of pieces (edited) and a list of all other top-level fields
+//! (as they were), and the changes of the specs. Output: the new file. Steps:
 //!
-//! 1. [`Patches`] are made: the new bytes of each field that holds a changed spec, and specs that the file did not have.
-//! 2. Pieces and other fields are merged. Pieces go in the order of their ids. Another field goes before the first piece
-//!    that was behind it in the original file; new pieces, which were nowhere, do not count.
+//! 1. [`Patches`] are made: the new bytes of each field that holds a changed spec, and specs that
+//!    the file did not have.
+//! 2. Pieces and other fields are merged. Pieces go in the order of their ids. Another field goes
+//!    before the first piece that was behind it in the original file; new pieces, which were
+//!    nowhere, do not count.
 //! 3. Added specs go behind the last piece, in the order of their numbers.
 //!
-//! The result depends on the final list of pieces only, not on the edits by which it came about. Edits that are undone
-//! in any order therefore give the original file.
+//! The result depends on the final list of pieces only, not on the edits by which it came about.
+//! Edits that are undone in any order therefore give the original file.
 //!
 //! Example, with the offsets of the original fields:
 //!
@@ -74,8 +76,8 @@ impl Patches {
 }
 
 impl ModelEditor {
-    /// Adds the new bytes of the fields that hold `spec`. A file may hold a spec in several parts, whose fields are
-    /// merged when it is read.
+    /// Adds the new bytes of the fields that hold `spec`. A file may hold a spec in several parts,
+    /// whose fields are merged when it is read.
     pub(super) fn add_patches<S: Spec>(&self, spec: &EditedSpec<S>, patches: &mut Patches) {
         let changes = spec.changes();
         if changes.is_empty() {
@@ -114,7 +116,8 @@ impl ModelEditor {
 
     /// The new file.
     pub(super) fn assemble(&self, patches: &Patches) -> Vec<u8> {
-        /// Room for new pieces and longer specs, so that the file rarely has to be moved while it grows.
+        /// Room for new pieces and longer specs, so that the file rarely has to be moved while it
+        /// grows.
         const EXTRA_BYTES: usize = 1024;
         let mut file = Vec::with_capacity(self.file.len() + EXTRA_BYTES);
         let others = self.write_pieces(patches, &mut file);
@@ -122,7 +125,8 @@ impl ModelEditor {
         file
     }
 
-    /// Appends the pieces, and the other fields between them. Returns the fields that are not written yet.
+    /// Appends the pieces, and the other fields between them. Returns the fields that are not
+    /// written yet.
     fn write_pieces(&self, patches: &Patches, file: &mut Vec<u8>) -> &[Other] {
         let mut others = self.others.as_slice();
         for item in &self.pieces {

@@ -1,9 +1,10 @@
 //! Fields of the trainer spec that follow the pieces.
 //!
-//! Example: a model with `bos_id` 1 and piece 1 = `<s>`. After a piece was inserted at id 0, `<s>` has id 2 and `bos_id`
-//! is written as 2; after `<s>` was renamed to `<bos>`, `bos_piece` is written as `<bos>`; after it was removed, `bos_id`
-//! is written as -1. Fields that the edit itself changed are left alone, and so are fields that did not name the piece
-//! with their id in the original.
+//! Example: a model with `bos_id` 1 and piece 1 = `<s>`. After a piece was inserted at id 0, `<s>`
+//! has id 2 and `bos_id` is written as 2; after `<s>` was renamed to `<bos>`, `bos_piece` is
+//! written as `<bos>`; after it was removed, `bos_id` is written as -1. Fields that the edit itself
+//! changed are left alone, and so are fields that did not name the piece with their id in the
+//! original.
 
 use super::specs::EditedSpec;
 use super::{ModelEditor, fields_of, is_piece, message_of};
@@ -98,7 +99,8 @@ impl ModelEditor {
         }
     }
 
-    /// The position in the file of a special piece; `None` if the piece with its id does not have its text.
+    /// The position in the file of a special piece; `None` if the piece with its id does not have
+    /// its text.
     fn original_offset(&self, special: &Special, spec: &TrainerSpec) -> Option<usize> {
         let id = usize::try_from((special.id_or_default)(spec)).ok()?;
         let mut pieces = piece_fields(&self.file).skip(id);

@@ -1,12 +1,13 @@
 //! One piece in a [`ModelEditor`](super::ModelEditor), and one outside of it ([`PieceEntry`]).
 //!
-//! A piece is kept as the bytes of its field in the file, so that unknown fields and unusual encodings survive, and
-//! beside them what was set. Nothing is decoded until somebody asks for the text, or until the file is assembled.
+//! A piece is kept as the bytes of its field in the file, so that unknown fields and unusual
+//! encodings survive, and beside them what was set. Nothing is decoded until somebody asks for the
+//! text, or until the file is assembled.
 //!
-//! Example: the field `0a 0a | 0a 03 e2 96 81 | 15 00 00 80 bf` is the piece `▁` with score -1. Setting the score to -2
-//! stores only `score: -2`; [`Item::write`] then replaces the four bytes of the float and copies all others. Setting the
-//! score back to -1 gives the bytes of the original, because values are compared with the original's when they are
-//! written.
+//! Example: the field `0a 0a | 0a 03 e2 96 81 | 15 00 00 80 bf` is the piece `▁` with score -1.
+//! Setting the score to -2 stores only `score: -2`; [`Item::write`] then replaces the four bytes of
+//! the float and copies all others. Setting the score back to -1 gives the bytes of the original,
+//! because values are compared with the original's when they are written.
 
 use super::message_of;
 use super::splice::{Change, splice, with_message};
@@ -16,8 +17,8 @@ use crate::model::file::{
 use crate::model::wire::{Field, Value, write_bytes_field, write_float_field, write_varint_field};
 use crate::piece::PieceKind;
 
-/// A piece that was removed from a [`ModelEditor`](super::ModelEditor), or one that is to be inserted. It keeps the bytes of the file,
-/// unknown fields included.
+/// A piece that was removed from a [`ModelEditor`](super::ModelEditor), or one that is to be
+/// inserted. It keeps the bytes of the file, unknown fields included.
 #[derive(Debug, Clone)]
 pub struct PieceEntry {
     pub(super) item: Item,
@@ -29,8 +30,9 @@ pub struct PieceEntry {
 /// A piece in the editor.
 #[derive(Debug, Clone)]
 pub(super) struct Item {
-    /// The position of its field in the original file; 0 for new pieces. It is kept when the piece is removed, so that
-    /// a piece that is inserted again has its old position among the other fields.
+    /// The position of its field in the original file; 0 for new pieces. It is kept when the piece
+    /// is removed, so that a piece that is inserted again has its old position among the other
+    /// fields.
     pub(super) offset: usize,
     source: Source,
     /// `None` for most pieces of most edits, therefore boxed.
@@ -64,13 +66,14 @@ impl Item {
         }
     }
 
-    /// Whether the original file has the piece behind the field at `offset`. New pieces are behind nothing.
+    /// Whether the original file has the piece behind the field at `offset`. New pieces are behind
+    /// nothing.
     pub(super) fn is_behind(&self, offset: usize) -> bool {
         self.offset > offset
     }
 
-    /// Whether the item is the piece at `offset` of `file`. A piece that came from another model can have the same
-    /// offset, but not the same bytes there.
+    /// Whether the item is the piece at `offset` of `file`. A piece that came from another model
+    /// can have the same offset, but not the same bytes there.
     pub(super) fn is_at(&self, offset: usize, file: &[u8]) -> bool {
         self.offset == offset && file[offset..].starts_with(self.raw(file))
     }
@@ -85,8 +88,9 @@ impl Item {
 
     /// Text, score and kind before changes.
     fn original<'f>(&'f self, file: &'f [u8]) -> PieceMessage<'f> {
-        // These bytes were read when the model was loaded, or were written by `PieceEntry::new`. The only error of
-        // `read_piece` for well-formed bytes is an empty text, which is what the default has.
+        // These bytes were read when the model was loaded, or were written by `PieceEntry::new`.
+        // The only error of `read_piece` for well-formed bytes is an empty text, which is what the
+        // default has.
         read_piece(message_of(self.raw(file))).unwrap_or_default()
     }
 

@@ -1,8 +1,9 @@
 //! A spec in a [`ModelEditor`](super::ModelEditor): as it was read, and as it is to be.
 //!
-//! Example: `add_dummy_prefix` is absent in the file, which means true. Setting it to true keeps it absent; setting it to
-//! false gives one [`Change`], the field `18 00`. All other fields of the spec are equal in both copies and are therefore
-//! not written, so that their bytes in the file stay as they are.
+//! Example: `add_dummy_prefix` is absent in the file, which means true. Setting it to true keeps it
+//! absent; setting it to false gives one [`Change`], the field `18 00`. All other fields of the
+//! spec are equal in both copies and are therefore not written, so that their bytes in the file
+//! stay as they are.
 
 use super::splice::Change;
 use crate::model::spec::Spec;
@@ -35,8 +36,8 @@ impl<S: Spec> EditedSpec<S> {
             .collect()
     }
 
-    /// The change of one field, if it differs. Encodings are compared rather than values, so that the presence of the
-    /// field and the bits of a float (NaN, -0.0) count.
+    /// The change of one field, if it differs. Encodings are compared rather than values, so that
+    /// the presence of the field and the bits of a float (NaN, -0.0) count.
     fn change_of(&self, number: u32) -> Option<Change> {
         let encoding = encoding_of(&self.current, number);
         let is_changed = encoding != encoding_of(&self.original, number);

@@ -1,14 +1,14 @@
 //! Changed fields in a message, all other bytes as they are.
 //!
-//! Input: a message (or the parts of one, if a file has it several times), and for each changed field its new encoding.
-//! Output: the message with the new encodings. Where a new encoding goes:
+//! Input: a message (or the parts of one, if a file has it several times), and for each changed
+//! field its new encoding. Output: the message with the new encodings. Where a new encoding goes:
 //!
 //! - where the last value of the field was; earlier values, which had no effect, are removed;
-//! - if the field was absent, before the first field with a higher number (writers put fields in the order of their
-//!   numbers), else at the end.
+//! - if the field was absent, before the first field with a higher number (writers put fields in
+//!   the order of their numbers), else at the end.
 //!
-//! Example: in the piece message `0a 01 61 18 03` (text "a", type control), a new score `15 00 00 80 3f` goes between
-//! the two fields: `0a 01 61 15 00 00 80 3f 18 03`.
+//! Example: in the piece message `0a 01 61 18 03` (text "a", type control), a new score
+//! `15 00 00 80 3f` goes between the two fields: `0a 01 61 15 00 00 80 3f 18 03`.
 //!
 //! Cost: linear in the message for each changed field.
 
@@ -16,7 +16,8 @@ use std::iter;
 
 use crate::model::wire::{Field, Reader, write_bytes};
 
-/// A field and its new encoding: tag and value, several of them for a list, nothing to remove the field.
+/// A field and its new encoding: tag and value, several of them for a list, nothing to remove the
+/// field.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Change {
     pub(super) number: u32,
@@ -26,7 +27,8 @@ pub(super) struct Change {
 /// Tells the fields that count from unknown fields with the same number.
 type IsValue<'f> = &'f dyn Fn(&Field<'_>) -> bool;
 
-/// A position between fields: the part of the message, and the number of fields of that part before it.
+/// A position between fields: the part of the message, and the number of fields of that part before
+/// it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Position {
     part: usize,
@@ -77,7 +79,8 @@ impl Message<'_> {
         })
     }
 
-    /// The position of a field that is absent: in the last part, before the first field with a higher number.
+    /// The position of a field that is absent: in the last part, before the first field with a
+    /// higher number.
     fn absent_position(&self, number: u32) -> Position {
         let last = self.parts.last().copied().unwrap_or_default();
         let lower = fields(last).take_while(|field| field.number <= number);

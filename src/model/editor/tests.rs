@@ -100,7 +100,8 @@ fn the_worked_example_of_the_module_page() {
     assert_eq!(editor.finish().unwrap().to_bytes(), AFTER);
 }
 
-/// The file is `<unk>`, trainer_spec, `ab`, trainer_spec, `a`. Edits are undone while other edits are in effect.
+/// The file is `<unk>`, trainer_spec, `ab`, trainer_spec, `a`. Edits are undone while other edits
+/// are in effect.
 #[test]
 fn removed_pieces_come_back_to_their_places_in_any_order() {
     let mut editor = strange().edit();

@@ -6,9 +6,9 @@ use crate::model::wire::{Reader, write_varint};
 
 /// The values of a repeated field: byte strings, in the order of the file.
 ///
-/// Each value is stored as its length (a varint) and its bytes, one after another, so that a list never takes
-/// more memory than its part of the file. Reading the list costs time linear in its bytes; there is no access by
-/// index.
+/// Each value is stored as its length (a varint) and its bytes, one after another, so that a list
+/// never takes more memory than its part of the file. Reading the list costs time linear in its
+/// bytes; there is no access by index.
 ///
 /// ```
 /// use spiece::BytesList;

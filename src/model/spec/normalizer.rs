@@ -6,7 +6,8 @@ use super::{FieldType, Spec, accessor, spec, stored_type};
 spec! {
     /// How text is normalized before it is encoded, or after it is decoded (the denormalizer).
     ///
-    /// Each field is `None` if the file does not have it; the method of the same name then gives the default.
+    /// Each field is `None` if the file does not have it; the method of the same name then gives
+    /// the default.
     NormalizerSpec {
         /// Name of the rules, for example `nmt_nfkc`; `user_defined` for rules from a file.
         1 name: bytes = b"";

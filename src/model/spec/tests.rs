@@ -123,8 +123,8 @@ fn any_field() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// The known fields of the right wire type, and of an enum value that exists: what is left is what prost
-/// reads as protobuf's own libraries do.
+/// The known fields of the right wire type, and of an enum value that exists: what is left is what
+/// prost reads as protobuf's own libraries do.
 fn known_fields<S: Spec>(bytes: &[u8]) -> Vec<u8> {
     let mut known = Vec::new();
     let mut reader = Reader::new(bytes);
@@ -142,8 +142,9 @@ fn check_against_prost<S: Spec + std::fmt::Debug>(
 ) -> Result<(), TestCaseError> {
     let mut ours = S::default();
     let read = ours.merge(bytes);
-    // The message without known fields: prost checks the wire format and nothing else. It refuses values of more
-    // than 64 bits, and tags of more than 32 bits, whose upper bits the reference drops.
+    // The message without known fields: prost checks the wire format and nothing else. It refuses
+    // values of more than 64 bits, and tags of more than 32 bits, whose upper bits the reference
+    // drops.
     let skipped = <() as Message>::decode(bytes);
     prop_assert!(skipped.is_err() || read.is_ok(), "{:?}", read);
     let is_overflow = |error: &DecodeError| error.to_string().contains("invalid");

@@ -5,10 +5,11 @@ use super::super::wire::Value;
 use super::{BytesList, FieldType, Spec, accessor, spec, stored_type};
 
 spec! {
-    /// How the model was trained: the options of `spm_train`, and what encoding and decoding need to know.
+    /// How the model was trained: the options of `spm_train`, and what encoding and decoding need
+    /// to know.
     ///
-    /// Each field is `None` if the file does not have it; the method of the same name then gives the default.
-    /// Texts are bytes, because files need not hold UTF-8.
+    /// Each field is `None` if the file does not have it; the method of the same name then gives
+    /// the default. Texts are bytes, because files need not hold UTF-8.
     ///
     /// ```
     /// let model = spiece::Model::open("testdata/golden/llama2.model")?;
@@ -26,7 +27,8 @@ spec! {
         2 model_prefix: bytes = b"";
         /// The algorithm.
         3 model_type: ModelType = ModelType::Unigram;
-        /// The number of pieces that training was to give; files that were edited may have another number.
+        /// The number of pieces that training was to give; files that were edited may have another
+        /// number.
         4 vocab_size: i32 = 8000;
         /// Languages; up to 0.2.1.
         5 accept_language: list;

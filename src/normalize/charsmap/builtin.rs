@@ -1,16 +1,17 @@
 //! The compiled charsmaps of the built-in rule sets.
 //!
-//! Input: a name of [`BUILTIN_NAMES`]. Output: the bytes that the reference writes into model files for it.
+//! Input: a name of [`BUILTIN_NAMES`]. Output: the bytes that the reference writes into model files
+//! for it.
 //!
 //! The default set, `nmt_nfkc`, is compiled ahead of time: `nmt_nfkc.charsmap` is the output of
-//! [`compile`], which a test compares and `cargo test --lib write_precompiled -- --ignored` writes. Compiling it in each
-//! process takes as long as training on 10 MB of text. The library has its bytes in the order of `build.rs`, which
-//! compresses to two thirds (72 kB instead of 109 kB for the double array), because the wheel of the Python package is a
-//! compressed file. The other sets are rare; they are compiled on the first request. Each set is kept for the rest of the
-//! process.
+//! [`compile`], which a test compares and `cargo test --lib write_precompiled -- --ignored` writes.
+//! Compiling it in each process takes as long as training on 10 MB of text. The library has its
+//! bytes in the order of `build.rs`, which compresses to two thirds (72 kB instead of 109 kB for
+//! the double array), because the wheel of the Python package is a compressed file. The other sets
+//! are rare; they are compiled on the first request. Each set is kept for the rest of the process.
 //!
-//! Cost: none for `identity`, a copy of 240 kB for the first request of `nmt_nfkc`, some tens of milliseconds for the first
-//! request of another set. A charsmap has 240 kB to 250 kB.
+//! Cost: none for `identity`, a copy of 240 kB for the first request of `nmt_nfkc`, some tens of
+//! milliseconds for the first request of another set. A charsmap has 240 kB to 250 kB.
 
 use std::sync::OnceLock;
 
@@ -19,10 +20,12 @@ use crate::normalize::rules::{BUILTIN_NAMES, builtin_rules};
 
 /// The name of the set that is compiled ahead of time.
 const PRECOMPILED_NAME: &str = "nmt_nfkc";
-/// The charsmap of [`PRECOMPILED_NAME`]: its bytes 0, 4, 8 ..., then 1, 5, 9 ..., then 2, 6 ... and 3, 7 ....
+/// The charsmap of [`PRECOMPILED_NAME`]: its bytes 0, 4, 8 ..., then 1, 5, 9 ..., then 2, 6 ... and
+/// 3, 7 ....
 static PLANES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/nmt_nfkc.planes"));
 
-/// The compiled charsmap of a built-in set; `None` if there is no such name. For `identity` it is empty.
+/// The compiled charsmap of a built-in set; `None` if there is no such name. For `identity` it is
+/// empty.
 pub(crate) fn builtin_charsmap(name: &str) -> Option<Result<&'static [u8], CompileError>> {
     static COMPILED: [OnceLock<Result<Vec<u8>, CompileError>>; BUILTIN_NAMES.len()] =
         [const { OnceLock::new() }; BUILTIN_NAMES.len()];
@@ -35,7 +38,8 @@ pub(crate) fn builtin_charsmap(name: &str) -> Option<Result<&'static [u8], Compi
     Some(compiled.as_deref().map_err(Clone::clone))
 }
 
-/// The bytes whose planes these are. For example, the planes `ae`, `bf`, `c`, `d` are those of `abcdef`.
+/// The bytes whose planes these are. For example, the planes `ae`, `bf`, `c`, `d` are those of
+/// `abcdef`.
 fn interleave(planes: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; planes.len()];
     let mut rest = planes;

@@ -167,7 +167,8 @@ fn encode_sources(rules: &Rules) -> Result<TextArena, CompileError> {
     Ok(sources)
 }
 
-/// The keys of the trie in byte order, each cut at its first NUL, with the positions of their targets.
+/// The keys of the trie in byte order, each cut at its first NUL, with the positions of their
+/// targets.
 fn sorted_keys<'s>(
     sources: &'s TextArena,
     rules: &Rules,

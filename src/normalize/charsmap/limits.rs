@@ -1,9 +1,9 @@
 //! The limits of a charsmap, for compiling and for applying one.
 
-/// The reference considers at most this many matches at one position of a text, and compiles no rules that could
-/// have as many.
+/// The reference considers at most this many matches at one position of a text, and compiles no
+/// rules that could have as many.
 pub(super) const MAX_MATCHES: usize = 32;
 
-/// The longest source in bytes. The trie of a damaged file may contain cycles; a lookup therefore never follows more
-/// bytes, and rules with longer sources are not compiled.
+/// The longest source in bytes. The trie of a damaged file may contain cycles; a lookup therefore
+/// never follows more bytes, and rules with longer sources are not compiled.
 pub(super) const MAX_SOURCE_BYTES: usize = 1000;

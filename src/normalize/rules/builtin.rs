@@ -14,8 +14,9 @@
 //! not come back. The tables are those of Unicode 17, whatever the current version
 //! is, because the compiled bytes go into model files; hence the pinned crates.
 //!
-//! Cost: some tens of milliseconds for a set. [`charsmap::builtin`](crate::normalize::charsmap::builtin)
-//! compiles a set at most once in a process.
+//! Cost: some tens of milliseconds for a set.
+//! [`charsmap::builtin`](crate::normalize::charsmap::builtin) compiles a set at most once in a
+//! process.
 
 mod decompose;
 mod rule_set_builder;

@@ -1,7 +1,7 @@
 //! A rule set: an ordered map from sequences of code points to their replacements.
 //!
-//! Input: pairs in any order; a later pair for the same source replaces an earlier one. Output: [`Rules`], ascending
-//! by source. Cost: sorting.
+//! Input: pairs in any order; a later pair for the same source replaces an earlier one. Output:
+//! [`Rules`], ascending by source. Cost: sorting.
 
 use std::collections::BTreeMap;
 

@@ -107,7 +107,8 @@ fn digits_value(digits: &[u8]) -> Option<u32> {
     digits.iter().try_fold(0, push_digit)
 }
 
-/// The number `value` with one more hexadecimal digit; `None` if it does not fit 32 bits, or for another character.
+/// The number `value` with one more hexadecimal digit; `None` if it does not fit 32 bits, or for
+/// another character.
 fn push_digit(value: u32, digit: &u8) -> Option<u32> {
     let digit = char::from(*digit).to_digit(16)?;
     value.checked_mul(16)?.checked_add(digit)

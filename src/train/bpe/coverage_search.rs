@@ -1,15 +1,17 @@
-//! `auto_character_coverage`: how many pieces of the vocabulary are merges and how many are single characters.
+//! `auto_character_coverage`: how many pieces of the vocabulary are merges and how many are single
+//! characters.
 //!
-//! In: the merges, best first, the counts of the characters, and the number of pieces besides the meta pieces. Out: the
-//! texts of these pieces.
+//! In: the merges, best first, the counts of the characters, and the number of pieces besides the
+//! meta pieces. Out: the texts of these pieces.
 //!
-//! The gain of a merge is the number of its occurrences: each saves a token. The gain of a character of n bytes that is
-//! a piece is n - 1 byte pieces at each of its occurrences. If the first k merges are taken, the characters in them have
-//! to be pieces, and the best of the other characters fill the rest of the vocabulary. The search computes the gain of
-//! every k and takes the largest; of equal ones, the one with the larger k.
+//! The gain of a merge is the number of its occurrences: each saves a token. The gain of a
+//! character of n bytes that is a piece is n - 1 byte pieces at each of its occurrences. If the
+//! first k merges are taken, the characters in them have to be pieces, and the best of the other
+//! characters fill the rest of the vocabulary. The search computes the gain of every k and takes
+//! the largest; of equal ones, the one with the larger k.
 //!
-//! For example, 3 pieces, the merge `ab` (count 9) and the characters `é` (count 5, gain 5), `漢` (count 4, gain 8),
-//! `a` and `b` (gain 0, since they have one byte):
+//! For example, 3 pieces, the merge `ab` (count 9) and the characters `é` (count 5, gain 5), `漢`
+//! (count 4, gain 8), `a` and `b` (gain 0, since they have one byte):
 //!
 //! | k | required | free characters taken | gain |
 //! |---|---|---|---|
@@ -18,9 +20,10 @@
 //!
 //! So k is 0. With 4 pieces, k = 1 also takes `漢` and gains 17 against 13.
 //!
-//! Going from k to k + 1 moves a few characters from the free ones to the required ones. Two Fenwick trees (Fenwick, "A
-//! new data structure for cumulative frequency tables", 1994, <https://doi.org/10.1002/spe.4380240306>) over
-//! the characters by gain give the sum of the best free ones. Cost: O((merges' text + characters) log characters).
+//! Going from k to k + 1 moves a few characters from the free ones to the required ones. Two
+//! Fenwick trees (Fenwick, "A new data structure for cumulative frequency tables", 1994,
+//! <https://doi.org/10.1002/spe.4380240306>) over the characters by gain give the sum of the best
+//! free ones. Cost: O((merges' text + characters) log characters).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -167,7 +170,8 @@ struct Division {
     gain: u128,
 }
 
-/// The texts of `size` learned pieces: merges, their characters by code point, other characters by gain.
+/// The texts of `size` learned pieces: merges, their characters by code point, other characters by
+/// gain.
 pub(crate) fn divide(
     merges: Vec<LearnedMerge>,
     counts: &CharacterCounts,

@@ -1,33 +1,37 @@
-//! The loop of training: merge the best pair everywhere, update the counts of the pairs around it, repeat.
+//! The loop of training: merge the best pair everywhere, update the counts of the pairs around it,
+//! repeat.
 //!
-//! In: the words as a [`WordBuffer`], and the number of merges wanted. Out: the merges, best first. See
-//! [the example](super). The rules of the reference at the edges:
+//! In: the words as a [`WordBuffer`], and the number of merges wanted. Out: the merges, best first.
+//! See [the example](super). The rules of the reference at the edges:
 //!
-//! * Every occurrence of a pair counts, overlapping ones too: `aaa` has two occurrences of `aa`. Occurrences are merged
-//!   from left to right, so that `aaa` becomes `aa a`.
+//! * Every occurrence of a pair counts, overlapping ones too: `aaa` has two occurrences of `aa`.
+//!   Occurrences are merged from left to right, so that `aaa` becomes `aa a`.
 //! * A string becomes a piece at most once (the lemma below).
-//! * When no pair occurs any more and more merges are wanted, pairs that once occurred become pieces with count 0,
-//!   those with the fewest characters first. This is rare and then the corpus is small, so the loop runs again from
-//!   the start and records every pair.
+//! * When no pair occurs any more and more merges are wanted, pairs that once occurred become
+//!   pieces with count 0, those with the fewest characters first. This is rare and then the corpus
+//!   is small, so the loop runs again from the start and records every pair.
 //!
 //! # Lemma: a string becomes a piece at most once
 //!
-//! Two pairs that occur at the same time never spell the same string. So no test is needed whether the text of a
-//! candidate is a piece already.
+//! Two pairs that occur at the same time never spell the same string. So no test is needed whether
+//! the text of a candidate is a piece already.
 //!
-//! *Proof.* Consider a span of characters in any word, such that at the present step no symbol reaches across an end
-//! of the span. Symbols only grow, so no symbol reached across its ends at any earlier step either. Therefore every
-//! merge so far either lies inside the span or outside of it. By induction over the steps, two such spans of the same
-//! string are segmented identically: they start with the same characters, every step merges the same pair in both,
-//! and occurrences are merged from left to right. (An occurrence that starts before the span and overlaps its start
-//! would reach across its end if it were merged.) If two pairs spell one string, each occurrence of either pair is
-//! such a span; hence they have the same two symbols. And after a string has become one symbol in one occurrence, it is one
-//! symbol in all such spans, so that no pair spells it again.
+//! *Proof.* Consider a span of characters in any word, such that at the present step no symbol
+//! reaches across an end of the span. Symbols only grow, so no symbol reached across its ends at
+//! any earlier step either. Therefore every merge so far either lies inside the span or outside of
+//! it. By induction over the steps, two such spans of the same string are segmented identically:
+//! they start with the same characters, every step merges the same pair in both, and occurrences
+//! are merged from left to right. (An occurrence that starts before the span and overlaps its start
+//! would reach across its end if it were merged.) If two pairs spell one string, each occurrence of
+//! either pair is such a span; hence they have the same two symbols. And after a string has become
+//! one symbol in one occurrence, it is one symbol in all such spans, so that no pair spells it
+//! again.
 //!
 //! # Cost
 //!
-//! A merge visits the positions where its pair occurs or occurred, and looks up each neighbouring pair once. In total that
-//! is linear in the text of the distinct words times the depth of its merges. See [`pairs`](super::pairs) for what is kept.
+//! A merge visits the positions where its pair occurs or occurred, and looks up each neighbouring
+//! pair once. In total that is linear in the text of the distinct words times the depth of its
+//! merges. See [`pairs`](super::pairs) for what is kept.
 
 pub(crate) mod continuation;
 pub(crate) mod old_pieces;
@@ -138,7 +142,8 @@ impl<'a> MergeTrainer<'a> {
         Ok(())
     }
 
-    /// The best pair of all that occur, of which `wanted` are to be merged; `None` if no pair occurs.
+    /// The best pair of all that occur, of which `wanted` are to be merged; `None` if no pair
+    /// occurs.
     fn next_candidate(&mut self, wanted: usize) -> Result<Option<Candidate>, TrainError> {
         loop {
             let view = PairView {
@@ -179,8 +184,9 @@ impl<'a> MergeTrainer<'a> {
         Ok(min_count)
     }
 
-    /// The pairs to index, and the smallest count among them: at first a share of the average count of the pairs to merge, later a
-    /// fraction of the last one, but then never more than the largest count, so that at least one pair is indexed.
+    /// The pairs to index, and the smallest count among them: at first a share of the average count
+    /// of the pairs to merge, later a fraction of the last one, but then never more than the
+    /// largest count, so that at least one pair is indexed.
     fn count_pairs(&mut self, wanted: usize, last_min_count: u64) -> (PairCounts, u64) {
         let is_first = last_min_count == u64::MAX;
         let min_count = if is_first {
@@ -304,9 +310,10 @@ impl<'a> MergeTrainer<'a> {
 
     /// Adds the pairs that have the new symbol on the left.
     ///
-    /// Where two merged occurrences touch, as in `abab` for `a` + `b`, the first found the left symbol of the second
-    /// (`a`) on its right. That neighbour is merged too by now, and the pair `ab` + `ab` was counted as a left neighbour
-    /// of the second occurrence. So the touching occurrences are subtracted from the pair of `ab` and `a`.
+    /// Where two merged occurrences touch, as in `abab` for `a` + `b`, the first found the left
+    /// symbol of the second (`a`) on its right. That neighbour is merged too by now, and the pair
+    /// `ab` + `ab` was counted as a left neighbour of the second occurrence. So the touching
+    /// occurrences are subtracted from the pair of `ab` and `a`.
     fn add_right_pairs(&mut self, merge_op: &MergeOp) -> Result<(), TrainError> {
         let merged = merge_op.merged;
         let (left, _) = merge_op.left;
@@ -360,8 +367,8 @@ impl<'a> MergeTrainer<'a> {
         self.queue.push(pair, self.pairs.count(pair), &view);
     }
 
-    /// Records the positions of the new pairs that are indexed: those with the new symbol on the right are
-    /// numbered from `first_left` on, those with it on the left from `first_right` on.
+    /// Records the positions of the new pairs that are indexed: those with the new symbol on the
+    /// right are numbered from `first_left` on, those with it on the left from `first_right` on.
     fn record_positions(&mut self, first_left: usize, first_right: usize) {
         let near = &self.neighbours;
         let far = &self.second_half;

@@ -1,8 +1,9 @@
 //! What one merge changes: how often each symbol is next to the merged pair.
 //!
-//! Merging (a, b) to c at a position with the symbols l before and r after it takes one occurrence from (l, a) and from
-//! (b, r), and gives one to (l, c) and to (c, r). All positions together change the same few pairs many times, so the
-//! changes are summed in two arrays indexed by the neighbouring symbol, and each pair is then looked up once.
+//! Merging (a, b) to c at a position with the symbols l before and r after it takes one occurrence
+//! from (l, a) and from (b, r), and gives one to (l, c) and to (c, r). All positions together
+//! change the same few pairs many times, so the changes are summed in two arrays indexed by the
+//! neighbouring symbol, and each pair is then looked up once.
 //!
 //! # Example
 //!
@@ -14,17 +15,19 @@
 //! | second `a b` of the first word | `ab`, count 1 | none |
 //! | `a b` of the second word | `x`, count 5 | `y`, count 5 |
 //!
-//! The pair (b, a) loses 1, (x, a) loses 5, (b, y) loses 5; new are (ab, ab) 1, (x, ab) 5 and (ab, y) 5. Where two merged
-//! occurrences touch, the first one saw the left symbol `a` of the second one as its right neighbour; since the second
-//! was merged afterwards, the number of left neighbours `ab` is subtracted from the new pair (ab, a).
+//! The pair (b, a) loses 1, (x, a) loses 5, (b, y) loses 5; new are (ab, ab) 1, (x, ab) 5 and (ab,
+//! y) 5. Where two merged occurrences touch, the first one saw the left symbol `a` of the second
+//! one as its right neighbour; since the second was merged afterwards, the number of left
+//! neighbours `ab` is subtracted from the new pair (ab, a).
 //!
 //! # Two halves
 //!
-//! A frequent pair is merged on two threads, each with its own contexts: one for the positions in the first half of the
-//! word buffer and one for those in the second half. The buffer is divided at the start of a word. Neighbours never lie
-//! in another word, so no occurrence, and no neighbour of an occurrence, is in both halves, and the sums of both
-//! are the sums of one pass. Positions of the first half precede those of the second: appending
-//! them in this order keeps every list of positions ascending.
+//! A frequent pair is merged on two threads, each with its own contexts: one for the positions in
+//! the first half of the word buffer and one for those in the second half. The buffer is divided at
+//! the start of a word. Neighbours never lie in another word, so no occurrence, and no neighbour of
+//! an occurrence, is in both halves, and the sums of both are the sums of one pass. Positions of
+//! the first half precede those of the second: appending them in this order keeps every list of
+//! positions ascending.
 
 use crate::train::bpe::pairs::IndexedPair;
 use crate::train::bpe::symbols::Symbol;
@@ -93,8 +96,8 @@ impl ContextCounts {
         self.neighbours[symbol.index()].pair = pair;
     }
 
-    /// Notes the positions that `found` met in the pairs that were set here. The first of `pairs` has the
-    /// number `first`.
+    /// Notes the positions that `found` met in the pairs that were set here. The first of `pairs`
+    /// has the number `first`.
     pub(crate) fn record_positions(&self, found: &Self, first: usize, pairs: &mut [IndexedPair]) {
         for &(symbol, position) in &found.positions {
             let pair = self.neighbours[symbol.index()].pair;

@@ -1,14 +1,16 @@
 //! A map from pairs of symbols to something small.
 //!
-//! Symbols are numbered from the most frequent character on, so most of the pairs in text that is not
-//! merged yet are pairs of the first few symbols. Those have a square table; the others are hashed.
+//! Symbols are numbered from the most frequent character on, so most of the pairs in text that is
+//! not merged yet are pairs of the first few symbols. Those have a square table; the others are
+//! hashed.
 
 use foldhash::fast::SeedableRandomState;
 
 use crate::train::bpe::symbols::Symbol;
 use crate::train::execution::SeededMap;
 
-/// Symbols on each side of the square: the part of it that occurs in text stays in the processor's cache.
+/// Symbols on each side of the square: the part of it that occurs in text stays in the processor's
+/// cache.
 const SIDE: usize = 256;
 
 /// A map whose values start as `empty`, which means that there is no value.

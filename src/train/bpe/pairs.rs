@@ -1,14 +1,14 @@
-//! The pairs of adjacent symbols that are frequent enough to be merged soon: their counts, and the positions where they
-//! occur.
+//! The pairs of adjacent symbols that are frequent enough to be merged soon: their counts, and the
+//! positions where they occur.
 //!
-//! Only pairs that occur at least `min_count` times are indexed: a corpus has very many pairs that occur a few times
-//! and are never merged. When the queue of indexed pairs is empty, `min_count` is lowered and the index is built again
-//! from the words as they are then.
+//! Only pairs that occur at least `min_count` times are indexed: a corpus has very many pairs that
+//! occur a few times and are never merged. When the queue of indexed pairs is empty, `min_count` is
+//! lowered and the index is built again from the words as they are then.
 //!
-//! This is exact, because the count of a pair never rises once both of its symbols exist: merges only remove
-//! occurrences of existing symbols. A pair that falls below `min_count` can therefore be dropped until the next build.
-//! For example, with 32,000 merges wanted and 64 million occurrences of pairs, the first `min_count` is
-//! 64,000,000 / (32,000 * 64) = 31.
+//! This is exact, because the count of a pair never rises once both of its symbols exist: merges
+//! only remove occurrences of existing symbols. A pair that falls below `min_count` can therefore
+//! be dropped until the next build. For example, with 32,000 merges wanted and 64 million
+//! occurrences of pairs, the first `min_count` is 64,000,000 / (32,000 * 64) = 31.
 
 use foldhash::fast::SeedableRandomState;
 
@@ -59,9 +59,10 @@ pub(crate) struct PairCounts {
 }
 
 impl PairCounts {
-    /// Counts all pairs, on two threads of the current pool, and keeps those that occur `min_count` times or more. Cost:
-    /// linear in the slots. Memory: in many slots the pairs are divided into classes, which are counted one after the other, so that
-    /// it is that of the pairs of a class and of the frequent pairs. There is a pass for each `slots_per_pass` slots.
+    /// Counts all pairs, on two threads of the current pool, and keeps those that occur `min_count`
+    /// times or more. Cost: linear in the slots. Memory: in many slots the pairs are divided into
+    /// classes, which are counted one after the other, so that it is that of the pairs of a class
+    /// and of the frequent pairs. There is a pass for each `slots_per_pass` slots.
     pub(crate) fn of(
         words: &WordBuffer,
         symbols: &SymbolArena,
@@ -177,8 +178,8 @@ impl Default for PairIndex {
 }
 
 impl PairIndex {
-    /// The pairs of `pair_counts` that `rules` let merge; `min_count` is what they were counted with. Runs on two threads of
-    /// the current pool.
+    /// The pairs of `pair_counts` that `rules` let merge; `min_count` is what they were counted
+    /// with. Runs on two threads of the current pool.
     pub(crate) fn build(
         words: &WordBuffer,
         symbols: &SymbolArena,
@@ -206,8 +207,8 @@ impl PairIndex {
         Ok(built)
     }
 
-    /// Records where all pairs occur. `known` has, for each pair, the number of its positions in the first half of the
-    /// array and in the whole.
+    /// Records where all pairs occur. `known` has, for each pair, the number of its positions in
+    /// the first half of the array and in the whole.
     fn find_positions(
         &mut self,
         words: &WordBuffer,
@@ -242,7 +243,8 @@ impl PairIndex {
         );
     }
 
-    /// Adds the pair of two symbols, which occurs `count` times in `positions` positions, and returns its number.
+    /// Adds the pair of two symbols, which occurs `count` times in `positions` positions, and
+    /// returns its number.
     pub(crate) fn insert(
         &mut self,
         left: Symbol,

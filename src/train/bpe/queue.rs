@@ -1,7 +1,7 @@
 //! The order in which pairs are merged.
 //!
-//! Highest count first; among equals the fewest characters, then the smallest UTF-8 bytes. The `Ord` of [`Candidate`]
-//! is this order; it decides the bytes of the model.
+//! Highest count first; among equals the fewest characters, then the smallest UTF-8 bytes. The
+//! `Ord` of [`Candidate`] is this order; it decides the bytes of the model.
 //!
 //! | count | text | order |
 //! |---|---|---|
@@ -10,14 +10,15 @@
 //! | 8 | `éa` | 3: two characters, larger bytes than `zz` |
 //! | 8 | `abc` | 4: three characters |
 //!
-//! The count of a pair only falls while the pair waits, and a new pair's count is at most the count merged last. So the
-//! best count only falls, too, and pairs below it need no order among themselves: the queue has a bucket of pairs for
-//! each count. Only the pairs of the best bucket become [`Candidate`]s, with a text, in a heap. The queue is lazy: a
-//! pair stays in its bucket while its count falls, and moves to the bucket of its present count when the old bucket
-//! becomes the best.
+//! The count of a pair only falls while the pair waits, and a new pair's count is at most the count
+//! merged last. So the best count only falls, too, and pairs below it need no order among
+//! themselves: the queue has a bucket of pairs for each count. Only the pairs of the best bucket
+//! become [`Candidate`]s, with a text, in a heap. The queue is lazy: a pair stays in its bucket
+//! while its count falls, and moves to the bucket of its present count when the old bucket becomes
+//! the best.
 //!
-//! Example: `ab` waits in bucket 9 and `cd` in bucket 8. A merge lowers the count of `ab` to 7. When bucket 9 becomes
-//! the best, `ab` moves to bucket 7, and `cd` is popped next.
+//! Example: `ab` waits in bucket 9 and `cd` in bucket 8. A merge lowers the count of `ab` to 7.
+//! When bucket 9 becomes the best, `ab` moves to bucket 7, and `cd` is popped next.
 //!
 //! Cost: constant for a push, and a heap operation among pairs of equal count for a pop.
 
@@ -43,8 +44,8 @@ pub(crate) struct Candidate {
 impl Candidate {
     /// What candidates are ordered by: a high count, then few characters and a small text.
     ///
-    /// The symbols come last only to make the order total: pairs of one text do not wait together (see
-    /// [`crate::train::bpe::merge`]).
+    /// The symbols come last only to make the order total: pairs of one text do not wait together
+    /// (see [`crate::train::bpe::merge`]).
     fn key(&self) -> impl Ord {
         let text = (self.shape.length(), &self.text, self.symbols);
         (self.count, Reverse(text))
@@ -63,7 +64,8 @@ impl PartialOrd for Candidate {
     }
 }
 
-/// Counts below this have their buckets in an array. Nearly all pairs do; the few others are in a tree.
+/// Counts below this have their buckets in an array. Nearly all pairs do; the few others are in a
+/// tree.
 const LOW_COUNTS: usize = 1 << 14;
 
 /// The waiting pairs, by the counts that they had when they were put here.
@@ -95,7 +97,8 @@ impl Queue {
         }
     }
 
-    /// Adds a pair that occurs `count` times. In training that is no more than the pair popped last.
+    /// Adds a pair that occurs `count` times. In training that is no more than the pair popped
+    /// last.
     pub(crate) fn push(&mut self, pair: u32, count: u64, pairs: &impl PairSource) {
         if count == self.count {
             self.best.push(pairs.candidate(pair));
@@ -126,8 +129,8 @@ impl Queue {
         }
     }
 
-    /// Puts the pairs of the best count aside if pairs with a higher count were pushed since. That happens in continued
-    /// training only, when a character becomes a symbol.
+    /// Puts the pairs of the best count aside if pairs with a higher count were pushed since. That
+    /// happens in continued training only, when a character becomes a symbol.
     #[inline]
     fn yield_to_higher_counts(&mut self) {
         let highest = self.high.last_key_value();
@@ -138,7 +141,8 @@ impl Queue {
         }
     }
 
-    /// The best pair that still has the best count. Pairs with lower counts go back to their buckets.
+    /// The best pair that still has the best count. Pairs with lower counts go back to their
+    /// buckets.
     fn pop_best(&mut self, pairs: &impl PairSource) -> Option<Candidate> {
         while let Some(candidate) = self.best.pop() {
             if pairs.count(candidate.pair) == self.count {

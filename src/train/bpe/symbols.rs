@@ -1,8 +1,8 @@
-//! The symbols that words consist of: first the characters (or the pieces of a model whose training is continued), then
-//! one more for each merge.
+//! The symbols that words consist of: first the characters (or the pieces of a model whose training
+//! is continued), then one more for each merge.
 //!
-//! A symbol has a length in slots of the [word buffer](super::word_buffer): 1 for a symbol that words begin with, and the
-//! sum of both parts for a merged one.
+//! A symbol has a length in slots of the [word buffer](super::word_buffer): 1 for a symbol that
+//! words begin with, and the sum of both parts for a merged one.
 
 use crate::error::TrainError;
 use crate::text::Arena;
@@ -46,7 +46,8 @@ impl SymbolArena {
         symbols
     }
 
-    /// One symbol for each text, in their order. The symbols have the length of one slot, however long the texts are.
+    /// One symbol for each text, in their order. The symbols have the length of one slot, however
+    /// long the texts are.
     pub(crate) fn of_texts<'t>(
         texts: impl IntoIterator<Item = &'t str>,
         rules: &SplitRules,

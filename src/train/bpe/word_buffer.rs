@@ -1,12 +1,14 @@
 //! All words as one flat array of symbols that is changed in place.
 //!
-//! Every character of a word owns a slot (in continued training every piece of the model; see [`segmented`]). A symbol is stored in the slot of its first character; the other
-//! slots of its characters are marked as inside, and the last of them holds the symbol's length. So both
-//! neighbours of a symbol are found in constant time, slots never move, and where a pair was found (its
-//! position: the slot of its left symbol) it can be found again, at a cost that does not grow with the word
-//! around it. A mark precedes each word; the end of the array ends the last.
+//! Every character of a word owns a slot (in continued training every piece of the model; see
+//! [`segmented`]). A symbol is stored in the slot of its first character; the other slots of its
+//! characters are marked as inside, and the last of them holds the symbol's length. So both
+//! neighbours of a symbol are found in constant time, slots never move, and where a pair was found
+//! (its position: the slot of its left symbol) it can be found again, at a cost that does not grow
+//! with the word around it. A mark precedes each word; the end of the array ends the last.
 //!
-//! For example, the word `abab` at slot 10, `^` being the mark and `(n)` the inside of a symbol of length n:
+//! For example, the word `abab` at slot 10, `^` being the mark and `(n)` the inside of a symbol of
+//! length n:
 //!
 //! ```text
 //! slot                10  11  12  13  14
@@ -15,8 +17,8 @@
 //! after ab + ab       ^  abab (2) ab  (4)       position 11; only the last slot of a symbol is read
 //! ```
 //!
-//! The symbol after the one at slot 11 is at 11 plus its length; the symbol before slot 13 ends at slot 12, which holds
-//! the length 2, so that it is at slot 11.
+//! The symbol after the one at slot 11 is at 11 plus its length; the symbol before slot 13 ends at
+//! slot 12, which holds the length 2, so that it is at slot 11.
 //!
 //! Words with equal counts are adjacent and form a run, so that no word needs a count of its own:
 //! positions are visited in ascending order, and the counts change rarely. A slot takes 4 bytes.
@@ -41,7 +43,8 @@ use crate::train::execution::SeededMap;
 /// Positions that are read together.
 const LOOKAHEAD: usize = 64;
 
-/// What a slot holds that is not a symbol: `INSIDE` with a length, `INACTIVE` with a code point, or [`WORD_START`].
+/// What a slot holds that is not a symbol: `INSIDE` with a length, `INACTIVE` with a code point, or
+/// [`WORD_START`].
 const INSIDE: u32 = 1 << 31;
 /// A character that is no symbol yet; from here on, slots are no part of a symbol.
 const INACTIVE: u32 = 0b11 << 30;
@@ -110,8 +113,8 @@ pub(crate) struct Occurrence {
 }
 
 impl WordBuffer {
-    /// Takes `words` apart into the characters that are `symbols`, on the threads of the current pool;
-    /// every other character divides a word. The words are freed group by group.
+    /// Takes `words` apart into the characters that are `symbols`, on the threads of the current
+    /// pool; every other character divides a word. The words are freed group by group.
     pub(crate) fn new(
         words: ShardedCounts,
         symbols: &SymbolArena,
@@ -161,8 +164,8 @@ impl WordBuffer {
         self.next_word(self.slots.len() / 2)
     }
 
-    /// Calls `visit` with the position, the count and the two symbols of every pair of neighbours that begins
-    /// in `slots`, in order.
+    /// Calls `visit` with the position, the count and the two symbols of every pair of neighbours
+    /// that begins in `slots`, in order.
     pub(crate) fn for_each_pair(
         &self,
         symbols: &SymbolArena,
@@ -197,8 +200,8 @@ impl WordBuffer {
         }
     }
 
-    /// The array in two parts, the second beginning with the first word at or behind `slot`; and where that
-    /// is.
+    /// The array in two parts, the second beginning with the first word at or behind `slot`; and
+    /// where that is.
     pub(crate) fn halves(&mut self, slot: u32) -> (WordBufferMut<'_>, WordBufferMut<'_>, u32) {
         let middle = self.next_word(slot as usize);
         let (left, right) = self.slots.split_at_mut(middle);
@@ -234,11 +237,13 @@ fn distinct_counts(needs: &[SeededMap<u64, usize>]) -> BTreeSet<u64> {
 /// The free slots of a group of words, by the count of the words.
 type FreeSlots<'s> = SeededMap<u64, &'s mut [u32]>;
 
-/// Divides the slots into runs, one for each count in ascending order, and every run into one part for each group, so
-/// that the groups can be written in parallel. `needs` has the slots that each group needs for each count.
+/// Divides the slots into runs, one for each count in ascending order, and every run into one part
+/// for each group, so that the groups can be written in parallel. `needs` has the slots that each
+/// group needs for each count.
 ///
-/// For example, if group 0 needs 3 slots for count 1 and 4 for count 2, and group 1 needs 5 for count 1, the run of
-/// count 1 is 0..8, of which group 0 gets 0..3 and group 1 gets 3..8; the run of count 2 is 8..12.
+/// For example, if group 0 needs 3 slots for count 1 and 4 for count 2, and group 1 needs 5 for
+/// count 1, the run of count 1 is 0..8, of which group 0 gets 0..3 and group 1 gets 3..8; the run
+/// of count 2 is 8..12.
 fn divide_slots<'s>(
     slots: &'s mut [u32],
     needs: &[SeededMap<u64, usize>],
@@ -265,7 +270,8 @@ fn divide_slots<'s>(
     (runs, parts)
 }
 
-/// The number of a slot as positions are stored. [`WordBuffer::new`] refuses more than 2^32 - 1 slots.
+/// The number of a slot as positions are stored. [`WordBuffer::new`] refuses more than 2^32 - 1
+/// slots.
 #[inline]
 fn position_of(slot: usize) -> u32 {
     low_u32(slot as u64)
@@ -288,7 +294,8 @@ fn slots_of_characters(symbols: &SymbolArena) -> Vec<u32> {
     slot_of
 }
 
-/// Calls `visit` with every word of two or more characters, the number of these, and the word's count.
+/// Calls `visit` with every word of two or more characters, the number of these, and the word's
+/// count.
 fn for_each_word(words: &TextCounts, mut visit: impl FnMut(&[u8], usize, u64)) {
     let visited: Result<(), Infallible> = words.for_each(|text, count| {
         let length = text.iter().filter(|byte| is_boundary(**byte)).count();
@@ -355,7 +362,8 @@ pub(crate) struct MergeOp {
 }
 
 impl WordBufferMut<'_> {
-    /// Merges the pair at those of the `positions`, which ascend, where it still is, and calls `visit` for each.
+    /// Merges the pair at those of the `positions`, which ascend, where it still is, and calls
+    /// `visit` for each.
     pub(crate) fn apply(
         &mut self,
         merge_op: &MergeOp,
@@ -376,8 +384,9 @@ impl WordBufferMut<'_> {
         }
     }
 
-    /// Those of the `positions` where the pair is. Each position is elsewhere in memory, so the loop has no branch
-    /// that depends on what is there: the processor need not guess, and waits for many positions at once.
+    /// Those of the `positions` where the pair is. Each position is elsewhere in memory, so the
+    /// loop has no branch that depends on what is there: the processor need not guess, and waits
+    /// for many positions at once.
     #[inline]
     fn find<'f>(
         &self,
@@ -418,7 +427,8 @@ impl WordBufferMut<'_> {
         found
     }
 
-    /// The symbol that ends before the slot `at`, which is `position` in the whole array, and its position.
+    /// The symbol that ends before the slot `at`, which is `position` in the whole array, and its
+    /// position.
     #[inline]
     fn symbol_before(&self, at: usize, position: u32) -> Option<(Symbol, u32)> {
         let before = self.slots[at - 1];

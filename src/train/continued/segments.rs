@@ -1,11 +1,13 @@
-//! The symbols of a text in the state before unused pieces are split and unknown characters become bytes.
+//! The symbols of a text in the state before unused pieces are split and unknown characters become
+//! bytes.
 //!
-//! Input: a model, and parts of prepared text. Output: symbols, which are pieces of the model, and characters that are no
-//! piece. Method: the encoder of a copy of the model in which unused pieces are normal ones and byte pieces have no effect.
-//! The copy's encoder then returns the state that pieces with lower scores would go on from.
+//! Input: a model, and parts of prepared text. Output: symbols, which are pieces of the model, and
+//! characters that are no piece. Method: the encoder of a copy of the model in which unused pieces
+//! are normal ones and byte pieces have no effect. The copy's encoder then returns the state that
+//! pieces with lower scores would go on from.
 //!
-//! Example: a model has the unused piece `ab`, `a` and `b`. It encodes `ab` as `a b`, but a new piece `abc` is made of `ab`
-//! and `c`: the symbols of `ab` are `ab`.
+//! Example: a model has the unused piece `ab`, `a` and `b`. It encodes `ab` as `a b`, but a new
+//! piece `abc` is made of `ab` and `c`: the symbols of `ab` are `ab`.
 //!
 //! Cost: that of encoding each part once.
 
@@ -87,13 +89,14 @@ fn ranked(mut pieces: Vec<(f32, &str, Symbol)>) -> Vec<(&str, UnfoundPiece)> {
     ranked.collect()
 }
 
-/// The model with unused pieces as normal ones and byte pieces without effect. The piece NUL has to be unused; text never
-/// gives it.
+/// The model with unused pieces as normal ones and byte pieces without effect. The piece NUL has to
+/// be unused; text never gives it.
 fn state_model(model: &Model) -> Result<Model, ModelError> {
     let mut editor = model.edit();
     for piece in model.pieces() {
         match piece.kind {
-            // With byte fallback it may be a normal piece in the file, and counts as unused all the same.
+            // With byte fallback it may be a normal piece in the file, and counts as unused all the
+            // same.
             _ if piece.text == [0] => editor.set_kind(piece.id, PieceKind::Unused),
             PieceKind::Unused => editor.set_kind(piece.id, PieceKind::Normal),
             PieceKind::Byte => editor.set_kind(piece.id, PieceKind::Control),
@@ -141,7 +144,8 @@ impl<'s> StateSegmenter<'s> {
 }
 
 impl StateModel {
-    /// The symbol of a piece at the start of `rest`, and the length of its text; `None` for unknown characters.
+    /// The symbol of a piece at the start of `rest`, and the length of its text; `None` for unknown
+    /// characters.
     fn piece_at(&self, id: PieceId, rest: &str) -> Option<(Symbol, usize)> {
         let symbol = self.symbols.get(id.index()).copied().flatten()?;
         let text = self.tokenizer.model().piece(id)?.text;

@@ -1,5 +1,5 @@
-//! Continued training against a slow definition of it: before each new piece the text is encoded anew, by a slow encoder
-//! of the model with the pieces so far, and all pairs are counted.
+//! Continued training against a slow definition of it: before each new piece the text is encoded
+//! anew, by a slow encoder of the model with the pieces so far, and all pairs are counted.
 
 use std::collections::BTreeMap;
 

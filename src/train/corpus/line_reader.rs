@@ -1,7 +1,8 @@
 //! Bytes of one file or reader -> batches of whole lines.
 //!
-//! In: a reader. Out: batches that end at a line end, each with the number of its first line. Of a line that is longer than
-//! the limit, the bytes beyond it are dropped while reading. Cost: linear; memory: a batch and a line.
+//! In: a reader. Out: batches that end at a line end, each with the number of its first line. Of a
+//! line that is longer than the limit, the bytes beyond it are dropped while reading. Cost: linear;
+//! memory: a batch and a line.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};

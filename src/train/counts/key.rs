@@ -1,7 +1,8 @@
 //! Keys of the table that counts texts.
 //!
-//! Input: a text. Output: a key of 16 bytes, and the hash of the text. A text of up to 15 bytes is its own key; the key of a
-//! longer text is its position in an arena, with some bits of its hash. See [`counts`](super) for an example.
+//! Input: a text. Output: a key of 16 bytes, and the hash of the text. A text of up to 15 bytes is
+//! its own key; the key of a longer text is its position in an arena, with some bits of its hash.
+//! See [`counts`](super) for an example.
 //!
 //! Cost: constant for a short text; a long one is hashed and compared byte by byte.
 
@@ -13,13 +14,15 @@ use foldhash::fast::SeedableRandomState;
 use crate::packed::{pack, unpack};
 use crate::text::num::low_usize;
 
-/// The last byte of a key whose text is in the arena; otherwise that byte is the length of the text.
+/// The last byte of a key whose text is in the arena; otherwise that byte is the length of the
+/// text.
 const IN_ARENA: u64 = 0xff << 56;
-/// The bits of its hash that a key in the arena contains, to distinguish most texts without reading the arena.
+/// The bits of its hash that a key in the arena contains, to distinguish most texts without reading
+/// the arena.
 const TAG: u64 = 0x00ff_ffff << 32;
 
-/// A short text, packed, or the position of a long one: its start, and its length with a tag and [`IN_ARENA`].
-/// Zeros mark a free entry: they would be the empty text, which is never counted.
+/// A short text, packed, or the position of a long one: its start, and its length with a tag and
+/// [`IN_ARENA`]. Zeros mark a free entry: they would be the empty text, which is never counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct PackedText([u64; 2]);
 

@@ -1,9 +1,10 @@
 //! The texts of a table in order.
 //!
-//! Input: counts in shards. Output: the texts with their counts, in the order of their bytes or first in that of their counts.
-//! Method: for each text its first bytes and its place in the table are sorted, on the threads of the current pool; texts are read
-//! only where the first bytes are equal. For example, `▁be` and `▁before` have the first eight bytes `▁be` with zeros and
-//! `▁befo`, which differ.
+//! Input: counts in shards. Output: the texts with their counts, in the order of their bytes or
+//! first in that of their counts. Method: for each text its first bytes and its place in the table
+//! are sorted, on the threads of the current pool; texts are read only where the first bytes are
+//! equal. For example, `▁be` and `▁before` have the first eight bytes `▁be` with zeros and `▁befo`,
+//! which differ.
 //!
 //! Cost: O(n log n) comparisons. Memory: 16 bytes for each text, or 32 bytes with its count.
 
@@ -15,7 +16,8 @@ use super::{ShardedCounts, TextCounts, TextEntry};
 use crate::text::num::low_usize;
 use crate::train::parallel::map_tasks;
 
-/// A text: its first bytes as a number that is lower for a lower text, and where it is: the shard and the entry.
+/// A text: its first bytes as a number that is lower for a lower text, and where it is: the shard
+/// and the entry.
 type SortedText = (u64, u64);
 
 /// A text with its count: the count, the first sixteen bytes and the place.
@@ -28,7 +30,8 @@ const PART_TEXTS: usize = if cfg!(test) { 3 } else { 1 << 15 };
 const ENTRY_BITS: u32 = 56;
 
 impl TextCounts {
-    /// What `key` makes of the texts of this table, their counts and places, unsorted; `shard` is its number.
+    /// What `key` makes of the texts of this table, their counts and places, unsorted; `shard` is
+    /// its number.
     fn sortable_texts<K>(
         &self,
         shard: u64,
@@ -91,7 +94,8 @@ impl ShardedCounts {
             visit(entry.key.text(arena, &mut buffer), entry.count)
         })
     }
-    /// The texts by count, descending, and then by bytes, in parts that follow each other. `push` adds a text and its count to a part.
+    /// The texts by count, descending, and then by bytes, in parts that follow each other. `push`
+    /// adds a text and its count to a part.
     pub(crate) fn parts_by_count<P: Default + Send + Sync>(
         &self,
         push: impl Fn(&mut P, &[u8], u64) + Sync,

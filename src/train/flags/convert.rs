@@ -1,7 +1,8 @@
 //! Flags -> typed options, and back for the record of options in a model.
 //!
-//! Every value that the typed options cannot hold (a negative length, an unknown name) is an error here, so that the
-//! conversion itself never loses anything. Ranges are checked by [`TrainOptions::validate`].
+//! Every value that the typed options cannot hold (a negative length, an unknown name) is an error
+//! here, so that the conversion itself never loses anything. Ranges are checked by
+//! [`TrainOptions::validate`].
 
 use std::ops::RangeInclusive;
 
@@ -270,7 +271,8 @@ impl NormalizationRules {
     }
 }
 
-/// The options of a normalizer that is given as a spec. Rules by name are looked up, unless the spec has them.
+/// The options of a normalizer that is given as a spec. Rules by name are looked up, unless the
+/// spec has them.
 fn normalizer_spec_options(
     spec: &NormalizerSpec,
     options: &mut TrainOptions,
@@ -355,7 +357,8 @@ fn tsv_file(path: &str) -> Option<NormalizationRules> {
 mod tests {
     use super::*;
 
-    /// Options given by name and options given as fields are the same, and so are the records of both.
+    /// Options given by name and options given as fields are the same, and so are the records of
+    /// both.
     #[test]
     fn flags_and_options_convert_into_one_another() {
         let settings: &[(&str, &str)] = &[

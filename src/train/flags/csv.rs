@@ -1,8 +1,8 @@
 //! Comma separated lists as the reference's flags take them.
 //!
-//! A field that begins with a double quote runs to the closing one, `""` inside is a quote, and what
-//! is between the closing quote and the next comma is dropped. A comma at the very end opens no
-//! further field.
+//! A field that begins with a double quote runs to the closing one, `""` inside is a quote, and
+//! what is between the closing quote and the next comma is dropped. A comma at the very end opens
+//! no further field.
 
 /// The fields of `text`, in order. Cost: linear.
 pub(crate) fn split_csv(text: &str) -> Vec<String> {

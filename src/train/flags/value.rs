@@ -1,7 +1,8 @@
 //! The types of flags: how each is parsed from text, printed, and recorded in the model.
 //!
-//! Booleans accept `true`, `t`, `yes`, `y`, `1` and their opposites in any case; an empty text is `true`, as in
-//! `--byte_fallback`. Numbers may have spaces around them. Lists are comma separated ([`super::csv`]).
+//! Booleans accept `true`, `t`, `yes`, `y`, `1` and their opposites in any case; an empty text is
+//! `true`, as in `--byte_fallback`. Numbers may have spaces around them. Lists are comma separated
+//! ([`super::csv`]).
 
 use super::OptionKind;
 use crate::model::{BytesList, ModelType};

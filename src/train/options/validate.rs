@@ -21,8 +21,8 @@ pub(crate) const SUB_ITERATIONS: RangeInclusive<u32> = 1..=10;
 const MAX_TOO_FEW: u64 = 100;
 
 impl TrainOptions {
-    /// Refuses what can be refused without looking at the input: values out of range and options that exclude each
-    /// other.
+    /// Refuses what can be refused without looking at the input: values out of range and options
+    /// that exclude each other.
     ///
     /// # Errors
     /// The first option at fault, what is wrong with it and what to do.

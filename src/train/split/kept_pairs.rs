@@ -1,15 +1,17 @@
 //! Where text is not divided, because a piece of the model lies across.
 //!
-//! In continued training the pieces of the model need not follow the rules for new pieces: Llama 2 has runs of spaces as
-//! pieces, but no new piece may have a whitespace mark inside. Between two characters that the rules separate, text is
-//! divided only if no piece of the model has the two side by side. Then no piece, old or new, lies across, and the parts
-//! can be encoded one by one.
+//! In continued training the pieces of the model need not follow the rules for new pieces: Llama 2
+//! has runs of spaces as pieces, but no new piece may have a whitespace mark inside. Between two
+//! characters that the rules separate, text is divided only if no piece of the model has the two
+//! side by side. Then no piece, old or new, lies across, and the parts can be encoded one by one.
 //!
-//! Input: the pieces of a model and the rules for new ones. Output: the pairs of adjacent characters that pieces have and
-//! that the rules separate. Cost: linear in the text of the pieces; two numbers for each pair.
+//! Input: the pieces of a model and the rules for new ones. Output: the pairs of adjacent
+//! characters that pieces have and that the rules separate. Cost: linear in the text of the pieces;
+//! two numbers for each pair.
 //!
-//! Example: the pieces `▁▁` and `▁the`, and rules that allow whitespace at the beginning of a piece only. The pair `▁▁` is
-//! kept; `▁t` needs not be, since the rules do not separate it. The text `a▁▁b` is divided into `a` and `▁▁b`.
+//! Example: the pieces `▁▁` and `▁the`, and rules that allow whitespace at the beginning of a piece
+//! only. The pair `▁▁` is kept; `▁t` needs not be, since the rules do not separate it. The text
+//! `a▁▁b` is divided into `a` and `▁▁b`.
 
 use std::sync::Arc;
 
@@ -43,7 +45,8 @@ impl KeptPairs {
         self.0.contains(&(left, right))
     }
 
-    /// Whether a piece lies across the end of a word: it has a whitespace mark behind another character.
+    /// Whether a piece lies across the end of a word: it has a whitespace mark behind another
+    /// character.
     pub(crate) fn cross_words(&self) -> bool {
         let is_end = |(left, right): &(char, char)| is_space(*right) && !is_space(*left);
         self.0.iter().any(is_end)

@@ -1,8 +1,9 @@
 //! Text -> the parts that are counted one by one.
 //!
-//! Input: prepared text, and the rules of the [page above](super) or those of word models. Output: parts whose concatenation is
-//! the text; no piece lies across two of them. Method: characters of equal [`Shape`] are a class, and whether two classes have
-//! a boundary between them is read from a table.
+//! Input: prepared text, and the rules of the [page above](super) or those of word models. Output:
+//! parts whose concatenation is the text; no piece lies across two of them. Method: characters of
+//! equal [`Shape`] are a class, and whether two classes have a boundary between them is read from a
+//! table.
 //!
 //! Example: with the default options `▁in▁2024` has the parts `▁in` and `▁2024`.
 //!
@@ -63,7 +64,8 @@ impl PartSplitter {
         }
     }
 
-    /// Calls `emit` with the parts of `text`, in order; their concatenation is `text`. Cost: linear.
+    /// Calls `emit` with the parts of `text`, in order; their concatenation is `text`. Cost:
+    /// linear.
     #[inline]
     pub(crate) fn split<'t>(&mut self, text: &'t str, emit: impl FnMut(&'t str)) {
         match self {
@@ -74,8 +76,9 @@ impl PartSplitter {
     }
 }
 
-/// Splits normalized text at its boundaries and at breaking characters. Characters of equal shape are a class;
-/// each character's class is looked up once, and whether two classes have a boundary between them is read from a table.
+/// Splits normalized text at its boundaries and at breaking characters. Characters of equal shape
+/// are a class; each character's class is looked up once, and whether two classes have a boundary
+/// between them is read from a table.
 pub(crate) struct BoundarySplitter {
     rules: SplitRules,
     /// By code point: the class, or [`UNSEEN`].
@@ -99,8 +102,8 @@ impl BoundarySplitter {
         }
     }
 
-    /// Calls `emit` with every maximal part of `text` without a boundary inside, in order; breaking characters
-    /// are parts of their own. The concatenation of the parts is `text`. Cost: linear.
+    /// Calls `emit` with every maximal part of `text` without a boundary inside, in order; breaking
+    /// characters are parts of their own. The concatenation of the parts is `text`. Cost: linear.
     pub(crate) fn split<'t>(&mut self, text: &'t str, emit: impl FnMut(&'t str)) {
         split_between(
             text,
@@ -142,7 +145,8 @@ impl BoundarySplitter {
     #[cold]
     fn add_character(&mut self, c: char) -> u8 {
         let class = self.class_of_shape(self.rules.shape_of(c));
-        // A shape of one character is a script or one of a few special kinds; Unicode 9 has 137 scripts.
+        // A shape of one character is a script or one of a few special kinds; Unicode 9 has 137
+        // scripts.
         debug_assert!(class < usize::from(UNSEEN), "too many classes");
         let class = low_u8(class as u64);
         self.class_of[c as usize] = class;

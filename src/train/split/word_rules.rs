@@ -1,7 +1,8 @@
 //! Words: the parts of prepared text between whitespace marks.
 //!
-//! Input: prepared text. Output: its words, whose concatenation is the text. Unigram models estimate scores on whole words,
-//! and word models consist of them; BPE training divides text further, see [`split`](super).
+//! Input: prepared text. Output: its words, whose concatenation is the text. Unigram models
+//! estimate scores on whole words, and word models consist of them; BPE training divides text
+//! further, see [`split`](super).
 //!
 //! Example: the text `x▁▁a▁b▁` with the four settings of the options:
 //!

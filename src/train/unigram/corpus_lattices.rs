@@ -1,15 +1,17 @@
 //! The lattices of the texts of the corpus, in groups of partial sums.
 //!
-//! Input: the texts with their counts, and the seeds. Output: in each pass the lattices of the texts of a group, in order,
-//! each with the partial sum that it belongs to. Text i belongs to the partial sum i mod n.
+//! Input: the texts with their counts, and the seeds. Output: in each pass the lattices of the
+//! texts of a group, in order, each with the partial sum that it belongs to. Text i belongs to the
+//! partial sum i mod n.
 //!
-//! A lattice is made from that of the text before, as far as both texts begin with the same characters. Texts of equal
-//! counts are in the order of their bytes, so that neighbours share most. A group therefore has several partial sums that
-//! follow each other, as many as leave enough groups for all threads; with 16 partial sums and one of them in a group,
-//! each text would be compared with its sixteenth neighbour.
+//! A lattice is made from that of the text before, as far as both texts begin with the same
+//! characters. Texts of equal counts are in the order of their bytes, so that neighbours share
+//! most. A group therefore has several partial sums that follow each other, as many as leave enough
+//! groups for all threads; with 16 partial sums and one of them in a group, each text would be
+//! compared with its sixteenth neighbour.
 //!
-//! Example with four partial sums in two groups: texts 0, 1, 4, 5, ... are in the first group, and belong to the partial
-//! sums 0, 1, 0, 1, ...; texts 2, 3, 6, 7, ... are in the second one.
+//! Example with four partial sums in two groups: texts 0, 1, 4, 5, ... are in the first group, and
+//! belong to the partial sums 0, 1, 0, 1, ...; texts 2, 3, 6, 7, ... are in the second one.
 //!
 //! Cost: see [`LatticeStore`].
 
@@ -28,7 +30,8 @@ use crate::train::parallel::map_tasks;
 
 /// The most partial sums of a group. Each needs a number for each seed.
 const MAX_GROUP_PARTIALS: usize = 4;
-/// Groups for each thread, so that all end at about the same time. More at the same time need more memory.
+/// Groups for each thread, so that all end at about the same time. More at the same time need more
+/// memory.
 pub(super) const GROUPS_PER_THREAD: usize = 2;
 
 /// Lattices of texts.
@@ -46,7 +49,8 @@ struct TextGroup {
 }
 
 impl CorpusLattices {
-    /// The lattices of texts for so many partial sums. `trie` has the seeds with their numbers. Runs on the current pool.
+    /// The lattices of texts for so many partial sums. `trie` has the seeds with their numbers.
+    /// Runs on the current pool.
     pub(super) fn new(texts: &CountedTexts, trie: &SeedTrie, partials: usize) -> Self {
         let wanted_groups = rayon::current_num_threads() * GROUPS_PER_THREAD;
         let size = partials
@@ -83,8 +87,9 @@ impl CorpusLattices {
         self.groups[group].partials
     }
 
-    /// Calls `visit` with the lattice and the frequency of each text of a group, in order, and the number of the partial sum
-    /// in the group. The edges are those of pieces. With `math`, a lattice has what [`TextLattice::expect`] needs.
+    /// Calls `visit` with the lattice and the frequency of each text of a group, in order, and the
+    /// number of the partial sum in the group. The edges are those of pieces. With `math`, a
+    /// lattice has what [`TextLattice::expect`] needs.
     pub(super) fn for_each(
         &self,
         group: usize,
@@ -103,7 +108,8 @@ impl CorpusLattices {
         });
     }
 
-    /// Gives the seeds new numbers and removes the edges of those without one. Runs on the current pool.
+    /// Gives the seeds new numbers and removes the edges of those without one. Runs on the current
+    /// pool.
     pub(super) fn renumber(&mut self, numbers: &Renumbering) {
         self.groups
             .par_iter_mut()

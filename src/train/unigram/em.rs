@@ -1,16 +1,17 @@
 //! One step of expectation maximization: expected counts of the pieces, and new scores.
 //!
-//! Input: the lattices of the corpus and the pieces with their scores. Output: the pieces with new scores; pieces with an
-//! expected count below 0.5 are dropped.
+//! Input: the lattices of the corpus and the pieces with their scores. Output: the pieces with new
+//! scores; pieces with an expected count below 0.5 are dropped.
 //!
-//! E step: the expected count of a piece is the sum, over all its places in all texts, of the probability that a
-//! segmentation drawn at random uses it there. Texts belong to [partial sums](super::partial_sums), as in the reference.
+//! E step: the expected count of a piece is the sum, over all its places in all texts, of the
+//! probability that a segmentation drawn at random uses it there. Texts belong to [partial
+//! sums](super::partial_sums), as in the reference.
 //!
-//! M step: the score of a piece is digamma(expected count) - digamma(sum of all), which favours few pieces with high counts
-//! (a Dirichlet prior) over the plain logarithm of the relative frequency.
+//! M step: the score of a piece is digamma(expected count) - digamma(sum of all), which favours few
+//! pieces with high counts (a Dirichlet prior) over the plain logarithm of the relative frequency.
 //!
-//! Example with two partial sums: the texts `ab` (3 times), `b` (2 times) and `a` (once), the pieces `a`, `b`, `ab` with
-//! the probabilities 1/4, 1/4, 1/2:
+//! Example with two partial sums: the texts `ab` (3 times), `b` (2 times) and `a` (once), the
+//! pieces `a`, `b`, `ab` with the probabilities 1/4, 1/4, 1/2:
 //!
 //! ```text
 //! ab: paths ab (1/2) and a b (1/16), so P(ab) = 8/9; expected counts a 1/3, b 1/3, ab 8/3
@@ -18,8 +19,9 @@
 //! total: a 1.33, b 2.33, ab 2.67
 //! ```
 //!
-//! Cost: linear in the edges of the lattices. Source: P. Liang and D. Klein, "Structured Bayesian Nonparametric Models
-//! with Variational Inference", tutorial at ACL 2007; functions `RunEStep` and `RunMStep` of SentencePiece 0.2.3.
+//! Cost: linear in the edges of the lattices. Source: P. Liang and D. Klein, "Structured Bayesian
+//! Nonparametric Models with Variational Inference", tutorial at ACL 2007; functions `RunEStep` and
+//! `RunMStep` of SentencePiece 0.2.3.
 
 use super::corpus_lattices::CorpusLattices;
 use super::math::{FastMath, digamma};

@@ -1,11 +1,12 @@
 //! The distinct texts of the corpus, each with what follows it.
 //!
-//! Input: texts that no piece crosses (words, or sentences), the one or two bytes that follow them in the corpus, and
-//! counts. Output: their suffixes, for the search of candidates.
+//! Input: texts that no piece crosses (words, or sentences), the one or two bytes that follow them
+//! in the corpus, and counts. Output: their suffixes, for the search of candidates.
 //!
-//! Example: the entry of the word `▁ab` at the end of a sentence, followed by a sentence that begins with `▁`, is the
-//! bytes `E2 96 81 61 62 | 00 E2`, where the bar is the end of the text. It has the suffixes `▁ab`, `ab` and `b`, each
-//! with the bytes `00 E2` after it. The end of the corpus is the end of the bytes, which sorts before every byte.
+//! Example: the entry of the word `▁ab` at the end of a sentence, followed by a sentence that
+//! begins with `▁`, is the bytes `E2 96 81 61 62 | 00 E2`, where the bar is the end of the text. It
+//! has the suffixes `▁ab`, `ab` and `b`, each with the bytes `00 E2` after it. The end of the
+//! corpus is the end of the bytes, which sorts before every byte.
 
 use std::ops::Range;
 
@@ -35,7 +36,8 @@ pub(super) struct Entries {
 }
 
 impl Entries {
-    /// No entries yet, of this many bytes of the corpus, repetitions and a NUL for each sentence included.
+    /// No entries yet, of this many bytes of the corpus, repetitions and a NUL for each sentence
+    /// included.
     pub(super) fn of_chunk(chunk_bytes: u64) -> Self {
         Self {
             chunk_bytes,
@@ -48,7 +50,8 @@ impl Entries {
         self.chunk_bytes
     }
 
-    /// Adds a text of less than 4 GiB and the bytes that follow it. False if there are 2^32 entries.
+    /// Adds a text of less than 4 GiB and the bytes that follow it. False if there are 2^32
+    /// entries.
     #[must_use]
     pub(super) fn push(&mut self, text: &[u8], following: &[u8], count: u64) -> bool {
         let start = self.bytes.len();
@@ -90,8 +93,8 @@ impl Entries {
         self.entries.len()
     }
 
-    /// Calls `visit` with each suffix of a range of entries that begins at a character: the number of the entry, the offset, and
-    /// the bytes with those that follow the entry.
+    /// Calls `visit` with each suffix of a range of entries that begins at a character: the number
+    /// of the entry, the offset, and the bytes with those that follow the entry.
     #[inline]
     pub(super) fn for_each_suffix(
         &self,

@@ -1,14 +1,15 @@
 //! The pieces of the finished model and their scores.
 //!
-//! Input: the pieces that training kept, and the characters that the vocabulary must contain. Output: the learned pieces
-//! of the model, best first.
+//! Input: the pieces that training kept, and the characters that the vocabulary must contain.
+//! Output: the learned pieces of the model, best first.
 //!
-//! Every required character is a piece. Those that training dropped get the lowest score, the first of them exactly, each
-//! following one 0.0001 more, so that frequent characters do not have better scores than rare ones but all scores differ.
-//! The remaining room goes to the pieces with the highest scores.
+//! Every required character is a piece. Those that training dropped get the lowest score, the first
+//! of them exactly, each following one 0.0001 more, so that frequent characters do not have better
+//! scores than rare ones but all scores differ. The remaining room goes to the pieces with the
+//! highest scores.
 //!
-//! Example with room for 4 pieces, the pieces `ab` (-1), `a` (-2), `abc` (-3), `bc` (-4), and the required characters `a`,
-//! `b`, `c`: the result is `ab` (-1), `a` (-2), `c` (-3.9999), `b` (-4).
+//! Example with room for 4 pieces, the pieces `ab` (-1), `a` (-2), `abc` (-3), `bc` (-4), and the
+//! required characters `a`, `b`, `c`: the result is `ab` (-1), `a` (-2), `c` (-3.9999), `b` (-4).
 //!
 //! Source: function `FinalizeSentencePieces` of SentencePiece 0.2.3.
 

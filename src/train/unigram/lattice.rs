@@ -1,7 +1,8 @@
 //! The lattice of one text: every way to segment it into pieces.
 //!
-//! Positions are characters, 0 to n. An edge is a piece that occurs in the text, from its first position to its end. A
-//! position at which no piece of one character begins has an edge for an unknown character.
+//! Positions are characters, 0 to n. An edge is a piece that occurs in the text, from its first
+//! position to its end. A position at which no piece of one character begins has an edge for an
+//! unknown character.
 //!
 //! Example, with the pieces `a`, `b` and `ab` and the text `abc`:
 //!
@@ -10,16 +11,17 @@
 //! 0 ------ab------> 2
 //! ```
 //!
-//! Two segmentations, `a b c` and `ab c`. The edges are stored by end and then by beginning: `a`, `ab`, `b`, unknown.
-//! What belongs to a position, its edges and the sum of the paths to it, depends only on the text before it. So the next
-//! text keeps all that belongs to the beginning that it shares with this one ([`TextLattice::next_text`]).
+//! Two segmentations, `a b c` and `ab c`. The edges are stored by end and then by beginning: `a`,
+//! `ab`, `b`, unknown. What belongs to a position, its edges and the sum of the paths to it,
+//! depends only on the text before it. So the next text keeps all that belongs to the beginning
+//! that it shares with this one ([`TextLattice::next_text`]).
 //!
-//! 32-bit sums depend on the order of their operands. Those of the paths from the start follow the order of the edges.
-//! Those of the paths to the end follow the order in which the reference makes the edges ([`EdgesByBegin`]), and so do the
-//! sums of the expected counts.
+//! 32-bit sums depend on the order of their operands. Those of the paths from the start follow the
+//! order of the edges. Those of the paths to the end follow the order in which the reference makes
+//! the edges ([`EdgesByBegin`]), and so do the sums of the expected counts.
 //!
-//! Source: T. Kudo, "Subword Regularization", 2018, <https://arxiv.org/abs/1804.10959>; classes `Lattice` and `Model` of
-//! SentencePiece 0.2.3.
+//! Source: T. Kudo, "Subword Regularization", 2018, <https://arxiv.org/abs/1804.10959>; classes
+//! `Lattice` and `Model` of SentencePiece 0.2.3.
 
 mod edges_by_begin;
 mod viterbi;
@@ -55,8 +57,8 @@ const SPARE_EDGES: usize = 1024;
 /// The lattice of a text. One is reused for many texts.
 #[derive(Debug)]
 pub(super) struct TextLattice {
-    /// The first of them are those of the text; the others are left from other texts, so that adding an edge does not move
-    /// the end of a vector.
+    /// The first of them are those of the text; the others are left from other texts, so that
+    /// adding an edge does not move the end of a vector.
     edges: Vec<Edge>,
     /// By position: the number of edges that end there or before.
     ends: Vec<u32>,
@@ -90,14 +92,16 @@ impl Default for TextLattice {
 }
 
 impl TextLattice {
-    /// Begins the next text with the first `shared` characters of this one, and adds a character for each of `longest`: the
-    /// longest seed with which the text ends there. Other seeds that end there are its suffixes.
+    /// Begins the next text with the first `shared` characters of this one, and adds a character
+    /// for each of `longest`: the longest seed with which the text ends there. Other seeds that end
+    /// there are its suffixes.
     pub(super) fn next_text(&mut self, shared: usize, longest: &[u32], pieces: &PieceList) {
         self.extend(shared, longest, pieces, |_, _| ());
     }
 
-    /// As [`TextLattice::next_text`], with the sums of the paths from the start, which [`TextLattice::expect`] needs. The sum of a
-    /// position is computed while the processor waits for the pieces that end at the next one.
+    /// As [`TextLattice::next_text`], with the sums of the paths from the start, which
+    /// [`TextLattice::expect`] needs. The sum of a position is computed while the processor waits
+    /// for the pieces that end at the next one.
     pub(super) fn next_summed_text(
         &mut self,
         math: &FastMath,
@@ -177,11 +181,12 @@ impl TextLattice {
         (self.edges[longest].begin == 0).then_some(longest)
     }
 
-    /// Adds the expected count of each edge, in a text that occurs `frequency` times, to the total of its seed. Returns the
-    /// logarithm of the probability of the text. The text was begun with [`TextLattice::next_summed_text`], as all texts before it.
+    /// Adds the expected count of each edge, in a text that occurs `frequency` times, to the total
+    /// of its seed. Returns the logarithm of the probability of the text. The text was begun with
+    /// [`TextLattice::next_summed_text`], as all texts before it.
     ///
-    /// The probability of an edge is that of all paths through it, divided by that of all paths. Cost: linear in the
-    /// edges.
+    /// The probability of an edge is that of all paths through it, divided by that of all paths.
+    /// Cost: linear in the edges.
     pub(super) fn expect(
         &mut self,
         math: &FastMath,
@@ -196,8 +201,8 @@ impl TextLattice {
         self.forward[self.characters()]
     }
 
-    /// Computes the sums to the end and, with them, the counts of the edges. Each sum depends on the one before it; the
-    /// counts do not, so that the processor computes them while it waits.
+    /// Computes the sums to the end and, with them, the counts of the edges. Each sum depends on
+    /// the one before it; the counts do not, so that the processor computes them while it waits.
     fn count_backward(&mut self, math: &FastMath, frequency: f64) {
         let last = self.characters();
         let size = self.size();
@@ -232,7 +237,8 @@ impl TextLattice {
         }
     }
 
-    /// Adds the counts to the totals of their seeds, in the order of the beginnings: a seed may occur twice.
+    /// Adds the counts to the totals of their seeds, in the order of the beginnings: a seed may
+    /// occur twice.
     fn add_counts(&self, math: &FastMath, frequency: f64, totals: &mut SeedTotals<'_>) {
         let mut add = |edge: &Edge, count: &ExpectedCount| {
             let total = totals.at(edge.seed);
@@ -240,7 +246,8 @@ impl TextLattice {
         };
         let edges = self.edges();
         if self.unknown.is_empty() {
-            // Edges of the same seed have the same length, so that they are in the same order by their ends.
+            // Edges of the same seed have the same length, so that they are in the same order by
+            // their ends.
             for (edge, count) in edges.iter().zip(&self.counts) {
                 add(edge, count);
             }
@@ -255,7 +262,8 @@ impl TextLattice {
     }
 }
 
-/// The logarithm of the sum of all paths to a position, of those to the positions before and of the edges that end there.
+/// The logarithm of the sum of all paths to a position, of those to the positions before and of the
+/// edges that end there.
 #[inline]
 fn sum_paths(math: &FastMath, edges: &[Edge], forward: &[f32]) -> f32 {
     let mut paths = edges
@@ -269,9 +277,9 @@ fn sum_paths(math: &FastMath, edges: &[Edge], forward: &[f32]) -> f32 {
     sum
 }
 
-/// Writes the edges of the pieces that are suffixes of the seed `longest` and end at `end`, from the longest to the shortest.
-/// Returns their number. Edges of dropped seeds are written in any case and overwritten by the next one, since nobody can
-/// foresee which seeds were dropped.
+/// Writes the edges of the pieces that are suffixes of the seed `longest` and end at `end`, from
+/// the longest to the shortest. Returns their number. Edges of dropped seeds are written in any
+/// case and overwritten by the next one, since nobody can foresee which seeds were dropped.
 #[inline]
 fn write_edges(end: u32, longest: u32, pieces: &PieceList, edges: &mut [Edge]) -> usize {
     let mut count = 0;
@@ -291,8 +299,8 @@ fn write_edges(end: u32, longest: u32, pieces: &PieceList, edges: &mut [Edge]) -
     count
 }
 
-/// Indices of edges and positions: a text has at most 2^30 bytes, and edges are counted with the seeds that begin at a
-/// position, so that both are below 2^32 wherever memory suffices.
+/// Indices of edges and positions: a text has at most 2^30 bytes, and edges are counted with the
+/// seeds that begin at a position, so that both are below 2^32 wherever memory suffices.
 #[inline]
 #[expect(
     clippy::cast_possible_truncation,

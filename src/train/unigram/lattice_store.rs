@@ -1,12 +1,15 @@
-//! The lattices of many texts in 4 bytes for each character that a text does not share with the text before.
+//! The lattices of many texts in 4 bytes for each character that a text does not share with the
+//! text before.
 //!
-//! Input: texts with frequencies, and the seeds. Output: the lattices one after the other, as often as needed, with the
-//! edges of dropped pieces left out. So the pieces of a text are searched only once.
+//! Input: texts with frequencies, and the seeds. Output: the lattices one after the other, as often
+//! as needed, with the edges of dropped pieces left out. So the pieces of a text are searched only
+//! once.
 //!
-//! Format: for each character the longest seed with which the text ends there, or [`NO_SEED`]. The other seeds that end there
-//! are suffixes of it, which the list of pieces links ([`PieceList`]). A text has its number of characters, how many of
-//! them it shares with the beginning of the text before, and its frequency. Words of equal counts follow each other in the
-//! order of their bytes, so that many characters are shared.
+//! Format: for each character the longest seed with which the text ends there, or [`NO_SEED`]. The
+//! other seeds that end there are suffixes of it, which the list of pieces links ([`PieceList`]). A
+//! text has its number of characters, how many of them it shares with the beginning of the text
+//! before, and its frequency. Words of equal counts follow each other in the order of their bytes,
+//! so that many characters are shared.
 //!
 //! Example, with the seeds `a` (0), `b` (1) and `ab` (2), and the texts `abc` and `abb`:
 //!
@@ -15,11 +18,11 @@
 //! abb: 3 characters, 2 shared: 1
 //! ```
 //!
-//! A seed that was dropped never becomes a piece again. A pass leaves out its edges, and [`LatticeStore::renumber`]
-//! replaces it by the longest of its suffixes that remains.
+//! A seed that was dropped never becomes a piece again. A pass leaves out its edges, and
+//! [`LatticeStore::renumber`] replaces it by the longest of its suffixes that remains.
 //!
-//! Cost: a pass reads 4 bytes for each character that is not shared, and loads a score at random for each edge that ends
-//! there.
+//! Cost: a pass reads 4 bytes for each character that is not shared, and loads a score at random
+//! for each edge that ends there.
 
 use super::lattice::{TextLattice, index};
 use super::math::FastMath;
@@ -52,8 +55,8 @@ pub(super) struct LatticeStore {
 }
 
 impl LatticeStore {
-    /// Calls `visit` with the lattice and the frequency of each text, in order. The edges are those of pieces. With `math`, a
-    /// lattice has what [`TextLattice::expect`] needs.
+    /// Calls `visit` with the lattice and the frequency of each text, in order. The edges are those
+    /// of pieces. With `math`, a lattice has what [`TextLattice::expect`] needs.
     pub(super) fn for_each(
         &self,
         pieces: &PieceList,
@@ -74,7 +77,8 @@ impl LatticeStore {
         }
     }
 
-    /// Gives the seeds new numbers, and removes the edges of those without one, and the texts for which `is_kept` is false.
+    /// Gives the seeds new numbers, and removes the edges of those without one, and the texts for
+    /// which `is_kept` is false.
     pub(super) fn renumber(
         &mut self,
         numbers: &Renumbering,
@@ -82,7 +86,8 @@ impl LatticeStore {
     ) {
         let mut read = 0;
         let mut written = 0;
-        // The seeds of the current text, and how many of its characters the last kept text has, too.
+        // The seeds of the current text, and how many of its characters the last kept text has,
+        // too.
         let mut current: Vec<u32> = Vec::new();
         let mut shared = 0;
         let mut number = 0;
@@ -95,7 +100,8 @@ impl LatticeStore {
             let keeps = is_kept(number);
             number += 1;
             if keeps {
-                // Not beyond what was read: characters that were shared with removed texts were read with these.
+                // Not beyond what was read: characters that were shared with removed texts were
+                // read with these.
                 let moved = &current[shared as usize..];
                 self.longest[written..written + moved.len()].copy_from_slice(moved);
                 written += moved.len();
@@ -121,7 +127,8 @@ pub(super) struct StoreBuilder<'t> {
     store: LatticeStore,
     /// The text before.
     text: Vec<u8>,
-    /// By byte of the text: where the search for the seeds that begin there ended, or the end of the text.
+    /// By byte of the text: where the search for the seeds that begin there ended, or the end of
+    /// the text.
     searched: Vec<usize>,
     /// By byte that is not shared: the longest seed that ends with it.
     longest: Vec<u32>,
@@ -158,7 +165,8 @@ impl<'t> StoreBuilder<'t> {
         self.text.extend_from_slice(added);
     }
 
-    /// Finds the longest seeds that end after the first `shared` bytes, which are those of the text before.
+    /// Finds the longest seeds that end after the first `shared` bytes, which are those of the text
+    /// before.
     fn search(&mut self, text: &[u8], shared: usize) {
         self.longest.clear();
         self.longest.resize(text.len() - shared, NO_SEED);

@@ -1,8 +1,9 @@
 //! The floating-point functions of unigram training, with the same bits on every platform.
 //!
-//! Input and output: 32-bit scores, which are natural logarithms of probabilities, and 64-bit intermediate values. The
-//! reference calls the mathematical library of the system. Its 64-bit results are rounded to 32 bits at once, so that
-//! the last bits of that library do not reach a model; here the functions of the crate `libm` are used everywhere.
+//! Input and output: 32-bit scores, which are natural logarithms of probabilities, and 64-bit
+//! intermediate values. The reference calls the mathematical library of the system. Its 64-bit
+//! results are rounded to 32 bits at once, so that the last bits of that library do not reach a
+//! model; here the functions of the crate `libm` are used everywhere.
 //!
 //! Example: the sum of two paths of probability 1/2 and 1/4 has the logarithm
 //! `log_sum(ln 0.5, ln 0.25) = ln 0.75`, computed without leaving the logarithmic scale:
@@ -20,13 +21,14 @@ use crate::text::num::{masked_index, round_f32};
 
 /// Above this difference the smaller operand of a sum does not change the result.
 const NEGLIGIBLE: f32 = 50.0;
-/// The bits of a 32-bit float without those that do not choose the row of the table of ln(1 + e^-x): the exponent and
-/// 6 bits of the mantissa, so that there are 64 rows between two powers of two.
+/// The bits of a 32-bit float without those that do not choose the row of the table of ln(1 +
+/// e^-x): the exponent and 6 bits of the mantissa, so that there are 64 rows between two powers of
+/// two.
 const ROW_SHIFT: u32 = 17;
 /// The first row has all x below the second one, which begins here: 1/64.
 const SECOND_ROW: u32 = 0x3C80_0000 >> ROW_SHIFT;
-/// The last row has all x from here: 26. There the function is below 5.2 * 10^-12, which is less than the error of the
-/// table, and 0 in the table.
+/// The last row has all x from here: 26. There the function is below 5.2 * 10^-12, which is less
+/// than the error of the table, and 0 in the table.
 const LAST_ROW: u32 = 0x41D0_0000 >> ROW_SHIFT;
 /// Rows of the table.
 const ROWS: usize = (LAST_ROW - SECOND_ROW + 2) as usize;
@@ -36,9 +38,11 @@ const TERMS: usize = 4;
 const TAYLOR_TERMS: usize = 5;
 /// The table serves sums above this; the error of the table is small beside them.
 const MIN_TABLE_SUM: f64 = 1.0;
-/// The error of the table in units in the last place of a sum above [`MIN_TABLE_SUM`]: 1.1 * 10^-10.
+/// The error of the table in units in the last place of a sum above [`MIN_TABLE_SUM`]: 1.1 *
+/// 10^-10.
 const LOG_SUM_MARGIN: u64 = 1 << 19;
-/// Adding and subtracting this rounds a 64-bit float to an integer. The low bits of the sum are the integer.
+/// Adding and subtracting this rounds a 64-bit float to an integer. The low bits of the sum are the
+/// integer.
 const ROUNDING: f64 = 6_755_399_441_055_744.0;
 /// Powers of two between 1 and 2 in the table of the exponential function, a power of two.
 const POWERS: usize = 128;
@@ -46,7 +50,8 @@ const POWERS: usize = 128;
 const POWERS_F64: f64 = 128.0;
 /// The binary logarithm of [`POWERS`].
 const POWER_BITS: u32 = POWERS.trailing_zeros();
-/// Below this x, e^x is 10^-217: together with any count it is lost beside a sum of [`MIN_FAST_SUM`].
+/// Below this x, e^x is 10^-217: together with any count it is lost beside a sum of
+/// [`MIN_FAST_SUM`].
 const MIN_EXPONENT: f32 = -500.0;
 /// Smaller sums are computed with `libm`: 32-bit floats below 10^-37 have fewer bits.
 const MIN_FAST_SUM: f64 = 1e-36;
@@ -59,21 +64,25 @@ const HALF_WAY: u64 = 1 << 28;
 
 /// The functions that the E step calls for every edge, with tables.
 ///
-/// Only results rounded to 32 bits are needed. So a result is computed with a small error, and again with the functions
-/// of `libm` if it lies so close to the middle of two 32-bit floats that the error could change the rounding: one
-/// logarithm of 500 and one count of 8,000. The result is therefore that of `libm`. A smaller error would need more
-/// operations for each edge and save fewer.
+/// Only results rounded to 32 bits are needed. So a result is computed with a small error, and
+/// again with the functions of `libm` if it lies so close to the middle of two 32-bit floats that
+/// the error could change the rounding: one logarithm of 500 and one count of 8,000. The result is
+/// therefore that of `libm`. A smaller error would need more operations for each edge and save
+/// fewer.
 ///
-/// * ln(1 + e^-x) for x in 0..26: a polynomial of degree 3 for each 64th of the range between two powers of two. The row
-///   is then part of the bits of x, and rows are narrow near 0, where the derivatives are large. The polynomial is the Taylor polynomial of
-///   degree 4 around the middle of the row, whose last term is replaced by its best approximation of degree 2: t^4 differs
-///   from h^2 t^2 - h^4/8 by at most h^4/8, where h is half the width of the row. The coefficients follow from those of the
-///   logistic function u, whose derivative is u - u^2. The error is largest for x from 4, where h is 1/32 and the
-///   coefficient of t^4 at most 0.00066: 7.9 * 10^-11, and 3.4 * 10^-12 more for the terms left out. The polynomial is
-///   expanded in powers of x, so that x needs no subtraction; the coefficients are small, and the rounding errors of 64
+/// * ln(1 + e^-x) for x in 0..26: a polynomial of degree 3 for each 64th of the range between two
+///   powers of two. The row is then part of the bits of x, and rows are narrow near 0, where the
+///   derivatives are large. The polynomial is the Taylor polynomial of degree 4 around the middle
+///   of the row, whose last term is replaced by its best approximation of degree 2: t^4 differs
+///   from h^2 t^2 - h^4/8 by at most h^4/8, where h is half the width of the row. The coefficients
+///   follow from those of the logistic function u, whose derivative is u - u^2. The error is
+///   largest for x from 4, where h is 1/32 and the coefficient of t^4 at most 0.00066: 7.9 *
+///   10^-11, and 3.4 * 10^-12 more for the terms left out. The polynomial is expanded in powers of
+///   x, so that x needs no subtraction; the coefficients are small, and the rounding errors of 64
 ///   bits are far below the error of the polynomial.
-/// * e^x: 2^(n/128) from a table, times a polynomial of degree 3 for the rest, |r| <= ln(2)/256; the remainder is below
-///   0.00271^4 / 24 * 1.01 < 2.3 * 10^-12, and x - n ln(2)/128 has an error below 2 * 10^-13 for |x| <= 500.
+/// * e^x: 2^(n/128) from a table, times a polynomial of degree 3 for the rest, |r| <= ln(2)/256;
+///   the remainder is below 0.00271^4 / 24 * 1.01 < 2.3 * 10^-12, and x - n ln(2)/128 has an error
+///   below 2 * 10^-13 for |x| <= 500.
 ///
 /// The functions have no branches but those that are almost never taken.
 #[derive(Debug)]
@@ -108,8 +117,8 @@ impl FastMath {
         }
     }
 
-    /// The logarithm of the sum of two probabilities that are given as logarithms. Negative infinity is the neutral
-    /// element.
+    /// The logarithm of the sum of two probabilities that are given as logarithms. Negative
+    /// infinity is the neutral element.
     #[inline]
     pub(super) fn log_sum(&self, a: f32, b: f32) -> f32 {
         let high = if b < a { a } else { b };
@@ -141,7 +150,8 @@ impl FastMath {
         }
     }
 
-    /// `total` and the count, `total + frequency * e^x`, computed in 64 bits and rounded. `frequency` is that of the count.
+    /// `total` and the count, `total + frequency * e^x`, computed in 64 bits and rounded.
+    /// `frequency` is that of the count.
     #[inline]
     pub(super) fn add_count(&self, total: f32, count: ExpectedCount, frequency: f64) -> f32 {
         let sum = f64::from(total) + count.value;
@@ -160,7 +170,8 @@ impl FastMath {
         let parts = shifted - ROUNDING;
         let rest = x - parts * PART;
         let fraction = (1.0 + rest) + (rest * rest) * (0.5 + rest * (1.0 / 6.0));
-        // The low bits of `shifted` are the integer: its last bits select the power, the others are the exponent.
+        // The low bits of `shifted` are the integer: its last bits select the power, the others are
+        // the exponent.
         let integer = shifted.to_bits();
         let power = self.powers_of_two[masked_index(integer, POWERS - 1)];
         let exponent = (integer >> POWER_BITS) << 52;
@@ -193,7 +204,8 @@ fn row_start(number: u32) -> f64 {
     }
 }
 
-/// The coefficients of the powers of x for ln(1 + e^-x) around `middle`, as far as `half_width` from it.
+/// The coefficients of the powers of x for ln(1 + e^-x) around `middle`, as far as `half_width`
+/// from it.
 fn row_terms(middle: f64, half_width: f64) -> [f64; TERMS] {
     let taylor = taylor_terms(-middle);
     let square = half_width * half_width;
@@ -227,7 +239,8 @@ fn taylor_terms(middle: f64) -> [f64; TAYLOR_TERMS] {
     terms
 }
 
-/// Whether rounding `x` to 32 bits gives the same for all numbers within `margin` units in the last place.
+/// Whether rounding `x` to 32 bits gives the same for all numbers within `margin` units in the last
+/// place.
 #[inline]
 fn rounds_safely(x: f64, margin: u64) -> bool {
     let removed = x.to_bits() & REMOVED_BITS;
@@ -276,7 +289,8 @@ pub(super) fn digamma(mut x: f64) -> f64 {
     result + digamma_series(x - 0.5)
 }
 
-/// The asymptotic series of [`digamma`] at `x + 1/2`. The constants and the order of the operations are the reference's.
+/// The asymptotic series of [`digamma`] at `x + 1/2`. The constants and the order of the operations
+/// are the reference's.
 fn digamma_series(x: f64) -> f64 {
     let inverse = 1.0 / x;
     let square = inverse * inverse;

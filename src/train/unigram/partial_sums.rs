@@ -1,19 +1,22 @@
 //! Sums over all texts, as the reference adds them.
 //!
-//! Input: the lattices of the corpus, and a function that adds what belongs to a text to the totals of the seeds. Output: the
-//! totals.
+//! Input: the lattices of the corpus, and a function that adds what belongs to a text to the totals
+//! of the seeds. Output: the totals.
 //!
-//! The reference divides the texts among `num_threads` threads, of which each adds 32-bit floats, and adds the sums of the
-//! threads. So `num_threads` is part of the arithmetic: here too, text i belongs to the partial sum i mod `num_threads`,
-//! whatever the number of threads that run. A thread computes the partial sums of a group side by side, since texts that
-//! follow each other share most of their lattices ([`CorpusLattices`]). The totals of a seed in these sums lie next to each
-//! other in memory, because such texts have the same seeds.
+//! The reference divides the texts among `num_threads` threads, of which each adds 32-bit floats,
+//! and adds the sums of the threads. So `num_threads` is part of the arithmetic: here too, text i
+//! belongs to the partial sum i mod `num_threads`, whatever the number of threads that run. A
+//! thread computes the partial sums of a group side by side, since texts that follow each other
+//! share most of their lattices ([`CorpusLattices`]). The totals of a seed in these sums lie next
+//! to each other in memory, because such texts have the same seeds.
 //!
-//! Example with two partial sums of one group, and the texts `ab`, `b`, `a`: the totals of `a` and `b` are two numbers each,
-//! `a: 0 0, b: 0 0`. With 1 added for each character, they are `a: 1 0, b: 1 0` after `ab`, `a: 1 0, b: 1 1` after `b` and
-//! `a: 2 0, b: 1 1` at the end. The result is `a: 2, b: 2`.
+//! Example with two partial sums of one group, and the texts `ab`, `b`, `a`: the totals of `a` and
+//! `b` are two numbers each, `a: 0 0, b: 0 0`. With 1 added for each character, they are
+//! `a: 1 0, b: 1 0` after `ab`, `a: 1 0, b: 1 1` after `b` and `a: 2 0, b: 1 1` at the end. The
+//! result is `a: 2, b: 2`.
 //!
-//! Cost: that of the function for each text. Memory: one number for each seed and partial sum that is computed at the time.
+//! Cost: that of the function for each text. Memory: one number for each seed and partial sum that
+//! is computed at the time.
 
 use rayon::prelude::*;
 
@@ -55,9 +58,10 @@ fn reset<T: Clone + Default>(values: &mut Vec<T>, length: usize) {
     values.resize(length, T::default());
 }
 
-/// Calls `visit` with the lattice and the frequency of each text and the totals that it belongs to, and with a state that
-/// sees the texts of a group in order. Returns the sums, with those of the values that `visit` returns as logarithm of the
-/// likelihood. With `math`, a lattice has what [`TextLattice::expect`] needs. Runs on the current pool.
+/// Calls `visit` with the lattice and the frequency of each text and the totals that it belongs to,
+/// and with a state that sees the texts of a group in order. Returns the sums, with those of the
+/// values that `visit` returns as logarithm of the likelihood. With `math`, a lattice has what
+/// [`TextLattice::expect`] needs. Runs on the current pool.
 pub(super) fn sum_texts<S>(
     corpus: &CorpusLattices,
     pieces: &PieceList,
@@ -98,7 +102,8 @@ pub(super) fn sum_texts<S>(
 }
 
 impl TextSums {
-    /// Adds the sums of groups in the order of the partial sums, the seeds on the threads of the current pool.
+    /// Adds the sums of groups in the order of the partial sums, the seeds on the threads of the
+    /// current pool.
     fn add(&mut self, groups: &[GroupSums]) {
         for group in groups {
             for log_likelihood in &group.log_likelihoods {

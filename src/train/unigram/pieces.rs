@@ -1,12 +1,14 @@
 //! The pieces of the model while it is trained.
 //!
-//! Every candidate ("seed") has a number, its index in [`Seeds`]. When many were dropped, those that remain get new
-//! numbers in the same order ([`Renumbering`]). A [`PieceList`] says which of them are pieces now, their scores, and their order. The order decides the order of all floating-point sums, and which
-//! piece receives the counts of unknown characters: the first one, as in the reference.
+//! Every candidate ("seed") has a number, its index in [`Seeds`]. When many were dropped, those
+//! that remain get new numbers in the same order ([`Renumbering`]). A [`PieceList`] says which of
+//! them are pieces now, their scores, and their order. The order decides the order of all
+//! floating-point sums, and which piece receives the counts of unknown characters: the first one,
+//! as in the reference.
 //!
-//! Example: the seeds are `a` (0), `b` (1) and `ab` (2). After `b` was dropped and `ab` moved to the front, the list is
-//! `[2, 0]`, the score of seed 1 is [`DROPPED`], and unknown characters count for `ab`. With new numbers the seeds are `a`
-//! (0) and `ab` (1), and the list is `[1, 0]`.
+//! Example: the seeds are `a` (0), `b` (1) and `ab` (2). After `b` was dropped and `ab` moved to
+//! the front, the list is `[2, 0]`, the score of seed 1 is [`DROPPED`], and unknown characters
+//! count for `ab`. With new numbers the seeds are `a` (0) and `ab` (1), and the list is `[1, 0]`.
 
 use std::iter;
 use std::ops::Range;
@@ -111,12 +113,14 @@ fn longest_suffix(text: &[u8], trie: &SeedTrie) -> u32 {
 
 /// New numbers for the seeds that are pieces, in their order; the other seeds are forgotten.
 ///
-/// Passes are faster with dense numbers, since the states and the sums of a pass then lie close together.
+/// Passes are faster with dense numbers, since the states and the sums of a pass then lie close
+/// together.
 #[derive(Debug)]
 pub(super) struct Renumbering {
     /// By old number; [`NO_SEED`] for seeds without a new one.
     numbers: Vec<u32>,
-    /// By old number: the new number of the seed or, if it has none, of the longest seed with which it ends that has one.
+    /// By old number: the new number of the seed or, if it has none, of the longest seed with which
+    /// it ends that has one.
     longest: Vec<u32>,
 }
 
@@ -142,7 +146,8 @@ impl Renumbering {
         }
     }
 
-    /// The new number of a seed or, if it has none, of the longest seed with which it ends that has one, or [`NO_SEED`].
+    /// The new number of a seed or, if it has none, of the longest seed with which it ends that has
+    /// one, or [`NO_SEED`].
     #[inline]
     pub(super) fn longest_remaining(&self, seed: u32) -> u32 {
         let number = self.longest.get(seed as usize);
@@ -227,7 +232,8 @@ pub(super) struct PieceList {
 }
 
 impl PieceList {
-    /// The list of `pieces`, out of `seeds`, which `trie` has with their numbers. Runs on the current pool.
+    /// The list of `pieces`, out of `seeds`, which `trie` has with their numbers. Runs on the
+    /// current pool.
     ///
     /// # Errors
     /// There are no pieces, or a score is not finite: no model can be trained on this corpus.
@@ -350,7 +356,8 @@ impl PieceList {
         self.min_score
     }
 
-    /// Unknown characters: the seed that receives their counts, which is that of the first piece, and their score.
+    /// Unknown characters: the seed that receives their counts, which is that of the first piece,
+    /// and their score.
     pub(super) fn unknown(&self) -> ScoredSeed {
         ScoredSeed {
             seed: self.pieces[0].seed,

@@ -1,16 +1,18 @@
 //! Pruning: the pieces that the corpus loses least without are dropped.
 //!
-//! Input: the pieces with their scores, and the lattices of the corpus and of the pieces themselves. Output: the pieces
-//! that remain, in a new order.
+//! Input: the pieces with their scores, and the lattices of the corpus and of the pieces
+//! themselves. Output: the pieces that remain, in a new order.
 //!
-//! 1. Each piece is segmented by itself. If the best segmentation is not the piece, the piece is never used and dropped. If
-//!    there is no other segmentation, the piece is kept. Otherwise the second-best segmentation replaces it when it is
-//!    dropped.
+//! 1. Each piece is segmented by itself. If the best segmentation is not the piece, the piece is
+//!    never used and dropped. If there is no other segmentation, the piece is kept. Otherwise the
+//!    second-best segmentation replaces it when it is dropped.
 //! 2. The corpus is segmented, and pieces are counted. Pieces that do not occur are dropped.
-//! 3. The loss of a piece is the part of the likelihood of the corpus that is lost if its replacement stands in all its
-//!    places. The pieces with the highest loss are kept, a share of `shrinking_factor` of all, and no fewer than wanted.
+//! 3. The loss of a piece is the part of the likelihood of the corpus that is lost if its
+//!    replacement stands in all its places. The pieces with the highest loss are kept, a share of
+//!    `shrinking_factor` of all, and no fewer than wanted.
 //!
-//! Example: `ab` occurs 10 times among 100 pieces, its replacement is `a b`, and `a` and `b` occur 20 times each:
+//! Example: `ab` occurs 10 times among 100 pieces, its replacement is `a b`, and `a` and `b` occur
+//! 20 times each:
 //!
 //! ```text
 //! with ab     ln(10/100) = -2.303
@@ -18,8 +20,8 @@
 //! loss        10/100 * (-2.303 + 2.599) = 0.030
 //! ```
 //!
-//! Cost: linear in the edges. Source: functions `PruneSentencePieces` and `PruneUnreachableSentencePieces` of
-//! SentencePiece 0.2.3.
+//! Cost: linear in the edges. Source: functions `PruneSentencePieces` and
+//! `PruneUnreachableSentencePieces` of SentencePiece 0.2.3.
 
 use rayon::prelude::*;
 
@@ -101,8 +103,8 @@ struct OwnPart {
 const PART_SEEDS: usize = 4096;
 
 impl OwnLattices {
-    /// The lattices of the seeds that `numbers` keeps, with their new numbers. `trie` and `text_of` have the seeds with their
-    /// old numbers.
+    /// The lattices of the seeds that `numbers` keeps, with their new numbers. `trie` and `text_of`
+    /// have the seeds with their old numbers.
     pub(super) fn new<'s>(
         numbers: &Renumbering,
         trie: &SeedTrie,
@@ -128,15 +130,16 @@ impl OwnLattices {
         }
     }
 
-    /// Gives the seeds new numbers, and removes the lattices and the edges of those that are forgotten.
+    /// Gives the seeds new numbers, and removes the lattices and the edges of those that are
+    /// forgotten.
     pub(super) fn renumber(&mut self, numbers: &Renumbering) {
         self.parts
             .par_iter_mut()
             .for_each(|part| part.renumber(numbers));
     }
 
-    /// Calls `visit` with the lattice of every piece, on the threads of the current pool. The results are in the order
-    /// of the list of pieces.
+    /// Calls `visit` with the lattice of every piece, on the threads of the current pool. The
+    /// results are in the order of the list of pieces.
     fn map<S, R: Send + Sync>(
         &self,
         pieces: &PieceList,
@@ -189,7 +192,8 @@ pub(super) fn count_pieces(corpus: &CorpusLattices, pieces: &PieceList) -> Vec<f
     sum_texts(corpus, pieces, None, Viterbi::default, count_text).by_seed
 }
 
-/// The pieces that remain: those without a replacement in the order of the list, then the others by loss, descending.
+/// The pieces that remain: those without a replacement in the order of the list, then the others by
+/// loss, descending.
 pub(super) fn prune(
     pieces: &PieceList,
     replacements: &[Replacement],
@@ -213,7 +217,8 @@ pub(super) fn prune(
     candidates.sort_by(|a, b| descending(a.0, b.0));
     let size = target.size(pieces.len());
     for (_, piece) in candidates {
-        // More pieces than wanted may be kept already; then all candidates stay, as in the reference.
+        // More pieces than wanted may be kept already; then all candidates stay, as in the
+        // reference.
         if kept.len() == size {
             break;
         }
@@ -271,7 +276,8 @@ fn more_pieces(replacement: &[u32]) -> f32 {
     count_to_f32(replacement.len() as u64 - 1)
 }
 
-/// The pieces that a segmentation can use: those for which no segmentation into other pieces is better.
+/// The pieces that a segmentation can use: those for which no segmentation into other pieces is
+/// better.
 pub(super) fn reachable(own: &OwnLattices, pieces: &PieceList) -> Vec<ScoredSeed> {
     let is_reachable = own.map(pieces, Viterbi::default, |viterbi, lattice| {
         let Some(whole) = lattice.whole() else {

@@ -1,11 +1,13 @@
 //! Candidates for seeds, and the sum of those of several chunks.
 //!
-//! Input: the candidates of each chunk. Output: the candidates of all chunks, with the counts of equal ones added.
+//! Input: the candidates of each chunk. Output: the candidates of all chunks, with the counts of
+//! equal ones added.
 //!
-//! Example: the first chunk has `ab` 5 times and `b▁` 3 times, the second one `ab` 2 times and `abc` 4 times. The result is `ab` 7,
-//! `b▁` 3, `abc` 4.
+//! Example: the first chunk has `ab` 5 times and `b▁` 3 times, the second one `ab` 2 times and
+//! `abc` 4 times. The result is `ab` 7, `b▁` 3, `abc` 4.
 //!
-//! Cost: a lookup in a hash table for each candidate of each chunk. Memory: about 50 bytes and the text for each.
+//! Cost: a lookup in a hash table for each candidate of each chunk. Memory: about 50 bytes and the
+//! text for each.
 
 use std::cmp::Ordering;
 use std::hash::BuildHasher;
@@ -68,7 +70,8 @@ pub(super) struct MergedCandidates {
     /// The texts of the candidates.
     pub(super) bytes: Vec<u8>,
     pub(super) candidates: Vec<SeedCandidate>,
-    /// Indices of candidates by their texts: a table with texts of its own would need an allocation for each.
+    /// Indices of candidates by their texts: a table with texts of its own would need an allocation
+    /// for each.
     index: HashTable<usize>,
     hasher: SeedableRandomState,
 }
@@ -99,7 +102,8 @@ impl MergedCandidates {
         }
     }
 
-    /// With more than 16 times `limit` candidates, keeps the best 8 times `limit`, as the reference does.
+    /// With more than 16 times `limit` candidates, keeps the best 8 times `limit`, as the reference
+    /// does.
     pub(super) fn limit(&mut self, rules: &SeedRules) {
         let kept = rules.limit.saturating_mul(8);
         if self.candidates.len() <= kept.saturating_mul(2) {

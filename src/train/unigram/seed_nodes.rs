@@ -1,16 +1,19 @@
 //! The nodes of a suffix tree that may be pieces.
 //!
-//! Input: sorted suffixes that begin with the same two bytes, with what each has in common with the one before. Output: the
-//! [`SeedCandidate`]s among the beginnings of these suffixes; see [`seeds`](super::seeds) for what a candidate is.
+//! Input: sorted suffixes that begin with the same two bytes, with what each has in common with the
+//! one before. Output: the [`SeedCandidate`]s among the beginnings of these suffixes; see
+//! [`seeds`](super::seeds) for what a candidate is.
 //!
-//! Method: a walk over the suffixes with a stack of the nodes that begin before the current suffix and contain it. Where the next
-//! suffix has fewer bytes in common, the deeper nodes end.
+//! Method: a walk over the suffixes with a stack of the nodes that begin before the current suffix
+//! and contain it. Where the next suffix has fewer bytes in common, the deeper nodes end.
 //!
-//! Example: the suffixes `ab|E2`, `ab|00` and `abc|00`, where a bar ends the text. The second has 2 bytes in common with the first
-//! one and with the third. The node `ab` is opened at the second suffix and closed at the end, with the count of all three.
+//! Example: the suffixes `ab|E2`, `ab|00` and `abc|00`, where a bar ends the text. The second has 2
+//! bytes in common with the first one and with the third. The node `ab` is opened at the second
+//! suffix and closed at the end, with the count of all three.
 //!
-//! Cost: linear in the suffixes and in the lengths of the nodes. Source: M. Abouelhoda, S. Kurtz and E. Ohlebusch, "Replacing suffix trees with
-//! enhanced suffix arrays", 2004, doi:10.1016/S1570-8667(03)00065-0.
+//! Cost: linear in the suffixes and in the lengths of the nodes. Source: M. Abouelhoda, S. Kurtz
+//! and E. Ohlebusch, "Replacing suffix trees with enhanced suffix arrays", 2004,
+//! doi:10.1016/S1570-8667(03)00065-0.
 
 use super::entries::Entries;
 use super::seed_candidates::SeedCandidate;
@@ -18,8 +21,8 @@ use super::seed_rules::{MinCounts, SeedRules};
 use super::suffix::Suffix;
 use crate::text::utf8::{char_starts, is_continuation};
 
-/// The entries of so many suffixes, which are anywhere in memory, are read at a time, so that the processor need not wait for
-/// each of them.
+/// The entries of so many suffixes, which are anywhere in memory, are read at a time, so that the
+/// processor need not wait for each of them.
 const LOADED_SUFFIXES: usize = 64;
 
 /// A suffix, with what is known of its entry.
@@ -55,7 +58,8 @@ struct OpenNode {
     terminated: u64,
 }
 
-/// Finds the nodes of the suffix tree over sorted suffixes, from the longest to the shortest of nested ones.
+/// Finds the nodes of the suffix tree over sorted suffixes, from the longest to the shortest of
+/// nested ones.
 pub(super) struct NodeWalk<'w> {
     entries: &'w Entries,
     rules: &'w SeedRules,
@@ -99,8 +103,9 @@ impl<'w> NodeWalk<'w> {
         }
     }
 
-    /// Leaves the nodes deeper than `common`. Returns the start of the node that contains all that was left: the last suffix
-    /// `visited`, whose predecessors have the count `before`, or the last node left.
+    /// Leaves the nodes deeper than `common`. Returns the start of the node that contains all that
+    /// was left: the last suffix `visited`, whose predecessors have the count `before`, or the last
+    /// node left.
     fn close_deeper_nodes(
         &mut self,
         visited: &VisitedSuffix,
@@ -141,8 +146,8 @@ impl<'w> NodeWalk<'w> {
         }
     }
 
-    /// Opens a node at `child` if the suffixes have more in common than those of the innermost open node, and otherwise
-    /// adds what `child` carries to that node.
+    /// Opens a node at `child` if the suffixes have more in common than those of the innermost open
+    /// node, and otherwise adds what `child` carries to that node.
     fn open_node(&mut self, child: OpenNode, common: usize) {
         if common > self.innermost_depth() {
             self.open.push(child);
@@ -151,8 +156,8 @@ impl<'w> NodeWalk<'w> {
         }
     }
 
-    /// Makes a node a candidate. The count of a node that ends with a NUL is returned if the node without the NUL
-    /// exists, which then gets it. A count that is too small is no count.
+    /// Makes a node a candidate. The count of a node that ends with a NUL is returned if the node
+    /// without the NUL exists, which then gets it. A count that is too small is no count.
     fn close(&mut self, node: &OpenNode, count: u64, parent_depth: usize) -> u64 {
         let is_frequent = self.min_counts.allow(node.depth, count);
         let count = if is_frequent { count } else { 0 };

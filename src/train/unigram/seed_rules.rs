@@ -3,17 +3,19 @@
 //! Input: the options. Output: the weight of a length, and the smallest count of a candidate.
 //!
 //! The score of a seed is its count times a power of its length in characters. The power is
-//! `seed_piece_length_power`, by default 1: a higher one prefers long seeds, 0 makes the count alone decide.
+//! `seed_piece_length_power`, by default 1: a higher one prefers long seeds, 0 makes the count
+//! alone decide.
 //!
-//! `min_freq_alpha` raises the smallest count, which is 2 by default, for candidates of more than three bytes: to alpha *
-//! N / (V ln V), where N is the number of bytes of the corpus (of the chunk, if it has several), each sentence and a NUL as often as
-//! its count says, and V is `vocab_size`. By Zipf's law that is about the count of the last piece of a vocabulary.
+//! `min_freq_alpha` raises the smallest count, which is 2 by default, for candidates of more than
+//! three bytes: to alpha * N / (V ln V), where N is the number of bytes of the corpus (of the
+//! chunk, if it has several), each sentence and a NUL as often as its count says, and V is
+//! `vocab_size`. By Zipf's law that is about the count of the last piece of a vocabulary.
 //!
-//! Example with alpha 0.5, a corpus of 1 MB and `vocab_size` 8000: V ln V is 71,898, and candidates of four bytes or
-//! more need a count of at least 6 (6.95 without its fraction).
+//! Example with alpha 0.5, a corpus of 1 MB and `vocab_size` 8000: V ln V is 71,898, and candidates
+//! of four bytes or more need a count of at least 6 (6.95 without its fraction).
 //!
-//! All of it is computed in 32-bit floats, as in the reference. Source: functions `CalculateScore` and
-//! `MakeSeedSentencePiecesFromCorpus` of SentencePiece 0.2.3.
+//! All of it is computed in 32-bit floats, as in the reference. Source: functions `CalculateScore`
+//! and `MakeSeedSentencePiecesFromCorpus` of SentencePiece 0.2.3.
 
 use crate::error::OptionError;
 use crate::text::num::count_to_f32;
@@ -79,7 +81,8 @@ impl CountRule {
     /// The smallest counts in a chunk of this many bytes.
     ///
     /// # Errors
-    /// The smallest count is negative or has more than 64 bits: the reference's conversion is not defined then.
+    /// The smallest count is negative or has more than 64 bits: the reference's conversion is not
+    /// defined then.
     pub(super) fn min_counts(self, chunk_bytes: u64) -> Result<MinCounts, OptionError> {
         let smallest = self.alpha * count_to_f32(chunk_bytes) / self.expected_ranks();
         if smallest > -1.0 && smallest < 18_446_744_073_709_551_616.0 {
@@ -129,7 +132,8 @@ impl MinCounts {
         }
     }
 
-    /// Whether a node of the suffix tree with this many bytes, a NUL at its end included, may be a candidate.
+    /// Whether a node of the suffix tree with this many bytes, a NUL at its end included, may be a
+    /// candidate.
     pub(super) fn allow(self, bytes: usize, count: u64) -> bool {
         count >= self.long || bytes <= MAX_EXEMPT_BYTES
     }

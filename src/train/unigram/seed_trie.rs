@@ -2,11 +2,12 @@
 //!
 //! Input: the texts of the seeds with their numbers. Output: the seeds that a text begins with.
 //!
-//! The keys are divided by their first bytes among two double arrays of about equal size, which are built at the same time: building one
-//! is a tenth of the time before expectation maximization and cannot be divided. A lookup needs only the array of the first
-//! byte of the text.
+//! The keys are divided by their first bytes among two double arrays of about equal size, which are
+//! built at the same time: building one is a tenth of the time before expectation maximization and
+//! cannot be divided. A lookup needs only the array of the first byte of the text.
 //!
-//! Example: of the seeds `a`, `ab`, `b`, `ba` and `\u{2581}a`, the first array has those that begin with `a`, the second one the others.
+//! Example: of the seeds `a`, `ab`, `b`, `ba` and `\u{2581}a`, the first array has those that begin
+//! with `a`, the second one the others.
 //!
 //! Cost: a lookup is one load and one comparison for each byte.
 
@@ -36,8 +37,9 @@ impl SeedTrie {
         })
     }
 
-    /// Calls `visit` with the length in bytes and the number of each seed that begins at the start of `rest`, from the shortest
-    /// to the longest. Returns the length of the beginning of `rest` with which a seed begins.
+    /// Calls `visit` with the length in bytes and the number of each seed that begins at the start
+    /// of `rest`, from the shortest to the longest. Returns the length of the beginning of `rest`
+    /// with which a seed begins.
     #[inline]
     pub(super) fn walk(&self, rest: &[u8], mut visit: impl FnMut(usize, u32)) -> usize {
         let trie = self.half_of(rest);

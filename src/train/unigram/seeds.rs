@@ -1,29 +1,35 @@
 //! The candidates that training starts with ("seeds"): characters and frequent substrings.
 //!
-//! Input: the distinct texts of the corpus with their counts. Output: the characters by count, then the substrings with
-//! the highest score, by default count times length, that may be pieces; with probabilities proportional to these scores.
-//! [`seed_rules`](super::seed_rules) has the other scores, and the smallest counts.
+//! Input: the distinct texts of the corpus with their counts. Output: the characters by count, then
+//! the substrings with the highest score, by default count times length, that may be pieces; with
+//! probabilities proportional to these scores. [`seed_rules`](super::seed_rules) has the other
+//! scores, and the smallest counts.
 //!
-//! Which substrings. The reference builds a suffix array over the bytes of the corpus, in which a NUL follows every
-//! sentence. Its candidates are the internal nodes of the suffix tree: the substrings that are followed by at least two
-//! different bytes, a NUL or the end of the corpus included. No candidate contains a whitespace boundary or a NUL, so it
-//! suffices to know of every word which byte follows it, and equal words followed by equal bytes need to be examined only
-//! once. A node that ends with a NUL counts for the substring before the NUL, in addition to that substring's own node.
+//! Which substrings. The reference builds a suffix array over the bytes of the corpus, in which a
+//! NUL follows every sentence. Its candidates are the internal nodes of the suffix tree: the
+//! substrings that are followed by at least two different bytes, a NUL or the end of the corpus
+//! included. No candidate contains a whitespace boundary or a NUL, so it suffices to know of every
+//! word which byte follows it, and equal words followed by equal bytes need to be examined only
+//! once. A node that ends with a NUL counts for the substring before the NUL, in addition to that
+//! substring's own node.
 //!
-//! Example: the corpus is the sentences `▁ab▁ab` and `▁abc`. The entries are `▁ab` followed by U+2581 (byte E2), `▁ab`
-//! followed by NUL and the next sentence, and `▁abc` followed by NUL and the end. The substring `ab` occurs three times
-//! and is followed by E2, NUL and `c`: a node with the count 3. The substring `bc` occurs once, so it is no node. `a` and
-//! `b` are single characters.
+//! Example: the corpus is the sentences `▁ab▁ab` and `▁abc`. The entries are `▁ab` followed by
+//! U+2581 (byte E2), `▁ab` followed by NUL and the next sentence, and `▁abc` followed by NUL and
+//! the end. The substring `ab` occurs three times and is followed by E2, NUL and `c`: a node with
+//! the count 3. The substring `bc` occurs once, so it is no node. `a` and `b` are single
+//! characters.
 //!
-//! Method: all suffixes of all entries that begin at a character are sorted, in [groups](super::suffixes) of equal first bytes that fit into
-//! memory; a [walk](super::seed_nodes) over neighbours finds the nodes of the suffix tree.
+//! Method: all suffixes of all entries that begin at a character are sorted, in
+//! [groups](super::suffixes) of equal first bytes that fit into memory; a [walk](super::seed_nodes)
+//! over neighbours finds the nodes of the suffix tree.
 //!
-//! The reference divides the corpus into chunks of 500 MiB, adds the counts that a substring has as a node of each, and
-//! forgets the worst candidates when there are too many. A sentence that repeats beyond the end of a chunk loses the
-//! remaining repetitions. See [`sentences`](super::sentences) for the chunks.
+//! The reference divides the corpus into chunks of 500 MiB, adds the counts that a substring has as
+//! a node of each, and forgets the worst candidates when there are too many. A sentence that
+//! repeats beyond the end of a chunk loses the remaining repetitions. See
+//! [`sentences`](super::sentences) for the chunks.
 //!
-//! Cost: sorting the suffixes of the distinct texts, each compared up to the longest piece; 16 bytes for each suffix of
-//! the groups in work.
+//! Cost: sorting the suffixes of the distinct texts, each compared up to the longest piece; 16
+//! bytes for each suffix of the groups in work.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -110,11 +116,12 @@ fn seeds_of(
     ScoredSeeds::new(seeds, scores)
 }
 
-/// Suffixes whose candidates are searched one after the other. Lists are short, so that all threads end at about the same
-/// time.
+/// Suffixes whose candidates are searched one after the other. Lists are short, so that all threads
+/// end at about the same time.
 const LISTED_SUFFIXES: usize = 1 << 14;
 
-/// Chunks up to this size are not divided by first bytes: a corpus of lines with large counts has a chunk for each line.
+/// Chunks up to this size are not divided by first bytes: a corpus of lines with large counts has a
+/// chunk for each line.
 const SMALL_CHUNK_BYTES: usize = if cfg!(test) { 20 } else { 1 << 12 };
 
 /// The search for the candidates of a chunk.

@@ -1,23 +1,25 @@
 //! Sentences -> counted segments of the corpus, with sentences in their order between them.
 //!
-//! Input: batches of prepared sentences in the order of the corpus. Output: [`SegmentedSentences`], whose memory follows the
-//! distinct words, from which [`word_corpus`](super::word_corpus) makes the input of unigram training.
+//! Input: batches of prepared sentences in the order of the corpus. Output: [`SegmentedSentences`],
+//! whose memory follows the distinct words, from which [`word_corpus`](super::word_corpus) makes
+//! the input of unigram training.
 //!
-//! Where pieces do not cross words, whitespace begins a word, and every sentence begins with whitespace, the order of
-//! the sentences matters in three places only:
+//! Where pieces do not cross words, whitespace begins a word, and every sentence begins with
+//! whitespace, the order of the sentences matters in three places only:
 //!
 //! 1. the last sentence of each chunk of seeds, whose last word is followed by the end;
 //! 2. which chunk a sentence belongs to, if there are several chunks;
-//! 3. the last sentences of the corpus, which take the places of sentences that are empty after their preparation
-//!    ([`CountedTexts::remove_empty`]).
+//! 3. the last sentences of the corpus, which take the places of sentences that are empty after
+//!    their preparation ([`CountedTexts::remove_empty`]).
 //!
-//! So the words of all other sentences are counted, with the words that end a sentence counted apart, and the text is dropped. These
-//! sentences are kept in their order ("held"):
+//! So the words of all other sentences are counted, with the words that end a sentence counted
+//! apart, and the text is dropped. These sentences are kept in their order ("held"):
 //!
-//! * batches in which a chunk may end ([`stream_position`](super::stream_position)). The words before and after them are
-//!   counted in different tables ("segments");
-//! * with e empty sentences so far, the last e + 1 sentences. With n sentences in all, n - e remain, so the sentences from
-//!   index n - e on are those that move. n - e only grows while sentences are read, so that sentences before it can be counted;
+//! * batches in which a chunk may end ([`stream_position`](super::stream_position)). The words
+//!   before and after them are counted in different tables ("segments");
+//! * with e empty sentences so far, the last e + 1 sentences. With n sentences in all, n - e
+//!   remain, so the sentences from index n - e on are those that move. n - e only grows while
+//!   sentences are read, so that sentences before it can be counted;
 //! * the last [`SegmentRules::held_bytes`] bytes, so that a small corpus is held as a whole.
 //!
 //! ```text
@@ -26,8 +28,9 @@
 //! segments  1                2
 //! ```
 //!
-//! Cost: linear, in parallel. Memory: the distinct words of each segment, and the text of the held sentences. For an
-//! ordinary corpus these are less than 100 MiB; a corpus of which a share x is empty holds about that share of its text.
+//! Cost: linear, in parallel. Memory: the distinct words of each segment, and the text of the held
+//! sentences. For an ordinary corpus these are less than 100 MiB; a corpus of which a share x is
+//! empty holds about that share of its text.
 
 use std::collections::VecDeque;
 
@@ -226,7 +229,8 @@ impl SegmentCounter {
     }
 }
 
-/// The corpus as segments and held sentences, alternately: `held[0]`, `segments[0]`, `held[1]` and so on, with held batches at last.
+/// The corpus as segments and held sentences, alternately: `held[0]`, `segments[0]`, `held[1]` and
+/// so on, with held batches at last.
 pub(crate) struct SegmentedSentences {
     pub(super) rules: SegmentRules,
     pub(super) held: Vec<Vec<CountedTexts>>,

@@ -1,12 +1,14 @@
 //! The sentences of the corpus in their order, for unigram training.
 //!
-//! Where the order of most sentences does not matter, only their words are counted; see [`segments`](super::segments).
+//! Where the order of most sentences does not matter, only their words are counted; see
+//! [`segments`](super::segments).
 //!
-//! Input: prepared sentences with counts. Output: the texts of expectation maximization, and the entries in which seeds
-//! are searched.
+//! Input: prepared sentences with counts. Output: the texts of expectation maximization, and the
+//! entries in which seeds are searched.
 //!
-//! Characters without a piece are replaced by U+2585, and so are boundary marks. With `split_by_whitespace` the texts are
-//! the distinct words by count, descending; otherwise they are the sentences as they are.
+//! Characters without a piece are replaced by U+2585, and so are boundary marks. With
+//! `split_by_whitespace` the texts are the distinct words by count, descending; otherwise they are
+//! the sentences as they are.
 //!
 //! Example: `▁to▁be` (2 times) and `▁be` give the words `▁be` 3 and `▁to` 2, and the entries
 //!
@@ -156,7 +158,8 @@ impl CountedTexts {
         counts.map(|count| f64::from(count_to_f32(*count))).sum()
     }
 
-    /// The distinct words by count, descending, and then by bytes. Runs on the threads of the current pool.
+    /// The distinct words by count, descending, and then by bytes. Runs on the threads of the
+    /// current pool.
     ///
     /// # Errors
     /// A word is of 4 GiB or more.
@@ -166,15 +169,16 @@ impl CountedTexts {
         Ok(Self::by_count(&counts.into_counts()))
     }
 
-    /// The texts of a table by count, descending, and then by bytes. Runs on the threads of the current pool.
+    /// The texts of a table by count, descending, and then by bytes. Runs on the threads of the
+    /// current pool.
     pub(super) fn by_count(counts: &ShardedCounts) -> Self {
         Self::concatenated(counts.parts_by_count(|part: &mut Self, key, count| {
             part.push(key_text(key), count);
         }))
     }
 
-    /// The chunks in which the reference searches seeds: at least `chunk_bytes` bytes each, a NUL for each sentence
-    /// included, but for the last.
+    /// The chunks in which the reference searches seeds: at least `chunk_bytes` bytes each, a NUL
+    /// for each sentence included, but for the last.
     pub(super) fn chunks(&self, chunk_bytes: u64) -> Vec<SeedChunk> {
         let mut chunks = Vec::new();
         let mut start = 0;
@@ -196,7 +200,8 @@ impl CountedTexts {
         chunks
     }
 
-    /// The distinct words of a chunk, or its sentences if `rules` is `None`, with what follows them.
+    /// The distinct words of a chunk, or its sentences if `rules` is `None`, with what follows
+    /// them.
     ///
     /// # Errors
     /// There are 2^32 of them.
@@ -254,7 +259,8 @@ struct Sentence<'t> {
 }
 
 impl<'t> Sentence<'t> {
-    /// Calls `add` with the words of the sentence, or with the sentence if `rules` is `None`, with what follows and how often.
+    /// Calls `add` with the words of the sentence, or with the sentence if `rules` is `None`, with
+    /// what follows and how often.
     fn for_each_part(
         &self,
         rules: Option<WordRules>,

@@ -1,20 +1,24 @@
 //! Pruning by a threshold on expected counts ("sparse pruning"), instead of by losses.
 //!
-//! Input: the pieces, and an E step for the asking. Output: the pieces that remain, with new scores.
+//! Input: the pieces, and an E step for the asking. Output: the pieces that remain, with new
+//! scores.
 //!
-//! An epoch is one E step, after which a threshold is subtracted from the expected counts. Pieces below the threshold are
-//! dropped; the differences of the others, at least 0.0001 each, are normalized to probabilities. The threshold never
-//! falls. While there are more than 1.05 times the wanted pieces, it rises to the count that three quarters of the
-//! pieces exceed, or as many as wanted if these are more. The last epoch is the first one that begins with at most the wanted
-//! number of pieces, or the 51st. Subtraction favours frequent pieces; a last E step without a threshold
-//! ("debiasing", optional) estimates the scores without that.
+//! An epoch is one E step, after which a threshold is subtracted from the expected counts. Pieces
+//! below the threshold are dropped; the differences of the others, at least 0.0001 each, are
+//! normalized to probabilities. The threshold never falls. While there are more than 1.05 times the
+//! wanted pieces, it rises to the count that three quarters of the pieces exceed, or as many as
+//! wanted if these are more. The last epoch is the first one that begins with at most the wanted
+//! number of pieces, or the 51st. Subtraction favours frequent pieces; a last E step without a
+//! threshold ("debiasing", optional) estimates the scores without that.
 //!
-//! Example with 2 wanted pieces. Threshold 0, expected counts `a` 8, `b` 5, `ab` 3, `abc` 1: three quarters are 3 pieces, and the
-//! count of rank 3, from 0, is 1, the new threshold. All four pieces reach it; their values are 7, 4, 2 and 0.0001. If
-//! the next counts are 8.5, 4.5, 3.5 and 0.5, the threshold stays 1 and drops `abc`. Of three pieces two are kept: with the
-//! counts 8.5, 4.5 and 3.5 the threshold becomes 3.5.
+//! Example with 2 wanted pieces. Threshold 0, expected counts `a` 8, `b` 5, `ab` 3, `abc` 1: three
+//! quarters are 3 pieces, and the count of rank 3, from 0, is 1, the new threshold. All four pieces
+//! reach it; their values are 7, 4, 2 and 0.0001. If the next counts are 8.5, 4.5, 3.5 and 0.5, the
+//! threshold stays 1 and drops `abc`. Of three pieces two are kept: with the counts 8.5, 4.5 and
+//! 3.5 the threshold becomes 3.5.
 //!
-//! Cost: an E step and a selection for each epoch. Source: function `TrainSparsePruning` of SentencePiece 0.2.3.
+//! Cost: an E step and a selection for each epoch. Source: function `TrainSparsePruning` of
+//! SentencePiece 0.2.3.
 
 use super::Estimation;
 use super::pieces::{PieceList, ScoredSeed, log_probabilities};
@@ -96,7 +100,8 @@ impl SparsePruning {
     }
 }
 
-/// The pieces whose expected count reaches the threshold, with probabilities proportional to the rest of their counts.
+/// The pieces whose expected count reaches the threshold, with probabilities proportional to the
+/// rest of their counts.
 fn reduced(pieces: &PieceList, counts: &[f32], threshold: f32) -> Vec<ScoredSeed> {
     let mut kept = Vec::new();
     for piece in pieces.iter() {

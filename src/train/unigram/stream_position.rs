@@ -3,10 +3,11 @@
 //! Input: batches of prepared sentences in their order. Output: whether a chunk of seeds (see
 //! [`sentences`](super::sentences)) may end in a batch, or already ended in it or not.
 //!
-//! The end of a chunk depends on numbers that are known only after the last sentence: the lengths of unknown characters, which
-//! are replaced by the three bytes of U+2585, and the lengths of the sentences that take the places of empty ones. So two positions
-//! are followed, with sentences that are a little shorter and a little longer than read. A chunk ends between
-//! the sentences at which the two positions reach its size. The result is an estimate, which has to be verified when the
+//! The end of a chunk depends on numbers that are known only after the last sentence: the lengths
+//! of unknown characters, which are replaced by the three bytes of U+2585, and the lengths of the
+//! sentences that take the places of empty ones. So two positions are followed, with sentences that
+//! are a little shorter and a little longer than read. A chunk ends between the sentences at which
+//! the two positions reach its size. The result is an estimate, which has to be verified when the
 //! lengths are known.
 //!
 //! Example: chunks of 100 bytes, sentences of 10 bytes with their NUL, 5 % of uncertainty.
@@ -27,11 +28,13 @@ use crate::text::{BOUNDARY_MARK, UNKNOWN_MARK};
 
 /// Units of a byte in which positions are counted.
 const UNITS: u64 = 1 << 20;
-/// How many times the share of characters without a piece is expected at most in a part of the corpus.
+/// How many times the share of characters without a piece is expected at most in a part of the
+/// corpus.
 const UNKNOWN_FACTOR: f32 = 4.0;
 /// The least uncertainty: 1 in 2^16.
 const MIN_SLACK: u64 = UNITS >> 16;
-/// The bytes that the mark of unknown characters has more than a boundary mark or a NUL, which are always unknown.
+/// The bytes that the mark of unknown characters has more than a boundary mark or a NUL, which are
+/// always unknown.
 const MARK_GROWTH: u64 = (UNKNOWN_MARK.len_utf8() - BOUNDARY_MARK.len_utf8()) as u64;
 /// The boundary mark in UTF-8.
 const BOUNDARY_BYTE: u8 = 0x1F;
@@ -46,7 +49,8 @@ struct StreamPosition {
 }
 
 impl StreamPosition {
-    /// Appends a text of `length` units (not 0) `count` times, up to the end of the chunk of `size` units.
+    /// Appends a text of `length` units (not 0) `count` times, up to the end of the chunk of `size`
+    /// units.
     fn advance(&mut self, length: u64, count: u64, size: u64) {
         let repetitions = (size - self.filled).div_ceil(length).min(count);
         self.filled = self
@@ -84,7 +88,8 @@ impl PositionBounds {
         }
     }
 
-    /// Passes the sentences of a batch. False if certainly no chunk ends in it, provided that the estimates hold.
+    /// Passes the sentences of a batch. False if certainly no chunk ends in it, provided that the
+    /// estimates hold.
     pub(super) fn may_end_in(&mut self, texts: &CountedTexts) -> bool {
         let before = self.chunk();
         for (text, count) in texts.iter() {
@@ -112,7 +117,8 @@ impl PositionBounds {
         self.sentences += 1;
     }
 
-    /// Passes an empty sentence. Another one takes its place, which is probably not longer than twice the mean.
+    /// Passes an empty sentence. Another one takes its place, which is probably not longer than
+    /// twice the mean.
     fn pass_empty(&mut self) {
         let mean = self.bytes / self.sentences.max(1);
         self.high

@@ -1,17 +1,19 @@
 //! The sorted suffixes of the entries of the corpus.
 //!
-//! Input: the [`Entries`], whose suffixes begin at characters. Output: groups of suffixes, of which each consists of parts that are
-//! sorted one by one.
+//! Input: the [`Entries`], whose suffixes begin at characters. Output: groups of suffixes, of which
+//! each consists of parts that are sorted one by one.
 //!
-//! The suffixes of a part begin with the same two bytes. Candidates have two bytes or more, so that the suffixes of a
-//! candidate are in one part. A group has the parts of neighbouring pairs of bytes, and groups have about equal sizes: the
-//! suffixes of a group are in memory together. The number of suffixes of each pair is known, so that each suffix is
-//! written to its part at once.
+//! The suffixes of a part begin with the same two bytes. Candidates have two bytes or more, so that
+//! the suffixes of a candidate are in one part. A group has the parts of neighbouring pairs of
+//! bytes, and groups have about equal sizes: the suffixes of a group are in memory together. The
+//! number of suffixes of each pair is known, so that each suffix is written to its part at once.
 //!
-//! Example: the suffixes of the words `▁ab`, `b▁` and `ac` are `▁ab`, `ab`, `b`; `b▁`, `▁`; `ac`, `c`. The parts of their group are
-//! `ab`; `ac`; `b`; `b▁`; `c`; and `▁ab`, `▁`, which become `▁`, `▁ab`.
+//! Example: the suffixes of the words `▁ab`, `b▁` and `ac` are `▁ab`, `ab`, `b`; `b▁`, `▁`; `ac`,
+//! `c`. The parts of their group are `ab`; `ac`; `b`; `b▁`; `c`; and `▁ab`, `▁`, which become `▁`,
+//! `▁ab`.
 //!
-//! Cost: a pass over all entries for each group; sorting each part, in which suffixes are compared up to the longest piece.
+//! Cost: a pass over all entries for each group; sorting each part, in which suffixes are compared
+//! up to the longest piece.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -22,7 +24,8 @@ use crate::text::utf8::common_length;
 use crate::train::parallel::map_tasks;
 use crate::train::parallel::share_of_thread;
 
-/// At least so many suffixes are in a group, if there are so many. Fewer in tests, so that these have several groups.
+/// At least so many suffixes are in a group, if there are so many. Fewer in tests, so that these
+/// have several groups.
 const MIN_GROUP_SUFFIXES: usize = if cfg!(test) { 16 } else { 1 << 18 };
 /// About so many groups are made of many suffixes. All entries are read for each group.
 const GROUPS: usize = 24;
@@ -51,8 +54,9 @@ fn padded(bytes: &[u8]) -> [u8; KEY_BYTES] {
     padded
 }
 
-/// The bytes in which suffixes are compared if candidates have at most `max_length` characters: a character has at most
-/// four bytes; a NUL and another byte may follow. The rest of a suffix may be as long as the corpus.
+/// The bytes in which suffixes are compared if candidates have at most `max_length` characters: a
+/// character has at most four bytes; a NUL and another byte may follow. The rest of a suffix may be
+/// as long as the corpus.
 pub(super) fn compared_bytes(max_length: usize) -> usize {
     4 * max_length + 2
 }
@@ -91,8 +95,8 @@ impl<'e> SuffixGroups<'e> {
         }
     }
 
-    /// The numbers of the groups, the largest group first, so that no thread begins a large one when the others have nothing
-    /// left to do: all words begin with the same two bytes.
+    /// The numbers of the groups, the largest group first, so that no thread begins a large one
+    /// when the others have nothing left to do: all words begin with the same two bytes.
     pub(super) fn largest_first(&self) -> Vec<usize> {
         let mut groups: Vec<usize> = (0..self.pairs.len()).collect();
         groups.sort_unstable_by_key(|group| Reverse(self.group_size(*group)));
@@ -168,8 +172,8 @@ fn count_pairs(entries: &Entries) -> Vec<usize> {
     sums
 }
 
-/// Suffixes in parts of equal first bytes, which follow each other in the order of these bytes. The parts are not sorted
-/// yet.
+/// Suffixes in parts of equal first bytes, which follow each other in the order of these bytes. The
+/// parts are not sorted yet.
 pub(super) struct SuffixGroup {
     suffixes: Vec<Suffix>,
     part_ends: Vec<usize>,
@@ -206,7 +210,8 @@ fn split_at_ends<'s, T>(slice: &'s mut [T], ends: &[usize]) -> impl Iterator<Ite
     })
 }
 
-/// Sorts a part by its bytes, up to [`compared_bytes`], and finds what each suffix has in common with the one before.
+/// Sorts a part by its bytes, up to [`compared_bytes`], and finds what each suffix has in common
+/// with the one before.
 pub(super) fn sort_part(entries: &Entries, part: &mut [Suffix], max_length: usize) {
     SuffixSort {
         entries,
@@ -222,14 +227,16 @@ struct SuffixSort<'e> {
 }
 
 impl SuffixSort<'_> {
-    /// Sorts suffixes that have their first `depth` bytes in common, and whose keys are the next eight. Then replaces the keys
-    /// by the lengths of the common prefixes with the suffixes before, 0 for the first.
+    /// Sorts suffixes that have their first `depth` bytes in common, and whose keys are the next
+    /// eight. Then replaces the keys by the lengths of the common prefixes with the suffixes
+    /// before, 0 for the first.
     ///
-    /// A sort by the keys leaves runs of equal keys, which get the eight bytes after them as keys and are sorted in turn
-    /// (multikey sort: J. Bentley and R. Sedgewick, "Fast Algorithms for Sorting and Searching Strings", SODA 1997). So the
-    /// bytes of a suffix, which are anywhere in memory, are loaded once for eight bytes and not for each comparison. For the
-    /// same reason the common prefixes are taken from the keys. A walk over the sorted suffixes that compared bytes waited for memory a
-    /// twentieth of the time of training.
+    /// A sort by the keys leaves runs of equal keys, which get the eight bytes after them as keys
+    /// and are sorted in turn (multikey sort: J. Bentley and R. Sedgewick, "Fast Algorithms for
+    /// Sorting and Searching Strings", SODA 1997). So the bytes of a suffix, which are anywhere in
+    /// memory, are loaded once for eight bytes and not for each comparison. For the same reason the
+    /// common prefixes are taken from the keys. A walk over the sorted suffixes that compared bytes
+    /// waited for memory a twentieth of the time of training.
     fn sort_by_keys(&self, suffixes: &mut [Suffix], depth: usize) {
         suffixes.sort_unstable_by_key(|suffix| suffix.key);
         let mut before: Option<Suffix> = None;
@@ -247,7 +254,8 @@ impl SuffixSort<'_> {
         }
     }
 
-    /// Sorts suffixes that have their first `depth` bytes in common, or end before it, and replaces all keys but the first.
+    /// Sorts suffixes that have their first `depth` bytes in common, or end before it, and replaces
+    /// all keys but the first.
     fn sort_run(&self, run: &mut [Suffix], depth: usize) {
         let ended = self.load_keys(run, depth);
         let (ended, others) = run.split_at_mut(ended);
@@ -269,8 +277,9 @@ impl SuffixSort<'_> {
         }
     }
 
-    /// Loads the keys at `depth` of suffixes with equal keys before it. Those that end there are prefixes of the others: they
-    /// come first, by length, which is their key, and their number is returned.
+    /// Loads the keys at `depth` of suffixes with equal keys before it. Those that end there are
+    /// prefixes of the others: they come first, by length, which is their key, and their number is
+    /// returned.
     fn load_keys(&self, run: &mut [Suffix], depth: usize) -> usize {
         let mut ended = 0;
         for at in 0..run.len() {
@@ -287,7 +296,8 @@ impl SuffixSort<'_> {
         ended
     }
 
-    /// The length of the common prefix of two suffixes with different keys at `depth`, of the bytes that are compared.
+    /// The length of the common prefix of two suffixes with different keys at `depth`, of the bytes
+    /// that are compared.
     fn common_bytes(&self, a: Suffix, b: Suffix, depth: usize) -> u64 {
         let equal = (a.key ^ b.key).leading_zeros() / u8::BITS;
         let last = equal

@@ -1,4 +1,5 @@
-//! What several unit tests of this module need: pieces of given texts and scores, and lattices of random edges.
+//! What several unit tests of this module need: pieces of given texts and scores, and lattices of
+//! random edges.
 
 use proptest::prelude::*;
 
@@ -97,8 +98,8 @@ pub(super) fn lattice_of(positions: &EdgeLists) -> TextLattice {
     TextLattice::of_edges(edges.collect(), positions.len())
 }
 
-/// Lattices of up to eight characters: an edge of one character at each position, and longer ones at random. `score`
-/// draws the scores.
+/// Lattices of up to eight characters: an edge of one character at each position, and longer ones
+/// at random. `score` draws the scores.
 pub(super) fn edge_lists(
     score: impl Strategy<Value = f32> + Clone,
 ) -> impl Strategy<Value = EdgeLists> {

@@ -1,8 +1,9 @@
 //! The two best segmentations of a lattice.
 //!
-//! Input: a lattice. Output: the edges of the best and of the second-best path. Method: A* search from the end of the
-//! text. A hypothesis is a path from an edge to the end; its priority is its score plus the score of the best path from
-//! the start to it, which a Viterbi search gives exactly. The first two hypotheses that reach the start are the result.
+//! Input: a lattice. Output: the edges of the best and of the second-best path. Method: A* search
+//! from the end of the text. A hypothesis is a path from an edge to the end; its priority is its
+//! score plus the score of the best path from the start to it, which a Viterbi search gives
+//! exactly. The first two hypotheses that reach the start are the result.
 //!
 //! Example, with the pieces `a` (-2), `b` (-2) and `ab` (-3) and the text `ab`:
 //!
@@ -14,12 +15,13 @@
 //! pop the start: the second-best path is a b
 //! ```
 //!
-//! Priorities are 32-bit sums from the right, which differ from the sums of the Viterbi search in the last bits, and
-//! hypotheses of equal priority leave the queue in an order that depends on the heap. So the heap is that of the
-//! reference (libstdc++'s `priority_queue`), and so are the limits of the search.
+//! Priorities are 32-bit sums from the right, which differ from the sums of the Viterbi search in
+//! the last bits, and hypotheses of equal priority leave the queue in an order that depends on the
+//! heap. So the heap is that of the reference (libstdc++'s `priority_queue`), and so are the limits
+//! of the search.
 //!
-//! Cost: linear in the edges for texts without many paths of almost equal score; at most 500,000 hypotheses. Source:
-//! function `Lattice::NBest` of SentencePiece 0.2.3.
+//! Cost: linear in the edges for texts without many paths of almost equal score; at most 500,000
+//! hypotheses. Source: function `Lattice::NBest` of SentencePiece 0.2.3.
 
 use std::iter;
 
@@ -69,7 +71,8 @@ impl PathHypothesis {
         }
     }
 
-    /// The complete path that extends this one, which has the number `number` and begins with the text.
+    /// The complete path that extends this one, which has the number `number` and begins with the
+    /// text.
     fn completed(self, number: u32) -> Self {
         Self {
             edge: NO_EDGE,
@@ -206,8 +209,9 @@ impl TwoBest {
         self.queue[at] = moved;
     }
 
-    /// Removes the first hypothesis of the heap, as `std::pop_heap` of libstdc++ does: the hole moves down to a leaf,
-    /// always to the child of higher priority, then the last entry moves up from there.
+    /// Removes the first hypothesis of the heap, as `std::pop_heap` of libstdc++ does: the hole
+    /// moves down to a leaf, always to the child of higher priority, then the last entry moves up
+    /// from there.
     fn pop(&mut self) -> Option<u32> {
         let last = self.queue.pop()?;
         let Some(first) = self.queue.first().copied() else {

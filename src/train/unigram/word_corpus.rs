@@ -1,21 +1,25 @@
 //! Counted segments and held sentences -> the distinct words, and those of each chunk of seeds.
 //!
-//! Input: [`SegmentedSentences`] and the alphabet. Output: a [`WordCorpus`]: the texts of expectation maximization, and for each
-//! chunk of seeds the words with what follows them. Both equal what [`CountedTexts`] gives for the same sentences.
+//! Input: [`SegmentedSentences`] and the alphabet. Output: a [`WordCorpus`]: the texts of
+//! expectation maximization, and for each chunk of seeds the words with what follows them. Both
+//! equal what [`CountedTexts`] gives for the same sentences.
 //!
-//! Every sentence, and every word but the first of a sentence, begins with U+2581. So a word is followed by the byte E2 (the
-//! next word), by NUL and E2 (it ends a sentence), or by NUL and the end (it ends the last sentence of a chunk).
+//! Every sentence, and every word but the first of a sentence, begins with U+2581. So a word is
+//! followed by the byte E2 (the next word), by NUL and E2 (it ends a sentence), or by NUL and the
+//! end (it ends the last sentence of a chunk).
 //!
 //! Method:
 //!
-//! 1. Characters without a piece become U+2585, in the words of the tables and in the held sentences.
-//! 2. A walk over the corpus finds the ends of the chunks. All lengths are known now: those of held sentences, the sum for each
-//!    segment, and, from the end of the corpus, the sentences that replace empty ones. A chunk that ends inside a
-//!    segment cannot be resolved, because the sentence at its end is not known; the caller reads the corpus again and keeps its order.
+//! 1. Characters without a piece become U+2585, in the words of the tables and in the held
+//!    sentences.
+//! 2. A walk over the corpus finds the ends of the chunks. All lengths are known now: those of held
+//!    sentences, the sum for each segment, and, from the end of the corpus, the sentences that
+//!    replace empty ones. A chunk that ends inside a segment cannot be resolved, because the
+//!    sentence at its end is not known; the caller reads the corpus again and keeps its order.
 //! 3. The tables and the held sentences of each chunk are added.
 //!
-//! Example: the chunks have 20 bytes. A segment has the words `▁a` 2 and `▁b` (ends a sentence) 2, which are 18 bytes with two
-//! NULs; the held sentences are `▁c` and `▁d`, 5 bytes each.
+//! Example: the chunks have 20 bytes. A segment has the words `▁a` 2 and `▁b` (ends a sentence) 2,
+//! which are 18 bytes with two NULs; the held sentences are `▁c` and `▁d`, 5 bytes each.
 //!
 //! ```text
 //! chunk 1   ▁a | E2 2 times, ▁b | 00 E2 2 times, ▁c | 00     23 bytes: the test precedes each sentence
@@ -55,7 +59,8 @@ pub(crate) enum UnigramTexts {
 /// What became of segmented sentences when the alphabet was known.
 pub(crate) enum ResolvedTexts {
     Words(WordCorpus),
-    /// Words end at other places than expected. These are the sentences, in which no character is replaced yet.
+    /// Words end at other places than expected. These are the sentences, in which no character is
+    /// replaced yet.
     Ordered(CountedTexts),
     /// The order of sentences that were not held is needed.
     Unresolved,
@@ -127,7 +132,8 @@ impl WordChunk {
 }
 
 impl SegmentedSentences {
-    /// The corpus with U+2585 for every character that is not in the alphabet. Runs on the threads of the current pool.
+    /// The corpus with U+2585 for every character that is not in the alphabet. Runs on the threads
+    /// of the current pool.
     ///
     /// # Errors
     /// A word is of 4 GiB or more.

@@ -1,7 +1,7 @@
 //! Tables of words that distinguish the words that end a sentence.
 //!
-//! Input: sentences or texts with their counts. Output: the counts of their words, in a table whose keys are the text of the
-//! word and, if it ends a sentence, a mark.
+//! Input: sentences or texts with their counts. Output: the counts of their words, in a table whose
+//! keys are the text of the word and, if it ends a sentence, a mark.
 //!
 //! Example: `▁to▁be` (2 times) and `▁be` give the keys `▁to` 2 and `▁be` with the mark 3.
 //!
@@ -12,7 +12,8 @@ use crate::train::counts::{CountAdder, SharedCounts};
 use crate::train::raw_chunk_cache::{CachedChunk, RawChunkCache, ShortText};
 use crate::train::split::word_rules::WordRules;
 
-/// Follows the text of a word that ends a sentence, in the keys of tables. No text contains this byte.
+/// Follows the text of a word that ends a sentence, in the keys of tables. No text contains this
+/// byte.
 const END_MARK: u8 = 0xFF;
 
 /// The text of a key, and whether it is that of a word that ends a sentence.
@@ -30,8 +31,8 @@ pub(super) fn key_text(key: &[u8]) -> &str {
     std::str::from_utf8(text).unwrap_or_default()
 }
 
-/// Adds words and sentences to a table whose keys distinguish the words that end a sentence. Short words are counted in a cache
-/// first.
+/// Adds words and sentences to a table whose keys distinguish the words that end a sentence. Short
+/// words are counted in a cache first.
 pub(super) struct WordAdder<'c> {
     adder: CountAdder<'c>,
     cache: RawChunkCache,
@@ -81,7 +82,8 @@ impl<'c> WordAdder<'c> {
         self.add_word(last, true, count)
     }
 
-    /// Adds the words of all of these texts, none of which ends a sentence, and makes the additions.
+    /// Adds the words of all of these texts, none of which ends a sentence, and makes the
+    /// additions.
     pub(super) fn add_texts<'t>(
         mut self,
         rules: WordRules,

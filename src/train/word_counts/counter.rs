@@ -1,11 +1,13 @@
 //! Counting sentence by sentence.
 //!
-//! Job: sentences come one at a time, from a stream that somebody else reads. Input: sentences, with counts or without.
-//! Output: [`WordCounts`]. Method: sentences are collected and counted many at a time, so that the caches of the
-//! counting threads are used (see [`words`](crate::train::words)). For example, a worker of a cluster adds the rows of
-//! its partition and returns the rows of the table.
+//! Job: sentences come one at a time, from a stream that somebody else reads. Input: sentences,
+//! with counts or without. Output: [`WordCounts`]. Method: sentences are collected and counted many
+//! at a time, so that the caches of the counting threads are used (see
+//! [`words`](crate::train::words)). For example, a worker of a cluster adds the rows of its
+//! partition and returns the rows of the table.
 //!
-//! Cost: one copy of each sentence, and its counting. Memory: [`COLLECTED_BYTES`] besides the table.
+//! Cost: one copy of each sentence, and its counting. Memory: [`COLLECTED_BYTES`] besides the
+//! table.
 
 use super::WordCounts;
 use crate::error::TrainError;
@@ -13,7 +15,8 @@ use crate::train::Trainer;
 use crate::train::batch::Batch;
 use crate::train::corpus::BATCH_BYTES;
 
-/// Bytes of sentences that are counted together, so that making the counting threads is a small part of the work.
+/// Bytes of sentences that are counted together, so that making the counting threads is a small
+/// part of the work.
 const COLLECTED_BYTES: usize = 1 << 24;
 
 /// Counts sentences that are added one at a time. Made by [`Trainer::counter`].
@@ -90,8 +93,8 @@ impl WordCounter<'_> {
         std::mem::replace(&mut self.next, Batch::texts())
     }
 
-    /// Adds the lines of a text, as a file with this text has them: without their line feeds. A line feed at the end ends
-    /// the last line; an empty text is one empty line.
+    /// Adds the lines of a text, as a file with this text has them: without their line feeds. A
+    /// line feed at the end ends the last line; an empty text is one empty line.
     ///
     /// # Errors
     /// None of the text; an error of the sentences before it.
@@ -116,7 +119,8 @@ impl WordCounter<'_> {
         self.trainer.count_batches(batches, &mut self.counts)
     }
 
-    /// The words that are counted so far, without sentences that were added since the last [`flush`](Self::flush).
+    /// The words that are counted so far, without sentences that were added since the last
+    /// [`flush`](Self::flush).
     pub fn counts(&self) -> &WordCounts {
         &self.counts
     }

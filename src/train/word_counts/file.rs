@@ -1,8 +1,9 @@
 //! Tables of word counts as Parquet files.
 //!
-//! Job: write a [`WordCounts`] to a file that Spark, DuckDB, Polars and pandas read, and read such a file, or one that they
-//! wrote. Input and output: two columns, `word` (bytes) and `count` (64-bit integers), with the [rows](CountRows) of the table. The
-//! metadata of the file repeat the rows that are no words, for people who look at it; they are not read.
+//! Job: write a [`WordCounts`] to a file that Spark, DuckDB, Polars and pandas read, and read such
+//! a file, or one that they wrote. Input and output: two columns, `word` (bytes) and `count`
+//! (64-bit integers), with the [rows](CountRows) of the table. The metadata of the file repeat the
+//! rows that are no words, for people who look at it; they are not read.
 //!
 //! | property | written | read |
 //! |---|---|---|
@@ -11,13 +12,15 @@
 //! | compression | Snappy | none, Snappy, gzip, LZ4 |
 //! | order | by the bytes of the words | any |
 //!
-//! Example: `printf 'to be\n' > t.txt; spiece count --input=t.txt --output=t.parquet` makes a file that
-//! `SELECT * FROM 't.parquet'` of DuckDB shows with the rows `▁be` 1, `▁to` 1 and three rows that begin with `\xFF`.
+//! Example: `printf 'to be\n' > t.txt; spiece count --input=t.txt --output=t.parquet` makes a file
+//! that `SELECT * FROM 't.parquet'` of DuckDB shows with the rows `▁be` 1, `▁to` 1 and three rows
+//! that begin with `\xFF`.
 //!
-//! Two threads read, and two write: one has the format ([`read`], [`write`](mod@write)), the other the table.
+//! Two threads read, and two write: one has the format ([`read`], [`write`](mod@write)), the other
+//! the table.
 //!
-//! Cost: linear. Memory: a row group while writing, a page of each column while reading, besides the table. The size of a page is
-//! what the file says, at most 2 GiB.
+//! Cost: linear. Memory: a row group while writing, a page of each column while reading, besides
+//! the table. The size of a page is what the file says, at most 2 GiB.
 
 mod read;
 mod write;
@@ -71,8 +74,8 @@ impl WordCounts {
         Ok(())
     }
 
-    /// Reads a Parquet file: one that [`save_parquet`](Self::save_parquet) wrote, or rows of such files in any order, added
-    /// by their words or not.
+    /// Reads a Parquet file: one that [`save_parquet`](Self::save_parquet) wrote, or rows of such
+    /// files in any order, added by their words or not.
     ///
     /// # Errors
     /// The file cannot be read or is no table of word counts.

@@ -1,7 +1,7 @@
 //! The options that word counts depend on.
 //!
-//! Input: the options of a trainer. Output: names and values as text. If they are equal, the words of every
-//! sentence and the choice of sentences are equal.
+//! Input: the options of a trainer. Output: names and values as text. If they are equal, the words
+//! of every sentence and the choice of sentences are equal.
 //!
 //! | part | because |
 //! |---|---|
@@ -12,11 +12,12 @@
 //! | special pieces, `byte_fallback`, the delimiter | no word crosses them |
 //! | `max_sentencepiece_length` of 1 | every character is a word then |
 //!
-//! Not part of it: `vocab_size`, `character_coverage`, `required_chars`, `hard_vocab_limit`, numbers of threads, and
-//! `input_format`, since a row with a count and a repeated line have the same words.
+//! Not part of it: `vocab_size`, `character_coverage`, `required_chars`, `hard_vocab_limit`,
+//! numbers of threads, and `input_format`, since a row with a count and a repeated line have the
+//! same words.
 //!
-//! Example: `split_digits=true` divides `▁42` into `▁`, `4` and `2`; a table that was counted without it has the word
-//! `▁42`, and the comparison names `split_digits`.
+//! Example: `split_digits=true` divides `▁42` into `▁`, `4` and `2`; a table that was counted
+//! without it has the word `▁42`, and the comparison names `split_digits`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,17 +28,19 @@ use crate::train::Trainer;
 use crate::train::options::{SentenceSelection, TrainOptions};
 use crate::train::sample::DEFAULT_SEED;
 
-/// The version of the counting rules. It changes when a release counts other words with the same options.
+/// The version of the counting rules. It changes when a release counts other words with the same
+/// options.
 const RULES_VERSION: &str = "1";
 /// The part that names the choice of sentences.
 const SELECTION: &str = "input_sentence_size";
 /// Its value if all sentences are used.
 const ALL_SENTENCES: &str = "0";
 
-/// The options that word counts depend on, as text. Two tables can be added to each other if these are equal.
+/// The options that word counts depend on, as text. Two tables can be added to each other if these
+/// are equal.
 ///
-/// The text form has one line `name=value` for each option, in the order of the names; control characters, backslashes
-/// and characters outside ASCII are escaped as in Rust.
+/// The text form has one line `name=value` for each option, in the order of the names; control
+/// characters, backslashes and characters outside ASCII are escaped as in Rust.
 ///
 /// ```
 /// use spiece::{CountFingerprint, TrainOptions, Trainer};
@@ -82,7 +85,8 @@ impl CountFingerprint {
         Self { options: parts }
     }
 
-    /// Reads the text form. Any text can be read: lines that no trainer writes make it different from those of all trainers.
+    /// Reads the text form. Any text can be read: lines that no trainer writes make it different
+    /// from those of all trainers.
     pub fn from_text(text: &str) -> Self {
         Self {
             options: text.lines().map(parse_line).collect(),

@@ -1,8 +1,8 @@
 //! A table of word counts as rows, for files and for programs that sum them.
 //!
-//! Job: everything in a [`WordCounts`] becomes rows of bytes and a number. Programs that know nothing of spiece (Spark, DuckDB,
-//! Polars) group the rows by their bytes and add the numbers; the result is the sum of the tables. Input and output: rows, in
-//! any order, summed or not.
+//! Job: everything in a [`WordCounts`] becomes rows of bytes and a number. Programs that know
+//! nothing of spiece (Spark, DuckDB, Polars) group the rows by their bytes and add the numbers; the
+//! result is the sum of the tables. Input and output: rows, in any order, summed or not.
 //!
 //! | bytes | number |
 //! |---|---|
@@ -11,9 +11,9 @@
 //! | FF, `fingerprint`, line feed, the text of the fingerprint | the tables that were added |
 //! | FF, `input`, and on a line each: a number, the format, a name | the tables that name this input |
 //!
-//! The byte FF occurs in no UTF-8 text, so no word begins with it, and these rows are the last ones in the order of bytes. Tables
-//! with different options have different fingerprint rows, which stay apart in a sum: so they are found when the sum is
-//! read.
+//! The byte FF occurs in no UTF-8 text, so no word begins with it, and these rows are the last ones
+//! in the order of bytes. Tables with different options have different fingerprint rows, which stay
+//! apart in a sum: so they are found when the sum is read.
 //!
 //! Example: the rows of two tables and their sum.
 //!
@@ -47,8 +47,8 @@ fn sentence_rows(sentences: &mut SentenceCounts) -> [(&'static str, &mut u64); 4
 }
 
 impl WordCounts {
-    /// Calls `visit` with the bytes and the number of each row of the table, in the order of the bytes of the words; see
-    /// [`CountRows`].
+    /// Calls `visit` with the bytes and the number of each row of the table, in the order of the
+    /// bytes of the words; see [`CountRows`].
     ///
     /// # Errors
     /// A count is 2^63 or more: [`CountsError::TooFrequent`]; the first error of `visit`.
@@ -100,9 +100,9 @@ fn row(name: &str, content: &str) -> Vec<u8> {
 
 /// Reads the rows of one table or of several, in any order, added to each other or not.
 ///
-/// A row has the bytes of a word and its count. Rows whose bytes begin with FF have the numbers of sentences, the options
-/// that the words depend on, and the names of the inputs. A program that adds tables groups all rows by their bytes and adds
-/// their numbers.
+/// A row has the bytes of a word and its count. Rows whose bytes begin with FF have the numbers of
+/// sentences, the options that the words depend on, and the names of the inputs. A program that
+/// adds tables groups all rows by their bytes and adds their numbers.
 ///
 /// ```
 /// use spiece::{Corpus, CountRows, CountsError, TrainOptions, Trainer};
@@ -197,8 +197,8 @@ impl CountRows {
     /// The sum of all rows.
     ///
     /// # Errors
-    /// No row says which options the words depend on, or two rows say different things; or parts of a sampled corpus were added
-    /// to each other.
+    /// No row says which options the words depend on, or two rows say different things; or parts of
+    /// a sampled corpus were added to each other.
     pub fn finish(self) -> Result<WordCounts, TrainError> {
         let Self {
             mut counts,

@@ -1,11 +1,13 @@
 //! Whether a raw sentence can be prepared in chunks, and which chunks need no preparation at all.
 //!
-//! In: the options, the normalizer and the meta pieces. Out: a [`ChunkRule`], and the set of [`PlainBytes`].
+//! In: the options, the normalizer and the meta pieces. Out: a [`ChunkRule`], and the set of
+//! [`PlainBytes`].
 //!
-//! For example, with the default options "to be or not to be" is four different words, each of which is normalized once:
-//! the preparation of the sentence, `▁to▁be▁or▁not▁to▁be`, is the concatenation of the preparations of its words,
-//! `▁to`, `▁be`, `▁or` and `▁not`. With `split_by_whitespace=false` the piece `▁to▁be` is possible. The
-//! sentence is then prepared as a whole.
+//! For example, with the default options "to be or not to be" is four different words, each of
+//! which is normalized once: the preparation of the sentence, `▁to▁be▁or▁not▁to▁be`, is the
+//! concatenation of the preparations of its words, `▁to`, `▁be`, `▁or` and `▁not`. With
+//! `split_by_whitespace=false` the piece `▁to▁be` is possible. The sentence is then prepared as a
+//! whole.
 
 use crate::model::ModelType;
 use crate::normalize::charsmap::Charsmap;
@@ -30,13 +32,15 @@ impl ChunkRule {
     /// The rule for these options. The conditions keep the meaning of spaces local:
     /// * no piece crosses a space: `split_by_whitespace`, whitespace as prefix, no pre-tokenizer,
     ///   no meta piece or delimiter with whitespace in it;
-    /// * no normalization rule crosses a space: no key of the charsmap has a space in it, and nothing is
-    ///   replaced by a whitespace mark;
-    /// * collapsing spaces needs the dummy prefix, or the first word would differ from the others, and rules without two
-    ///   spaces in a row in their replacement, which are kept before another word and trimmed at the end of a sentence.
+    /// * no normalization rule crosses a space: no key of the charsmap has a space in it, and
+    ///   nothing is replaced by a whitespace mark;
+    /// * collapsing spaces needs the dummy prefix, or the first word would differ from the others,
+    ///   and rules without two spaces in a row in their replacement, which are kept before another
+    ///   word and trimmed at the end of a sentence.
     ///
-    /// If runs of whitespace may be pieces, a sentence in which the rules extend a run across two chunks is prepared
-    /// as a whole; see [`Normalizer::extends_run_by_raw_space`](crate::normalize::Normalizer).
+    /// If runs of whitespace may be pieces, a sentence in which the rules extend a run across two
+    /// chunks is prepared as a whole; see
+    /// [`Normalizer::extends_run_by_raw_space`](crate::normalize::Normalizer).
     pub(super) fn of(options: &TrainOptions, preparation: &Preparation, meta: &MetaPieces) -> Self {
         // Only continued training has models that do not mark spaces.
         let are_local = preparation.normalizer.options().escape_whitespaces

@@ -65,8 +65,8 @@ impl<'a> CountContext<'a> {
         }
     }
 
-    /// Whether a batch of sentences with these bytes may have a sentence that has to be prepared as a whole because
-    /// of a whitespace mark in it.
+    /// Whether a batch of sentences with these bytes may have a sentence that has to be prepared as
+    /// a whole because of a whitespace mark in it.
     pub(super) fn may_have_mark(&self, batch: &[u8]) -> bool {
         self.chunk_rule != ChunkRule::Sentence && self.has_mark(batch)
     }
@@ -75,7 +75,8 @@ impl<'a> CountContext<'a> {
         self.whitespace_mark.find(text).is_some()
     }
 
-    /// The rule for one sentence of a batch for which [`CountContext::may_have_mark`] returned `may_have_mark`.
+    /// The rule for one sentence of a batch for which [`CountContext::may_have_mark`] returned
+    /// `may_have_mark`.
     pub(super) fn rule_for(&self, sentence: &[u8], may_have_mark: bool) -> ChunkRule {
         // A mark in the raw text is whitespace to some steps and text to others.
         let has_mark = may_have_mark && self.has_mark(sentence);
@@ -103,9 +104,10 @@ impl<'a> CountContext<'a> {
     }
 }
 
-/// The last bytes of the sources of rules that delete their source or replace it by text that ends in a space. A raw
-/// space extends a run of whitespace only directly after such a source. Most sentences have no such position, so
-/// that the exact test ([`extends_run_by_raw_space`](crate::normalize::Normalizer::extends_run_by_raw_space)) is rarely
+/// The last bytes of the sources of rules that delete their source or replace it by text that ends
+/// in a space. A raw space extends a run of whitespace only directly after such a source. Most
+/// sentences have no such position, so that the exact test
+/// ([`extends_run_by_raw_space`](crate::normalize::Normalizer::extends_run_by_raw_space)) is rarely
 /// needed.
 struct SpaceRuleEnds {
     ends: [bool; 256],
@@ -121,8 +123,8 @@ impl SpaceRuleEnds {
         }
     }
 
-    /// Whether a space follows one of these bytes in `sentence`. Cost: less than one instruction for each byte of most
-    /// sentences.
+    /// Whether a space follows one of these bytes in `sentence`. Cost: less than one instruction
+    /// for each byte of most sentences.
     fn precede_space_in(&self, sentence: &[u8]) -> bool {
         (self.has_printable || may_extend_run(sentence))
             && adjacent_bytes(sentence)
@@ -137,8 +139,8 @@ fn has_printable(ends: &[bool; 256]) -> bool {
         .any(|(byte, is_end)| *is_end && is_printable(byte))
 }
 
-/// Whether a space follows a byte that is no printable ASCII character. All bytes are visited without a
-/// branch, so that the compiler uses vector instructions.
+/// Whether a space follows a byte that is no printable ASCII character. All bytes are visited
+/// without a branch, so that the compiler uses vector instructions.
 fn may_extend_run(text: &[u8]) -> bool {
     adjacent_bytes(text).fold(false, |found, (&left, &right)| {
         found | ((right == b' ') & !is_printable(left))

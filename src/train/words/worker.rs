@@ -1,6 +1,7 @@
 //! One thread's part of the counting: sentences -> raw chunks -> prepared text -> parts.
 //!
-//! In: batches of sentences. Out: additions to the shared counts. A raw chunk takes one of three routes:
+//! In: batches of sentences. Out: additions to the shared counts. A raw chunk takes one of three
+//! routes:
 //!
 //! | bytes of the chunk | route |
 //! |---|---|
@@ -8,11 +9,12 @@
 //! | up to [`MAX_CACHED_CHUNK_BYTES`] | counted in a table, all of which is prepared when the table is full |
 //! | more | prepared at once |
 //!
-//! For a char model the parts are characters. A thread counts them in a table of its own by code point, and adds the
-//! table to the shared counts at the end.
+//! For a char model the parts are characters. A thread counts them in a table of its own by code
+//! point, and adds the table to the shared counts at the end.
 //!
-//! For example, in "the cat and the dog" the chunk "the" is added to the cache twice. It is prepared and split
-//! once, when the cache evicts it or at the end, and its part `▁the` is then counted with 2.
+//! For example, in "the cat and the dog" the chunk "the" is added to the cache twice. It is
+//! prepared and split once, when the cache evicts it or at the end, and its part `▁the` is then
+//! counted with 2.
 
 use std::hint::black_box;
 use std::ops::ControlFlow;
@@ -323,8 +325,9 @@ impl<'a> CountWorker<'a> {
         added
     }
 
-    /// Reads the sets of the chunks. The cache is larger than the first-level cache of a processor; independent reads
-    /// overlap, so that the additions that follow do not wait for one set after the other.
+    /// Reads the sets of the chunks. The cache is larger than the first-level cache of a processor;
+    /// independent reads overlap, so that the additions that follow do not wait for one set after
+    /// the other.
     #[inline]
     fn touch_sets(&self, chunks: &[CachedChunk]) {
         black_box(

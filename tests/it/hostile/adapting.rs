@@ -1,5 +1,5 @@
-//! Edits by the texts of pieces, merges, pruning and extension of models that are nearly right: a result is refused, or its
-//! check passes and its bytes load.
+//! Edits by the texts of pieces, merges, pruning and extension of models that are nearly right: a
+//! result is refused, or its check passes and its bytes load.
 
 use std::num::{NonZeroU8, NonZeroUsize};
 

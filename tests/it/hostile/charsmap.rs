@@ -1,5 +1,5 @@
-//! Normalization tables that are nearly right: a real double array with some units changed, or units made
-//! to go round in circles, to point outside, or to share everything.
+//! Normalization tables that are nearly right: a real double array with some units changed, or
+//! units made to go round in circles, to point outside, or to share everything.
 
 use arbitrary::{Result, Unstructured};
 

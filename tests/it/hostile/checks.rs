@@ -8,8 +8,9 @@ use spiece::{
 /// N-best lists and samples are drawn from this much of a text: they take time that grows faster.
 const SEARCHED: usize = 80;
 
-/// Texts are cut so that all rules together can make at most so many bytes of them. What normalization writes is bounded by the
-/// text times the longest target of a rule, and damaged rules have targets of 20,000 bytes; so has the reference's result.
+/// Texts are cut so that all rules together can make at most so many bytes of them. What
+/// normalization writes is bounded by the text times the longest target of a rule, and damaged
+/// rules have targets of 20,000 bytes; so has the reference's result.
 const MAX_NORMALIZED_BYTES: usize = 1 << 20;
 
 /// Loads a model file and, if it can be loaded, does everything with it that can be done.
@@ -274,8 +275,8 @@ fn check_nbest(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
     }
 }
 
-/// Whether the pieces at all places of a text, or the pairs of those that touch, can be more than are searched:
-/// a strange model can make a long text of a short one.
+/// Whether the pieces at all places of a text, or the pairs of those that touch, can be more than
+/// are searched: a strange model can make a long text of a short one.
 fn may_have_too_many_candidates(tokenizer: &Tokenizer, text: &[u8]) -> bool {
     let (places, pieces) = (tokenizer.normalize(text).len(), tokenizer.model().len() + 1);
     places.saturating_mul(pieces) > 1 << 23
@@ -329,7 +330,8 @@ fn check_samples(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
     assert!(tokenizer.decode(&ids).is_ok());
 }
 
-/// Entropies and scored samples are numbers, or there is a reason why not; without replacement nothing is drawn twice.
+/// Entropies and scored samples are numbers, or there is a reason why not; without replacement
+/// nothing is drawn twice.
 fn check_probabilities(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
     let place = usize::try_from(seed % 6).unwrap_or(0);
     let alpha = [0.0, 0.1, 1.0, 1e30, f32::NAN, -1.0][place];
@@ -346,10 +348,12 @@ fn check_probabilities(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
     let mut encoder = tokenizer.encoder();
     let drawn = encoder.sample_with_scores(text, &options, &mut Rng::with_seed(seed));
     let entropy = encoder.entropy(text, alpha);
-    // With scores so large, rounding in 32 bits alone makes probabilities of a line far above 1, or infinite.
+    // With scores so large, rounding in 32 bits alone makes probabilities of a line far above 1, or
+    // infinite.
     let is_extreme = |score: f32| score.is_nan() || score.abs() > 1e6;
     let pieces = || tokenizer.model().pieces();
-    // The score of an unknown character is 10 below the lowest one of a normal piece, or the highest float without any.
+    // The score of an unknown character is 10 below the lowest one of a normal piece, or the
+    // highest float without any.
     let has_normal_piece = pieces().any(|piece| piece.kind == PieceKind::Normal);
     let has_extreme_scores = !has_normal_piece || pieces().any(|piece| is_extreme(piece.score));
     let is_explained = |error: &EncodeError| match error {
@@ -370,7 +374,8 @@ fn check_probabilities(tokenizer: &Tokenizer, text: &[u8], seed: u64) {
             let is_score = |score: f32| score <= 0.0 || has_extreme_scores;
             assert!(drawn.iter().all(|(_, score)| is_score(*score)));
             assert!(drawn.len() <= 9);
-            // Unknown characters in a row have one id, so segmentations with them can have equal ids.
+            // Unknown characters in a row have one id, so segmentations with them can have equal
+            // ids.
             let unknown = pieces().find(|piece| piece.kind == PieceKind::Unknown);
             let unknown = unknown.map(|piece| piece.id);
             let has_unknown = |ids: &[PieceId]| ids.iter().any(|id| Some(*id) == unknown);

@@ -15,8 +15,8 @@ pub fn tokenizer_json(data: &[u8]) {
     check_round_trip(&converted.model, &[data]);
 }
 
-/// The bytes are changes of a real model, and texts. If both verdicts are exact, the model that went through a
-/// `tokenizer.json` gives the same ids.
+/// The bytes are changes of a real model, and texts. If both verdicts are exact, the model that
+/// went through a `tokenizer.json` gives the same ids.
 pub fn converted_model(data: &[u8]) {
     let mut input = Unstructured::new(data);
     let Ok((file, texts, _)) = mutation::case(&mut input) else {
@@ -55,7 +55,8 @@ fn check_round_trip(model: &Model, texts: &[&[u8]]) {
     }
 }
 
-/// Whether the model has normalization rules, which can be written as replacements but are not read from them.
+/// Whether the model has normalization rules, which can be written as replacements but are not read
+/// from them.
 fn has_rules(model: &Model) -> bool {
     !model.normalizer_spec().precompiled_charsmap().is_empty()
 }

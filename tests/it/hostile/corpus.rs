@@ -61,7 +61,8 @@ const NUMBERS: &[(&str, i32, i32)] = &[
 impl Case {
     /// The case that bytes are.
     pub fn new(input: &mut Unstructured<'_>) -> Result<Self> {
-        // Built-in rules are compiled for every training, which takes long: the golden tests have them.
+        // Built-in rules are compiled for every training, which takes long: the golden tests have
+        // them.
         let mut settings = vec![("normalization_rule_name", "identity".to_owned())];
         settings.push(("vocab_size", input.int_in_range(4..=320)?.to_string()));
         settings.push(("hard_vocab_limit", (!input.ratio(3, 4)?).to_string()));
@@ -116,7 +117,8 @@ impl Case {
     }
 }
 
-/// What the estimation of unigram models depends on. Few seeds, rounds and partial sums bound the work.
+/// What the estimation of unigram models depends on. Few seeds, rounds and partial sums bound the
+/// work.
 fn draw_unigram_settings(
     input: &mut Unstructured<'_>,
     settings: &mut Vec<(&'static str, String)>,

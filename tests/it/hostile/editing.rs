@@ -109,8 +109,8 @@ fn any_text(input: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     Ok(input.bytes(length.min(input.len()))?.to_vec())
 }
 
-/// Edits a model until the input ends, and undoes the edits in the reverse order. An edited model is refused or loads
-/// again from its bytes; at the end the bytes are those of the beginning.
+/// Edits a model until the input ends, and undoes the edits in the reverse order. An edited model
+/// is refused or loads again from its bytes; at the end the bytes are those of the beginning.
 pub fn check(input: &mut Unstructured<'_>, file: &[u8]) -> Result<()> {
     const MAX_EDITS: usize = 40;
     let model = Model::from_bytes(file).expect("a golden file");

@@ -1,10 +1,11 @@
 //! What hostile input is put through: functions from bytes to "nothing went wrong".
 //!
-//! Each function of [`ALL`] takes any bytes, makes a case of them and panics if a promise is broken. The
-//! fuzzer (`fuzz/`) and the tests (`tests/it/hostile.rs`) call the same functions, so that a file which the
-//! fuzzer found is a test for ever. Bytes become cases by the crate `arbitrary`, which takes what it needs
-//! from them and goes on with zeros at their end: every input is a case, and small changes of it make cases
-//! that are near. (A `ratio` drawn from zeros is true, so what is rare or slow stands behind a `!`.)
+//! Each function of [`ALL`] takes any bytes, makes a case of them and panics if a promise is
+//! broken. The fuzzer (`fuzz/`) and the tests (`tests/it/hostile.rs`) call the same functions, so
+//! that a file which the fuzzer found is a test for ever. Bytes become cases by the crate
+//! `arbitrary`, which takes what it needs from them and goes on with zeros at their end: every
+//! input is a case, and small changes of it make cases that are near. (A `ratio` drawn from zeros
+//! is true, so what is rare or slow stands behind a `!`.)
 //!
 //! | file | its one job |
 //! |---|---|
@@ -73,7 +74,8 @@ pub const ALL: &[Target] = &[
     ("converted_model", converted_model),
 ];
 
-/// The bytes are a model file. What loads is saved and loaded again, and runs, on texts of its own pieces too.
+/// The bytes are a model file. What loads is saved and loaded again, and runs, on texts of its own
+/// pieces too.
 pub fn model_bytes(data: &[u8]) {
     let Ok(model) = Model::from_bytes(data) else {
         exercise(data, &[], 0);
@@ -140,7 +142,8 @@ pub fn train(data: &[u8]) {
     }
 }
 
-/// The bytes are a model file. What is read is written as it was, and means the same when read again.
+/// The bytes are a model file. What is read is written as it was, and means the same when read
+/// again.
 pub fn round_trip(data: &[u8]) {
     let Ok(model) = Model::from_bytes(data) else {
         return;
@@ -169,8 +172,9 @@ pub fn rules(data: &[u8]) {
     checks::check_normalizer(&normalizer, text);
 }
 
-/// The first byte is the number of a real model, the others are ids of four bytes each, taken modulo the number of
-/// pieces. Decoding at once and by the incremental decoder agree, also when it is used again.
+/// The first byte is the number of a real model, the others are ids of four bytes each, taken
+/// modulo the number of pieces. Decoding at once and by the incremental decoder agree, also when it
+/// is used again.
 pub fn decode_ids(data: &[u8]) {
     let Some((choice, ids)) = data.split_first() else {
         return;
@@ -197,8 +201,8 @@ pub fn decode_ids(data: &[u8]) {
     });
 }
 
-/// The bytes are lines of `name=value`: training options by name. A value is taken or refused with a message that names
-/// the option.
+/// The bytes are lines of `name=value`: training options by name. A value is taken or refused with
+/// a message that names the option.
 pub fn train_options(data: &[u8]) {
     let mut flags = TrainFlags::default();
     for line in String::from_utf8_lossy(data).lines() {
@@ -236,14 +240,16 @@ pub fn tsv_corpus(data: &[u8]) {
     }
 }
 
-/// The bytes are the path of a field, a NUL and a file of JSON Lines, to train on; or they choose the parts of such a file.
+/// The bytes are the path of a field, a NUL and a file of JSON Lines, to train on; or they choose
+/// the parts of such a file.
 #[cfg(feature = "jsonl")]
 pub fn json_lines(data: &[u8]) {
     records::corpus(data);
 }
 
-/// The bytes are a GGUF file, or changes of one that a real model gave: what is behind the first byte is put at the position
-/// that the next two bytes say. What is read is written again and read with the same pieces.
+/// The bytes are a GGUF file, or changes of one that a real model gave: what is behind the first
+/// byte is put at the position that the next two bytes say. What is read is written again and read
+/// with the same pieces.
 #[cfg(feature = "gguf")]
 pub fn gguf(data: &[u8]) {
     read_gguf(data);
@@ -297,8 +303,8 @@ pub fn count_file(data: &[u8]) {
     counting::file(data);
 }
 
-/// The first byte is the number of a real model, the others are edits of it. Edits that are undone give the original
-/// bytes.
+/// The first byte is the number of a real model, the others are edits of it. Edits that are undone
+/// give the original bytes.
 pub fn edits(data: &[u8]) {
     let Some((choice, edits)) = data.split_first() else {
         return;
@@ -310,8 +316,8 @@ pub fn edits(data: &[u8]) {
     );
 }
 
-/// The bytes say how a real model is changed and what text it then gets. What the inspection says about the changed model
-/// agrees with what the model does.
+/// The bytes say how a real model is changed and what text it then gets. What the inspection says
+/// about the changed model agrees with what the model does.
 pub fn inspect(data: &[u8]) {
     let mut input = Unstructured::new(data);
     let Ok((file, texts, _)) = mutation::case(&mut input) else {
@@ -345,7 +351,8 @@ pub fn inspect(data: &[u8]) {
     assert_eq!((comparison.only_a, comparison.only_b), (0, 0));
 }
 
-/// The bytes make a model that is nearly right, and edits by the texts of pieces. What is not refused keeps its guarantees.
+/// The bytes make a model that is nearly right, and edits by the texts of pieces. What is not
+/// refused keeps its guarantees.
 pub fn edit(data: &[u8]) {
     let _ = adapting::check_edit(&mut Unstructured::new(data));
 }
@@ -355,12 +362,14 @@ pub fn merge(data: &[u8]) {
     let _ = adapting::check_merge(&mut Unstructured::new(data));
 }
 
-/// The bytes make a model that is nearly right, texts, and what is kept. What is not refused keeps its guarantees.
+/// The bytes make a model that is nearly right, texts, and what is kept. What is not refused keeps
+/// its guarantees.
 pub fn prune(data: &[u8]) {
     let _ = adapting::check_prune(&mut Unstructured::new(data));
 }
 
-/// The bytes make a model that is nearly right, texts to learn from, and options. What is not refused keeps its guarantees.
+/// The bytes make a model that is nearly right, texts to learn from, and options. What is not
+/// refused keeps its guarantees.
 pub fn extend(data: &[u8]) {
     let _ = adapting::check_extend(&mut Unstructured::new(data));
 }

@@ -1,10 +1,11 @@
-//! The crate `bpe` of github/rust-gems: an encoder in linear time for byte-level vocabularies, given in the
-//! order of merging.
+//! The crate `bpe` of github/rust-gems: an encoder in linear time for byte-level vocabularies,
+//! given in the order of merging.
 //!
-//! A SentencePiece model merges characters, not bytes. It becomes a byte-level vocabulary when the characters
-//! are merged first: tokens are the 256 bytes, then the beginnings of every character that the model has, then
-//! these characters, then the pieces by score. A character that the model lacks stays in bytes, or in a
-//! beginning that it shares with others, which stands for the ids of its bytes.
+//! A SentencePiece model merges characters, not bytes. It becomes a byte-level vocabulary when the
+//! characters are merged first: tokens are the 256 bytes, then the beginnings of every character
+//! that the model has, then these characters, then the pieces by score. A character that the model
+//! lacks stays in bytes, or in a beginning that it shares with others, which stands for the ids of
+//! its bytes.
 
 use bpe::byte_pair_encoding::{BytePairEncoding, find_hash_factor_for_dictionary};
 use std::collections::HashSet;

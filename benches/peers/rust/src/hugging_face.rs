@@ -1,5 +1,5 @@
-//! Hugging Face's tokenizers, given the `tokenizer.json` that a SentencePiece model becomes there: its pieces, its
-//! merges by score, U+2581 for spaces, and bytes for unknown characters.
+//! Hugging Face's tokenizers, given the `tokenizer.json` that a SentencePiece model becomes there:
+//! its pieces, its merges by score, U+2581 for spaces, and bytes for unknown characters.
 
 use std::collections::HashMap;
 
@@ -61,7 +61,8 @@ fn definition(pieces: &Pieces) -> Value {
     })
 }
 
-/// Every way in which two pieces make a third, by the score of the third, then by the ranks of the two.
+/// Every way in which two pieces make a third, by the score of the third, then by the ranks of the
+/// two.
 fn merges(pieces: &Pieces) -> Vec<[&str; 2]> {
     let rank: HashMap<&str, usize> =
         pieces.normal.iter().map(|id| pieces.texts[*id as usize].as_str()).zip(0..).collect();

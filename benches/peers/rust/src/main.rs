@@ -1,9 +1,9 @@
 //! The peers that are Rust crates, on the same work: `peers PEER WORK MODEL [TEXT [SECONDS]]`.
 //!
-//! The works are `encode`, `decode` and `load`, on one thread; `benches/peers/measure.rs` explains the JSON object
-//! that is printed. Each peer is called the way its documentation recommends for speed, one line after
-//! another. Where a peer cannot read a SentencePiece model the model is turned into what it reads, and a model
-//! that cannot be turned is refused with exit status 3.
+//! The works are `encode`, `decode` and `load`, on one thread; `benches/peers/measure.rs` explains
+//! the JSON object that is printed. Each peer is called the way its documentation recommends for
+//! speed, one line after another. Where a peer cannot read a SentencePiece model the model is
+//! turned into what it reads, and a model that cannot be turned is refused with exit status 3.
 
 use std::hint::black_box;
 

@@ -1,9 +1,10 @@
 //! Blocks of documents -> the bytes of their ids.
 //!
-//! Input: blocks. Output: little-endian ids, and where each document ends. Cost: one encoding of the text, and two or four
-//! bytes for each id; the memory is reused.
+//! Input: blocks. Output: little-endian ids, and where each document ends. Cost: one encoding of
+//! the text, and two or four bytes for each id; the memory is reused.
 //!
-//! Example: the documents `[10, 11]` and `[12]` with the separator 2 are the ids `[10, 11, 2, 12, 2]` and the ends `[3, 5]`.
+//! Example: the documents `[10, 11]` and `[12]` with the separator 2 are the ids
+//! `[10, 11, 2, 12, 2]` and the ends `[3, 5]`.
 
 use super::format::IdWidth;
 use crate::cli::encode::text_buffer::TextBuffer;

@@ -7,10 +7,11 @@
 //! | `npy` | a NumPy file of version 1.0: a header of 128 bytes, then ids of two bytes if they fit, else of four | `numpy.load(path, mmap_mode="r")` |
 //! | `llmc` | a header of 256 numbers of four bytes, then ids of two bytes (the format of GPT-2) or four (of Llama 3) | llm.c |
 //!
-//! A header has a constant length and is written at the end of the run, when the number of ids is known.
+//! A header has a constant length and is written at the end of the run, when the number of ids is
+//! known.
 //!
-//! Example: the header of three ids of two bytes in a NumPy file has the text
-//! `{'descr': '<u2', 'fortran_order': False, 'shape': (3,), }`, filled up with spaces and a line feed.
+//! Example: the header of three ids of two bytes in a NumPy file has the text `{'descr': '<u2',
+//! 'fortran_order': False, 'shape': (3,), }`, filled up with spaces and a line feed.
 //!
 //! Sources: NumPy's `numpy.lib.format` (NEP 1), and `dev/data/data_common.py` of llm.c.
 

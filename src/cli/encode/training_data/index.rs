@@ -7,13 +7,14 @@
 //!
 //! Document `i` has the ids from `offsets[i]` to `offsets[i + 1]`, its separator among them.
 //!
-//! The file of Megatron: `MMIDIDX\0\0`, the version 1 (64 bits), the type of the ids (one byte: 8 for two bytes, 4 for
-//! four), the number of sequences and the number of documents plus one (64 bits each), the lengths of the sequences (32 bits
-//! each), their positions in bytes (64 bits each), and the numbers 0 to N (64 bits each). The lengths are written while the
-//! ids are; the positions follow from them at the end, so that the memory does not grow with the documents.
+//! The file of Megatron: `MMIDIDX\0\0`, the version 1 (64 bits), the type of the ids (one byte: 8
+//! for two bytes, 4 for four), the number of sequences and the number of documents plus one (64
+//! bits each), the lengths of the sequences (32 bits each), their positions in bytes (64 bits
+//! each), and the numbers 0 to N (64 bits each). The lengths are written while the ids are; the
+//! positions follow from them at the end, so that the memory does not grow with the documents.
 //!
-//! Example: documents of 3 and 2 ids have the offsets `[0, 3, 5]`; Megatron's lengths are `[3, 2]`, and with ids of two
-//! bytes the positions are `[0, 6]`.
+//! Example: documents of 3 and 2 ids have the offsets `[0, 3, 5]`; Megatron's lengths are `[3, 2]`,
+//! and with ids of two bytes the positions are `[0, 6]`.
 //!
 //! Source: `megatron/core/datasets/indexed_dataset.py` of Megatron-LM.
 

@@ -1,7 +1,7 @@
 //! The manifest of a sharded run: what the shards are made of, and which are complete.
 //!
-//! Input: the identity of the run and its complete shards. Output: `NAME.shards.json` beside the shards, a JSON object that
-//! replaces the former one after each shard:
+//! Input: the identity of the run and its complete shards. Output: `NAME.shards.json` beside the
+//! shards, a JSON object that replaces the former one after each shard:
 //!
 //! | key | content |
 //! |---|---|
@@ -12,8 +12,9 @@
 //! | `text_bytes` | the size of the text, decompressed |
 //! | `finished` | for each shard `null` or its numbers of ids and documents, the sizes and CRC-32 of its files, and the end and CRC-32 of its text |
 //!
-//! A shard is kept by the next run if all of these are the same, and its files and its text have the checksums. The
-//! checksums detect damage and changes, not forgery. Cost: a file of about 200 bytes for each shard.
+//! A shard is kept by the next run if all of these are the same, and its files and its text have
+//! the checksums. The checksums detect damage and changes, not forgery. Cost: a file of about 200
+//! bytes for each shard.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

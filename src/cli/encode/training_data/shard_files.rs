@@ -1,8 +1,8 @@
 //! The files of one shard: ids and the index of the documents.
 //!
-//! Input: encoded blocks in order. Output: files that appear under their names together, when they are complete. The header
-//! of the ids is written last. Cost: a write of the ids; with `--shards` the files are read once more for their checksums,
-//! in general from memory.
+//! Input: encoded blocks in order. Output: files that appear under their names together, when they
+//! are complete. The header of the ids is written last. Cost: a write of the ids; with `--shards`
+//! the files are read once more for their checksums, in general from memory.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};

@@ -1,18 +1,21 @@
-//! `--shards`: the documents divided among several files, which a run that was killed need not encode again.
+//! `--shards`: the documents divided among several files, which a run that was killed need not
+//! encode again.
 //!
-//! Input: files that can be read again. Output: `NAME-00000-of-00004.bin` and so on, each with an index of its own, and the
-//! [`manifest`](super::manifest). Method: shard K of N ends with the first document that ends at K/N of the text or behind
-//! it, so the division depends on the text alone, and the ids of all shards one behind the other are those of one run. The
-//! shards are written one after the other, each by all threads. After each one the manifest is replaced.
+//! Input: files that can be read again. Output: `NAME-00000-of-00004.bin` and so on, each with an
+//! index of its own, and the [`manifest`](super::manifest). Method: shard K of N ends with the
+//! first document that ends at K/N of the text or behind it, so the division depends on the text
+//! alone, and the ids of all shards one behind the other are those of one run. The shards are
+//! written one after the other, each by all threads. After each one the manifest is replaced.
 //!
-//! A run reads the manifest first. Complete shards are kept if the manifest has the same model, options and input, and if
-//! their files have the checksums that it says. Their text is read and its checksum compared, but not encoded. If the text
-//! differs, all shards are written anew.
+//! A run reads the manifest first. Complete shards are kept if the manifest has the same model,
+//! options and input, and if their files have the checksums that it says. Their text is read and
+//! its checksum compared, but not encoded. If the text differs, all shards are written anew.
 //!
-//! Example: a run with `--shards 4` is killed in the third shard. The same command reads the first half of the text, finds
-//! it unchanged, and encodes the rest.
+//! Example: a run with `--shards 4` is killed in the third shard. The same command reads the first
+//! half of the text, finds it unchanged, and encodes the rest.
 //!
-//! Cost: for .gz and .zst files one more decompression at the first run, to know the size of the text.
+//! Cost: for .gz and .zst files one more decompression at the first run, to know the size of the
+//! text.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -145,7 +148,8 @@ pub(super) fn write(
     Ok(())
 }
 
-/// The size of the text. A compressed file is decompressed for that, unless the former manifest knows the size.
+/// The size of the text. A compressed file is decompressed for that, unless the former manifest
+/// knows the size.
 fn text_bytes(
     stream: &Stream,
     identity: &RunIdentity,
@@ -208,7 +212,8 @@ impl ShardRun<'_> {
         ));
     }
 
-    /// Writes the shards that are missing or damaged. False if the text of a complete shard has changed.
+    /// Writes the shards that are missing or damaged. False if the text of a complete shard has
+    /// changed.
     fn write(
         &self,
         mut manifest: Manifest,

@@ -12,8 +12,8 @@
 //! | `unreachable` | list for each unreachable piece: id, 1 if it is close, number of winners, and the first winners |
 //! | `unreachable_count` | number of unreachable pieces, listed or not |
 //!
-//! Scores are binary because NaN and infinities are no numbers of JSON, and because they are shorter: 5.3 characters for a
-//! score of a unigram model instead of nine.
+//! Scores are binary because NaN and infinities are no numbers of JSON, and because they are
+//! shorter: 5.3 characters for a score of a unigram model instead of nine.
 
 use crate::cli::inspect::json;
 use crate::cli::inspect::report::InspectReport;
@@ -23,7 +23,8 @@ use crate::{Model, PieceKind};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-/// The unreachable pieces that are listed. Usual models have fewer than 1,000; the limit bounds the file.
+/// The unreachable pieces that are listed. Usual models have fewer than 1,000; the limit bounds the
+/// file.
 const MAX_UNREACHABLE: usize = 5_000;
 /// The winners that are listed for each of them.
 const MAX_WINNERS: usize = 12;

@@ -1,14 +1,16 @@
 //! Texts inside HTML: in markup, and in the JSON of a script element.
 //!
-//! Input: any text. Output: text that the parser of HTML reads as text, whatever the input is. Cost: one pass.
+//! Input: any text. Output: text that the parser of HTML reads as text, whatever the input is.
+//! Cost: one pass.
 //!
 //! | where | escaped | as |
 //! |---|---|---|
 //! | markup | `<` `>` `&` `"` `'` | character references |
 //! | JSON in a script element | `<` `>` `&`, control characters, invisible and bidirectional ones, U+2028, U+2029 | `\uXXXX` |
 //!
-//! Inside a script element only `<` could end the element or begin a comment. The invisible characters are escaped so
-//! that an editor shows the file as it is. In JSON all of these occur inside strings only, where `\uXXXX` means the same.
+//! Inside a script element only `<` could end the element or begin a comment. The invisible
+//! characters are escaped so that an editor shows the file as it is. In JSON all of these occur
+//! inside strings only, where `\uXXXX` means the same.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,5 @@
-//! The HTML report: what is escaped, the hashes of the policy, sizes, and equal bytes for equal input.
+//! The HTML report: what is escaped, the hashes of the policy, sizes, and equal bytes for equal
+//! input.
 
 use sha2::{Digest as _, Sha256};
 

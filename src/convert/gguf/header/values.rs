@@ -1,7 +1,8 @@
 //! The values of the fields of a GGUF header.
 //!
-//! Input: a [`HeaderSource`] that stands at the type of a value. Output: the value, or nothing if it is skipped. Arrays of the
-//! types that a tokenizer has are read, all others are skipped; arrays of arrays and unknown types are errors.
+//! Input: a [`HeaderSource`] that stands at the type of a value. Output: the value, or nothing if
+//! it is skipped. Arrays of the types that a tokenizer has are read, all others are skipped; arrays
+//! of arrays and unknown types are errors.
 
 use std::io::Read;
 

@@ -1,7 +1,7 @@
 //! Merging as llama.cpp does it, and the pieces that only llama.cpp gives.
 //!
-//! Input: a model, and its pieces. Output: a reason for a piece that llama.cpp merges its text to, and SentencePiece does not,
-//! or not for good.
+//! Input: a model, and its pieces. Output: a reason for a piece that llama.cpp merges its text to,
+//! and SentencePiece does not, or not for good.
 //!
 //! Cost: for the text of a piece, a hash lookup for each pair of symbols at each merge.
 

@@ -1,7 +1,8 @@
 //! Reasons that the merges of a BPE model give.
 //!
-//! Input: a model and the merges that text executes. Output: reasons why `tokenizers` gives other ids, with examples where a text
-//! shows them. Example: text is merged to an unused piece, which SentencePiece splits again and `tokenizers` gives.
+//! Input: a model and the merges that text executes. Output: reasons why `tokenizers` gives other
+//! ids, with examples where a text shows them. Example: text is merged to an unused piece, which
+//! SentencePiece splits again and `tokenizers` gives.
 //!
 //! Cost: linear in the pieces; at most [`MAX_EXAMPLES`] pieces are tried as examples.
 
@@ -31,7 +32,8 @@ impl<'m> MergeReasons<'m> {
         Self { model, table }
     }
 
-    /// Whether `tokenizers` can have a merge. Well-formed text is never merged to a piece that is not UTF-8.
+    /// Whether `tokenizers` can have a merge. Well-formed text is never merged to a piece that is
+    /// not UTF-8.
     pub(super) fn is_written(&self, merge: OrderedMerge) -> bool {
         is_utf8(text_of(self.model, merge.piece)) && self.is_covered(merge)
     }

@@ -1,7 +1,8 @@
 //! Scores of unigram models, and reasons why ids can differ.
 //!
-//! Input: a model, and the texts of its pieces in the file. Output: the scores that the file has, and reasons. Example: the text
-//! of a byte piece, `<0x41>`, is found in text by `tokenizers` only. Cost: linear.
+//! Input: a model, and the texts of its pieces in the file. Output: the scores that the file has,
+//! and reasons. Example: the text of a byte piece, `<0x41>`, is found in text by `tokenizers` only.
+//! Cost: linear.
 
 use std::borrow::Cow;
 
@@ -18,8 +19,8 @@ pub(in crate::convert::tokenizer_json) fn lowest_score(model: &Model) -> f32 {
     normal.map(|piece| piece.score).fold(f32::MAX, f32::min)
 }
 
-/// Scores such that `tokenizers` gives unknown characters the score that SentencePiece gives them, 10 below the lowest normal
-/// piece, and user-defined symbols theirs.
+/// Scores such that `tokenizers` gives unknown characters the score that SentencePiece gives them,
+/// 10 below the lowest normal piece, and user-defined symbols theirs.
 pub(super) fn unigram_scores(model: &Model) -> Vec<f32> {
     let lowest = lowest_score(model);
     let score = |piece: Piece<'_>| match piece.kind {

@@ -1,8 +1,9 @@
 //! Reasons that the added tokens of a `tokenizer.json` give.
 //!
-//! Input: the added tokens and the flags of the normalization. Output: reasons where `tokenizers` finds the tokens in other texts
-//! than SentencePiece finds their pieces, or puts the dummy prefix elsewhere. Example: an added token that removes the spaces
-//! beside it has no equal in SentencePiece. See `symbols` for those that SentencePiece finds in the same texts. Cost: linear.
+//! Input: the added tokens and the flags of the normalization. Output: reasons where `tokenizers`
+//! finds the tokens in other texts than SentencePiece finds their pieces, or puts the dummy prefix
+//! elsewhere. Example: an added token that removes the spaces beside it has no equal in
+//! SentencePiece. See `symbols` for those that SentencePiece finds in the same texts. Cost: linear.
 
 use super::Import;
 use crate::convert::tokenizer_json::components::JsonFlags;
@@ -85,7 +86,8 @@ fn reason_of_mixed_text(
 }
 
 impl JsonFlags {
-    /// The reason if the dummy prefix stands at other places than in SentencePiece, beside a symbol.
+    /// The reason if the dummy prefix stands at other places than in SentencePiece, beside a
+    /// symbol.
     fn reason_of_prefix(&self, first: &JsonAddedToken<'_>) -> Option<Reason> {
         let has_prefix = self.add_dummy_prefix && !self.excepts_symbols;
         if self.excepts_symbols || has_prefix && first.normalized {
@@ -94,7 +96,8 @@ impl JsonFlags {
             has_prefix.then(|| reason_of_inner_prefix(&first.content))
         }
     }
-    /// The reason if normalization changes a symbol. `is_normalized`: whether symbols are found in normalized text.
+    /// The reason if normalization changes a symbol. `is_normalized`: whether symbols are found in
+    /// normalized text.
     fn reason_of_whitespace(
         &self,
         is_normalized: bool,

@@ -1,35 +1,43 @@
 //! The pieces of a BPE model, and whether SentencePiece executes the merges of the list.
 //!
-//! Input: the vocabulary and the merges. Output: a model, with scores that put the pieces in the order of the merges.
+//! Input: the vocabulary and the merges. Output: a model, with scores that put the pieces in the
+//! order of the merges.
 //!
-//! The score of a piece is minus the rank of its first pair, so that SentencePiece prefers pieces in the order of the list.
-//! SentencePiece then merges every pair whose joined text is a piece, `tokenizers` only the pairs of the list, each with its own rank.
-//! Of the pairs of a piece, text ever has one as neighbouring symbols: the last merge of the piece (see `merges`), *its pair* below. The
-//! ids are equal for all text if
+//! The score of a piece is minus the rank of its first pair, so that SentencePiece prefers pieces
+//! in the order of the list. SentencePiece then merges every pair whose joined text is a piece,
+//! `tokenizers` only the pairs of the list, each with its own rank. Of the pairs of a piece, text
+//! ever has one as neighbouring symbols: the last merge of the piece (see `merges`), *its pair*
+//! below. The ids are equal for all text if
 //!
 //! 1. the list has the pair of each piece that SentencePiece merges text to,
 //! 2. the ranks of these pairs have the order of the scores of their pieces,
-//! 3. no pair of the list that gives a piece of another kind than normal is ever a pair of neighbouring symbols, and
-//! 4. no pair of the list has a byte piece or the unknown piece, which `tokenizers` puts in the place of characters without a piece.
+//! 3. no pair of the list that gives a piece of another kind than normal is ever a pair of
+//!    neighbouring symbols, and
+//! 4. no pair of the list has a byte piece or the unknown piece, which `tokenizers` puts in the
+//!    place of characters without a piece.
 //!
-//! **Why one pair.** Let l and r be neighbouring symbols in SentencePiece whose joined text is a piece p. No merge crossed the borders of p so
-//! far, so the merges within it are the first ones of merging the text of p alone (locality). This has come to the two symbols l and r,
-//! and can only merge them. So l and r are the last merge of p.
+//! **Why one pair.** Let l and r be neighbouring symbols in SentencePiece whose joined text is a
+//! piece p. No merge crossed the borders of p so far, so the merges within it are the first ones of
+//! merging the text of p alone (locality). This has come to the two symbols l and r, and can only
+//! merge them. So l and r are the last merge of p.
 //!
-//! **Proof.** By induction over the merges both programs have the same symbols. A pair of neighbours in the list gives a normal piece
-//! (3, 4), so it is a candidate of SentencePiece; SentencePiece's candidates are pairs of their pieces, so they are in the list (1). Both
-//! programs have the same candidates. Both take the best one in the same order (2), of equal ones, which are the same pair at several places,
-//! the leftmost. The order of all other pairs of the list does not matter, since they never are neighbours.
+//! **Proof.** By induction over the merges both programs have the same symbols. A pair of
+//! neighbours in the list gives a normal piece (3, 4), so it is a candidate of SentencePiece;
+//! SentencePiece's candidates are pairs of their pieces, so they are in the list (1). Both programs
+//! have the same candidates. Both take the best one in the same order (2), of equal ones, which are
+//! the same pair at several places, the leftmost. The order of all other pairs of the list does not
+//! matter, since they never are neighbours.
 //!
-//! Pieces of several characters without a merge are never given by `tokenizers`; they become control pieces, which never merge.
-//! Ids without a piece become control pieces, too.
+//! Pieces of several characters without a merge are never given by `tokenizers`; they become
+//! control pieces, which never merge. Ids without a piece become control pieces, too.
 //!
-//! Example: the vocabulary `a b c ab abc` with the merges `a b` and `ab c` gives `ab` the score 0 and `abc` the score -1. The last
-//! merge of `abc` is `ab c`, which is in the list: equal, also if the list has `a bc`, anywhere. If the list had `a bc` alone,
-//! SentencePiece would still merge `ab c`, and the verdict would name `abc`.
+//! Example: the vocabulary `a b c ab abc` with the merges `a b` and `ab c` gives `ab` the score 0
+//! and `abc` the score -1. The last merge of `abc` is `ab c`, which is in the list: equal, also if
+//! the list has `a bc`, anywhere. If the list had `a bc` alone, SentencePiece would still merge
+//! `ab c`, and the verdict would name `abc`.
 //!
-//! Cost: linear in the merges, and the analysis of [`MergeTable`], which is cheap for pieces whose first pair is the one that
-//! SentencePiece executes.
+//! Cost: linear in the merges, and the analysis of [`MergeTable`], which is cheap for pieces whose
+//! first pair is the one that SentencePiece executes.
 
 use super::entries::VocabularyEntries;
 use super::pairs::{FirstPair, ListedPairs, PairPlace};
@@ -177,7 +185,8 @@ impl MergeEvidence {
         Some(reason_with_text(explanation, text))
     }
 
-    /// The reason if the pairs that SentencePiece executes have another order than the first pairs of their pieces.
+    /// The reason if the pairs that SentencePiece executes have another order than the first pairs
+    /// of their pieces.
     fn other_order(&self, model: &Model, table: &MergeTable) -> Option<Reason> {
         let places = self.executed_places(table);
         let is_late = |pair: &&[(PieceId, PairPlace)]| pair[0].1 > pair[1].1;
@@ -194,7 +203,8 @@ impl MergeEvidence {
         Some(Reason::new(ReasonKind::MergeOrder, explanation))
     }
 
-    /// The places of the pairs that SentencePiece executes, in the order of the first pairs of their pieces.
+    /// The places of the pairs that SentencePiece executes, in the order of the first pairs of
+    /// their pieces.
     fn executed_places(&self, table: &MergeTable) -> Vec<(PieceId, PairPlace)> {
         let place = |id| match table.formation(id) {
             Formation::Merged { split } => Some((id, self.pairs.place(id, split)?)),
@@ -290,7 +300,8 @@ fn more_findings(others: usize) -> String {
     }
 }
 
-/// Whether SentencePiece never gives a piece for text. User-defined symbols are found before anything is merged.
+/// Whether SentencePiece never gives a piece for text. User-defined symbols are found before
+/// anything is merged.
 fn is_meta(model: &Model, id: PieceId) -> bool {
     !kind_of(model, id).is_given_for_text()
 }

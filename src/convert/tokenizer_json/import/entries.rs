@@ -1,10 +1,12 @@
 //! The vocabulary of a `tokenizer.json`: texts by id, and what the added tokens say about them.
 //!
-//! Input: the vocabulary and the added tokens of the file, each of which names ids. Output: one entry for each id up to the
-//! highest, in a table of pieces with an index by text, which become those of the model. For example, the vocabulary `{"a": 0}`
-//! and the added token `<s>` with the id 2 give the texts `a`, none and `<s>`.
+//! Input: the vocabulary and the added tokens of the file, each of which names ids. Output: one
+//! entry for each id up to the highest, in a table of pieces with an index by text, which become
+//! those of the model. For example, the vocabulary `{"a": 0}` and the added token `<s>` with the id
+//! 2 give the texts `a`, none and `<s>`.
 //!
-//! Cost: linear in the ids, one hash for each text; an id too far above the number of pieces is refused.
+//! Cost: linear in the ids, one hash for each text; an id too far above the number of pieces is
+//! refused.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -20,7 +22,8 @@ const MAX_MISSING_IDS: usize = 1 << 16;
 
 /// Texts by id, and what the added tokens say about them.
 pub(super) struct VocabularyEntries {
-    /// The text of each id; an empty one for an id without a piece. Scores and kinds are not known yet.
+    /// The text of each id; an empty one for an id without a piece. Scores and kinds are not known
+    /// yet.
     pieces: PieceTable,
     /// Whether an id has a piece.
     is_present: Vec<bool>,
@@ -197,8 +200,8 @@ impl VocabularyEntries {
         has_nul(self.pieces.all_texts())
     }
 
-    /// The pieces of a model, whose scores and kinds are not known yet, and their index. Ids without a text that a model can hold
-    /// have a stand-in.
+    /// The pieces of a model, whose scores and kinds are not known yet, and their index. Ids
+    /// without a text that a model can hold have a stand-in.
     pub(super) fn into_pieces(self) -> (PieceTable, PieceIndex) {
         if self.is_all_held {
             return (self.pieces, self.index);

@@ -1,9 +1,11 @@
 //! The pieces of the merges of a list.
 //!
-//! Input: merges, as texts, and the vocabulary. Output: the ids of the pieces that they give and join. In most files a merge gives
-//! the same piece as the one before it, or the next one, which a comparison of texts shows; the other ids are looked up.
+//! Input: merges, as texts, and the vocabulary. Output: the ids of the pieces that they give and
+//! join. In most files a merge gives the same piece as the one before it, or the next one, which a
+//! comparison of texts shows; the other ids are looked up.
 //!
-//! Example: with the vocabulary `a b ab abc` the merge of `ab` and `c` gives the piece 3 and joins no piece `c`.
+//! Example: with the vocabulary `a b ab abc` the merge of `ab` and `c` gives the piece 3 and joins
+//! no piece `c`.
 //!
 //! Cost: linear in the texts, at most three lookups for a merge.
 
@@ -41,7 +43,8 @@ impl StandIns<'_> {
 pub(super) struct FoundMerge {
     /// The piece that it gives.
     pub(super) piece: PieceId,
-    /// The pieces that it joins. They are not looked up for a merge that gives the same piece as the one before it.
+    /// The pieces that it joins. They are not looked up for a merge that gives the same piece as
+    /// the one before it.
     parts: [Option<PieceId>; 2],
     /// Whether one of its texts is that of a stand-in.
     pub(super) has_stand_in: bool,
@@ -78,7 +81,8 @@ impl<'f, 'j> MergeFinder<'f, 'j> {
         self.merges.pairs()[rank].map(|text| self.merges.text(text))
     }
 
-    /// Finds all merges from position `start` of the list on: those before the first error, and whether there is one.
+    /// Finds all merges from position `start` of the list on: those before the first error, and
+    /// whether there is one.
     pub(super) fn find_all(&self, start: usize) -> (Vec<FoundMerge>, Result<(), ConvertError>) {
         let mut finder = self.clone();
         let ranks = start..self.merges.pairs().len();

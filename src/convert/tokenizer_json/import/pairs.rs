@@ -1,10 +1,10 @@
 //! The pairs of a list of merges: the first one of each piece, all others, and their order.
 //!
-//! Input: the pairs in the order of the list, with the pieces that they give. Output: the place of a pair in the list, for the pairs
-//! that SentencePiece executes.
+//! Input: the pairs in the order of the list, with the pieces that they give. Output: the place of
+//! a pair in the list, for the pairs that SentencePiece executes.
 //!
-//! Example: the list `a b`, `ab c`, `b c`, `a bc` has the first pairs `a b`, `ab c` and `b c` of the pieces `ab`, `abc` and `bc`; `a bc` is
-//! another pair of `abc`, behind three first pairs.
+//! Example: the list `a b`, `ab c`, `b c`, `a bc` has the first pairs `a b`, `ab c` and `b c` of
+//! the pieces `ab`, `abc` and `bc`; `a bc` is another pair of `abc`, behind three first pairs.
 //!
 //! Cost: linear; the other pairs are sorted once if the place of one is asked for.
 
@@ -157,7 +157,8 @@ impl ListedPairs {
             .map(|other| other.split as usize)
     }
 
-    /// The place of the pair of a piece whose left text has `split` bytes: the last one, if the list has it more than once.
+    /// The place of the pair of a piece whose left text has `split` bytes: the last one, if the
+    /// list has it more than once.
     pub(super) fn place(&self, piece: PieceId, split: usize) -> Option<PairPlace> {
         let first = self.by_piece.get(piece.index())?;
         match first.has_split(split) {

@@ -1,7 +1,8 @@
 //! Reading the list of merges.
 //!
-//! Input: the merges of a file, and the entries of its vocabulary. Output: [`ListedPairs`], and reasons that the pairs give by
-//! themselves. Another thread looks up the end of a long list; the pairs are added in the order of the list.
+//! Input: the merges of a file, and the entries of its vocabulary. Output: [`ListedPairs`], and
+//! reasons that the pairs give by themselves. Another thread looks up the end of a long list; the
+//! pairs are added in the order of the list.
 //!
 //! Example: the list `a b`, `a b` gives one pair, and the reason that it is listed twice.
 //!

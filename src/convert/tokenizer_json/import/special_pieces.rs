@@ -1,7 +1,8 @@
 //! The special pieces of a `tokenizer.json`: which control pieces begin, end and pad texts.
 //!
-//! Input: the entries of the vocabulary. Output: the ids and texts of these pieces in the trainer spec. The file does not name
-//! them, so control pieces with usual texts are taken, such as `<s>` or `[CLS]` for the begin of a sentence. Cost: constant.
+//! Input: the entries of the vocabulary. Output: the ids and texts of these pieces in the trainer
+//! spec. The file does not name them, so control pieces with usual texts are taken, such as `<s>`
+//! or `[CLS]` for the begin of a sentence. Cost: constant.
 
 use super::entries::VocabularyEntries;
 use crate::model::TrainerSpec;

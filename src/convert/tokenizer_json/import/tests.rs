@@ -87,8 +87,8 @@ fn settings_that_change_texts_are_reasons() {
     }
 }
 
-/// The BPE model of `tokenizers`: of all neighbours whose pair is in the list the pair with the lowest rank merges, of equal ones
-/// the leftmost.
+/// The BPE model of `tokenizers`: of all neighbours whose pair is in the list the pair with the
+/// lowest rank merges, of equal ones the leftmost.
 struct PairList {
     /// The texts of the pieces by id; characters without one are `None`.
     vocab: Vec<String>,
@@ -174,8 +174,8 @@ fn all_texts(longest: usize) -> Vec<String> {
     texts
 }
 
-/// A random vocabulary with a list, and the ids of its special pieces. `below` gives a random number below its argument; the number of
-/// the case says which order the list has.
+/// A random vocabulary with a list, and the ids of its special pieces. `below` gives a random
+/// number below its argument; the number of the case says which order the list has.
 fn random_list(case: usize, mut below: impl FnMut(usize) -> usize) -> (PairList, Vec<usize>) {
     let mut list = PairList {
         vocab: ["?u", "a", "b"].map(str::to_owned).to_vec(),
@@ -217,7 +217,8 @@ fn random_list(case: usize, mut below: impl FnMut(usize) -> usize) -> (PairList,
     (list, special)
 }
 
-/// Vocabularies with lists in all kinds of orders: pieces shuffled or by length, the pairs of a piece together or not, all or some.
+/// Vocabularies with lists in all kinds of orders: pieces shuffled or by length, the pairs of a
+/// piece together or not, all or some.
 #[test]
 fn lists_of_any_order_give_the_ids_of_their_merges_where_the_verdict_says_so() {
     let texts = all_texts(6);

@@ -1,7 +1,8 @@
 //! The pieces of a unigram model.
 //!
-//! Input: the vocabulary, a list of texts and scores. Output: a model with the same pieces and the nearest 32-bit scores; `export`
-//! has the reasons why ids can differ. For example, `["▁a", -3.25]` becomes the piece `▁a` with the score -3.25. Cost: linear.
+//! Input: the vocabulary, a list of texts and scores. Output: a model with the same pieces and the
+//! nearest 32-bit scores; `export` has the reasons why ids can differ. For example, `["▁a", -3.25]`
+//! becomes the piece `▁a` with the score -3.25. Cost: linear.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,8 @@
 //! Reading the vocabulary and the merges of a `tokenizer.json`, and cutting them out of the rest.
 //!
-//! Input: the text of a file. Output: [`JsonLists`]. Strings, numbers and brackets are those of the scanner; which ones have to
-//! follow each other is here. Example: of `"vocab": {"a": 0}` the rest keeps `"vocab": null`. Cost: linear.
+//! Input: the text of a file. Output: [`JsonLists`]. Strings, numbers and brackets are those of the
+//! scanner; which ones have to follow each other is here. Example: of `"vocab": {"a": 0}` the rest
+//! keeps `"vocab": null`. Cost: linear.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,15 +1,16 @@
 //! Chunk boundaries in runs of ASCII characters, eight bytes at a time.
 //!
-//! Input: a text and a position behind some byte of it. Output: a bit for each of the next bytes that says whether a
-//! chunk begins there. Most text is ASCII, and for ASCII one load of a table of all pairs of bytes replaces the classes
-//! of both characters.
+//! Input: a text and a position behind some byte of it. Output: a bit for each of the next bytes
+//! that says whether a chunk begins there. Most text is ASCII, and for ASCII one load of a table of
+//! all pairs of bytes replaces the classes of both characters.
 //!
-//! Method: SWAR (SIMD within a register). A word of eight bytes is read, the number of its leading ASCII bytes follows
-//! from the bits 0x80, and the eight pairs of adjacent bytes are tested without a branch.
+//! Method: SWAR (SIMD within a register). A word of eight bytes is read, the number of its leading
+//! ASCII bytes follows from the bits 0x80, and the eight pairs of adjacent bytes are tested without
+//! a branch.
 //!
-//! Example: with the pieces `▁a` and `an`, the raw text ` an ant` has the bigrams ` a`, `an`, `n `, ` a`, `an`, `nt`. The
-//! bytes at the positions 3 (` `) and 6 (`t`) begin chunks, because no piece contains `n▁` or `nt`; the bits behind
-//! position 0 are 0, 0, 1, 0, 0, 1.
+//! Example: with the pieces `▁a` and `an`, the raw text ` an ant` has the bigrams ` a`, `an`, `n `,
+//! ` a`, `an`, `nt`. The bytes at the positions 3 (` `) and 6 (`t`) begin chunks, because no piece
+//! contains `n▁` or `nt`; the bits behind position 0 are 0, 0, 1, 0, 0, 1.
 //!
 //! Cost: about four instructions per byte.
 
@@ -21,11 +22,12 @@ use crate::trie::prefix::PrefixTrie;
 /// Words of a table with a bit for every two bytes.
 const WORDS: usize = 1 << (16 - 6);
 
-/// The bigrams of ASCII characters, by bytes, and the bytes with which no user-defined symbol begins ("plain" bytes).
+/// The bigrams of ASCII characters, by bytes, and the bytes with which no user-defined symbol
+/// begins ("plain" bytes).
 #[derive(Debug)]
 pub(in crate::encode::bpe) struct AsciiBigrams {
-    /// A bit for every two bytes: whether the second is plain ASCII and may follow the first inside a chunk. The number
-    /// of the bit is the two bytes read as a little-endian number.
+    /// A bit for every two bytes: whether the second is plain ASCII and may follow the first inside
+    /// a chunk. The number of the bit is the two bytes read as a little-endian number.
     adjacent: Box<[u64; WORDS]>,
     /// A bit for each plain byte.
     plain: [u64; 4],
@@ -36,8 +38,9 @@ pub(in crate::encode::bpe) struct AsciiBigrams {
 }
 
 impl AsciiBigrams {
-    /// The table serves raw and normalized text: a space is a whitespace mark in raw text and an ordinary character in
-    /// normalized text, and a byte that may follow one of the two may follow the space.
+    /// The table serves raw and normalized text: a space is a whitespace mark in raw text and an
+    /// ordinary character in normalized text, and a byte that may follow one of the two may follow
+    /// the space.
     pub(in crate::encode::bpe) fn new(
         chars: &CharTable,
         bigrams: &ClassBigrams,
@@ -74,10 +77,12 @@ impl AsciiBigrams {
         self.adjacent[usize::from(bit / 64)] |= 1 << (bit % 64);
     }
 
-    /// 1 if, of the last two bytes of `pair`, the upper one is plain ASCII and may follow the lower one; 0 otherwise.
+    /// 1 if, of the last two bytes of `pair`, the upper one is plain ASCII and may follow the lower
+    /// one; 0 otherwise.
     #[inline(always)]
     fn can_be_adjacent(&self, pair: u64) -> u64 {
-        // The other bytes of `pair` are masked before the conversion, so the index is right on 32-bit targets too.
+        // The other bytes of `pair` are masked before the conversion, so the index is right on
+        // 32-bit targets too.
         self.adjacent[masked_index(pair / 64, WORDS - 1)] >> (pair % 64) & 1
     }
 
@@ -93,12 +98,14 @@ impl AsciiBigrams {
         self.is_wide_plain || self.is_plain(byte)
     }
 
-    /// Where chunks begin among the bytes from `at` on, which is not 0: a bit for each byte, and the number of bytes
-    /// that were examined, which is at most 64 and stops at the first byte that is not ASCII. No branch depends on the
-    /// lengths of chunks, nor on where in eight bytes a run of ASCII ends; both would be mispredicted.
+    /// Where chunks begin among the bytes from `at` on, which is not 0: a bit for each byte, and
+    /// the number of bytes that were examined, which is at most 64 and stops at the first byte that
+    /// is not ASCII. No branch depends on the lengths of chunks, nor on where in eight bytes a run
+    /// of ASCII ends; both would be mispredicted.
     ///
-    /// Texts below 8 bytes are not examined. Nor is any text if an ASCII byte is not plain: runs of plain bytes may then
-    /// be short, and the bytes after their ends would be examined in vain, which took 80 % more instructions.
+    /// Texts below 8 bytes are not examined. Nor is any text if an ASCII byte is not plain: runs of
+    /// plain bytes may then be short, and the bytes after their ends would be examined in vain,
+    /// which took 80 % more instructions.
     #[inline]
     pub(in crate::encode::bpe) fn chunk_starts(&self, text: &[u8], at: usize) -> (u64, usize) {
         let mut starts = 0;
@@ -130,7 +137,8 @@ impl AsciiBigrams {
         (starts, count)
     }
 
-    /// A bit for each of the first `count` bytes of a word that does not continue the chunk of the byte before it.
+    /// A bit for each of the first `count` bytes of a word that does not continue the chunk of the
+    /// byte before it.
     #[inline(always)]
     fn starts_in_word(&self, word: u64, count: usize, before: u64) -> u64 {
         // Written out: builds for size leave loops as they are, which takes twice the time.
@@ -146,7 +154,8 @@ impl AsciiBigrams {
         !continues & ((1 << count) - 1)
     }
 
-    /// The first position from `at` on, which is not 0, whose byte is not plain ASCII or begins a chunk.
+    /// The first position from `at` on, which is not 0, whose byte is not plain ASCII or begins a
+    /// chunk.
     #[inline]
     pub(in crate::encode::bpe) fn chunk_end(&self, text: &[u8], mut at: usize) -> usize {
         let mut before = text[at - 1];

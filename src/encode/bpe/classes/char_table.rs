@@ -1,15 +1,16 @@
 //! Characters as numbers.
 //!
-//! Input: the characters of the pieces. Output: the *class* of each character, a dense number from 1, and for each class
-//! a [`CharInfo`]: symbol, hash, length. Characters that occur in no piece have class 0 and never merge.
+//! Input: the characters of the pieces. Output: the *class* of each character, a dense number from
+//! 1, and for each class a [`CharInfo`]: symbol, hash, length. Characters that occur in no piece
+//! have class 0 and never merge.
 //!
-//! Method: pages of 64 code points. A character of two bytes takes its page from the first byte and the cell from the
-//! second; of three bytes, the page from the first two. Pages whose characters would not be well-formed (overlong forms,
-//! surrogates) are marked, so well-formedness costs no further test. Pieces may contain malformed characters; these are
-//! in a hash map.
+//! Method: pages of 64 code points. A character of two bytes takes its page from the first byte and
+//! the cell from the second; of three bytes, the page from the first two. Pages whose characters
+//! would not be well-formed (overlong forms, surrogates) are marked, so well-formedness costs no
+//! further test. Pieces may contain malformed characters; these are in a hash map.
 //!
-//! Example: `é` (U+00E9, bytes C3 A9) is cell 0x29 of page 3. If it is the fifth character that the pieces contain, the
-//! cell contains class 5.
+//! Example: `é` (U+00E9, bytes C3 A9) is cell 0x29 of page 3. If it is the fifth character that the
+//! pieces contain, the cell contains class 5.
 //!
 //! Cost: two loads per character; 256 bytes per page with a character, 68 KiB for the pages.
 
@@ -45,7 +46,8 @@ fn last_word(text: &[u8]) -> u32 {
 
 /// Code points of a page of a [`CharTable`].
 const PAGE: usize = 64;
-/// Pages of characters of two bytes. They are followed by the pages of all other characters, from code point 0 on.
+/// Pages of characters of two bytes. They are followed by the pages of all other characters, from
+/// code point 0 on.
 const TWO_BYTES: usize = 0x800 / PAGE;
 /// A page whose characters would not be well-formed.
 const MALFORMED_PAGE: u32 = u32::MAX;
@@ -121,8 +123,9 @@ pub(in crate::encode::bpe) struct CharTable {
 }
 
 impl CharTable {
-    /// Assigns a class to each character of the pieces, and collects the bigrams of the pieces. Returns the table and
-    /// the characters, by class from 1. Their symbols are still to be added by [`Self::add_symbols`].
+    /// Assigns a class to each character of the pieces, and collects the bigrams of the pieces.
+    /// Returns the table and the characters, by class from 1. Their symbols are still to be added
+    /// by [`Self::add_symbols`].
     pub(in crate::encode::bpe) fn new<'v>(
         vocabulary: &'v Vocabulary<'_>,
         mergeable: &[u32],
@@ -187,7 +190,8 @@ impl CharTable {
         }
     }
 
-    /// Adds the symbols of the characters that [`Self::new`] returned. Characters that are no pieces get new symbols.
+    /// Adds the symbols of the characters that [`Self::new`] returned. Characters that are no
+    /// pieces get new symbols.
     pub(in crate::encode::bpe) fn add_symbols(
         &mut self,
         chars: &[&[u8]],
@@ -212,8 +216,9 @@ impl CharTable {
         self.chars.push(char);
     }
 
-    /// Adds a character that is number `count`, from 1. Returns its class, which is that number. The texts of a model
-    /// have at most [`MAX_TEXT_BYTES`](crate::piece::MAX_TEXT_BYTES), and there are fewer than 2^21 cells, so both fit.
+    /// Adds a character that is number `count`, from 1. Returns its class, which is that number.
+    /// The texts of a model have at most [`MAX_TEXT_BYTES`](crate::piece::MAX_TEXT_BYTES), and
+    /// there are fewer than 2^21 cells, so both fit.
     fn add_char(&mut self, char: &[u8], count: usize) -> u32 {
         let class = low_u32(count as u64);
         if char == WHITESPACE_MARK_STR.as_bytes() {
@@ -255,8 +260,8 @@ impl CharTable {
         }
     }
 
-    /// As [`class_at`](Self::class_at), for raw text: the class of the character to which it will be normalized, and the
-    /// length in the raw text.
+    /// As [`class_at`](Self::class_at), for raw text: the class of the character to which it will
+    /// be normalized, and the length in the raw text.
     #[inline(always)]
     pub(in crate::encode::bpe) fn raw_class_at(&self, text: &[u8]) -> (u32, usize) {
         match text[0] {
@@ -286,7 +291,8 @@ impl CharTable {
             .unwrap_or_else(|| self.rare_class_at(text))
     }
 
-    /// The class and the length of a well-formed character of two or three bytes, as are most that are not ASCII.
+    /// The class and the length of a well-formed character of two or three bytes, as are most that
+    /// are not ASCII.
     #[inline(always)]
     fn two_or_three_bytes(&self, text: &[u8]) -> Option<(u32, usize)> {
         let word = match text.first_chunk() {
@@ -336,8 +342,9 @@ impl CharTable {
         self.chars[class as usize]
     }
 
-    /// The information of the character at the start of `text`, which is not empty, and its length in `text`. If `RAW`,
-    /// the text is not normalized, and the information is that of the normalized character.
+    /// The information of the character at the start of `text`, which is not empty, and its length
+    /// in `text`. If `RAW`, the text is not normalized, and the information is that of the
+    /// normalized character.
     #[inline(always)]
     pub(in crate::encode::bpe) fn char_at<const RAW: bool>(
         &self,

@@ -1,9 +1,10 @@
 //! Which character classes are adjacent in some piece.
 //!
-//! Input: the bigrams of all pieces, as classes. Output: whether a character may follow another inside a piece. For the
-//! method see [`bigrams`](crate::encode::bigrams); in addition every class has 128 bits for the ASCII characters that may
-//! follow it, so that ASCII text needs no class of the second character. For example, if `t h` is the only bigram that
-//! begins with `t`, bit 0x68 is the only one that is set for the class of `t`.
+//! Input: the bigrams of all pieces, as classes. Output: whether a character may follow another
+//! inside a piece. For the method see [`bigrams`](crate::encode::bigrams); in addition every class
+//! has 128 bits for the ASCII characters that may follow it, so that ASCII text needs no class of
+//! the second character. For example, if `t h` is the only bigram that begins with `t`, bit 0x68 is
+//! the only one that is set for the class of `t`.
 //!
 //! Cost: one load per bigram; 16 bytes per class besides the shared set.
 
@@ -44,7 +45,8 @@ impl ClassBigramsBuilder {
         self.ascii_followers[before as usize][usize::from(byte / 64 % 2)] |= 1 << (byte % 64);
     }
 
-    /// Adds the bigram of two classes other than 0, of which the second is not that of an ASCII character.
+    /// Adds the bigram of two classes other than 0, of which the second is not that of an ASCII
+    /// character.
     #[inline]
     pub(super) fn add(&mut self, before: u32, class: u32) {
         self.others.add(before, class);
@@ -65,7 +67,8 @@ impl ClassBigrams {
         self.ascii_followers[before as usize][usize::from(byte / 64 % 2)] >> (byte % 64) & 1 != 0
     }
 
-    /// Whether the two classes, of which the second is not that of an ASCII character, may be adjacent in a piece.
+    /// Whether the two classes, of which the second is not that of an ASCII character, may be
+    /// adjacent in a piece.
     #[inline]
     pub(in crate::encode::bpe) fn can_be_adjacent(&self, before: u32, after: u32) -> bool {
         self.others.can_be_adjacent(before, after)

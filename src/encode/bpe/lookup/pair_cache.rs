@@ -1,14 +1,15 @@
 //! The pair cache: two symbols -> what they become, for the pairs that one worker has seen.
 //!
-//! Input: two symbols and the hash of their joined text. Output: a [`SymbolMerge`]. [`SymbolTable`] would compute the
-//! same from the texts.
+//! Input: two symbols and the hash of their joined text. Output: a [`SymbolMerge`]. [`SymbolTable`]
+//! would compute the same from the texts.
 //!
-//! Method: a direct-mapped table; a new pair replaces the pair in its slot. The table fits the second-level cache of the
-//! processor, so a lookup costs less than the comparison of texts. For models with fewer than 65,535 symbols an entry
-//! has 8 bytes instead of 16. Pairs of ASCII characters, with which most chunks begin, are in [`AsciiPairs`].
+//! Method: a direct-mapped table; a new pair replaces the pair in its slot. The table fits the
+//! second-level cache of the processor, so a lookup costs less than the comparison of texts. For
+//! models with fewer than 65,535 symbols an entry has 8 bytes instead of 16. Pairs of ASCII
+//! characters, with which most chunks begin, are in [`AsciiPairs`].
 //!
-//! Example: the pair (`th`, `e`) with the ids 1 and 5 becomes symbol 2 with rank 2. The entry of 8 bytes is
-//! 0x0002_0002_0001_0005: rank, symbol, left, right.
+//! Example: the pair (`th`, `e`) with the ids 1 and 5 becomes symbol 2 with rank 2. The entry of 8
+//! bytes is 0x0002_0002_0001_0005: rank, symbol, left, right.
 //!
 //! Cost: one load per lookup. Memory: 256 KiB or 512 KiB at most.
 
@@ -24,7 +25,8 @@ const MAX_SLOTS: usize = 1 << 15;
 /// The factor by which tables grow; the limits are a power of it apart.
 const GROWTH: usize = 4;
 
-/// What pairs become. The model has few symbols or many, so only one of the first two tables is used.
+/// What pairs become. The model has few symbols or many, so only one of the first two tables is
+/// used.
 #[derive(Debug, Default)]
 pub(in crate::encode::bpe) struct PairCache {
     narrow: PairTable<NarrowEntry>,
@@ -48,7 +50,8 @@ struct SymbolPair {
 
 /// A pair and what it becomes, as a [`PairTable`] stores it.
 trait PairEntry: Copy + PartialEq {
-    /// A free slot. Read as an entry, it says that a pair of no symbols does not merge, which is true.
+    /// A free slot. Read as an entry, it says that a pair of no symbols does not merge, which is
+    /// true.
     const FREE: Self;
     fn new(pair: SymbolPair, merge: SymbolMerge) -> Self;
     fn pair(self) -> SymbolPair;
@@ -93,13 +96,14 @@ impl PairEntry for WideEntry {
     }
 }
 
-/// An entry for models with fewer than 65,535 symbols: rank, symbol, left and right in 16 bits each, from the top. If
-/// the pair does not merge, all bits of the first two are set.
+/// An entry for models with fewer than 65,535 symbols: rank, symbol, left and right in 16 bits
+/// each, from the top. If the pair does not merge, all bits of the first two are set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct NarrowEntry(u64);
 
 impl NarrowEntry {
-    /// The bits of a pair. A pair with [`NO_SYMBOL`] does not merge; its bits are the bits of no pair of symbols.
+    /// The bits of a pair. A pair with [`NO_SYMBOL`] does not merge; its bits are the bits of no
+    /// pair of symbols.
     #[inline]
     fn key(pair: SymbolPair) -> u32 {
         pair.left << 16 | pair.right
@@ -190,7 +194,8 @@ impl PairLookup<'_> {
         }
     }
 
-    /// As [`get`](Self::get), if the hash of the joined text is known and may be the hash of a piece.
+    /// As [`get`](Self::get), if the hash of the joined text is known and may be the hash of a
+    /// piece.
     #[inline]
     pub(in crate::encode::bpe) fn get_by_hash(
         &mut self,
@@ -248,8 +253,8 @@ impl<E: PairEntry> PairTable<E> {
         self.write(entry, hash);
     }
 
-    /// Whether half of the slots are used and the table may grow. A pair that replaces another uses no further slot, so
-    /// a text that is encoded repeatedly does not make the table grow.
+    /// Whether half of the slots are used and the table may grow. A pair that replaces another uses
+    /// no further slot, so a text that is encoded repeatedly does not make the table grow.
     fn is_full(&self) -> bool {
         self.used >= self.slots.len() / 2 && self.slots.len() < MAX_SLOTS
     }

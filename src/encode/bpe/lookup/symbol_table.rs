@@ -1,24 +1,27 @@
 //! Symbols, and what two of them become.
 //!
-//! Input: the pieces of a model and the characters in them. Output: for two symbols the merge rank and the symbol of the
-//! merge, if there is one.
+//! Input: the pieces of a model and the characters in them. Output: for two symbols the merge rank
+//! and the symbol of the merge, if there is one.
 //!
-//! A *symbol* is a number for a text that can be an operand of a merge: a piece (the symbol is its id), or a character
-//! that occurs in a piece but is no piece (numbered from the number of pieces on). Two symbols merge if their joined
-//! text is a piece. The joined text is not assembled: its hash is computed from the hashes of the two symbols (see
-//! [`text_hash`](super::text_hash)), and the piece found by the hash is compared with the two texts, byte by byte.
+//! A *symbol* is a number for a text that can be an operand of a merge: a piece (the symbol is its
+//! id), or a character that occurs in a piece but is no piece (numbered from the number of pieces
+//! on). Two symbols merge if their joined text is a piece. The joined text is not assembled: its
+//! hash is computed from the hashes of the two symbols (see [`text_hash`](super::text_hash)), and
+//! the piece found by the hash is compared with the two texts, byte by byte.
 //!
-//! The *merge rank* is the position of a piece in the order in which merges happen: pieces with the best score have
-//! rank 0, equal scores have equal ranks. Scores are compared as the reference compares them, which is the total order
-//! of IEEE 754: a positive NaN is above everything else, and -0 is below 0.
+//! The *merge rank* is the position of a piece in the order in which merges happen: pieces with the
+//! best score have rank 0, equal scores have equal ranks. Scores are compared as the reference
+//! compares them, which is the total order of IEEE 754: a positive NaN is above everything else,
+//! and -0 is below 0.
 //!
-//! Example: pieces `a` (id 0), `th` (1), `the` (2), scores 0, -1, -2. The characters t, h, e occur in pieces but are no
-//! pieces, so they get the symbols 3, 4, 5. The pair (3, 4) has the joined text `th` and merges to symbol 1 with rank 1;
-//! the pair (1, 5) becomes symbol 2 with rank 2; the pair (4, 5) does not merge.
+//! Example: pieces `a` (id 0), `th` (1), `the` (2), scores 0, -1, -2. The characters t, h, e occur
+//! in pieces but are no pieces, so they get the symbols 3, 4, 5. The pair (3, 4) has the joined
+//! text `th` and merges to symbol 1 with rank 1; the pair (1, 5) becomes symbol 2 with rank 2; the
+//! pair (4, 5) does not merge.
 //!
-//! Cost: construction reads each byte of the pieces once; the hash table has between two and four slots per piece. A
-//! lookup is one multiplication and one load if the Bloom filter says that no piece has the hash, which is the most
-//! frequent answer.
+//! Cost: construction reads each byte of the pieces once; the hash table has between two and four
+//! slots per piece. A lookup is one multiplication and one load if the Bloom filter says that no
+//! piece has the hash, which is the most frequent answer.
 
 use super::text_hash::{TextHash, TextHasher};
 use crate::encode::bloom_filter::BloomFilter;
@@ -31,8 +34,8 @@ pub(in crate::encode::bpe) const NO_SYMBOL: u32 = u32::MAX;
 /// The rank of a pair that does not merge.
 pub(in crate::encode::bpe) const NO_RANK: u32 = u32::MAX;
 
-/// What two adjacent symbols become: the merge rank in the upper half, the symbol in the lower half. A lower number is an
-/// earlier merge.
+/// What two adjacent symbols become: the merge rank in the upper half, the symbol in the lower
+/// half. A lower number is an earlier merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::encode::bpe) struct SymbolMerge(u64);
 
@@ -130,16 +133,17 @@ impl SymbolTable {
         if self.slots[slot].id != NO_SYMBOL {
             return self.slots[slot].id;
         }
-        // There are at most MAX_PIECES pieces, and fewer other characters than MAX_TEXT_BYTES, so the number of symbols
-        // fits.
+        // There are at most MAX_PIECES pieces, and fewer other characters than MAX_TEXT_BYTES, so
+        // the number of symbols fits.
         let symbol = low_u32(self.hashes.len() as u64);
         self.hashes.push(hash);
         self.chars.push(char.into());
         symbol
     }
 
-    /// Gives the characters that are no pieces of another table of this model the same symbols here. They must be no pieces
-    /// of this table either, and no character may have been added before.
+    /// Gives the characters that are no pieces of another table of this model the same symbols
+    /// here. They must be no pieces of this table either, and no character may have been added
+    /// before.
     pub(in crate::encode::bpe) fn copy_chars(&mut self, other: &Self) {
         let chars = other.chars.iter();
         self.hashes.extend(chars.map(|char| self.hasher.hash(char)));
@@ -217,7 +221,8 @@ impl SymbolTable {
         if !self.is_known(left) || !self.is_known(right) {
             return SymbolMerge::NONE;
         }
-        // The texts are loaded only if there is a piece with the tag: if the Bloom filter was wrong, there is none.
+        // The texts are loaded only if there is a piece with the tag: if the Bloom filter was
+        // wrong, there is none.
         let is_joined = |id: u32| {
             let text = pieces.text(id as usize);
             text.strip_prefix(self.text(pieces, left)) == Some(self.text(pieces, right))
@@ -253,8 +258,8 @@ impl SymbolTable {
         }
     }
 
-    /// The slot of the piece that has this hash and for which `is_it` holds, or the free slot where it belongs; and its
-    /// tag.
+    /// The slot of the piece that has this hash and for which `is_it` holds, or the free slot where
+    /// it belongs; and its tag.
     #[inline]
     fn find_slot(&self, hash: u64, is_it: impl Fn(u32) -> bool) -> (usize, u32) {
         // The position depends on the upper bits of the hash.
@@ -275,7 +280,8 @@ impl SymbolTable {
 fn ranks(vocabulary: &Vocabulary<'_>, mergeable: &[u32]) -> Vec<u32> {
     let keys = mergeable.iter().map(|id| rank_key(vocabulary, *id));
     let mut best_first: Vec<u64> = keys.collect();
-    // Trainers write pieces in this order, except for a few. The stable sort is fast on sorted runs.
+    // Trainers write pieces in this order, except for a few. The stable sort is fast on sorted
+    // runs.
     best_first.sort();
     let mut ranks = vec![NO_RANK; vocabulary.len()];
     let equal_scores = best_first.chunk_by(|a, b| high_u32(*a) == high_u32(*b));

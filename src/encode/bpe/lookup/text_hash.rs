@@ -1,19 +1,22 @@
-//! Polynomial hashes of texts, from which hashes of joined texts and of parts are computed without the text.
+//! Polynomial hashes of texts, from which hashes of joined texts and of parts are computed without
+//! the text.
 //!
-//! Input: bytes, or hashes. Output: 64-bit hashes modulo 2^64. The hash of bytes b1 ... bn is
-//! c · (b1+1)·B^(n-1) + ... + c · (bn+1), where the base B is odd and the constant c moves the bits of very short texts
-//! to the upper end. So h(xy) = h(x) · B^|y| + h(y): the hash of a joined text costs one multiplication. (Karp and Rabin,
-//! "Efficient randomized pattern-matching algorithms", 1987, <https://doi.org/10.1147/rd.312.0249>.)
+//! Input: bytes, or hashes. Output: 64-bit hashes modulo 2^64. The hash of bytes b1 ... bn is c ·
+//! (b1+1)·B^(n-1) + ... + c · (bn+1), where the base B is odd and the constant c moves the bits of
+//! very short texts to the upper end. So h(xy) = h(x) · B^|y| + h(y): the hash of a joined text
+//! costs one multiplication. (Karp and Rabin, "Efficient randomized pattern-matching algorithms",
+//! 1987, <https://doi.org/10.1147/rd.312.0249>.)
 //!
-//! Parts of a short text use *prefix sums*: for each position the sum of h(c) / B^e over the characters c before it,
-//! where e is the byte offset of the end of c. (B is odd, so it has an inverse modulo 2^64.) The difference of two sums,
-//! times B^e of the later position, is the hash of the text between the two positions.
+//! Parts of a short text use *prefix sums*: for each position the sum of h(c) / B^e over the
+//! characters c before it, where e is the byte offset of the end of c. (B is odd, so it has an
+//! inverse modulo 2^64.) The difference of two sums, times B^e of the later position, is the hash
+//! of the text between the two positions.
 //!
-//! Example with the characters a, b of one byte each: the sums are s0 = 0, s1 = h(a)/B, s2 = h(a)/B + h(b)/B². Then
-//! (s2 - s0) · B² = h(a)·B + h(b) = h(ab), and (s2 - s1) · B² = h(b).
+//! Example with the characters a, b of one byte each: the sums are s0 = 0, s1 = h(a)/B, s2 =
+//! h(a)/B + h(b)/B². Then (s2 - s0) · B² = h(a)·B + h(b) = h(ab), and (s2 - s1) · B² = h(b).
 //!
-//! The base is drawn at random for each model, so nobody can prepare texts that collide. Collisions change no result,
-//! because every hit is compared with the text.
+//! The base is drawn at random for each model, so nobody can prepare texts that collide. Collisions
+//! change no result, because every hit is compared with the text.
 //!
 //! Cost: one multiplication per byte for a text, one for joining, one for a part.
 
@@ -109,7 +112,8 @@ impl TextHasher {
         sum.wrapping_mul(base).wrapping_add(u64::from(byte) + 1)
     }
 
-    /// The base to the power of `exponent`: from the table where possible, which halves the work of a hash.
+    /// The base to the power of `exponent`: from the table where possible, which halves the work of
+    /// a hash.
     #[inline]
     fn power(&self, exponent: usize) -> u64 {
         let entry = self.powers.get(exponent).copied();
@@ -123,8 +127,8 @@ impl TextHasher {
         (0..exponent).fold(1, |power: u64, _| power.wrapping_mul(base))
     }
 
-    /// Extends prefix sums by a character with the hash `char` that ends at byte `end`. Returns the sum, and the power
-    /// that turns differences of sums into hashes.
+    /// Extends prefix sums by a character with the hash `char` that ends at byte `end`. Returns the
+    /// sum, and the power that turns differences of sums into hashes.
     #[inline]
     pub(super) fn prefix_sum(&self, before: u64, char: u64, end: u8) -> (u64, u64) {
         let end = usize::from(end);
@@ -142,8 +146,8 @@ fn powers_of(base: u64) -> Powers {
     })
 }
 
-/// The inverse of an odd number modulo 2^64, by Newton's method: the number is its own inverse modulo 8, and each step
-/// doubles the number of correct bits.
+/// The inverse of an odd number modulo 2^64, by Newton's method: the number is its own inverse
+/// modulo 8, and each step doubles the number of correct bits.
 fn inverse(odd: u64) -> u64 {
     (0..5).fold(odd, |inverse, _| {
         inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse)))

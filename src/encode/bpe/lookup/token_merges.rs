@@ -1,16 +1,18 @@
 //! What two tokens become in the second layer of models with superwords.
 //!
-//! Input: when a model is loaded, pairs of symbols with what they become, and pairs that are only adjacent in some piece.
-//! Output: for two symbols whether they are such a pair, and what they become. Method: a hash table with linear probing, of
-//! which at most half of the slots are used, behind a [`BloomFilter`] of its keys. The keys are the numbers of the
-//! symbols, so no text is read.
+//! Input: when a model is loaded, pairs of symbols with what they become, and pairs that are only
+//! adjacent in some piece. Output: for two symbols whether they are such a pair, and what they
+//! become. Method: a hash table with linear probing, of which at most half of the slots are used,
+//! behind a [`BloomFilter`] of its keys. The keys are the numbers of the symbols, so no text is
+//! read.
 //!
-//! Example: the pair (`▁of`, `▁the`) with the symbols 310 and 278 has the key 310·2^32 + 278. Its slot says that the pair
-//! becomes `▁of▁the`. The piece `▁of▁the▁best` makes the pair (`▁the`, `▁best`) adjacent, which becomes nothing.
+//! Example: the pair (`▁of`, `▁the`) with the symbols 310 and 278 has the key 310·2^32 + 278. Its
+//! slot says that the pair becomes `▁of▁the`. The piece `▁of▁the▁best` makes the pair (`▁the`,
+//! `▁best`) adjacent, which becomes nothing.
 //!
-//! Cost: one multiplication and one load for most pairs that merge nowhere, one load more for the others. Memory: 32 to 64
-//! bytes for each pair, and the filter. The multiplier is drawn at random for each table, so that no model can be prepared
-//! whose pairs collide.
+//! Cost: one multiplication and one load for most pairs that merge nowhere, one load more for the
+//! others. Memory: 32 to 64 bytes for each pair, and the filter. The multiplier is drawn at random
+//! for each table, so that no model can be prepared whose pairs collide.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -112,8 +114,9 @@ pub(in crate::encode::bpe) struct TokenMergeMap {
     used: usize,
     /// A hash shifted right by this is the number of its first slot.
     shift: u32,
-    /// Random and odd. The upper bits of the product with a key are a universal hash (Dietzfelbinger et al., "A reliable
-    /// randomized algorithm for the closest-pair problem", 1997, <https://doi.org/10.1006/jagm.1997.0873>).
+    /// Random and odd. The upper bits of the product with a key are a universal hash
+    /// (Dietzfelbinger et al., "A reliable randomized algorithm for the closest-pair problem",
+    /// 1997, <https://doi.org/10.1006/jagm.1997.0873>).
     multiplier: u64,
 }
 
@@ -145,7 +148,8 @@ impl TokenMergeMap {
         self.slots[slot].merge = merge;
     }
 
-    /// Adds the pairs of another map. A pair becomes the same in both, or is only adjacent in one of them.
+    /// Adds the pairs of another map. A pair becomes the same in both, or is only adjacent in one
+    /// of them.
     pub(in crate::encode::bpe) fn extend(&mut self, other: &Self) {
         for pair in other.pairs() {
             self.add(pair);

@@ -1,9 +1,10 @@
 //! Bigram boundaries of a text.
 //!
-//! Input: a text. Output: positions at which the text can be divided into parts that several threads encode. The scan of a
-//! text uses the same two functions on characters.
+//! Input: a text. Output: positions at which the text can be divided into parts that several
+//! threads encode. The scan of a text uses the same two functions on characters.
 //!
-//! Example: the boundaries of `the cat` that are at least 2 bytes from each other: position 3, if no piece contains `e ▁`.
+//! Example: the boundaries of `the cat` that are at least 2 bytes from each other: position 3, if
+//! no piece contains `e ▁`.
 //!
 //! Cost: two or three loads for each character.
 
@@ -44,7 +45,8 @@ pub(super) fn class_at<const RAW: bool>(chars: &CharTable, rest: &[u8]) -> (u32,
     }
 }
 
-/// Whether a character of class `class`, whose first byte is `byte`, may follow a character of class `last`.
+/// Whether a character of class `class`, whose first byte is `byte`, may follow a character of
+/// class `last`.
 #[inline(always)]
 pub(super) fn can_be_adjacent(bigrams: &ClassBigrams, last: u32, byte: u8, class: u32) -> bool {
     match byte {

@@ -1,8 +1,9 @@
 //! The chunk that a scan has begun.
 //!
-//! Example: in the raw text `the cat` with a dummy prefix, the chunk that begins with the prefix has the class of the
-//! whitespace mark, and its first character ends at byte 0, because the prefix has no bytes in the text. The chunk ` cat`
-//! begins at byte 3, and its first character ends at byte 4.
+//! Example: in the raw text `the cat` with a dummy prefix, the chunk that begins with the prefix
+//! has the class of the whitespace mark, and its first character ends at byte 0, because the prefix
+//! has no bytes in the text. The chunk ` cat` begins at byte 3, and its first character ends at
+//! byte 4.
 
 /// A chunk whose end was not found yet.
 #[derive(Debug, Clone, Copy)]
@@ -12,7 +13,8 @@ pub(super) struct PendingChunk {
     pub(super) first_end: usize,
     /// The class of its first character; 0 if it has none yet.
     pub(super) first_class: u32,
-    /// Whether it begins with the dummy prefix. That is its first character then, without bytes in the text.
+    /// Whether it begins with the dummy prefix. That is its first character then, without bytes in
+    /// the text.
     pub(super) has_prefix: bool,
 }
 

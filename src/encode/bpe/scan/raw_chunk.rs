@@ -1,16 +1,19 @@
 //! Chunks of raw text that are not cached.
 //!
-//! Input: a chunk of raw text, and whether the dummy prefix comes before it. Output: its ids, where an unknown character
-//! becomes the ids of its bytes, if the model has byte pieces.
+//! Input: a chunk of raw text, and whether the dummy prefix comes before it. Output: its ids, where
+//! an unknown character becomes the ids of its bytes, if the model has byte pieces.
 //!
-//! Method: a short chunk is merged without normalization, because [`CharTable`](crate::encode::bpe::classes) has the
-//! character to which each raw character is normalized. Only a longer chunk, or a chunk with an unknown character in a
-//! model with byte pieces, is written out in normalized form.
+//! Method: a short chunk is merged without normalization, because
+//! [`CharTable`](crate::encode::bpe::classes) has the character to which each raw character is
+//! normalized. Only a longer chunk, or a chunk with an unknown character in a model with byte
+//! pieces, is written out in normalized form.
 //!
-//! Example: `▁né` is the raw chunk ` né`. Its characters are found as `▁`, `n` and `é`, and merged. If `é` occurs in no
-//! piece, the chunk is written out as `▁né`, and the unknown id at its end becomes the ids of `<0xC3>` and `<0xA9>`.
+//! Example: `▁né` is the raw chunk ` né`. Its characters are found as `▁`, `n` and `é`, and merged.
+//! If `é` occurs in no piece, the chunk is written out as `▁né`, and the unknown id at its end
+//! becomes the ids of `<0xC3>` and `<0xA9>`.
 //!
-//! Cost: one pass over the chunk besides merging; one allocation for a chunk with unknown characters.
+//! Cost: one pass over the chunk besides merging; one allocation for a chunk with unknown
+//! characters.
 
 use super::ChunkScanner;
 use crate::encode::bpe::ByteIds;
@@ -40,8 +43,8 @@ impl ChunkScanner<'_> {
         *self.normalized = normalized;
     }
 
-    /// Appends the ids of a short chunk of raw text. Returns whether a character is unknown; `None`, and appends nothing,
-    /// if the chunk is too long.
+    /// Appends the ids of a short chunk of raw text. Returns whether a character is unknown;
+    /// `None`, and appends nothing, if the chunk is too long.
     fn encode_short_raw(
         &mut self,
         chunk: &[u8],
@@ -65,8 +68,8 @@ impl ChunkScanner<'_> {
         Some((highest as usize) >= tables.piece_count)
     }
 
-    /// Replaces unknown ids by the pieces of their bytes, if the model has them. The ids from `start` on are those of
-    /// `normalized`.
+    /// Replaces unknown ids by the pieces of their bytes, if the model has them. The ids from
+    /// `start` on are those of `normalized`.
     fn spell_unknown(&self, normalized: &[u8], start: usize, out: &mut Vec<PieceId>) {
         let unknown = self.context.tables.unknown;
         let Some(byte_ids) = self.byte_ids.filter(|_| out[start..].contains(&unknown)) else {

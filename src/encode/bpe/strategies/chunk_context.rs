@@ -1,7 +1,8 @@
 //! What the strategies need to encode the chunks of one text.
 //!
-//! Input: the tables of a model, its pieces, and the buffers and caches of one worker. Output: [`ChunkContext`], on which
-//! [`windowed`](super::windowed) and [`strategies`](super) define their functions.
+//! Input: the tables of a model, its pieces, and the buffers and caches of one worker. Output:
+//! [`ChunkContext`], on which [`windowed`](super::windowed) and [`strategies`](super) define their
+//! functions.
 
 use super::heap_merge::HeapMerge;
 use super::long_chunks::LongChunkCache;
@@ -76,7 +77,8 @@ impl MergeState {
             + self.token_pairs.size_bytes()
     }
 
-    /// Counts the use of a strategy. Tests prove with it which strategy ran; other builds count nothing.
+    /// Counts the use of a strategy. Tests prove with it which strategy ran; other builds count
+    /// nothing.
     #[inline(always)]
     pub(in crate::encode::bpe) fn count(&mut self, strategy: Strategy) {
         #[cfg(test)]

@@ -1,18 +1,19 @@
 //! Whole texts at once: for models with unused pieces, and for dropout.
 //!
-//! Input: a normalized text. Output: its ids. The text is not split into chunks, because the result of a pair may depend
-//! on other parts of the text.
+//! Input: a normalized text. Output: its ids. The text is not split into chunks, because the result
+//! of a pair may depend on other parts of the text.
 //!
-//! Unused pieces take part in merges, but are no ids: an unused piece that remains is *resegmented* into the two symbols
-//! from which the pair was made when it was considered last, anywhere in the text, and so on for these symbols. A piece
-//! that was never considered becomes unknown. The reference stops after a hundred levels and then writes the unused piece
-//! itself.
+//! Unused pieces take part in merges, but are no ids: an unused piece that remains is *resegmented*
+//! into the two symbols from which the pair was made when it was considered last, anywhere in the
+//! text, and so on for these symbols. A piece that was never considered becomes unknown. The
+//! reference stops after a hundred levels and then writes the unused piece itself.
 //!
 //! Dropout (Provilkov et al., "BPE-dropout: simple and effective subword regularization", ACL 2020,
 //! <https://doi.org/10.18653/v1/2020.acl-main.170>) skips each merge with a given probability when its turn comes.
 //!
-//! Example: pieces `th` (unused, rank 0), `the` (1). The text `the` merges to `th e`, then to `the`. The text `tha` merges
-//! to `th a`; `th` is unused and was considered as `t h`, so the ids are those of `t`, `h`, `a`.
+//! Example: pieces `th` (unused, rank 0), `the` (1). The text `the` merges to `th e`, then to
+//! `the`. The text `tha` merges to `th a`; `th` is unused and was considered as `t h`, so the ids
+//! are those of `t`, `h`, `a`.
 //!
 //! Cost: n log n in the length of the text.
 

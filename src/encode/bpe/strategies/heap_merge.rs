@@ -1,14 +1,16 @@
 //! Merges a sequence of symbols of any length.
 //!
-//! Input: the symbols of the characters. Output: the symbols that remain when no pair merges. The merge with the lowest
-//! rank happens first, of equal ranks the leftmost.
+//! Input: the symbols of the characters. Output: the symbols that remain when no pair merges. The
+//! merge with the lowest rank happens first, of equal ranks the leftmost.
 //!
-//! Method: the symbols are nodes of a linked list, and the candidates for merges wait in a heap. A candidate that was
-//! overtaken by a merge of one of its symbols is recognized when it is popped, because the node then has another merge.
+//! Method: the symbols are nodes of a linked list, and the candidates for merges wait in a heap. A
+//! candidate that was overtaken by a merge of one of its symbols is recognized when it is popped,
+//! because the node then has another merge.
 //!
-//! Example: pieces `th` (rank 0), `he` (1), `the` (2), text `t h e`. The heap has (rank 0, node 0) and (1, node 1). Popping
-//! the first joins nodes 0 and 1 to `th` and pushes (2, node 0) for `th e`. (1, node 1) is popped, but node 1 has been
-//! joined, so it is dropped. Popping (2, node 0) leaves `the`.
+//! Example: pieces `th` (rank 0), `he` (1), `the` (2), text `t h e`. The heap has (rank 0, node 0)
+//! and (1, node 1). Popping the first joins nodes 0 and 1 to `th` and pushes (2, node 0) for
+//! `th e`. (1, node 1) is popped, but node 1 has been joined, so it is dropped. Popping (2, node 0)
+//! leaves `the`.
 //!
 //! Cost: n log n for n characters, whatever the input is.
 

@@ -1,14 +1,15 @@
 //! The last merge of each symbol.
 //!
-//! Input: a symbol. Output: the [`LastMerge`] of the symbol when its text is merged alone. It is computed by merging the
-//! characters when it is asked for first, and stored for all threads; a thread that does not see the result of another
-//! thread computes the same.
+//! Input: a symbol. Output: the [`LastMerge`] of the symbol when its text is merged alone. It is
+//! computed by merging the characters when it is asked for first, and stored for all threads; a
+//! thread that does not see the result of another thread computes the same.
 //!
-//! Example: with the pieces `th` (rank 0), `he` (1), `the` (2), `hers` (3) the last merge of `the` is (`th`, `e`). `hers`
-//! is [`Unreachable`](LastMerge::Unreachable): its text becomes `he r s`, because neither `rs` nor `her` is a piece.
+//! Example: with the pieces `th` (rank 0), `he` (1), `the` (2), `hers` (3) the last merge of `the`
+//! is (`th`, `e`). `hers` is [`Unreachable`](LastMerge::Unreachable): its text becomes `he r s`,
+//! because neither `rs` nor `her` is a piece.
 //!
-//! Cost: one load; a short merge per symbol once. Only long chunks need last merges, so the table of 8 bytes per piece is
-//! allocated when the first of them comes.
+//! Cost: one load; a short merge per symbol once. Only long chunks need last merges, so the table
+//! of 8 bytes per piece is allocated when the first of them comes.
 
 use super::last_merge_table::LastMerge;
 use super::merge_context::MergeContext;

@@ -1,7 +1,7 @@
 //! The stored last merges of the symbols.
 //!
-//! Input: the [`LastMerge`] of a symbol, from [`last_merge`](super::last_merge). Output: the same, for all threads. Cost: one
-//! load; 8 bytes per piece, allocated at the first use.
+//! Input: the [`LastMerge`] of a symbol, from [`last_merge`](super::last_merge). Output: the same,
+//! for all threads. Cost: one load; 8 bytes per piece, allocated at the first use.
 
 use std::iter::repeat_with;
 use std::sync::OnceLock;
@@ -24,7 +24,8 @@ pub(in crate::encode::bpe) enum LastMerge {
     TooLong,
 }
 
-/// The stored form of "not computed yet". A pair of two symbols 0 has the same form and is computed each time.
+/// The stored form of "not computed yet". A pair of two symbols 0 has the same form and is computed
+/// each time.
 const NOT_COMPUTED: u64 = 0;
 const CHAR: u64 = u64::MAX;
 const UNREACHABLE: u64 = u64::MAX - 1;

@@ -1,20 +1,24 @@
 //! A cache for long chunks and for large windows, by their whole texts.
 //!
-//! Input: normalized text that is too long for the chunk cache. Output: its ids, if they are cached.
+//! Input: normalized text that is too long for the chunk cache. Output: its ids, if they are
+//! cached.
 //!
-//! Real text repeats a few long chunks very often: rulers such as 80 times `-`, and deep indentation. Their pieces are
-//! longer than a small window, so small windows do not fit together. A chunk with unique content, such as a URL, is
-//! segmented by small windows and never enters this cache. Runs of spaces of different lengths are different chunks, but
-//! consist of the same large windows, which a second instance of this cache contains.
+//! Real text repeats a few long chunks very often: rulers such as 80 times `-`, and deep
+//! indentation. Their pieces are longer than a small window, so small windows do not fit together.
+//! A chunk with unique content, such as a URL, is segmented by small windows and never enters this
+//! cache. Runs of spaces of different lengths are different chunks, but consist of the same large
+//! windows, which a second instance of this cache contains.
 //!
-//! Example: 200 spaces in normalized text have 600 bytes. The large windows of the chunk have 32 spaces each, so all of
-//! them but the first are hits, and so are the large windows of a run of 300 spaces.
+//! Example: 200 spaces in normalized text have 600 bytes. The large windows of the chunk have 32
+//! spaces each, so all of them but the first are hits, and so are the large windows of a run of 300
+//! spaces.
 //!
-//! Method: a direct-mapped table; a new chunk replaces the one that shares its entry. The table changes no result,
-//! because the whole text is compared.
+//! Method: a direct-mapped table; a new chunk replaces the one that shares its entry. The table
+//! changes no result, because the whole text is compared.
 //!
-//! Cost: one hash and one comparison of the text. At most [`ENTRIES`] entries of [`MAX_BYTES`] bytes of text. Without
-//! a cache of long chunks, source code takes 12 % and English with rulers 25 % more instructions.
+//! Cost: one hash and one comparison of the text. At most [`ENTRIES`] entries of [`MAX_BYTES`]
+//! bytes of text. Without a cache of long chunks, source code takes 12 % and English with rulers 25
+//! % more instructions.
 
 use std::hash::BuildHasher;
 
@@ -51,7 +55,8 @@ impl LongChunkCache {
         (entry.text == chunk).then_some(&entry.ids[..])
     }
 
-    /// Caches the ids of `chunk`, unless it is too long. The buffers of the replaced entry are used again.
+    /// Caches the ids of `chunk`, unless it is too long. The buffers of the replaced entry are used
+    /// again.
     pub(super) fn insert(&mut self, chunk: &[u8], ids: &[PieceId]) {
         if let Some(index) = self.index(chunk) {
             self.allocate();

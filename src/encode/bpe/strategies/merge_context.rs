@@ -1,8 +1,8 @@
 //! What merging needs to know about a model.
 //!
-//! Input: the tables of a model, and the cache of pairs of one worker. Output: [`MergeTables`] and [`MergeContext`], the
-//! structs that the strategies pass on. They are in a file of their own so that no strategy imports from the module that
-//! chooses among the strategies.
+//! Input: the tables of a model, and the cache of pairs of one worker. Output: [`MergeTables`] and
+//! [`MergeContext`], the structs that the strategies pass on. They are in a file of their own so
+//! that no strategy imports from the module that chooses among the strategies.
 
 use super::last_merge_table::LastMergeTable;
 use crate::encode::bpe::classes::char_table::CharTable;
@@ -65,7 +65,8 @@ impl MergeTables {
     }
 }
 
-/// The tables of a model and the pairs that were looked up: what the questions about single symbols need.
+/// The tables of a model and the pairs that were looked up: what the questions about single symbols
+/// need.
 pub(in crate::encode::bpe) struct MergeContext<'c> {
     pub(in crate::encode::bpe) tables: &'c MergeTables,
     pub(in crate::encode::bpe) pairs: PairLookup<'c>,

@@ -1,24 +1,28 @@
 //! Merges a short chunk.
 //!
-//! Input: the characters of a chunk, at most [`MAX_CHARS`]. Output: the symbols that remain when no pair merges. All
-//! candidates are compared to find the next merge, again and again, which is fastest for a handful of characters.
+//! Input: the characters of a chunk, at most [`MAX_CHARS`]. Output: the symbols that remain when no
+//! pair merges. All candidates are compared to find the next merge, again and again, which is
+//! fastest for a handful of characters.
 //!
-//! Method: arrays by position; a merged symbol has the position of its first character. What two symbols become is looked
-//! up by the hash of the text that they cover, which follows from the prefix sums of the two positions (see
-//! [`text_hash`](crate::encode::bpe::lookup)). Most pairs become nothing, and to find that out nothing else is loaded. A
-//! candidate is one word, a [`MergeKey`], in which rank, position and symbol follow each other, so the lowest word is the
+//! Method: arrays by position; a merged symbol has the position of its first character. What two
+//! symbols become is looked up by the hash of the text that they cover, which follows from the
+//! prefix sums of the two positions (see [`text_hash`](crate::encode::bpe::lookup)). Most pairs
+//! become nothing, and to find that out nothing else is loaded. A candidate is one word, a
+//! [`MergeKey`], in which rank, position and symbol follow each other, so the lowest word is the
 //! next merge.
 //!
-//! Example: pieces `th` (rank 0), `he` (1), `the` (2), text `the`. Candidates: position 0 `t h` (rank 0), position 1 `h e`
-//! (rank 1). The lowest is position 0; it becomes `th`, position 1 is cleared, and position 0 gets the candidate `th e`
-//! (rank 2). That one is the lowest now, and `the` remains.
+//! Example: pieces `th` (rank 0), `he` (1), `the` (2), text `the`. Candidates: position 0 `t h`
+//! (rank 0), position 1 `h e` (rank 1). The lowest is position 0; it becomes `th`, position 1 is
+//! cleared, and position 0 gets the candidate `th e` (rank 2). That one is the lowest now, and
+//! `the` remains.
 //!
-//! Cost: at most n rounds of n/4 vector comparisons for n characters, without branches; all arrays fit the first-level
-//! cache of the processor.
+//! Cost: at most n rounds of n/4 vector comparisons for n characters, without branches; all arrays
+//! fit the first-level cache of the processor.
 //!
-//! The limit counts characters, not bytes: chunks of 11 or more Chinese characters are merged here too. That alone took
-//! 0.2 % more instructions for Chinese text with the Yi model, but it made a strategy for chunks of 33 to 64 bytes
-//! unnecessary; together with the removal of that strategy the difference is 0.01 %.
+//! The limit counts characters, not bytes: chunks of 11 or more Chinese characters are merged here
+//! too. That alone took 0.2 % more instructions for Chinese text with the Yi model, but it made a
+//! strategy for chunks of 33 to 64 bytes unnecessary; together with the removal of that strategy
+//! the difference is 0.01 %.
 
 use std::hint::select_unpredictable;
 
@@ -31,12 +35,12 @@ use crate::text::num::{low_u32, masked_index};
 
 /// The largest number of characters.
 pub(in crate::encode::bpe) const MAX_CHARS: usize = 32;
-/// Positions of characters, the end, and positions behind it that are read in vain: a power of two, so that a mask is
-/// enough to stay within the arrays.
+/// Positions of characters, the end, and positions behind it that are read in vain: a power of two,
+/// so that a mask is enough to stay within the arrays.
 const POSITIONS: usize = 2 * MAX_CHARS;
 
-/// A candidate, lowest first: the bits of a [`SymbolMerge`], with the position in the upper five bits of the symbol, which
-/// ids do not use.
+/// A candidate, lowest first: the bits of a [`SymbolMerge`], with the position in the upper five
+/// bits of the symbol, which ids do not use.
 type MergeKey = u64;
 const POSITION_SHIFT: u32 = u32::BITS - MAX_CHARS.trailing_zeros();
 /// The pair does not merge.
@@ -57,7 +61,8 @@ pub(in crate::encode::bpe) struct ShortMerge {
     sums: [u64; POSITIONS],
     /// The power that makes hashes of differences of sums.
     powers: [u64; POSITIONS],
-    /// A bit for each position at which a symbol begins, and for all positions behind the last symbol.
+    /// A bit for each position at which a symbol begins, and for all positions behind the last
+    /// symbol.
     starts: u64,
     candidates: CandidateArray,
 }
@@ -75,8 +80,8 @@ impl ShortMerge {
         self.starts = u64::MAX;
     }
 
-    /// Adds the characters of a text. Returns false if there are more than [`MAX_CHARS`] in all. If `RAW`, the text is not
-    /// normalized, and its normalized characters are added.
+    /// Adds the characters of a text. Returns false if there are more than [`MAX_CHARS`] in all. If
+    /// `RAW`, the text is not normalized, and its normalized characters are added.
     #[inline]
     pub(in crate::encode::bpe) fn push_text<const RAW: bool>(
         &mut self,
@@ -150,7 +155,8 @@ impl ShortMerge {
         }
     }
 
-    /// Looks up what two symbols become, given the positions of both and of the end of the right one.
+    /// Looks up what two symbols become, given the positions of both and of the end of the right
+    /// one.
     #[inline(always)]
     fn set_candidate(&mut self, positions: [usize; 3], pairs: &mut PairLookup<'_>) -> SymbolMerge {
         let [left, right, end] = positions;
@@ -225,7 +231,8 @@ fn merge_key(at: usize, merge: SymbolMerge) -> MergeKey {
 }
 
 impl CandidateArray {
-    /// The lowest key of the first `count` positions. A fixed number of keys is compared, without branches.
+    /// The lowest key of the first `count` positions. A fixed number of keys is compared, without
+    /// branches.
     #[inline]
     fn lowest(&self, count: usize) -> MergeKey {
         match count {

@@ -1,35 +1,39 @@
 //! Whether two symbols can be adjacent in a result of merging.
 //!
-//! Input: two symbols, each of which is the result of merging its own text. Output: whether they are a *valid pair*:
-//! merging their joined text gives exactly these two symbols.
+//! Input: two symbols, each of which is the result of merging its own text. Output: whether they
+//! are a *valid pair*: merging their joined text gives exactly these two symbols.
 //!
-//! **Lemma (valid pairs).** Let each symbol of a sequence be the result of merging its own text. Then the sequence is the
-//! result of merging the whole text if and only if all adjacent pairs are valid. Proof: consider the first merge across
-//! a border between two symbols. Before it, every merge happens inside of one symbol's text, in the order in which that
-//! text merges alone, so the merge across the border would also happen if the texts of the two symbols were merged without
-//! the others, and the pair would not be valid. Conversely, if a pair is not valid, merging the two texts alone has a first
-//! merge across their border, and the same merge is possible in the whole text unless another border is crossed before.
-//! In both cases some border is crossed. (The notion is that of Hendrik van Antwerpen and Alexander Neubeck, "So many
-//! tokens, so little time", 2024,
+//! **Lemma (valid pairs).** Let each symbol of a sequence be the result of merging its own text.
+//! Then the sequence is the result of merging the whole text if and only if all adjacent pairs are
+//! valid. Proof: consider the first merge across a border between two symbols. Before it, every
+//! merge happens inside of one symbol's text, in the order in which that text merges alone, so the
+//! merge across the border would also happen if the texts of the two symbols were merged without
+//! the others, and the pair would not be valid. Conversely, if a pair is not valid, merging the two
+//! texts alone has a first merge across their border, and the same merge is possible in the whole
+//! text unless another border is crossed before. In both cases some border is crossed. (The notion
+//! is that of Hendrik van Antwerpen and Alexander Neubeck, "So many tokens, so little time", 2024,
 //! <https://github.blog/ai-and-ml/llms/so-many-tokens-so-little-time-introducing-a-faster-more-flexible-byte-pair-tokenizer/>.)
 //!
-//! Method: the merges of the two symbols are undone, the latest first. Each time, the two parts at the border existed at
-//! the same time; if they would have merged before either became part of something larger, the pair is not valid. This
-//! needs symbols whose parts have lower ranks than themselves; for others ([`LastMerge::OutOfRankOrder`]) the joined text is
-//! merged.
+//! Method: the merges of the two symbols are undone, the latest first. Each time, the two parts at
+//! the border existed at the same time; if they would have merged before either became part of
+//! something larger, the pair is not valid. This needs symbols whose parts have lower ranks than
+//! themselves; for others ([`LastMerge::OutOfRankOrder`]) the joined text is merged.
 //!
-//! Example: pieces `th` (rank 0), `he` (1), `the` (2). Is (`t`, `he`) valid? `t he` merges to `the` with rank 2, and `he`
-//! exists from rank 1 on until the end, so the two would merge: not valid. Is (`th`, `th`)? `th th` is no piece. Undoing
-//! the right symbol leaves `th t`: no piece; then the left: `h t`: no piece. Both are characters now: valid.
+//! Example: pieces `th` (rank 0), `he` (1), `the` (2). Is (`t`, `he`) valid? `t he` merges to `the`
+//! with rank 2, and `he` exists from rank 1 on until the end, so the two would merge: not valid. Is
+//! (`th`, `th`)? `th th` is no piece. Undoing the right symbol leaves `th t`: no piece; then the
+//! left: `h t`: no piece. Both are characters now: valid.
 //!
-//! Cost: one load for pairs in the cache (128 KiB); otherwise two lookups per merge of the two symbols.
+//! Cost: one load for pairs in the cache (128 KiB); otherwise two lookups per merge of the two
+//! symbols.
 //!
-//! Tried and rejected: a search over the whole chunk that takes the longest symbol that forms a valid pair with the one
-//! before, with backtracking. It was linear where the heap needs n log n, but it ran only where windows do not fit
-//! together. Without it the instructions for English, 76 languages, code, Chinese and Japanese are equal within 0.4 %;
-//! chunks of 33 to 64 bytes, which windows now serve, take 33 % fewer with the Yi model and as many as before with the
-//! Llama 2 model; only models with pieces such as `aaaaaaaaaaaaaaaa` pay, with about 1,500 instructions per character of a
-//! long run of `a` instead of 90.
+//! Tried and rejected: a search over the whole chunk that takes the longest symbol that forms a
+//! valid pair with the one before, with backtracking. It was linear where the heap needs n log n,
+//! but it ran only where windows do not fit together. Without it the instructions for English, 76
+//! languages, code, Chinese and Japanese are equal within 0.4 %; chunks of 33 to 64 bytes, which
+//! windows now serve, take 33 % fewer with the Yi model and as many as before with the Llama 2
+//! model; only models with pieces such as `aaaaaaaaaaaaaaaa` pay, with about 1,500 instructions per
+//! character of a long run of `a` instead of 90.
 
 use super::last_merge::last_merge;
 use super::last_merge_table::LastMerge;
@@ -80,8 +84,8 @@ impl TokenPairCache {
     }
 }
 
-/// Whether two symbols, each the result of merging its own text, are a valid pair. An unknown character is valid beside
-/// everything. `None` if the symbols are too long to find out.
+/// Whether two symbols, each the result of merging its own text, are a valid pair. An unknown
+/// character is valid beside everything. `None` if the symbols are too long to find out.
 #[inline]
 pub(in crate::encode::bpe) fn is_valid_token_pair(
     left: u32,
@@ -126,8 +130,8 @@ fn merge_both(left: u32, right: u32, context: &mut MergeContext<'_>) -> Option<b
     Some(short.symbols().eq([left, right]))
 }
 
-/// Undoes the merges of two symbols, the latest first; equal ranks merge from left to right, so the right one is undone
-/// first.
+/// Undoes the merges of two symbols, the latest first; equal ranks merge from left to right, so the
+/// right one is undone first.
 fn undo_both(mut left: u32, mut right: u32, context: &mut MergeContext<'_>) -> bool {
     let symbols = &context.tables.symbols;
     // The ranks at which the current parts become part of something larger.

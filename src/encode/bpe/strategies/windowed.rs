@@ -1,30 +1,36 @@
 //! Long chunks, one window after the other.
 //!
-//! Input: a chunk of more than 32 characters. Output: its ids, or the report that this strategy cannot find them.
+//! Input: a chunk of more than 32 characters. Output: its ids, or the report that this strategy
+//! cannot find them.
 //!
-//! Method: the first bytes of the chunk are a window, which is merged alone (or found in a cache). A symbol near the end of
-//! a window may be cut off, so only symbols that end within two thirds of the window are committed; the next window begins
-//! after them. If the first symbol of a window and the last committed symbol are no valid pair (see
-//! [`token_pairs`](super::token_pairs)), the strategy gives up.
+//! Method: the first bytes of the chunk are a window, which is merged alone (or found in a cache).
+//! A symbol near the end of a window may be cut off, so only symbols that end within two thirds of
+//! the window are committed; the next window begins after them. If the first symbol of a window and
+//! the last committed symbol are no valid pair (see [`token_pairs`](super::token_pairs)), the
+//! strategy gives up.
 //!
-//! A chunk is first tried with windows of [`MAX_KEY_BYTES`] bytes, whose ids are in a chunk cache. If these windows do not
-//! fit together, it is tried with windows of [`MAX_CHARS`] characters: pieces of 16 spaces have 48 bytes in normalized
-//! text. The ids of large windows are cached by their whole texts, so a run of spaces costs two or three lookups for every
-//! 32 spaces, even if no other run has the same length. If large windows do not fit together either, the heap merges the
+//! A chunk is first tried with windows of [`MAX_KEY_BYTES`] bytes, whose ids are in a chunk cache.
+//! If these windows do not fit together, it is tried with windows of [`MAX_CHARS`] characters:
+//! pieces of 16 spaces have 48 bytes in normalized text. The ids of large windows are cached by
+//! their whole texts, so a run of spaces costs two or three lookups for every 32 spaces, even if no
+//! other run has the same length. If large windows do not fit together either, the heap merges the
 //! whole chunk.
 //!
-//! **Lemma (window commit).** If the strategy does not give up, the committed symbols are the result of merging the whole
-//! chunk. Proof: all symbols of one window are adjacent in the result of merging the window, so each of them is what its
-//! own text becomes, and adjacent symbols of the window are valid pairs (a part of a result is the result of its part of
-//! the text, by the lemma of `token_pairs`). Pairs across windows are tested. So all adjacent pairs are valid, and by the
+//! **Lemma (window commit).** If the strategy does not give up, the committed symbols are the
+//! result of merging the whole chunk. Proof: all symbols of one window are adjacent in the result
+//! of merging the window, so each of them is what its own text becomes, and adjacent symbols of the
+//! window are valid pairs (a part of a result is the result of its part of the text, by the lemma
+//! of `token_pairs`). Pairs across windows are tested. So all adjacent pairs are valid, and by the
 //! same lemma the sequence is the result for the whole chunk.
 //!
-//! Example: `internationalizationwithoutspaces` has the window `internationalizationwit`, which merges to `intern ation al
-//! ization w it`. The first three symbols end within 16 bytes and are committed. The next window begins at `ization`; if
-//! `al ization` is a valid pair, the work goes on there.
+//! Example: `internationalizationwithoutspaces` has the window `internationalizationwit`, which
+//! merges to `intern ation al ization w it`. The first three symbols end within 16 bytes and are
+//! committed. The next window begins at `ization`; if `al ization` is a valid pair, the work goes
+//! on there.
 //!
-//! Cost: linear; every window commits at least a third of its length, or the strategy gives up. Windows are short enough
-//! to be cached, so text that repeats itself costs little more than cache hits.
+//! Cost: linear; every window commits at least a third of its length, or the strategy gives up.
+//! Windows are short enough to be cached, so text that repeats itself costs little more than cache
+//! hits.
 
 use std::ops::Range;
 
@@ -47,7 +53,8 @@ pub(super) enum WindowSize {
 }
 
 impl WindowSize {
-    /// The end of the window that begins at `at`: the start of a character, or the end of the chunk.
+    /// The end of the window that begins at `at`: the start of a character, or the end of the
+    /// chunk.
     fn end(self, chunk: &[u8], at: usize) -> usize {
         match self {
             Self::Small => small_window_end(chunk, at),
@@ -86,7 +93,8 @@ fn large_window_end(chunk: &[u8], at: usize) -> usize {
 }
 
 impl ChunkContext<'_> {
-    /// Appends the ids of a chunk. Returns false, and appends nothing, if the windows do not fit together.
+    /// Appends the ids of a chunk. Returns false, and appends nothing, if the windows do not fit
+    /// together.
     pub(super) fn encode_windowed(
         &mut self,
         chunk: &[u8],
@@ -101,7 +109,8 @@ impl ChunkContext<'_> {
         is_encoded
     }
 
-    /// As [`encode_windowed`](Self::encode_windowed), but leaves the ids of the first windows in `out` on failure.
+    /// As [`encode_windowed`](Self::encode_windowed), but leaves the ids of the first windows in
+    /// `out` on failure.
     fn encode_all_windows(
         &mut self,
         chunk: &[u8],
@@ -165,7 +174,8 @@ impl ChunkContext<'_> {
         self.state.large_windows.insert(window, &out[start..]);
     }
 
-    /// Whether the ids of a window are known, and the first of them and the last committed id are a valid pair.
+    /// Whether the ids of a window are known, and the first of them and the last committed id are a
+    /// valid pair.
     fn joins_previous(&mut self, committed: Option<PieceId>, window: &[PieceId]) -> bool {
         if window.contains(&self.tables.unknown) {
             return false;
@@ -181,7 +191,8 @@ impl ChunkContext<'_> {
         is_valid_token_pair(left.get(), right.get(), cache, &mut context) == Some(true)
     }
 
-    /// Removes the ids from `first` on whose texts end after `max_bytes`. Returns the bytes of the others.
+    /// Removes the ids from `first` on whose texts end after `max_bytes`. Returns the bytes of the
+    /// others.
     fn commit(&self, first: usize, max_bytes: usize, out: &mut Vec<PieceId>) -> usize {
         let mut bytes = 0;
         let mut count = 0;

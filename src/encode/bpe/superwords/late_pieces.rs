@@ -1,38 +1,44 @@
 //! The merges of the second layer, found when a model is loaded.
 //!
-//! Input: the encoder of the first layer, the symbols of all pieces, and which pieces are in the first layer. Output: the
-//! [`TokenMergeTable`], or `None` if the model cannot have two layers.
+//! Input: the encoder of the first layer, the symbols of all pieces, and which pieces are in the
+//! first layer. Output: the [`TokenMergeTable`], or `None` if the model cannot have two layers.
 //!
 //! # Method
-//! A *late piece* is one that the second layer may make. Where it is made, no symbol crosses the ends of its text, neither then
-//! nor at the end of the first layer, since symbols only grow. So by locality (see `docs/DESIGN.md`) the first layer
-//! has made of this text what it makes of the text alone: the *tokens* of the piece. All symbols of the second layer consist
-//! of such tokens. Therefore
+//! A *late piece* is one that the second layer may make. Where it is made, no symbol crosses the
+//! ends of its text, neither then nor at the end of the first layer, since symbols only grow. So by
+//! locality (see `docs/DESIGN.md`) the first layer has made of this text what it makes of the text
+//! alone: the *tokens* of the piece. All symbols of the second layer consist of such tokens.
+//! Therefore
 //!
-//! - two tokens of the first layer are joined by a merge only if they are neighbours in the tokens of some late piece;
+//! - two tokens of the first layer are joined by a merge only if they are neighbours in the tokens
+//!   of some late piece;
 //! - two symbols that join to a late piece meet between two of its tokens.
 //!
-//! Each late piece is encoded by the first layer. Its neighbouring tokens are entered as adjacent pairs, and for each place
-//! between two tokens at which both parts are pieces, the two parts are entered with what they become. That is the
-//! definition of a merge, so nothing has to be known about which of these merges happen.
+//! Each late piece is encoded by the first layer. Its neighbouring tokens are entered as adjacent
+//! pairs, and for each place between two tokens at which both parts are pieces, the two parts are
+//! entered with what they become. That is the definition of a merge, so nothing has to be known
+//! about which of these merges happen.
 //!
-//! Late are all pieces of the second layer, and those of the first that their own merges cannot make. For example
-//! the pieces `ab` (-9, second layer), `abc` (-1, first layer) and no `bc`: the first layer gives `a b c`, and only when the
-//! second has made `ab`, `abc` follows. At the end of the first layer no pair joins to a piece of the first layer, so one
-//! part of such a piece has to be late itself. Therefore the pieces of the first layer are searched from the shortest
-//! to the longest for those with a late piece as beginning or end.
+//! Late are all pieces of the second layer, and those of the first that their own merges cannot
+//! make. For example the pieces `ab` (-9, second layer), `abc` (-1, first layer) and no `bc`: the
+//! first layer gives `a b c`, and only when the second has made `ab`, `abc` follows. At the end of
+//! the first layer no pair joins to a piece of the first layer, so one part of such a piece has to
+//! be late itself. Therefore the pieces of the first layer are searched from the shortest to the
+//! longest for those with a late piece as beginning or end.
 //!
 //! A piece that contains a user-defined symbol is never made: the symbol is cut out of every text.
 //!
-//! The first layer has no piece with a whitespace mark behind another character, so the tokens of a piece are those of its words
-//! (if no symbol is user-defined). Most words of superwords are pieces of the first layer, and it is remembered which of these are
-//! their own only token: so most superwords are divided by looking up their words, and are not encoded.
+//! The first layer has no piece with a whitespace mark behind another character, so the tokens of a
+//! piece are those of its words (if no symbol is user-defined). Most words of superwords are pieces
+//! of the first layer, and it is remembered which of these are their own only token: so most
+//! superwords are divided by looking up their words, and are not encoded.
 //!
-//! Example: `▁one▁of▁the` with the tokens `▁one ▁of ▁the`. The pairs (`▁one`, `▁of`) and (`▁of`, `▁the`) are adjacent. If
-//! `▁of▁the` is a piece and `▁one▁of` is none, (`▁one`, `▁of▁the`) becomes `▁one▁of▁the`.
+//! Example: `▁one▁of▁the` with the tokens `▁one ▁of ▁the`. The pairs (`▁one`, `▁of`) and (`▁of`,
+//! `▁the`) are adjacent. If `▁of▁the` is a piece and `▁one▁of` is none, (`▁one`, `▁of▁the`) becomes
+//! `▁one▁of▁the`.
 //!
-//! Cost: an encoding of each late piece that is one word, and a lookup for each word of the others, on two threads; a lookup for
-//! each place between tokens.
+//! Cost: an encoding of each late piece that is one word, and a lookup for each word of the others,
+//! on two threads; a lookup for each place between tokens.
 
 use super::super::lookup::symbol_table::{SymbolMerge, SymbolTable};
 use super::super::lookup::text_hash::TextHash;
@@ -44,11 +50,12 @@ use crate::encode::vocabulary::Vocabulary;
 use crate::join::join;
 use crate::piece::{PieceId, PieceTable};
 
-/// Pairs in the table for each piece of the model, at most. Trained models have less than two; the limit keeps the memory
-/// proportional to the model.
+/// Pairs in the table for each piece of the model, at most. Trained models have less than two; the
+/// limit keeps the memory proportional to the model.
 const MAX_PAIRS_PER_PIECE: usize = 8;
 
-/// The share of the second layer, in percent, that one thread searches. It searches the pieces of the first layer as well.
+/// The share of the second layer, in percent, that one thread searches. It searches the pieces of
+/// the first layer as well.
 const FIRST_PART: usize = 45;
 
 /// What the search for merges needs to know about a model.
@@ -69,7 +76,8 @@ struct LateMergeSearch<'l> {
     tokens: Vec<PieceId>,
     /// The hashes of the text from each of these tokens on.
     ends: Vec<TextHash>,
-    /// For each piece of the first layer, once it was asked for, whether its text encodes to itself.
+    /// For each piece of the first layer, once it was asked for, whether its text encodes to
+    /// itself.
     is_own_token: Vec<Option<bool>>,
     map: TokenMergeMap,
 }
@@ -84,7 +92,8 @@ struct TokenPlace {
     begin: TextHash,
 }
 
-/// A token of a late piece is unknown, so that ids of the first layer are not enough; or there are too many pairs.
+/// A token of a late piece is unknown, so that ids of the first layer are not enough; or there are
+/// too many pairs.
 struct NotLayered;
 
 impl LatePieces<'_> {
@@ -108,7 +117,8 @@ impl LatePieces<'_> {
         Some(merges.build())
     }
 
-    /// The merges of some pieces of the second layer, and those that `add_others` adds; `map` is empty.
+    /// The merges of some pieces of the second layer, and those that `add_others` adds; `map` is
+    /// empty.
     fn find_some<'l>(
         &'l self,
         pieces: &[u32],

@@ -1,11 +1,13 @@
 //! Merges a few tokens.
 //!
-//! Input: tokens of the first layer in which each two neighbours can be adjacent in a piece of the second. Output: the
-//! tokens that remain when no pair merges. Most runs have two to five tokens, so all pairs are compared to find the next merge,
-//! and the tokens behind it move one place forward.
+//! Input: tokens of the first layer in which each two neighbours can be adjacent in a piece of the
+//! second. Output: the tokens that remain when no pair merges. Most runs have two to five tokens,
+//! so all pairs are compared to find the next merge, and the tokens behind it move one place
+//! forward.
 //!
-//! Example: the tokens `▁one ▁of ▁the`, of which `▁of▁the` and then `▁one▁of▁the` are pieces. The pair at 1 has the lowest
-//! rank; the run becomes `▁one ▁of▁the`, and the pair at 0 is looked up again, which merges.
+//! Example: the tokens `▁one ▁of ▁the`, of which `▁of▁the` and then `▁one▁of▁the` are pieces. The
+//! pair at 1 has the lowest rank; the run becomes `▁one ▁of▁the`, and the pair at 0 is looked up
+//! again, which merges.
 //!
 //! Cost: n² for n tokens, at most [`MAX_TOKENS`].
 
@@ -34,8 +36,8 @@ impl Default for TokenRunMerge {
 }
 
 impl TokenRunMerge {
-    /// Merges `tokens`, of which there are at most [`MAX_TOKENS`]; `merges` is what each and the next one become. Returns the
-    /// symbols that remain.
+    /// Merges `tokens`, of which there are at most [`MAX_TOKENS`]; `merges` is what each and the
+    /// next one become. Returns the symbols that remain.
     pub(super) fn merge(
         &mut self,
         tokens: &[PieceId],

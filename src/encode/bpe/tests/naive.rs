@@ -1,4 +1,5 @@
-//! BPE as it is defined: look at all pairs, merge the best one, begin again. Texts only; quadratic, obviously correct.
+//! BPE as it is defined: look at all pairs, merge the best one, begin again. Texts only; quadratic,
+//! obviously correct.
 
 use std::collections::HashMap;
 
@@ -77,8 +78,8 @@ impl<'m> NaiveEncoder<'m> {
     }
 }
 
-/// Assembles the bytes of a BPE model: the fields of the protobuf messages `ModelProto`, `SentencePiece` and
-/// `TrainerSpec` that matter.
+/// Assembles the bytes of a BPE model: the fields of the protobuf messages `ModelProto`,
+/// `SentencePiece` and `TrainerSpec` that matter.
 #[derive(Default)]
 pub(super) struct ModelBytes(Vec<u8>);
 

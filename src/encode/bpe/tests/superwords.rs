@@ -136,7 +136,8 @@ fn pieces_of_the_first_layer_can_be_made_late() {
     }
 }
 
-/// `abc` is made of `ab` and of `c`, which is no piece, so that the ids of the first layer do not tell it.
+/// `abc` is made of `ab` and of `c`, which is no piece, so that the ids of the first layer do not
+/// tell it.
 #[test]
 fn late_pieces_with_unknown_characters_need_one_layer() {
     let pieces = [("abc", -1), ("a\u{2581}a", -2), ("ab", -3)];

@@ -13,7 +13,8 @@ use crate::rng::SplitMix64;
 
 type Ids = Vec<PieceId>;
 
-/// The encoder of a model, and the probabilities of all segmentations of a text, computed in 64 bits, best first.
+/// The encoder of a model, and the probabilities of all segmentations of a text, computed in 64
+/// bits, best first.
 struct Exact {
     unigram: UnigramEncoder,
     text: &'static str,
@@ -191,7 +192,8 @@ fn samples_without_replacement_are_distinct_and_complete_when_all_are_requested(
     }
 }
 
-/// The frequency of each segmentation in samples, and the mean of 1 / exp(score), which is 1 for unbiased scores.
+/// The frequency of each segmentation in samples, and the mean of 1 / exp(score), which is 1 for
+/// unbiased scores.
 struct Inclusion {
     counts: Vec<u32>,
     inverse: Vec<f64>,
@@ -320,8 +322,9 @@ fn an_alpha_that_makes_weights_infinite_is_refused() {
     assert_eq!(drawn, refused);
 }
 
-/// The search keeps as many branches as segmentations are missing. A text whose best segmentations take many branches
-/// checks that none is lost: with steep weights the sample is nearly always the list of the best.
+/// The search keeps as many branches as segmentations are missing. A text whose best segmentations
+/// take many branches checks that none is lost: with steep weights the sample is nearly always the
+/// list of the best.
 #[test]
 fn steep_samples_without_replacement_are_the_best_segmentations() {
     let model = model("unigram.model");

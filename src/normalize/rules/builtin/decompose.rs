@@ -1,6 +1,7 @@
 //! The rules of compatibility composition (NFKC) of Unicode 17.
 //!
-//! In: nothing but the table that `build.rs` makes from `unicode-normalization`. Out: a [`RuleSetBuilder`].
+//! In: nothing but the table that `build.rs` makes from `unicode-normalization`. Out: a
+//! [`RuleSetBuilder`].
 //!
 //! Two kinds of rules. Each single character that NFKC changes, with its result.
 //! And, because a charsmap sees a text piece by piece where NFKC would compose
@@ -65,9 +66,9 @@ struct DecompositionRow {
 
 /// The rows of all characters that decompose, ascending, except the syllables of Hangul.
 ///
-/// The text that is read has for each row: the distance from the code point of the row before, as a character; the
-/// decomposition; and U+0001 if the character is its own composition, U+0000 if it has the decomposition as its
-/// composition, or else U+0002, the composition and U+0000.
+/// The text that is read has for each row: the distance from the code point of the row before, as a
+/// character; the decomposition; and U+0001 if the character is its own composition, U+0000 if it
+/// has the decomposition as its composition, or else U+0002, the composition and U+0000.
 fn table() -> impl Iterator<Item = DecompositionRow> {
     let mut rest = include_str!(concat!(env!("OUT_DIR"), "/decompositions.txt"));
     let mut point = 0;
@@ -102,8 +103,9 @@ fn take_until_mark(rest: &mut &str) -> (Vec<u32>, char) {
 /// The first syllable of Hangul.
 const HANGUL_FIRST: u32 = 0xAC00;
 
-/// The syllables of Hangul: each is its own composition. The decompositions are computed as chapter 3.12 of the Unicode
-/// Standard says. For example, U+AC01 is the first leading consonant, the first vowel and the first trailing consonant.
+/// The syllables of Hangul: each is its own composition. The decompositions are computed as chapter
+/// 3.12 of the Unicode Standard says. For example, U+AC01 is the first leading consonant, the first
+/// vowel and the first trailing consonant.
 fn hangul() -> impl Iterator<Item = DecompositionRow> {
     const LEADING: u32 = 0x1100;
     const VOWEL: u32 = 0x1161;

@@ -1,17 +1,21 @@
 //! Merging that goes on where the pieces of a model end.
 //!
-//! In: a [`MergeTrainer`] whose words are segmented by a model, the characters that may become pieces, and the pieces of the
-//! model that were found nowhere so far. Out: the new pieces, best first: merges as in training, and characters between
-//! them. The model keeps its pieces, and the new ones get lower scores, in this order; so the words are always segmented as
-//! the model with the new pieces would do it. Two things happen here that do not happen in training:
+//! In: a [`MergeTrainer`] whose words are segmented by a model, the characters that may become
+//! pieces, and the pieces of the model that were found nowhere so far. Out: the new pieces, best
+//! first: merges as in training, and characters between them. The model keeps its pieces, and the
+//! new ones get lower scores, in this order; so the words are always segmented as the model with
+//! the new pieces would do it. Two things happen here that do not happen in training:
 //!
-//! * A *character* becomes a piece when its gain is at least the count of the best pair. The gain of a merge is its count:
-//!   so many tokens fewer. The gain of a character is given; with byte fallback it is the bytes less one, times its count.
-//!   Its pairs may then be more frequent than the best pair, but not more frequent than the character.
-//! * A merge can make one half of a piece of the model that no text gave before; see [`old_pieces`](super::old_pieces).
+//! * A *character* becomes a piece when its gain is at least the count of the best pair. The gain
+//!   of a merge is its count: so many tokens fewer. The gain of a character is given; with byte
+//!   fallback it is the bytes less one, times its count. Its pairs may then be more frequent than
+//!   the best pair, but not more frequent than the character.
+//! * A merge can make one half of a piece of the model that no text gave before; see
+//!   [`old_pieces`](super::old_pieces).
 //!
-//! Example: the model has `a` and bytes; the words are `ab` (9 times) and `é` (6 times). The characters `b` (gain 0: one
-//! byte) and `é` (gain 6) are no pieces. There is no pair, since `b` is inactive; so `é` is the next piece, and the last one.
+//! Example: the model has `a` and bytes; the words are `ab` (9 times) and `é` (6 times). The
+//! characters `b` (gain 0: one byte) and `é` (gain 6) are no pieces. There is no pair, since `b` is
+//! inactive; so `é` is the next piece, and the last one.
 //!
 //! Cost: that of training, and for a character that of a merge at its positions.
 

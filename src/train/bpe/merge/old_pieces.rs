@@ -1,20 +1,24 @@
 //! Pieces of a model that text gives only after the model was extended.
 //!
-//! A piece of a BPE model is *unfound* if its own text does not encode to it, because it is the join of no two symbols that
-//! merging makes. Then no text gives it. A new piece can be the missing half: if the model has `abc` but neither `ab` nor
-//! `bc`, and `ab` is learned, then `ab` and `c` merge to `abc` from now on. Its score is better than all new scores, so this
-//! happens directly after the merge to `ab`, before the next occurrence of `ab` to the right is merged.
+//! A piece of a BPE model is *unfound* if its own text does not encode to it, because it is the
+//! join of no two symbols that merging makes. Then no text gives it. A new piece can be the missing
+//! half: if the model has `abc` but neither `ab` nor `bc`, and `ab` is learned, then `ab` and `c`
+//! merge to `abc` from now on. Its score is better than all new scores, so this happens directly
+//! after the merge to `ab`, before the next occurrence of `ab` to the right is merged.
 //!
-//! In: the unfound pieces with their scores. Out: the merge of a pair, and of all old pieces that it makes possible, in
-//! every word, in the order of the encoder: occurrences from left to right; after each the best old piece that the new
-//! symbol and a neighbour make, the left neighbour first among equals, until there is none.
+//! In: the unfound pieces with their scores. Out: the merge of a pair, and of all old pieces that
+//! it makes possible, in every word, in the order of the encoder: occurrences from left to right;
+//! after each the best old piece that the new symbol and a neighbour make, the left neighbour first
+//! among equals, until there is none.
 //!
-//! Only merges whose text is part of an unfound piece come here. Whole words are compared before and after, so the cost is
-//! linear in the words with the pair. Most models have no unfound piece, some have a few dozen.
+//! Only merges whose text is part of an unfound piece come here. Whole words are compared before
+//! and after, so the cost is linear in the words with the pair. Most models have no unfound piece,
+//! some have a few dozen.
 //!
-//! Lemma: all symbols made by one such merge are new. A span that no symbol crosses was segmented like all other such
-//! spans of the same text (see the [lemma](super)). If an old piece was made at a span now, it was made nowhere before, or it
-//! would have been made here at the same time. So pairs of other symbols only lose occurrences.
+//! Lemma: all symbols made by one such merge are new. A span that no symbol crosses was segmented
+//! like all other such spans of the same text (see the [lemma](super)). If an old piece was made at
+//! a span now, it was made nowhere before, or it would have been made here at the same time. So
+//! pairs of other symbols only lose occurrences.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -162,7 +166,8 @@ impl WordRewriter<'_, '_> {
         symbol.map_or(1, |symbol| self.symbols.slots(symbol))
     }
 
-    /// Merges old pieces that contain the token at `at` until there is none. Returns where that token is then.
+    /// Merges old pieces that contain the token at `at` until there is none. Returns where that
+    /// token is then.
     fn merge_old_pieces(&mut self, mut at: usize) -> usize {
         loop {
             let before = at.checked_sub(1).and_then(|before| self.old_piece(before));
@@ -178,7 +183,8 @@ impl WordRewriter<'_, '_> {
         }
     }
 
-    /// The old piece of the tokens at `at` and behind it. The encoder also merges characters that are no pieces.
+    /// The old piece of the tokens at `at` and behind it. The encoder also merges characters that
+    /// are no pieces.
     fn old_piece(&self, at: usize) -> Option<UnfoundPiece> {
         let mut text = String::new();
         self.push_text(self.tokens.get(at)?.part, &mut text);

@@ -1,16 +1,18 @@
 //! Words that begin as symbols of several characters, and characters that become symbols later.
 //!
-//! Input: distinct words with their counts, and a function that divides a word into symbols and characters without a
-//! symbol. Output: a [`WordBuffer`] with one slot for each of these, however long the texts of the symbols are.
-//! Continued training begins with it: the symbols are the pieces of a model. Words of one slot are left out.
+//! Input: distinct words with their counts, and a function that divides a word into symbols and
+//! characters without a symbol. Output: a [`WordBuffer`] with one slot for each of these, however
+//! long the texts of the symbols are. Continued training begins with it: the symbols are the pieces
+//! of a model. Words of one slot are left out.
 //!
-//! A character without a symbol is *inactive*: it is in no pair. [`WordBufferMut::activate`] makes it a symbol wherever it
-//! occurs.
+//! A character without a symbol is *inactive*: it is in no pair. [`WordBufferMut::activate`] makes
+//! it a symbol wherever it occurs.
 //!
-//! Example: the word `▁東京都` with the pieces `▁` and `都` is the slots `^ ▁ (東) (京) 都`, which have no pair of neighbours.
-//! After `東` became a symbol the only pair is `▁` and `東`.
+//! Example: the word `▁東京都` with the pieces `▁` and `都` is the slots `^ ▁ (東) (京) 都`, which have no
+//! pair of neighbours. After `東` became a symbol the only pair is `▁` and `東`.
 //!
-//! Cost: that of the function, and a copy of all slots. Memory: 4 bytes for each slot, twice while the buffer is made.
+//! Cost: that of the function, and a copy of all slots. Memory: 4 bytes for each slot, twice while
+//! the buffer is made.
 
 use std::collections::BTreeSet;
 
@@ -70,8 +72,8 @@ impl SegmentSink<'_> {
 type SlotsByCount = SeededMap<u64, Vec<u32>>;
 
 impl WordBuffer {
-    /// Divides `words` with `segment` on the threads of the current pool; `make` makes the state of a thread. The words are
-    /// freed group by group.
+    /// Divides `words` with `segment` on the threads of the current pool; `make` makes the state of
+    /// a thread. The words are freed group by group.
     ///
     /// # Errors
     /// More than 2^32 - 1 slots.
@@ -160,8 +162,9 @@ fn joined(mut groups: Vec<SlotsByCount>) -> Result<WordBuffer, TrainError> {
 }
 
 impl WordBufferMut<'_> {
-    /// Makes an inactive character a symbol at those of the `positions` where it still is, and then calls `visit` with its
-    /// neighbours at each of them. A neighbour on the left that is the same symbol is left out, since that pair has been visited from the left.
+    /// Makes an inactive character a symbol at those of the `positions` where it still is, and then
+    /// calls `visit` with its neighbours at each of them. A neighbour on the left that is the same
+    /// symbol is left out, since that pair has been visited from the left.
     pub(crate) fn activate(
         &mut self,
         (c, symbol): (char, Symbol),

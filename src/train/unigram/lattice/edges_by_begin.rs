@@ -1,11 +1,14 @@
 //! The edges of a lattice by their beginnings.
 //!
-//! Input: the edges by end and then by beginning. Output: for each position a list ("row") of the edges that begin there, by
-//! end. The edge of an unknown character comes after all others of its row, as in the reference, which adds it last.
+//! Input: the edges by end and then by beginning. Output: for each position a list ("row") of the
+//! edges that begin there, by end. The edge of an unknown character comes after all others of its
+//! row, as in the reference, which adds it last.
 //!
-//! Method: linked lists of indices. The edges are added from the last to the first, each at the start of its row.
+//! Method: linked lists of indices. The edges are added from the last to the first, each at the
+//! start of its row.
 //!
-//! Example: of the edges `a` 0..1, `ab` 0..2, `b` 1..2, unknown 2..3 the rows are `a`, `ab`; `b`; unknown.
+//! Example: of the edges `a` 0..1, `ab` 0..2, `b` 1..2, unknown 2..3 the rows are `a`, `ab`; `b`;
+//! unknown.
 //!
 //! Cost: linear in the edges and positions. Sorting copies of the edges took half as long again.
 
@@ -24,7 +27,8 @@ pub(super) struct EdgesByBegin {
 }
 
 impl EdgesByBegin {
-    /// Takes the edges of a text of so many characters. `unknown` has the indices of the edges of unknown characters.
+    /// Takes the edges of a text of so many characters. `unknown` has the indices of the edges of
+    /// unknown characters.
     pub(super) fn set(&mut self, edges: &[Edge], unknown: &[u32], characters: usize) {
         self.first.clear();
         self.first.resize(characters, END);

@@ -12,7 +12,8 @@ fn fine() -> impl Strategy<Value = f32> + Clone {
     -9.0f32..-0.5
 }
 
-/// The seeds of the best path by the method of the reference: each edge keeps the first of the best edges before it.
+/// The seeds of the best path by the method of the reference: each edge keeps the first of the best
+/// edges before it.
 fn reference_viterbi(lattice: &TextLattice) -> (f32, Vec<u32>) {
     let edges = lattice.edges();
     let end = index(lattice.characters());

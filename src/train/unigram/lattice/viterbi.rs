@@ -1,14 +1,14 @@
 //! The best segmentation of a lattice.
 //!
-//! Input: a lattice. Output: the score of the best path to each position, and the edges of the best path. Method: dynamic
-//! programming over the positions.
+//! Input: a lattice. Output: the score of the best path to each position, and the edges of the best
+//! path. Method: dynamic programming over the positions.
 //!
-//! Example, with the pieces `a` (-2), `b` (-2) and `ab` (-3) and the text `ab`: the best paths have the scores 0, -2 and,
-//! of -4 for `a b` and -3 for `ab`, -3. The best path is `ab`.
+//! Example, with the pieces `a` (-2), `b` (-2) and `ab` (-3) and the text `ab`: the best paths have
+//! the scores 0, -2 and, of -4 for `a b` and -3 for `ab`, -3. The best path is `ab`.
 //!
-//! Cost: linear in the edges, without those to positions that the text before shares. Source: A. Viterbi, "Error Bounds
-//! for Convolutional Codes and an Asymptotically Optimum Decoding Algorithm", 1967; function `Lattice::Viterbi` of
-//! SentencePiece 0.2.3.
+//! Cost: linear in the edges, without those to positions that the text before shares. Source: A.
+//! Viterbi, "Error Bounds for Convolutional Codes and an Asymptotically Optimum Decoding
+//! Algorithm", 1967; function `Lattice::Viterbi` of SentencePiece 0.2.3.
 
 use super::{Edge, TextLattice, index};
 
@@ -44,7 +44,8 @@ impl Viterbi {
         self.search_rest(lattice, |edge, _| edge.score);
     }
 
-    /// As [`Viterbi::search`], after the same for the text before: what belongs to the shared positions is used again.
+    /// As [`Viterbi::search`], after the same for the text before: what belongs to the shared
+    /// positions is used again.
     pub(in crate::train::unigram) fn continue_search(&mut self, lattice: &TextLattice) {
         self.best.truncate(lattice.shared + 1);
         self.search_rest(lattice, |edge, _| edge.score);
@@ -105,10 +106,11 @@ impl Viterbi {
 
     /// Calls `visit` with the edges of the best path, last to first, after [`Viterbi::search`].
     ///
-    /// Of the edges before a given one the first whose path gives the same sum is taken: the longest, as in the
-    /// reference, which keeps the first of equal sums. It does not suffice that the path itself is as good, since
-    /// different sums can be rounded to the same value. But sums with higher scores are not lower. So if the edges
-    /// before the first best one give a lower sum, that one is taken, and only otherwise all have to be compared.
+    /// Of the edges before a given one the first whose path gives the same sum is taken: the
+    /// longest, as in the reference, which keeps the first of equal sums. It does not suffice that
+    /// the path itself is as good, since different sums can be rounded to the same value. But sums
+    /// with higher scores are not lower. So if the edges before the first best one give a lower
+    /// sum, that one is taken, and only otherwise all have to be compared.
     pub(in crate::train::unigram) fn trace(
         &self,
         lattice: &TextLattice,

@@ -81,7 +81,8 @@ fn the_entries_of_the_module_example() {
 }
 
 proptest! {
-    /// Each round drops pieces, changes scores and reverses the order; some forget the dropped seeds and remove texts.
+    /// Each round drops pieces, changes scores and reverses the order; some forget the dropped
+    /// seeds and remove texts.
     #[test]
     fn a_store_gives_the_edges_of_the_remaining_pieces(
         texts in proptest::collection::vec("[abé]{0,6}", 1..8),

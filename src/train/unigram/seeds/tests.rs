@@ -97,7 +97,8 @@ fn naive_candidates(counted: &[(String, u64)], rules: CorpusRules) -> BTreeMap<S
     candidates
 }
 
-/// The smallest count of a candidate of more than three bytes, with the formula as it is documented.
+/// The smallest count of a candidate of more than three bytes, with the formula as it is
+/// documented.
 fn naive_min_count(corpus_bytes: usize, rules: CorpusRules) -> u64 {
     let alpha = f64::from(rules.alpha_tenths) / 10.0;
     let vocab_size = 4.0f64;

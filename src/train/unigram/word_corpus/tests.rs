@@ -119,7 +119,8 @@ fn chunks_of_the_module_example() {
     assert_eq!(input.chunks, [&first[..], &[entry("▁d", b"\0", 1)]]);
 }
 
-/// Ten chunks of a text without unknown characters: every end is found, and all but a few sentences are counted.
+/// Ten chunks of a text without unknown characters: every end is found, and all but a few sentences
+/// are counted.
 #[test]
 fn a_stream_of_many_chunks_is_counted_in_segments() {
     let sentence = |number: u64| format!("▁{}▁the▁x{}", number % 37, number * number % 101);

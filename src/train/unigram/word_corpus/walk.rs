@@ -1,8 +1,8 @@
 //! Segmented sentences -> what each chunk of seeds consists of.
 //!
-//! Job: step 2 of [`word_corpus`](super), with its example. Input: [`SegmentedSentences`] with marked characters, and the words
-//! of their segments. Output: for each chunk the numbers of its segments and its held sentences; nothing if a chunk ends in a
-//! segment.
+//! Job: step 2 of [`word_corpus`](super), with its example. Input: [`SegmentedSentences`] with
+//! marked characters, and the words of their segments. Output: for each chunk the numbers of its
+//! segments and its held sentences; nothing if a chunk ends in a segment.
 //!
 //! Cost: linear in the distinct words of the segments and the number of the held sentences.
 

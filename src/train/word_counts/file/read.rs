@@ -1,10 +1,12 @@
 //! Reading the rows of a Parquet file.
 //!
-//! Input: a file. Output: its rows, added to a table. Method: one thread decompresses and decodes batches of rows, the caller's thread adds them
-//! to the table, which takes about as long. A channel of bounded length is between them. Where no thread can be started, one
-//! thread does both. Example: while batch 1 of a file is added, batch 2 is decoded.
+//! Input: a file. Output: its rows, added to a table. Method: one thread decompresses and decodes
+//! batches of rows, the caller's thread adds them to the table, which takes about as long. A
+//! channel of bounded length is between them. Where no thread can be started, one thread does both.
+//! Example: while batch 1 of a file is added, batch 2 is decoded.
 //!
-//! The words of a batch are joined to one text, whose encoding is checked at once; a check of each short word takes several times as long.
+//! The words of a batch are joined to one text, whose encoding is checked at once; a check of each
+//! short word takes several times as long.
 
 use std::fs::File;
 use std::sync::mpsc::sync_channel;
@@ -82,7 +84,8 @@ impl JoinedRows {
             let range = start..*end;
             start = *end;
             match &self.words {
-                // A text that does not end with a character is no text, and is refused by the general function.
+                // A text that does not end with a character is no text, and is refused by the
+                // general function.
                 Ok(words) => match words.get(range.clone()) {
                     Some(word) => rows.add_word(word, *count)?,
                     None => rows.add(&words.as_bytes()[range], *count)?,

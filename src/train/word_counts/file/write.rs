@@ -1,8 +1,10 @@
 //! Writing the rows of a table to a Parquet file.
 //!
-//! Input: a table. Output: its rows in the order of their bytes, in row groups. Method: the caller's thread goes through the
-//! sorted table and makes batches of rows, another one encodes, compresses and writes them. A channel of bounded length is between them.
-//! Where no thread can be started, all batches are made first. Example: while batch 1 of a table is written, batch 2 is made.
+//! Input: a table. Output: its rows in the order of their bytes, in row groups. Method: the
+//! caller's thread goes through the sorted table and makes batches of rows, another one encodes,
+//! compresses and writes them. A channel of bounded length is between them. Where no thread can be
+//! started, all batches are made first. Example: while batch 1 of a table is written, batch 2 is
+//! made.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -103,7 +105,8 @@ fn write_groups(
     Ok(())
 }
 
-/// Writes the words of a row group: those of `first` and of the batches behind it. Returns their counts.
+/// Writes the words of a row group: those of `first` and of the batches behind it. Returns their
+/// counts.
 fn write_words(
     group: &mut SerializedRowGroupWriter<'_, &mut (dyn Write + Send)>,
     first: RowBatch,
