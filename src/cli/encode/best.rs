@@ -160,8 +160,8 @@ const LENGTH_SHIFT: u32 = 56;
 
 /// The word of an id of one digit.
 fn digit_word(digit: u64) -> [u8; 8] {
-    let text = u64::from(b'0') + digit | u64::from(b' ') << 8;
-    (text | 2 << LENGTH_SHIFT).to_le_bytes()
+    let text = (u64::from(b'0') + digit) | (u64::from(b' ') << 8);
+    (text | (2 << LENGTH_SHIFT)).to_le_bytes()
 }
 
 /// The word of the id that begins with the digits of another id and ends with `digit`.
