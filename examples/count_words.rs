@@ -1,9 +1,9 @@
 //! Counts the words of a text file on one thread: `count_words TEXT [NAME=VALUE...]`, with the
 //! options of `spiece train`.
 //!
-//! Prints the seconds of five runs and the number of distinct words. The text is read from the file
-//! in each run, and no table is written: what counting itself costs, beside which
-//! `python/spark_tests/measure.py` puts a task of Spark. Example:
+//! Prints the seconds of five runs and the number of distinct words. Each run reads the text from
+//! the file and writes no table, so the time is that of counting itself.
+//! `python/spark_tests/measure.py` compares it with a Spark task. Example:
 //!
 //! ```text
 //! $ cargo run --release --example count_words testdata/udhr.txt byte_fallback=true normalization_rule_name=identity

@@ -5,7 +5,7 @@
 //! cargo run --example inference -- testdata/golden/llama2.model "All human beings"
 //! ```
 //!
-//! `next_id` is a placeholder for a language model; replace it by a call of your model.
+//! `next_id` is a placeholder for a language model; replace it with a call to your model.
 
 use std::io::Write;
 
@@ -37,8 +37,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     options.user_defined_symbols = false;
     let mut encoder = tokenizer.encoder_with(&options)?;
 
-    // Once per request. The decoder also gets the prompt, because the first space of a text is
-    // removed and that of the answer must not be.
+    // Once per request. The decoder also gets the prompt: the first space of a text is removed, but
+    // the first space of the answer must not be.
     let mut ids = encoder.encode(&prompt).to_vec();
     let mut decoder = tokenizer.incremental_decoder();
     for id in &ids {

@@ -1,13 +1,13 @@
 //! Measures the speed of one operation: `throughput OPERATION MODEL [TEXT [SECONDS]]`.
 //!
-//! The operations; all but `batch` run on one thread, and each line is one text:
+//! Each line is one text. The operations, which all run on one thread except `batch`:
 //!
 //! - `encode`: ids, with one encoder whose buffers are reused
 //! - `lines`: ids, by one call of `Encoder::encode_lines` for about 128 kB of lines
 //! - `spans`: tokens with spans, with one encoder
 //! - `call`: ids, by one call of `Tokenizer::encode` for each line, which returns a new vector
-//! - `batch`: ids of all lines by one call, on as many threads as the variable RAYON_NUM_THREADS
-//!   says
+//! - `batch`: ids of all lines by one call, on as many threads as the environment variable
+//!   RAYON_NUM_THREADS says
 //! - `decode`: the ids of each line to text
 //! - `load`: loading the model; needs no TEXT
 //!
@@ -97,7 +97,7 @@ fn encode(tokenizer: &Tokenizer, lines: &[&str], mut sum: Option<&mut Digest>) {
     }
 }
 
-/// The lines in texts of about 128 kB.
+/// The lines, joined to texts of about 128 kB.
 fn blocks(lines: &[&str]) -> Vec<String> {
     let mut blocks = vec![String::new()];
     for line in lines {

@@ -1,12 +1,13 @@
-//! The program `spiece`: parses the command line, runs a subcommand, returns the exit status.
+//! The program `spiece`: parses the command line, runs a subcommand and returns the exit status.
 //!
-//! A subcommand is one file in `cli/` and one line in `SUBCOMMANDS`. Data goes to standard output
-//! and messages go to standard error. The exit status is 0 on success (also if the reader of the
-//! output closes the pipe), 1 if an operation failed, and 2 if the command line is wrong. Only this
-//! module prints, exits and handles signals; only this module knows `clap`.
+//! A subcommand is one module in `cli/` and one entry in `SUBCOMMANDS`. Data goes to standard
+//! output, messages go to standard error. The exit status is 0 on success (also if the reader of
+//! the output closes the pipe), 1 if an operation failed or `spiece compare` found different ids,
+//! and 2 if the command line is wrong. Only this module prints, exits and handles signals; only
+//! this module uses `clap`.
 //!
-//! Started under the name of a program of SentencePiece (`spm_train`, for example), the program is
-//! the subcommand that replaces that program, with the defaults of that program; see `reference`.
+//! Started under the name of a SentencePiece program (`spm_train`, for example), the program
+//! behaves as the subcommand that replaces it, with the defaults of that program; see `reference`.
 //!
 //! ```text
 //! $ echo 'Hello, world!' | spiece encode --model=testdata/golden/llama2.model --output_format=id
@@ -17,11 +18,12 @@
 //! 1
 //! ```
 //!
-//! The modules, in the order of the data flow: `reference` (names of the program), `args` (flags),
-//! `documents` (what a document is), `input` (blocks of lines), `stream` (the parallel loop over
-//! blocks), `ordered` (results in order), `gather` (one value from all lines), `json`, `table` and
-//! `visible` (reports), `io` (standard streams and errors), `model_files` (changed models),
-//! `progress` (messages).
+//! The modules besides the subcommands, in the order of the data flow: `reference` and
+//! `install_links` (names of the program), `args` and `training_flags` (flags), `documents` (what a
+//! document is), `input` (blocks of lines), `stream` (the parallel loop over blocks), `ordered`
+//! (results in order), `line_workers` and `gather` (lines in any order, one value from all lines),
+//! `json`, `table` and `visible` (reports), `io` (standard streams and errors), `model_files`
+//! (changed models), `progress` (messages), `heap` (settings of glibc).
 
 mod args;
 mod compare;
@@ -70,7 +72,7 @@ struct Subcommand {
     command: fn() -> Command,
     /// Performs the operation for parsed flags.
     run: fn(&ArgMatches) -> CliResult,
-    /// The program of SentencePiece that the subcommand replaces.
+    /// The SentencePiece program that the subcommand replaces.
     replaces: Option<ReferenceProgram>,
 }
 
@@ -169,7 +171,8 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Runs the subcommand that the arguments name: the first one as a link, or the second one.
+/// Runs the subcommand that the arguments name: by the name of the program, if that is a link, or
+/// by the first argument after it.
 fn run(arguments: Vec<OsString>) -> Result<CliResult, clap::Error> {
     let link = arguments.first().and_then(|name| link_of_name(name));
     match link {
@@ -178,7 +181,7 @@ fn run(arguments: Vec<OsString>) -> Result<CliResult, clap::Error> {
     }
 }
 
-/// Runs the subcommand that an argument names.
+/// Runs the subcommand that the first argument after the program name names.
 fn run_program(arguments: Vec<OsString>) -> Result<CliResult, clap::Error> {
     let program = program();
     let names: Vec<String> = program
@@ -188,7 +191,7 @@ fn run_program(arguments: Vec<OsString>) -> Result<CliResult, clap::Error> {
     parse(program, arguments).map(|matches| run_subcommand(&matches, &names))
 }
 
-/// A program of SentencePiece as which the process was started.
+/// The SentencePiece program under whose name the process was started.
 struct Link {
     program: &'static ReferenceProgram,
     /// The subcommand that replaces the program.
@@ -203,7 +206,8 @@ impl Link {
     }
 }
 
-/// The program of SentencePiece that `name`, the first argument of the process, names.
+/// The link for `name`, the first argument of the process; `None` if it is not the name of a
+/// SentencePiece program.
 fn link_of_name(name: &OsStr) -> Option<Link> {
     SUBCOMMANDS.iter().find_map(|subcommand| {
         let program = subcommand.replaces.as_ref()?;
@@ -215,7 +219,7 @@ fn link_of_name(name: &OsStr) -> Option<Link> {
     })
 }
 
-/// The programs of SentencePiece that subcommands replace.
+/// The SentencePiece programs that subcommands replace.
 fn reference_programs() -> impl Iterator<Item = &'static ReferenceProgram> {
     SUBCOMMANDS
         .iter()
@@ -239,8 +243,8 @@ fn program() -> Command {
         .subcommands(subcommands)
 }
 
-/// Runs the subcommand that `clap` has found; `clap` returns its name and not an alias. `names` are
-/// those of [`SUBCOMMANDS`].
+/// Runs the subcommand that `clap` has found. `clap` returns its name, not an alias. `names` are
+/// the names of [`SUBCOMMANDS`], in the same order.
 fn run_subcommand(matches: &ArgMatches, names: &[String]) -> CliResult {
     let Some((found, matches)) = matches.subcommand() else {
         return Ok(());

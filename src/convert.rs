@@ -10,15 +10,15 @@
 //! | `format` | which format bytes have, and which one a path asks for |
 //! | `verdict` | reasons why ids can differ |
 //! | `merges` | the merges of a BPE model that text ever executes |
-//! | `merges::listed` | the same for merges that a file lists, by a check that is cheaper |
+//! | `merges::listed` | the same for merges that a file lists, by a cheaper check |
 //! | `order` | an order of these merges for programs that merge by rank |
 //! | `tokenizer_json` | `tokenizer.json` and the folder for `transformers` |
 //! | `gguf` | GGUF files of llama.cpp |
 //!
 //! The verdict is derived from the model alone, before anything is written: it holds for every
 //! text, not for a sample of texts. `docs/DESIGN.md` has the argument. Where the analysis cannot
-//! prove equality, it gives a reason; so a verdict without reasons is certain, and a reason without
-//! an example may concern no text at all.
+//! prove equality, it gives a reason. So a verdict without reasons is certain, whereas a reason
+//! without an example may not apply to any text.
 
 mod format;
 #[cfg(feature = "gguf")]
@@ -42,8 +42,8 @@ use crate::model::Model;
 
 /// A model that was read from another format.
 ///
-/// If the verdict is not [exact](Verdict::is_exact), some texts have other ids than in the program
-/// that the file was made for.
+/// If the verdict is not [exact](Verdict::is_exact), the ids of some texts may differ from those of
+/// the program that the file was made for.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ConvertedModel {

@@ -1,23 +1,24 @@
-//! Ids to text.
+//! Decoding: ids to text.
 //!
 //! Input: ids, or the texts of pieces. Output: text, as the reference's decoder makes it:
 //!
-//! - whitespace marks become spaces; a mark at the start of the text is the dummy prefix and is
-//!   removed (all marks there, in models that remove extra whitespace);
+//! - whitespace marks become spaces; a mark at the start of the text is removed in models with a
+//!   dummy prefix, and all marks there are removed in models that remove extra whitespace;
 //! - runs of byte pieces become the characters that they encode, and U+FFFD for each byte that
 //!   belongs to none;
-//! - an unknown piece becomes the model's `unk_surface`, or itself if its text was given;
+//! - an unknown piece becomes the model's `unk_surface`; a given text that is not a piece stands
+//!   for itself;
 //! - control pieces become nothing;
 //! - last, the text is denormalized if the model has a denormalizer.
 //!
-//! Method: the texts of all pieces, with spaces for marks, are in one arena that is made when the
-//! model is loaded, so that decoding copies. Between two ids at most three bytes wait, see
+//! Method: the texts of all pieces, with spaces for marks, are in one arena that is built with the
+//! tokenizer, so decoding only copies. Between two ids, at most three bytes are pending; see
 //! [`DecodeState`]. After the first text, runs of pieces that become their own short text are
-//! copied from a second table, see [`short`].
+//! copied from a second table; see [`short`].
 //!
 //! Example (Llama 2): the ids of `▁Hello`, `,`, `▁world`, `<0xE4>`, `<0xBD>`, `<0xA0>` give `Hello`
 //! (the first mark is the dummy prefix), `,`, ` world`, and with the third byte `你`. The first two
-//! bytes wait.
+//! bytes are pending until then.
 //!
 //! Cost: linear in the text.
 
@@ -38,7 +39,7 @@ use crate::text::{TextArena, WHITESPACE_MARK_STR, decode_char};
 /// How a piece is decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Text as it stands.
+    /// Text without changes.
     Text,
     /// Text with a mark at its start, which may be the dummy prefix.
     MarkedText,
@@ -57,7 +58,8 @@ pub(crate) struct Decoder {
     /// it.
     short_texts: OnceLock<ShortTexts>,
     unknown_surface: Vec<u8>,
-    /// Whether marks at the start of the text vanish, and whether more than one does.
+    /// Whether a mark at the start of the text is removed (`strips_mark`), or all of them
+    /// (`strips_all`).
     strips_mark: bool,
     strips_all: bool,
     denormalizer: Option<Normalizer>,
@@ -155,7 +157,7 @@ impl Decoder {
         ShortTexts::new(texts)
     }
 
-    /// What piece `index` becomes wherever text precedes it; `None` for a byte piece.
+    /// The text of piece `index` wherever text precedes it; `None` for a byte piece.
     fn own_text(&self, index: usize) -> Option<&[u8]> {
         match self.roles[index] {
             Role::Text | Role::MarkedText => Some(self.texts.get(index)),
@@ -195,8 +197,8 @@ impl Decoder {
         }
     }
 
-    /// Appends text that begins with a space in place of a mark, without it if it is the dummy
-    /// prefix.
+    /// Appends text that begins with a space in place of a mark; the space is left out if it stands
+    /// for the dummy prefix.
     #[inline]
     fn push_marked_text(&self, text: &[u8], state: &mut DecodeState, out: &mut Vec<u8>) {
         state.end_bytes(out);
@@ -226,7 +228,7 @@ impl Decoder {
 }
 
 impl DecodeState {
-    /// Whether each piece that is no byte piece now becomes its own text, and changes nothing in
+    /// Whether, from now on, each piece except byte pieces becomes its own text and does not change
     /// the state.
     #[inline]
     fn copies_texts(&mut self) -> bool {
@@ -280,7 +282,7 @@ impl DecodeState {
     }
 }
 
-/// Whether `bytes` are the beginning of a character and not all of it.
+/// Whether `bytes` are the beginning of a character but not a complete one.
 fn may_become_char(bytes: &[u8]) -> bool {
     matches!(std::str::from_utf8(bytes), Err(error) if error.valid_up_to() == 0 && error.error_len().is_none())
 }

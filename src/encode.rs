@@ -1,15 +1,15 @@
 //! Normalized text to ids: one encoder for each type of model.
 //!
-//! Input: a normalized text. Output: ids, with unknown text as it was split: in BPE, unigram and
-//! char models one unknown id for each unknown character, in word models one for each unknown word.
-//! So the position of every id follows from the ids, and the [`tokenizer`](crate::tokenizer)
-//! resolves unknown ids to byte pieces or joins them.
+//! Input: a normalized text. Output: ids. BPE, unigram and char models give one unknown id for each
+//! unknown character, word models one for each unknown word. The span of each id therefore follows
+//! from the ids alone. The [`tokenizer`](crate::tokenizer) replaces unknown ids by byte pieces, or
+//! joins them.
 //!
 //! Example: the BPE model of Llama 2 splits `▁Hello,▁world` into `▁Hello` `,` `▁world`, a word
 //! model into `▁Hello,` and `▁world`, a char model into 13 characters.
 //!
-//! Cost: linear in the text; see the modules for exceptions. A worker has an [`EncodeState`] with
-//! the caches of the encoder, whose size is bounded.
+//! Cost: linear in the text; see the modules for exceptions. Each worker has an [`EncodeState`]
+//! with the buffers and caches of the encoder. The size of the caches is bounded.
 
 pub(crate) mod bpe;
 mod bigrams;
@@ -66,11 +66,11 @@ impl EncodeState {
 }
 
 impl ModelEncoder {
-    /// The encoder for a model, with its user-defined symbols or as if it had none; and the
-    /// symbols.
+    /// The encoder of a model, and its user-defined symbols. If `has_symbols` is false, there are
+    /// none, and their texts are ordinary text.
     ///
     /// # Errors
-    /// The pieces, or the user-defined symbols, do not fit a double array.
+    /// The pieces, or the user-defined symbols, do not fit in a double array.
     pub(crate) fn new(
         model: &Model,
         has_symbols: bool,
@@ -88,7 +88,7 @@ impl ModelEncoder {
         Ok((encoder, symbols))
     }
 
-    /// Appends the ids of `text`; `pieces` are the model's.
+    /// Appends the ids of `text`. `pieces` is the piece table of the model.
     pub(crate) fn encode(
         &self,
         pieces: &PieceTable,
@@ -104,8 +104,8 @@ impl ModelEncoder {
         }
     }
 
-    /// Whether the encoder can read raw text, provided that normalization only replaces spaces by
-    /// marks.
+    /// Whether the encoder can encode raw text directly, provided that normalization only replaces
+    /// spaces by whitespace marks and malformed bytes by U+FFFD.
     pub(crate) fn reads_raw_text(&self) -> bool {
         matches!(self, Self::Bpe(bpe) if bpe.accepts_raw_text())
     }
@@ -119,7 +119,7 @@ impl ModelEncoder {
     }
 
     /// The length of the part of `rest` that a piece of `length` bytes at its start covers. In a
-    /// unigram model a piece that ends inside of a character covers the whole character.
+    /// unigram model a piece that ends inside a character covers the whole character.
     #[inline]
     pub(crate) fn piece_length(&self, length: usize, rest: &[u8]) -> usize {
         match self {

@@ -1,4 +1,4 @@
-//! What can go wrong: one enum for each operation.
+//! Errors, one type for each operation.
 //!
 //! | error | operation | needs feature |
 //! |---|---|---|
@@ -13,9 +13,9 @@
 //! | `WeightsError` | gathering rows of weights | `safetensors` |
 //!
 //! Conventions, for every error of the crate: the variants carry facts, not sentences; the message
-//! names the file, option or piece, says what is wrong and what to do; the cause, if there is one,
-//! is also the [`source`](std::error::Error::source); enums are `#[non_exhaustive]`; no type of a
-//! dependency is public.
+//! names the file, option or piece and says what is wrong and what to do; the cause, if there is
+//! one, is also the [`source`](std::error::Error::source); enums are `#[non_exhaustive]`; no type
+//! of a dependency is public.
 //!
 //! The errors of encoding and decoding implement `Display` by hand: a derive macro would bring six
 //! crates into programs that only encode.
@@ -72,7 +72,7 @@ pub(crate) fn reading_remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// Whether a record of a JSON Lines file is at fault.
+/// Whether a record of a JSON Lines file is the cause.
 #[cfg(feature = "jsonl")]
 fn is_of_record(error: &io::Error) -> bool {
     let cause = error.get_ref();

@@ -5,8 +5,8 @@
 //! files. Cost: that of decompression and of one pass over each record.
 //!
 //! Example: `corpus.jsonl.gz` with the field `text` is decompressed, and each of its lines, such as
-//! `{"id": 7, "text": "two\nlines"}`, is a record with a text. To encode, the text is one document;
-//! to train, its lines are sentences.
+//! `{"id": 7, "text": "two\nlines"}`, is a record with a text. For encoding, the text is one
+//! document; for training, its lines are sentences.
 
 pub(crate) mod compressed;
 #[cfg(feature = "jsonl")]

@@ -1,9 +1,9 @@
 //! Facts about a model, about its use on a text, and about two models: the library of
 //! `spiece inspect` and `spiece compare`.
 //!
-//! Job: find what is wrong with a vocabulary, and measure what it costs to encode a text with it.
-//! Input: a [`Tokenizer`], and lines of text. Output: plain structs; nothing is printed, and
-//! nothing can fail.
+//! Purpose: find problems in a vocabulary, and measure the cost of encoding a text with it. Input:
+//! a [`Tokenizer`], and lines of text. Output: plain structs; nothing is printed, and nothing can
+//! fail.
 //!
 //! | type | answers | module |
 //! |---|---|---|
@@ -30,8 +30,8 @@
 //!
 //! # Cost
 //! [`Inspection::new`] is linear in the texts of the pieces, except for pieces that the normalizer
-//! seems never to produce, which take at most some seconds together. Statistics and comparisons are
-//! linear in the text.
+//! does not seem to produce, which together take at most a few seconds. Statistics and comparisons
+//! are linear in the text.
 
 mod comparison;
 mod inventory;
@@ -58,7 +58,7 @@ use crate::model::{Model, ModelType, Piece};
 use crate::piece::{PieceId, PieceKind};
 use crate::tokenizer::Tokenizer;
 
-/// What a model consists of, and what is wrong with it.
+/// The contents of a model and its problems.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Inspection {
@@ -66,8 +66,8 @@ pub struct Inspection {
     pub model_type: ModelType,
     /// The number of pieces.
     pub piece_count: usize,
-    /// The number of pieces that the trainer was asked for. Another number than `piece_count` is a
-    /// sign of an edit, or of training that found fewer pieces.
+    /// The number of pieces that the trainer was asked for. A number other than `piece_count`
+    /// indicates an edit, or training that found fewer pieces.
     pub trainer_vocab_size: i32,
     /// The number of pieces of each kind, in the order of
     /// [`PieceKind::ALL`](crate::PieceKind::ALL); kinds without pieces included.
@@ -123,8 +123,8 @@ fn pieces_of_kind(model: &Model, kind: PieceKind) -> impl Iterator<Item = Piece<
     model.pieces().filter(move |piece| piece.kind == kind)
 }
 
-/// The normal pieces and user-defined symbols of a model. A lone NUL is one of them, too: models
-/// with byte fallback count it as unused from loading on, because the reference never gives it.
+/// The normal pieces and user-defined symbols of a model. A piece that is a single NUL is also one
+/// of them: models with byte fallback load it as unused, because the reference never gives it.
 fn pieces_for_text(model: &Model) -> impl Iterator<Item = Piece<'_>> {
     let has_byte_fallback = model.trainer_spec().byte_fallback();
     model.pieces().filter(move |piece| {

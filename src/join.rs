@@ -1,9 +1,9 @@
-//! Two functions at the same time, without a thread pool.
+//! Runs two functions at the same time, without a thread pool.
 //!
 //! Input: two functions. Output: both results. The second function runs on a thread that ends with
 //! the call, so making a tokenizer leaves no pool behind. The caller's thread runs both functions,
-//! one after the other, if functions of this module run on all cores, if the other thread has not
-//! begun when the first function ends, or if no thread can be started (for example on wasm32).
+//! one after the other, if threads of this module already occupy all cores, if the other thread has
+//! not begun when the first function ends, or if no thread can be started (for example on wasm32).
 //!
 //! Cost: one thread is started and joined in each call. Memory that the second function allocates
 //! may be returned to the system when its thread ends, so the larger tables belong to the first.
@@ -13,17 +13,17 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 
-/// Second functions that threads of this module run, in the whole process.
+/// The number of second functions that are running on threads of this module, in the whole process.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
 
-/// The number of cores that this process may use, found out once, because that takes as long as
-/// starting a thread.
+/// The number of cores that this process may use. It is determined once, because that takes as long
+/// as starting a thread.
 pub(crate) fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| thread::available_parallelism().map_or(1, NonZeroUsize::get))
 }
 
-/// Counts a running function.
+/// Counts a running function in [`RUNNING`] until it is dropped.
 struct Running;
 
 impl Running {
@@ -39,7 +39,7 @@ impl Drop for Running {
     }
 }
 
-/// The result of a thread, which is waited for. A panic of it is continued on the caller's thread.
+/// Joins a thread and returns its result. A panic of the thread is resumed on the caller's thread.
 pub(crate) fn result_of<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     let result = thread.join();
     result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -47,14 +47,16 @@ pub(crate) fn result_of<T>(thread: ScopedJoinHandle<'_, T>) -> T {
 
 /// Runs both functions and returns their results.
 ///
-/// A panic of either function is continued on the caller's thread.
+/// A panic of either function is resumed on the caller's thread.
 pub(crate) fn join<A, B: Send>(first: impl FnOnce() -> A, second: impl Fn() -> B + Sync) -> (A, B) {
-    // A thread that has to wait for a core is waited for at the end, even if it has nothing to do.
+    // The scope joins its thread at the end, even if that thread had to wait for a core and has
+    // nothing left to do.
     if RUNNING.load(Ordering::Relaxed) + 1 >= cores() {
         return (first(), second());
     }
     let is_claimed = AtomicBool::new(false);
-    // The result is handed over by joining the thread; only one caller may see `false`.
+    // `Relaxed` is enough: the result is passed on by joining the thread, and only one caller can
+    // see `false`.
     let claim = || !is_claimed.swap(true, Ordering::Relaxed);
     thread::scope(|scope| {
         let run_if_unclaimed = || {
@@ -69,7 +71,7 @@ pub(crate) fn join<A, B: Send>(first: impl FnOnce() -> A, second: impl Fn() -> B
             return (first, second());
         }
         let result = thread.ok().and_then(result_of);
-        // The thread has a result if it claimed the function, which nobody else did.
+        // The function is claimed, and not by this thread, so the other thread has a result.
         let second = result.unwrap_or_else(&second);
         (first, second)
     })

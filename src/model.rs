@@ -1,9 +1,8 @@
-//! A SentencePiece model in memory: its pieces, and the specs that say how text is prepared for
-//! them.
+//! A SentencePiece model in memory: its pieces, and the specs that say how text is normalized.
 //!
 //! Input: a `.model` file, a trainer or a [`ModelBuilder`]. Output: a [`Model`], which never
 //! changes; [`Model::edit`] makes a changed copy. Everything is checked once, when the model is
-//! made (the rules stand in `model/validate.rs`), so that nothing can fail later.
+//! made (the rules are in `model/validate.rs`), so nothing can fail later.
 //!
 //! This module is the only one that knows the file format:
 //!
@@ -83,8 +82,8 @@ use crate::piece::{PieceId, PieceKind, PieceTable};
 /// ```
 #[derive(Clone)]
 pub struct Model {
-    /// The file that the model was read from, or would be written to. Unknown fields and any order
-    /// of fields are therefore kept when a model is saved.
+    /// The bytes of the file that the model was read from, or would be written to. Unknown fields
+    /// and the order of the fields are therefore kept when a model is saved.
     file: Arc<Vec<u8>>,
     pieces: PieceTable,
     lookup: PieceLookup,
@@ -104,7 +103,7 @@ pub struct Piece<'m> {
     pub id: PieceId,
     /// Its text, which need not be UTF-8.
     pub text: &'m [u8],
-    /// Its score: of two candidates, the one with the higher score is preferred.
+    /// Its score; encoding prefers higher scores.
     pub score: f32,
     /// Its kind.
     pub kind: PieceKind,
@@ -138,27 +137,28 @@ impl Model {
         })
     }
 
-    /// Reads and checks the bytes of a `.model` file, which are copied. Cost: linear.
+    /// Reads and checks the bytes of a `.model` file. The bytes are copied. Cost: linear.
     ///
-    /// With the feature `tokenizer-json`, also the bytes of a `tokenizer.json` whose ids are equal
-    /// for all text; use `Model::from_tokenizer_json` for others, which returns the reasons.
+    /// With the feature `tokenizer-json`, it also reads the bytes of a `tokenizer.json` whose ids
+    /// are equal for all text; for other files use `Model::from_tokenizer_json`, which returns the
+    /// reasons. With the feature `gguf`, it also reads a GGUF file.
     ///
     /// # Errors
-    /// What SentencePiece refuses to load is refused. The error names the piece or the spec, and
-    /// the rule.
+    /// SentencePiece would refuse to load the model too. The error names the piece or spec and the
+    /// rule that it breaks.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
         Self::from_any_format(bytes.to_vec())
     }
 
-    /// Reads a file in any format that is recognized by its content.
+    /// Reads a file in any supported format, recognized by its content.
     fn from_any_format(file: Vec<u8>) -> Result<Self, ModelError> {
         Self::from_other_format(&file)?.map_or_else(|| Self::from_file(file), Ok)
     }
 
-    /// Reads a model from a reader, to its end; see [`Model::from_bytes`].
+    /// Reads a model from `reader` up to its end; see [`Model::from_bytes`].
     ///
     /// # Errors
-    /// The reader fails, or what was read is refused.
+    /// The reader fails, or the model is refused.
     pub fn from_reader(mut reader: impl Read) -> Result<Self, ModelError> {
         let mut file = Vec::new();
         reader
@@ -172,8 +172,7 @@ impl Model {
         ModelBuilder::new()
     }
 
-    /// An editor that makes a changed copy of the model and keeps every byte that it does not
-    /// change.
+    /// An editor that makes a changed copy of the model and keeps all bytes that are not changed.
     pub fn edit(&self) -> ModelEditor {
         ModelEditor::new(self)
     }
@@ -183,9 +182,9 @@ impl Model {
         Self::without_lookup(file)?.with_lookup()
     }
 
-    /// Like [`Model::from_file`], and makes tables of the model while another thread makes the
-    /// lookup of pieces by text. `make_tables` gets a model that finds no pieces by text. The model
-    /// obeys all rules but one: two pieces may have the same text. It is then refused, and its
+    /// Like [`Model::from_file`], but also calls `make_tables` while another thread makes the
+    /// lookup of pieces by text. The model that `make_tables` gets has an empty lookup, and
+    /// duplicate texts have not been ruled out yet. If there are any, the model is refused and its
     /// tables are dropped.
     pub(crate) fn from_file_with<T>(
         file: Vec<u8>,
@@ -197,13 +196,13 @@ impl Model {
         Ok((model, tables))
     }
 
-    /// Reads a file and checks everything but that texts of pieces are different.
+    /// Reads a file and checks everything except that the texts of pieces are different.
     fn without_lookup(file: Vec<u8>) -> Result<Self, ModelError> {
         let (pieces, specs) = file::read(&file)?;
         Self::check_and_assemble(file, pieces, specs)
     }
 
-    /// A model of pieces and specs that nobody checked, by the rules for files.
+    /// Makes a model of unchecked pieces and specs, and checks them by the rules for files.
     ///
     /// # Errors
     /// A rule is broken; see [`Model::from_bytes`].
@@ -211,7 +210,8 @@ impl Model {
         Self::without_lookup_of_parts(pieces, specs)?.with_lookup()
     }
 
-    /// The same for a BPE model whose pieces are in an index by text. So their texts are different.
+    /// The same for a BPE model whose pieces are already in an index by text, which implies that
+    /// their texts are different.
     ///
     /// # Errors
     /// As for [`Model::from_unchecked_parts`].
@@ -226,14 +226,14 @@ impl Model {
         Ok(model)
     }
 
-    /// Checks pieces and specs, but not whether texts of pieces are different, and writes the file.
+    /// Checks pieces and specs, except that the texts of pieces are different, and writes the file.
     fn without_lookup_of_parts(pieces: PieceTable, specs: Specs) -> Result<Self, ModelError> {
         (0..pieces.len()).try_for_each(|id| file::check_not_empty(id, pieces.text(id)))?;
         let file = file::write(&pieces, &specs);
         Self::check_and_assemble(file, pieces, specs)
     }
 
-    /// Checks the content of a file, but not whether texts of pieces are different.
+    /// Checks the content of a file, except that the texts of pieces are different.
     fn check_and_assemble(
         file: Vec<u8>,
         mut pieces: PieceTable,
@@ -265,11 +265,12 @@ impl Model {
         validate::unique_texts(&self.pieces, self.model_type())
     }
 
-    /// A model of pieces and specs that a trainer made. The rules for pieces are not checked: a
-    /// trainer keeps them, except that it can make pieces that are too long for loading.
+    /// A model of pieces and specs that a trainer made. Most rules for pieces are not checked: a
+    /// trainer obeys them, except that its pieces can be too long to be loaded again.
     ///
     /// # Errors
-    /// A charsmap is broken, or there are too many pieces, or too long ones.
+    /// A charsmap is damaged, there are too many pieces, a trie of them would be too large, or two
+    /// of them have the same text.
     #[cfg(any(feature = "train", test))]
     pub(crate) fn from_parts(pieces: PieceTable, specs: Specs) -> Result<Self, ModelError> {
         validate::check_count(pieces.len())?;
@@ -303,8 +304,8 @@ impl Model {
         Vec::clone(&self.file)
     }
 
-    /// The content of the model's `.vocab` file: one line for each piece, with a tab and its score
-    /// if `with_scores`.
+    /// The content of the model's `.vocab` file: one line for each piece, with a tab and the score
+    /// if `with_scores` is true.
     pub fn to_vocab(&self, with_scores: bool) -> Vec<u8> {
         vocab::vocab_lines(&self.pieces, with_scores)
     }
@@ -335,7 +336,7 @@ impl Model {
         ])
     }
 
-    /// Number of pieces; ids are below it.
+    /// The number of pieces; all ids are below it.
     pub fn len(&self) -> usize {
         self.pieces.len()
     }
@@ -356,7 +357,7 @@ impl Model {
         (0..self.len()).map(|index| self.piece_at(index))
     }
 
-    /// The id of the unknown piece; a model has one at most. Cost: linear in the pieces.
+    /// The id of the unknown piece; a model has at most one. Cost: linear in the number of pieces.
     #[cfg(any(feature = "train", feature = "convert"))]
     pub(crate) fn unknown_piece(&self) -> Option<PieceId> {
         let mut unknown = self.pieces.ids_of(PieceKind::Unknown);
@@ -373,14 +374,14 @@ impl Model {
         }
     }
 
-    /// The id of the piece with this text. If a piece for text and a control or byte piece have the
-    /// same text (possible except in BPE models), the id of the latter. Cost: one or two hash
-    /// lookups.
+    /// The id of the piece with this text. If a piece for text and an unknown, control or byte
+    /// piece have the same text (impossible in BPE models), this is the id of the latter. Cost: one
+    /// or two hash lookups.
     pub fn piece_to_id(&self, text: impl AsRef<[u8]>) -> Option<PieceId> {
         self.lookup.get(&self.pieces, text.as_ref())
     }
 
-    /// The ids of the pieces with this text; two only if a meta piece and a piece for text have it.
+    /// The ids of the pieces with this text: two if both a meta piece and a piece for text have it.
     #[cfg(feature = "inspect")]
     pub(crate) fn ids_of_text(&self, text: &[u8]) -> [Option<PieceId>; 2] {
         self.lookup.get_all(&self.pieces, text)
@@ -390,8 +391,8 @@ impl Model {
     /// replacement. Models that do not change text have none.
     ///
     /// # Errors
-    /// The table of rules is cyclic, which only damaged or hostile files have. Such a model can be
-    /// used all the same.
+    /// The table of rules is cyclic, which happens only in damaged or hostile files. Such a model
+    /// can still be used.
     pub fn normalization_rules(&self) -> Result<Vec<(String, String)>, ModelError> {
         charsmap_rules(self.charsmap.as_deref())
     }
@@ -411,7 +412,7 @@ impl Model {
         &self.normalizer_spec
     }
 
-    /// How decoded text is changed, if the model has rules for that.
+    /// How decoded text is changed; `None` if the model has no denormalizer spec.
     pub fn denormalizer_spec(&self) -> Option<&NormalizerSpec> {
         self.denormalizer_spec.as_ref()
     }

@@ -1,7 +1,7 @@
-//! Normalization: text of the caller -> the form in which pieces are stored.
+//! Normalization: converts the caller's text to the form in which pieces are stored.
 //!
 //! Input: bytes, which need not be UTF-8. Output: normalized bytes and, on request, the offset in
-//! the input from which each of them comes.
+//! the input that each of them comes from.
 //!
 //! Method: one pass from left to right. At each position the first of these that applies is taken:
 //!
@@ -12,8 +12,9 @@
 //!
 //! Spaces of the result become the whitespace mark U+2581, unless `escape_whitespaces` is off. With
 //! `remove_extra_whitespaces`, a space is dropped at the start, after another space, and at the
-//! end; the end is trimmed by the mark, so a U+2581 of the input is trimmed there, too. Finally the
-//! dummy prefix, one mark, is put before the text, or behind it with `treat_whitespace_as_suffix`.
+//! end; marks are trimmed at the end, so a U+2581 of the input is trimmed there too. With
+//! `add_dummy_prefix`, one mark, the dummy prefix, is put before the text, or after it with
+//! `treat_whitespace_as_suffix`.
 //!
 //! Example: `"  ＡＢＣ  ½ "` with the rules `nfkc` and the default options.
 //!
@@ -26,9 +27,9 @@
 //! | a space becomes a mark, which is trimmed at the end | ` ` | `▁ABC▁1⁄2` |
 //!
 //! The result equals that of the reference's `Normalizer::Normalize` for all bytes. Two cases are
-//! easy to miss: text that is empty or only removed spaces gives no dummy prefix and no offsets,
-//! not even the closing one; text that rules delete entirely does give a prefix, which is then
-//! trimmed like a space.
+//! easy to miss: text that is empty or consists of removed spaces gives no dummy prefix and no
+//! offsets, not even the final one; text that rules delete entirely does give a dummy prefix, which
+//! `remove_extra_whitespaces` then trims like a space.
 //!
 //! Cost: linear. Runs of characters that begin no rule are copied whole; see
 //! [`Charsmap::plain_length`].
@@ -51,7 +52,7 @@ use crate::trie::prefix::PrefixTrie;
 pub(crate) struct NormalizerOptions {
     /// Add one space before the text (or after it).
     pub(crate) add_dummy_prefix: bool,
-    /// Keep single spaces between words only.
+    /// Keep only single spaces between words.
     pub(crate) remove_extra_whitespaces: bool,
     /// Write spaces as U+2581.
     pub(crate) escape_whitespaces: bool,
@@ -159,8 +160,8 @@ impl Normalizer {
         out
     }
 
-    /// Like [`normalize`](Self::normalize), with offsets: for each byte of `out` and for its end
-    /// the position in `input` from which it comes. There are no offsets if `input` is empty or
+    /// Like [`normalize`](Self::normalize), with offsets: for each byte of `out` and for its end,
+    /// the position in `input` that it comes from. There are no offsets if `input` is empty or
     /// consists of removed spaces.
     pub(crate) fn normalize_with_offsets(
         &self,
@@ -175,8 +176,8 @@ impl Normalizer {
         self.run(input, &mut TracedText { text: out, offsets });
     }
 
-    /// One step: the replacement of the start of `input`, before spaces are treated, and the number
-    /// of bytes that it replaces (0 only for empty input).
+    /// One step: the replacement for the start of `input`, before the treatment of spaces, and the
+    /// number of bytes that it replaces (0 only for empty input).
     #[inline]
     pub(crate) fn next<'a>(&'a self, input: &'a [u8]) -> (&'a [u8], usize) {
         if let Some(length) = self.symbols.longest(input)
@@ -195,17 +196,17 @@ impl Normalizer {
         }
     }
 
-    /// Whether a run of whitespace in the normalized text contains a raw space that is not the
-    /// first of the run: some rule deletes all of a word, or replaces the end of a word by a space,
-    /// and a raw space follows. Spaces must be kept (`remove_extra_whitespaces` is off).
+    /// Whether a raw space extends a run of whitespace in the normalized text without following
+    /// another raw space directly: a rule deletes a whole word, or replaces the end of a word by a
+    /// space, and a raw space follows. Spaces must be kept (`remove_extra_whitespaces` is off).
     ///
     /// Training counts a sentence by its raw words, each with the spaces before it. That is exact
     /// for runs of whitespace unless this function returns true. Cost: linear; one load for each
     /// byte that begins no rule.
     ///
     /// Example with rules that delete U+0001 and replace a tab by a space: true for `"a \u{1} b"`
-    /// (the run between `a` and `b` has two raw spaces) and for `"a\t b"`, false for `"a \tb"` (the
-    /// raw space is the first of its run).
+    /// (the second raw space extends the run of the first one) and for `"a\t b"`, false for `"a
+    /// \tb"` (the raw space begins the run).
     #[cfg(feature = "train")]
     pub(crate) fn extends_run_by_raw_space(&self, input: &[u8]) -> bool {
         let Some(charsmap) = &self.charsmap else {
@@ -253,11 +254,10 @@ impl Normalizer {
         self.finish(end, sink);
     }
 
-    /// Normalizes the input from `start` on, behind the leading spaces. Returns the length of the
+    /// Normalizes the input from `start` on, after the leading spaces. Returns the length of the
     /// input.
     ///
-    /// The state of the loop is in local variables: as fields of a struct it costs 4 % more
-    /// instructions.
+    /// The state of the loop is in local variables: fields of a struct cost 4 % more instructions.
     #[inline]
     fn run_from(&self, start: usize, input: &[u8], sink: &mut impl Sink) -> usize {
         let remove_extra_whitespaces = self.options.remove_extra_whitespaces;
@@ -283,8 +283,8 @@ impl Normalizer {
             if at >= no_rules {
                 no_rules = at + self.length_without_rules(&input[at..], well_formed - at);
             }
-            // A symbol that is not UTF-8 can end inside a well-formed character, whose rest is then
-            // malformed.
+            // A symbol that is not UTF-8 can end inside a well-formed character, the rest of which
+            // is then malformed.
             let plain = match is_char_start(input[at]) {
                 true => self.length_without_symbols(&input[at..no_rules]),
                 false => 0,
@@ -321,8 +321,8 @@ impl Normalizer {
         (consumed, ends_in_space)
     }
 
-    /// Trims the text, whose input was consumed up to `end`, and adds the dummy prefix if that is a
-    /// suffix.
+    /// Trims the end of the text and adds the dummy prefix if it is a suffix. The input was
+    /// consumed up to `end`.
     fn finish(&self, mut end: usize, sink: &mut impl Sink) {
         if self.options.remove_extra_whitespaces {
             end = self.trim_end(end, sink);
@@ -333,7 +333,7 @@ impl Normalizer {
         sink.finish(end);
     }
 
-    /// Writes one replacement with marks for its spaces.
+    /// Writes one replacement, with marks in place of spaces.
     fn write(&self, piece: &[u8], at: usize, sink: &mut impl Sink) {
         let mut parts = piece.split(|&byte| byte == b' ');
         sink.push(parts.next().unwrap_or_default(), at);
@@ -353,8 +353,8 @@ impl Normalizer {
                 .is_none_or(|charsmap| !charsmap.leads().may_match(text))
     }
 
-    /// The number of bytes at the start of `text` that are no spaces and that no rule changes; the
-    /// first `well_formed` bytes are well-formed.
+    /// The number of bytes at the start of `text` that are not spaces and that no rule changes. The
+    /// first `well_formed` bytes of `text` are well-formed.
     fn length_without_rules(&self, text: &[u8], well_formed: usize) -> usize {
         match &self.charsmap {
             None => memchr::memchr(b' ', &text[..well_formed]).unwrap_or(well_formed),
@@ -383,8 +383,8 @@ impl Normalizer {
         at
     }
 
-    /// Removes marks at the end. Returns the position of the first one in the input, or `end` if
-    /// there is none.
+    /// Removes marks at the end. Returns the position in the input of the first mark that is
+    /// removed, or `end` if there is none.
     fn trim_end(&self, mut end: usize, sink: &mut impl Sink) -> usize {
         while let Some(kept) = sink.text().strip_suffix(self.mark()) {
             end = sink.truncate(kept.len()).unwrap_or(end);

@@ -227,7 +227,7 @@ impl Destination {
 
 #[cfg(any(feature = "cli", test))]
 impl OutputFile {
-    /// Creates the temporary file for `path`.
+    /// Creates the temporary file for `path`, or opens the stream.
     ///
     /// # Errors
     /// The file system refuses.

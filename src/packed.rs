@@ -1,10 +1,10 @@
-//! Short texts as a few words, which are compared and hashed faster than bytes.
+//! Short texts packed into a few machine words, which are compared and hashed faster than bytes.
 //!
 //! Input: a text. Output: its bytes in `N` words, lowest byte first, zeros after the end, and the
-//! length in the last byte; so different texts have different words. Texts of `8 * N` bytes or more
-//! cannot be packed. For example, `abc` in two words is `[0x63_6261, 3 << 56]`. Used for the words
-//! and chunks of training; the keys of encoding have the same form, but are read from running text
-//! (see `encode/chunk_cache/key.rs`). Cost: a few loads.
+//! length in the last byte; so different texts have different packed forms. Texts of `8 * N` bytes
+//! or more cannot be packed. For example, `abc` in two words is `[0x63_6261, 3 << 56]`. Used for
+//! the words and chunks of training; the keys of encoding have the same form, but are read from
+//! running text (see `encode/chunk_cache/key.rs`). Cost: a few loads.
 
 use crate::text::num::low_u32;
 
@@ -25,8 +25,8 @@ pub(crate) fn pack<const N: usize>(text: &[u8]) -> Option<[u64; N]> {
     Some(words)
 }
 
-/// The last `count` bytes of a text, fewer than 8. If the text has enough bytes, one load or two
-/// overlapping loads replace a loop.
+/// The last `count` bytes of a text; `count` is less than 8. If the text is long enough, one load
+/// or two overlapping loads replace a loop.
 #[inline]
 fn last_bytes(text: &[u8], count: usize) -> u64 {
     let shift = 8 * low_u32(count as u64);

@@ -14,8 +14,8 @@ use crate::text::TextArena;
 /// more than 2^19 pieces.
 pub(crate) const MAX_PIECES: usize = 1 << 27;
 
-/// The largest number of bytes that the texts of all pieces of a model have together. So a number
-/// of characters or bytes of pieces fits 32 bits. A file of protobuf has no more bytes.
+/// The largest total length of the texts of all pieces of a model, in bytes, so that counts of
+/// their characters or bytes fit 32 bits. A protobuf file cannot be larger.
 pub(crate) const MAX_TEXT_BYTES: usize = (1 << 31) - 1;
 
 /// The number of a piece in its model, from 0.
@@ -33,7 +33,7 @@ pub(crate) const MAX_TEXT_BYTES: usize = (1 << 31) - 1;
 pub struct PieceId(u32);
 
 impl PieceId {
-    /// The id with this number. Whether a model has such a piece is for the model to say.
+    /// The id with this number. It is not checked against any model.
     pub const fn new(number: u32) -> Self {
         Self(number)
     }
@@ -44,7 +44,7 @@ impl PieceId {
     }
 
     /// The id of the piece at `index` of a [`PieceTable`], which has at most [`MAX_PIECES`] pieces
-    /// once its model was made.
+    /// once its model is made.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "an index of a piece is below MAX_PIECES"
@@ -98,7 +98,7 @@ pub enum PieceKind {
     /// A part of text.
     #[default]
     Normal,
-    /// Stands for text that no other piece can encode.
+    /// The piece for text that no other piece can encode.
     Unknown,
     /// A piece that encoding never gives for text: `<s>`, `</s>`, ...
     Control,
@@ -134,14 +134,13 @@ impl PieceKind {
         }
     }
 
-    /// Whether ids of this kind stand for their own text in a result: unused pieces are split
-    /// again.
+    /// Whether encoding gives pieces of this kind for their own text. Unused pieces are not given:
+    /// they are split again.
     pub(crate) const fn is_given_for_text(self) -> bool {
         matches!(self, Self::Normal | Self::UserDefined)
     }
 
-    /// Whether segmentation can give a piece of this kind. The other kinds are meta pieces that
-    /// have no surface.
+    /// Whether segmentation can give a piece of this kind. The other kinds have no surface.
     pub(crate) const fn is_from_text(self) -> bool {
         matches!(self, Self::Normal | Self::UserDefined | Self::Unused)
     }
@@ -186,7 +185,7 @@ impl fmt::Display for ParsePieceKindError {
 
 impl std::error::Error for ParsePieceKindError {}
 
-/// Texts, scores and kinds of all pieces, by id. The texts are in one arena.
+/// The texts, scores and kinds of all pieces, by id. The texts are in one arena.
 #[derive(Clone, Default)]
 pub(crate) struct PieceTable {
     texts: TextArena,
@@ -195,7 +194,7 @@ pub(crate) struct PieceTable {
 }
 
 impl PieceTable {
-    /// An empty table with room for so many pieces, and so many bytes of text.
+    /// An empty table with room for `pieces` pieces and `bytes` bytes of text.
     pub(crate) fn with_capacity(pieces: usize, bytes: usize) -> Self {
         Self {
             texts: TextArena::with_capacity(pieces, bytes),
@@ -220,16 +219,17 @@ impl PieceTable {
         self.kinds.push(kind);
     }
 
-    /// Sets score and kind of piece `index`.
+    /// Sets the score and the kind of piece `index`.
     #[cfg(feature = "tokenizer-json")]
     pub(crate) fn set(&mut self, index: usize, score: f32, kind: PieceKind) {
         self.scores[index] = score;
         self.kinds[index] = kind;
     }
 
-    /// Makes every piece with this text an unused one.
+    /// Makes every piece with this text unused.
     pub(crate) fn retire_text(&mut self, text: &[u8]) {
-        // Most models have none, and one search through everything shows it soonest.
+        // Most models have no such piece; one search through all texts is the fastest way to find
+        // out.
         if memchr::memmem::find(self.texts.items(), text).is_none() {
             return;
         }
@@ -255,7 +255,7 @@ impl PieceTable {
         &self.texts
     }
 
-    /// The texts of all pieces, one behind the other.
+    /// The texts of all pieces, concatenated.
     pub(crate) fn all_texts(&self) -> &[u8] {
         self.texts.items()
     }
@@ -264,7 +264,7 @@ impl PieceTable {
         self.scores[index]
     }
 
-    /// The ids of the pieces of a kind, ascending.
+    /// The ids of the pieces of this kind, ascending.
     pub(crate) fn ids_of(&self, kind: PieceKind) -> impl Iterator<Item = usize> {
         (0..self.len()).filter(move |id| self.kinds[*id] == kind)
     }
@@ -288,7 +288,7 @@ pub(crate) struct PieceIndex {
 }
 
 impl PieceIndex {
-    /// An index of the pieces with these ids. Of equal texts the first one counts.
+    /// An index of the pieces with these ids. If texts are equal, the first piece is kept.
     pub(crate) fn new(pieces: &PieceTable, ids: impl Iterator<Item = usize>) -> Self {
         let mut index = Self::with_capacity(pieces.len());
         for id in ids {
@@ -297,7 +297,7 @@ impl PieceIndex {
         index
     }
 
-    /// An index of no pieces, with room for some.
+    /// An empty index with room for `pieces` pieces.
     pub(crate) fn with_capacity(pieces: usize) -> Self {
         Self {
             ids: HashTable::with_capacity(pieces),
@@ -305,7 +305,7 @@ impl PieceIndex {
         }
     }
 
-    /// Adds piece `id`; false if there is one with its text.
+    /// Adds piece `id`; false if there is already a piece with its text.
     pub(crate) fn insert(&mut self, pieces: &PieceTable, id: usize) -> bool {
         let Self { ids, hasher } = self;
         let text = pieces.text(id);
@@ -329,8 +329,7 @@ impl PieceIndex {
     }
 }
 
-/// The hash of a text. The hasher is not given the length, as `hash_one` would: a text is all of
-/// its input.
+/// The hash of a text. Unlike `hash_one`, it does not hash the length: the text is the only input.
 #[inline]
 fn hash(hasher: &RandomState, text: &[u8]) -> u64 {
     let mut hasher = hasher.build_hasher();

@@ -1,12 +1,12 @@
-//! The seeded generator behind everything random: SplitMix64 (Steele, Lea, Flood, "Fast splittable
+//! The seeded generator of all random numbers: SplitMix64 (Steele, Lea, Flood, "Fast splittable
 //! pseudorandom number generators", OOPSLA 2014, <https://doi.org/10.1145/2660193.2660195>).
 //!
-//! Written here, in its few lines, because what it yields is part of the program's behaviour: the
-//! same seed gives the same sample in every release.
+//! It is implemented here rather than taken from a crate because its output is part of the
+//! program's behaviour: the same seed gives the same sample in every release.
 
 use crate::text::num::GOLDEN_RATIO_64;
 
-/// A stream of random numbers that its seed determines.
+/// A stream of random numbers, determined by its seed.
 #[derive(Debug, Clone)]
 pub(crate) struct SplitMix64 {
     state: u64,
@@ -26,7 +26,7 @@ impl SplitMix64 {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 to 1, without 1, with 53 random bits.
+    /// A number in [0, 1) with 53 random bits.
     pub(crate) fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
@@ -37,7 +37,7 @@ impl SplitMix64 {
         if bound == 0 {
             return 0;
         }
-        // Values from the last, incomplete round of `bound` would favour small results.
+        // Values from the last, incomplete multiple of `bound` would favour small results.
         let rejected = (u64::MAX % bound + 1) % bound;
         loop {
             let value = self.next_u64();
@@ -62,7 +62,7 @@ impl SplitMix64 {
 pub struct Rng(pub(crate) SplitMix64);
 
 impl Rng {
-    /// A generator that `seed` determines.
+    /// A generator seeded with `seed`.
     pub fn with_seed(seed: u64) -> Self {
         Self(SplitMix64::new(seed))
     }

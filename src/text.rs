@@ -1,5 +1,5 @@
-//! What all of the library shares about text: marks, UTF-8 stepping, scripts, offsets, small number
-//! conversions.
+//! What the whole library shares about text: marks, stepping over UTF-8, scripts, offsets, flags,
+//! arenas, and small number conversions.
 //!
 //! | module | job |
 //! |---|---|

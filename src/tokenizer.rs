@@ -1,9 +1,9 @@
 //! The facade: a model that encodes and decodes.
 //!
 //! Input: a [`Model`]. Output: a [`Tokenizer`], which is made once and then shared by reference
-//! among any number of threads. It owns the tables that are made from the model (see
-//! [`encode`](crate::encode) and [`decode`](crate::decode)). What a worker changes while it encodes
-//! is in an [`EncodeCache`]; the tokenizer keeps a bounded number of them between calls.
+//! among any number of threads. It owns the tables that are built from the model (see
+//! [`encode`](crate::encode) and [`decode`](crate::decode)). The mutable state of a worker is in an
+//! [`EncodeCache`]; the tokenizer keeps a bounded number of them between calls.
 //!
 //! The stages of encoding, with their modules:
 //!
@@ -15,8 +15,8 @@
 //!      -> with extra pieces                     options, extra
 //! ```
 //!
-//! [`encoder`] and [`batch`] call these stages for one worker and for many, [`sampling`] for n-best
-//! lists and random segmentations. [`decoding`] is the way back from ids to text.
+//! [`encoder`] calls these stages for one worker, [`batch`] for many, and [`sampling`] for n-best
+//! lists and random segmentations. [`decoding`] turns ids back into text.
 
 mod config;
 mod options;
@@ -80,7 +80,7 @@ pub struct Tokenizer {
     pipeline: Pipeline,
     without_symbols: OnceLock<Result<Pipeline, BuildError>>,
     decoder: Arc<Decoder>,
-    /// The piece of each byte, in models with byte fallback.
+    /// The byte piece of each byte, in models with byte fallback.
     byte_ids: Option<Box<[PieceId; 256]>>,
     /// The id of unknown text.
     unknown: PieceId,
@@ -101,7 +101,8 @@ impl<'t> Prepared<'t> {
     }
 }
 
-/// The tables that are made without a lookup of pieces by text; see [`Model::from_file_with`].
+/// The tables that can be built without the lookup of pieces by text; see
+/// [`Model::from_file_with`].
 struct Tables {
     pipeline: Pipeline,
     decoder: Decoder,
@@ -109,8 +110,8 @@ struct Tables {
 
 impl Tables {
     fn new(model: &Model, config: TokenizerConfig) -> Self {
-        // The tries of pieces are the only tables that can be too large. A model whose tries would
-        // be is refused when it is made: see `check_tries` in model/validate.rs.
+        // The tries of pieces are the only tables that can be too large, and a model with such
+        // tries is refused when it is made: see `check_tries` in model/validate.rs.
         let pipeline = Pipeline::new(model, model.normalizer(), true, config)
             .expect("tries of pieces were checked when the model was made");
         Self {
@@ -155,10 +156,11 @@ impl Tokenizer {
     }
 
     /// Reads a `.model` file, checks it and makes its tables. With the feature `tokenizer-json` it
-    /// also reads a `tokenizer.json` whose ids are equal for all text; see [`Model::from_bytes`].
+    /// also reads a `tokenizer.json` whose ids are equal for all text, and with the feature `gguf`
+    /// a GGUF file; see [`Model::open`].
     ///
     /// # Errors
-    /// The file cannot be read, is not a model, or is one that the reference refuses; see
+    /// The file cannot be read, is not a model, or is a model that the reference refuses; see
     /// [`ModelError`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ModelError> {
         let path = path.as_ref();
@@ -170,7 +172,7 @@ impl Tokenizer {
         Self::from_file(file).map_err(|error| error.in_file(path))
     }
 
-    /// Like [`open`](Tokenizer::open), for the bytes of a `.model` file, which are copied.
+    /// Like [`open`](Tokenizer::open), for the bytes of a file, which are copied.
     ///
     /// ```
     /// let bytes = std::fs::read("testdata/golden/llama2.model")?;
@@ -180,7 +182,7 @@ impl Tokenizer {
     /// ```
     ///
     /// # Errors
-    /// The bytes are not a model, or one that the reference refuses.
+    /// The bytes are not a model, or are a model that the reference refuses.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
         Self::from_file(bytes.to_vec())
     }
@@ -208,8 +210,8 @@ impl Tokenizer {
 
 /// Encoding.
 impl Tokenizer {
-    /// The ids of `text`, which need not be UTF-8. Cost: linear in the text, and one allocation.
-    /// For many texts, an [`Encoder`] or a batch is faster.
+    /// The ids of `text`, which need not be UTF-8. Cost: linear in the text, and one allocation. An
+    /// [`Encoder`] or a batch is faster for many texts.
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -283,8 +285,8 @@ impl Tokenizer {
         normalized
     }
 
-    /// A worker that encodes one text after another, and allocates nothing once its buffers have
-    /// grown.
+    /// A worker that encodes one text after another. Once its buffers have grown, it does not
+    /// allocate.
     pub fn encoder(&self) -> Encoder<'_> {
         Encoder::new(self, &self.pipeline, None)
     }
@@ -385,7 +387,7 @@ impl Tokenizer {
         self.model.len()
     }
 
-    /// The text of a piece, or `None` if the model has no such id. Score and kind:
+    /// The text of a piece, or `None` if the model has no such id. For score and kind, see
     /// [`Model::piece`].
     ///
     /// ```
@@ -398,8 +400,8 @@ impl Tokenizer {
         self.model.piece(id).map(|piece| piece.text)
     }
 
-    /// The id of the piece with this text. If a model has the text both as ordinary text and as a
-    /// control or byte piece, it is the latter.
+    /// The id of the piece with this text. If both a piece for text and a control, unknown or byte
+    /// piece have this text, this is the id of the latter.
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;

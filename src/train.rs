@@ -1,16 +1,17 @@
-//! Training: a corpus goes in, a model comes out, in five stages.
+//! Training: a corpus goes in, a model comes out. The stages:
 //!
 //! ```text
 //! corpus -> batches -> sentences -> prepare -> split -> count words   (parallel)
-//!        -> choose characters -> merge pairs -> assemble -> Model
+//!        -> choose characters -> merge pairs (or estimate and prune) -> assemble -> Model
 //! ```
 //!
-//! Limits, all checked with a typed error: 2^63 characters in all, 2^32 - 1 characters in distinct
-//! words, 2^31 symbols, 2^32 - 1 indexed pairs. Counts are 64 bits wide on every target.
+//! [`Trainer::train`] calls these stages in order. The model is identical to the reference's, byte
+//! for byte, and depends only on the corpus and the options: not on the number of threads, buffer
+//! sizes or hash order.
 //!
-//! [`Trainer::train`] is that list as calls. The model is the reference's, byte for byte, and
-//! depends on the corpus and the options alone: not on threads, on the sizes of buffers or on hash
-//! order.
+//! Limits, each reported as a typed error: fewer than 2^63 characters in all, 2^32 - 1 characters
+//! in distinct words, 2^31 symbols, 2^32 - 1 indexed pairs. Counts are 64 bits wide on every
+//! target.
 
 // In the order of the flow.
 mod options;
@@ -71,7 +72,7 @@ use observer::Run;
 use prepare::Pretokenizer;
 use rules::NormalizerSpecs;
 
-/// Trains models. Its options are checked and its normalization rules compiled when it is made.
+/// Trains models. The options are checked and the normalization rules compiled on construction.
 ///
 /// ```
 /// use spiece::{NormalizationRules, RuleSet};
@@ -94,7 +95,7 @@ pub struct Trainer {
     pretokenizer: Option<Arc<Pretokenizer>>,
     allow_inconsistent_pretokenization: bool,
     work: ExecutionConfig,
-    /// Words that occur less often are not trained on.
+    /// Words that occur less often are ignored.
     min_word_count: NonZeroU64,
 }
 
@@ -111,9 +112,9 @@ impl Trainer {
     /// A trainer with these options.
     ///
     /// # Errors
-    /// Everything that is wrong whatever the corpus: see [`TrainOptions::validate`]; besides,
-    /// special pieces that collide, a vocabulary too small for them, normalization rules that
-    /// cannot be read.
+    /// Every problem that does not depend on the corpus: those of [`TrainOptions::validate`],
+    /// colliding special pieces, a vocabulary too small for them, normalization rules that cannot
+    /// be read.
     pub fn new(options: TrainOptions) -> Result<Self, TrainError> {
         options.validate()?;
         let record = TrainFlags::of_options(&options)?;
@@ -137,7 +138,7 @@ impl Trainer {
         }
         let meta = MetaPieces::new(&options)?;
         let vocab_size = options.vocab_size as usize;
-        // The search for characters needs at least one piece besides.
+        // The search for characters needs room for at least one more piece.
         if meta.len() + usize::from(options.auto_character_coverage) > vocab_size {
             return Err(TrainError::VocabularyTooSmall {
                 vocab_size,
@@ -179,7 +180,8 @@ impl Trainer {
     /// ```
     ///
     /// # Errors
-    /// `pretokenization_delimiter` is set: the two exclude each other.
+    /// The model is a word or char model, or `pretokenization_delimiter` is set, which cannot be
+    /// combined with a pre-tokenizer.
     pub fn with_pretokenizer(
         mut self,
         pretokenizer: impl Fn(&str) -> Vec<String> + Send + Sync + 'static,
@@ -204,7 +206,7 @@ impl Trainer {
         Ok(self)
     }
 
-    /// Accepts chunks of a pre-tokenizer whose concatenation is not the sentence. Training uses the
+    /// Accepts pre-tokenizer chunks whose concatenation is not the sentence. Training then uses the
     /// chunks.
     #[must_use]
     pub fn allow_inconsistent_pretokenization(mut self, allow: bool) -> Self {
@@ -212,13 +214,12 @@ impl Trainer {
         self
     }
 
-    /// Sets the number of threads that run. The model does not depend on this number.
+    /// Sets the number of threads. The model does not depend on this number.
     ///
-    /// Without this call, as many threads run as the machine has cores; for BPE, word and char
-    /// models at most [`TrainOptions::num_threads`]. For unigram models `num_threads` is the number
-    /// of partial sums, which the model depends on, and this method does not change it. More than
-    /// 1024 threads count as 1024. Time and memory depend on the number: each thread has buffers of
-    /// its own.
+    /// The default is the number of cores of the machine, and for BPE, word and char models at most
+    /// [`TrainOptions::num_threads`]. For unigram models `num_threads` is the number of partial
+    /// sums, which the model depends on; this method does not change it. Values above 1024 are
+    /// treated as 1024. Each thread has its own buffers, so memory grows with the number.
     ///
     /// ```
     /// use std::num::NonZeroUsize;
@@ -250,8 +251,9 @@ impl Trainer {
     }
 
     /// Trains a model on `corpus`. Memory grows with the distinct words of the corpus, not with its
-    /// size; for unigram models whose pieces cross words or whose sentences do not begin with
-    /// whitespace, with the text of its sentences.
+    /// size. The exceptions are unigram models with `auto_character_coverage`, with pieces that
+    /// cross words, or with sentences that do not begin with whitespace: their memory grows with
+    /// the text of the sentences.
     ///
     /// # Errors
     /// The corpus cannot be read, or does not fit the options; see [`TrainError`].
@@ -280,7 +282,7 @@ impl Trainer {
         self.finish(learned, run)
     }
 
-    /// The model of the learned pieces.
+    /// Assembles the model from the learned pieces.
     fn finish(
         &self,
         learned: Vec<LearnedPiece>,
@@ -296,8 +298,8 @@ impl Trainer {
         Ok((model, run.summary))
     }
 
-    /// The size of the vocabulary for this many learned pieces. A char model may always be smaller
-    /// than wanted.
+    /// The vocabulary size for this many learned pieces. A char model may always have fewer pieces
+    /// than `vocab_size`.
     fn vocabulary_limit(&self, learned: usize) -> VocabularyLimit {
         let size = if self.options.use_all_vocab {
             learned + self.meta.len()
@@ -310,8 +312,7 @@ impl Trainer {
         }
     }
 
-    /// The size of the vocabulary as the model records it, where that is not the option
-    /// `vocab_size`.
+    /// The vocabulary size that the model records, if it is not the option `vocab_size`.
     fn recorded_size(
         &self,
         limit: VocabularyLimit,
@@ -332,7 +333,7 @@ impl Trainer {
     }
 }
 
-// Here and not in `flags`, which need not know the trainer.
+// Defined here so that `flags` does not depend on the trainer.
 impl TrainFlags {
     /// The files that the flag `input` names; `-` is standard input.
     pub fn corpus(&self) -> Corpus<'static> {

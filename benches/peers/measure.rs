@@ -12,7 +12,8 @@
 //!   part;
 //! - `peak`: the peak memory of the process in bytes; `grown`: its growth since before the model
 //!   was loaded;
-//! - `digest`: SHA-256 of all results, for the comparison with other programs.
+//! - `digest`: the first 16 bytes of the SHA-256 of all results, for the comparison with other
+//!   programs.
 //!
 //! User time and memory are read from /proc of Linux and are 0 on other systems.
 //! `benches/peers/run_sentencepiece.py` is the same measurement in Python.
@@ -22,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use sha2::{Digest as _, Sha256};
 
-/// Ticks in which /proc counts user time, for every processor that Linux runs on.
+/// The ticks per second in which /proc counts user time, the same on every architecture of Linux.
 const TICKS_PER_SECOND: f64 = 100.0;
 
 /// The text that is encoded after loading, to verify that the model is usable.
@@ -97,8 +98,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Starts when everything but the model is in memory. The rounds over the `unseen` lines take
-    /// `seconds` in all.
+    /// Starts a measurement when everything except the model is in memory. The rounds over the
+    /// `unseen` lines take `seconds` in total.
     pub fn new(name: &str, seconds: f64, lines: &Lines<'_>) -> Self {
         let bytes = lines.unseen().iter().map(|line| line.len() + 1).sum();
         Self {

@@ -2,10 +2,10 @@
 //!
 //! Output: lines of twelve words from a dictionary of `WORDS` words with a Zipf distribution (the
 //! probability of the word of rank r is proportional to 1/r). The number of distinct words grows at
-//! first and is constant after all words have occurred, so memory proportional to the distinct
-//! words becomes constant, too. A word is its rank written in syllables; frequent words are short.
-//! The text is deterministic; with fewer bytes it is a prefix of the longer text. No dependencies:
-//! `rustc -O stream.rs`.
+//! first and is constant once all words have occurred, so memory proportional to it becomes
+//! constant too. A word is its rank written in syllables; frequent words are short. The text is
+//! deterministic; with fewer bytes it is a prefix of the longer text. No dependencies: `rustc -O
+//! stream.rs`.
 
 use std::io::{BufWriter, ErrorKind, Write};
 
@@ -51,7 +51,7 @@ fn spell(mut rank: u64, line: &mut Vec<u8>) {
     }
 }
 
-/// A number from 0 to 1: SplitMix64 by Sebastiano Vigna, https://prng.di.unimi.it/splitmix64.c.
+/// A number in [0, 1): SplitMix64 by Sebastiano Vigna, https://prng.di.unimi.it/splitmix64.c.
 fn uniform(state: &mut u64) -> f64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mut mixed = *state;

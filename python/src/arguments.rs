@@ -1,8 +1,8 @@
-//! Arguments of the calls of both generations of the reference's API.
+//! Arguments of calls of both generations of the reference's API.
 //!
 //! Input: positional and keyword arguments. Output: values by name. Releases until 0.2.1 had
 //! `out_type` as the second parameter of `encode`, later ones have `add_bos`; the type of the value
-//! tells the two apart: `encode(text, str)`.
+//! distinguishes them, as in `encode(text, str)`.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -80,7 +80,7 @@ impl<'py, const N: usize> Arguments<'py, N> {
         Ok(())
     }
 
-    /// The value of the parameter at a place of the names.
+    /// The value of the parameter at position `place` of the names.
     pub fn at(&self, place: usize) -> Option<&Bound<'py, PyAny>> {
         self.values.get(place)?.as_ref()
     }
@@ -111,7 +111,7 @@ impl<'py, const N: usize> Arguments<'py, N> {
 }
 
 impl ReturnType {
-    /// The type that a value of Python names.
+    /// The type that a Python value names.
     ///
     /// # Errors
     /// `ValueError`
@@ -157,7 +157,7 @@ pub fn is_old_order(args: &Bound<'_, PyTuple>) -> bool {
         .is_some_and(|first| first.is_instance_of::<PyType>() || first.is_instance_of::<PyString>())
 }
 
-/// A boolean, or a number that is taken as one.
+/// A boolean, or any object that can be converted to one.
 ///
 /// # Errors
 /// `TypeError` for an object without `__bool__`.
@@ -195,7 +195,7 @@ pub fn to_i32(value: &Bound<'_, PyAny>) -> PyResult<i32> {
 /// A number as `f32`.
 ///
 /// # Errors
-/// `TypeError` for anything that is no number.
+/// `TypeError` for anything that is not a number.
 pub fn to_f32(value: &Bound<'_, PyAny>) -> PyResult<f32> {
     value.extract::<f32>().map_err(|_| {
         let shown = value
@@ -205,7 +205,7 @@ pub fn to_f32(value: &Bound<'_, PyAny>) -> PyResult<f32> {
     })
 }
 
-/// The value of `num_threads`, which has to be an `int`; `i64::MAX` for a number of more than 32
+/// The value of `num_threads`, which must be an `int`; `i64::MAX` for a number of more than 32
 /// bits, which only batches refuse.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! The rows of Arrow's arrays of strings or bytes.
 //!
-//! Input: two buffers, the bytes of all rows and the offsets where each begins and the last one
-//! ends. Output: a copy of both, checked, which another thread may read. Cost: one copy.
+//! Input: two buffers, the bytes of all rows and the offsets at which each row begins and the last
+//! one ends. Output: a checked copy of both, which another thread may read. Cost: one copy.
 
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyBufferError;
@@ -15,15 +15,16 @@ pub fn elements<T: pyo3::buffer::Element>(object: &Bound<'_, PyAny>) -> PyResult
 /// The rows of an array of Arrow.
 pub struct ArrayRows {
     bytes: Vec<u8>,
-    /// Where each row begins and the last one ends; in ascending order, and within the bytes.
+    /// The offsets at which each row begins and the last one ends, ascending and within the bytes.
     offsets: Vec<usize>,
 }
 
 impl ArrayRows {
-    /// The offsets have 32 or 64 bits; the first one is that of the first of the bytes.
+    /// Copies and checks the buffers. The offsets have 32 or 64 bits; the first one corresponds to
+    /// the first byte.
     ///
     /// # Errors
-    /// `BufferError` if a row is outside of the bytes, or if the buffers have other types.
+    /// `BufferError` if a row is outside the bytes, or if the buffers have other types.
     pub fn new(bytes: &Bound<'_, PyAny>, offsets: &Bound<'_, PyAny>) -> PyResult<ArrayRows> {
         let bytes: Vec<u8> = elements(bytes)?;
         let offsets: Vec<i64> = match elements::<i32>(offsets) {

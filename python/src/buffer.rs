@@ -1,6 +1,7 @@
-//! Arrays of numbers that Python sees as buffers, and the fast ways from Python objects to numbers.
+//! Arrays of numbers that Python sees as buffers, and fast conversions from Python objects to
+//! numbers.
 //!
-//! Input: vectors of Rust; lists of Python. Output: [`VectorBuffer`], from which NumPy, Arrow and
+//! Input: Rust vectors; Python lists. Output: [`VectorBuffer`], from which NumPy, Arrow and
 //! `memoryview` make arrays without a copy; vectors of ids; [`TupleTexts`] and [`TextTuple`].
 //!
 //! **Why this module may use `unsafe`.** PyO3 has no safe function for three things:
@@ -19,7 +20,7 @@
 //!    long as it lives. [`TupleTexts`] and [`TextTuple`] hold the tuple, and lend the bytes for
 //!    their own lifetime only.
 //!
-//! All other modules of this crate are without `unsafe`; the lint denies it.
+//! No other module of this crate uses `unsafe`; a lint denies it.
 #![expect(unsafe_code, reason = "see the page of the module")]
 
 use std::ffi::{CStr, c_int, c_void};
@@ -142,8 +143,8 @@ impl VectorBuffer {
     }
 }
 
-/// An integer of Python as `i32`, without running Python code: `None` if the object is no integer
-/// of exactly that type or does not fit.
+/// An integer of Python as `i32`, without running Python code: `None` if the object is not of
+/// exactly this type or does not fit.
 #[inline(always)]
 fn exact_i32(item: *mut ffi::PyObject) -> Option<i32> {
     let mut overflow: c_int = 0;
@@ -158,8 +159,8 @@ fn exact_i32(item: *mut ffi::PyObject) -> Option<i32> {
     (overflow == 0).then(|| i32::try_from(value).ok()).flatten()
 }
 
-/// Appends the integers of a list. False if the list has an item that is no exact integer of 32
-/// bits; `numbers` is then as before.
+/// Appends the integers of a list. False if an item of the list is not an exact integer of 32 bits;
+/// `numbers` is then unchanged.
 pub fn append_exact_ints(list: &Bound<'_, PyList>, numbers: &mut Vec<i32>) -> bool {
     let start = numbers.len();
     numbers.reserve(list.len());
@@ -202,7 +203,8 @@ pub fn exact_int(object: &Bound<'_, PyAny>) -> Option<i32> {
     exact_i32(object.as_ptr())
 }
 
-/// A list of references to the integers of `table` at these indexes, which are below its length.
+/// A list of references to the integers of `table` at these indexes, which must be below its
+/// length.
 pub fn list_of<'py>(
     py: Python<'py>,
     table: &[Py<PyInt>],
@@ -261,7 +263,7 @@ impl TextTuple {
     }
 }
 
-/// The texts of a tuple, in UTF-8, without a reference for each.
+/// The texts of a tuple, in UTF-8, without a reference for each text.
 pub struct TupleTexts {
     /// Slices of memory that the items of `tuple` own.
     texts: Vec<&'static [u8]>,

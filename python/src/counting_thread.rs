@@ -1,10 +1,10 @@
-//! Counting in a thread of its own: Python reads the next rows, from Spark for example, while those
-//! before them are counted.
+//! Counting on a separate thread: Python reads the next rows, for example from Spark, while the
+//! previous ones are counted.
 //!
-//! Input: rows. Output: [`WordCounts`]. Method: rows wait in a channel, at most [`WAITING`] arrays
-//! of them. The thread reads them as lines and counts them in rounds of [`ROUND_BYTES`]; after each
-//! round the number of words is known. Whoever takes the counts closes the channel and waits until
-//! the thread has counted what is in it.
+//! Input: rows. Output: [`WordCounts`]. Method: rows wait in a channel of at most [`WAITING`]
+//! arrays. The thread reads them as lines and counts them in rounds of at least [`ROUND_BYTES`];
+//! after each round it updates the number of words. Taking the counts closes the channel and waits
+//! until the thread has counted the remaining rows.
 //!
 //! ```text
 //! Python   add(1)  add(2)  add(3)  take
@@ -24,9 +24,9 @@ use spiece::{Corpus, TrainError, Trainer, WordCounts};
 
 use crate::array_rows::ArrayRows;
 
-/// Arrays that wait to be counted.
+/// The maximum number of arrays that wait to be counted.
 const WAITING: usize = 2;
-/// The least bytes of a round, so that the caches of counting are used.
+/// The minimum number of bytes of a round, so that the caches of counting are effective.
 const ROUND_BYTES: usize = 1 << 24;
 
 /// Why rows cannot be counted.
@@ -52,7 +52,7 @@ enum State {
         thread: JoinHandle<Result<WordCounts, TrainError>>,
         process: u32,
     },
-    /// An error was returned.
+    /// An error was returned; nothing can be counted any more.
     Failed,
 }
 
@@ -68,7 +68,7 @@ impl BackgroundCounts {
         })
     }
 
-    /// The number of distinct words that are counted so far.
+    /// The number of distinct words that have been counted so far.
     pub fn words(&self) -> usize {
         match &self.state {
             State::Idle(counts) => counts.len(),
@@ -76,8 +76,7 @@ impl BackgroundCounts {
         }
     }
 
-    /// Adds rows as lines; a line feed is added to each. Waits while too many rows are not counted
-    /// yet.
+    /// Adds rows as lines; a line feed is added to each. Waits while the channel is full.
     ///
     /// # Errors
     /// An error of these rows or of earlier ones; nothing can be counted after it.
@@ -86,7 +85,7 @@ impl BackgroundCounts {
         if sender.send(rows).is_ok() {
             return Ok(());
         }
-        // The thread ended, which only an error does.
+        // The thread has ended, which happens only after an error.
         self.finish().map(drop)
     }
 
@@ -180,7 +179,7 @@ fn count_rows(
 struct RowLines {
     rows: Receiver<ArrayRows>,
     current: Option<ArrayRows>,
-    /// The row of `current` that is read next, and the bytes of it that were read.
+    /// The row of `current` that is read next; `bytes_of_row` bytes of it have been read.
     row: usize,
     bytes_of_row: usize,
     /// The bytes of this round's arrays.
@@ -213,8 +212,8 @@ impl RowLines {
         self.current.is_some()
     }
 
-    /// Copies lines of the current array: the number of bytes, 0 at its end or if `buffer` is
-    /// empty.
+    /// Copies lines of the current array and returns the number of bytes: 0 at the end of the array
+    /// or if `buffer` is empty.
     fn copy(&mut self, buffer: &mut [u8]) -> usize {
         let mut copied = 0;
         while let Some(row) = self.current.as_ref().and_then(|rows| rows.get(self.row)) {

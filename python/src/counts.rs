@@ -1,4 +1,4 @@
-//! Word counts from Python: counting lines in parts, tables of rows, and training from them.
+//! Word counts from Python: counting lines in parts, tables of rows, and training on them.
 //!
 //! Input: flags by name, and lines as one buffer; rows as three buffers (bytes, offsets, counts).
 //! Output: rows in the same form, from which Arrow makes arrays without a copy; models.
@@ -17,10 +17,10 @@ use crate::counting_thread::{BackgroundCounts, CountingError};
 use crate::errors;
 use crate::trainer::{Failure, PyObserver, summary_dict};
 
-/// The size of the vocabulary, which counts do not depend on.
+/// The vocabulary size for counting; counts do not depend on it.
 const ANY_VOCAB_SIZE: i32 = i32::MAX;
 
-/// Rows as buffers: the bytes of all rows, where each begins and ends, and the counts.
+/// Rows as buffers: the bytes of all rows, the offsets of the rows, and the counts.
 type Rows<'py> = (Bound<'py, PyBytes>, VectorBuffer, VectorBuffer);
 
 /// Counts the words of lines.
@@ -29,7 +29,7 @@ pub struct PyWordCounter {
     counts: Mutex<BackgroundCounts>,
 }
 
-/// The flags by name. The size of the vocabulary is `vocab_size` if that is given.
+/// The flags by name. `vocab_size` overrides the size of the vocabulary if it is given.
 fn flags_of(
     py: Python<'_>,
     flags: &[(String, String)],
@@ -53,7 +53,7 @@ impl PyWordCounter {
         let flags = flags_of(py, &flags, Some(ANY_VOCAB_SIZE))?;
         let error = |error: TrainError| errors::of_train(py, &error);
         let trainer = flags.trainer().map_err(error)?;
-        // Whoever counts in several processes has one for each core.
+        // One thread: callers that count in several processes have one process per core.
         let trainer = trainer.with_threads(std::num::NonZeroUsize::MIN);
         // Refuses options that need the whole corpus.
         trainer.counter().map_err(error)?;
@@ -76,12 +76,12 @@ impl PyWordCounter {
         added.map_err(|error| of_counting(py, &error))
     }
 
-    /// The number of distinct words, without those of lines that are not counted yet.
+    /// The number of distinct words, without those of lines that have not been counted yet.
     fn __len__(&self, py: Python<'_>) -> usize {
         py.detach(|| self.lock().words())
     }
 
-    /// All words and their counts, which are removed; with `with_options` also the rows with the
+    /// Removes and returns all words and their counts; with `with_options`, also the rows with the
     /// options and the numbers of sentences, once for each counter.
     fn take_rows<'py>(&self, py: Python<'py>, with_options: bool) -> PyResult<Rows<'py>> {
         let taken = py.detach(|| {
@@ -95,7 +95,8 @@ impl PyWordCounter {
 }
 
 impl PyWordCounter {
-    /// Never waits for Python, so that whoever waits for the lock must be detached.
+    /// The thread that holds the lock never waits for Python. A caller that waits for it must be
+    /// detached.
     fn lock(&self) -> MutexGuard<'_, BackgroundCounts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -160,7 +161,7 @@ impl RowBuffers {
 /// Rows of one table or of several.
 #[pyclass(module = "spiece._native", name = "CountRows", frozen)]
 pub struct PyCountRows {
-    /// `None` after the rows were taken for training.
+    /// `None` once the rows have been taken for training.
     rows: Mutex<Option<CountRows>>,
 }
 
@@ -210,8 +211,8 @@ fn taken() -> PyErr {
     PyValueError::new_err("these rows were trained on already; make the table again")
 }
 
-/// Trains on the rows: the bytes of a model, and figures about the run. The inputs of the rows are
-/// recorded.
+/// Trains on the rows. Returns the bytes of the model, which records the inputs of the rows, and
+/// figures about the run.
 #[pyfunction]
 pub fn _train_counts<'py>(
     py: Python<'py>,

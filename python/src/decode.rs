@@ -2,8 +2,8 @@
 //!
 //! Input: what the reference accepts: an id, a piece, sequences and arrays of them, and batches of
 //! these. An input is classified by its first elements, as in the reference: a sequence of
-//! sequences is a batch; a sequence whose first element is `str` or `bytes` has pieces; an array
-//! never has. Output: `str`, `bytes`, messages or mappings.
+//! sequences is a batch; a sequence whose first element is `str` or `bytes` contains pieces; an
+//! array never contains pieces. Output: `str`, `bytes`, messages or mappings.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -30,14 +30,14 @@ pub const NAMES: [&str; 5] = [
     "return_bytes",
 ];
 
-/// Fewer ids are decoded while the thread is attached to the interpreter.
+/// Fewer ids than this are decoded while the thread is attached to the interpreter.
 const MIN_DETACHED_IDS: usize = 4096;
 
-/// The id of texts that are no pieces in a model without an unknown piece, as the reference's
-/// unsigned field has it.
+/// The id of texts that are not pieces, in a model without an unknown piece, as stored in the
+/// reference's unsigned field.
 const NO_ID: u32 = u32::MAX;
 
-/// What one call asks for.
+/// The arguments of one call.
 pub struct DecodeCall<'py> {
     pub return_type: ReturnType,
     pub num_threads: i64,
@@ -48,7 +48,7 @@ pub struct DecodeCall<'py> {
 }
 
 impl<'py> DecodeCall<'py> {
-    /// The call with these arguments; those that are missing come from `settings`.
+    /// The call with these arguments; missing arguments are taken from `settings`.
     pub fn new(
         py: Python<'py>,
         settings: &Settings,
@@ -143,7 +143,7 @@ fn is_text(object: &Bound<'_, PyAny>) -> bool {
     object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>()
 }
 
-/// Whether the reference takes an element for a sequence.
+/// Whether the reference treats an element as a sequence.
 fn is_sequence(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     if object.is_instance_of::<PyInt>() || is_text(object) {
         return Ok(false);
@@ -176,7 +176,7 @@ fn classify(input: &Bound<'_, PyAny>, call: &DecodeCall<'_>) -> PyResult<Input> 
     })
 }
 
-/// Whether the first sequence that is not empty has pieces.
+/// Whether the first non-empty sequence contains pieces.
 fn batch_has_pieces(batch: &Bound<'_, PyAny>, call: &DecodeCall<'_>) -> PyResult<bool> {
     let takes_all = call.return_type != ReturnType::OffsetMapping;
     for index in 0..batch.len()? {
@@ -223,7 +223,7 @@ fn decode_pieces<'py>(
     decoded_object(py, &decoded, call, call.return_bytes || pieces.is_bytes)
 }
 
-/// Whether a text is `bytes`; `None` if the result is no plain text.
+/// Whether the text of the result is `bytes`; `None` if the result is not a plain text.
 fn plain_text(return_type: ReturnType, pieces_are_bytes: bool) -> Option<bool> {
     match return_type {
         ReturnType::Str => Some(pieces_are_bytes),
@@ -286,7 +286,7 @@ pub fn decode_batch<'py>(
     input: &Bound<'py, PyAny>,
     call: &DecodeCall<'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    // The items are taken once: the length of a sequence that is no list may change.
+    // The items are taken once, because the length of a sequence that is not a list may change.
     let mut items = Vec::new();
     for index in 0..input.len()? {
         items.push(input.get_item(index)?);
@@ -333,7 +333,7 @@ fn decode_id_batch<'py>(
     Ok(PyList::new(py, results)?.into_any())
 }
 
-/// The texts of a batch, one behind the other, and where each ends.
+/// The texts of a batch, concatenated, and their ends.
 pub fn decode_flat(
     py: Python<'_>,
     loaded: &Loaded,

@@ -1,8 +1,8 @@
 //! Changes of trained models, and reports on them, for `spiece.Model`.
 //!
 //! Input: tokenizers (which hold models), steps, texts. Output: the bytes of a changed model and a
-//! `dict` of what the change means; for reports a `dict` alone. Each change checks its guarantees
-//! before it returns, on the texts of the pieces and on the texts that were given.
+//! `dict` that describes the change; for reports, only a `dict`. Each change checks its guarantees
+//! before it returns, on the texts of the pieces and on the given texts.
 
 use std::num::NonZeroUsize;
 
@@ -29,7 +29,7 @@ fn refused(py: Python<'_>, error: &dyn std::error::Error) -> PyErr {
     errors::exception(py, "ModelError", (error.to_string(),))
 }
 
-/// The bytes of a changed model and what became of its ids.
+/// The bytes of a changed model, and a report on its ids and texts.
 fn changed<'py>(
     py: Python<'py>,
     model: &Model,
@@ -64,7 +64,7 @@ fn kind(name: &str) -> PyResult<PieceKind> {
         .map_err(|error| PyValueError::new_err(format!("kind: {error}")))
 }
 
-/// A step: its name and its arguments as texts.
+/// The step with this name and these arguments.
 fn step(name: &str, arguments: &[String]) -> PyResult<EditStep> {
     let text = |index: usize| -> PyResult<Vec<u8>> {
         let text = arguments.get(index).ok_or_else(|| {
@@ -246,7 +246,7 @@ pub fn _prune<'py>(
     Ok(change)
 }
 
-/// How often texts use the pieces of a model.
+/// Counts how often texts use the pieces of a model.
 fn usage(tokenizer: &spiece::Tokenizer, held: &HeldTexts) -> Result<PieceUsage, String> {
     if held.texts().is_empty() {
         return Ok(PieceUsage::none(tokenizer.model()));
@@ -258,7 +258,7 @@ fn usage(tokenizer: &spiece::Tokenizer, held: &HeldTexts) -> Result<PieceUsage, 
     Ok(counter.finish())
 }
 
-/// How many pieces `_extend` learns: the name of a rule and its number.
+/// The number of pieces that `_extend` learns, from the name of a rule and its number.
 fn extend_size(rule: &str, number: usize) -> PyResult<ExtendSize> {
     match rule {
         "pieces" => Ok(ExtendSize::Learn(number)),
@@ -308,7 +308,7 @@ pub fn _extend<'py>(
     Ok(change)
 }
 
-/// What a model consists of.
+/// A report on the contents of a model.
 #[pyfunction]
 pub fn _inspect<'py>(
     py: Python<'py>,
@@ -335,7 +335,7 @@ pub fn _inspect<'py>(
     Ok(report)
 }
 
-/// Where two models differ on texts.
+/// A report on the differences between two models on texts.
 #[pyfunction]
 pub fn _compare<'py>(
     py: Python<'py>,

@@ -26,8 +26,8 @@ use crate::random;
 use crate::text::{HeldTexts, Text};
 use crate::tokens::{OwnedTokens, Rewrite};
 
-/// Texts whose tokens are made before their objects: few enough that the tokens are still in the
-/// processor's cache.
+/// The number of texts that are encoded before their objects are made: few enough that the tokens
+/// are still in the processor's cache.
 const MAX_CHUNK_TEXTS: usize = 1024;
 
 /// Encodes one text or a list of texts.
@@ -80,7 +80,7 @@ fn encode_tokens<'py>(
     tokens_object(py, loaded, tokens, text, call)
 }
 
-/// What a thread without Python does with each text.
+/// The work for each text that a thread detached from Python does.
 #[derive(Clone, Copy)]
 pub struct TokenWork<'a> {
     loaded: &'a Loaded,
@@ -143,13 +143,13 @@ impl<'a> TokenWork<'a> {
     }
 }
 
-/// Whether results are made of the message of the reference.
+/// Whether results are built from the reference's protobuf message.
 pub fn is_message(return_type: ReturnType) -> bool {
     use ReturnType::{ImmutableProto, Proto, SerializedProto};
     matches!(return_type, Proto | SerializedProto | ImmutableProto)
 }
 
-/// The ids with the changes of the keywords.
+/// The ids with the changes that the keywords request.
 pub fn rewritten(loaded: &Loaded, mut ids: Vec<PieceId>, rewrite: Rewrite) -> Vec<PieceId> {
     if rewrite.reverse {
         ids.reverse();
@@ -163,8 +163,8 @@ pub fn rewritten(loaded: &Loaded, mut ids: Vec<PieceId>, rewrite: Rewrite) -> Ve
     ids
 }
 
-/// The result of a call that the ids decide; `None` if it needs tokens, because pieces are wanted
-/// and one is unknown.
+/// The result of a call for which ids suffice; `None` if tokens are needed, because pieces are
+/// requested and one of them is unknown.
 fn plain_object<'py>(
     py: Python<'py>,
     loaded: &Loaded,
@@ -206,7 +206,7 @@ pub fn numpy_array(py: Python<'_>, ids: Vec<PieceId>) -> PyResult<Bound<'_, PyAn
     convert.call_method1(pyo3::intern!(py, "int32_array"), (buffer,))
 }
 
-/// The result of a call, made of the tokens of `text`.
+/// The result of a call, built from the tokens of `text`.
 pub fn tokens_object<'py>(
     py: Python<'py>,
     loaded: &Loaded,
@@ -284,7 +284,7 @@ fn encode_batch<'py>(
     Ok(results.into_any())
 }
 
-/// The ids of all texts in one vector, and where those of each text begin.
+/// The ids of all texts in one vector, and the offset of each text in it.
 pub fn encode_flat(
     py: Python<'_>,
     loaded: &Loaded,

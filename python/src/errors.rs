@@ -1,8 +1,9 @@
-//! Errors of the library as exceptions of Python.
+//! Errors of the library as Python exceptions.
 //!
 //! Input: the typed errors of the library. Output: instances of the classes of `spiece/_errors.py`.
 //! Those classes derive from the built-in classes that both generations of the reference's package
-//! raise: what could not be read is an `OSError` (0.1.99 to 0.2.1) and a `RuntimeError` (0.2.2 on).
+//! raise: a file that cannot be read is both an `OSError` (0.1.99 to 0.2.1) and a `RuntimeError`
+//! (from 0.2.2 on).
 //!
 //! | error | classes beside `spiece.SpieceError` |
 //! |---|---|
@@ -19,7 +20,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use spiece::{DecodeError, EncodeError, ModelError, OptionError, TrainError, WriteError};
 
-/// A part of the message of a refused model, which transformers searches.
+/// A part of the message for a refused model that transformers searches for.
 const REFERENCE_SOURCE: &str = "sentencepiece_processor.cc";
 
 /// An instance of a class of `spiece/_errors.py`.
@@ -35,7 +36,7 @@ where
     make().unwrap_or_else(|error| error)
 }
 
-/// An exception for a file of which the operating system says `error`.
+/// An exception for a file for which the operating system returned `error`.
 fn file_error(py: Python<'_>, path: &Path, error: &io::Error, message: String) -> PyErr {
     let class = match error.kind() {
         io::ErrorKind::NotFound => "MissingFileError",
@@ -68,7 +69,7 @@ pub fn of_decode(py: Python<'_>, error: &DecodeError) -> PyErr {
     exception(py, "IdError", (error.to_string(),))
 }
 
-/// The exception for an id that is no index of a piece.
+/// The exception for an id that the model does not have.
 pub fn id_out_of_range(py: Python<'_>, id: i64, pieces: usize) -> PyErr {
     let message = format!(
         "piece id is out of range: the model has no piece with id {id}; it has {pieces} pieces"

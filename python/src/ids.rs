@@ -1,9 +1,8 @@
 //! Ids from Python: lists, tuples, other sequences, and buffers of any integer type and stride.
 //!
-//! Input: objects of Python. Output: `i32`, as the reference has them. Numbers of arrays that do
-//! not fit become the nearest number that does, and are then refused as no id of the model; in
-//! lists they are a `TypeError`. Arrays in the byte order of another machine are read by their
-//! values.
+//! Input: Python objects. Output: `i32`, as in the reference. Numbers in arrays that do not fit are
+//! clamped and are then refused because the model has no such id; in lists they are a `TypeError`.
+//! Arrays in a foreign byte order are read item by item.
 
 use pyo3::buffer::{Element, PyBuffer, PyUntypedBuffer};
 use pyo3::exceptions::PyTypeError;
@@ -83,7 +82,7 @@ fn append_buffer(
     if is_read {
         return Ok(());
     }
-    // Another byte order, for example: the values of its items are right.
+    // For example, a foreign byte order: reading item by item gives the right values.
     append_sequence(object, numbers)
 }
 
@@ -108,11 +107,11 @@ fn append_elements<T: Element>(
     Ok(true)
 }
 
-/// The numbers of several sequences, one behind the other.
+/// The numbers of several sequences, concatenated.
 #[derive(Default)]
 pub struct RaggedNumbers {
     pub numbers: Vec<i32>,
-    /// Where each sequence begins, and the end.
+    /// The offset of each sequence, and the end.
     pub offsets: Vec<usize>,
 }
 
@@ -143,10 +142,10 @@ impl RaggedNumbers {
     }
 }
 
-/// Checks numbers and makes them ids.
+/// Checks numbers and converts them to ids.
 ///
 /// # Errors
-/// `IndexError` for a number that is no id of a model with `pieces` pieces.
+/// `IndexError` for a number that is not an id of a model with `pieces` pieces.
 pub fn checked(py: Python<'_>, numbers: Vec<i32>, pieces: usize) -> PyResult<Vec<PieceId>> {
     let is_id = |number: &i32| usize::try_from(*number).is_ok_and(|index| index < pieces);
     if let Some(number) = numbers.iter().find(|number| !is_id(number)) {

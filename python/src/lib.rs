@@ -38,13 +38,13 @@ use std::sync::atomic::Ordering;
 
 use pyo3::prelude::*;
 
-/// Starts the random numbers of sampling again.
+/// Sets the seed of sampling.
 #[pyfunction]
 fn _set_seed(seed: u32) {
     random::set_seed(seed);
 }
 
-/// Sets the longest time of n-best searches of the drop-in, in milliseconds; 0 or less for no
+/// Sets the time limit of n-best searches of the drop-in, in milliseconds; 0 or less means no
 /// limit.
 #[pyfunction]
 fn _set_nbest_timeout(milliseconds: i32) {

@@ -1,8 +1,8 @@
-//! A tokenizer with ready Python objects.
+//! A tokenizer with prebuilt Python objects.
 //!
 //! Input: a model. Output: [`Loaded`], shared by all Python objects that were made from it. It has
-//! one integer object and one string object for each id, made at the first call that needs them:
-//! filling a list with references to them is several times faster than making new objects.
+//! one integer object and one string object for each id, made by the first call that needs them:
+//! filling a list with references to them is several times faster than creating new objects.
 
 use std::sync::{Mutex, TryLockError};
 
@@ -13,14 +13,14 @@ use spiece::{EncodeCache, Model, PieceId, PieceKind, Tokenizer};
 
 use crate::buffer::list_of;
 
-/// Texts up to this many bytes are encoded while the thread is attached to the interpreter:
-/// releasing it costs more.
+/// Texts of up to this many bytes are encoded while the thread is attached to the interpreter,
+/// because detaching would cost more.
 const MAX_ATTACHED_BYTES: usize = 4096;
 
-/// See the page of the module.
+/// A tokenizer with prebuilt Python objects; see the [module](self).
 pub struct Loaded {
     pub tokenizer: Tokenizer,
-    /// The id of texts that are no pieces, -1 if there is none.
+    /// The id of texts that are not pieces; -1 if there is none.
     pub unknown: i32,
     ints: PyOnceLock<Vec<Py<PyInt>>>,
     strings: PyOnceLock<Strings>,
@@ -105,7 +105,7 @@ impl Loaded {
         strings.malformed.is_empty().then(|| PyList::new(py, items))
     }
 
-    /// Whether a text of these ids has pieces whose texts depend on the text.
+    /// Whether some id is the unknown piece, whose text depends on the encoded text.
     pub fn has_unknown(&self, ids: &[PieceId]) -> bool {
         ids.iter().any(|id| signed(*id) == self.unknown)
     }
@@ -153,12 +153,12 @@ impl Loaded {
     }
 }
 
-/// Calls `work`, and lets other threads of Python run meanwhile if `detaches`.
+/// Calls `work`, during which other Python threads can run if `detaches` is true.
 pub fn detached_if<T: Send>(py: Python<'_>, detaches: bool, work: impl FnOnce() -> T + Send) -> T {
     if detaches { py.detach(work) } else { work() }
 }
 
-/// Whether a text is so long that other threads of Python may run while it is encoded.
+/// Whether a text is long enough to detach from the interpreter while it is encoded.
 pub fn is_long(text: &[u8]) -> bool {
     text.len() > MAX_ATTACHED_BYTES
 }
@@ -180,22 +180,22 @@ pub fn signed_or_none(id: Option<PieceId>) -> i32 {
     id.map_or(-1, signed)
 }
 
-/// The unknown piece of a model, or -1.
+/// The id of the unknown piece of a model, or -1.
 fn unknown_id(model: &Model) -> i32 {
     let mut pieces = model.pieces();
     let unknown = pieces.find(|piece| piece.kind == PieceKind::Unknown);
     signed_or_none(unknown.map(|piece| piece.id))
 }
 
-/// The collector of Python, switched off while many objects are made: it would search all of them
-/// again and again, and lists of integers have no cycles. Python 3.12 and newer postpone the
-/// collector themselves.
+/// Python's garbage collector, disabled while many objects are created: it would traverse all of
+/// them repeatedly, and lists of integers have no cycles. Python 3.12 and newer postpone
+/// collections themselves.
 pub struct PausedCollector<'py> {
     enable: Option<Bound<'py, PyAny>>,
 }
 
 impl<'py> PausedCollector<'py> {
-    /// Switches the collector off if it is on and `objects` are many.
+    /// Disables the collector if it is enabled and there are many objects.
     pub fn new(py: Python<'py>, objects: usize) -> PyResult<PausedCollector<'py>> {
         const MANY: usize = 700;
         let mut enable = None;

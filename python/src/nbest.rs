@@ -1,5 +1,5 @@
-//! Lists of segmentations of the drop-in: n-best lists, and what samples with scores share with
-//! them.
+//! Lists of segmentations of the drop-in: n-best lists, and the code that they share with scored
+//! samples.
 //!
 //! Input: a text and a function that visits its segmentations. Output: an object for each
 //! segmentation, or one message for all of them.
@@ -22,7 +22,7 @@ pub struct ScoredTokens {
     pub score: f32,
 }
 
-/// Checks that lists of segmentations have this result type.
+/// Checks that lists of segmentations can have this result type.
 ///
 /// # Errors
 /// `ValueError`
@@ -56,7 +56,8 @@ pub fn nbest<'py>(
 /// The segmentations that `list` visits, found while other threads of Python run.
 ///
 /// # Errors
-/// The keywords do not go with the model or the result type; the library refuses the call.
+/// The keywords are incompatible with the model or the result type, or the library refuses the
+/// call.
 pub fn segmentations<'py>(
     py: Python<'py>,
     loaded: &Loaded,

@@ -1,7 +1,7 @@
 //! `SentencePieceNormalizer`: normalization without a vocabulary.
 //!
 //! Input: a model, a spec, rules by name, in a file or as pairs; texts. Output: normalized texts,
-//! with offsets if wanted; the rules; the spec.
+//! with offsets on request; the rules; the spec.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -125,7 +125,7 @@ impl Normalizer {
         self.set(py, Ok(spec))
     }
 
-    /// The rules, as pairs of what is replaced and what replaces it.
+    /// The rules, as pairs of a source and its replacement.
     fn _rules(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
         let state = self.state()?;
         if state.spec.precompiled_charsmap().is_empty() {
@@ -198,7 +198,7 @@ fn normalize_one<'py>(
     Ok((object, offsets).into_pyobject(py)?.into_any())
 }
 
-/// For each byte of the normalized text and its end, where it comes from.
+/// The origin of each byte of the normalized text and of its end.
 fn byte_offsets(normalized: &Normalized) -> Vec<usize> {
     let length = normalized.as_bytes().len();
     (0..=length)
@@ -206,8 +206,8 @@ fn byte_offsets(normalized: &Normalized) -> Vec<usize> {
         .collect()
 }
 
-/// For each character of the normalized text and its end, the character that it comes from. Of the
-/// bytes of a character, the last decides, as in the reference.
+/// The original character of each character of the normalized text and of its end. The last byte of
+/// a character determines its origin, as in the reference.
 fn char_offsets(normalized: &Normalized, original: &[u8]) -> Vec<usize> {
     let mut from = CharPositions::new(normalized.as_bytes());
     let mut to = CharPositions::new(original);

@@ -1,9 +1,9 @@
-//! Pools of threads: one for each number of threads, shared by all calls.
+//! Thread pools: one for each number of threads, shared by all calls.
 //!
-//! Input: a number of threads, or a `ThreadPool` of Python. Output: a pool of rayon. Making threads
-//! takes longer than encoding a short batch, so a pool remains for the next call. Threads do not
-//! survive `fork`: a pool remembers its process, and a child makes pools of its own; those of the
-//! parent are forgotten there, because joining their threads would wait forever.
+//! Input: a number of threads, or a `ThreadPool` of Python. Output: a pool of rayon. Starting
+//! threads takes longer than encoding a short batch, so a pool is kept for later calls. Threads do
+//! not survive `fork`: the pools record their process, and a child process makes its own. It leaks
+//! the pools of the parent, because joining their threads would wait forever.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 
-/// The most threads of a pool, as in the reference.
+/// The maximum number of threads of a pool, as in the reference.
 const MAX_THREADS: usize = 1024;
 
 /// The pools of this process, by their numbers of threads.
@@ -80,8 +80,8 @@ impl ThreadPool {
     }
 }
 
-/// How many threads a batch of `tasks` texts uses: those of `thread_pool`, or `num_threads`, but
-/// never more than texts.
+/// The number of threads for a batch of `tasks` texts: that of `thread_pool`, or `num_threads`, but
+/// never more than there are texts.
 pub fn batch_threads(
     num_threads: i64,
     thread_pool: Option<&Bound<'_, PyAny>>,

@@ -1,8 +1,8 @@
 //! The native base class of `SentencePieceProcessor`.
 //!
-//! Input and output: objects of Python. The methods have private names;
-//! `spiece/sentencepiece/__init__.py` gives them the names of the reference. All work is in the
-//! modules that they call.
+//! Input and output: Python objects. The methods have private names;
+//! `spiece/sentencepiece/__init__.py` gives them the names of the reference. The modules that they
+//! call do all the work.
 
 mod calls;
 
@@ -81,8 +81,8 @@ impl Processor {
 
     /// Encodes a text, or a list of texts: encode("Hello world") gives a list of ids; see the
     /// README for all results.
-    // The keywords have names, because Python makes a tuple for each call of a function with
-    // `**kwargs`.
+    // The keywords are listed by name, because Python makes a tuple for each call of a function
+    // with `**kwargs`.
     #[expect(clippy::too_many_arguments, reason = "the parameters of the reference")]
     #[pyo3(signature = (input=None, *args, add_bos=None, add_eos=None, reverse=None, emit_unk_piece=None, enable_sampling=None, nbest_size=None, alpha=None, num_threads=None, thread_pool=None, return_type=None, out_type=None, return_bytes=None), text_signature = "($self, input, add_bos=None, add_eos=None, reverse=None, emit_unk_piece=None, enable_sampling=None, nbest_size=None, alpha=None, num_threads=None, thread_pool=None, return_type=None, out_type=None, return_bytes=None)")]
     fn _encode<'py>(
@@ -102,7 +102,7 @@ impl Processor {
         out_type: Option<&Bound<'py, PyAny>>,
         return_bytes: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        // In the order that `encode::parse_all` wants.
+        // In the order that `encode::parse_all` expects.
         let keywords = [
             add_bos,
             add_eos,
@@ -342,7 +342,7 @@ impl Processor {
         Ok(true)
     }
 
-    /// Makes all pieces for text but these and single characters unused.
+    /// Makes all pieces for text unused except these and single characters.
     fn _restrict(&self, py: Python<'_>, pieces: Vec<String>) -> PyResult<bool> {
         let state = self.state();
         let loaded = self.loaded()?;

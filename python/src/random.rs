@@ -7,13 +7,13 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The distance of two seeds: odd and without a pattern, from the golden ratio.
+/// The distance between two seeds: odd and without a pattern, from the golden ratio.
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 static IS_SEEDED: AtomicBool = AtomicBool::new(false);
 
-/// Starts the sequence of seeds again.
+/// Restarts the sequence of seeds.
 pub fn set_seed(seed: u32) {
     NEXT.store(
         u64::from(seed).wrapping_mul(STEP) ^ STEP.rotate_left(17),

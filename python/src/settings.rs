@@ -1,8 +1,8 @@
 //! The state of a processor: its model and the defaults of its calls.
 //!
-//! The defaults are objects of Python, as they were given: the reference looks at them when a call
-//! uses them, and not before. [`Settings::is_plain`] says that none of them changes a result, so
-//! that calls without arguments skip all that.
+//! The defaults are Python objects, as they were given: like the reference, calls check them only
+//! when they use them. [`Settings::is_plain`] says that none of them changes a result, so calls
+//! without arguments can skip the checks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub const NAMES: [&str; 9] = [
     "_num_threads",
 ];
 
-/// See the page of the module.
+/// The defaults of calls; see the [module](self).
 pub struct Settings {
     values: [Option<Py<PyAny>>; NAMES.len()],
     pub encode_extra: Vec<ExtraOption>,
@@ -117,7 +117,7 @@ impl Settings {
         self.is_plain
     }
 
-    /// The result type of calls that name none.
+    /// The result type of calls that do not name one.
     pub fn return_type(&self, py: Python<'_>) -> PyResult<ReturnType> {
         match self.get(py, "return_type") {
             Some(value) if value.eq("immutable_proto")? => Ok(ReturnType::ImmutableProto),
@@ -127,7 +127,7 @@ impl Settings {
     }
 }
 
-/// How long an n-best search may take, in milliseconds; 0 and less for no limit.
+/// The time limit of n-best searches, in milliseconds; 0 or less means no limit.
 pub static NBEST_TIMEOUT_MS: std::sync::atomic::AtomicI64 =
     std::sync::atomic::AtomicI64::new(30_000);
 

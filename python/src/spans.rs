@@ -1,9 +1,9 @@
-//! Spans as tuples of Python.
+//! Spans as Python tuples.
 //!
 //! Input: begin and end of a token. Output: the tuple of both. Tuples of short spans near the
-//! beginning of a text are made once in a process and shared by all results, because making one,
-//! and its numbers, takes longer than encoding the token: sharing them halved the time of offset
-//! mappings. Nothing can tell a shared tuple from a new one except `is`.
+//! beginning of a text are made once per process and shared by all results, because creating a
+//! tuple and its numbers takes longer than encoding the token: sharing them halved the time of
+//! offset mappings. Only `is` can distinguish a shared tuple from a new one.
 //!
 //! Cost: two loads and a reference for a shared tuple. At most 16,384 tuples are kept, about 1.5 MB
 //! if all are used.

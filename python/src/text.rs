@@ -1,4 +1,4 @@
-//! Texts of Python, without copies.
+//! Python texts, without copies.
 //!
 //! Input: `str` or `bytes`. Output: their UTF-8 bytes, borrowed for one call or kept alive for a
 //! batch. Python stores the UTF-8 form of a `str` beside it; for ASCII it is the string itself.
@@ -9,11 +9,11 @@ use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
 use crate::buffer::TupleTexts;
 
-/// The bytes of one text, for the time of a call.
+/// The bytes of one text, for the duration of a call.
 #[derive(Clone, Copy)]
 pub struct Text<'a> {
     pub bytes: &'a [u8],
-    /// Whether it was given as `bytes`; results then are `bytes` as well.
+    /// Whether it was given as `bytes`; the results are then `bytes` too.
     pub is_bytes: bool,
 }
 
@@ -63,7 +63,7 @@ pub struct HeldTexts {
 }
 
 impl HeldTexts {
-    /// The texts of a list, a tuple, or another sequence that is itself no text.
+    /// The texts of a list, a tuple, or another sequence that is not itself a text.
     ///
     /// # Errors
     /// `TypeError` if an element is neither `str` nor `bytes`, or has a lone surrogate.
@@ -86,10 +86,10 @@ impl HeldTexts {
     }
 }
 
-/// The items of a list, a tuple, or another sequence that is itself no text.
+/// The items of a list, a tuple, or another sequence that is not itself a text.
 ///
 /// # Errors
-/// `TypeError` if the object is no sequence, or a text.
+/// `TypeError` if the object is not a sequence, or is a text.
 pub fn text_items<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
     if let Ok(list) = object.cast::<PyList>() {
         return Ok(list.to_tuple());
@@ -100,7 +100,7 @@ pub fn text_items<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTupl
     }
 }
 
-/// The items of a sequence that is itself no text.
+/// The items of a sequence that is not itself a text.
 fn sequence_items<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
     let is_text = object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>();
     if is_text || !object.hasattr("__getitem__")? {
@@ -112,7 +112,7 @@ fn sequence_items<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTupl
     PyTuple::new(object.py(), items.collect::<PyResult<Vec<_>>>()?)
 }
 
-/// The error for a batch with an item that is no text.
+/// The error for a batch with an item that is not a text.
 pub fn not_texts() -> PyErr {
     PyTypeError::new_err("List elements must be str or bytes")
 }
@@ -136,9 +136,9 @@ pub fn to_text<'py>(py: Python<'py>, bytes: &[u8], is_bytes: bool) -> PyResult<B
     }
 }
 
-/// Positions of a text in characters, for offsets in bytes that rise.
+/// Converts byte offsets in a text to positions in characters; fast for ascending offsets.
 ///
-/// The characters are those of the reference: the first byte of each says how long it is.
+/// Characters are determined as in the reference: the first byte of each determines its length.
 pub struct CharPositions<'t> {
     text: &'t [u8],
     is_ascii: bool,
@@ -156,7 +156,7 @@ impl<'t> CharPositions<'t> {
         }
     }
 
-    /// The number of the character that has the byte at `offset`.
+    /// The number of the character that contains the byte at `offset`.
     pub fn at(&mut self, offset: usize) -> usize {
         if self.is_ascii {
             return offset;

@@ -1,7 +1,7 @@
 //! `spiece.Tokenizer`: the modern interface.
 //!
 //! Input: texts and ids. Output: lists of integers, or arrays without copies: a *ragged batch* is
-//! two arrays, the ids of all texts and where those of each text begin.
+//! two arrays, the ids of all texts and the offset of each text in them.
 
 mod ragged;
 mod stream;
@@ -37,7 +37,7 @@ pub struct PyTokenizer {
     pub loaded: Arc<Loaded>,
 }
 
-/// An instance of `class`, which is the native class or derives from it.
+/// An instance of `class`, which is the native class or a subclass.
 fn instance<'py>(
     class: &Bound<'py, PyType>,
     opened: Result<Tokenizer, spiece::ModelError>,
@@ -56,7 +56,8 @@ fn instance<'py>(
 
 #[pymethods]
 impl PyTokenizer {
-    /// A tokenizer that has the model of another one; subclasses are made so.
+    /// A tokenizer that shares the model of another one; this is how instances of subclasses are
+    /// made.
     #[new]
     fn new(other: &Bound<'_, PyTokenizer>) -> PyTokenizer {
         PyTokenizer {
@@ -192,8 +193,8 @@ impl PyTokenizer {
         PyList::new(py, lists)
     }
 
-    /// The ids of all texts as two buffers: ids (int32), and where those of each text begin, and
-    /// the end (int64).
+    /// The ids of all texts as two buffers: the ids (int32), and the offset of each text and the
+    /// end (int64).
     #[pyo3(signature = (texts, *, threads=None, add_bos=false, add_eos=false, allowed_special=None, user_defined_symbols=true))]
     fn _encode_ragged(
         &self,
@@ -209,8 +210,8 @@ impl PyTokenizer {
         Ok(ragged_arrays(ids, offsets))
     }
 
-    /// Like `_encode_ragged`, for texts that lie one behind the other in `data`, as Arrow has them:
-    /// text `n` is `data[offsets[n]:offsets[n + 1]]`.
+    /// Like `_encode_ragged`, for texts that are concatenated in `data`, as in Arrow: text `n` is
+    /// `data[offsets[n]:offsets[n + 1]]`.
     fn _encode_arrow(
         &self,
         py: Python<'_>,
@@ -265,8 +266,8 @@ impl PyTokenizer {
         tokens.pieces(py, &self.loaded, Rewrite::default(), false)
     }
 
-    /// Ids (int32), and begin and end of each token (int64), as buffers; positions in characters,
-    /// or in bytes.
+    /// Ids (int32), and the begin and end of each token (int64), as buffers; the positions are in
+    /// characters or in bytes.
     #[pyo3(signature = (text, in_bytes))]
     fn _encode_spans(
         &self,
@@ -394,9 +395,9 @@ impl PyTokenizer {
         PyList::new(py, rows.collect::<Vec<_>>())
     }
 
-    /// The ids of a random segmentation, for training that is robust against segmentation. Unigram
-    /// models draw among the `nbest_size` best segmentations (-1: among all) with probabilities in
-    /// proportion to exp(alpha * score); BPE models skip each merge with the probability `alpha`.
+    /// The ids of a random segmentation, for subword regularization in training. Unigram models
+    /// draw among the `nbest_size` best segmentations (-1: among all) with probabilities
+    /// proportional to exp(alpha * score); BPE models skip each merge with the probability `alpha`.
     /// The same `seed` gives the same result.
     #[pyo3(signature = (text, *, alpha=0.1, nbest_size=-1, seed=None))]
     fn sample<'py>(

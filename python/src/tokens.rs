@@ -1,7 +1,7 @@
 //! Tokens of one text as owned data, and their forms in Python.
 //!
 //! Input: tokens of the library, which borrow from an encoder. Output: [`OwnedTokens`], which a
-//! thread can make without Python, and from them pieces, offset mappings, and messages of protobuf.
+//! thread can make without Python, and from them pieces, offset mappings and protobuf messages.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -11,7 +11,7 @@ use crate::loaded::Loaded;
 use crate::spans;
 use crate::text::{CharPositions, to_str};
 
-/// The reference's keywords that change results of single texts.
+/// The reference's keywords that change the result of a text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Rewrite {
     pub bos: bool,
@@ -26,9 +26,10 @@ pub struct OwnedTokens {
     pub ids: Vec<PieceId>,
     /// Begin and end of each token in bytes.
     spans: Vec<(usize, usize)>,
-    /// The texts of tokens that do not have the text of their piece, by the number of the token.
+    /// The texts of tokens whose text differs from that of their piece, sorted by the index of the
+    /// token.
     own_texts: Vec<(usize, Vec<u8>)>,
-    /// The message of the reference, if it is wanted instead.
+    /// The message of the reference, if it is requested instead of tokens.
     pub message: Vec<u8>,
 }
 
@@ -63,7 +64,7 @@ impl OwnedTokens {
         owned
     }
 
-    /// The text of a token that does not have the text of its piece.
+    /// The text of a token whose text differs from that of its piece.
     fn own_text(&self, number: usize) -> Option<&[u8]> {
         if self.own_texts.is_empty() {
             return None;
@@ -148,7 +149,7 @@ fn is_unknown(loaded: &Loaded, id: PieceId) -> bool {
     piece.is_some_and(|piece| piece.kind == PieceKind::Unknown)
 }
 
-/// A piece as `str` or `bytes`; `own` is its text if it is not that of the id.
+/// A piece as `str` or `bytes`; `own` is its text if it differs from that of the id.
 fn piece_object<'py>(
     py: Python<'py>,
     loaded: &Loaded,

@@ -3,10 +3,10 @@
 //! Input: flags by name, a corpus (files that the flags name, or an iterator), and callbacks.
 //! Output: the bytes of a model, and figures about the run.
 //!
-//! Training runs detached from the interpreter, so that other threads of Python run. It attaches to
-//! take a thousand sentences from an iterator, to call a pre-tokenizer, and to report progress;
-//! then it also looks for signals, so that Ctrl-C stops it. An exception of a callback stops the
-//! run and is raised at its end.
+//! Training runs detached from the interpreter, so other Python threads can run. It attaches to
+//! take a thousand sentences from an iterator, to call a pre-tokenizer, and to report progress.
+//! When it reports progress, it also checks for signals, so Ctrl-C stops it. An exception in a
+//! callback stops the run and is raised at its end.
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
@@ -22,11 +22,11 @@ use spiece::{Corpus, Event, Model, NormalizerSpec, Observer, Summary, TrainError
 use crate::errors;
 use crate::text::Text;
 
-/// Sentences that are taken from an iterator at once, unless they are long.
+/// The number of sentences that are taken from an iterator at once, unless they are long.
 const BATCH_SENTENCES: usize = 1000;
-/// Bytes after which no more sentences are taken at once.
+/// The number of bytes after which no more sentences are taken at once.
 const BATCH_BYTES: usize = 1 << 20;
-/// The least time between two looks for signals.
+/// The minimum time between two checks for signals.
 const SIGNAL_PERIOD: Duration = Duration::from_millis(50);
 
 /// The first exception of a callback.
@@ -52,7 +52,8 @@ impl Failure {
         first.map_or(Ok(()), Err)
     }
 
-    /// The result of a run: the exception of a callback comes before the error that it caused.
+    /// The result of a run. The exception of a callback takes precedence over the error that it
+    /// caused.
     pub fn or<T>(&self, py: Python<'_>, result: Result<T, TrainError>) -> PyResult<T> {
         self.check()?;
         result.map_err(|error| errors::of_train(py, &error))
@@ -69,7 +70,7 @@ pub struct PySentences {
 
 impl PySentences {
     /// # Errors
-    /// `TypeError` if the object is no iterator; a list is none.
+    /// `TypeError` if the object is not an iterator, for example a list.
     pub fn new(object: &Bound<'_, PyAny>, failure: Failure) -> PyResult<PySentences> {
         let iterator = object.cast::<PyIterator>().map_err(|_| {
             PyTypeError::new_err(format!(
@@ -131,7 +132,7 @@ fn without_line_end(text: &[u8]) -> &[u8] {
     &text[..length]
 }
 
-/// Reports progress to a callable and looks for signals.
+/// Reports progress to a callable and checks for signals.
 pub struct PyObserver {
     progress: Option<Py<PyAny>>,
     failure: Failure,
@@ -234,7 +235,7 @@ pub fn summary_dict<'py>(py: Python<'py>, summary: &Summary) -> PyResult<Bound<'
     Ok(dict)
 }
 
-/// What a run of training is made of, from the keyword arguments of `_train`.
+/// The request for a training run: the items of the `dict` that `_train` takes.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Request<'py> {
@@ -289,7 +290,7 @@ impl Request<'_> {
     }
 }
 
-/// A callable of Python as a pre-tokenizer. After its first exception it is not called again.
+/// A Python callable as a pre-tokenizer. After its first exception it is not called again.
 fn pretokenizer(
     callable: Py<PyAny>,
     failure: Failure,
@@ -310,7 +311,7 @@ fn pretokenizer(
     }
 }
 
-/// The exception of a pre-tokenizer, as the reference reports it, with its cause.
+/// The exception for an error of a pre-tokenizer, as in the reference, with its cause.
 fn pretokenizer_error(error: PyErr) -> PyErr {
     Python::attach(|py| {
         if error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py) {
@@ -323,7 +324,7 @@ fn pretokenizer_error(error: PyErr) -> PyErr {
     })
 }
 
-/// Trains a model: the bytes of its file, and figures about the run.
+/// Trains a model. Returns the bytes of its file and figures about the run.
 #[pyfunction]
 pub fn _train<'py>(
     py: Python<'py>,

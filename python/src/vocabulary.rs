@@ -1,7 +1,7 @@
 //! Pieces and ids: one, or a sequence of them.
 //!
 //! Input: an id or a piece, or a sequence or array. Output: a value, or a list of values. An id
-//! that the model does not have is an `IndexError`; a text that is no piece has the id of the
+//! that the model does not have is an `IndexError`; a text that is not a piece has the id of the
 //! unknown piece, as in the reference.
 
 use pyo3::exceptions::PyTypeError;
@@ -110,7 +110,7 @@ fn not_pieces() -> PyErr {
     PyTypeError::new_err("Sequence elements must be str or bytes")
 }
 
-/// The id of a piece; `None` if the object is no text.
+/// The id of a piece; `None` if the object is not a text.
 fn id_of(loaded: &Loaded, piece: &Bound<'_, PyAny>) -> Option<i32> {
     let find = |text: &[u8]| match loaded.tokenizer.piece_to_id(text) {
         Some(id) => signed_or_none(Some(id)),

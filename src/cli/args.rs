@@ -3,9 +3,9 @@
 //! Input: the arguments of the process. Output: arguments in the one form that `clap` is configured
 //! for, and functions that read the parsed values. Cost: one pass over the arguments.
 //!
-//! `--vocab_size=8000`, `--vocab_size 8000`, `--vocab-size=8000` and `-vocab_size=8000` are one
-//! flag; `--byte_fallback`, `--byte_fallback=true` and `--nobyte_fallback` are all accepted; a flag
-//! that is given twice has its last value.
+//! `--vocab_size=8000`, `--vocab_size 8000`, `--vocab-size=8000` and `-vocab_size=8000` are the
+//! same flag; `--byte_fallback`, `--byte_fallback=true` and `--nobyte_fallback` are all accepted.
+//! If a flag is given twice, the last value counts.
 //!
 //! ```text
 //! --vocab-size=8000   ->  --vocab_size=8000
@@ -26,10 +26,10 @@ use super::progress::Messages;
 use crate::text::flag::parse_flag;
 use crate::{ExtraOption, Model};
 
-/// The help of a flag that older releases have.
+/// The help text of a flag that only older releases of SentencePiece have.
 pub(crate) const RETIRED_HELP: &str = "Retired; has no effect";
 
-/// The arguments with the names of flags in one form: two hyphens in front, underscores inside, and
+/// Brings the names of flags into one form: two leading hyphens, underscores inside, and
 /// `--name=false` for the `--noname` of a switch of `command`. Arguments after `--` are not
 /// changed.
 pub(crate) fn with_canonical_names(command: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
@@ -75,20 +75,20 @@ fn canonical_name(argument: &str, switches: &HashSet<String>) -> Option<String> 
     }
 }
 
-/// The argument without the one or two hyphens before the name of a flag; `None` if it has none.
+/// The argument without its one or two leading hyphens; `None` if it has none.
 fn without_hyphens(argument: &str) -> Option<&str> {
     let after_two = argument.strip_prefix("--");
     after_two.or_else(|| argument.strip_prefix('-'))
 }
 
-/// Splits `name=value` before the equals sign, which stays with the value; the value may be
+/// Splits `name=value` before the equals sign, which stays with the value. The value may be
 /// missing.
 fn name_and_value(body: &str) -> (&str, &str) {
     body.split_at(body.find('=').unwrap_or(body.len()))
 }
 
-/// Whether `name` can be the name of a flag: at least two characters, a letter first. So `-5` and
-/// `-` stay values.
+/// Whether `name` can be the name of a flag: at least two characters, the first one a letter. `-5`
+/// and `-` are therefore values.
 fn is_flag_name(name: &str) -> bool {
     name.len() > 1
         && name.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -144,13 +144,13 @@ pub(crate) fn is_given(matches: &ArgMatches, name: &str) -> bool {
     given(matches, name).is_some()
 }
 
-/// The value of the flag `name`; an empty value means that the flag is not given, as in the
+/// The value of the flag `name`; `None` if it is empty, which means "not given", as in the
 /// reference.
 pub(crate) fn non_empty<'m>(matches: &'m ArgMatches, name: &str) -> Option<&'m str> {
     given(matches, name).filter(|value| !value.is_empty())
 }
 
-/// The value of the flag `name`, which must be given; `remedy` says what it is.
+/// The value of the flag `name`, which must be given; `remedy` says what the flag is for.
 pub(crate) fn required<'m>(
     matches: &'m ArgMatches,
     name: &str,
@@ -159,51 +159,51 @@ pub(crate) fn required<'m>(
     non_empty(matches, name).ok_or_else(|| missing(name, remedy))
 }
 
-/// The error if the flag `name` is not given; `remedy` says what it is.
+/// The error if the flag `name` is not given; `remedy` says what the flag is for.
 pub(crate) fn missing(name: &str, remedy: &str) -> CliError {
     CliError::Usage(format!("--{name} is missing; {remedy}"))
 }
 
-/// The value of the flag `name`, which has a default; empty if it has no value.
+/// The value of the flag `name`; empty if it is not given and has no default.
 pub(crate) fn text<'m>(matches: &'m ArgMatches, name: &str) -> &'m str {
     given(matches, name).unwrap_or_default()
 }
 
-/// The error for a value of the flag `name`; `expected` says what it is not.
+/// The error for an invalid value of the flag `name`; `expected` completes "is not".
 pub(crate) fn invalid(name: &str, value: &str, expected: &str) -> CliError {
     CliError::Usage(format!("--{name}: {value:?} is not {expected}"))
 }
 
-/// The error for the value of an option of the library, whose message begins with the name of the
-/// option.
+/// The error for an invalid option value that the library reports. Its message begins with the name
+/// of the option.
 pub(crate) fn invalid_option(error: impl Display) -> CliError {
     CliError::Usage(format!("--{error}"))
 }
 
-/// The number that the command line gives for the flag `name`, which has a default.
+/// The numeric value of the flag `name`, which has a default.
 pub(crate) fn number<N: FromStr>(matches: &ArgMatches, name: &str) -> CliResult<N> {
     to_number(name, text(matches, name))
 }
 
-/// The number in the text of a flag.
+/// Parses the value of a numeric flag.
 fn to_number<N: FromStr>(name: &str, text: &str) -> CliResult<N> {
     let number = text.trim_ascii().parse();
     number.map_err(|_| not_a_number(name, text))
 }
 
-/// The error for the text of a flag that takes a number.
+/// The error for a value that is not a number in the range of the flag.
 fn not_a_number(name: &str, text: &str) -> CliError {
     invalid(name, text, "a number that it takes")
 }
 
-/// The number that the command line gives for the flag `name`; `None` if it is not given.
+/// The numeric value of the flag `name`; `None` if it is not given.
 pub(crate) fn given_number<N: FromStr>(matches: &ArgMatches, name: &str) -> CliResult<Option<N>> {
     given(matches, name)
         .map(|text| to_number(name, text))
         .transpose()
 }
 
-/// Whether the command line switches the flag `name` on.
+/// Whether the flag `name` is on; false if it is not given.
 pub(crate) fn is_on(matches: &ArgMatches, name: &str) -> CliResult<bool> {
     given(matches, name).map_or(Ok(false), |text| switch_value(name, text))
 }
@@ -233,7 +233,7 @@ pub(crate) fn output_file(matches: &ArgMatches) -> Option<&str> {
     non_empty(matches, "output").filter(|name| !is_standard_output(name))
 }
 
-/// The messages that `--quiet` and `--minloglevel` leave. Any level but 0 leaves errors only.
+/// The messages that `--quiet` and `--minloglevel` leave. Any level except 0 leaves errors only.
 pub(crate) fn messages(matches: &ArgMatches) -> CliResult<Messages> {
     let quiet = is_on(matches, "quiet")? || has_min_log_level(matches);
     Ok(Messages::new(quiet))
@@ -253,7 +253,7 @@ fn quiet_flag() -> Arg {
     switch("quiet", "Write nothing to standard error but errors").short('q')
 }
 
-/// The flag of the programs of SentencePiece that `--quiet` replaces.
+/// The flag of the SentencePiece programs that `--quiet` replaces.
 fn log_level_flag() -> Arg {
     let help = "Messages to leave out: 0 none, 1 or more all but errors";
     value("minloglevel", help).hide(true)

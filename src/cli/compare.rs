@@ -1,18 +1,18 @@
 //! `spiece compare`: two models on the same text.
 //!
 //! Input: two models, A and B, and texts. Output: a report as text, JSON or HTML: shared pieces,
-//! changed ids, equal lines, boundaries that only one model has, tokens of each, and the lines that
-//! differ most. The exit status is 0 if all lines have the same ids, 1 if not, so that a script can
-//! check that a change of a model changes nothing. Method: the lines are encoded by all threads;
-//! the report does not depend on their number. Cost: one encoding with spans by each model.
+//! changed ids, equal lines, boundaries that only one model has, the token counts of both, and the
+//! lines that differ most. The exit status is 0 if all lines have the same ids and 1 if not, so a
+//! script can check that a changed model gives the same ids. Method: all threads encode lines; the
+//! report does not depend on the number of threads. Cost: one encoding with spans by each model.
 //!
 //! ```text
 //! $ spiece compare old.model new.model --text=text.txt | grep boundaries
 //! boundaries           51234 shared, 310 only in A, 0 only in B
 //! ```
 //!
-//! Here B joins tokens of A and splits none. docs/INSPECT.md describes the report and the keys of
-//! the JSON.
+//! Here B joins tokens of A and splits none. docs/INSPECT.md describes the report and its JSON
+//! keys.
 
 use std::path::PathBuf;
 
@@ -189,7 +189,7 @@ impl ComparisonReport<'_> {
         }
     }
 
-    /// The file of a line, and its number there.
+    /// The file of a line, and the line number in that file.
     fn place_of(&self, line: &DifferentLine) -> (&str, u64) {
         let files = self.files.iter().map(ComparedFile::name_and_lines);
         place_of(files, line.number)
@@ -241,7 +241,7 @@ impl ComparisonReport<'_> {
         }
     }
 
-    /// A line that differs, with its place and the numbers of its tokens.
+    /// A line that differs, with its place and its token counts.
     fn worst_line(&self, line: &DifferentLine) -> String {
         let (file, number) = self.place_of(line);
         format!(
@@ -260,14 +260,14 @@ impl ComparisonReport<'_> {
         out
     }
 
-    /// The report as a page, with the reports on both models.
+    /// The report as an HTML page, with the reports on both models.
     fn html(&self) -> Vec<u8> {
         let a = self.a.inspect();
         let b = self.b.inspect();
         render_comparison([&a, &b], self.json_value())
     }
 
-    /// The report as a value of JSON.
+    /// The report as a JSON value.
     fn json_value(&self) -> JsonValue {
         let found = &self.comparison;
         let files = self.files.iter().map(ComparedFile::json);

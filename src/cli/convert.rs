@@ -1,10 +1,10 @@
-//! `spiece convert`: a tokenizer in the format of another program.
+//! `spiece convert`: converts a tokenizer to the format of another program.
 //!
-//! Input: a `.model` file, a `tokenizer.json` or a GGUF file, recognized by its content. Of a GGUF
-//! file only the header is read. Output: the format that the name of the output asks for; all files
-//! of a folder are written together or not at all. The verdict is printed: "ids equal for all
-//! text", or the reasons why not. What is not equal is written with `--force` only. Cost: that of
-//! reading, and of encoding every piece once.
+//! Input: a `.model` file, a `tokenizer.json` or a GGUF file, recognized by its content. Only the
+//! header of a GGUF file is read. Output: the format that the extension of the output name selects;
+//! the files of a folder are written together or not at all. The verdict is printed: "ids equal for
+//! all text", or the reasons why not. An output whose ids are not equal is written only with
+//! `--force`. Cost: reading, and encoding every piece once.
 //!
 //! ```text
 //! $ spiece convert testdata/golden/llama2.model hf/
@@ -44,7 +44,7 @@ pub(crate) fn command() -> Command {
     args::with_common_flags(command)
 }
 
-/// What is written, and the verdict.
+/// The files to write, and the verdict.
 struct ConvertTask {
     files: Vec<(PathBuf, Vec<u8>)>,
     verdict: Verdict,
@@ -57,7 +57,7 @@ impl ConvertTask {
     }
 }
 
-/// Reads, converts, judges and writes.
+/// Reads, converts and writes the model, unless the verdict forbids it.
 pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let messages = args::messages(matches)?;
     let is_forced = args::is_on(matches, "force")?;
@@ -88,21 +88,22 @@ fn refusal(from: &str, verdict: &Verdict) -> CliError {
 /// What to do about a verdict that is not exact.
 const FORCE_REMEDY: &str = "nothing was written; --force writes the output all the same";
 
-/// The format that the name of the output asks for.
+/// The format that the output name selects.
 fn format_of_output(to: &Path) -> CliResult<FileFormat> {
     FileFormat::of_path(to).ok_or_else(|| unknown_format(to))
 }
 
-/// The error for a name that asks for no format.
+/// The error for an output name that selects no format.
 fn unknown_format(to: &Path) -> CliError {
     let to = to.display();
     CliError::Usage(format!("{to}: {UNKNOWN_FORMAT}"))
 }
 
-/// What is wrong with such a name.
+/// The message of [`unknown_format`].
 const UNKNOWN_FORMAT: &str = "the name does not say which format to write; use .model, .json, .gguf, or a folder with / at its end";
 
-/// The options for `tokenizer.json` and folders. Those that the format does not have are an error.
+/// The options for `tokenizer.json`, folders and GGUF. An option that the format does not support
+/// is an error.
 fn json_options(matches: &ArgMatches, format: FileFormat) -> CliResult<JsonOptions> {
     let mut options = JsonOptions::default();
     options.add_bos = args::is_on(matches, "bos")?;
@@ -156,7 +157,7 @@ fn read_source(path: &Path) -> CliResult<ConvertedModel> {
     }
 }
 
-/// The model of a `.model` file.
+/// The model of a `.model` file, whose ids are equal by definition.
 fn with_exact_verdict(model: Model) -> ConvertedModel {
     ConvertedModel {
         model,
@@ -201,7 +202,7 @@ fn gguf_options(json: &JsonOptions) -> GgufOptions {
     gguf
 }
 
-/// The folder of `transformers`.
+/// The folder for `transformers`. `tokenizer.model` comes first, so it is replaced last.
 fn to_folder(model: &Model, to: &Path, options: &JsonOptions) -> CliResult<ConvertTask> {
     let folder = model.to_transformers_folder(options)?;
     let files = folder.files.into_iter().rev();
@@ -211,8 +212,8 @@ fn to_folder(model: &Model, to: &Path, options: &JsonOptions) -> CliResult<Conve
     })
 }
 
-/// Writes all files or none. A folder that does not exist is made, and removed again if it cannot
-/// be filled.
+/// Writes all files or none. A folder that does not exist is created, and removed again if the
+/// files cannot be written.
 fn write(files: &[(PathBuf, Vec<u8>)], to: &Path, format: FileFormat) -> CliResult {
     let is_new = format == FileFormat::Folder && !to.exists();
     if is_new {
@@ -232,7 +233,8 @@ fn write(files: &[(PathBuf, Vec<u8>)], to: &Path, format: FileFormat) -> CliResu
     Ok(written?)
 }
 
-/// An option that names a piece which the model lacks is a usage error; all others are failures.
+/// An option that needs a piece that the model lacks is a usage error; all other errors are
+/// failures.
 impl From<ConvertError> for CliError {
     fn from(error: ConvertError) -> Self {
         match error {

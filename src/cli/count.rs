@@ -1,9 +1,9 @@
-//! `spiece count`: words and their counts, to train on later, once or many times.
+//! `spiece count`: counts words, to train on the counts later, once or many times.
 //!
 //! Input: text files and the flags of `spiece train`, or tables of counts with `--merge`. Output:
-//! one table of counts, a Parquet file (feature `parquet`), from which
-//! `spiece train --input_format=counts` makes the model that it makes of the text. Cost: that of
-//! reading and counting; memory grows with the distinct words.
+//! one table of counts, a Parquet file (feature `parquet`). `spiece train --input_format=counts`
+//! makes the same model of the table as of the text. Cost: reading and counting; memory grows with
+//! the number of distinct words.
 //!
 //! ```text
 //! $ spiece count --input=a.txt --output=a.parquet --quiet
@@ -22,12 +22,12 @@ use super::progress::{Messages, Progress};
 use super::training_flags;
 use crate::{Summary, TrainFlags, WordCounts};
 
-/// The value of `--input_format` of tables of counts.
+/// The value of `--input_format` for tables of counts.
 pub(super) const COUNTS_FORMAT: &str = "counts";
-/// The flag with tables to add.
+/// The flag that names tables to add.
 const MERGE: &str = "merge";
-/// The size of the vocabulary, which counts do not depend on, if none is given: special pieces have
-/// room for their ids.
+/// The `vocab_size` if none is given. Counts do not depend on it; this one has room for the ids of
+/// all special pieces.
 const ANY_VOCAB_SIZE: i32 = i32::MAX;
 
 /// The command line: the flags of `train`, tables to add, and the output.
@@ -130,8 +130,8 @@ fn add_table(sum: &mut WordCounts, file: &Path) -> CliResult {
         .map_err(|error| CliError::in_file(file, error))
 }
 
-/// The counts of `--input` if these are tables; the flags then name the inputs that were counted.
-/// `None` for text.
+/// The counts of `--input` if it names tables; `None` for text. The flags are changed to name the
+/// inputs that were counted.
 pub(super) fn counted_input(
     matches: &ArgMatches,
     flags: &mut TrainFlags,
@@ -151,7 +151,7 @@ pub(super) fn counted_input(
     Ok(Some(counts))
 }
 
-/// What a table has, as the summary of a run shows it.
+/// The content of a table, as the summary of a run.
 fn summary(counts: &WordCounts) -> Summary {
     Summary {
         sentences: counts.sentences(),
@@ -160,7 +160,7 @@ fn summary(counts: &WordCounts) -> Summary {
     }
 }
 
-/// Tables as files.
+/// Tables of counts as Parquet files.
 #[cfg(feature = "parquet")]
 mod table {
     use super::{CliResult, Path, WordCounts};
@@ -174,7 +174,7 @@ mod table {
     }
 }
 
-/// Tables as files, in a program that was built without them.
+/// The same functions in a build without Parquet: they fail.
 #[cfg(not(feature = "parquet"))]
 mod table {
     use super::{CliError, CliResult, Path, WordCounts};

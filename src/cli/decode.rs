@@ -9,8 +9,8 @@
 //! Hello
 //! ```
 //!
-//! An id that the model lacks is an error that names the line. Blocks of lines before the block of
-//! that line are written to standard output; a file named by `--output` is not changed.
+//! An id that the model lacks is an error that names the line. The blocks of lines before the block
+//! of that line are still written to standard output; a file named by `--output` is not changed.
 
 use crate::{ExtraOption, PieceId, Tokenizer};
 use clap::{ArgMatches, Command};
@@ -35,7 +35,7 @@ pub(crate) fn command() -> Command {
     with_stream_flags(command)
 }
 
-/// Appends the text of one line of pieces or ids. The error lacks the number of the line.
+/// Appends the text of one line of pieces or ids. The error does not name the line.
 type LineDecoder = fn(&Tokenizer, &[ExtraOption], &[u8], &mut Vec<u8>) -> Result<(), String>;
 
 /// Decodes each line of the input. Checks all flags before the first line is read.
@@ -45,7 +45,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     let decode = line_decoder(matches)?;
     let tokenizer = open_model(matches)?;
     let extra = args::extra_options(matches)?;
-    // An error of the options concerns every line, so it is reported before the first.
+    // An error of the options concerns every line, so it is reported before the first one.
     tokenizer.apply_extra(&extra, &mut Vec::new())?;
     stream.run(
         || Ok(()),
@@ -58,7 +58,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     )
 }
 
-/// Checks `--output_format`, which has one value only; the flag exists because `spm_decode` has it.
+/// Checks `--output_format`, which has only one value; the flag exists because `spm_decode` has it.
 fn check_output_format(matches: &ArgMatches) -> CliResult {
     match args::text(matches, "output_format") {
         "string" => Ok(()),
@@ -78,7 +78,7 @@ fn line_decoder(matches: &ArgMatches) -> CliResult<LineDecoder> {
     }
 }
 
-/// Joins ids. A word that is not a number of 32 bits is skipped, as in `spm_decode`.
+/// Decodes a line of ids. A word that is not a 32-bit number is skipped, as in `spm_decode`.
 fn decode_ids(
     tokenizer: &Tokenizer,
     extra: &[ExtraOption],
@@ -107,7 +107,7 @@ fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|byte| *byte == b' ')
 }
 
-/// The id with this number; an error that says so if there is none.
+/// The id with this number, or an error that no model has such an id.
 fn id_of_number(number: i32) -> Result<PieceId, String> {
     let id = u32::try_from(number).map(PieceId::new);
     id.map_err(|_| no_such_id(number))
@@ -117,14 +117,14 @@ fn no_such_id(number: i32) -> String {
     format!("there is no piece with the id {number}")
 }
 
-/// The number that a word consists of, without the whitespace around it.
+/// The number in a word, ignoring whitespace around it.
 fn parse_number(word: &[u8]) -> Option<i32> {
     let word = std::str::from_utf8(word).ok()?;
     word.trim_ascii().parse().ok()
 }
 
-/// Joins pieces. The options `bos` and `eos` add pieces without text, so that only `reverse` has an
-/// effect.
+/// Decodes a line of pieces. The options `bos` and `eos` add pieces without text, so only `reverse`
+/// has an effect.
 fn decode_pieces(
     tokenizer: &Tokenizer,
     extra: &[ExtraOption],

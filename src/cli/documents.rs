@@ -1,7 +1,6 @@
 //! What a document is: the flags `--json_field` and `--document`.
 //!
-//! Input: parsed flags. Output: [`Documents`]. A subcommand without one of the flags has lines as
-//! documents.
+//! Input: parsed flags. Output: [`Documents`]. Without these flags, each line is a document.
 
 use std::sync::Arc;
 
@@ -24,7 +23,7 @@ pub(crate) enum Documents {
 }
 
 impl Documents {
-    /// Reads the flags, as far as the subcommand has them.
+    /// Reads the flags that the subcommand has.
     pub(crate) fn new(matches: &ArgMatches) -> CliResult<Self> {
         let wants_files = wants_files(matches)?;
         match value_of(matches, "json_field") {
@@ -35,7 +34,7 @@ impl Documents {
         }
     }
 
-    /// Records whose field `path` is their text.
+    /// Records whose text is in the field `path`.
     fn records(path: &str) -> CliResult<Self> {
         let field = JsonField::parse(path).ok_or_else(|| invalid_field(path))?;
         Ok(Self::Records(Arc::new(field)))
@@ -51,7 +50,7 @@ fn wants_files(matches: &ArgMatches) -> CliResult<bool> {
     }
 }
 
-/// The error for both flags that say what a document is.
+/// The error if both flags are given.
 fn records_and_files() -> CliError {
     CliError::usage(
         "--json_field and --document=file exclude each other; each record is a document",
@@ -65,13 +64,13 @@ fn invalid_field(path: &str) -> CliError {
 /// What `--json_field` takes.
 const FIELD_PATH: &str = "the name of a field, or names separated by dots";
 
-/// The value of a flag, which the subcommand may not have.
+/// The value of a flag; `None` if the subcommand does not have the flag, or the value is empty.
 fn value_of<'m>(matches: &'m ArgMatches, name: &str) -> Option<&'m str> {
     let value = matches.try_get_one::<String>(name).ok().flatten()?;
     Some(value.as_str()).filter(|value| !value.is_empty())
 }
 
-/// The flag for the field of a record that is its text.
+/// The flag for the field of a record that holds its text.
 pub(crate) fn json_field_flag() -> Arg {
     args::value("json_field", JSON_FIELD_HELP).value_name("NAME")
 }
@@ -85,7 +84,7 @@ pub(crate) fn document_flag() -> Arg {
     args::value("document", "What is encoded as one text: line or file").default_value("line")
 }
 
-/// The corpus with the records that `--json_field` describes.
+/// The corpus, with JSON records if `--json_field` is given.
 pub(crate) fn with_records<'c>(corpus: Corpus<'c>, matches: &ArgMatches) -> CliResult<Corpus<'c>> {
     match value_of(matches, "json_field") {
         Some(path) => corpus

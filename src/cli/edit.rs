@@ -1,9 +1,9 @@
 //! `spiece edit`: adds, renames and removes pieces of a model, and changes kinds and flags.
 //!
 //! Input: a model and steps, which are applied in the order of the command line. Output: OUT.model
-//! and OUT.vocab, and a report: which ids move, which pieces begin or cease to be found in text,
-//! which texts can have other pieces. Before the files are written, the report is checked with the
-//! texts of all pieces, and with the lines of `--text`. Cost: that of
+//! and OUT.vocab, and a report: which ids move, which pieces are newly found or no longer found in
+//! text, and which texts can have other pieces. Before the files are written, the report is checked
+//! on the texts of all pieces and on the lines of `--text`. Cost: see
 //! [`crate::Model::apply_edits`].
 //!
 //! ```text
@@ -27,7 +27,7 @@ use crate::{
     SpecialRole,
 };
 
-/// The normalizer flags that can be set.
+/// The normalizer flags that can be set: name, help and flag.
 const FLAGS: [(&str, &str, NormalizerFlag); 3] = [
     (
         "add_dummy_prefix",
@@ -46,7 +46,7 @@ const FLAGS: [(&str, &str, NormalizerFlag); 3] = [
     ),
 ];
 
-/// The special pieces that can be set.
+/// The special pieces that can be set: name, help and role.
 const ROLES: [(&str, &str, SpecialRole); 3] = [
     (
         "bos_piece",
@@ -65,7 +65,7 @@ const ROLES: [(&str, &str, SpecialRole); 3] = [
     ),
 ];
 
-/// The flags that are steps and can be repeated.
+/// The flags that are steps and can be repeated: name, value name and help.
 const STEPS: [(&str, &str, &str); 6] = [
     (
         "add_control",
@@ -148,7 +148,8 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     Ok(())
 }
 
-/// The steps of the command line: those with pieces in its order, then special pieces and flags.
+/// The steps of the command line: first the steps that change pieces, in their order, then special
+/// pieces and flags.
 fn steps(matches: &ArgMatches, model: &Model) -> CliResult<Vec<EditStep>> {
     let mut placed = Vec::new();
     for (name, _, _) in STEPS {
@@ -170,7 +171,7 @@ fn steps(matches: &ArgMatches, model: &Model) -> CliResult<Vec<EditStep>> {
     Ok(steps)
 }
 
-/// The step of one flag.
+/// The step of one flag; `before` are the steps before it.
 fn step(name: &str, value: &str, before: &[EditStep], model: &Model) -> CliResult<EditStep> {
     let text = value.as_bytes().to_vec();
     match name {
@@ -200,7 +201,7 @@ fn insert_step(value: &str) -> CliResult<EditStep> {
     })
 }
 
-/// OLD=NEW. Both texts can contain equals signs; OLD is then the one that is a piece.
+/// OLD=NEW. Both texts can contain equals signs; the split is then the one whose OLD is a piece.
 fn rename_step(value: &str, before: &[EditStep], model: &Model) -> CliResult<EditStep> {
     let splits: Vec<(&str, &str)> = splits_at_equals_signs(value).collect();
     let is_piece =
@@ -217,7 +218,7 @@ fn rename_step(value: &str, before: &[EditStep], model: &Model) -> CliResult<Edi
     }
 }
 
-/// The texts before and behind each equals sign, if neither is empty.
+/// The splits at each equals sign for which both parts are not empty.
 fn splits_at_equals_signs(value: &str) -> impl Iterator<Item = (&str, &str)> {
     let signs = value.match_indices('=');
     let splits = signs.map(|(at, _)| (&value[..at], &value[at + 1..]));
@@ -231,7 +232,7 @@ fn rename((old, new): (&str, &str)) -> EditStep {
     }
 }
 
-/// The error if several texts could be OLD.
+/// The error if more than one split has a piece as OLD.
 fn ambiguous_rename(value: &str) -> CliError {
     let expected = "clear: more than one part before an equals sign is a piece";
     args::invalid("rename", value, expected)
@@ -282,7 +283,7 @@ fn add_settings(matches: &ArgMatches, steps: &mut Vec<EditStep>) -> CliResult {
     Ok(())
 }
 
-/// Writes what the edit means for ids and texts.
+/// Reports the effect of the edit on ids and texts.
 fn report(messages: &Messages, original: &Model, edited: &EditedModel) {
     let ids = edited.ids();
     messages.say(&model_files::pieces_line(ids));
@@ -315,7 +316,7 @@ fn report(messages: &Messages, original: &Model, edited: &EditedModel) {
     }
 }
 
-/// What became of the old ids.
+/// The line on the old ids.
 fn ids_line(ids: &IdMap) -> String {
     let moved = ids.moved().count();
     let unchanged = count(ids.kept().count() - moved);
@@ -359,7 +360,7 @@ fn text_lines(edited: &EditedModel) -> Vec<String> {
     lines
 }
 
-/// What a text has that the edit does not change.
+/// What a text that the edit does not affect has in common with before.
 fn same_result(ids: &IdMap) -> &'static str {
     match ids.moved().next() {
         Some(_) => "the same pieces as before, with the new ids",
@@ -376,7 +377,7 @@ fn check_line(check: &EditCheck) -> String {
     )
 }
 
-/// An edit that cannot be made is a usage error, except for a broken guarantee.
+/// An edit that cannot be made is a usage error; a broken guarantee is a failure.
 impl From<EditError> for CliError {
     fn from(error: EditError) -> Self {
         match error {

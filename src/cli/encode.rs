@@ -2,9 +2,8 @@
 //!
 //! Input: a model and lines of text. Output: one line for each input line (several for n-best
 //! lists), in the order of the input, or the counts of the pieces with `--generate_vocabulary`.
-//! Cost: one encoding of the text; the lines are encoded by all threads. The best ids and pieces
-//! are written as words of constant size (module `best`); other outputs need the spans of the
-//! tokens and are slower.
+//! Cost: one encoding of the text, by all threads. The best ids and pieces are written as words of
+//! constant size (module `best`); other outputs need the spans of the tokens and are slower.
 //!
 //! ```text
 //! $ echo 'Hello, world!' | spiece encode --model=testdata/golden/llama2.model
@@ -13,8 +12,8 @@
 //! 608 462 1929 1925 1934 281 439 1929 1933 36
 //! ```
 //!
-//! Samples do not depend on the number of threads: each line has a random number generator of its
-//! own, seeded with `--random_seed` and the number of the line.
+//! Samples do not depend on the number of threads: each line has its own random number generator,
+//! seeded from `--random_seed` and the number of the line.
 
 mod best;
 mod format;
@@ -55,7 +54,7 @@ enum Selection {
     Sample(Sampling),
 }
 
-/// The flags of sampling. What the first two mean depends on the type of the model.
+/// The sampling flags. The meaning of the first two depends on the model type.
 #[derive(Debug, Clone, Copy)]
 struct Sampling {
     /// Unigram: the size of the n-best list to draw from; a negative number draws from all
@@ -68,7 +67,7 @@ struct Sampling {
 }
 
 impl Sampling {
-    /// Reads the flags of sampling; `nbest_size` has been read already.
+    /// Reads the sampling flags; `nbest_size` has already been read.
     fn new(matches: &ArgMatches, nbest_size: i32) -> CliResult<Self> {
         Ok(Self {
             nbest_size,
@@ -90,7 +89,7 @@ impl Sampling {
         encoder.sample(line, &options, &mut rng)
     }
 
-    /// The options of the library for the type of the model.
+    /// The options of the library for the model type.
     fn options(&self, encoder: &Encoder<'_>) -> Result<SampleOptions, EncodeError> {
         let model_type = encoder.tokenizer().model().model_type();
         SampleOptions::from_reference(model_type, self.nbest_size, self.alpha)
@@ -156,7 +155,7 @@ pub(crate) fn run(matches: &ArgMatches) -> CliResult {
     }
 }
 
-/// Sets the heap for threads that seldom allocate.
+/// Configures the heap for threads that rarely allocate.
 fn use_huge_pages() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     super::heap::use_huge_pages();
@@ -189,13 +188,13 @@ fn write_tokens<'t>(
     worker: impl Fn() -> CliResult<Encoder<'t>> + Sync,
 ) -> CliResult {
     stream.run(worker, |encoder, number, line, out| {
-        // The options are valid, so that an error concerns this line.
+        // The options have been checked, so an error concerns this line.
         write_selection(encoder, output, (number, line), out)
             .map_err(|problem| CliError::in_line(number, problem))
     })
 }
 
-/// Writes the selected segmentations of a line, given with its number, as tokens with spans.
+/// Writes the selected segmentations of a line, which is given with its number.
 fn write_selection(
     encoder: &mut Encoder<'_>,
     output: OutputChoice,
@@ -224,14 +223,14 @@ struct OutputChoice {
 }
 
 impl OutputChoice {
-    /// Whether threads allocate nothing for each line: the best ids and pieces.
+    /// Whether encoding a line allocates nothing: true for the best ids and pieces.
     fn allocates_little(&self) -> bool {
         matches!(self.selection, Selection::Best) && self.format != Format::Json
     }
 
-    /// Parses `id`, `nbest_id`, `sample_id` and so on. `--nbest_size` is parsed in any case, so
-    /// that an invalid number is always an error; `--alpha` and `--random_seed` are parsed for
-    /// samples only.
+    /// Parses `id`, `nbest_id`, `sample_id` and so on. `--nbest_size` is always parsed, so an
+    /// invalid number is always an error; `--alpha` and `--random_seed` are parsed only for
+    /// samples.
     fn new(matches: &ArgMatches) -> CliResult<Self> {
         let name = args::text(matches, "output_format");
         let nbest_size: i32 = args::number(matches, "nbest_size")?;
@@ -266,7 +265,7 @@ fn unknown_format(name: &str) -> CliError {
     args::invalid("output_format", name, FORMATS)
 }
 
-/// What `--output_format` takes.
+/// The values of `--output_format`, for the message.
 const FORMATS: &str = "piece, id or json, nor one of them with sample_ or nbest_ before it, nor training data: u16, u32, npy, llmc";
 
 /// The size of an n-best list; numbers below 0 count as 0, as in the reference.

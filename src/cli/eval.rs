@@ -1,9 +1,9 @@
 //! `spiece eval`: compression and likelihood of a text under a model; the report of `spm_eval`.
 //!
 //! Input: a model and lines of text. Output: a report of 24 lines, 25 for a unigram model. Method:
-//! blocks of lines are encoded by all threads; the counts are added in the order of the lines, so
-//! that sums of floating-point scores do not depend on the number of threads. Cost: one encoding of
-//! the text, and one search in a B-tree for each token.
+//! all threads encode blocks of lines. The counts are added in the order of the lines, so the sums
+//! of floating-point scores do not depend on the number of threads. Cost: one encoding of the text,
+//! and one search in a B-tree for each token.
 //!
 //! ```text
 //! $ echo 'Hello, world!' | spiece eval --model=testdata/golden/llama2.model
@@ -63,7 +63,7 @@ const ABOUT: &str = "Reports compression and likelihood of a text under a model"
 const LONG_ABOUT: &str = "Reports compression and likelihood of a text under a model, as spm_eval 0.2.3 does.\n\nExample:\n  \
                           spiece eval --model=my.model --input=text.txt";
 
-/// What was counted, in the order of the lines.
+/// The counts, added in the order of the lines.
 #[derive(Debug, Default)]
 struct Counts {
     /// Lines that are not empty.
@@ -74,8 +74,8 @@ struct Counts {
     tokens: u64,
     /// The sum of the pieces' scores.
     score: f64,
-    /// The count of each piece that occurs. Ordered by id, so that sums over it always have the
-    /// same order.
+    /// The count of each piece that occurs. Ordered by id, so that sums over it are always computed
+    /// in the same order.
     pieces: BTreeMap<PieceId, u64>,
 }
 
@@ -114,7 +114,7 @@ impl Counts {
     }
 }
 
-/// What a block of lines adds to the counts.
+/// The counts and ids of a block of lines.
 #[derive(Debug, Default)]
 struct EncodedBlock {
     /// Lines that are not empty.
@@ -154,7 +154,7 @@ impl<'t> Conversion for BlockEncoding<'t> {
     }
 }
 
-/// What the report is computed from.
+/// The data that the report is computed from.
 struct Evaluation<'e> {
     /// The counts of all lines.
     counts: &'e Counts,
@@ -244,8 +244,8 @@ impl Evaluation<'_> {
         counts.map(|count| term(*count as f64)).sum()
     }
 
-    /// Only the scores of a unigram model are log-probabilities; the scores of a BPE model are
-    /// merge ranks.
+    /// Whether the model is a unigram model. Only then are the scores log probabilities; the scores
+    /// of a BPE model only order its merges.
     fn is_unigram(&self) -> bool {
         self.tokenizer.model().model_type() == ModelType::Unigram
     }
@@ -266,7 +266,7 @@ fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-/// The lines of a report. Writing to memory does not fail, so that no method returns an error.
+/// The lines of a report. Writing to memory does not fail, so no method returns an error.
 #[derive(Debug, Default)]
 struct Report {
     /// The text so far; each line ends with a line feed.
@@ -274,7 +274,7 @@ struct Report {
 }
 
 impl Report {
-    /// Adds a line of 55 times `c` between two sections.
+    /// Adds a line of 55 times `c`.
     fn rule(&mut self, c: char) {
         self.text(&String::from(c).repeat(55));
     }

@@ -1,8 +1,8 @@
 //! `spiece export-vocab`: the pieces of a model as text, with the flags of `spm_export_vocab`.
 //!
 //! Input: a model. Output: one line for each piece, in the order of the ids: the piece, a tab, and
-//! its score (`vocab`) or its id (`syms`). Cost: one pass over the pieces; the output is built in
-//! memory, so that the file is written whole.
+//! its score (`vocab`) or its id (`syms`). Cost: one pass over the pieces. The output is built in
+//! memory, so that the file is replaced as a whole.
 //!
 //! ```text
 //! $ spiece export-vocab --model=testdata/golden/llama2.model --output_format=syms | head -n 3

@@ -1,8 +1,8 @@
-//! `spiece extend`: a BPE model learns further pieces from a text.
+//! `spiece extend`: learns more pieces for a BPE model from a text.
 //!
-//! Input: a BPE model, text files, how many pieces to learn. Output: OUT.model, OUT.vocab and
-//! OUT.extension.tsv (id, piece, the old ids that it replaces, count). The guarantees are checked
-//! before the files are written. Cost: that of training on the text.
+//! Input: a BPE model, text files, and the number of pieces to learn. Output: OUT.model, OUT.vocab
+//! and OUT.extension.tsv (id, piece, the old ids that it replaces, count). The guarantees are
+//! checked before the files are written. Cost: that of training on the text.
 //!
 //! ```text
 //! $ spiece extend testdata/golden/llama2.model --input=testdata/udhr.txt --pieces=1000 --model_prefix=more
@@ -32,13 +32,13 @@ use crate::{
     NewCharacters, PieceId, TrainFlags, TrainOptions,
 };
 
-/// Takes one option over from other options.
+/// Copies one option from the second options to the first.
 type TakeOver = fn(&mut TrainOptions, &TrainOptions);
 
-/// The name of a flag of training, and how its option is taken over.
+/// The name of a training flag, and how to copy its option.
 type TrainingFlag = (&'static str, TakeOver);
 
-/// The flags of training that apply, and how an option is taken over.
+/// The training flags that apply to extension.
 const TRAINING_FLAGS: &[TrainingFlag] = &[
     ("input_format", |to, from| {
         to.input_format = from.input_format
@@ -125,7 +125,7 @@ pub(crate) fn command() -> Command {
     args::with_common_flags(command)
 }
 
-/// A flag of training; its default is the model's.
+/// A training flag. Its default is the value of the model, so the help shows no default.
 fn training_flag(name: &str) -> Option<Arg> {
     TrainFlags::DESCRIPTORS
         .iter()
@@ -175,7 +175,7 @@ fn options(matches: &ArgMatches, model: &Model) -> CliResult<ExtendOptions> {
     Ok(options)
 }
 
-/// How many pieces to learn, and the multiple to fill up to.
+/// The number of pieces to learn, and the multiple to fill up to.
 fn size(
     matches: &ArgMatches,
     multiple: Option<NonZeroUsize>,
@@ -191,7 +191,7 @@ fn size(
     }
 }
 
-/// The error for both flags that say how many pieces to learn.
+/// The error if two flags say how many pieces to learn.
 fn two_sizes() -> CliError {
     CliError::usage("--pieces and --vocab_size exclude each other; give one of them")
 }
@@ -203,7 +203,7 @@ fn no_size() -> CliError {
     )
 }
 
-/// Takes over the flags of training that are given.
+/// Copies the options of the training flags that are given.
 fn set_training_options(matches: &ArgMatches, options: &mut TrainOptions) -> CliResult {
     let mut flags = TrainFlags::default();
     for (name, _) in given_training_flags(matches) {
@@ -216,13 +216,13 @@ fn set_training_options(matches: &ArgMatches, options: &mut TrainOptions) -> Cli
     Ok(())
 }
 
-/// The flags of training that are given.
+/// The training flags that are given.
 fn given_training_flags(matches: &ArgMatches) -> impl Iterator<Item = &'static TrainingFlag> {
     let flags = TRAINING_FLAGS.iter();
     flags.filter(|(name, _)| args::is_given(matches, name))
 }
 
-/// Sets the limits of superwords, if pieces may cross words.
+/// Sets the limits for superwords, if pieces may cross words.
 fn set_max_words(matches: &ArgMatches, options: &mut TrainOptions) -> CliResult {
     if !options.split_by_whitespace {
         return superwords::cross_words(matches, options);
@@ -233,14 +233,14 @@ fn set_max_words(matches: &ArgMatches, options: &mut TrainOptions) -> CliResult 
     Ok(())
 }
 
-/// The error for a flag that has an effect only if pieces may cross words.
+/// The error for `--max_words` if pieces may not cross words.
 fn max_words_without_superwords() -> CliError {
     CliError::usage(
         "--max_words goes with --split_by_whitespace=false; otherwise no piece has two words",
     )
 }
 
-/// The value of `--new_characters`, or the coverage if that is given.
+/// The value of `--new_characters`; without it, `Coverage` if `--character_coverage` is given.
 fn new_characters(matches: &ArgMatches) -> CliResult<Option<NewCharacters>> {
     if let Some(name) = args::given(matches, "new_characters") {
         return characters_of_name(name).map(Some);
@@ -263,7 +263,7 @@ fn characters_of_name(name: &str) -> CliResult<NewCharacters> {
     }
 }
 
-/// The pieces whose texts are like the patterns of `--reuse`.
+/// The pieces whose texts match the patterns of `--reuse`.
 fn pieces_like(model: &Model, matches: &ArgMatches) -> CliResult<Vec<PieceId>> {
     let patterns = matches.get_many::<String>("reuse").unwrap_or_default();
     let mut ids = Vec::new();
@@ -277,7 +277,7 @@ fn pieces_like(model: &Model, matches: &ArgMatches) -> CliResult<Vec<PieceId>> {
     Ok(ids)
 }
 
-/// The expression for a pattern, in which `*` is any text and `?` any character.
+/// The regular expression for a pattern, in which `*` is any text and `?` any character.
 fn expression_of(pattern: &str) -> CliResult<Regex> {
     let expression = regex::escape(pattern)
         .replace(r"\*", ".*")
@@ -292,14 +292,14 @@ fn too_long(pattern: &str) -> CliError {
     ))
 }
 
-/// The pieces whose texts the expression matches.
+/// The pieces whose texts match the expression.
 fn pieces_like_pattern(model: &Model, expression: &Regex) -> impl Iterator<Item = PieceId> {
     let is_like = |text| str::from_utf8(text).is_ok_and(|text| expression.is_match(text));
     let pieces = model.pieces().filter(move |piece| is_like(piece.text));
     pieces.map(|piece| piece.id)
 }
 
-/// The error for a pattern of `--reuse` without pieces.
+/// The error for a pattern of `--reuse` that matches no piece.
 fn no_piece_like(pattern: &str) -> CliError {
     CliError::Error(format!(
         "--reuse: no piece is like {pattern:?}; `spiece export-vocab` lists the pieces"
@@ -324,7 +324,7 @@ fn input_files(matches: &ArgMatches) -> CliResult<Vec<PathBuf>> {
     Ok(files.split(',').map(PathBuf::from).collect())
 }
 
-/// Writes what became of the pieces.
+/// Reports the numbers of old, added and learned pieces.
 fn report(messages: &Messages, old: &Model, extended: &ExtendedModel) {
     let before = count(old.len());
     let now = count(extended.model().len());
@@ -339,7 +339,7 @@ fn report(messages: &Messages, old: &Model, extended: &ExtendedModel) {
     messages.say(&format!("old ids: {unchanged} unchanged{reused}"));
 }
 
-/// What a line says of added pieces that were not learned; nothing if there are none.
+/// The note on added pieces that were not learned; empty if there are none.
 fn special_note(number: usize) -> String {
     match number {
         0 => String::new(),
@@ -347,7 +347,7 @@ fn special_note(number: usize) -> String {
     }
 }
 
-/// What a line says of ids that learned pieces have taken over; nothing if there are none.
+/// The note on ids that learned pieces have taken over; empty if there are none.
 fn reused_note(number: usize) -> String {
     match number {
         0 => String::new(),
@@ -355,7 +355,7 @@ fn reused_note(number: usize) -> String {
     }
 }
 
-/// Writes which guarantees were checked.
+/// Reports which guarantees were checked.
 fn report_check(messages: &Messages, extended: &ExtendedModel, check: &ExtendCheck) {
     let unreachable = check.unreachable.iter();
     let pieces = unreachable.filter_map(|id| extended.model().piece(*id));
@@ -368,7 +368,7 @@ fn report_check(messages: &Messages, extended: &ExtendedModel, check: &ExtendChe
     model_files::report_boundaries(messages, &check.texts, ["before", "new"]);
 }
 
-/// Models that cannot be extended are a failure of the operation.
+/// A model that cannot be extended is a failure of the operation.
 impl From<ExtendError> for CliError {
     fn from(error: ExtendError) -> Self {
         match error {

@@ -1,9 +1,9 @@
 //! One value from all lines of files: each thread fills a part, and the parts are merged.
 //!
-//! Input: files, and a [`Gathering`]: how a part begins, takes a line, and is merged with another
-//! part. Output: the merged part. Method: [`LineWorkers`], whose workers are the parts. The threads
-//! take lines in any order, so the result of merging must not depend on the order of the parts.
-//! Cost: that of adding the lines, and one merge for each thread and file.
+//! Input: files, and a [`Gathering`], which makes a part, adds lines to it and merges it with
+//! another part. Output: the merged part. Method: [`LineWorkers`], whose workers are the parts. The
+//! threads take lines in any order, so the result must not depend on which part gets a line, nor on
+//! the order of merging. Cost: adding the lines, and one merge for each thread and file.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use super::line_workers::LineWorkers;
 
 /// How lines become one value.
 pub(crate) trait Gathering: Sync {
-    /// The value, or a part of it.
+    /// The value of all or some of the lines.
     type Part: Send;
 
     /// A part without lines.
@@ -30,8 +30,8 @@ pub(crate) trait Gathering: Sync {
     fn lines(&self, part: &Self::Part) -> u64;
 }
 
-/// Gathers the lines of the files, `-` being standard input. `after_file` sees the merged part
-/// after each file.
+/// Gathers the lines of the files; `-` is standard input. `after_file` is called with the merged
+/// part after each file.
 pub(crate) fn gather<G: Gathering>(
     matches: &ArgMatches,
     files: &[PathBuf],

@@ -1,19 +1,19 @@
 //! The input as blocks of whole documents.
 //!
-//! Input: files, or standard input. Output: blocks of about 128 kB that end with a line. A line
-//! ends with a line feed or with its file. Names that end in `.gz` or `.zst` are decompressed. What
-//! a document is decides [`Documents`]: a line, the text in a JSON record, or a file. Cost: each
-//! byte is copied once and searched for line feeds twice (count, split).
+//! Input: files, or standard input. Output: blocks of whole documents, about 128 kB each. A line
+//! ends with a line feed or with its file. Files whose names end in `.gz` or `.zst` are
+//! decompressed. [`Documents`] decides what a document is: a line, the text in a JSON record, or a
+//! file. Cost: each byte is copied once and searched for line feeds twice (count, split).
 //!
 //! Example: the files `"a\n\nb"` and `"c"` are two blocks. The first block has the lines 1 (`a`), 2
 //! (empty) and 3 (`b`); the second block has the line 4 (`c`). A carriage return is part of its
 //! line.
 //!
 //! The input can be read in parts, which are given by positions in the decompressed text of all
-//! files together: a part ends with the first document that ends at its position or behind it.
-//! Whoever reads all parts reads each document once, and where a part ends depends on the text and
-//! the position alone. For example, the input `"one\ntwo\nthree\n"` with the position 5 has the
-//! parts `"one\ntwo\n"` and `"three\n"`.
+//! files together: a part ends with the first document that ends at or after its position. Reading
+//! all parts gives each document once, and the end of a part depends only on the text and the
+//! position. For example, the input `"one\ntwo\nthree\n"` with the position 5 has the parts
+//! `"one\ntwo\n"` and `"three\n"`.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -141,8 +141,8 @@ impl Block {
         line_feeds + u64::from(has_unterminated_line)
     }
 
-    /// Removes the documents behind the first one that ends at `position` of the text or behind it.
-    /// Returns them.
+    /// Removes and returns the documents after the first one that ends at or after `position`, a
+    /// position in this block.
     fn split_off_behind(&mut self, position: u64) -> Vec<u8> {
         let last_byte = usize::try_from(position.saturating_sub(1)).unwrap_or(usize::MAX);
         let rest = self.text.get(last_byte..).unwrap_or_default();
@@ -239,8 +239,8 @@ impl<'f> Input<'f> {
         }
     }
 
-    /// Begins the next part. It ends with the first document that ends at `end` or behind it, or
-    /// with the input.
+    /// Begins the next part. It ends with the first document that ends at or after `end`, or with
+    /// the input.
     pub(crate) fn begin_part(&mut self, end: Option<u64>) {
         self.end = end;
         self.next_index = 0;
@@ -255,8 +255,8 @@ impl<'f> Input<'f> {
         }
     }
 
-    /// Replaces `block` by the next block; false at the end of the part. The block of an error has
-    /// an index, too, so that the error is reported in the order of the results.
+    /// Replaces `block` by the next block; returns false at the end of the part. A block that could
+    /// not be read has an index too, so that its error is reported in order.
     pub(crate) fn read_block(&mut self, block: &mut Block) -> CliResult<bool> {
         block.index = self.next_index;
         self.next_index += 1;

@@ -1,10 +1,9 @@
 //! `spiece inspect`: what a model contains, which pieces no text gives, and what a text costs.
 //!
-//! Input: a model, and optionally texts. Output: a report as text or JSON. Method: the facts are
-//! gathered into a [`Report`](report), which [`text`], [`json`] and [`html`] write; another format
-//! is another module that reads the same report. The texts are encoded by all threads, and the
-//! report does not depend on their number. Cost: one encoding of the texts of all pieces and of the
-//! texts.
+//! Input: a model, and optionally texts. Output: a report as text, JSON or HTML. Method: the facts
+//! are gathered into an [`InspectReport`], which [`text`], [`json`] and [`html`] write; another
+//! format is another module that reads the same report. All threads encode the texts; the report
+//! does not depend on their number. Cost: one encoding of the texts of all pieces and of the texts.
 //!
 //! ```text
 //! $ spiece inspect testdata/golden/llama2.model | head -n 3

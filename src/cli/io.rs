@@ -1,9 +1,9 @@
 //! Errors of the program, and the streams that its subcommands read and write.
 //!
-//! Each error becomes one line on standard error and an exit status: 1 if an operation failed, 2 if
-//! the command line is wrong. An error of [`EncodeError`] is caused by an option that the model
-//! does not support, so its status is 2. A pipe whose reader has closed it, as `head` does, ends
-//! the program without a message and with status 0.
+//! An error becomes a message on standard error and an exit status: 1 if an operation failed, 2 if
+//! the command line is wrong. An [`EncodeError`] is caused by an option that the model does not
+//! support, so its status is 2. If the reader of the output closes the pipe, as `head` does, the
+//! program ends without a message and with status 0.
 //!
 //! ```text
 //! $ spiece encode

@@ -177,8 +177,8 @@ impl From<PieceId> for JsonValue {
     }
 }
 
-/// The shortest digits that give the number again; JSON has no infinite numbers and no NaN, they
-/// become null.
+/// The shortest digits that give the number again. Infinite numbers and NaN, which JSON does not
+/// have, become null.
 impl From<f64> for JsonValue {
     fn from(number: f64) -> Self {
         if number.is_finite() {
@@ -218,7 +218,7 @@ impl<T: Into<Self>> From<Option<T>> for JsonValue {
     }
 }
 
-/// Appends `text` as a JSON string; bytes that are no UTF-8 become U+FFFD.
+/// Appends `text` as a JSON string; malformed UTF-8 becomes U+FFFD.
 pub(crate) fn write_string(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
     for c in String::from_utf8_lossy(text).chars() {

@@ -92,7 +92,7 @@ impl OutputSet {
     }
 
     /// Like [`write`](Self::write), with one more file, which is given by its ending and a function
-    /// that writes it.
+    /// that writes it. That file is not read back.
     pub(crate) fn write_with(&self, extra: Option<(&str, WriteContent<'_>)>) -> CliResult<String> {
         let extra = extra.map(|(ending, write)| (self.path(ending), write));
         let files = self.files.iter();
@@ -189,7 +189,7 @@ fn piece_entry(piece: &Piece<'_>) -> String {
     format!("{} {text:?} ({})", piece.id, piece.kind)
 }
 
-/// The lines of the file of the flag `name`; none without the flag.
+/// The content of the file that the flag `name` names; empty without the flag.
 pub(crate) fn text_of_flag(matches: &ArgMatches, name: &str) -> CliResult<Vec<u8>> {
     match args::non_empty(matches, name) {
         None => Ok(Vec::new()),

@@ -2,8 +2,9 @@
 //! with `--quiet`.
 //!
 //! Input: the events of a training run, or counts of lines. Output: messages for people; programs
-//! must not parse them. Cost: a bar is drawn at most 10 times a second and a line is written at
-//! most every 5 seconds; an event that writes nothing costs one look at the clock.
+//! must not parse them. Cost: a bar is drawn at most 10 times a second. Without a bar, each stage
+//! and iteration writes a line, and other events write one at most every 5 seconds. An event that
+//! writes nothing costs one look at the clock.
 //!
 //! ```text
 //! $ spiece train --model_type=bpe --input=text.txt --model_prefix=my --vocab_size=20

@@ -1,14 +1,14 @@
-//! `spiece prune`: a model with fewer pieces, and the relation of new and old ids.
+//! `spiece prune`: removes pieces from a model, and lists the new and old ids.
 //!
-//! Input: a BPE or unigram model, a text or a size. Output: OUT.model, OUT.vocab, OUT.ids.tsv (new
-//! id, old id), and with `--weights` OUT.safetensors with the rows of the kept ids; all are written
-//! together. The text is encoded once, on all threads. The new model is checked before it is
-//! written ([`PrunedModel::check_usage`]): with `--keep_text`, that all lines have the same pieces
-//! follows from the given pieces and their halves; with `--size`, the lines that have are counted
-//! by their ids, which are kept in memory. Where that does not suffice (unused pieces, unigram
-//! models with `--size` or very long lines, `--size` with more than 16 million tokens or
-//! `--keep_chars=false`) the text is read again and encoded with both models. Cost: an encoding of
-//! the text, or three.
+//! Input: a BPE or unigram model, and a text or a size. Output: OUT.model, OUT.vocab and
+//! OUT.ids.tsv (new id, old id), and with `--weights` OUT.safetensors with the rows of the kept
+//! ids; all are written together. All threads encode the text once. The new model is checked before
+//! it is written ([`PrunedModel::check_usage`]). With `--keep_text`, checking the pieces that the
+//! text gives and their halves proves that all lines have the same pieces. With `--size`, the ids
+//! of the lines are kept in memory to count the lines with the same pieces. Where that does not
+//! suffice (unused pieces, unigram models with `--size` or very long lines, `--size` with more than
+//! 16 million tokens or `--keep_chars=false`), the text is read again and encoded with both models.
+//! Cost: one encoding of the text, or three.
 //!
 //! ```text
 //! $ spiece prune testdata/golden/llama2.model --keep_text=testdata/udhr_small.txt --model_prefix=small
@@ -291,7 +291,7 @@ fn rows_line(pruned: &PrunedModel, names: &[String]) -> String {
     format!("rows: {rows} of each of {names}, equal to those of the old ids bit for bit")
 }
 
-/// A broken guarantee is a failure, all else is a wrong use of options.
+/// A broken guarantee or an invalid pruned model is a failure; all other errors are usage errors.
 impl From<PruneError> for CliError {
     fn from(error: PruneError) -> Self {
         match error {

@@ -6,18 +6,18 @@
 //!
 //! 1. Read the next block of whole lines ([`input`](super::input); under a lock, one copy of the
 //!    bytes).
-//! 2. Convert the block to a result, with a worker of its own (no lock).
+//! 2. Convert the block to a result, with its own worker (no lock).
 //! 3. Hand the result to the [`ordered`](super::ordered) output. Results that arrive early wait
-//!    there. Whoever hands over the result that is written next also writes it. If there are fewer
-//!    threads than cores, one more thread writes all results.
+//!    there. The thread that hands over the next result also writes it. If there are fewer threads
+//!    than cores, one more thread writes all results.
 //!
 //! Blocks and results are recycled, so the loop allocates nothing once it is warm. Memory: a few
 //! blocks and results for each thread. Cost besides the conversion: a copy of the input, a count of
 //! its newlines and a copy of the output.
 //!
-//! Example with two threads and three blocks: thread A reads block 0, thread B reads block 1 and
-//! finishes first; its result waits. A finishes block 0, writes results 0 and 1 and reads block 3;
-//! B has meanwhile read block 2.
+//! Example with two threads on two cores and four blocks: thread A reads block 0, thread B reads
+//! block 1 and finishes first; its result waits. A finishes block 0, writes results 0 and 1 and
+//! reads block 3; B has meanwhile read block 2.
 //!
 //! ```text
 //! $ printf '608 462\n281 439\n' | spiece decode --model=testdata/golden/llama2.model --input_format=id --num_threads=2

@@ -5,11 +5,11 @@
 //! starts, the program checks that the output files can be written. Cost: that of
 //! [`crate::Trainer`].
 //!
-//! Without `--model_type` a BPE model is trained, and a note says so, because `spm_train` trains a
-//! unigram model then. Called as `spm_train`, the program trains a unigram model, too, and there is
-//! no note. `--jobs` is the number of threads that run; the model does not depend on it.
-//! `--num_threads` of unigram models is the number of partial sums, which the model depends on.
-//! With `--input_format=counts` the input are tables of `spiece count`.
+//! Without `--model_type`, a BPE model is trained, and a note says so, because `spm_train` would
+//! train a unigram model. Called as `spm_train`, the program also trains a unigram model, without a
+//! note. `--jobs` is the number of threads; the model does not depend on it. For unigram models,
+//! `--num_threads` is the number of partial sums, on which the model depends. With
+//! `--input_format=counts`, the inputs are tables of `spiece count`.
 //!
 //! ```text
 //! $ printf 'low lower lowest\nnew newer newest\n' > text.txt

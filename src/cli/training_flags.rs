@@ -98,7 +98,7 @@ fn retired(name: &'static str) -> Arg {
     make(name, RETIRED_HELP).hide(true)
 }
 
-/// Records have sentences and no counts.
+/// Fails if `--json_field` is invalid, or given with `--input_format=tsv`: records have no counts.
 pub(super) fn check_records(matches: &ArgMatches, flags: &TrainFlags) -> CliResult {
     corpus(matches, flags)?;
     if has_records(matches) && flags.input_format == "tsv" {
@@ -114,7 +114,7 @@ pub(super) fn has_records(matches: &ArgMatches) -> bool {
     args::non_empty(matches, "json_field").is_some()
 }
 
-/// The files of `--input`, as `--json_field` says.
+/// The corpus of `--input`, with JSON records if `--json_field` is given.
 pub(super) fn corpus(matches: &ArgMatches, flags: &TrainFlags) -> CliResult<Corpus<'static>> {
     with_records(flags.corpus(), matches)
 }

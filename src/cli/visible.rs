@@ -1,4 +1,4 @@
-//! Texts of strangers for a terminal.
+//! Untrusted texts, escaped for a terminal.
 //!
 //! Input: bytes of a piece or of a line, which may hold anything. Output: printable text. Control
 //! characters, characters that change the direction or are not visible, and bytes that are not
@@ -39,8 +39,8 @@ fn push_char(c: char, out: &mut String) {
     }
 }
 
-/// Whether `c` has no shape of its own or changes the direction of others. Spaces are visible by
-/// what is around them, except for the unusual ones.
+/// Whether `c` has no glyph or changes the text direction; also true for private-use characters and
+/// unusual spaces such as U+202F.
 pub(crate) fn is_invisible(c: char) -> bool {
     matches!(
         c,

@@ -1,22 +1,23 @@
-//! Formats: recognized by content when reading, by path when writing.
+//! File formats: recognized by content when reading, by path when writing.
 //!
 //! Input: the first bytes of a file, or a path. Output: a [`FileFormat`]. A GGUF file starts with
-//! its magic number. A `tokenizer.json` is an object of JSON, so it starts with a brace and a
-//! quote, whitespace aside. Everything else is taken for a `.model` file, whose reader says what is
-//! wrong with it. No `.model` file that holds a piece starts like JSON: the brace and the quote
-//! would be the length of the first piece and its text.
+//! its magic number. A `tokenizer.json` is a JSON object, so it starts with a brace and a quote (or
+//! a second brace), apart from whitespace. Everything else is treated as a `.model` file, whose
+//! reader reports what is wrong with it. No usual `.model` file starts like JSON: the brace would
+//! be the length of its first piece (123 bytes), and the quote the length of that piece's text (34
+//! bytes), which do not fit together.
 //!
-//! Cost: constant, but for whitespace in front.
+//! Cost: constant, apart from leading whitespace.
 
 use std::fmt;
 use std::path::{Path, is_separator};
 
 /// The first bytes of a GGUF file.
 const GGUF_MAGIC: &[u8] = b"GGUF";
-/// The bytes that mark UTF-8; JSON must not start with them, but some editors write them.
+/// The byte order mark of UTF-8. JSON must not start with it, but some editors write it.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// A format of tokenizers.
+/// A file format of tokenizers.
 ///
 /// ```
 /// use spiece::FileFormat;
@@ -40,8 +41,8 @@ pub enum FileFormat {
 }
 
 impl FileFormat {
-    /// The format of a file that starts with these bytes; [`FileFormat::Model`] if it is no other
-    /// one.
+    /// The format of a file that starts with these bytes; [`FileFormat::Model`] if they match no
+    /// other format.
     pub fn of_content(start: &[u8]) -> Self {
         if start.starts_with(GGUF_MAGIC) {
             Self::Gguf
@@ -52,8 +53,8 @@ impl FileFormat {
         }
     }
 
-    /// The format that the name of an output asks for: a folder if it ends with a separator, else
-    /// by its extension.
+    /// The format that an output path asks for: a folder if it ends with a separator, otherwise the
+    /// format of its extension.
     pub fn of_path(path: &Path) -> Option<Self> {
         if ends_with_separator(path) {
             return Some(Self::Folder);
@@ -66,7 +67,7 @@ impl FileFormat {
         }
     }
 
-    /// The name for messages.
+    /// The name in messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Model => ".model",
@@ -90,7 +91,7 @@ fn ends_with_separator(path: &Path) -> bool {
         .is_some_and(|byte| is_separator(char::from(*byte)))
 }
 
-/// Whether the bytes start like an object of JSON.
+/// Whether the bytes start like a JSON object.
 fn is_json_object(start: &[u8]) -> bool {
     let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start);
     let Some(inside) = start.trim_ascii_start().strip_prefix(b"{") else {

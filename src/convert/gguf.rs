@@ -1,7 +1,7 @@
 //! GGUF files of llama.cpp: the vocabulary in the header.
 //!
-//! Input: a BPE or unigram [`Model`]; or a GGUF file, of which only the header is read. Output: a
-//! file without tensors, or a model; and a verdict.
+//! Input: a BPE or unigram [`Model`], or a GGUF file, of which only the header is read. Output: a
+//! file without tensors, or a model, each with a verdict.
 //!
 //! | module | job |
 //! |---|---|
@@ -17,13 +17,13 @@
 //! | pieces | `tokenizer.ggml.tokens`, `.scores`, `.token_type` (the numbers of the file format of SentencePiece) |
 //! | special ids | `tokenizer.ggml.unknown_token_id`, `.bos_token_id`, `.eos_token_id`, `.padding_token_id` |
 //! | dummy prefix | `tokenizer.ggml.add_space_prefix` |
-//! | removal of spaces, charsmap | `tokenizer.ggml.remove_extra_whitespaces`, `.precompiled_charsmap`, of which `llama` ignores both |
-//! | other flags | `spiece.escape_whitespaces`, `.treat_whitespace_as_suffix`, unless they have the usual values; read by spiece alone |
+//! | removal of spaces, charsmap | `tokenizer.ggml.remove_extra_whitespaces`, `.precompiled_charsmap`; `llama` ignores both |
+//! | other flags | `spiece.escape_whitespaces`, `.treat_whitespace_as_suffix`, unless they have the usual values; only spiece reads them |
 //!
 //! # Example
-//! The header begins with `GGUF`, the version 3 (32 bits), the numbers of tensors and of fields (64
-//! bits each). A field is its name, the number of its type and its value; texts have a length of 64
-//! bits before them.
+//! The header begins with `GGUF`, the version 3 (32 bits), and the numbers of tensors and of fields
+//! (64 bits each). A field consists of its name, the number of its type and its value. A text is
+//! preceded by its length (64 bits).
 //!
 //! Source: `docs/gguf.md` of ggml.
 
@@ -40,7 +40,7 @@ use super::{ConvertedModel, FileFormat, Verdict};
 use crate::error::{ConvertError, ModelError};
 use crate::model::Model;
 
-/// What reading and writing the parts of a file give.
+/// The result of reading or writing a part of a file.
 type GgufResult<T> = Result<T, ConvertError>;
 
 /// The names of fields.
@@ -54,16 +54,16 @@ const REMOVES_SPACES: &str = "tokenizer.ggml.remove_extra_whitespaces";
 const ESCAPES_SPACES: &str = "spiece.escape_whitespaces";
 const SPACE_IS_SUFFIX: &str = "spiece.treat_whitespace_as_suffix";
 
-/// The bytes that tell a GGUF file from others.
+/// The length of the magic number in bytes.
 const MAGIC_BYTES: usize = 4;
 
 /// Options of [`Model::to_gguf_vocab`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GgufOptions {
-    /// llama.cpp puts the BOS piece before every text.
+    /// Whether llama.cpp puts the BOS piece before every text.
     pub add_bos: bool,
-    /// llama.cpp puts the EOS piece behind every text.
+    /// Whether llama.cpp puts the EOS piece after every text.
     pub add_eos: bool,
 }
 
@@ -92,8 +92,7 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// The model is a word or char model, or has no BOS or EOS piece although an option asks for
-    /// it.
+    /// The model is a word or char model, or lacks a BOS or EOS piece that an option asks for.
     pub fn to_gguf_vocab(&self, options: &GgufOptions) -> Result<GgufVocab, ConvertError> {
         let bytes = write::vocab(self, options)?;
         let verdict = judge::verdict(self);
@@ -101,13 +100,13 @@ impl Model {
     }
 
     /// Reads the vocabulary in a GGUF file, with a verdict on whether the ids of the model equal
-    /// those of llama.cpp. Only the header is read, which is at the beginning of the file.
+    /// those of llama.cpp. Only the header is read (and what a buffer of 64 KiB reads ahead).
     ///
     /// Memory, the model included: measured at 6 times the bytes of the header; a header of more
     /// than 1 GiB is refused.
     ///
     /// # Errors
-    /// The bytes are not a GGUF file of version 2 or 3, little-endian, or the vocabulary is of
+    /// The bytes are not a little-endian GGUF file of version 2 or 3, or the vocabulary is of
     /// another kind.
     pub fn from_gguf(reader: impl Read) -> Result<ConvertedModel, ConvertError> {
         let header = header::Header::read(BufReader::with_capacity(1 << 16, reader))?;
@@ -116,7 +115,7 @@ impl Model {
         Ok(ConvertedModel { model, verdict })
     }
 
-    /// The model in a file if it is a GGUF file; nothing else is read of another file.
+    /// The model in a file if it is a GGUF file. Of other files only the magic number is read.
     ///
     /// # Errors
     /// The file cannot be read as a model whose ids equal those of llama.cpp for all text.

@@ -1,27 +1,28 @@
-//! The merges of a BPE model that text ever executes: at most one pair for each piece.
+//! The merges of a BPE model that any text executes: at most one pair for each piece.
 //!
 //! Input: a BPE model. Output: for each piece its *last merge*, the pair of symbols whose merge
 //! gives the piece, or nothing if no text is ever merged to the piece.
 //!
 //! # Why one pair
 //! The merges within the span of a token are the merges of the token's own text (locality, see
-//! `adapt.rs`). So whenever text is merged to a piece, its last merge is the last merge of encoding
-//! the text of the piece alone. SentencePiece considers every pair whose joined text is a piece,
-//! but executes no other pair than that one.
+//! `adapt.rs`). So whenever text is merged to a piece, the merge that makes it is the last merge in
+//! encoding the text of the piece alone. SentencePiece considers every pair whose joined text is a
+//! piece, but for each piece it executes only this pair.
 //!
 //! # Method
 //! The text of each piece is encoded by the definition in `encode/bpe.rs`, with a priority queue:
-//! user-defined symbols are found first and never merge, then the pair with the best score merges,
-//! of equal scores the leftmost.
+//! user-defined symbols are found first and never merge; then the pair with the best score merges,
+//! the leftmost among equal scores.
 //!
 //! Example: the pieces `ab` (score -1), `bc` (-2), `abc` (-3) and their characters. The text `abc`
 //! is merged to `ab c` and then to `abc`: the last merge of `abc` is `ab c`. The pair `a bc` is
 //! never merged.
 //!
-//! Merges that are known from a list are checked, not carried out; see [`listed`].
+//! Merges that are known from a list are checked instead of executed; see [`listed`].
 //!
 //! # Cost
-//! n log n lookups for a piece of n characters; n tests of hashes if the list has its last merge.
+//! For a piece of n characters: O(n) lookups and O(n log n) steps of the queue; at most n hash
+//! tests if the list has its last merge.
 
 pub(crate) mod listed;
 
@@ -37,14 +38,14 @@ use crate::text::num::low_u32;
 use crate::text::{char_length, is_char};
 use crate::trie::prefix::PrefixTrie;
 
-/// How a piece comes about in text.
+/// How text is merged to a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Formation {
-    /// It is one character, or is no piece that text is merged to.
+    /// It is a single character or a meta piece.
     NotMerged,
-    /// Its last merge joins its first bytes, so many of them, and the rest.
+    /// Its last merge joins its first `split` bytes and the rest.
     Merged {
-        /// The bytes of the left symbol.
+        /// The length of the left symbol in bytes.
         split: usize,
     },
     /// No text is ever merged to it.
@@ -52,7 +53,7 @@ pub(crate) enum Formation {
 }
 
 impl Formation {
-    /// The bytes of the left symbol of the last merge.
+    /// The length in bytes of the left symbol of the last merge.
     fn split(self) -> Option<usize> {
         match self {
             Self::Merged { split } => Some(split),
@@ -61,7 +62,7 @@ impl Formation {
     }
 }
 
-/// The formation of every piece, and the ranks of their scores.
+/// The formation of every piece, and the rank of its score.
 #[derive(Debug)]
 pub(crate) struct MergeTable {
     formations: Vec<Formation>,
@@ -72,14 +73,14 @@ impl MergeTable {
     /// The merges of a BPE model.
     ///
     /// # Errors
-    /// The user-defined symbols do not fit a trie; loading has excluded that.
+    /// The user-defined symbols do not fit in a trie, which cannot happen for a loaded model.
     pub(crate) fn new(model: &Model) -> Result<Self, ModelError> {
         Self::with_listed(model, &ListedMerges::unknown(model), &|_| Vec::new())
     }
 
-    /// The same, where merges are known from a list: right merges make it cheaper, wrong ones
-    /// change nothing. `other_splits` gives the lengths of the left texts of other pairs that a
-    /// list has for a piece.
+    /// Like [`MergeTable::new`], with the merges of a list: correct merges save work, wrong ones do
+    /// not change the result. `other_splits` gives, for a piece, the lengths of the left symbols in
+    /// its other pairs in the list.
     ///
     /// # Errors
     /// As [`MergeTable::new`].
@@ -125,8 +126,8 @@ impl MergeTable {
     }
 }
 
-/// The ranks of the scores of all pieces, 0 for the best score, in the order of the reference: that
-/// of the bits of floats.
+/// The ranks of the scores of all pieces, 0 for the best score. Scores are compared by their bits
+/// (`f32::total_cmp`), as in the reference.
 fn score_ranks(model: &Model) -> Vec<u32> {
     let scores: Vec<f32> = model.pieces().map(|piece| piece.score).collect();
     let mut sorted = scores.clone();
@@ -143,7 +144,7 @@ fn score_ranks(model: &Model) -> Vec<u32> {
 #[derive(Debug, Clone, Copy)]
 struct TextSymbol {
     start: usize,
-    /// Equal to `start` once the symbol was merged into the one before it.
+    /// Equal to `start` once the symbol has been merged into the one before it.
     end: usize,
     previous: usize,
     next: usize,
@@ -160,10 +161,11 @@ impl TextSymbol {
 /// No symbol.
 const NONE: usize = usize::MAX;
 
-/// A pair that may merge: rank, then position of the left symbol; and the bytes of both.
+/// A pair that may merge: its rank, the index of the left symbol, and the length of both symbols
+/// together in bytes.
 type PairCandidate = Reverse<(u32, usize, usize)>;
 
-/// Merges texts. Its buffers are reused.
+/// Merges texts, reusing its buffers.
 pub(crate) struct MergeProcess<'m> {
     model: &'m Model,
     ranks: &'m [u32],
@@ -173,10 +175,10 @@ pub(crate) struct MergeProcess<'m> {
 }
 
 impl<'m> MergeProcess<'m> {
-    /// A process with the merges of a BPE model, whose pieces have these ranks.
+    /// A process for a BPE model whose pieces have these ranks.
     ///
     /// # Errors
-    /// The user-defined symbols do not fit a trie; loading has excluded that.
+    /// The user-defined symbols do not fit in a trie, which cannot happen for a loaded model.
     pub(crate) fn new(model: &'m Model, ranks: &'m [u32]) -> Result<Self, ModelError> {
         let vocabulary = Vocabulary::new(model, true);
         let user_defined =
@@ -201,13 +203,13 @@ impl<'m> MergeProcess<'m> {
         }
     }
 
-    /// Whether `text`, which was merged, has become one symbol.
+    /// Whether merging `text` has left one symbol.
     fn is_one_symbol(&self, text: &[u8]) -> bool {
         let first = self.symbols.first();
         first.is_some_and(|first| first.end == text.len())
     }
 
-    /// Merges `text`, and returns where the symbols start that are left.
+    /// Merges `text`, and returns the starts of the remaining symbols.
     pub(crate) fn symbol_starts(&mut self, text: &[u8]) -> Vec<usize> {
         self.merge(text);
         let symbols = self.symbols.iter();
@@ -215,7 +217,7 @@ impl<'m> MergeProcess<'m> {
         left.map(|symbol| symbol.start).collect()
     }
 
-    /// Merges `text`, and returns the bytes of the left symbol of the last merge.
+    /// Merges `text`, and returns the length in bytes of the left symbol of the last merge.
     fn merge(&mut self, text: &[u8]) -> Option<usize> {
         self.split(text);
         for left in 0..self.symbols.len() {
@@ -273,8 +275,8 @@ impl<'m> MergeProcess<'m> {
         }
     }
 
-    /// Queues the pair of the symbol at index `left` and the next one, if their joined text is a
-    /// piece for text.
+    /// Queues the pair of the symbol at index `left` and the next one, if segmentation can give a
+    /// piece with their joined text.
     fn add_candidate(&mut self, text: &[u8], left: usize) {
         let first = self.symbols[left];
         if first.next == NONE {

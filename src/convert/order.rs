@@ -1,41 +1,42 @@
-//! An order of merges in which a program that merges by rank does what SentencePiece does.
+//! An order of merges for which a program that merges by rank gives the result of SentencePiece.
 //!
-//! Input: the [merges](super::merges) of a BPE model. Output: the merges in an order, and reasons
-//! where no order is known to be equal.
+//! Input: the [merges](super::merges) of a BPE model. Output: the ordered merges, and reasons where
+//! no order is known to give equal results.
 //!
-//! SentencePiece merges the pair with the best score, of equal scores the leftmost. The libraries
-//! `tokenizers` and llama.cpp's file format need an order of all merges; they merge the first pair
-//! in that order, of equal pairs the leftmost.
+//! SentencePiece merges the pair with the best score, the leftmost among equal scores. The library
+//! `tokenizers` needs a total order of all merges: it merges the first pair in that order, the
+//! leftmost among equal pairs.
 //!
 //! # Different scores
 //! The order is that of the scores. Both programs then execute the same merges: each merge that
-//! SentencePiece executes is in the list (see [`merges`](super::merges)); it is the best candidate
-//! of all pairs, so it is the best one of the list, too.
+//! SentencePiece executes is in the list (see [`merges`](super::merges)). It is the best of all
+//! candidates, so it is also the best of those in the list.
 //!
 //! # Equal scores
 //! Let the pieces of a group have equal scores. Merges of the group are executed when no better
-//! pair is left. They differ between the two programs only if the order of two of them matters,
-//! that is, if they share a symbol, or if one of them makes a symbol of the other. Three cases are
-//! decided, in all others there is a reason:
+//! pair is left. The two programs differ only if the order of two of these merges matters, that is,
+//! if they share a symbol or if one of them makes a symbol of the other. Three cases are decided;
+//! all others give a reason:
 //!
 //! 1. *Runs*: pieces `cc`, `ccc`, ... that repeat one character c. SentencePiece extends the
-//!    leftmost run until it is longest, then begins the next one. The order "longest first" usually
-//!    does the same; that is checked by carrying out both for texts of c up to three times as long
-//!    as the longest piece. In longer texts the symbols on the left are finished and do not merge
-//!    any more, so that the rest is as in a shorter text.
+//!    leftmost run up to the longest piece, then begins the next one. The order "longest first"
+//!    usually gives the same result. This is checked by simulating both on texts of c up to three
+//!    times as long as the longest piece. In longer texts the symbols on the left are complete and
+//!    no longer merge, so the rest behaves like a shorter text.
 //! 2. *Shared symbols*: the right symbol of p is the left symbol of q. If both are candidates
-//!    there, p is to the left. So p has to precede q. If these relations have no cycle, an order
+//!    there, p is to the left, so p must precede q. If these relations have no cycle, an order
 //!    exists.
 //! 3. *No shared symbols*: any order.
 //!
-//! All three need that no merge of the group makes a pair with a better score possible; otherwise
+//! All three require that no merge of the group creates a candidate with a better score; otherwise
 //! there is a reason.
 //!
-//! Example: Llama 2 has `▁▁` to `▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁` with the score -1e9 (case 1). Seven marks are
-//! merged to `▁▁`, which grows by one mark at a time, in both programs.
+//! Example: Llama 2 has `▁▁` to `▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁` with the score -1e9 (case 1). In both programs
+//! seven marks are merged to `▁▁`, which then grows by one mark at a time.
 //!
 //! # Cost
-//! Linear in the merges, plus sorting.
+//! Linear in the merges, plus sorting, the pairs of merges that share a symbol at equal scores, and
+//! the simulation of runs.
 
 mod runs;
 
@@ -49,14 +50,14 @@ use crate::model::Model;
 use crate::piece::PieceId;
 use crate::text::{char_length, lossy_string};
 
-/// One merge: the piece that it gives, and the bytes of its left symbol.
+/// One merge: the piece that it gives, and the length of its left symbol in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OrderedMerge {
     pub(crate) piece: PieceId,
     pub(crate) split: usize,
 }
 
-/// Merges in order, and reasons why the order can matter.
+/// Merges in order, and reasons why the result can differ.
 #[derive(Debug, Default)]
 pub(crate) struct MergeOrder {
     pub(crate) merges: Vec<OrderedMerge>,
@@ -91,7 +92,7 @@ impl MergeOrder {
 }
 
 impl MergeOrder {
-    /// Keeps one reason, with an example if there is one, and the number of all.
+    /// Keeps one reason, preferably with an example, and adds the number of all reasons to it.
     fn keep_one_reason(&mut self) {
         let count = self.reasons.len();
         let best = self
@@ -110,8 +111,8 @@ impl MergeOrder {
     }
 }
 
-/// For each piece that is a symbol of a merge, the best rank of the pieces that these merges give,
-/// and one of them.
+/// For each piece that is a symbol of some merge: the best rank among the pieces that such merges
+/// give, and a piece with that rank.
 fn best_extensions(model: &Model, table: &MergeTable) -> HashMap<PieceId, (u32, PieceId)> {
     let mut best: HashMap<PieceId, (u32, PieceId)> = HashMap::new();
     for (piece, split) in table.merged() {
@@ -179,7 +180,7 @@ impl TieGroup<'_> {
         Some(score_tie(explanation))
     }
 
-    /// A piece and another one with a better score that a merge of it gives, if there is one.
+    /// The piece, and a piece with a better score that is merged from it, if there is one.
     fn extension_of(&self, piece: PieceId) -> Option<(PieceId, PieceId)> {
         let (best, extension) = *self.best_extensions.get(&piece)?;
         (best < self.table.rank(piece)).then_some((piece, extension))
@@ -217,7 +218,7 @@ impl TieGroup<'_> {
         repeats.then_some(character)
     }
 
-    /// The bytes of the piece of a merge.
+    /// The length in bytes of the piece that a merge gives.
     fn length(&self, merge: OrderedMerge) -> usize {
         self.text(merge.piece).len()
     }
@@ -291,8 +292,8 @@ impl TieGroup<'_> {
         (sorted, reason)
     }
 
-    /// The reason for merges that have no order. They are exported by id, so a text in which a
-    /// higher id is to the left of a lower one shows the difference.
+    /// The reason for merges that have no order. They are exported in the order of their ids, so a
+    /// text in which the piece with the higher id is to the left shows the difference.
     fn cycle<I: Iterator<Item = usize>>(
         &self,
         merges: &[OrderedMerge],
@@ -345,7 +346,7 @@ pub(crate) fn named(model: &Model, piece: PieceId) -> String {
     format!("{text:?} (id {piece})")
 }
 
-/// A text of normalized form as a caller writes it: with spaces for whitespace marks.
+/// A normalized text as a caller would write it, with spaces for whitespace marks.
 pub(crate) fn plain_text(normalized: &[u8]) -> String {
     lossy_string(normalized).replace(crate::text::WHITESPACE_MARK, " ")
 }

@@ -1,8 +1,8 @@
 //! `tokenizer.json` of the library `tokenizers`, and the folder that
 //! `AutoTokenizer.from_pretrained` of `transformers` reads.
 //!
-//! Input: a BPE or unigram [`Model`]; or the bytes of a `tokenizer.json`. Output: bytes, or a
-//! model; and a verdict.
+//! Input: a BPE or unigram [`Model`], or the bytes of a `tokenizer.json`. Output: bytes, or a
+//! model, each with a verdict.
 //!
 //! | module | job |
 //! |---|---|
@@ -21,7 +21,7 @@
 //! | part of the model | in `tokenizer.json` |
 //! |---|---|
 //! | pieces | `model.vocab`, with their ids |
-//! | merges of a BPE model | `model.merges`: one pair for each piece, the only one that text ever executes (see `merges`) |
+//! | merges of a BPE model | `model.merges`: one pair for each piece, the only one that any text executes (see `merges`) |
 //! | scores of a unigram model | `model.vocab` |
 //! | whitespace flags | regular expressions in `normalizer` |
 //! | precompiled charsmap | `Precompiled`, which applies it differently; rules for single characters become `Replace` |
@@ -30,10 +30,11 @@
 //!
 //! # Control pieces in text
 //! `tokenizers` finds the text of control pieces, such as `<s>`, in every text, and encodes the
-//! parts between them as texts of their own. This is what
+//! parts between them separately. This is what
 //! [`EncodeOptions::allowed_special`](crate::EncodeOptions::allowed_special) does with all control
 //! pieces. With `split_special_tokens=True` the text of control pieces is ordinary text, as in
-//! SentencePiece. Verdicts compare these two settings with each other, not one with the other.
+//! SentencePiece. Verdicts compare like with like: the default of `tokenizers` with all control
+//! pieces allowed, and `split_special_tokens=True` with the default of SentencePiece.
 
 mod components;
 mod export;
@@ -61,9 +62,9 @@ pub struct JsonOptions {
     /// Put the BOS piece before every text (unless the caller of `transformers` sets
     /// `add_special_tokens=False`).
     pub add_bos: bool,
-    /// Put the EOS piece behind every text.
+    /// Put the EOS piece after every text.
     pub add_eos: bool,
-    /// The chat template, a template of Jinja, which is passed through to `tokenizer_config.json`.
+    /// The chat template (Jinja), which is copied to `tokenizer_config.json`.
     pub chat_template: Option<String>,
 }
 
@@ -93,8 +94,7 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// The model is a word or char model, or has no BOS or EOS piece although an option asks for
-    /// it.
+    /// The model is a word or char model, or lacks a BOS or EOS piece that an option asks for.
     pub fn to_tokenizer_json(&self, options: &JsonOptions) -> Result<TokenizerJson, ConvertError> {
         JsonParts::new(self, options).map(JsonParts::into_file)
     }
@@ -125,7 +125,7 @@ impl Model {
         Self::read_tokenizer_json(bytes)?.judged()
     }
 
-    /// Reads a `tokenizer.json`, whose verdict is given on request.
+    /// Reads a `tokenizer.json`, and computes the verdict only on request.
     ///
     /// # Errors
     /// As [`Model::from_tokenizer_json`].
@@ -134,7 +134,7 @@ impl Model {
     }
 }
 
-/// The error that a file cannot be read.
+/// The error for a file that cannot be parsed.
 fn syntax(problem: impl ToString) -> ConvertError {
     ConvertError::Syntax {
         format: FileFormat::TokenizerJson,
@@ -154,8 +154,8 @@ fn text_of(model: &Model, id: PieceId) -> &[u8] {
     model.table().text(id.index())
 }
 
-/// The text of a piece in JSON: none for a NUL, which `tokenizers` cannot hold, and for a text that
-/// is not UTF-8.
+/// The text of a piece in JSON; `None` for a NUL, which `tokenizers` cannot represent, and for a
+/// text that is not UTF-8.
 fn json_text(text: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(text).ok();
     text.filter(|text| *text != "\0")

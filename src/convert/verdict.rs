@@ -1,9 +1,8 @@
 //! Verdicts: whether a converted model gives the same ids, and why not.
 //!
 //! A [`Verdict`] is a list of [`Reason`]s. It is exact if the list is empty. An analysis adds
-//! reasons; it never removes any. Ids are compared without BOS and EOS, for text that is
-//! well-formed Unicode, and with control pieces in the text taken for ordinary text, as
-//! SentencePiece does.
+//! reasons and never removes any. Ids are compared without BOS and EOS, for well-formed Unicode
+//! text. The text of control pieces is ordinary text, as in SentencePiece.
 
 use std::fmt;
 
@@ -29,7 +28,7 @@ impl Verdict {
         self.reasons.is_empty()
     }
 
-    /// The reasons why some text can have other ids.
+    /// The reasons why some texts can have different ids.
     pub fn reasons(&self) -> &[Reason] {
         &self.reasons
     }
@@ -58,7 +57,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Why some text can have other ids.
+/// Why some texts can have different ids.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reason {
@@ -66,7 +65,7 @@ pub struct Reason {
     pub kind: ReasonKind,
     /// What differs, with the pieces or flags concerned.
     pub explanation: String,
-    /// A text whose ids differ, if one could be constructed.
+    /// A text whose ids differ, if one was found.
     pub example: Option<String>,
 }
 
@@ -80,7 +79,7 @@ impl Reason {
         }
     }
 
-    /// The same reason with a text that shows it.
+    /// The same reason with an example text.
     #[must_use]
     pub fn with_example(self, text: impl Into<String>) -> Self {
         Self {
@@ -108,21 +107,21 @@ pub enum ReasonKind {
     NormalizationRules,
     /// Spaces or the dummy prefix are treated differently.
     Whitespace,
-    /// Pieces with equal scores are merged in another order.
+    /// Pieces with equal scores are merged in a different order.
     ScoreTie,
-    /// Pairs are merged in another order, or not at all.
+    /// Pairs are merged in a different order, or not at all.
     MergeOrder,
-    /// A piece has characters that are no pieces themselves, so that it is never merged.
+    /// A piece has characters that are not pieces themselves, so it is never merged.
     UncoveredCharacter,
     /// Unused pieces take part in merges.
     UnusedPiece,
-    /// A user-defined symbol is found in other texts.
+    /// A user-defined symbol is found in different texts.
     UserDefinedSymbol,
     /// A control, unknown, byte or NUL piece is found in text that spells it.
     MetaPiece,
-    /// Characters without a piece get other ids.
+    /// Characters without a piece get different ids.
     UnknownCharacter,
-    /// A piece is not UTF-8, or has the text of another piece.
+    /// The text of a piece is not UTF-8, or is that of another piece.
     PieceText,
     /// Sums of scores are rounded differently.
     Rounding,

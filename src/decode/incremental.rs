@@ -1,15 +1,15 @@
-//! Incremental decoding: ids one by one to text as soon as it is certain.
+//! Incremental decoding: takes ids one by one and returns text as soon as it is certain.
 //!
 //! Input: ids, as a language model generates them. Output: parts of the text; together they are
 //! what [`Tokenizer::decode`](crate::Tokenizer::decode) gives for all ids. Method: the state
 //! between two ids is kept, and the bytes of an incomplete character (three at most) are held back.
-//! Models with a denormalizer, which are rare, have rules that may look at any amount of text, so
-//! all of their text comes from [`finish`](IncrementalDecoder::finish).
+//! Models with a denormalizer, which are rare, have rules that may depend on any amount of text, so
+//! their whole text comes from [`finish`](IncrementalDecoder::finish).
 //!
 //! Example (Llama 2): `你` is not a piece; its ids are those of `▁`, `<0xE4>`, `<0xBD>`, `<0xA0>`.
 //! The four calls of `push` return `""` (the dummy prefix), `""`, `""` and `"你"`.
 //!
-//! Cost: constant for each id, times the length of its piece.
+//! Cost: linear in the length of each piece.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::text::lossy_string;
 /// Decodes ids one by one; made by
 /// [`Tokenizer::incremental_decoder`](crate::Tokenizer::incremental_decoder).
 ///
-/// It borrows nothing, so that it can be stored, for example in the state of a request.
+/// It borrows nothing, so it can be stored, for example in the state of a request.
 ///
 /// ```
 /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -54,7 +54,7 @@ impl IncrementalDecoder {
         }
     }
 
-    /// Takes the next id and returns the text that is certain now, perhaps none.
+    /// Takes the next id and returns the text that is now certain, which may be empty.
     ///
     /// # Errors
     /// The id is not in the model. The decoder is then unchanged.
@@ -78,8 +78,8 @@ impl IncrementalDecoder {
         &self.text
     }
 
-    /// Drops the bytes that the last call returned as text; with a denormalizer there are none
-    /// before the end.
+    /// Drops the bytes that the last call returned as text. With a denormalizer, nothing is
+    /// returned before the end.
     fn clear_returned(&mut self) {
         if !self.decoder.has_denormalizer() {
             self.bytes.clear();

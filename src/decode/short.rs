@@ -4,8 +4,8 @@
 //! [`ShortTexts`], which appends the texts of a run of such pieces.
 //!
 //! Method: each piece has 16 bytes: at most 15 bytes of text, and the length. All 16 are copied,
-//! and the next text overwrites the bytes behind the text, so that no copy has a length that is
-//! unknown at compile time and each piece needs one cache line instead of three.
+//! and the next text overwrites the bytes after the text. So the length of every copy is known at
+//! compile time, and each piece needs one cache line instead of three.
 //!
 //! Example: ` the` is ` the`, eleven zeros, and 4. After `Hello` at position 0, its bytes go to
 //! positions 5 to 20, and the next text goes to position 9.
@@ -21,11 +21,11 @@ const ENTRY_BYTES: usize = 16;
 const MAX_TEXT_BYTES: u8 = 15;
 /// Stands for the length of pieces that are not in the table.
 const NO_TEXT: u8 = u8::MAX;
-/// Pieces for which room is made at a time. The room is filled with zeros first, so more pieces
-/// would cost short runs more.
+/// The number of pieces for which room is made at a time. The room is first filled with zeros, so a
+/// larger number would slow down short runs.
 const MAX_RUN: usize = 64;
 
-/// See the page of the module.
+/// The short texts of pieces; see the [module](self).
 #[derive(Debug)]
 pub(super) struct ShortTexts(Vec<[u8; ENTRY_BYTES]>);
 
@@ -36,8 +36,8 @@ impl ShortTexts {
         Self(texts.map(entry).collect())
     }
 
-    /// Appends the texts of the first ids, and returns of how many: up to the first that is not in
-    /// the table, and at most [`MAX_RUN`]. All ids are those of pieces.
+    /// Appends the texts of the first ids and returns the number of these ids: up to the first that
+    /// is not in the table, and at most [`MAX_RUN`]. All ids are in the model.
     #[inline]
     pub(super) fn push_run(&self, ids: &[PieceId], out: &mut Vec<u8>) -> usize {
         let has_text = |id: &PieceId| self.0[id.index()][ENTRY_BYTES - 1] != NO_TEXT;

@@ -1,4 +1,4 @@
-//! Ids to text, with the part of the text that each id stands for.
+//! Decoding with spans: ids to text, with the part of the text that each id stands for.
 //!
 //! Input: ids, or the texts of pieces. Output: [`DecodedText`]: the text, and for each id its piece
 //! and its span. Method: the decoder of [`decode`](crate::decode) is called for one piece after
@@ -48,7 +48,7 @@ pub struct DecodedText<'p> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DecodedToken<'p> {
-    /// The id; for the text of no piece, the id of the unknown piece, if the model has one.
+    /// The id; for a text that is not a piece, the id of the unknown piece, if the model has one.
     pub id: Option<PieceId>,
     /// The text of the piece.
     pub piece: &'p [u8],
@@ -67,7 +67,7 @@ impl<'p> DecodedText<'p> {
         &self.tokens
     }
 
-    /// What a token of this text became.
+    /// The part of the text that a token became.
     pub fn surface(&self, token: &DecodedToken<'_>) -> &[u8] {
         self.raw.get(token.span.clone()).unwrap_or_default()
     }
@@ -82,7 +82,7 @@ pub(crate) struct GivenPiece<'p> {
     pub(crate) id: Option<PieceId>,
 }
 
-/// What is known of a text between two pieces.
+/// The state of decoding between two pieces.
 struct SpanDecoder<'d, 'p> {
     decoder: &'d Decoder,
     unknown: Option<PieceId>,
@@ -94,7 +94,7 @@ struct SpanDecoder<'d, 'p> {
 }
 
 impl Decoder {
-    /// The text of pieces, with spans. `unknown` is the id of texts that are no pieces.
+    /// The text of pieces, with spans. `unknown` is the id for texts that are not pieces.
     pub(crate) fn decode_with_spans<'p>(
         &self,
         pieces: impl Iterator<Item = GivenPiece<'p>>,
@@ -106,7 +106,7 @@ impl Decoder {
         spans.finish()
     }
 
-    /// The role of a piece; text that is no piece stands for itself.
+    /// The role of a piece; text that is not a piece stands for itself.
     fn role_of(&self, id: Option<PieceId>) -> Role {
         id.map_or(Role::Text, |id| self.roles[id.index()])
     }
@@ -196,8 +196,8 @@ fn assign_spans(run: &[u8], mut at: usize, tokens: &mut [DecodedToken<'_>]) {
     }
 }
 
-/// The first character of `bytes`, or a byte that belongs to none: how many bytes it has, and how
-/// many its text has.
+/// The first character of `bytes`, or the first byte if it belongs to no character: the number of
+/// its bytes and of the bytes of its text.
 fn first_char(bytes: &[u8]) -> (usize, usize) {
     match decode_char(bytes) {
         (Some(_), width) => (width, width),

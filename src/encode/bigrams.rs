@@ -3,7 +3,8 @@
 //! Input: every bigram (two adjacent characters) of every piece, as pairs of numbers. Output:
 //! whether two characters may be adjacent inside a piece. Both encoders use it: [`bpe`](super::bpe)
 //! numbers characters by dense classes, [`unigram`](super::unigram) by their UTF-8 bytes. In both,
-//! 0 stands for "in no piece", and the frequent characters have numbers below [`MAX_DENSE_CODE`].
+//! the number 0 is a character that occurs in no piece, and the frequent characters have numbers
+//! below [`MAX_DENSE_CODE`].
 //!
 //! **Lemma (bigram boundary).** Let characters x and y be adjacent in no piece. Then the
 //! segmentation of a text ...x y... is the segmentation of the text up to x followed by that of the
@@ -41,7 +42,7 @@ pub(super) struct BigramSet {
 #[derive(Debug)]
 pub(super) struct BigramSetBuilder {
     dense: Box<[u64; DENSE_WORDS]>,
-    /// The other bigrams, with repetitions.
+    /// The other bigrams, with duplicates.
     sparse: Vec<u64>,
 }
 
@@ -63,8 +64,8 @@ impl BigramSetBuilder {
     }
 
     pub(super) fn build(self) -> BigramSet {
-        // Most rare bigrams occur several times. Removing the repetitions would cost more time than
-        // the bits of the filter that are reserved for them cost memory.
+        // Most rare bigrams occur several times. The duplicates make the filter larger, but
+        // removing them would cost more than it saves.
         BigramSet {
             dense: self.dense,
             sparse: BloomFilter::of(&self.sparse),

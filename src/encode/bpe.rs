@@ -5,9 +5,9 @@
 //!
 //! # Definition
 //! A text begins as a sequence of characters, and of user-defined symbols, which never merge. Two
-//! adjacent symbols may merge if their joined text is a piece for text; the symbols themselves need
-//! not be pieces. Among all such pairs the one whose piece has the best score merges, of equal
-//! scores the leftmost, until no pair merges.
+//! adjacent symbols may merge if their joined text is a piece that can be found in text; the
+//! symbols themselves need not be pieces. The pair whose piece has the best score merges first; of
+//! equal scores, the leftmost. This is repeated until no pair merges.
 //!
 //! # Example
 //! Pieces with their merge ranks: `he` 0, `▁t` 1, `re` 2, `▁the` 3, `the` 4. The text `▁there`
@@ -23,8 +23,8 @@
 //!
 //! # Method
 //! The text is split into chunks at bigram boundaries ([`classes`], [`scan`]). The ids of a chunk
-//! depend on its text only, so they can be cached. How a chunk is encoded depends on what it is;
-//! the first row that applies counts:
+//! depend on its text only, so they can be cached. The first row of this table that applies decides
+//! how a chunk is encoded:
 //!
 //! | | condition | strategy | why exact | cost |
 //! |---|---|---|---|---|
@@ -37,17 +37,17 @@
 //! | 6 | longer, and the windows do not fit together | [`windowed`](strategies::windowed) with windows of 32 characters, which are cached by their whole texts | as row 5 | linear |
 //! | 7 | longer, and no windows fit together | [`heap_merge`](strategies::heap_merge) | it is the definition, carried out with a priority queue | n log n |
 //!
-//! Models that were extended by pieces of several words are encoded in two layers; the table is
-//! about the first one, and [`superwords`] is the second.
+//! Models that were extended by pieces of several words are encoded in two layers: the table
+//! describes the first one, and [`superwords`] the second.
 //!
 //! Row 0 is [`BpeEncoder::encode`] and [`BpeEncoder::sample`]; rows 1 and 2 are in [`scan`], where
 //! chunks end; rows 3 to 7 are the branches of `ChunkContext::encode_chunk`.
 //!
 //! # Modules, in the order of the data flow
 //! [`scan`] finds chunks with [`classes`], and encodes them with [`strategies`], which use
-//! [`classes`] and [`lookup`]. Imports have no cycle: [`scan`] imports from all others,
-//! [`strategies`] from [`classes`] and [`lookup`], [`classes`] from [`lookup`], and [`lookup`] from
-//! none of them.
+//! [`classes`] and [`lookup`]. [`scan`] imports from [`strategies`] and [`classes`]; [`strategies`]
+//! from [`classes`] and [`lookup`], and the buffers of the second layer from [`superwords`];
+//! [`classes`] from [`lookup`]; and [`lookup`] from none of them.
 //!
 //! # Cost
 //! Linear in the text, except for rows 0 and 7 and for [`superwords`]. Memory of a worker: see
@@ -94,8 +94,8 @@ use crate::trie::prefix::PrefixTrie;
 #[derive(Debug)]
 pub(crate) struct BpeEncoder {
     tables: ScanTables,
-    /// For each piece whether it is unused: it merges, but is resegmented afterwards. Empty if no
-    /// piece is.
+    /// Whether each piece is unused: such a piece merges, but is resegmented afterwards. Empty if
+    /// no piece is unused.
     unused: Vec<bool>,
     accepts_raw_text: bool,
     /// Merges the ids of chunks, if the model has superwords.
@@ -118,8 +118,9 @@ impl BpeCache {
     pub(crate) const DEFAULT_MAX_BYTES: usize = 2 * ChunkCache::DEFAULT_MAX_BYTES;
 
     /// Empty caches. The chunk caches, which are the largest part, need at most `max_bytes`. Not
-    /// included are the pair caches, at most 1.5 MB, and the buffers for merging, which are
-    /// proportional to the longest chunk.
+    /// included are the pair caches (at most 1.5 MB), the caches of long chunks and large windows
+    /// (at most 1.4 MB), and the buffers for merging, which are proportional to the longest chunk,
+    /// or to the text if it is merged as a whole.
     pub(crate) fn with_max_bytes(max_bytes: usize) -> Self {
         Self {
             chunks: ChunkCache::with_max_bytes(max_bytes / 2),
@@ -148,9 +149,9 @@ pub(crate) type ByteIds = [PieceId; 256];
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RawText<'t> {
     pub(crate) text: &'t [u8],
-    /// Whether a dummy prefix comes before the text, if that is not empty.
+    /// Whether a dummy prefix comes before the text. An empty text has none.
     pub(crate) adds_prefix: bool,
-    /// The pieces of the bytes of unknown characters, if the model has them.
+    /// The byte pieces for unknown characters, if the model has them.
     pub(crate) byte_ids: Option<&'t ByteIds>,
 }
 
@@ -160,7 +161,7 @@ pub(crate) struct RawText<'t> {
 pub(crate) enum PieceMerge {
     /// By a merge of these two, with `None` for a character that is no piece.
     Of([Option<PieceId>; 2]),
-    /// By no merge: it is a character, or the text becomes something else.
+    /// By no merge: the piece is a character, or its text becomes other pieces.
     None,
     /// The text is too long to be merged in arrays.
     TooLong,
@@ -170,7 +171,7 @@ pub(crate) enum PieceMerge {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DropoutText<'t, F> {
     pub(crate) text: &'t [u8],
-    /// Asked whenever the turn of a merge has come: whether the merge does not happen.
+    /// Called before each merge. If it returns true, the merge is skipped.
     pub(crate) skips_merge: F,
 }
 
@@ -188,8 +189,8 @@ impl BpeEncoder {
         layered.unwrap_or_else(|| Self::in_one_layer(vocabulary, &mergeable, &user_defined))
     }
 
-    /// An encoder of all pieces in one layer, whose [`last_merge`](Self::last_merge) knows all of
-    /// them.
+    /// An encoder of all pieces in one layer, whose [`last_merge`](Self::last_merge) works for all
+    /// of them.
     #[cfg(feature = "train")]
     pub(crate) fn without_layers(
         vocabulary: &Vocabulary<'_>,
@@ -221,8 +222,8 @@ impl BpeEncoder {
         }
     }
 
-    /// Whether a normal piece is the result of merging its text, found out by its last merge,
-    /// without encoding. `None` if that cannot be found out so.
+    /// Whether a normal piece is the result of merging its text, decided by its last merge, without
+    /// encoding. `None` if the last merge cannot decide it.
     #[cfg(feature = "train")]
     pub(crate) fn keeps(
         &self,
@@ -249,7 +250,7 @@ impl BpeEncoder {
         }
     }
 
-    /// An encoder with the pieces `mergeable` alone.
+    /// An encoder of the pieces `mergeable` alone, in one layer.
     fn in_one_layer(
         vocabulary: &Vocabulary<'_>,
         mergeable: &[u32],
@@ -381,8 +382,8 @@ impl BpeEncoder {
         cache.state.count(Strategy::Full);
     }
 
-    /// Positions at which `text` can be split so that the parts have the ids of the whole, at least
-    /// `distance` bytes from each other. Of raw text, only the first part then has a dummy prefix.
+    /// Positions, at least `distance` bytes apart, at which `text` can be split so that the parts
+    /// have the ids of the whole. Only the first part of a raw text has a dummy prefix.
     pub(crate) fn find_boundaries<const RAW: bool>(
         &self,
         text: &[u8],
@@ -399,7 +400,7 @@ impl BpeEncoder {
         )
     }
 
-    /// Whether texts can be split at bigram boundaries, wherever a search for them begins.
+    /// Whether texts can be split at bigram boundaries, no matter where the search for them begins.
     fn has_boundaries(&self) -> bool {
         self.has_one_table() && self.tables.merge.chars.all_well_formed()
     }
@@ -409,7 +410,7 @@ impl BpeEncoder {
         self.superwords.is_none() && self.unused.is_empty()
     }
 
-    /// What splits and encodes one text.
+    /// The scanner that splits and encodes one text.
     #[inline(always)]
     fn scanner<'s>(
         &'s self,

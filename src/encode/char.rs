@@ -1,4 +1,4 @@
-//! CharEncoder models: the pieces are single characters and user-defined symbols.
+//! Char models: the pieces are single characters and user-defined symbols.
 //!
 //! Input: a normalized text. Output: the id of each user-defined symbol (the longest at each
 //! position) and of each other character, unknown ones included.
@@ -51,6 +51,7 @@ impl CharEncoder {
         (self.char_id(pieces, &text[..length]), length)
     }
 
+    /// The id of a character; the unknown id if the character is no piece.
     fn char_id(&self, pieces: &PieceTable, char: &[u8]) -> PieceId {
         let id = self.index.get(pieces, char);
         id.map_or(self.unknown, PieceId::new)

@@ -4,19 +4,19 @@
 //! changes no result, because the ids of a chunk depend on its text alone (see
 //! [`bigrams`](super::bigrams)).
 //!
-//! Method: a two-way set-associative hash table. A set has two ways. A new chunk goes to way 1 and
-//! replaces the chunk there; on a hit in way 1 the two ways are swapped (the chunk is promoted). So
-//! chunks seen once cannot evict frequent chunks. There are two tables: one for keys below 16 bytes
-//! with few ids, which most chunks have, and one for all other chunks. The smaller an entry is, the
-//! more entries the caches of the processor hold.
+//! Method: a two-way set-associative hash table. A set has two ways. A new chunk goes to way 0 if
+//! that is free; otherwise it replaces the chunk in way 1; on a hit in way 1 the two ways are
+//! swapped (the chunk is promoted). So chunks seen once cannot evict frequent chunks. There are two
+//! tables: one for keys below 16 bytes with few ids, which most chunks have, and one for all other
+//! chunks. The smaller an entry is, the more entries the caches of the processor hold.
 //!
-//! Misses are detected by *tags*: 15 bits of the hash of each way, in an array of their own that
-//! fits the second-level cache of the processor. In text of many languages a third of the chunks
-//! are seen for the first time, and for these no lookup waits for memory.
+//! Misses are detected by *tags*: 15 bits of the hash of each way, in a separate array that fits
+//! the second-level cache of the processor. In text of many languages a third of the chunks are
+//! seen for the first time, and for these no lookup waits for memory.
 //!
 //! Tables start small and grow fourfold while entries are evicted, up to a limit, so they are cheap
-//! to create and bounded. (Doubling moves half as many entries again: 8 % of the time of a line of
-//! 1 MB.)
+//! to create and bounded. (Doubling would move more entries, which takes 8 % of the time of a line
+//! of 1 MB.)
 //!
 //! Example: the chunk `▁the` hashes to set 5, whose ways hold `▁and` and `▁of`. The miss is known
 //! from the tags; after the merge `insert` replaces `▁of`. The next `▁the` hits way 1, is promoted,

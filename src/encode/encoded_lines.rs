@@ -3,8 +3,8 @@
 //! Input: a text. Output: the ranges of its lines ([`line_ranges`]), and the ids of each line
 //! ([`EncodedLines`]).
 //!
-//! Example: the text `"one\n\ntwo"` has the lines at 0..3, 4..4 and 5..8. If they have two, no and
-//! three ids, the ids end at 2, 2 and 5.
+//! Example: the text `"one\n\ntwo"` has the lines at 0..3, 4..4 and 5..8. If they have 2, 0 and 3
+//! ids, the ids of the lines end at 2, 2 and 5.
 //!
 //! Memory: 4 bytes for each id and 8 for each line.
 
@@ -40,7 +40,7 @@ impl EncodedLines {
         self.ends.len()
     }
 
-    /// Whether there is no line.
+    /// Whether there are no lines.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -60,7 +60,7 @@ impl EncodedLines {
         })
     }
 
-    /// Removes all lines and keeps the memory.
+    /// Removes all lines, but keeps the allocated memory.
     pub(crate) fn clear(&mut self) {
         self.ids.clear();
         self.ends.clear();
@@ -78,8 +78,8 @@ impl EncodedLines {
     }
 }
 
-/// Where the lines of a text are, without their line feeds. A line ends with a line feed or with
-/// the text; an empty text has no line.
+/// The byte ranges of the lines of a text, without their line feeds. A line ends with a line feed
+/// or with the text; an empty text has no lines.
 pub(crate) fn line_ranges(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let has_rest = text.last().is_some_and(|last| *last != b'\n');
     let rest_end = has_rest.then_some(text.len());

@@ -8,25 +8,25 @@
 //! Method:
 //!
 //! 1. The line is cut into *chunks* at positions that no piece spans (see [`chunks`]). What
-//!    precedes a chunk influences its ids only through the sum of the scores, because roundings
-//!    depend on that sum.
+//!    precedes a chunk affects its ids only through the sum of the scores, on which rounding
+//!    depends.
 //! 2. A chunk of one character has one path. Its id is looked up.
-//! 3. Another chunk of at most 23 bytes is searched once, with the [margin] by which the best path
-//!    beats all others. From the margin follows a *limit*: for all sums up to it the reference
-//!    finds the same path. Ids and limit are cached. While the sum is within the limit, the cached
-//!    ids are used, and their scores are added in the reference's order.
+//! 3. Any other chunk of at most 23 bytes is searched once, with the [margin] by which the best
+//!    path beats all others. The margin gives a *limit*: for all sums up to it, the reference finds
+//!    the same path. Ids and limit are cached. While the sum is within the limit, the cached ids
+//!    are used, and their scores are added in the reference's order.
 //! 4. A chunk whose limit is exceeded, or that is too long for the cache, is searched in full from
 //!    the sum on (see [`viterbi`]).
 //!
-//! A model with pieces that end inside of characters has no chunks: the whole line is searched.
-//! N-best search ([`nbest`]) and sampling ([`sample`], [`scored_sample`]) need all segmentations,
-//! and so does their [`entropy`]: they use a [`lattice`] of the whole line.
+//! A model with pieces that end inside characters has no chunks: the whole line is searched. N-best
+//! search ([`nbest`]), sampling ([`sample`], [`scored_sample`]) and [`entropy`] need all
+//! segmentations: they use a [`lattice`] of the whole line.
 //!
 //! Example: with the pieces `▁le`, `▁les`, `s` and `▁de`, the line `▁les▁de▁les` has the chunks
 //! `▁les`, `▁de` and `▁les`, because no piece contains `s▁` or `e▁`. The first two are searched and
 //! cached. The third is a hit. If the sum after two chunks is within its limit, its ids are copied.
 //!
-//! Cost: for a cached chunk, some loads for each character and for each id; for others one step of
+//! Cost: for a cached chunk, a few loads for each character and for each id; for others one step of
 //! the trie for each byte of each piece that starts at a character of the chunk. Memory: 12 bytes
 //! for each byte of the longest chunk, and the chunk cache.
 
@@ -72,7 +72,7 @@ pub(crate) struct UnigramEncoder {
     chunk_finder: ChunkFinder,
     /// The id of each ASCII character as a chunk of its own.
     ascii: Box<[PieceId; 128]>,
-    /// Whether a piece ends inside of a character. Trained models have no such pieces.
+    /// Whether a piece ends inside a character. Trained models have no such pieces.
     has_half_chars: bool,
 }
 
@@ -84,7 +84,7 @@ pub(crate) struct UnigramCache {
     /// The ids of chunks. The note of a chunk is the upper half of the bits of its limit, see
     /// [`margin`].
     chunks: ChunkCache,
-    /// Which paths of the code were used.
+    /// How often each path of the code was used.
     #[cfg(test)]
     counts: tests::PathCounts,
 }
@@ -328,8 +328,7 @@ fn limit_of(note: u16) -> f32 {
     f32::from_bits(u32::from(note) << 16)
 }
 
-/// The length of the first characters of `text` that have `length` bytes or more, as few as
-/// possible.
+/// `length`, rounded up to whole characters of `text`.
 fn rounded_up(length: usize, text: &[u8]) -> usize {
     let mut whole = 0;
     while whole < length.min(text.len()) {

@@ -1,14 +1,14 @@
 //! The pieces of a model as an encoder sees them.
 //!
-//! Input: the piece table, and whether user-defined symbols are found in text. Output: which pieces
-//! text can yield. A piece that is a lone NUL is never one of them: the reference leaves it out of
-//! its tables.
+//! Input: the piece table, and whether user-defined symbols are found in text. Output: the pieces
+//! that can be found in text. A piece that is a lone NUL is never among them, because the reference
+//! leaves it out of its tables.
 
 use crate::model::Model;
 use crate::piece::{PieceId, PieceIndex, PieceKind, PieceTable};
 use crate::text::num::low_u32;
 
-/// Pieces by id, and which of them text yields.
+/// The pieces by id, and which of them can be found in text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Vocabulary<'m> {
     pieces: &'m PieceTable,
@@ -17,7 +17,7 @@ pub(crate) struct Vocabulary<'m> {
     unknown: PieceId,
 }
 
-/// The id of unknown text in a model that has no unknown piece, but a piece for each byte.
+/// The id of unknown text in a model that has a piece for each byte and no unknown piece.
 pub(crate) const NO_UNKNOWN: PieceId = PieceId::new(u32::MAX);
 
 impl<'m> Vocabulary<'m> {
@@ -60,7 +60,7 @@ impl<'m> Vocabulary<'m> {
         self.unknown
     }
 
-    /// Whether text can yield this piece, unused pieces included.
+    /// Whether the piece can be found in text, unused pieces included.
     #[inline]
     pub(crate) fn is_from_text(&self, id: usize) -> bool {
         (self.has_symbols || !self.is_symbol(id))
@@ -74,16 +74,17 @@ impl<'m> Vocabulary<'m> {
         self.kind(id) == PieceKind::UserDefined
     }
 
-    /// For each piece whether it is a user-defined symbol; empty if no piece is, as in most models.
+    /// Whether each piece is a user-defined symbol; empty if none is, as in most models.
     pub(crate) fn symbol_flags(&self) -> Vec<bool> {
         self.flags(|id| self.is_symbol(id))
     }
 
-    /// For each piece whether it is unused and takes part in merges; empty if no piece is.
+    /// Whether each piece is unused and takes part in merges; empty if no piece does.
     pub(crate) fn unused_flags(&self) -> Vec<bool> {
         self.flags(|id| self.kind(id) == PieceKind::Unused && self.is_from_text(id))
     }
 
+    /// The flag of each piece; empty if no flag is set.
     fn flags(&self, is_flagged: impl Fn(usize) -> bool) -> Vec<bool> {
         let flags: Vec<bool> = (0..self.len()).map(is_flagged).collect();
         let has_any = flags.contains(&true);
@@ -96,7 +97,7 @@ impl<'m> Vocabulary<'m> {
         ids.filter(|id| self.is_from_text(*id as usize)).collect()
     }
 
-    /// An index of the pieces that an encoder can give.
+    /// An index of the pieces that an encoder can return.
     pub(crate) fn index(&self) -> PieceIndex {
         PieceIndex::new(self.pieces, self.usable())
     }
@@ -106,7 +107,7 @@ impl<'m> Vocabulary<'m> {
         (self.text(id), low_u32(id as u64))
     }
 
-    /// The ids of the pieces that an encoder can give. Unused pieces are never given, but BPE
+    /// The ids of the pieces that an encoder can return. Unused pieces are never returned, but BPE
     /// merges them.
     pub(crate) fn usable(&self) -> impl Iterator<Item = usize> {
         (0..self.len()).filter(|id| self.is_from_text(*id) && self.kind(*id) != PieceKind::Unused)

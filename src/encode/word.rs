@@ -1,12 +1,12 @@
-//! WordEncoder models: the pieces are whole words.
+//! Word models: the pieces are whole words.
 //!
 //! Input: a normalized text. Output: the id of each word, unknown ones included. A word begins at
-//! each whitespace mark and at the start of the text, so a run of marks is as many words.
+//! each whitespace mark and at the start of the text, so every mark of a run begins a word.
 //! User-defined symbols are found only where they are whole words, as in the reference.
 //!
 //! Example: `▁this▁▁is` has the words `▁this`, `▁` and `▁is`.
 //!
-//! Cost: one hash lookup per word, linear in the text.
+//! Cost: linear in the text, with one hash lookup per word.
 
 use crate::encode::vocabulary::Vocabulary;
 use crate::piece::{PieceId, PieceIndex, PieceTable};
@@ -37,6 +37,7 @@ impl WordEncoder {
         }
     }
 
+    /// The id of a word; the unknown id if the word is no piece.
     fn word_id(&self, pieces: &PieceTable, word: &[u8]) -> PieceId {
         let id = self.index.get(pieces, word);
         id.map_or(self.unknown, PieceId::new)

@@ -1,4 +1,4 @@
-//! Errors of edits, merges and pruning.
+//! Errors of edits, extensions, merges and pruning.
 
 #[cfg(feature = "safetensors")]
 use std::io;
@@ -9,18 +9,18 @@ use super::{ModelError, TrainError};
 use crate::model::ModelType;
 use crate::piece::PieceId;
 
-/// A changed model does not keep a promise. The model should not be used.
+/// A changed model violates a guarantee. The model should not be used.
 ///
 /// Unigram models with scores near 1e9, and lines of more than about 10,000 tokens, have sums of
-/// scores at which roundings depend on all pieces; there a change of the pieces can change other
-/// ids. Otherwise this error is a bug of the crate.
+/// scores whose rounding depends on all pieces, so a change of the pieces can change other ids. In
+/// all other cases this error is a bug of the crate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a guarantee does not hold: {guarantee}. Do not use the new model. If no score is below -100,000 \
      and no line is long, please report this"
 )]
 pub struct GuaranteeError {
-    /// What does not hold.
+    /// The guarantee that does not hold.
     pub guarantee: String,
 }
 
@@ -40,7 +40,7 @@ pub enum EditError {
         /// The text.
         piece: String,
     },
-    /// A step adds a piece, or renames one to a text, that exists.
+    /// A step adds a piece with a text that already exists, or renames a piece to such a text.
     #[error("piece {id} has the text {piece:?} already; rename or remove it first")]
     PieceExists {
         /// The text.
@@ -68,7 +68,7 @@ pub enum EditError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MergeError {
-    /// The models have other types. Their scores mean different things.
+    /// The models have different types, so their scores mean different things.
     #[error(
         "the first model is a {first} model and the second a {second} model, whose scores mean different things; merge models of one type"
     )]
@@ -131,7 +131,7 @@ pub enum ExtendError {
     /// More pieces than a model file can count.
     #[error("more than 2^31 - 1 pieces; ask for fewer")]
     TooManyPieces,
-    /// So many pieces would be added to fill the vocabulary up that it would be useless.
+    /// The vocabulary would be padded to a multiple that is too large to be useful.
     #[error(
         "the vocabulary is filled up to a multiple of {largest} at most, not of {multiple}; 64 or 128 is usual"
     )]
@@ -141,7 +141,7 @@ pub enum ExtendError {
         /// The largest one.
         largest: usize,
     },
-    /// A piece to add exists.
+    /// A piece that is to be added already exists.
     #[error("there is a piece {piece:?} already; do not add it")]
     PieceExists {
         /// The text.
@@ -158,7 +158,7 @@ pub enum ExtendError {
         /// The text of its piece.
         piece: String,
     },
-    /// A user-defined symbol is not UTF-8, so that it can be found inside a character.
+    /// A user-defined symbol is not UTF-8, so it can match inside a character.
     #[error(
         "the user-defined symbol {id} {piece:?} is not UTF-8 and can be a part of characters, which then cannot be learned; \
          remove it or give its id to --reuse"
@@ -166,7 +166,7 @@ pub enum ExtendError {
     PartOfCharacter {
         /// The id.
         id: PieceId,
-        /// The text, with U+FFFD for what is not UTF-8.
+        /// The text, with U+FFFD for malformed bytes.
         piece: String,
     },
     /// The model has a score that is infinite, not a number, or so low that no score is below it.
@@ -193,7 +193,7 @@ pub enum PruneError {
         /// The type of the model.
         model_type: ModelType,
     },
-    /// Only BPE models have pieces that are made and not given.
+    /// Only BPE models can have pieces that are merged but never given.
     #[error("an unused tail is for BPE models; prune this model without it")]
     Tail,
     /// The size is below what is always kept.
@@ -238,7 +238,7 @@ pub enum WeightsError {
         /// What is wrong.
         problem: String,
     },
-    /// The file has no tensor of a name.
+    /// The file has no tensor with this name.
     #[error("{}: there is no tensor {name:?}; the file has {}", path.display(), names.join(", "))]
     NoTensor {
         /// The file.
@@ -260,7 +260,7 @@ pub enum WeightsError {
         /// The pieces of the original model.
         pieces: usize,
     },
-    /// The rows of a tensor do not begin at whole bytes.
+    /// The rows of a tensor do not begin at byte boundaries.
     #[error(
         "the rows of the tensor {name:?} do not begin at whole bytes; convert it to another type of numbers"
     )]

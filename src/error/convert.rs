@@ -18,7 +18,7 @@ pub enum ConvertError {
         /// The format.
         format: FileFormat,
     },
-    /// The file is not of the format that its first bytes say, or is damaged.
+    /// The file does not have the format that its first bytes indicate, or it is damaged.
     #[error("not a valid {format} file: {problem}")]
     Syntax {
         /// The format.

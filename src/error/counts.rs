@@ -28,7 +28,7 @@ pub enum CountsError {
          counts do not have; train on the text, or train a bpe, word or char model"
     )]
     Unigram,
-    /// A part of the corpus does not know which sentences of the whole are in the sample.
+    /// A sample cannot be drawn from a part of the corpus, because it depends on all sentences.
     #[error(
         "input_sentence_size: a sample of the whole corpus cannot be drawn from a part of it; draw the sample before \
          counting, and count with input_sentence_size=0"

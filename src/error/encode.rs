@@ -40,7 +40,7 @@ pub enum EncodeError {
         /// The type of the model.
         model_type: ModelType,
     },
-    /// More segmentations were requested than the limit.
+    /// More segmentations were requested than the limit allows.
     TooMany {
         /// The number that was requested.
         size: usize,
@@ -58,9 +58,9 @@ pub enum EncodeError {
         /// The largest number that is allowed.
         limit: usize,
     },
-    /// The search tree of the pieces would need more cells than its format can number.
+    /// The trie of the pieces would need more units than its format can number.
     TooLarge {
-        /// What there is too much of.
+        /// What there are too many of.
         what: &'static str,
     },
     /// The smoothing parameter or dropout probability is negative, infinite or not a number, or so
@@ -124,7 +124,7 @@ impl fmt::Display for EncodeError {
     }
 }
 
-/// What unigram and BPE models are sampled with.
+/// The sampling method of unigram and BPE models.
 fn sampling_of(model_type: ModelType) -> &'static str {
     match model_type {
         ModelType::Bpe => "dropout",

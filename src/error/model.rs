@@ -69,7 +69,7 @@ pub enum ModelError {
     NoTextPiece,
     /// The model has too many pieces.
     TooManyPieces {
-        /// The number of pieces; the number that had been read when reading stopped.
+        /// The number of pieces.
         pieces: usize,
         /// The largest number that is allowed.
         limit: usize,
@@ -81,15 +81,15 @@ pub enum ModelError {
         /// The largest number that is allowed.
         limit: usize,
     },
-    /// The search tree of the pieces would need more cells than its format can number.
+    /// The trie of the pieces would need more units than its format can number.
     TrieTooLarge,
-    /// A file of another format, such as `tokenizer.json`, is broken, or has no equal model.
+    /// A file in another format, such as `tokenizer.json`, is damaged or has no equivalent model.
     #[cfg(feature = "convert")]
     Converted {
         /// Why it could not be converted.
         source: Box<crate::error::ConvertError>,
     },
-    /// A precompiled charsmap is broken.
+    /// A precompiled charsmap is damaged, or normalization rules are refused.
     Charsmap {
         /// The spec that contains it.
         field: &'static str,
@@ -108,14 +108,14 @@ pub enum PieceProblem {
     TooLong {
         /// Bytes of the text.
         bytes: usize,
-        /// Texts must be shorter than that.
+        /// Texts must have fewer bytes than this.
         limit: usize,
     },
     /// The text contains a NUL.
     Nul,
     /// An earlier piece has the same text.
     Duplicate,
-    /// An earlier piece is the unknown piece already.
+    /// An earlier piece is already the unknown piece.
     SecondUnknown,
     /// The kind is "byte", but byte fallback is off.
     ByteWithoutFallback,

@@ -52,14 +52,14 @@ pub enum TrainError {
         /// What is wrong.
         problem: &'static str,
     },
-    /// A pre-tokenizer returned chunks whose concatenation is not the sentence.
+    /// The chunks of a pre-tokenizer do not concatenate to the sentence.
     #[error(
         "the pre-tokenizer's chunks {chunks:?} are not the sentence {sentence:?} in parts; return chunks whose concatenation is the sentence, or allow inconsistent pre-tokenization"
     )]
     Pretokenizer {
         /// The normalized sentence.
         sentence: String,
-        /// What came back for it.
+        /// The chunks that were returned for it.
         chunks: Vec<String>,
     },
     /// The input has no character to learn from.
@@ -84,10 +84,10 @@ pub enum TrainError {
         vocab_size: usize,
         /// Control, user-defined, byte and other special pieces.
         meta_pieces: usize,
-        /// Characters that coverage makes pieces.
+        /// Characters that `character_coverage` turns into pieces.
         characters: usize,
     },
-    /// The input does not support so many pieces.
+    /// The input does not yield enough pieces.
     #[error(
         "vocab_size: {vocab_size} is too large; this input gives {largest} pieces at most. \
          Lower vocab_size, give more text, or set hard_vocab_limit=false to accept fewer pieces"
@@ -107,7 +107,7 @@ pub enum TrainError {
         piece: String,
         /// Its id.
         id: usize,
-        /// Pieces that stand before it.
+        /// The number of pieces before it.
         pieces: usize,
     },
     /// Two pieces have the same text.
@@ -144,13 +144,14 @@ pub enum TrainError {
         "input: a file has become shorter while it was read; train on a copy that nobody changes, or on standard input"
     )]
     InputChanged,
-    /// A unigram model needs the order of sentences of which only the words are known, and the
+    /// A unigram model needs the order of sentences of which only the words were kept, and the
     /// input can be read only once.
     #[error(
         "input: this text has to be read twice, and a stream can be read only once; write it to a file and train on the file"
     )]
     SecondReading,
-    /// The trained model cannot be a model: it has too many pieces, or a broken charsmap.
+    /// The trained model is refused, for example because it has too many pieces or a damaged
+    /// charsmap.
     #[error("the trained model: {0}")]
     Model(#[from] ModelError),
     /// Word counts cannot be used.
@@ -159,7 +160,7 @@ pub enum TrainError {
     /// The observer stopped the run.
     #[error("stopped; no file was changed")]
     Cancelled,
-    /// The operating system did not give the threads that were asked for.
+    /// The operating system could not start the requested threads.
     #[error("num_threads: cannot start threads: {source}")]
     Threads {
         /// Why.
@@ -177,7 +178,7 @@ impl TrainError {
     }
 }
 
-/// The name of a file before a problem in it.
+/// The prefix of a message: the name of the file, if there is one.
 fn prefix(path: Option<&Path>) -> String {
     path.map_or_else(String::new, |path| format!("{}: ", path.display()))
 }

@@ -52,7 +52,8 @@ impl fmt::Display for RecordError {
 impl std::error::Error for RecordError {}
 
 impl JsonField {
-    /// The field with this path; `None` if one of the names is empty.
+    /// The field with this path; `None` if a name is empty or the path ends with an unescaped
+    /// backslash.
     pub(crate) fn parse(path: &str) -> Option<Self> {
         let mut names = vec![String::new()];
         let mut chars = path.chars();
@@ -90,7 +91,7 @@ fn problem(error: &serde_json::Error) -> RecordError {
     RecordError { problem }
 }
 
-/// A blank line between records, which is no record.
+/// Whether a line is blank. Blank lines between records are skipped.
 pub(crate) fn is_blank(line: &[u8]) -> bool {
     line.iter().all(u8::is_ascii_whitespace)
 }

@@ -22,7 +22,7 @@ const BUFFER_BYTES: usize = 1 << 16;
 pub(crate) struct RecordTexts<R> {
     source: BufReader<R>,
     field: JsonField,
-    /// The record that was read last, without blanks around it.
+    /// The line of the record that was read last, with its line feed.
     record: Vec<u8>,
     /// Its text.
     text: Vec<u8>,

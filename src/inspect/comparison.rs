@@ -6,8 +6,7 @@
 //!
 //! A *boundary* is a position inside a line, in bytes of the line, at which a token ends. Byte
 //! pieces of one character end together. If all boundaries of model B are boundaries of model A,
-//! then B joins tokens of A and never splits one: that is what an extension of a vocabulary
-//! promises.
+//! then B joins tokens of A and never splits one: the extension of a vocabulary guarantees this.
 //!
 //! Example: A encodes `the cats` as `the` ` c` `ats`, and B as `the` ` cat` `s`. The boundary 3 is
 //! shared, 5 is only in A and 7 only in B.
@@ -35,7 +34,7 @@ pub struct VocabularyComparison {
     pub pieces_a: u64,
     /// The pieces of B.
     pub pieces_b: u64,
-    /// The pieces of A whose text and kind a piece of B has.
+    /// The pieces of A for which B has a piece with the same text and kind.
     pub shared: u64,
     /// Shared pieces whose ids differ.
     pub changed_ids: u64,
@@ -77,13 +76,13 @@ pub struct Comparison {
     pub shorter_b: u64,
     /// Boundaries of both.
     pub shared_boundaries: u64,
-    /// Boundaries of A alone.
+    /// Boundaries of A only.
     pub only_a: u64,
-    /// Boundaries of B alone.
+    /// Boundaries of B only.
     pub only_b: u64,
-    /// The lines with a boundary of A alone.
+    /// The lines with a boundary of A only.
     pub lines_only_a: u64,
-    /// The lines with a boundary of B alone.
+    /// The lines with a boundary of B only.
     pub lines_only_b: u64,
     /// The lines whose numbers of tokens differ most, largest difference first.
     pub worst_lines: Vec<DifferentLine>,
@@ -334,7 +333,7 @@ fn same_piece<'m>(model: &'m Model, other: &Piece<'_>) -> Option<Piece<'m>> {
     pieces.find(|piece| piece.kind == other.kind)
 }
 
-/// How many numbers two ascending lists share.
+/// The number of values that two ascending lists share.
 fn count_shared(a: &[usize], b: &[usize]) -> u64 {
     let mut shared = 0;
     let mut rest = b.iter().peekable();

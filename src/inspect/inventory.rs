@@ -4,9 +4,9 @@
 //! user-defined symbols) have a script and a length. Cost: one pass over the texts of the pieces
 //! for each table.
 //!
-//! The script of a piece is the script of its letters: characters of the scripts Common and
-//! Inherited (digits, punctuation, marks) do not count unless there are no others. A piece of
-//! several scripts is `Mixed`, a piece that is not UTF-8 is `Malformed`.
+//! The script of a piece is the script of its letters: characters of the scripts Common, Inherited
+//! and Unknown (digits, punctuation, marks) are ignored, and a piece without letters is `Common`. A
+//! piece of several scripts is `Mixed`, a piece that is not UTF-8 is `Malformed`.
 //!
 //! | piece | script | length |
 //! |---|---|---|
@@ -59,7 +59,7 @@ pub struct LengthCount {
     pub pieces: u64,
 }
 
-/// Pieces for text whose texts often cause trouble, each list by id.
+/// Pieces for text whose texts often cause problems; each list is sorted by id.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnusualPieces {
@@ -137,7 +137,7 @@ pub(super) fn count_scripts(model: &Model) -> Vec<ScriptCount> {
     counts
 }
 
-/// How often each value occurs, in the order of the values.
+/// The number of occurrences of each value, in the order of the values.
 fn count_each<V: Ord>(values: impl Iterator<Item = V>) -> BTreeMap<V, u64> {
     let mut counts = BTreeMap::new();
     for value in values {
@@ -177,7 +177,7 @@ fn current_script(c: char) -> CurrentScript {
     }
 }
 
-/// Whether characters of this script occur with those of all others.
+/// Whether characters of this script occur together with those of all other scripts.
 fn is_shared(script: CurrentScript) -> bool {
     matches!(
         script,

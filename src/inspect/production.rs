@@ -4,17 +4,16 @@
 //! normalized text, and those for which this remains undecided.
 //!
 //! # Method
-//! Three steps, of which the first answers for nearly all pieces:
+//! Three steps, of which the first decides nearly all pieces:
 //!
 //! 1. *Witness.* The text of the piece, alone and between other characters, is normalized. If the
 //!    result contains the text, the piece is produced.
 //! 2. *Cover.* Normalized text is a sequence of *parts*: the target of a rule, a user-defined
 //!    symbol, an unchanged character, U+FFFD, or the whitespace mark of a space or of the dummy
 //!    prefix. A piece that is produced is covered by such parts: it lies inside one part, or it
-//!    begins with the end of a part, goes on with whole parts, and ends with the start of a part.
-//!    If there is no cover, the piece is never produced. This is certain, because the cover may
-//!    ignore that a longer rule could match across two parts, and so finds too many texts rather
-//!    than too few.
+//!    begins with the end of a part, continues with whole parts, and ends with the start of a part.
+//!    If there is no cover, the piece is never produced. This is certain: the cover ignores that a
+//!    longer rule could match across two parts, so it finds too many texts rather than too few.
 //! 3. *Witness again.* The sources of the cover, joined, are normalized. If the result contains the
 //!    text, the piece is produced; if not, the piece remains undecided.
 //!
@@ -26,10 +25,10 @@
 //!
 //! # Limits
 //! A malicious model can have rules whose targets are as long as its file. So a witness is not
-//! tried if its normalized form could be longer than [`MAX_WITNESS_BYTES`]; step 2 is not done for
+//! tried if its normalized form could be longer than [`MAX_WITNESS_BYTES`]. Step 2 is skipped for
 //! pieces of more than [`MAX_PIECE_BYTES`] and for charsmaps whose rules cannot be listed (cyclic
-//! or too many); and neither is done when the work for all pieces together has exceeded
-//! [`MAX_WORK`]. Those pieces remain undecided, too. Usual models are far below these limits.
+//! or too many). No step is done once the work for all pieces together has exceeded [`MAX_WORK`].
+//! Such pieces remain undecided too. Typical models are far below these limits.
 //!
 //! # Cost
 //! Step 1 is linear in the texts. For steps 2 and 3 the targets of all rules are sorted once; a
@@ -50,21 +49,22 @@ use crate::tokenizer::Tokenizer;
 
 /// Longer pieces are not covered.
 const MAX_PIECE_BYTES: usize = 512;
-/// The work for all pieces together, in bytes that are searched: a few seconds.
+/// The maximum work for all pieces together, in bytes that are searched: a few seconds.
 const MAX_WORK: u64 = 1 << 32;
 /// The work of a binary search, in the same unit.
 const LOOKUP_WORK: u64 = 64;
-/// A witness is tried only if its normalized form is shorter, whatever the rules make of it.
+/// A witness is tried only if its normalized form cannot be longer, whatever the rules turn it
+/// into.
 const MAX_WITNESS_BYTES: usize = 1 << 24;
-/// The texts before and behind that of a witness.
+/// The texts before and after that of a witness.
 const CONTEXTS: [(&str, &str); 4] = [("a", "a"), ("", ""), (" ", " a"), ("漢", "漢")];
 
 /// The pieces that the normalizer does not seem to produce.
 #[derive(Debug, Default)]
 pub(super) struct Unproduced {
-    /// Those that it certainly never produces.
+    /// Pieces that it certainly never produces.
     pub(super) never: Vec<PieceId>,
-    /// Those that remain undecided.
+    /// Pieces that remain undecided.
     pub(super) undecided: Vec<PieceId>,
 }
 
@@ -101,7 +101,7 @@ struct ProductionSearch<'t> {
     parts: Option<Option<PartTable>>,
     /// The work that may still be done.
     budget: u64,
-    /// By how much a normalized text can be longer than its raw text.
+    /// The largest possible ratio of the length of a normalized text to that of its raw text.
     greatest_growth: usize,
 }
 
@@ -204,7 +204,7 @@ impl<'t> ProductionSearch<'t> {
         self.raw.extend_from_slice(behind.as_bytes());
     }
 
-    /// Normalizes the raw text of the witness; false if the budget does not suffice.
+    /// Normalizes the raw text of the witness; false if that exceeds the budget.
     fn normalize_raw(&mut self) -> bool {
         let normalizer = self.tokenizer.normalizer();
         normalizer.normalize(&self.raw, &mut self.normalized);
@@ -213,8 +213,8 @@ impl<'t> ProductionSearch<'t> {
     }
 }
 
-/// By how much a normalized text can be longer than its raw text: the bytes of the longest target,
-/// each of which may be a space that becomes a mark.
+/// The largest possible ratio of the length of a normalized text to that of its raw text: the bytes
+/// of the longest target, each of which may be a space that becomes a mark.
 fn greatest_growth(normalizer: &Normalizer) -> usize {
     let targets = normalizer.charsmap();
     let longest = targets.map_or(1, |charsmap| charsmap.longest_target());
@@ -228,7 +228,8 @@ struct Cover<'c> {
     text: &'c [u8],
 }
 
-/// How a position of a covered text was reached: from where, and by which raw text.
+/// The step that reached a position of a covered text: its start, and the raw text that produces
+/// it.
 #[derive(Debug, Clone)]
 struct CoverStep {
     from: usize,
@@ -264,7 +265,7 @@ impl Cover<'_> {
         join_steps(&steps)
     }
 
-    /// The step from the start to `end` by the end of a part.
+    /// The step from the start to `end`, by the end of a part.
     fn first_step(&self, end: usize) -> Option<CoverStep> {
         let raw = self.parts.source_ending_with(&self.text[..end])?.into();
         Some(CoverStep { from: 0, raw })

@@ -6,8 +6,8 @@
 //! # Method
 //! A piece is *reachable* if some normalized text is encoded with it. The test encodes the text of
 //! the piece alone, without normalizer and dummy prefix: the piece is reachable if and only if the
-//! result is the piece. "If" is plain, since the text of the piece is such a text. "Only if" holds
-//! for each type of model:
+//! result is the piece. "If" is obvious, since the text of the piece is such a text. "Only if"
+//! holds for each type of model:
 //!
 //! * **BPE.** Let a text be encoded with the piece p at a span. No merge crosses the ends of the
 //!   span, since that would give a symbol that reaches beyond the span. User-defined symbols are
@@ -29,7 +29,7 @@
 //! The other kinds of pieces have no text to encode and are not tested: control pieces are never
 //! given for text; the unknown piece is given for unknown text of models without byte fallback;
 //! byte pieces are given for the bytes of unknown characters with byte fallback; unused pieces are
-//! there not to be given.
+//! never given by definition.
 //!
 //! # Example
 //! A BPE model has the pieces `ab` (rank 0), `bc` (1), `abcd` (2) and `cd` (3). The text `abcd`
@@ -51,10 +51,10 @@ use crate::tokenizer::{NormalizedEncoder, Tokenizer};
 pub struct UnreachablePiece {
     /// The piece.
     pub id: PieceId,
-    /// The ids that are given for the text of the piece.
+    /// The ids that encoding gives for the text of the piece.
     pub winner: Vec<PieceId>,
     /// Whether the piece loses by so little that rounding may let it win in a long text; unigram
-    /// models only. Where this is false, no text of any length is encoded with the piece.
+    /// models only. If this is false, no text of any length is encoded with the piece.
     pub is_close: bool,
 }
 
@@ -85,7 +85,7 @@ impl<'t> ReachabilityTest<'t> {
         }
     }
 
-    /// The piece with what wins against it; `None` if its text gives the piece.
+    /// The piece with the ids that win against it; `None` if its text gives the piece.
     fn loser(&mut self, id: PieceId, text: &[u8]) -> Option<UnreachablePiece> {
         if self.encoder.gives(id, text) {
             return None;
@@ -97,7 +97,7 @@ impl<'t> ReachabilityTest<'t> {
         })
     }
 
-    /// Whether rounding may let the piece `id`, whose text this is, win.
+    /// Whether rounding may let the piece `id` with this text win.
     fn is_close(&mut self, id: PieceId, text: &[u8]) -> bool {
         let ModelEncoder::Unigram(unigram) = self.tokenizer.model_encoder() else {
             return false;

@@ -1,8 +1,8 @@
 //! Scores of normal pieces: range, ties, and their order against the order of the ids.
 //!
 //! Input: a model. Output: a [`ScoreSummary`]. Trained models number their pieces by descending
-//! score. Ties and inversions are signs of edits: equal scores make the position in the text decide
-//! between merges, and some programs take the order of the ids for the order of the merges.
+//! score. Ties and inversions are signs of edits: with equal scores, the position in the text
+//! decides between merges, and some programs use the order of the ids as the order of the merges.
 //!
 //! Example: the scores -1, -2, -2, -1.5 in the order of the ids have one group of ties with two
 //! pieces (-2), and one inversion, at the fourth piece.

@@ -1,4 +1,4 @@
-//! What encoding a text costs, as numbers.
+//! Statistics of encoding a text.
 //!
 //! Input: the sums and lists that [`TextCounter`](super::TextCounter) has made. Output:
 //! [`TextStatistics`] and what follows from it: the number of pieces used, the entropy of the
@@ -20,7 +20,7 @@
 
 use std::cmp::Reverse;
 
-/// What encoding a text with a model costs.
+/// Statistics of a text that is encoded with a model.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct TextStatistics {
@@ -40,7 +40,7 @@ pub struct TextStatistics {
     pub unknown_tokens: u64,
     /// How often each piece occurs, by id.
     pub counts: Vec<u64>,
-    /// The words of most tokens, most tokens first.
+    /// The words with the most tokens, most tokens first.
     pub fragmented_words: Vec<FragmentedWord>,
     /// The lines with the most tokens for each byte, among those of at least 20 bytes.
     pub dense_lines: Vec<ExtremeLine>,
@@ -54,8 +54,7 @@ pub struct TextStatistics {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct FragmentedWord {
-    /// The number of tokens, reversed so that the order of the type puts the word of most tokens
-    /// first.
+    /// The number of tokens, wrapped in [`Reverse`] so that words with more tokens sort first.
     pub tokens: Reverse<u64>,
     /// The bytes of the word.
     pub bytes: u64,
@@ -83,13 +82,13 @@ impl TextStatistics {
         self.used_counts().count() as u64
     }
 
-    /// How often each piece occurs that does.
+    /// The counts of the pieces that occur.
     fn used_counts(&self) -> impl Iterator<Item = u64> {
         self.counts.iter().copied().filter(|count| *count > 0)
     }
 
-    /// The Rényi entropy of the pieces of order `alpha`, in bits; of order 1 that of Shannon. 0
-    /// without tokens.
+    /// The Rényi entropy of order `alpha` of the pieces, in bits; order 1 is the Shannon entropy.
+    /// It is 0 without tokens.
     pub fn renyi_entropy(&self, alpha: f64) -> f64 {
         if self.tokens == 0 {
             return 0.0;
@@ -106,7 +105,7 @@ impl TextStatistics {
         -shares.map(|share| share * share.log2()).sum::<f64>()
     }
 
-    /// The tokens of each piece that occurs, divided by all tokens.
+    /// The proportion of each piece that occurs among all tokens.
     fn shares(&self) -> impl Iterator<Item = f64> {
         let tokens = self.tokens as f64;
         self.used_counts().map(move |count| count as f64 / tokens)

@@ -1,5 +1,5 @@
-//! Reports against exhaustive searches: all short texts are encoded or normalized, and what they
-//! give is compared with what the inspection says.
+//! Reports against exhaustive searches: all short texts are encoded or normalized, and the results
+//! are compared with the inspection.
 
 use std::collections::HashSet;
 

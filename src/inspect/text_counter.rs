@@ -1,16 +1,16 @@
 //! Counts over the tokens of a text.
 //!
 //! Input: a tokenizer and the lines of a text. Output: [`TextStatistics`]. Method: each line is
-//! encoded once. The ids are counted by piece, and lines with a long run of tokens inside of words
-//! are searched for words of many tokens. Only for words that may become one of the most fragmented
-//! ones the line is encoded again, with spans.
+//! encoded once. The ids are counted by piece, and lines with a long run of tokens inside words are
+//! searched for words of many tokens. A line is encoded again, with spans, only if a word of it may
+//! be one of the most fragmented ones.
 //!
 //! # Definitions
-//! * *Characters*: bytes that begin a character of UTF-8, so that malformed text has a number of
-//!   characters, too.
+//! * *Characters*: bytes that begin a UTF-8 character, so malformed text also has a number of
+//!   characters.
 //! * *Words*: runs of bytes other than ASCII whitespace.
 //! * *Tokens of a word*: the tokens from one that begins with a whitespace mark to the next such
-//!   token. A token that contains a mark behind its start ends the word. Languages without spaces
+//!   token. A token that contains a mark after its start ends the word. Languages without spaces
 //!   have words as long as lines.
 //!
 //! # Cost
@@ -50,7 +50,7 @@ struct RankedLine {
     order: LineOrder,
 }
 
-/// By what lines are compared. All lines of a list have the same order.
+/// The key by which lines are compared. All lines of a list have the same order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LineOrder {
     /// Most tokens for each byte first.
@@ -62,8 +62,8 @@ enum LineOrder {
 }
 
 impl LineOrder {
-    /// Whether the line `a` comes before `b`; tokens and bytes of each. Equal lines keep the order
-    /// of their numbers.
+    /// Compares two lines, each given as its numbers of tokens and bytes. Equal lines are ordered
+    /// by their line numbers.
     fn compare(self, a: (u64, u64), b: (u64, u64)) -> Ordering {
         // tokens_a / bytes_a against tokens_b / bytes_b.
         let density_a = u128::from(a.0) * u128::from(b.1);
@@ -143,7 +143,7 @@ impl LineList {
 /// Whether a word begins or ends at a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WordRole {
-    /// The token is inside of a word.
+    /// The token is inside a word.
     Inside,
     /// A word begins with the token.
     Begins,
@@ -231,7 +231,8 @@ impl<'t> TextCounter<'t> {
         let longest_run = count_ids(&mut self.statistics.counts, &self.roles, ids);
         let tokens = ids.len() as u64;
         self.candidates.clear();
-        // A word is at most a token that begins it, tokens inside of it, and a token that ends it.
+        // A word consists at most of a token that begins it, tokens inside it, and a token that
+        // ends it.
         if longest_run + 2 >= word_threshold {
             find_words(&self.roles, ids, word_threshold, &mut self.candidates);
         }
@@ -359,8 +360,8 @@ fn word_roles(model: &Model, normalizer: &Normalizer) -> Vec<WordRole> {
         .collect()
 }
 
-/// Counts ids. Returns the length of the longest run of tokens inside of words. The loop has no
-/// branches, since whether a token begins a word cannot be predicted.
+/// Counts ids. Returns the length of the longest run of tokens inside words. The loop has no
+/// branches, since whether a token begins a word is unpredictable.
 fn count_ids(counts: &mut [u64], roles: &[WordRole], ids: &[PieceId]) -> u64 {
     let mut run = 0;
     let mut longest = 0;

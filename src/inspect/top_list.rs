@@ -1,9 +1,9 @@
-//! The best few of many values.
+//! The first few of many values.
 //!
-//! Job: keep the smallest values of a sequence in a fixed order, without duplicates. Input: values
-//! one after another, from any number of lists. Output: at most a given number of them, in order.
-//! The result depends on the values only, not on their order or on how they were distributed to
-//! lists that are merged.
+//! Purpose: keep the smallest values of a sequence in order, without duplicates. Input: values one
+//! after another, from any number of lists. Output: at most a given number of them, in order. The
+//! result depends only on the values, not on their order or on their distribution among lists that
+//! are merged.
 //!
 //! Example: the list of the two smallest values of 3, 1, 3, 2 is 1, 2.
 //!
@@ -26,7 +26,8 @@ impl<T: Ord> TopList<T> {
         }
     }
 
-    /// The greatest value of a full list: only smaller ones are taken. `None` while all values are.
+    /// The greatest value of a full list: only smaller values are taken. `None` while the list is
+    /// not full.
     pub(super) fn bound(&self) -> Option<&T> {
         (self.values.len() >= self.capacity)
             .then(|| self.values.last())

@@ -2,7 +2,7 @@
 //!
 //! Input: pieces in the order of their ids, and specs. Output: a [`Model`]. Method: the pieces and
 //! specs are checked by the rules for loaded models, and the file of the model is written, which
-//! gives the same model when it is loaded. Cost: linear, as loading.
+//! gives the same model when it is loaded. Cost: linear, like loading.
 
 use std::fmt;
 
@@ -120,8 +120,8 @@ impl ModelBuilder {
         Model::from_unchecked_parts(self.pieces.clone(), self.specs())
     }
 
-    /// Builds a model of other pieces, whose index by text is known: it has every piece. Id and
-    /// text of the unknown piece are recorded in the trainer spec, if there is one.
+    /// Builds a model of `pieces` instead of the builder's own. `index` contains all of them. If
+    /// there is an unknown piece, its id and text are recorded in the trainer spec.
     ///
     /// # Errors
     /// As [`ModelBuilder::build`].

@@ -1,4 +1,4 @@
-//! Changed models that keep every byte that was not changed.
+//! Makes changed models and keeps every byte that was not changed.
 //!
 //! Input: a model, and edits of its pieces and specs. Output: another [`Model`], loaded from the
 //! new file and therefore checked like any file.
@@ -6,15 +6,15 @@
 //! Guarantees, whatever the file looks like (unknown fields, fields in any order, varints that are
 //! longer than necessary, specs in several parts):
 //!
-//! - Only the fields whose values differ from the original's at the end are written. An editor
-//!   without edits, or an edit followed by its inverse, gives the bytes of the original.
+//! - Only fields whose final values differ from the original are written. An editor without edits,
+//!   or an edit followed by its inverse, gives the bytes of the original.
 //! - A changed field keeps its position; only the lengths of the messages around it change. See
 //!   `editor/splice.rs`.
 //! - A new piece follows the piece before it; a removed piece that is inserted again brings its
 //!   unknown fields back. See `editor/assemble.rs`.
 //!
-//! What follows by itself when pieces are added, removed, moved or renamed, unless the edit sets it
-//! too:
+//! These fields are updated automatically when pieces are added, removed, moved or renamed, unless
+//! the edit sets them too:
 //!
 //! - `vocab_size`, if it was the number of pieces,
 //! - `unk_id`, `bos_id`, `eos_id`, `pad_id` and the texts `unk_piece`, ..., if they named a piece
@@ -28,7 +28,7 @@
 //! | `splice.rs` | changed fields within a message |
 //! | `assemble.rs` | everything -> the bytes of the new file |
 //!
-//! Method: nothing is decoded but what an edit asks for. The editor has two lists of ranges of the
+//! Method: only what an edit asks for is decoded. The editor has two lists of ranges of the
 //! original file: pieces, by id, and all other top-level fields. Edits change the list of pieces,
 //! or store values beside a range; [`ModelEditor::finish`] copies the ranges and writes the values
 //! that differ.
@@ -79,8 +79,8 @@ use crate::piece::{PieceId, PieceKind};
 
 /// Makes a changed copy of a model; see [`Model::edit`].
 ///
-/// Bytes of the file that are not changed are kept, unknown fields included. Ids are those of the
-/// moment: after `remove_piece(5)`, the piece that had id 6 has id 5.
+/// Bytes of the file that are not changed are kept, unknown fields included. Ids are always
+/// current: after `remove_piece(5)`, the piece that had id 6 has id 5.
 ///
 /// ```
 /// use spiece::{Model, PieceKind};
@@ -100,7 +100,7 @@ pub struct ModelEditor {
     file: Arc<Vec<u8>>,
     original_pieces: usize,
     pieces: Vec<Item>,
-    /// All top-level fields but pieces, in the order of the file.
+    /// All top-level fields except pieces, in the order of the file.
     others: Vec<Other>,
     trainer_spec: EditedSpec<TrainerSpec>,
     normalizer_spec: EditedSpec<NormalizerSpec>,
@@ -152,22 +152,22 @@ impl ModelEditor {
         self.pieces.get(id.index())
     }
 
-    /// Adds a piece behind all others, and returns its id.
+    /// Adds a piece at the end and returns its id.
     pub fn add_piece(&mut self, text: impl AsRef<[u8]>, score: f32, kind: PieceKind) -> PieceId {
         let id = PieceId::from_index(self.pieces.len());
         self.insert_piece(id, PieceEntry::new(text, score, kind));
         id
     }
 
-    /// Inserts a piece; the piece that had this id, and those behind it, get the next higher ids.
-    /// An id above the number of pieces means the end.
+    /// Inserts a piece; the piece that had this id and those after it get the next higher ids. With
+    /// an id above the number of pieces, the piece is added at the end.
     pub fn insert_piece(&mut self, id: PieceId, piece: PieceEntry) {
         let index = id.index().min(self.pieces.len());
         self.pieces.insert(index, piece.item);
     }
 
-    /// Removes a piece and returns it; those behind it get the next lower ids. `None` if there is
-    /// no such piece.
+    /// Removes a piece and returns it; those after it get the next lower ids. `None` if there is no
+    /// such piece.
     pub fn remove_piece(&mut self, id: PieceId) -> Option<PieceEntry> {
         let entry = self.piece(id)?;
         self.pieces.remove(id.index());
@@ -181,8 +181,8 @@ impl ModelEditor {
         piece.map(|piece| self.insert_piece(to, piece)).is_some()
     }
 
-    /// Removes all pieces for which `keep` is false. Its arguments are the id before the call, and
-    /// the piece. Cost: one pass over all pieces.
+    /// Removes all pieces for which `keep` returns false. Its arguments are the id before the call
+    /// and the piece. Cost: one pass over all pieces.
     pub fn retain_pieces(&mut self, mut keep: impl FnMut(PieceId, &PieceEntry) -> bool) {
         let mut index = 0;
         self.pieces.retain(|item| {
@@ -192,7 +192,7 @@ impl ModelEditor {
         });
     }
 
-    /// Keeps these pieces only, in this order. Ids that do not exist are skipped. Cost: one pass
+    /// Keeps only these pieces, in this order. Ids that do not exist are skipped. Cost: one pass
     /// over the ids.
     pub fn select_pieces(&mut self, ids: &[PieceId]) {
         let selected = ids.iter().filter_map(|id| self.item(*id));
@@ -237,8 +237,8 @@ impl ModelEditor {
         self.set_flag(|spec| &mut spec.escape_whitespaces, escape)
     }
 
-    /// Sets a flag of the normalizer spec. An absent flag means true. If the original means
-    /// `value`, the flag stays as in the original, present or absent.
+    /// Sets a flag of the normalizer spec. An absent flag means true. If the original flag has the
+    /// same meaning as `value`, it stays as it is, present or absent.
     fn set_flag(
         &mut self,
         flag: fn(&mut NormalizerSpec) -> &mut Option<bool>,
@@ -300,8 +300,8 @@ impl fmt::Debug for ModelEditor {
     }
 }
 
-/// The top-level fields of a file that was read before, so that reading it cannot fail, with their
-/// offsets.
+/// The top-level fields of a file, with their offsets. The file was read before, so reading it
+/// cannot fail.
 fn fields_of(file: &[u8]) -> impl Iterator<Item = (usize, Field<'_>)> {
     let mut reader = Reader::new(file);
     std::iter::from_fn(move || {
@@ -316,8 +316,8 @@ fn is_piece(field: &Field<'_>) -> bool {
     field.number == field::PIECE && field.is_message()
 }
 
-/// The value of a field that holds a message, and was found to hold one when the file was read;
-/// else nothing.
+/// The value of a field that holds a message, which was checked when the file was read; empty for
+/// any other field.
 fn message_of(raw: &[u8]) -> &[u8] {
     match Reader::new(raw).field() {
         Ok(Some(Field {

@@ -1,9 +1,9 @@
 //! The bytes of a `.model` file: read into pieces and specs, and written from them.
 //!
 //! Input of [`read`]: untrusted bytes. Output: the pieces, in one pass and straight into their
-//! table, and the specs. Nothing is checked but that the bytes are a message of this shape; the
-//! rules for models are in [`validate`](super::validate). Unknown fields are skipped. They are not
-//! lost, because a model keeps the bytes that it was read from.
+//! table, and the specs. The only checks are that the bytes are a message of this shape and that no
+//! piece is empty; the other rules for models are in [`validate`](super::validate). Unknown fields
+//! are skipped. They are not lost, because a model keeps the bytes that it was read from.
 //!
 //! A whole file, with two pieces, in its 32 bytes:
 //!
@@ -22,7 +22,7 @@
 //! Ids are not stored: the first piece of the file has id 0, the next one 1, and so on, whatever
 //! fields stand between them.
 //!
-//! Cost: linear. The texts of pieces and specs are copied once.
+//! Cost: linear. The texts of the pieces and the specs are copied once.
 
 use crate::error::{ModelError, PieceProblem};
 use crate::piece::{PieceKind, PieceTable};
@@ -47,7 +47,7 @@ pub(super) mod field {
     pub(in crate::model) const KIND: u32 = 3;
 }
 
-/// Everything in a file but its pieces. A spec that the file does not have is `None`.
+/// Everything in a file except its pieces. A spec that the file does not have is `None`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Specs {
     pub(crate) trainer: Option<TrainerSpec>,
@@ -55,7 +55,7 @@ pub(crate) struct Specs {
     pub(crate) denormalizer: Option<NormalizerSpec>,
 }
 
-/// Text, score and kind of a piece as its message has them.
+/// The text, score and kind of a piece, as in its message.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct PieceMessage<'b> {
     pub(super) text: &'b [u8],
@@ -151,13 +151,13 @@ pub(super) fn read_piece(message: &[u8]) -> Result<PieceMessage<'_>, Problem> {
     Ok(piece)
 }
 
-/// The bytes of most pieces in a file that are not text: tags, lengths, score, kind. The room for
-/// all pieces is reserved at once.
+/// The bytes that most pieces take in a file besides their text, at most: tags, lengths, score,
+/// kind. Room for all pieces is reserved at once.
 const PIECE_BYTES: usize = 11;
 
-/// A normal piece with a text of so many bytes has a length of one byte.
+/// The longest text with which the length of a normal piece's message takes one byte.
 const SHORT_TEXT_BYTES: u8 = 120;
-/// Numbers of fields with the numbers of their wire types, 2 for bytes and 5 for 32 bits.
+/// Tags: field numbers combined with wire types (2 for bytes, 5 for 32 bits).
 const PIECE_TAG: u8 = 1 << 3 | 2;
 const TEXT_TAG: u8 = 1 << 3 | 2;
 const SCORE_TAG: u8 = 2 << 3 | 5;
@@ -179,8 +179,8 @@ pub(super) fn write(pieces: &PieceTable, specs: &Specs) -> Vec<u8> {
     file
 }
 
-/// Appends a piece, through the buffer `message`. Its kind is written unless it is the default, as
-/// training does.
+/// Appends a piece, through the buffer `message`. The kind is left out if it is the default, as in
+/// trained models.
 pub(super) fn write_piece(piece: PieceMessage<'_>, message: &mut Vec<u8>, file: &mut Vec<u8>) {
     if let (PieceKind::Normal, Ok(length @ 0..=SHORT_TEXT_BYTES)) =
         (piece.kind, u8::try_from(piece.text.len()))

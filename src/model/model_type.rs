@@ -1,9 +1,9 @@
-//! The algorithms that a model can be made for.
+//! The algorithms of models.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The algorithm behind a model. spiece runs all of them and trains [`ModelType::Bpe`].
+/// The algorithm of a model. spiece trains and runs all of them.
 ///
 /// As text (`Display` and `FromStr`) the types have the names of `spm_train`: unigram, bpe, word,
 /// char.

@@ -2,8 +2,8 @@
 //!
 //! Input: a [`NormalizerSpec`]. Output: the types of [`normalize`](crate::normalize), which does
 //! not know the file format: [`NormalizerOptions`] and a [`Charsmap`]. The charsmaps are parsed and
-//! checked once, when a model is made, and are shared from then on, so that the functions that
-//! return normalizers cannot fail.
+//! checked once, when a model is made, and are shared from then on, so the functions that return
+//! normalizers cannot fail.
 //!
 //! Cost: parsing is linear in the charsmap (240 KB for NFKC); the other functions copy a few words.
 
@@ -22,12 +22,12 @@ use crate::normalize::{Normalizer, NormalizerOptions};
 use crate::text::lossy_string;
 
 impl Model {
-    /// The normalizer of text before it is encoded, without user-defined symbols.
+    /// The normalizer of text that is to be encoded, without user-defined symbols.
     pub(crate) fn normalizer(&self) -> Normalizer {
         Normalizer::new(self.normalizer_options(), self.charsmap.clone())
     }
 
-    /// What the specs say about spaces in text before it is encoded.
+    /// The treatment of spaces in text that is to be encoded, from the specs.
     fn normalizer_options(&self) -> NormalizerOptions {
         options(
             self.normalizer_spec(),
@@ -64,7 +64,7 @@ impl TextNormalizer {
 /// The name of a spec in errors.
 const SPEC_FIELD: &str = "normalizer_spec";
 
-/// Specs without a model: as messages, and as the only content of a `.model` file.
+/// Specs without a model: as messages, or as the only content of a `.model` file.
 impl NormalizerSpec {
     /// Reads a `NormalizerSpec` message of protobuf. Unknown fields are ignored.
     ///
@@ -77,7 +77,7 @@ impl NormalizerSpec {
         Ok(spec)
     }
 
-    /// The spec of a `.model` file, whose pieces are not checked; there need not be any.
+    /// The spec of a `.model` file. The pieces are not validated, and there need not be any.
     ///
     /// # Errors
     /// The bytes are not a model file.
@@ -108,7 +108,7 @@ impl NormalizerSpec {
         file
     }
 
-    /// The rules of the spec, sorted by what they replace: pairs of a source and its replacement.
+    /// The rules of the spec, sorted by source: pairs of a source and its replacement.
     ///
     /// # Errors
     /// The charsmap is damaged.
@@ -124,18 +124,18 @@ impl NormalizerSpec {
     /// The spec of built-in rules: identity, nfkc, nmt_nfkc, nfkc_cf or nmt_nfkc_cf.
     ///
     /// # Errors
-    /// There are no rules of this name.
+    /// There are no rules with this name.
     pub fn named(name: &str) -> Result<Self, ModelError> {
         let mut spec = Self::default();
         spec.set_rules(name, named_charsmap(name)?);
         Ok(spec)
     }
 
-    /// The spec of the rules of a TSV file: on each line code points in hexadecimal, a tab, and
-    /// what replaces them.
+    /// The spec of the rules of a TSV file. Each line has the code points of the source in
+    /// hexadecimal, a tab, and the code points of the replacement.
     ///
     /// # Errors
-    /// A line that is no rule, or rules that cannot be compiled.
+    /// A line is not a rule, or the rules cannot be compiled.
     pub fn from_tsv(file: &[u8]) -> Result<Self, ModelError> {
         let mut spec = Self::default();
         spec.set_rules("user_defined", &charsmap_of_tsv(file)?);
@@ -162,7 +162,7 @@ impl NormalizerSpec {
     }
 }
 
-/// The rules of a charsmap as text; none without a charsmap.
+/// The rules of a charsmap as text; empty without a charsmap.
 ///
 /// # Errors
 /// The table of rules is cyclic.
@@ -187,7 +187,7 @@ fn rule_as_text((source, target): (Vec<u8>, Vec<u8>)) -> (String, String) {
     (lossy_string(&source), lossy_string(&target))
 }
 
-/// What a spec says about spaces.
+/// The treatment of spaces, from a spec.
 fn options(spec: &NormalizerSpec, treat_whitespace_as_suffix: bool) -> NormalizerOptions {
     NormalizerOptions {
         add_dummy_prefix: spec.add_dummy_prefix(),

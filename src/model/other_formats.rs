@@ -1,11 +1,11 @@
-//! Models in files of other programs.
+//! Models in the file formats of other programs.
 //!
 //! Input: the bytes of a file. Output: its model if it is a `tokenizer.json` or a GGUF file whose
-//! ids are equal for all text; nothing if it is another file, which is then read as a `.model`
-//! file. For example, bytes that begin with `{"version"` are taken for a `tokenizer.json`. See
+//! ids are equal for all text; `None` for any other file, which is then read as a `.model` file.
+//! For example, bytes that begin with `{"version"` are taken for a `tokenizer.json`. See
 //! [`convert`](crate::convert) for how such files are read.
 //!
-//! Cost: that of reading the format; for all other files a look at their first bytes.
+//! Cost: that of reading the format; for all other files, a look at the first bytes.
 
 #[cfg(feature = "convert")]
 use crate::convert::{ConvertedModel, FileFormat};
@@ -17,8 +17,8 @@ use crate::join::join;
 use crate::model::Model;
 
 impl Model {
-    /// The model of a file that is recognized as one of another format than `.model`; `None` for
-    /// all other files.
+    /// The model of a file that is recognized as a format other than `.model`; `None` for all other
+    /// files.
     ///
     /// # Errors
     /// The file cannot be converted, or has other ids for some text.
@@ -27,8 +27,9 @@ impl Model {
         Ok(found.map(|(model, ())| model))
     }
 
-    /// Like [`Model::from_other_format`], and makes tables of the model, where it pays on a thread
-    /// besides that which finds out the verdict. The tables are dropped if the model is refused.
+    /// Like [`Model::from_other_format`], but also calls `make_tables`; for a `tokenizer.json`,
+    /// another thread determines the verdict meanwhile. The tables are dropped if the model is
+    /// refused.
     #[cfg(feature = "convert")]
     pub(crate) fn from_other_format_with<T>(
         file: &[u8],
@@ -50,7 +51,7 @@ impl Model {
         found.map(Some).map_err(ModelError::from_conversion)
     }
 
-    /// The same without any other format.
+    /// The same without support for other formats.
     #[cfg(not(feature = "convert"))]
     pub(crate) fn from_other_format_with<T>(
         _: &[u8],

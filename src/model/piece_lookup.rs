@@ -26,7 +26,7 @@ pub(crate) struct PieceLookup {
 }
 
 impl PieceLookup {
-    /// A lookup of no pieces, with room for `pieces` of them.
+    /// An empty lookup with room for `pieces` pieces.
     pub(super) fn with_capacity(is_bpe: bool, pieces: usize) -> Self {
         let in_first = if is_bpe { pieces } else { 0 };
         let in_second = pieces - in_first;
@@ -37,7 +37,7 @@ impl PieceLookup {
         }
     }
 
-    /// The lookup of a BPE model, all pieces of which are in the index.
+    /// The lookup of a BPE model; `index` contains all of its pieces.
     #[cfg(feature = "tokenizer-json")]
     pub(super) fn of_bpe(index: PieceIndex) -> Self {
         Self {
@@ -47,8 +47,8 @@ impl PieceLookup {
         }
     }
 
-    /// Adds piece `id`. False, and nothing changes, if its table has a piece with the same text
-    /// already.
+    /// Adds piece `id`. Returns false and changes nothing if its table already has a piece with the
+    /// same text.
     pub(super) fn insert(&mut self, pieces: &PieceTable, id: usize) -> bool {
         self.index_of_kind(pieces.kind(id)).insert(pieces, id)
     }
@@ -72,8 +72,8 @@ impl PieceLookup {
         id.map(PieceId::new)
     }
 
-    /// The meta piece and the piece for text with this text, as far as they exist; in a BPE model
-    /// the only piece with it.
+    /// The meta piece and the piece for text with this text, if they exist; in a BPE model, the
+    /// only piece with this text.
     #[cfg(feature = "inspect")]
     pub(super) fn get_all(&self, pieces: &PieceTable, text: &[u8]) -> [Option<PieceId>; 2] {
         let found = [&self.first, &self.second].map(|index| index.get(pieces, text));

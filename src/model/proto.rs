@@ -1,7 +1,7 @@
 //! The messages of `.model` files as types of [prost](https://docs.rs/prost), generated from
 //! `proto/sentencepiece_model.proto` (feature `proto`).
 //!
-//! For callers who process model files with protobuf code of their own. The library itself does not
+//! For callers that process model files with their own protobuf code. The library itself does not
 //! use these types: [`Model`](crate::Model) reads and writes files with its own code, which also
 //! keeps unknown fields. The schema is the union of all releases; strings are bytes, because
 //! nothing guarantees that they are UTF-8.

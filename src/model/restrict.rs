@@ -1,10 +1,10 @@
 //! Restricting a model to a vocabulary, as releases of the reference before 0.2.2 did with
 //! `SetVocabulary`.
 //!
-//! Job: models of machine translation that were trained on two languages together encode each
-//! language with the pieces that occur often in it. Input: a model and the texts of the pieces that
-//! may be given. Output: a copy of the model in which the other pieces are unused; the encoder
-//! divides an unused piece into the pieces that it was made of.
+//! Use: a machine translation model that was trained on two languages together encodes each
+//! language only with pieces that are frequent in that language. Input: a model and the texts of
+//! the pieces that may be given. Output: a copy of the model in which the other pieces are unused;
+//! the encoder splits an unused piece into the pieces that it was merged from.
 //!
 //! Single characters remain usable, as do control, unknown, byte and user-defined pieces, whose
 //! kinds do not change.
@@ -36,7 +36,7 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// The model would be refused; for example a unigram model needs a piece for text.
+    /// The resulting model would be refused.
     pub fn restrict_to<P: AsRef<[u8]>>(
         &self,
         pieces: impl IntoIterator<Item = P>,
@@ -52,8 +52,8 @@ impl Model {
         })
     }
 
-    /// A copy of the model without unused pieces: they become normal. It undoes
-    /// [`restrict_to`](Model::restrict_to) for models that had none.
+    /// A copy of the model in which unused pieces are normal. It undoes
+    /// [`restrict_to`](Model::restrict_to) if the original model had no unused pieces.
     ///
     /// # Errors
     /// As [`restrict_to`](Model::restrict_to).
@@ -61,7 +61,7 @@ impl Model {
         self.with_text_kinds(|_| PieceKind::Normal)
     }
 
-    /// A copy with another kind for each normal or unused piece.
+    /// A copy in which `kind_of` determines the kind of each normal or unused piece.
     fn with_text_kinds(&self, kind_of: impl Fn(&[u8]) -> PieceKind) -> Result<Self, ModelError> {
         let mut editor = self.edit();
         for piece in self.pieces() {

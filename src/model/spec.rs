@@ -9,13 +9,13 @@
 //! all fields; reading, writing, comparing and editing are derived from it. Rules of protobuf that
 //! reading follows:
 //!
-//! - The last value of a field counts; lists are appended to.
+//! - The last value of a field wins; lists are appended to.
 //! - A message that occurs twice is one message: reading the second continues the first.
 //! - A field with an unknown number, with another wire type than the table's, or with an enum value
 //!   that does not exist is an unknown field: it is ignored here, and kept in the bytes of the
 //!   file.
-//! - Numbers of more than 32 bits are cut to their low 32 bits in `int32` fields; any number but 0
-//!   is true.
+//! - Numbers of more than 32 bits are cut to their low 32 bits in `int32` fields; in `bool` fields,
+//!   any number except 0 is true.
 //!
 //! Example: the bytes `18 02 20 80 7d` are a [`TrainerSpec`] with `model_type` (field 3) BPE (2)
 //! and `vocab_size` (field 4) 16000. All other fields are `None`; `spec.unk_piece()` gives the
@@ -45,7 +45,7 @@ pub(super) trait Spec: Clone + Default + PartialEq {
     /// Reads one field. False if the field is unknown.
     fn merge_field(&mut self, number: u32, value: Value<'_>) -> bool;
 
-    /// Appends the field with this number, all of its values; nothing if it is absent.
+    /// Appends the field with this number, with all of its values; nothing if it is absent.
     fn write_field(&self, number: u32, out: &mut Vec<u8>);
 
     /// Reads all fields of a message.
@@ -60,7 +60,7 @@ pub(super) trait Spec: Clone + Default + PartialEq {
         Ok(())
     }
 
-    /// The message, fields in the order of their numbers.
+    /// The message, with its fields in the order of their numbers.
     fn encode(&self) -> Vec<u8> {
         let mut message = Vec::new();
         for number in Self::NUMBERS {

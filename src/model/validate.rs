@@ -36,12 +36,13 @@ use crate::piece::{MAX_PIECES, MAX_TEXT_BYTES, PieceId, PieceKind, PieceTable};
 use crate::text::lossy_string;
 use crate::trie::prefix::PrefixTrie;
 
-/// Pieces of this many bytes or more are refused, as the reference does.
+/// Pieces of this many bytes or more are refused, as by the reference.
 pub(super) const MAX_PIECE_BYTES: usize = 8000;
-/// Bytes of a piece that an error message shows.
+/// The largest number of bytes of a piece that an error message shows.
 const MAX_SHOWN_BYTES: usize = 60;
 
-/// The byte that a byte piece stands for: `<0x41>` gives 0x41. Two upper-case digits are required.
+/// The byte that a byte piece stands for: `<0x41>` gives 0x41. Two digits, upper-case if they are
+/// letters, are required.
 #[inline]
 pub(crate) fn byte_of_piece(text: &[u8]) -> Option<u8> {
     // Nearly all texts end here.
@@ -58,7 +59,7 @@ fn is_upper_hex_digit(byte: &u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'A'..=b'F')
 }
 
-/// Checks pieces, except that their texts are different; see [`unique_texts`].
+/// Checks all rules except that texts are different; see [`unique_texts`].
 ///
 /// # Errors
 /// The first rule that is broken.
@@ -75,13 +76,13 @@ pub(super) fn validate(pieces: &PieceTable, trainer_spec: &TrainerSpec) -> Resul
     check_tries(pieces, model_type)
 }
 
-/// Checks that the tries which a tokenizer makes can be made: one of the user-defined symbols, and
-/// in a unigram model one of all pieces that text can yield.
-/// [`Tokenizer::new`](crate::Tokenizer::new) relies on this check.
+/// Checks that the tries of a tokenizer can be built: one of the user-defined symbols and, in a
+/// unigram model, one of all pieces that text can yield. [`Tokenizer::new`](crate::Tokenizer::new)
+/// relies on this check.
 ///
-/// Cost: nothing for texts of less than 2 MB (see [`PrefixTrie::always_fits`]). Above, the size of
-/// a trie depends on how its states happen to fit into each other, so that the trie is made, and
-/// dropped, to know.
+/// Cost: nothing for texts of less than 2 MB in total (see [`PrefixTrie::always_fits`]). Above that
+/// limit, the size of a trie depends on how its states happen to fit into each other, so the trie
+/// is built and dropped again to find out.
 ///
 /// # Errors
 /// [`ModelError::TrieTooLarge`]
@@ -96,7 +97,7 @@ pub(super) fn check_tries(pieces: &PieceTable, model_type: ModelType) -> Result<
     Ok(())
 }
 
-/// Checks that a trie of the pieces of some kinds, with their ids as values, can be made.
+/// Checks that a trie of the pieces of some kinds, with their ids as values, can be built.
 fn check_trie(
     pieces: &PieceTable,
     is_wanted: impl Fn(PieceKind) -> bool,
@@ -123,7 +124,7 @@ pub(super) fn check_count(pieces: usize) -> Result<(), ModelError> {
     Ok(())
 }
 
-/// Checks the length of all texts together.
+/// Checks the total length of all texts.
 fn check_text_bytes(bytes: usize) -> Result<(), ModelError> {
     let limit = MAX_TEXT_BYTES;
     if bytes <= limit {
@@ -145,7 +146,7 @@ fn check_lengths(pieces: &PieceTable) -> Result<(), ModelError> {
     Err(refuse(pieces, id, problem))
 }
 
-/// Checks that no text contains a NUL.
+/// Checks that no text contains a NUL, except an unused piece that is a single NUL.
 fn check_nul(pieces: &PieceTable) -> Result<(), ModelError> {
     // Few models contain a NUL. One search through all texts is faster than one search for each
     // piece.
@@ -161,8 +162,8 @@ fn check_nul(pieces: &PieceTable) -> Result<(), ModelError> {
     refuse_any(pieces, broken, PieceProblem::Nul)
 }
 
-/// Checks that texts are different, except those that are a single NUL, which are never found.
-/// Returns the lookup of pieces by text, which the check needs anyway.
+/// Checks that texts are different, except texts that are a single NUL, which are never looked up.
+/// Returns the lookup of pieces by text, which the check builds anyway.
 ///
 /// # Errors
 /// [`PieceProblem::Duplicate`]
@@ -234,7 +235,7 @@ fn is_for_text(pieces: &PieceTable, id: usize) -> bool {
     pieces.kind(id).is_from_text() && pieces.text(id) != b"\0"
 }
 
-/// The error for a piece, if there is one that breaks a rule.
+/// Returns the error for piece `id`, if there is one.
 fn refuse_any(
     pieces: &PieceTable,
     id: Option<usize>,

@@ -10,11 +10,11 @@ use crate::text::num::low_u32;
 
 /// Significant digits of a score.
 const DIGITS: i32 = 6;
-/// Whole numbers below it have at most six digits.
+/// Whole numbers below this have at most six digits.
 const MAX_WHOLE: f32 = 1e6;
-/// The least number with six digits before the point.
+/// The smallest number with six digits before the point.
 const MIN_WHOLE: f64 = 1e5;
-/// What a number from about 1e-4 on is multiplied by to have six digits before the point.
+/// The factors that give numbers from about 1e-4 up six digits before the point.
 const POWERS_OF_TEN: [u32; 10] = [
     1,
     10,
@@ -29,7 +29,7 @@ const POWERS_OF_TEN: [u32; 10] = [
 ];
 const TWO_TO_52: f64 = 4_503_599_627_370_496.0;
 
-/// A line for each piece, with its score behind a tab if `with_scores`.
+/// One line for each piece, followed by a tab and the score if `with_scores` is true.
 pub(crate) fn vocab_lines(pieces: &PieceTable, with_scores: bool) -> Vec<u8> {
     let mut lines = Vec::new();
     for id in 0..pieces.len() {
@@ -48,14 +48,14 @@ fn push_score(score: f32, line: &mut Vec<u8>) {
     line.extend_from_slice(six_digits(score).as_bytes());
 }
 
-/// The number with six significant digits, as C's `%g` prints it: no trailing zeros, an exponent of
-/// at least two digits if it is below -4 or above 5.
+/// The number with six significant digits, as C's `%g` prints it: without trailing zeros, and with
+/// an exponent of at least two digits if the exponent is below -4 or above 5.
 pub(crate) fn six_digits(value: f32) -> String {
     if !value.is_finite() {
         return name_of(value).to_owned();
     }
-    // The scores of BPE models. Their shortest form has all digits, and is found in a fifth of the
-    // time.
+    // The scores of BPE models are such numbers. Their shortest form has all digits and takes a
+    // fifth of the time.
     if value.fract() == 0.0 && value.abs() < MAX_WHOLE {
         return value.to_string();
     }
@@ -66,8 +66,9 @@ pub(crate) fn six_digits(value: f32) -> String {
 /// for other numbers. It takes a fraction of the time of [`general`].
 ///
 /// The product with the power of ten is exact: a float has 24 significant bits, and 10^9 has 21
-/// without its factor 2^9. So it is rounded as the decimal expansion is, ties to even. Example:
-/// -13.020_325 is multiplied by 10^4 and rounded to 130203, which is written as `-13.0203`.
+/// without its factor 2^9. So rounding it, with ties to even, equals rounding the decimal
+/// expansion. Example: -13.020_325 is multiplied by 10^4 and rounded to 130203, which is written as
+/// `-13.0203`.
 fn fixed_point(value: f32) -> Option<String> {
     let magnitude = f64::from(value.abs());
     let (decimals, power) = decimals_of(magnitude)?;
@@ -85,7 +86,7 @@ fn fixed_point(value: f32) -> Option<String> {
     Some(trim_zeros(&number).to_owned())
 }
 
-/// How many decimals a number needs to have six digits, and ten to the power of that.
+/// The number of decimals with which a number has six significant digits, and ten to that power.
 fn decimals_of(magnitude: f64) -> Option<(usize, u32)> {
     let mut powers = (0..).zip(POWERS_OF_TEN);
     powers.find(|&(_, power)| magnitude * f64::from(power) >= MIN_WHOLE)
@@ -109,9 +110,9 @@ fn general(value: f32) -> String {
     format!("{}e{sign}{:02}", trim_zeros(mantissa), exponent.abs())
 }
 
-/// The number without its exponent: the point is moved by so many digits, to the left if it is
-/// negative. A second conversion of the number would take as long as the first one. Example:
-/// `-1.23456` and -2 give `-0.0123456`.
+/// The number without its exponent: the point is moved by `exponent` digits, to the left if it is
+/// negative. Formatting the number again would take as long as the first time. Example: `-1.23456`
+/// and -2 give `-0.0123456`.
 fn with_point(mantissa: &str, exponent: i32) -> String {
     let (sign, digits) = split_sign(mantissa);
     let digits = digits.replace('.', "");

@@ -20,8 +20,8 @@
 //! ```
 //!
 //! A tag is a varint of `number << 3 | wire_type`. Groups (wire types 3 and 4) are skipped with
-//! everything inside. Varints may be longer than necessary. Limits and habits of the reference's
-//! decoder are kept: tags and lengths have five bytes at most and values ten; bits above the 32
+//! everything inside. Varints may be longer than necessary. Limits and behaviour equal those of the
+//! reference's decoder: tags and lengths have five bytes at most and values ten; bits above the 32
 //! bits of a tag, and above the 64 bits of a value, are dropped; a length is below 2^31.
 //!
 //! Cost: linear; values borrow from the input.
@@ -30,8 +30,8 @@
 
 use crate::text::num::{low_u8, low_u32};
 
-/// Levels of nested groups that are followed, the message that contains them included; protobuf's
-/// own limit.
+/// The largest depth of nested groups, including the message that contains them; protobuf's own
+/// limit.
 const MAX_DEPTH: u32 = 100;
 /// The longest varint of a tag or length, in bytes.
 const MAX_U32_BYTES: usize = 5;
@@ -76,7 +76,7 @@ const CUT_SHORT: Problem = "the bytes end inside a field";
 pub(super) struct Reader<'b> {
     /// What has not been read yet.
     pub(super) rest: &'b [u8],
-    /// Messages and groups that contain the bytes.
+    /// The number of messages and groups that contain the bytes.
     depth: u32,
 }
 
@@ -97,9 +97,8 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// The text and the score of a piece, if the next field is a piece message in the form that
-    /// nearly all have: a text of at most 120 bytes, a score, nothing else. Otherwise nothing is
-    /// read.
+    /// The text and the score of a piece, if the next field is a piece message of the usual form: a
+    /// text of at most 120 bytes, a score and nothing else. Otherwise nothing is read.
     #[inline]
     pub(super) fn common_piece(&mut self) -> Option<(&'b [u8], f32)> {
         let [
@@ -208,7 +207,7 @@ impl<'b> Reader<'b> {
         self.varint_of(MAX_U64_BYTES)
     }
 
-    /// A number of at most so many bytes.
+    /// A number of at most `max_bytes` bytes.
     #[inline]
     fn varint_of(&mut self, max_bytes: usize) -> Result<u64, Problem> {
         if let [byte @ ..0x80, rest @ ..] = self.rest {
@@ -252,13 +251,13 @@ fn write_tag(number: u32, wire_type: u32, out: &mut Vec<u8>) {
     write_varint(u64::from(number << 3 | wire_type), out);
 }
 
-/// Appends a field with a number.
+/// Appends a field whose value is a varint.
 pub(crate) fn write_varint_field(number: u32, value: u64, out: &mut Vec<u8>) {
     write_tag(number, 0, out);
     write_varint(value, out);
 }
 
-/// Appends a field with bytes.
+/// Appends a field whose value is length-delimited.
 pub(crate) fn write_bytes_field(number: u32, value: &[u8], out: &mut Vec<u8>) {
     write_tag(number, 2, out);
     write_bytes(value, out);
@@ -270,7 +269,7 @@ pub(super) fn write_bytes(value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(value);
 }
 
-/// Appends a field with a 32-bit float.
+/// Appends a field whose value is a 32-bit float.
 pub(crate) fn write_float_field(number: u32, value: f32, out: &mut Vec<u8>) {
     write_tag(number, 5, out);
     out.extend_from_slice(&value.to_le_bytes());

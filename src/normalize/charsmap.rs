@@ -1,7 +1,7 @@
 //! The precompiled charsmap of a model file: read, checked, applied and written.
 //!
-//! Input: the bytes of a `precompiled_charsmap`, or [rules](super::rules) to compile. Output: for a
-//! text, the longest rule that it begins with. The format:
+//! Input: the bytes of a `precompiled_charsmap`, or [rules](super::rules) to compile. Output: the
+//! longest rule that matches at the start of a text. The format:
 //!
 //! | bytes | content |
 //! |---|---|
@@ -12,16 +12,16 @@
 //! Example: the rules `A -> a` and `Á -> a` have the pool `a\0`, and both keys `41` and `C3 81`
 //! have the value 0. The text `Áb` matches the second key; 2 bytes are replaced by `a`.
 //!
-//! Reading makes every check of the reference (sizes, the cells of the trie, the NUL at the end),
-//! so that applying cannot fail. Writing gives the bytes of the reference: distinct targets in code
-//! point order, sources in byte order. Like the reference, it treats sources and targets as C
-//! strings: U+0000 cuts off itself and what follows.
+//! Reading makes all checks of the reference (sizes, the units of the trie, the NUL at the end), so
+//! applying cannot fail. Writing gives the bytes of the reference: distinct targets in code point
+//! order, sources in byte order. Like the reference, it treats sources and targets as C strings:
+//! U+0000 and everything after it is cut off.
 //!
 //! Most text matches no rule, so a table says for each byte whether a rule can begin with it;
-//! [`Charsmap::plain_length`] skips runs with it. Cost: one load for a byte that begins no rule,
-//! otherwise one for each byte of the longest rule prefix, 1,000 at most (the reference follows
-//! rules of any length, so a crafted file makes it take quadratic time). Compiling 225,000 rules
-//! takes some tens of milliseconds.
+//! [`Charsmap::plain_length`] skips runs of text with this table. Cost: one load for a byte that
+//! begins no rule, otherwise one for each byte of the longest rule prefix, 1,000 at most (the
+//! reference follows rules of any length, so a crafted file makes it take quadratic time).
+//! Compiling 225,000 rules takes some tens of milliseconds.
 
 #[cfg(feature = "train")]
 mod builtin;
@@ -45,24 +45,25 @@ use crate::text::decode_char;
 use crate::text::num::low_u8;
 use crate::trie::{DoubleArray, WalkLimits};
 
-/// The limits after which the rules of a file count as cyclic. The largest
-/// built-in set has 226,684 rules of up to 16 bytes.
+/// The limits beyond which the rules of a file count as cyclic. The largest built-in set has
+/// 226,684 rules of up to 16 bytes.
 const WALK_LIMITS: WalkLimits = WalkLimits {
     depth: MAX_SOURCE_BYTES,
     steps: 1_000_000,
 };
-/// The same for the text of all rules: a small file can hold many rules that share states.
+/// The same limit for the total text of all rules: a small file can hold many rules that share
+/// states.
 const MAX_RULE_TEXT_BYTES: usize = 1 << 26;
 /// A trie is a whole number of blocks of 256 units.
 const TRIE_SIZE_MULTIPLE: usize = 1024;
 
-/// Why bytes are no charsmap.
+/// Why bytes are not a charsmap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CharsmapError {
-    /// Not even the size of the trie is there.
+    /// The bytes end within the size of the trie, or directly after it.
     TooShort(usize),
-    /// The trie would fill the charsmap or more.
+    /// The trie would fill the charsmap or exceed it.
     TrieTooLong {
         /// Size of the trie as written.
         claimed: usize,
@@ -73,7 +74,7 @@ pub enum CharsmapError {
     TrieSize(usize),
     /// The pool of replacements is cut off.
     Unterminated,
-    /// A cell of the trie points outside.
+    /// A unit of the trie points outside the trie or the pool.
     BadTrie,
 }
 
@@ -109,7 +110,7 @@ enum Lead {
     None,
     /// Rules begin with it, and the second byte of all of them is above 0x7F.
     BeforeNonAscii,
-    /// Only the trie knows.
+    /// Only the trie can tell.
     Any,
 }
 
@@ -145,7 +146,7 @@ fn begins_non_ascii(text: &[u8]) -> bool {
     text.first().is_some_and(|byte| !byte.is_ascii())
 }
 
-/// For each first byte, what it says.
+/// A [`Lead`] for each first byte.
 #[derive(Clone, Debug)]
 pub(crate) struct Leads([Lead; 256]);
 
@@ -156,7 +157,7 @@ impl Leads {
         }))
     }
 
-    /// Whether a rule may match at the start of `text`: false is certain.
+    /// Whether a rule may match at the start of `text`. Only false is certain.
     #[inline]
     pub(crate) fn may_match(&self, text: &[u8]) -> bool {
         let Some((&first, rest)) = text.split_first() else {
@@ -165,7 +166,7 @@ impl Leads {
         self.0[usize::from(first)].allows(rest)
     }
 
-    /// Whether `text` is ASCII in which no rule matches: false is not certain. Cost: one load for
+    /// Whether `text` is ASCII in which no rule matches. Only true is certain. Cost: one load for
     /// each byte.
     #[cfg(feature = "train")]
     pub(crate) fn match_nothing_in(&self, text: &[u8]) -> bool {
@@ -173,8 +174,8 @@ impl Leads {
             .all(|&byte| byte.is_ascii() && self.0[usize::from(byte)] != Lead::Any)
     }
 
-    /// The length of the well-formed characters at the start of `text` that are no spaces and at
-    /// which no rule matches. The result may be too small, never too large.
+    /// The length of the well-formed characters at the start of `text` that are not spaces and at
+    /// which no rule matches. The result may be too small but never too large.
     #[cfg(feature = "train")]
     #[inline]
     pub(crate) fn plain_length(&self, text: &[u8]) -> usize {
@@ -195,7 +196,7 @@ impl Leads {
     }
 }
 
-/// The trie and the pool of a charsmap, not checked yet.
+/// The trie and the pool of a charsmap, not yet checked.
 fn split_sections(bytes: &[u8]) -> Result<(&[u8], &[u8]), CharsmapError> {
     let Some((size, body @ [_, ..])) = bytes.split_first_chunk::<4>() else {
         return Err(CharsmapError::TooShort(bytes.len()));
@@ -213,17 +214,17 @@ fn split_sections(bytes: &[u8]) -> Result<(&[u8], &[u8]), CharsmapError> {
     Ok((trie, pool))
 }
 
-/// Rules of replacement, ready to be applied.
+/// Normalization rules, ready to be applied.
 #[derive(Clone, Debug)]
 pub(crate) struct Charsmap {
     trie: DoubleArray,
-    /// Targets, each ended by NUL.
+    /// Targets, each terminated by NUL.
     pool: Vec<u8>,
     leads: Leads,
 }
 
 impl Charsmap {
-    /// Reads and checks a charsmap. No bytes at all are no charsmap; see [`Charsmap::shared`].
+    /// Reads and checks a charsmap. Empty bytes are refused; see [`Charsmap::shared`].
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, CharsmapError> {
         let (trie, pool) = split_sections(bytes)?;
         if pool.last() != Some(&0) {
@@ -240,7 +241,7 @@ impl Charsmap {
         })
     }
 
-    /// Like [`Charsmap::from_bytes`], to be shared; no bytes at all mean no rules.
+    /// Like [`Charsmap::from_bytes`], but shared; empty bytes mean no rules.
     pub(crate) fn shared(bytes: &[u8]) -> Result<Option<Arc<Self>>, CharsmapError> {
         if bytes.is_empty() {
             return Ok(None);
@@ -248,7 +249,8 @@ impl Charsmap {
         Self::from_bytes(bytes).map(Arc::new).map(Some)
     }
 
-    /// The longest rule that `text` begins with: bytes consumed, replacement.
+    /// The longest rule that matches at the start of `text`: the bytes consumed and the
+    /// replacement.
     #[inline]
     pub(crate) fn longest_match(&self, text: &[u8]) -> Option<(usize, &[u8])> {
         let (length, position) = self.longest_source(text)?;
@@ -275,8 +277,8 @@ impl Charsmap {
         &rest[..length.unwrap_or(rest.len())]
     }
 
-    /// How many bytes at the start of `text`, of which the first `well_formed` are so, are
-    /// characters other than a space at which no rule matches.
+    /// The length of the characters at the start of `text` that are not spaces and at which no rule
+    /// matches. The first `well_formed` bytes of `text` are well-formed.
     #[inline]
     pub(crate) fn plain_length(&self, text: &[u8], well_formed: usize) -> usize {
         let mut length = 0;
@@ -290,7 +292,7 @@ impl Charsmap {
         length
     }
 
-    /// All rules, by their sources; `None` if the trie has a cycle, or so many paths through shared
+    /// All rules, sorted by source; `None` if the trie has a cycle or so many paths through shared
     /// states that the walk exceeds its limits.
     pub(crate) fn rules(&self) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
         let mut rules = Vec::new();

@@ -5,10 +5,9 @@
 //! be [compiled](super::charsmap::compile). A later pair for the same source
 //! replaces an earlier one.
 //!
-//! Code points are plain numbers here, because a TSV file may name anything up to
-//! 32 bits and the order of the compiled pool goes by those numbers. All sources
-//! lie in one arena and so do all targets; the built-in sets have 13,000 targets
-//! for 225,000 sources, so rules refer to targets by number.
+//! Code points are plain numbers here, because a TSV file may name anything up to 32 bits and the
+//! compiled pool is ordered by those numbers. One arena holds all sources and another all targets;
+//! the built-in sets have 13,000 targets for 225,000 sources, so rules refer to targets by number.
 
 mod builtin;
 mod rule_set;

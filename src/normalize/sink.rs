@@ -1,5 +1,5 @@
 //! Destinations of normalized text: bytes only, or bytes with offsets. The normalizer is compiled
-//! once for each, so that normalization without offsets does not pay for them.
+//! once for each, so normalization without offsets does not pay for offsets.
 
 use crate::text::is_char_start;
 

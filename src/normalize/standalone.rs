@@ -1,8 +1,9 @@
-//! A normalizer without a tokenizer: of a model, of built-in rules, or of a file of rules.
+//! A normalizer without a tokenizer: from a model, built-in rules, a file of rules or a list of
+//! rules.
 //!
 //! Input: text. Output: normalized text and, on request, offsets in both directions. User-defined
-//! symbols are not considered; [`Tokenizer::normalize`](crate::Tokenizer::normalize) is the
-//! normalization of encoding.
+//! symbols are ignored; for the normalization that encoding uses, see
+//! [`Tokenizer::normalize`](crate::Tokenizer::normalize).
 
 #[cfg(feature = "train")]
 use std::error::Error;
@@ -32,7 +33,7 @@ impl TextNormalizer {
         Self { normalizer }
     }
 
-    /// The built-in rules of this name: identity, nfkc, nmt_nfkc, nfkc_cf or nmt_nfkc_cf.
+    /// A normalizer with built-in rules: identity, nfkc, nmt_nfkc, nfkc_cf or nmt_nfkc_cf.
     ///
     /// ```
     /// let mut normalizer = spiece::TextNormalizer::named("nfkc")?;
@@ -43,16 +44,17 @@ impl TextNormalizer {
     /// ```
     ///
     /// # Errors
-    /// There are no rules of this name.
+    /// There are no rules with this name.
     #[cfg(feature = "train")]
     pub fn named(name: &str) -> Result<Self, ModelError> {
         Self::new(named_charsmap(name)?)
     }
 
-    /// The rules of a file: on each line code points in hexadecimal, a tab, and what replaces them.
+    /// A normalizer with the rules of a TSV file. Each line has the code points of the source in
+    /// hexadecimal, a tab, and the code points of the replacement.
     ///
     /// # Errors
-    /// A line that is no rule, or rules that cannot be compiled.
+    /// A line is not a rule, or the rules cannot be compiled.
     #[cfg(feature = "train")]
     pub fn from_tsv(file: &[u8]) -> Result<Self, ModelError> {
         Self::new(&charsmap_of_tsv(file)?)
@@ -73,8 +75,8 @@ impl TextNormalizer {
         }
     }
 
-    /// The rules of a list: pairs of a source and its replacement. Of two pairs with one source the
-    /// later counts.
+    /// A normalizer with a list of rules: pairs of a source and its replacement. If two pairs have
+    /// the same source, the later one wins.
     ///
     /// ```
     /// let normalizer = spiece::TextNormalizer::from_rules([("foo", "bar"), ("apple", "orange")])?;
@@ -83,8 +85,8 @@ impl TextNormalizer {
     /// ```
     ///
     /// # Errors
-    /// There are no pairs, or one has an empty source or does not change anything, or they cannot
-    /// be compiled.
+    /// There are no pairs, a source is empty, a pair changes nothing, or the rules cannot be
+    /// compiled.
     #[cfg(feature = "train")]
     pub fn from_rules<S: AsRef<str>, T: AsRef<str>>(
         rules: impl IntoIterator<Item = (S, T)>,
@@ -126,7 +128,7 @@ impl TextNormalizer {
     }
 }
 
-/// The compiled built-in rules of this name.
+/// The compiled built-in rules with this name.
 #[cfg(feature = "train")]
 pub(crate) fn named_charsmap(name: &str) -> Result<&'static [u8], ModelError> {
     builtin_charsmap(name)
@@ -182,13 +184,15 @@ pub struct Normalized {
 }
 
 impl Normalized {
-    /// The normalized text. It is UTF-8 unless the charsmap of a damaged model says otherwise.
+    /// The normalized text. It is UTF-8 unless the charsmap of a damaged model has a malformed
+    /// replacement.
     pub fn as_bytes(&self) -> &[u8] {
         &self.text
     }
 
-    /// The offset in the original text from which the normalized byte at `offset` comes; for the
-    /// end of the normalized text, the end of the part of the original text that was consumed.
+    /// The offset in the original text that the normalized byte at `offset` comes from; for the end
+    /// of the normalized text, the end of the original text without trailing spaces that were
+    /// removed.
     pub fn to_original(&self, offset: usize) -> usize {
         let origin = self.origins.get(offset).or(self.origins.last());
         origin.copied().unwrap_or(0)

@@ -4,8 +4,8 @@
 //! call replaces two. So the renames of a set happen under a lock on a journal beside the first
 //! target, `.NAME.spiece-writing.tmp`. The journal has one line for each temporary file (the token
 //! in its name) and a last line `end`; it is complete before the first rename. A process that is
-//! killed between two renames leaves the journal, and the next process that writes to the first
-//! target carries out the remaining renames.
+//! killed between two renames leaves the journal, and the next process that writes the same set of
+//! targets carries out the remaining renames.
 //!
 //! The first target is renamed last. Hence, if its temporary file is gone, all renames are done.
 //!
@@ -22,7 +22,7 @@ use super::temporary::{Temporary, is_token, path_with, stands_at};
 const JOURNAL: &str = "writing";
 /// The journal's last line; if it is missing, no file was renamed yet.
 const END: &str = "end";
-/// How long to wait for the lock, which is held for a few renames, before the error.
+/// How long to wait for the lock before failing. The lock is held only for a few renames.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(20);
 const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(2);
 

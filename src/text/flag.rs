@@ -1,8 +1,8 @@
-//! The texts that mean true and false in options, flags of the program and specs.
+//! The texts that mean true and false in options, command-line flags and specs.
 
 /// The value of a flag: `true`, `t`, `yes`, `y`, `1` and the empty text are true; `false`, `f`,
-/// `no`, `n` and `0` are false, in any case. Other texts are no value. These are the texts that the
-/// reference accepts.
+/// `no`, `n` and `0` are false, in upper or lower case. `None` for all other texts. The reference
+/// accepts the same texts.
 pub(crate) fn parse_flag(text: &str) -> Option<bool> {
     match text.to_ascii_lowercase().as_str() {
         "" | "true" | "t" | "yes" | "y" | "1" => Some(true),

@@ -103,9 +103,8 @@ pub(crate) const fn masked_index(bits: u64, mask: usize) -> usize {
     bits as usize & mask
 }
 
-/// The low bits, as many as an index has (32 or 64): for bits that are an index already, because
-/// all but the upper ones were shifted out. Where they are not, use [`masked_index`], or mask the
-/// result.
+/// The low bits, as many as `usize` has (32 or 64): for bits that were shifted right and so are an
+/// index already. For others use [`masked_index`], or mask the result.
 #[inline]
 #[expect(
     clippy::cast_possible_truncation,
@@ -122,8 +121,8 @@ pub(crate) const fn mix64(word: u64) -> u64 {
     mix_high(word ^ (word >> 32)) ^ word.wrapping_mul(SECOND_MULTIPLIER)
 }
 
-/// Mixes two words by one wide multiplication, of which both halves count; as in wyhash,
-/// <https://github.com/wangyi-fudan/wyhash>.
+/// Mixes two words by one wide multiplication and combines both halves of the product, as in
+/// wyhash, <https://github.com/wangyi-fudan/wyhash>.
 #[inline]
 pub(crate) const fn mix_words(first: u64, second: u64) -> u64 {
     let product = (first ^ GOLDEN_RATIO_64) as u128 * (second ^ SECOND_MULTIPLIER) as u128;

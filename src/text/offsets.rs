@@ -7,15 +7,15 @@
 //! Example: in `aé😀b`, the `b` has the byte offset 1 + 2 + 4 = 7, the character offset 3, and the
 //! UTF-16 offset 1 + 1 + 2 = 4.
 //!
-//! Method: sums at every 256th byte, then a count of the bytes from there. Cost: one pass over the
-//! text to begin with, then constant for each position.
+//! Method: the counts before every 256th byte are stored, and the bytes from there to the offset
+//! are counted. Cost: one pass over the text, then constant time for each position.
 
 use super::utf8::{floor_char_boundary, is_char_start};
 
-/// Bytes between two sums.
+/// Bytes between two stored counts.
 const STRIDE: usize = 256;
 
-/// Converts byte offsets of one text.
+/// Converts byte offsets of one text. An offset inside a character counts as its start.
 ///
 /// ```
 /// let text = "aé😀b";
@@ -31,7 +31,7 @@ pub struct Offsets<'t> {
 }
 
 impl<'t> Offsets<'t> {
-    /// Makes ready to convert offsets of `text`.
+    /// Prepares the conversion of offsets of `text`, in one pass over it.
     pub fn new(text: &'t str) -> Self {
         let text = text.as_bytes();
         let mut sums = Vec::with_capacity(text.len() / STRIDE + 1);
@@ -47,16 +47,17 @@ impl<'t> Offsets<'t> {
         Offsets { text, sums }
     }
 
-    /// The number of characters before the byte at `offset`, or of all if it is beyond the end.
+    /// The number of characters before the byte at `offset`; all of them if it is beyond the end.
     pub fn chars(&self, offset: usize) -> usize {
         self.before(offset).0
     }
 
-    /// The number of UTF-16 units before the byte at `offset`, or of all if it is beyond the end.
+    /// The number of UTF-16 units before the byte at `offset`; all of them if it is beyond the end.
     pub fn utf16(&self, offset: usize) -> usize {
         self.before(offset).1
     }
 
+    /// Characters and UTF-16 units before the byte at `offset`.
     fn before(&self, offset: usize) -> (usize, usize) {
         let offset = floor_char_boundary(self.text, offset);
         let (chars, units) = self.sums[offset / STRIDE];

@@ -1,16 +1,15 @@
-//! The script of a character as the reference sees it: Unicode 9.0, for ever.
+//! The script of a character in Unicode 9.0, which the reference uses.
 //!
-//! In: a character. Out: a [`Script`], to be compared and used as an index.
+//! Input: a character. Output: a [`Script`], to be compared and used as an index.
 //!
-//! The reference carries `Scripts-9.0.0.txt`, and what that file does not name
-//! is Common. A current table differs in two ways: it names characters that
-//! were assigned after 9.0, and it corrects four older ones. So this module asks
-//! the current table only about characters of age 9.0 or older (those ranges are
-//! part of the `Age` property, which never changes for a character once
-//! assigned; `build.rs` makes a table of them), reads Unknown as Common, and undoes
-//! the four corrections. The test compares the result at every code point.
+//! The reference contains `Scripts-9.0.0.txt`; characters that this file does not list are Common.
+//! A current table differs in two ways: it lists characters that were assigned after 9.0, and it
+//! corrects the scripts of four older ones. So this module uses the current table only for
+//! characters of age 9.0 or older, reads Unknown as Common, and undoes the four corrections.
+//! (`build.rs` makes a table of these characters from the `Age` property, which never changes once
+//! a character is assigned.) The test compares the result at every code point.
 //!
-//! Cost: two binary searches. Callers remember what they learn about a character.
+//! Cost: two binary searches. Callers cache the results.
 
 use std::cmp::Ordering;
 
@@ -50,7 +49,7 @@ pub(crate) fn script_of(c: char) -> Script {
         };
     }
     match c {
-        // Reassigned after 9.0.
+        // Their scripts were changed after 9.0.
         '\u{061C}' | '\u{0589}' => Script::COMMON,
         '\u{0953}' | '\u{0954}' => Script(UnicodeScript::Devanagari),
         _ if !is_assigned(c) => Script::COMMON,
@@ -82,9 +81,9 @@ mod tests {
 
     use super::*;
 
-    /// Of the lines "XXXX Name" over all scalar values in order, written from the
-    /// table of `src/unicode_script_map.h` in the sdist of sentencepiece 0.2.3
-    /// (what it leaves out is Common).
+    /// The SHA-256 of the lines "XXXX Name" over all scalar values in order, written from the table
+    /// of `src/unicode_script_map.h` in the sdist of sentencepiece 0.2.3 (what it leaves out is
+    /// Common).
     const UNICODE_9_SCRIPTS: &str =
         "3f76f700c05d089e70221d16e7eb33de00afbfe6469b2dda1e89452748eef05a";
 

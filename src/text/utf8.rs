@@ -1,8 +1,8 @@
 //! Stepping over the characters of bytes that need not be UTF-8.
 //!
-//! Input: any bytes. Output: characters and their lengths. Everything in the library that steps
-//! over text uses these functions; the ASCII scan of `encode::bpe`, which tests eight bytes at
-//! once, is the only exception.
+//! Input: any bytes. Output: characters and their lengths. The library steps over text with these
+//! functions, except in `encode::bpe`: its ASCII scan tests eight bytes at once, and its table of
+//! characters decodes characters of two and three bytes itself.
 //!
 //! | function | examines | on malformed bytes | used for |
 //! |---|---|---|---|
@@ -23,7 +23,7 @@
 use super::WHITESPACE_MARK_STR;
 
 /// The first character of `bytes` and its length in bytes. The result is `(None, 1)` if the first
-/// byte begins no well-formed sequence, and `(None, 0)` for no bytes.
+/// byte begins no well-formed sequence, and `(None, 0)` for empty input.
 pub(crate) fn decode_char(bytes: &[u8]) -> (Option<char>, usize) {
     let Some(&lead) = bytes.first() else {
         return (None, 0);
@@ -66,7 +66,7 @@ pub(crate) fn char_starts(text: &[u8]) -> impl Iterator<Item = usize> {
     (0..text.len()).filter(|at| is_char_start(text[*at]))
 }
 
-/// The number of bytes with which both texts begin.
+/// The length of the longest common prefix of two texts, in bytes.
 #[inline]
 pub(crate) fn common_length(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
@@ -103,8 +103,8 @@ pub(crate) fn char_width(bytes: &[u8]) -> Option<usize> {
 }
 
 /// The first character of raw text after normalization without rules (a space becomes the
-/// whitespace mark, a malformed byte U+FFFD), and its length in the raw text. No bytes give no
-/// character of length 0.
+/// whitespace mark, a malformed byte U+FFFD), and its length in the raw text. Empty input gives an
+/// empty character and length 0.
 #[inline(always)]
 pub(crate) fn plainly_normalized_char(raw: &[u8]) -> (&[u8], usize) {
     match raw {
@@ -151,7 +151,7 @@ pub(crate) fn lossy_string(bytes: &[u8]) -> String {
     }
 }
 
-/// Iterator of [`lossy_chars`].
+/// The iterator that [`lossy_chars`] returns.
 #[derive(Clone, Debug)]
 pub(crate) struct LossyChars<'a> {
     rest: &'a [u8],

@@ -1,4 +1,4 @@
-//! Special pieces that a caller allows to be found in text.
+//! Finds the special pieces that a caller allows in text.
 //!
 //! Input: a text and the texts of the control pieces that are allowed. Output: [`Segment`]s of the
 //! text, which are either ordinary text or one of these pieces. Method: at each position the
@@ -6,8 +6,8 @@
 //! the text, times the length of the longest allowed piece.
 //!
 //! Each segment of ordinary text is encoded as a text of its own, with its own dummy prefix. The
-//! result is what a caller gets by splitting the text at the allowed pieces, encoding the parts and
-//! joining the ids, so nothing inside of a part can become a special piece.
+//! result equals splitting the text at the allowed pieces, encoding the parts and joining the ids,
+//! so nothing inside a part can become a special piece.
 //!
 //! Example: with `<s>` allowed, `<s>les </s>` has the segments `Special(<s>, 0..3)` and
 //! `Text(3..11)`: `</s>` is not allowed and remains text.
@@ -47,7 +47,7 @@ impl AllowedSpecial {
         }
     }
 
-    /// The control pieces of `model` with these texts, of which there is one at least.
+    /// The control pieces of `model` with these texts; `texts` is not empty.
     fn of_texts(model: &Model, texts: &[Vec<u8>]) -> Result<Self, EncodeError> {
         let mut keys = Vec::with_capacity(texts.len());
         for text in texts {
@@ -86,8 +86,7 @@ impl AllowedSpecial {
     }
 }
 
-/// The control piece with this text. [`Model::piece_to_id`] prefers pieces that text yields, so
-/// that all pieces are examined.
+/// The control piece with this text.
 fn control_id(model: &Model, text: &[u8]) -> Option<PieceId> {
     let piece = model.pieces().find(|piece| is_control(piece, text))?;
     Some(piece.id)
@@ -98,14 +97,14 @@ fn is_control(piece: &Piece<'_>, text: &[u8]) -> bool {
     piece.kind == PieceKind::Control && piece.text == text
 }
 
-/// The error that `text` is not that of a control piece.
+/// The error for a `text` that no control piece has.
 fn not_control(text: &[u8]) -> EncodeError {
     EncodeError::NotControl {
         piece: lossy_string(text),
     }
 }
 
-/// The error that the texts do not fit a trie.
+/// The error for texts that do not fit into a trie.
 fn too_large() -> EncodeError {
     EncodeError::TooLarge {
         what: "allowed special pieces",

@@ -2,17 +2,17 @@
 //!
 //! Input: texts. Output: the same ids as on one thread, whatever the number of threads.
 //!
-//! **Threads.** All functions run on rayon's *current* pool: the pool on which the caller runs if
-//! it calls inside of `ThreadPool::install`, otherwise rayon's global pool, which rayon starts at
-//! its first use with one thread per core. Nothing else in [`Tokenizer`] starts threads of a pool.
+//! **Threads.** All functions run on rayon's *current* pool: inside `ThreadPool::install`, the
+//! caller's pool; otherwise rayon's global pool, which rayon starts at its first use with one
+//! thread per core. No other method of [`Tokenizer`] uses a pool.
 //!
-//! **A batch** is divided among the threads, in contiguous parts; each thread has an [`Encoder`] of
-//! its own.
+//! **A batch** is divided into contiguous parts for the threads; each thread has its own
+//! [`Encoder`].
 //!
-//! **A long text** is normalized by one thread, if it must be, then split where no piece can cross
-//! (see [`encode::bpe`](crate::encode::bpe)), and its parts are encoded in parallel. Only BPE
-//! models allow this. In a unigram model the rounding of sums in a chunk depends on the sum before
-//! it, so one thread encodes the text.
+//! **A long text** is normalized by one thread if necessary, then split at positions that no piece
+//! can cross (see [`encode::bpe`](crate::encode::bpe)), and its parts are encoded in parallel. Only
+//! BPE models allow this. In a unigram model the rounding of sums in a chunk depends on the sum
+//! before it, so one thread encodes the text.
 //!
 //! Example: a text of 1 MB has 15 splits, about 64 KiB apart, each at a character pair that occurs
 //! in no piece, such as `.` and `▁T`.
@@ -28,17 +28,18 @@ use crate::encode::bpe::BpeEncoder;
 use crate::error::{DecodeError, EncodeError};
 use crate::piece::PieceId;
 
-/// The least distance of two splits of a long text. Smaller parts are not worth a task.
+/// The minimum distance between two splits of a long text. Smaller parts are not worth a task.
 const MIN_PART_BYTES: usize = 1 << 16;
 
-/// A batch has so many parts per thread, so that all threads finish at about the same time.
+/// The number of parts of a batch per thread: enough that all threads finish at about the same
+/// time.
 const PARTS_PER_THREAD: usize = 32;
-/// The least number of texts of a part.
+/// The minimum number of texts in a part.
 const MIN_PART_TEXTS: usize = 16;
 
 impl Tokenizer {
-    /// The ids of each of `texts`, on the threads of rayon's current pool: that of the caller
-    /// inside of `ThreadPool::install`, otherwise the global one.
+    /// The ids of each of `texts`, on the threads of rayon's current pool: inside
+    /// `ThreadPool::install` the caller's pool, otherwise the global one.
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -72,7 +73,7 @@ impl Tokenizer {
         Ok(encode_each(texts, || prepared.encoder()))
     }
 
-    /// The texts of each of the id sequences of `batch`, on the threads of rayon's current pool.
+    /// The text of each id sequence of `batch`, on the threads of rayon's current pool.
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -107,7 +108,7 @@ impl Tokenizer {
     }
 
     /// Like [`encode_long`](Tokenizer::encode_long), with options. Allowed special pieces split the
-    /// text into parts that are encoded one after the other.
+    /// text into parts that are encoded one after another.
     ///
     /// ```
     /// use spiece::{EncodeOptions, ExtraOption, Tokenizer};
@@ -129,7 +130,7 @@ impl Tokenizer {
     }
 }
 
-/// The number of texts of a part.
+/// The number of texts in a part of a batch of `texts` texts.
 pub(super) fn part_texts(texts: usize) -> usize {
     let parts = rayon::current_num_threads() * PARTS_PER_THREAD;
     (texts / parts).max(MIN_PART_TEXTS)
@@ -139,8 +140,8 @@ fn encode_each<'t, T: AsRef<[u8]> + Sync>(
     texts: &[T],
     encoder: impl Fn() -> Encoder<'t> + Sync + Send,
 ) -> Vec<Vec<PieceId>> {
-    // Allocated by the caller: in a worker the allocator may consolidate a whole heap while the
-    // others wait.
+    // Allocated on the calling thread: on a worker, the allocator may consolidate a whole heap
+    // while the other threads wait.
     let mut batch = Vec::with_capacity(texts.len());
     let parts = texts.par_iter().with_max_len(part_texts(texts.len()));
     parts
@@ -156,7 +157,7 @@ fn encode_long(encoder: &mut Encoder<'_>, text: &[u8]) -> Vec<PieceId> {
     ids
 }
 
-/// A text that is split where no piece can cross.
+/// A text that is split at positions that no piece can cross.
 struct SplitText<'t> {
     bpe: &'t BpeEncoder,
     parts: Vec<&'t [u8]>,
@@ -188,8 +189,8 @@ impl<'t> SplitText<'t> {
                 || Encoder::new(context.tokenizer, context.pipeline, None),
                 |encoder, (number, part)| {
                     let mut ids = Vec::with_capacity(part.len() / 3);
-                    // The dummy prefix stands before the whole text, and normalized text has it
-                    // already.
+                    // The dummy prefix precedes only the first part, and normalized text already
+                    // contains it.
                     self.encode_part(encoder, part, adds_prefix && number == 0, &mut ids);
                     ids
                 },

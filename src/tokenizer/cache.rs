@@ -1,17 +1,18 @@
 //! The memory of one worker, and the pool in which a tokenizer keeps it between calls.
 //!
-//! Job: single calls, encoders and threads of a batch need text buffers and caches that one of them
-//! uses at a time. Input: a [`TokenizerConfig`]. Output: [`EncodeCache`]s. Method: a stack behind a
+//! Purpose: single calls, encoders and the threads of a batch need text buffers and caches for
+//! exclusive use. Input: a [`TokenizerConfig`]. Output: [`EncodeCache`]s. Method: a stack behind a
 //! mutex, which is locked twice per worker, not per text. Cost: two uncontended locks, some 40 ns.
 //!
 //! **Bounds.** The chunk caches of one worker use at most
 //! [`max_cache_bytes`](TokenizerConfig::max_cache_bytes). The text buffers grow with the longest
 //! text; a cache that returns to the pool with buffers of more than [`MAX_POOLED_BUFFER_BYTES`]
-//! gives them up, and a cache that returns to a full pool is freed. So the pool holds at most
-//! `max_pooled_caches * (max_cache_bytes + MAX_POOLED_BUFFER_BYTES)` bytes.
+//! loses them, and a cache that returns to a full pool is freed. So the pool holds at most
+//! `max_pooled_caches * (max_cache_bytes + MAX_POOLED_BUFFER_BYTES)` bytes and, in BPE models, the
+//! caches of pairs, which have a fixed size.
 //!
-//! **Identity.** Cached ids are right for one model only. Each pool has an [`Owner`], and so has
-//! each cache; a cache that is used with another tokenizer is emptied first.
+//! **Identity.** Cached ids are valid for one model only. Each pool and each cache has an
+//! [`Owner`]; a cache that is used with another tokenizer is emptied first.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,8 +25,9 @@ use crate::piece::PieceId;
 /// Larger text buffers are freed when a cache returns to the pool.
 pub(super) const MAX_POOLED_BUFFER_BYTES: usize = 1 << 20;
 
-/// Identifies the tables that a cache belongs to: two are the same if they share the allocation. A
-/// cache keeps the allocation alive, so that its address is not given to another owner.
+/// Identifies the tables that a cache belongs to: two owners are the same if they share the
+/// allocation. A cache keeps the allocation alive, so its address cannot be reused for another
+/// owner.
 pub(super) type Owner = Arc<OwnerTag>;
 
 /// See [`Owner`].
@@ -35,8 +37,8 @@ pub(super) struct OwnerTag;
 /// The memory of one worker: text buffers, and caches that make repeated words fast. Made by
 /// [`Tokenizer::create_cache`](crate::Tokenizer::create_cache).
 ///
-/// A cache borrows nothing, so that a server or a binding can store it beside its tokenizer. It
-/// never changes a result. It may be used with another tokenizer, but is emptied then.
+/// A cache borrows nothing, so a server or a language binding can store it beside its tokenizer. It
+/// never changes a result. It may be used with another tokenizer, but is then emptied first.
 ///
 /// ```
 /// use spiece::{EncodeCache, Tokenizer};
@@ -56,22 +58,22 @@ pub(super) struct OwnerTag;
 /// ```
 pub struct EncodeCache {
     owner: Owner,
-    /// Boxed, because caches move in and out of the pool for every single call.
+    /// Boxed, because every single call moves a cache out of the pool and back.
     parts: Box<CacheParts>,
 }
 
-/// What a worker changes while it encodes.
+/// The mutable state of a worker.
 #[derive(Debug)]
 pub(super) struct CacheParts {
     pub(super) state: EncodeState,
     pub(super) buffers: TextBuffers,
 }
 
-/// Buffers for one text. They are overwritten by the next one.
+/// Buffers for one text, which the next text overwrites.
 #[derive(Debug, Default)]
 pub(super) struct TextBuffers {
     pub(super) normalized: Vec<u8>,
-    /// For each byte of `normalized` its origin in the text, and the end.
+    /// The origin in the text of each byte of `normalized`, and of its end.
     pub(super) origins: Vec<usize>,
     /// Ids before unknown ones are resolved.
     pub(super) unresolved: Vec<PieceId>,
@@ -186,8 +188,8 @@ impl CachePool {
         }
     }
 
-    /// The parts of a cache, for use with this pool's tables. A cache of other tables is emptied
-    /// first.
+    /// The parts of a cache, for use with this pool's tables. A cache that belongs to other tables
+    /// is emptied first.
     #[inline]
     pub(super) fn parts_of<'c>(&self, cache: &'c mut EncodeCache) -> &'c mut CacheParts {
         if !self.owns(cache) {
@@ -202,7 +204,7 @@ impl CachePool {
         Arc::ptr_eq(&cache.owner, &self.owner)
     }
 
-    /// The caches; a panic of another thread cannot leave them half changed.
+    /// The caches. A poisoned lock is ignored: a panic cannot leave them half changed.
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<EncodeCache>> {
         self.caches.lock().unwrap_or_else(PoisonError::into_inner)
     }

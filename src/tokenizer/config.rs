@@ -1,16 +1,16 @@
 //! Limits on the memory that a tokenizer keeps between calls.
 //!
-//! Input: two numbers. Output: none; the [`pool`](super::pool) and the caches read them. A cache
-//! never changes a result, so these numbers change memory and speed only.
+//! Input: two numbers. Output: none; the [`pool`](super::cache) and the caches read them. A cache
+//! never changes a result, so these numbers affect only memory and speed.
 
 /// Limits on the memory that a [`Tokenizer`](crate::Tokenizer) keeps between calls.
 ///
 /// Each worker (an [`Encoder`](crate::Encoder), an [`EncodeCache`](crate::EncodeCache) or a thread
-/// of a batch) has caches of its own. The tokenizer keeps the caches of workers that have finished,
-/// for the next ones. So the memory between calls is at most
-/// `max_pooled_caches * (max_cache_bytes + 2.5 MiB)`, where 2.5 MiB stand for text buffers and
-/// caches of pairs, and far less in practice: caches start empty and grow with the variety of the
-/// text.
+/// of a batch) has its own caches. The tokenizer keeps the caches of finished workers for later
+/// ones. So the memory between calls is at most `max_pooled_caches * (max_cache_bytes + 2.5 MiB)`,
+/// where 2.5 MiB are for text buffers and caches of pairs (more with superwords, see
+/// [`max_cache_bytes`](Self::max_cache_bytes)). In practice it is far less: caches start empty and
+/// grow with the variety of the text.
 ///
 /// ```
 /// use spiece::{Model, Tokenizer, TokenizerConfig};
@@ -25,14 +25,14 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TokenizerConfig {
-    /// The most bytes that the chunk caches of one worker may use. Default: 17 MiB, beyond which
-    /// larger caches were slower. BPE models need up to 1.5 MB more for caches of pairs, which have
-    /// a fixed size (9.5 MB with superwords); below 68 KiB (unigram: 34 KiB) no chunk is cached.
-    /// Word and char models have no caches.
+    /// The maximum number of bytes for the chunk caches of one worker. Default: 17 MiB; larger
+    /// caches were slower. BPE models need up to 1.5 MB more for caches of pairs, which have a
+    /// fixed size (9.5 MB with superwords); below 68 KiB (unigram: 34 KiB) no chunk is cached. Word
+    /// and char models have no caches.
     pub max_cache_bytes: usize,
-    /// The most caches that the tokenizer keeps for later workers. Caches that are returned while
-    /// so many are kept are freed. Default: 32. A server with more threads than that should create
-    /// one [`EncodeCache`](crate::EncodeCache) per thread, or raise this number.
+    /// The maximum number of caches that the tokenizer keeps for later workers. Further caches are
+    /// freed when they are returned. Default: 32. A server with more threads than that should
+    /// create one [`EncodeCache`](crate::EncodeCache) per thread, or raise this number.
     pub max_pooled_caches: usize,
 }
 

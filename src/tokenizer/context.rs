@@ -57,7 +57,7 @@ impl CheckedOptions {
     }
 }
 
-/// What stays the same from text to text.
+/// The tables and options, which are the same for all texts.
 #[derive(Clone, Copy)]
 pub(super) struct EncodeContext<'t> {
     pub(super) tokenizer: &'t Tokenizer,
@@ -72,8 +72,8 @@ impl<'t> EncodeContext<'t> {
         self.encode_segments(cache, text, ids, Self::encode_segment);
     }
 
-    /// Appends the ids of `text`, with those of the segments between allowed special pieces from
-    /// `encode`.
+    /// Appends the ids of `text`. `encode` appends those of the segments between allowed special
+    /// pieces.
     #[inline(always)]
     pub(super) fn encode_segments(
         &self,
@@ -133,8 +133,8 @@ impl<'t> EncodeContext<'t> {
         &buffers.lines
     }
 
-    /// Appends the ids of each line of raw text. Returns false, and appends nothing, if this model
-    /// cannot read lines of raw text, or if the ids of a line have to be changed afterwards.
+    /// Appends the ids of each line of raw text. Returns false and appends nothing if this model
+    /// cannot read lines of raw text or if the options change the ids of a line.
     fn encode_raw_lines(
         &self,
         cache: &mut EncodeCache,
@@ -190,7 +190,7 @@ impl<'t> EncodeContext<'t> {
         }
     }
 
-    /// Appends the ids of text without special pieces, by way of the normalized text.
+    /// Appends the ids of text without special pieces, using the normalized text.
     #[inline(never)]
     fn encode_normalized(&self, parts: &mut CacheParts, text: &[u8], ids: &mut Vec<PieceId>) {
         let start = ids.len();
@@ -231,7 +231,8 @@ impl<'t> EncodeContext<'t> {
         }
     }
 
-    /// Replaces runs of unknown ids from `start` on by one. With byte fallback raw text has none.
+    /// Replaces each run of unknown ids from `start` on by one id. With byte fallback, raw text has
+    /// none.
     #[inline]
     pub(super) fn join_unknowns(&self, ids: &mut Vec<PieceId>, start: usize) {
         if !self.has_byte_fallback() {
@@ -305,7 +306,7 @@ impl<'t> EncodeContext<'t> {
         normalizer.normalize_with_offsets(text, &mut buffers.normalized, &mut buffers.origins);
     }
 
-    /// Adds the extra options to the tokens that were assigned.
+    /// Applies the extra options to the tokens in the buffer and returns a view of them.
     pub(super) fn finish<'e>(&self, buffers: &'e mut TextBuffers, text: &'e [u8]) -> Tokens<'e>
     where
         't: 'e,

@@ -18,12 +18,12 @@ use crate::error::DecodeError;
 use crate::piece::PieceId;
 use crate::text::lossy_string;
 
-/// More than the bytes of a usual piece, so that the text rarely grows twice.
+/// More bytes than a typical piece has, so that the buffer rarely grows twice.
 const BYTES_PER_ID: usize = 5;
 
 /// Decoding.
 impl Tokenizer {
-    /// The text of `ids`. Malformed parts, which only pieces that are not UTF-8 can give, become
+    /// The text of `ids`. Malformed parts, which only pieces that are not UTF-8 can produce, become
     /// U+FFFD.
     ///
     /// ```
@@ -79,7 +79,7 @@ impl Tokenizer {
     }
 
     /// The text of pieces that are given by their texts, byte for byte: pieces that are not UTF-8
-    /// are not changed.
+    /// stay unchanged.
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -147,7 +147,7 @@ fn buffer_for(ids: &[PieceId]) -> Vec<u8> {
     Vec::with_capacity(ids.len() * BYTES_PER_ID)
 }
 
-/// As [`lossy_string`], without a copy of text that is well-formed.
+/// Like [`lossy_string`], without copying well-formed text.
 fn into_lossy_string(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| lossy_string(error.as_bytes()))
 }

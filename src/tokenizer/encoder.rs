@@ -1,8 +1,8 @@
 //! The encoder: a tokenizer, options and a cache in one value.
 //!
 //! Input: texts, one after another. Output: ids or tokens, in buffers that the next text
-//! overwrites. All work is done by [`EncodeContext`]; here the cache is taken from the tokenizer's
-//! pool and returned to it.
+//! overwrites. [`EncodeContext`] does the work; this module takes the cache from the tokenizer's
+//! pool and returns it.
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ use crate::rng::Rng;
 /// Encodes texts one after another, for one thread; made by [`Tokenizer::encoder`] and
 /// [`Tokenizer::encoder_with`].
 ///
-/// It borrows its tokenizer, and has options and a cache of its own, which it returns to the
-/// tokenizer when it is dropped. Once its buffers have grown to the length of the texts, encoding
+/// It borrows its tokenizer and has its own options and cache. When it is dropped, it returns the
+/// cache to the tokenizer. Once its buffers have grown to the length of the texts, encoding
 /// allocates no memory. To store this state beside the tokenizer, use an [`EncodeCache`].
 ///
 /// ```
@@ -105,9 +105,9 @@ impl<'t> Encoder<'t> {
     }
 
     /// The ids of each line of `text`, as [`encode`](Encoder::encode) gives them for the line
-    /// alone. A line ends with a line feed, which is no part of it, or with the text. For BPE
-    /// models that read raw text, such as those of Llama, one call with many short lines is faster
-    /// than a call for each of them.
+    /// alone. A line ends at a line feed, which is not part of it, or at the end of the text. For
+    /// BPE models that read raw text, such as those of Llama, one call with many short lines is
+    /// faster than one call for each line.
     ///
     /// ```
     /// # let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -133,7 +133,7 @@ impl<'t> Encoder<'t> {
     }
 
     /// The normalized text: what is split into pieces, with whitespace marks (U+2581) for spaces.
-    /// It is UTF-8 unless the rules of the model replace something by malformed text.
+    /// It is UTF-8 unless a rule of the model has a malformed replacement.
     ///
     /// ```
     /// # let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -160,7 +160,7 @@ impl<'t> Encoder<'t> {
     }
 
     /// The best segmentations of `text`, at most `size` of them, best first, with their scores. For
-    /// a `size` of 0 or 1, and for an empty text, there is one, with a score of 0, as in the
+    /// a `size` of 0 or 1 and for an empty text, there is one, with a score of 0, as in the
     /// reference.
     ///
     /// ```
@@ -172,10 +172,10 @@ impl<'t> Encoder<'t> {
     /// ```
     ///
     /// # Errors
-    /// [`NoNbest`](EncodeError::NoNbest): the model is no unigram model.
+    /// [`NoNbest`](EncodeError::NoNbest): the model is not a unigram model.
     /// [`TooMany`](EncodeError::TooMany): `size` is above 512.
     /// [`TooManyCandidates`](EncodeError::TooManyCandidates): too many pieces match the text; with
-    /// usual models texts of more than a million characters.
+    /// typical models, this takes more than a million characters.
     pub fn nbest(
         &mut self,
         text: impl AsRef<[u8]>,
@@ -214,8 +214,8 @@ impl<'t> Encoder<'t> {
         context.for_each_nbest(cache, text.as_ref(), size, visit)
     }
 
-    /// The tokens of a random segmentation of `text`, for training that is robust against
-    /// segmentation (subword regularization). The same seed gives the same segmentations.
+    /// The tokens of a random segmentation of `text`, for subword regularization in training. The
+    /// same seed gives the same segmentations.
     ///
     /// ```
     /// use spiece::{Rng, SampleOptions, Tokenizer};
@@ -245,9 +245,9 @@ impl<'t> Encoder<'t> {
     }
 
     /// Several random segmentations of `text` with their scores; see [`ScoredSampleOptions`] and
-    /// [`SampleReplacement`]. With replacement there are as many as requested, without it fewer if
-    /// the text has fewer segmentations. A text that normalizes to nothing has none, as in the
-    /// reference.
+    /// [`SampleReplacement`]. With replacement there are as many as requested; without it there are
+    /// fewer if the text has fewer segmentations. A text that normalizes to nothing has none, as in
+    /// the reference.
     ///
     /// ```
     /// use spiece::{SampleReplacement, Rng, ScoredSampleOptions, Tokenizer};
@@ -264,7 +264,7 @@ impl<'t> Encoder<'t> {
     /// ```
     ///
     /// # Errors
-    /// [`NoProbabilities`](EncodeError::NoProbabilities): the model is no unigram model.
+    /// [`NoProbabilities`](EncodeError::NoProbabilities): the model is not a unigram model.
     /// [`Alpha`](EncodeError::Alpha): a number that is negative, infinite, NaN, or too large.
     /// [`TooManySamples`](EncodeError::TooManySamples): the number of samples times the number of
     /// characters is above 16 million. [`TooManyCandidates`](EncodeError::TooManyCandidates) as for
@@ -313,8 +313,9 @@ impl<'t> Encoder<'t> {
         context.for_each_scored_sample(cache, text.as_ref(), (options, rng), visit)
     }
 
-    /// The entropy of the segmentations of `text` in nats: how uncertain its segmentation is. A
-    /// segmentation has a probability in proportion to exp(alpha · score), as in [`SampleOptions`].
+    /// The entropy of the segmentations of `text` in nats: how uncertain its segmentation is. The
+    /// probability of a segmentation is proportional to exp(alpha · score), as in
+    /// [`SampleOptions`].
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/run/unigram.model")?;

@@ -3,10 +3,10 @@
 //! Input: the ids of a text. Output: the same ids with changes that do not depend on the text.
 //!
 //! Method: options are applied in their order, each to the result of the previous one. They are
-//! checked against the model first, so that applying them cannot fail.
+//! checked against the model first, so applying them cannot fail.
 //!
-//! Example: `bos:eos` makes of the ids `[10, 11]` the ids `[1, 10, 11, 2]`; `bos:eos:reverse` makes
-//! `[2, 11, 10, 1]`.
+//! Example: `bos:eos` turns the ids `[10, 11]` into `[1, 10, 11, 2]`; `bos:eos:reverse` turns them
+//! into `[2, 11, 10, 1]`.
 //!
 //! Cost: linear in the number of ids.
 
@@ -56,7 +56,7 @@ impl Tokenizer {
         }
     }
 
-    /// Whether the model has the pieces that the options ask for.
+    /// Checks that the model has the pieces that the options ask for.
     pub(super) fn check_extra(&self, extra: &[ExtraOption]) -> Result<(), EncodeError> {
         let trainer_spec = self.model.trainer_spec();
         for option in extra {

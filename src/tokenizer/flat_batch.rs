@@ -1,17 +1,17 @@
 //! The ids of many texts in one vector.
 //!
-//! Input: texts, or parts of a batch that are produced while others are encoded. Output: all ids,
-//! and where those of each text begin, the same on any number of threads. Threads as in
+//! Input: texts, or parts of a batch that are produced while others are encoded. Output: all ids
+//! and the offsets of the texts, the same on any number of threads. Threads are used as in
 //! [`batch`](super::batch).
 //!
 //! Method: a batch is divided into contiguous parts. The calling thread encodes parts from the
 //! front, into the vector that becomes the result; the other threads encode parts from the end into
-//! vectors of their own, which are copied behind it.
+//! their own vectors, which are appended to it.
 //!
 //! Example with two threads and the parts 0 to 4: the calling thread encodes 0, 1 and 2, the other
 //! one 4 and 3. Only the ids of 3 and 4 are copied.
 //!
-//! Cost: that of encoding, and a copy of the ids that other threads have encoded.
+//! Cost: that of encoding, plus a copy of the ids that the other threads have encoded.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -26,8 +26,8 @@ use super::{Encoder, Tokenizer};
 use crate::error::EncodeError;
 use crate::piece::PieceId;
 
-/// Bytes of text for which a part reserves the memory of an id. More than one id for so many bytes,
-/// as in Chinese text, makes the memory grow once or twice.
+/// Bytes of text for which a part reserves the memory of one id. With more ids per byte, as in
+/// Chinese text, the vector grows once or twice.
 const BYTES_PER_ID: usize = 3;
 
 /// The ids of a part of a batch, and the number of ids of each text.
@@ -36,7 +36,7 @@ struct FlatPart {
     counts: Vec<usize>,
 }
 
-/// The size of texts whose ids a part is to have.
+/// The size of the texts of a part.
 #[derive(Clone, Copy, Default)]
 struct FlatSize {
     texts: usize,
@@ -58,7 +58,7 @@ impl FlatSize {
 }
 
 impl FlatPart {
-    /// No ids, and memory for those of texts of this size.
+    /// An empty part with room for the ids of texts of this size.
     fn with_capacity(size: FlatSize) -> Self {
         Self {
             ids: Vec::with_capacity(size.bytes / BYTES_PER_ID + size.texts),
@@ -82,8 +82,8 @@ impl FlatPart {
         }
     }
 
-    /// Adds other parts. All threads copy: with one, the copy of a large batch, whose memory the
-    /// system has to provide meanwhile, took a tenth of the time of encoding it on two threads.
+    /// Adds other parts. All threads copy: with one thread, copying a large batch into memory that
+    /// the system has yet to provide took a tenth of the time of encoding it on two threads.
     fn append(&mut self, parts: &[Self]) {
         let own = self.ids.len();
         let added: usize = parts.iter().map(|part| part.ids.len()).sum();
@@ -101,14 +101,14 @@ impl FlatPart {
             .for_each(|(copy, ids)| copy.copy_from_slice(ids));
     }
 
-    /// All ids, and where those of each text begin, with the end as last entry.
+    /// All ids, and the offset of each text in them, with the end as the last entry.
     fn into_ids_and_offsets(self) -> (Vec<PieceId>, Vec<usize>) {
         let offsets = offsets_of(&self.counts);
         (self.ids, offsets)
     }
 }
 
-/// Where each of the runs with these lengths begins, with the end as last entry.
+/// The offsets of runs with these lengths, with the end as the last entry.
 fn offsets_of(counts: &[usize]) -> Vec<usize> {
     let mut offsets = Vec::with_capacity(counts.len() + 1);
     let mut end = 0;
@@ -120,8 +120,8 @@ fn offsets_of(counts: &[usize]) -> Vec<usize> {
     offsets
 }
 
-/// The parts of a batch while they are encoded. Numbers of parts rise from the end of the batch to
-/// its beginning.
+/// The parts of a batch while they are encoded. Parts are numbered from the end of the batch to its
+/// beginning.
 struct PartQueue<P> {
     /// Parts that are not being encoded yet, in the order of the batch.
     untaken: Mutex<VecDeque<(usize, P)>>,
@@ -178,10 +178,10 @@ impl<P> PartQueue<P> {
 }
 
 impl Tokenizer {
-    /// The ids of all texts in one vector, and where those of each text begin, with the end as last
-    /// entry: the ids of text `n` are `ids[offsets[n]..offsets[n + 1]]`. It needs two allocations
-    /// for the caller instead of one per text, and is the form that arrays of other languages have.
-    /// Threads as in [`encode_batch`](Tokenizer::encode_batch).
+    /// The ids of all texts in one vector, and the offset of each text in it, with the end as the
+    /// last entry: the ids of text `n` are `ids[offsets[n]..offsets[n + 1]]`. The result takes two
+    /// allocations instead of one per text, and its form suits the arrays of other languages.
+    /// Threads are used as in [`encode_batch`](Tokenizer::encode_batch).
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -220,13 +220,13 @@ impl Tokenizer {
         Ok(encode_flat(texts, || prepared.encoder()))
     }
 
-    /// Like [`encode_batch_flat`](Tokenizer::encode_batch_flat), for texts that it takes time to
-    /// get, as from objects of another language: the other threads encode the texts that are there
-    /// while the caller's thread gets more.
+    /// Like [`encode_batch_flat`](Tokenizer::encode_batch_flat), for texts that take time to
+    /// obtain, for example from objects of another language: the other threads encode the available
+    /// texts while one thread obtains more.
     ///
-    /// `parts` gives the texts in parts, **the last part first**; inside of a part they are in
-    /// order. A thousand texts are a good part. One thread takes the parts, before it encodes texts
-    /// itself.
+    /// `parts` yields the texts in parts, **the last part first**; within a part they are in order.
+    /// A thousand texts are a good size for a part. One thread takes all parts before it encodes
+    /// texts itself.
     ///
     /// ```
     /// let tokenizer = spiece::Tokenizer::open("testdata/golden/llama2.model")?;
@@ -237,7 +237,7 @@ impl Tokenizer {
     /// ```
     ///
     /// # Errors
-    /// The first error that `parts` gives. No more parts are taken then.
+    /// The first error that `parts` yields. No more parts are taken then.
     pub fn encode_batch_flat_from_end<T, E, I>(
         &self,
         parts: I,
@@ -264,8 +264,8 @@ fn encode_flat<'t, T: AsRef<[u8]> + Sync>(
 /// Encodes parts of a batch that the calling thread takes from `parts`, the last one first, while
 /// the other threads encode those that were taken.
 ///
-/// Then the calling thread encodes parts too, from the first one on, and the others go on from the
-/// end, so that only the ids of the others have to be copied behind its own.
+/// Then the calling thread encodes parts too, from the first one on, while the others continue from
+/// the end, so only the ids of the others have to be copied.
 fn encode_flat_parts<'t, T, P, E>(
     parts: impl Iterator<Item = Result<P, E>> + Send,
     encoder: impl Fn() -> Encoder<'t> + Sync + Send,
@@ -284,8 +284,8 @@ where
             size.add(FlatSize::of(part.as_ref()));
             queue.push_front(number, part);
             if has_helpers {
-                // Any part, not this one. No task waits for another, whatever `parts` does with the
-                // pool.
+                // The task encodes any part, not necessarily this one. No task waits for another,
+                // whatever `parts` does with the pool.
                 scope.spawn(|_| queue.encode_last(&encoder));
             }
         }
@@ -302,12 +302,12 @@ where
     Ok(result.into_ids_and_offsets())
 }
 
-/// What a lock guards. A thread that panicked has left it as it was.
+/// Locks a mutex. Poisoning is ignored: a thread that panicked has not changed the value.
 fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// As [`locked`], when no other thread has the lock any more.
+/// Like [`locked`], when no other thread uses the mutex any more.
 fn unlocked<T>(lock: Mutex<T>) -> T {
     lock.into_inner().unwrap_or_else(PoisonError::into_inner)
 }

@@ -10,9 +10,9 @@
 //! NBestSentencePieceText     1 nbests (repeated)
 //! ```
 //!
-//! Control pieces, and all bytes of a character but the last, have no surface when text was
-//! encoded. The last one has a surface even if that is empty: normalization may make several
-//! characters of one, and only the last of them has its span.
+//! In results of encoding, control pieces and all bytes of a character except the last have no
+//! surface. The last byte has a surface even if it is empty: normalization may turn one character
+//! into several, of which only the last has its span.
 //!
 //! Cost: linear; one allocation for the message and one for each of its pieces.
 
@@ -23,7 +23,7 @@ use crate::decode::spans::DecodedText;
 use crate::model::wire::{write_bytes_field, write_float_field, write_varint_field};
 use crate::piece::PieceKind;
 
-/// The id of a token without id, as the reference's unsigned field stores it.
+/// The id of a token without an id, as the reference's unsigned field stores it.
 const NO_ID: u64 = u32::MAX as u64;
 
 impl Tokens<'_> {

@@ -1,11 +1,11 @@
-//! Encoding of text that is normalized already.
+//! Encoding of text that is already normalized.
 //!
 //! Input: normalized text. Output: the ids of the encoder alone, without normalizer, dummy prefix,
-//! allowed special pieces and extra pieces, and the boundaries between their tokens. This decides
-//! whether a piece can be given at all; see `inspect/reachability.rs`.
+//! allowed special pieces and extra pieces, and the boundaries between their tokens. This shows
+//! whether encoding can give a piece at all; see `inspect/reachability.rs`.
 //!
-//! Example: with the model of Llama 2 the text `the` gives the piece `the`; [`Tokenizer::encode`]
-//! would put the dummy prefix before it and give `▁the`.
+//! Example: with the model of Llama 2, the text `the` gives the piece `the`; [`Tokenizer::encode`]
+//! would add the dummy prefix and give `▁the`.
 //!
 //! Cost: that of encoding.
 
@@ -68,8 +68,8 @@ impl<'t> NormalizedEncoder<'t> {
     }
 
     /// Whether a piece is the result of encoding its text; see
-    /// [`BpeEncoder::keeps`](crate::encode::bpe::BpeEncoder::keeps). `None` if only encoding tells
-    /// it.
+    /// [`BpeEncoder::keeps`](crate::encode::bpe::BpeEncoder::keeps). `None` if only encoding can
+    /// tell.
     #[cfg(feature = "train")]
     pub(crate) fn keeps(&mut self, id: PieceId) -> Option<bool> {
         let pipeline = &self.tokenizer.pipeline;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::error::EncodeError;
 use crate::model::ModelType;
 
-/// A change to the result of encoding. Several are applied in the order in which they are given.
+/// A change to the result of encoding. Several changes are applied in the given order.
 ///
 /// ```
 /// use spiece::{EncodeOptions, ExtraOption, Tokenizer};
@@ -26,15 +26,15 @@ pub enum ExtraOption {
     Eos,
     /// Reverse the order of the ids.
     Reverse,
-    /// The piece text of an unknown token is that of the unknown piece, such as `<unk>`, instead of
-    /// the text that it stands for. Ids do not change.
+    /// Show unknown tokens with the text of the unknown piece, such as `<unk>`, instead of the text
+    /// that they stand for. Ids do not change.
     UnkPiece,
 }
 
 impl ExtraOption {
-    /// Parses a list in the notation of the reference's programs: names with colons between them,
-    /// such as `bos:eos`. The names are `bos`, `eos`, `reverse`, and `unk` or `unk_piece`. An empty
-    /// list has no options.
+    /// Parses a list in the notation of the reference's programs: names separated by colons, such
+    /// as `bos:eos`. The names are `bos`, `eos`, `reverse`, and `unk` or `unk_piece`. An empty
+    /// string is an empty list.
     ///
     /// ```
     /// use spiece::ExtraOption;
@@ -100,9 +100,9 @@ pub struct EncodeOptions {
     /// The texts of control pieces that are found in text. Without this, text never yields a
     /// control piece. Only for trusted text.
     pub allowed_special: Vec<Vec<u8>>,
-    /// The longest time that the search of an n-best list may take. A search that takes longer
-    /// gives the best segmentation alone. `None`, the default, is no limit; the reference's limit
-    /// is 30 seconds. With a limit, results depend on the machine and its load.
+    /// The time limit for the search of an n-best list. A search that takes longer gives only the
+    /// best segmentation. `None`, the default, means no limit; the reference's limit is 30 seconds.
+    /// With a limit, results depend on the machine and its load.
     pub nbest_timeout: Option<Duration>,
 }
 
@@ -159,11 +159,11 @@ impl EncodeOptions {
 
 /// How a random segmentation is drawn; see [`Encoder::sample`](crate::Encoder::sample).
 ///
-/// The score of a segmentation is the sum of the scores of its pieces, a logarithm of its
+/// The score of a segmentation is the sum of the scores of its pieces, the logarithm of its
 /// probability. `alpha` is the smoothing exponent: a segmentation has the weight exp(alpha ·
-/// score), so that 0 makes all equally likely and large values leave the best one only. See Kudo,
-/// "Subword Regularization", ACL 2018,
-/// <https://doi.org/10.18653/v1/P18-1007>, and for dropout Provilkov et al., "BPE-Dropout", ACL 2020,
+/// score), so 0 makes all segmentations equally likely and large values leave only the best one.
+/// See Kudo, "Subword Regularization", ACL 2018, <https://doi.org/10.18653/v1/P18-1007>, and for
+/// dropout Provilkov et al., "BPE-Dropout", ACL 2020,
 /// <https://doi.org/10.18653/v1/2020.acl-main.170>.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -176,14 +176,15 @@ pub enum SampleOptions {
     },
     /// Unigram models: draw among the best segmentations.
     Nbest {
-        /// How many of them, up to 512. 0 and 1 give the best one, without randomness.
+        /// The number of best segmentations, up to 512. With 0 or 1, the result is the best one,
+        /// without randomness.
         size: usize,
         /// The smoothing exponent, 0 or more.
         alpha: f32,
     },
     /// BPE models: skip each merge with a probability.
     Dropout {
-        /// The probability. 0 gives the usual segmentation, 1 and more give single characters.
+        /// The probability. 0 gives the usual segmentation; 1 or more gives single characters.
         probability: f32,
     },
 }
@@ -192,8 +193,9 @@ impl SampleOptions {
     /// The options that the reference's two numbers mean for a model.
     ///
     /// For BPE models `alpha` is the dropout probability and `nbest_size` has no effect. For other
-    /// models a negative `nbest_size` draws among all segmentations, and others among that many
-    /// best ones. The reference's own defaults are an `nbest_size` of -1 and an `alpha` of 0.1.
+    /// models, a negative `nbest_size` draws among all segmentations, and any other value among
+    /// that many best ones. The reference's own defaults are an `nbest_size` of -1 and an `alpha`
+    /// of 0.1.
     ///
     /// ```
     /// use spiece::{ModelType, SampleOptions};
@@ -205,8 +207,8 @@ impl SampleOptions {
     /// ```
     ///
     /// # Errors
-    /// What the reference refuses for every type of model: [`Alpha`](EncodeError::Alpha) for an
-    /// `alpha` that is negative, infinite or NaN, and [`TooMany`](EncodeError::TooMany) for an
+    /// Values that the reference refuses for every type of model: [`Alpha`](EncodeError::Alpha) for
+    /// an `alpha` that is negative, infinite or NaN, and [`TooMany`](EncodeError::TooMany) for an
     /// `nbest_size` above 512.
     pub fn from_reference(
         model_type: ModelType,
@@ -224,7 +226,7 @@ impl SampleOptions {
         })
     }
 
-    /// Whether the numbers are in their ranges.
+    /// Checks that the numbers are in their ranges.
     pub(super) fn check(&self) -> Result<(), EncodeError> {
         check_alpha(self.alpha())?;
         if let Self::Nbest { size, .. } = *self {
@@ -243,7 +245,7 @@ impl SampleOptions {
     }
 }
 
-/// Whether segmentations can be weighted with this exponent.
+/// Checks that segmentations can be weighted with this exponent.
 pub(super) fn check_alpha(alpha: f32) -> Result<(), EncodeError> {
     if !alpha.is_finite() || alpha < 0.0 {
         return Err(EncodeError::Alpha { alpha });
@@ -303,12 +305,12 @@ impl ScoredSampleOptions {
     }
 }
 
-/// Whether a sample can have a segmentation more than once, and what its scores are.
+/// Whether a sample can contain a segmentation more than once. This also determines the scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum SampleReplacement {
-    /// Each segmentation is drawn by itself. The scores are the logarithms of the probabilities.
+    /// Segmentations are drawn independently. The scores are the logarithms of their probabilities.
     With,
     /// No segmentation is drawn twice. The scores are the logarithms of the probabilities that the
     /// sample contains the segmentation, given the best one that was not drawn (Kool, van Hoof,
@@ -322,10 +324,10 @@ pub enum SampleReplacement {
     },
 }
 
-/// The most segmentations that can be requested; the reference's limit.
+/// The maximum number of segmentations that can be requested; the reference's limit.
 const MAX_NBEST: usize = 512;
 
-/// Whether so many segmentations can be requested.
+/// Checks that `size` segmentations can be requested.
 pub(super) fn check_nbest_size(size: usize) -> Result<(), EncodeError> {
     if size > MAX_NBEST {
         return Err(EncodeError::TooMany { size });

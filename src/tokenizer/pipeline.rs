@@ -1,8 +1,8 @@
 //! The tables that turn text into ids.
 //!
 //! Input: a model, and whether its user-defined symbols are found in text. Output: a [`Pipeline`],
-//! which a tokenizer shares among all threads. A tokenizer has one with user-defined symbols, and
-//! makes a second one without them when a caller asks for it.
+//! which a tokenizer shares among all threads. A tokenizer has one with user-defined symbols and
+//! builds a second one without them on demand.
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,21 +15,21 @@ use crate::model::Model;
 use crate::normalize::Normalizer;
 use crate::trie::BuildError;
 
-/// Normalizer and encoder of a model, with the caches that are not in use.
+/// The normalizer and the encoder of a model, with the caches that are not in use.
 #[derive(Debug)]
 pub(super) struct Pipeline {
     pub(super) normalizer: Normalizer,
     pub(super) encoder: ModelEncoder,
     /// Whether the encoder reads raw text; see [`ModelEncoder::reads_raw_text`].
     pub(super) reads_raw_text: bool,
-    /// Made when tokens of raw text are asked for.
+    /// Made when tokens of raw text are first requested.
     pub(super) raw_lengths: OnceLock<RawLengths>,
     pub(super) pool: CachePool,
 }
 
 impl Pipeline {
     /// # Errors
-    /// The pieces, or the user-defined symbols, do not fit a double array.
+    /// The pieces or the user-defined symbols do not fit into a double array.
     pub(super) fn new(
         model: &Model,
         normalizer: Normalizer,
@@ -48,7 +48,7 @@ impl Pipeline {
         })
     }
 
-    /// The encoder of raw text, if the model can read that.
+    /// The encoder of raw text, if the model can read raw text.
     #[inline]
     pub(super) fn raw_encoder(&self) -> Option<&BpeEncoder> {
         match &self.encoder {

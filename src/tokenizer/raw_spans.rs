@@ -1,4 +1,4 @@
-//! Spans of ids that were made of raw text.
+//! Spans of ids that were encoded from raw text.
 //!
 //! Input: a text that was never normalized, because the model's normalizer only replaces spaces by
 //! whitespace marks, and the ids that BPE gave for it. Output: tokens.
@@ -6,13 +6,13 @@
 //! Method: text and ids are traversed side by side. An id covers as much normalized text as its
 //! piece has bytes, and the raw text is as long as the normalized one, with these exceptions: a
 //! whitespace mark (3 bytes) stands for a space (1 byte), U+FFFD stands for a malformed byte, and
-//! the dummy prefix stands for nothing. For most pieces the length in raw text follows from the
-//! piece alone and is in a table, [`RawLengths`]; the others are measured character by character.
-//! Cost: one load per id for pieces in the table, otherwise linear in the text.
+//! the dummy prefix stands for nothing. For most pieces the length in raw text depends only on the
+//! piece and is in a table, [`RawLengths`]; the others are measured character by character. Cost:
+//! one load per id for pieces in the table, otherwise linear in the text.
 //!
 //! Example: `"all human"` has the pieces `▁all` and `▁human`. The first one stands for the dummy
 //! prefix and `all`, 3 bytes; it is measured, because a dummy prefix is expected. The second one
-//! begins with a mark where the text has a space, so that the table answers: 6 bytes.
+//! begins with a mark where the text has a space, so the table applies: 6 bytes.
 
 use super::cache::TextBuffers;
 use super::token::TokenBuffer;
@@ -85,13 +85,13 @@ fn push_measured(id: PieceId, length: usize, cursor: &mut RawCursor<'_>, tokens:
     tokens.push(id, begin..cursor.offset());
 }
 
-/// For each piece the length of the raw text that it stands for, where it follows from the piece.
+/// For each piece, the length of the raw text that it stands for, if it depends only on the piece.
 #[derive(Debug)]
 pub(super) struct RawLengths(Box<[u32]>);
 
 /// The length has to be measured.
 const MEASURE: u32 = 1 << 31;
-/// The length is right if the text begins with a space.
+/// The length is valid only if the text begins with a space.
 const IF_SPACE: u32 = 1 << 30;
 
 impl RawLengths {
@@ -169,7 +169,7 @@ impl<'t> RawCursor<'t> {
         self.next_text_char()
     }
 
-    /// As [`next_char`](Self::next_char), after the dummy prefix.
+    /// Like [`next_char`](Self::next_char), after the dummy prefix.
     #[inline]
     fn next_text_char(&mut self) -> &'t [u8] {
         let (char, width) = plainly_normalized_char(&self.text[self.at..]);

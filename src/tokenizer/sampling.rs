@@ -2,8 +2,8 @@
 //!
 //! Input: a text and options. Output: tokens or a number. Unigram models list and sample
 //! segmentations of a lattice (see [`encode::unigram`](crate::encode::unigram)); BPE models skip
-//! merges at random; word and char models have a single segmentation. Here options are checked, the
-//! text is normalized with origins, and spans are assigned.
+//! merges at random; word and char models have a single segmentation. This module checks the
+//! options, normalizes the text with origins and assigns spans.
 
 use std::time::Instant;
 
@@ -119,7 +119,7 @@ impl<'t> EncodeContext<'t> {
         }
     }
 
-    /// When a search that begins now has to end; `None` if its time is not limited.
+    /// The time at which a search that begins now has to end; `None` without a limit.
     fn deadline(&self) -> Option<Instant> {
         let timeout = self.options.nbest_timeout?;
         Instant::now().checked_add(timeout)
@@ -184,7 +184,7 @@ impl<'t> EncodeContext<'t> {
         Ok(())
     }
 
-    /// The error that the options are for another type of model.
+    /// The error for options that are for another type of model.
     fn wrong_sampling(&self) -> EncodeError {
         EncodeError::WrongSampling {
             model_type: self.tokenizer.model.model_type(),

@@ -5,8 +5,8 @@
 //! gives it.
 //!
 //! An encoder gives one unknown id for each unknown character (for each unknown word in word
-//! models), so that the position of each id follows from the ids: every id covers the length of its
-//! piece, and an unknown one the length of a character or word. Here these ids are *resolved*:
+//! models), so the position of each id follows from the ids before it: an id covers as many bytes
+//! as its piece has, and an unknown id covers a character or word. Here these ids are *resolved*:
 //!
 //! - with byte fallback each unknown character becomes the pieces of its bytes;
 //! - otherwise adjacent unknown ids become one.
@@ -69,8 +69,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// Appends the tokens of the unresolved ids, which are those of the normalized text. That comes
-    /// from text which begins at `base` in the caller's text.
+    /// Appends the tokens of the unresolved ids, which are those of the normalized text. The text
+    /// that was normalized begins at `base` in the caller's text.
     pub(super) fn assign_spans(&self, buffers: &mut TextBuffers, base: usize) {
         let TextBuffers {
             normalized,
@@ -109,7 +109,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Replaces each run of `unknown` from `start` on by one.
+/// Replaces each run of `unknown` ids from `start` on by one id.
 pub(super) fn join_unknowns(ids: &mut Vec<PieceId>, start: usize, unknown: PieceId) {
     let mut kept = start;
     for at in start..ids.len() {

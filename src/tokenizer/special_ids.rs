@@ -2,7 +2,7 @@
 //!
 //! Input: a model. Output: [`SpecialIds`] (unknown, beginning, end, padding) and, for models with
 //! byte fallback, the id of the piece of each byte. The rules are those of the reference: an empty
-//! name in the file means the default name, and a piece counts only if it has the right kind.
+//! name in the file means the default name, and the piece must have the right kind.
 
 use crate::encode::vocabulary::{NO_UNKNOWN, Vocabulary};
 use crate::model::Model;
@@ -48,8 +48,8 @@ fn is_control(model: &Model, id: PieceId) -> bool {
     piece.is_some_and(|piece| piece.kind == PieceKind::Control)
 }
 
-/// The unknown piece, unless its name belongs to another piece: the reference takes any name that
-/// is no piece for the unknown piece.
+/// The unknown piece, unless its name belongs to another piece. The reference maps any name that is
+/// not a piece to the unknown piece.
 fn unknown_id(model: &Model) -> Option<PieceId> {
     let unknown = Vocabulary::new(model, true).unknown();
     let name = name_or(model.trainer_spec().unk_piece(), "<unk>");
@@ -57,8 +57,8 @@ fn unknown_id(model: &Model) -> Option<PieceId> {
     (unknown != NO_UNKNOWN && is_its_name).then_some(unknown)
 }
 
-/// The piece of each byte, in models with byte fallback. Such models have all 256, which is checked
-/// when they are loaded.
+/// The byte piece of each byte, in models with byte fallback. Loading checks that such models have
+/// all 256.
 pub(super) fn byte_ids(model: &Model) -> Option<Box<[PieceId; 256]>> {
     if !model.trainer_spec().byte_fallback() {
         return None;

@@ -4,11 +4,11 @@
 //! Output: [`Tokens`], a view of the tokens of one text, with the texts of their pieces and their
 //! surfaces.
 //!
-//! A [`Token`] is plain data that can be stored and compared. What only some tokens need, the
-//! normalized text of unknown ones, is kept beside them in a list that is sorted by the number of
-//! the token and searched when the text is asked for.
+//! A [`Token`] is plain data that can be stored and compared. The normalized text that only some
+//! tokens need, for example unknown ones, is in a separate list. The list is sorted by the index of
+//! the token and searched when the text is requested.
 //!
-//! Example: the text `"é 日"` in a model that knows `▁`, `é` but not `日` has the tokens
+//! Example: the text `"é 日"` in a model with `▁` and `é` but without `日` has these tokens:
 //!
 //! | token | id | span | surface | piece |
 //! |---|---|---|---|---|
@@ -136,7 +136,7 @@ impl<'e> TokenRef<'e> {
     }
 
     /// The bytes of the caller's text that the token stands for. With byte fallback, all bytes of a
-    /// character but the last have an empty span, as in the reference.
+    /// character except the last have an empty span, as in the reference.
     #[inline]
     pub fn span(&self) -> Range<usize> {
         self.token.begin..self.token.end
@@ -170,7 +170,7 @@ impl<'e> TokenRef<'e> {
         }
     }
 
-    /// The text of the token, if it is not that of its piece.
+    /// The text of the token, if it differs from the text of its piece.
     #[inline]
     fn own_text(&self) -> Option<&'e [u8]> {
         self.tokens.buffer.own_text(self.index)
@@ -249,19 +249,19 @@ impl fmt::Debug for TokenRef<'_> {
     }
 }
 
-/// The tokens of a text while they are made, and the texts of those that do not have the text of
-/// their piece.
+/// The tokens of a text while they are collected, and the texts of tokens whose text differs from
+/// that of their piece.
 #[derive(Debug, Default)]
 pub(super) struct TokenBuffer {
     tokens: Vec<Token>,
     /// Sorted by `token`.
     own_texts: Vec<OwnText>,
-    /// The normalized texts of the tokens in `own_texts`, one behind the other.
+    /// The normalized texts of the tokens in `own_texts`, concatenated.
     texts: Vec<u8>,
     /// Whether `own_texts` has tokens that are not unknown, see [`TokenBuffer::push_extended`].
     has_extended_pieces: bool,
-    /// The numbers of last byte pieces of characters that have empty spans, sorted: normalization
-    /// made more than one character of one, and only the last of them has the span.
+    /// The sorted indexes of the last byte pieces of characters with empty spans: if normalization
+    /// turned one character into several, only the last of them has the span.
     empty_last_bytes: Vec<usize>,
 }
 
@@ -349,13 +349,13 @@ impl TokenBuffer {
         start..self.texts.len()
     }
 
-    /// Extends the last token, which is unknown, by more text that ends at `end`.
+    /// Extends the last token, which is unknown, with more text that ends at `end`.
     pub(super) fn extend_unknown(&mut self, end: usize, text: &[u8]) {
         self.extend_last_text(text);
         self.extend_last(end);
     }
 
-    /// Appends to the text of the last token that has a text of its own.
+    /// Appends to the text of the last token in `own_texts`.
     fn extend_last_text(&mut self, text: &[u8]) {
         let range = self.append_text(text);
         if let Some(own) = self.own_texts.last_mut() {

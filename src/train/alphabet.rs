@@ -4,9 +4,9 @@
 //! of the distinct words.
 //!
 //! Required characters come first, then the others by count, descending, then by code point.
-//! Characters are taken until the share that those already taken have in the whole corpus, a 32-bit
-//! float, reaches `character_coverage`. The total of that share includes boundary marks, which are
-//! never pieces themselves.
+//! Characters are taken until their share of all characters of the corpus, as a 32-bit float,
+//! reaches `character_coverage`. Boundary marks are included in the share, although they are never
+//! pieces.
 //!
 //! Example with a coverage of 0.98 and the counts a 49, b 49, c 1, d 1: before `a` the share is 0,
 //! before `b` 0.49, before `c` 0.98, which is enough. The alphabet is `ab`; `c` and `d` become
@@ -61,7 +61,7 @@ impl CharacterCounts {
             }
             by_code
         };
-        // A table for each thread is enough: making and adding one costs more than a small corpus.
+        // One table per thread: making and adding a table costs more than counting a small corpus.
         let by_code = parts
             .par_chunks(parts.len().div_ceil(rayon::current_num_threads()).max(1))
             .map(count_parts)
@@ -82,8 +82,8 @@ impl CharacterCounts {
         Ok(Self { counts, total })
     }
 
-    /// The counts without characters that are never part of a piece, boundary marks excepted. Text
-    /// that was not normalized for training can have them.
+    /// The counts without the characters that are never part of a piece, except boundary marks.
+    /// Text that was not normalized for training can contain such characters.
     pub(crate) fn without_breaking(&self) -> Self {
         let counts: Vec<(char, u64)> = self.iter().filter(|(c, _)| is_kept(*c)).collect();
         Self {
@@ -169,8 +169,7 @@ impl KnownCharacters {
         !text.chars().all(|c| self.keeps(c))
     }
 
-    /// Replaces the content of `marked` by `text` with U+2585 for every character that is not in
-    /// the alphabet.
+    /// Sets `marked` to `text` with every character that is not in the alphabet replaced by U+2585.
     pub(crate) fn mark(&self, text: &str, marked: &mut String) {
         marked.clear();
         marked.extend(

@@ -1,4 +1,4 @@
-//! Merges and characters -> the pieces of the model, in the order of their ids.
+//! Learned pieces and meta pieces -> the pieces of the model, in the order of their ids.
 //!
 //! In: meta pieces with ids, and the learned pieces, best first. Out: the table of pieces.
 //!
@@ -14,8 +14,8 @@
 //! | piece | `<unk>` | `ab` | `<s>` | `a` | `b` |
 //! | score | 0 | -0 | 0 | -1 | -2 |
 //!
-//! A meta piece with an id that the learned pieces do not reach (`<pad>` with id 9 here) is an
-//! error.
+//! A meta piece whose id is too high for the number of learned pieces (`<pad>` with id 9 here) is
+//! an error.
 //!
 //! Cost: linear in the text of the pieces.
 
@@ -74,7 +74,7 @@ fn bpe_piece((index, text): (usize, Box<str>)) -> LearnedPiece {
     LearnedPiece { text, score }
 }
 
-/// The texts that follow the meta pieces if coverage chose the characters: merges, then characters.
+/// The texts of the learned pieces if coverage chose the characters: merges, then characters.
 pub(crate) fn learned_texts(merges: Vec<LearnedMerge>, alphabet: &Alphabet) -> Vec<Box<str>> {
     let characters = alphabet
         .characters
@@ -95,9 +95,9 @@ fn score(index: usize) -> f32 {
 /// All pieces of the model.
 ///
 /// # Errors
-/// Fewer pieces than the size of the vocabulary if that is a hard limit, two pieces of one text, a
-/// meta piece with an id that the learned pieces do not reach if it is below the limit or the
-/// unknown piece.
+/// Fewer pieces than the vocabulary size if that is a hard limit; two pieces with the same text; a
+/// meta piece that is below the limit, or is the unknown piece, but whose id is too high for the
+/// number of learned pieces.
 pub(crate) fn assemble(
     meta: &MetaPieces,
     learned: &[LearnedPiece],
@@ -110,7 +110,7 @@ pub(crate) fn assemble(
         let next_learned = || learned.next().map(learned_piece);
         let piece = meta_piece(meta, id).or_else(next_learned);
         let Some(NewPiece { text, score, kind }) = piece else {
-            // No piece is available for this id, so that no higher id can be reached.
+            // No piece is available for this id, so no higher id can be reached.
             check_reachable(meta, id..limit.size, pieces.len())?;
             break;
         };
@@ -152,8 +152,8 @@ fn learned_piece(learned: &LearnedPiece) -> NewPiece<'_> {
     }
 }
 
-/// Fails if the unknown piece is behind the last piece and no byte piece replaces it: the model
-/// could not be loaded. `use_all_vocab` can give so few pieces.
+/// Fails if the id of the unknown piece is beyond the last piece and there are no byte pieces: the
+/// model could not be loaded. With `use_all_vocab` there can be this few pieces.
 fn check_unknown(meta: &MetaPieces, pieces: usize) -> Result<(), TrainError> {
     match meta.unknown() {
         Some((id, text)) if id >= pieces && !meta.has_bytes() => {

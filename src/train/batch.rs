@@ -1,13 +1,13 @@
-//! Batches of sentences, which the reader sends to the counting threads, and the filter for
-//! sentences.
+//! Batches of sentences, which the reader sends to the counting threads, and the filter that
+//! selects the sentences to train on.
 //!
 //! In: bytes of whole lines, or texts with counts. Out: the sentences to train on, with their
 //! counts.
 //!
-//! As in the reference a sentence is skipped if it is empty, longer than `max_sentence_length`
-//! bytes, or has U+2585 (the mark of unknown characters) in it, in that order. A row of a tsv file
-//! has exactly two fields, the sentence and its count; everything else is an error, including an
-//! empty line.
+//! As in the reference, a sentence is skipped if it is empty, if it is longer than
+//! `max_sentence_length` bytes, or if it contains U+2585 (the unknown mark); the first reason
+//! counts. A row of a tsv file has exactly two fields, the sentence and its count; everything else
+//! is an error, including an empty line.
 //!
 //! For example, with `max_sentence_length=10`:
 //!
@@ -42,7 +42,7 @@ enum BatchContent {
         path: Option<PathBuf>,
         first_line: u64,
     },
-    /// Sentences that end at these offsets and occur that often.
+    /// Sentences: the offset of the end of each, and its count.
     Texts(Vec<(usize, u64)>),
 }
 
@@ -88,7 +88,7 @@ impl Batch {
         }
     }
 
-    /// A batch to [`Batch::push`] to.
+    /// An empty batch of texts, to be filled with [`Batch::push`].
     pub(crate) fn texts() -> Self {
         Self {
             bytes: Vec::new(),
@@ -107,7 +107,7 @@ impl Batch {
         self.bytes.len()
     }
 
-    /// All the sentences' bytes.
+    /// The bytes of all sentences.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -119,8 +119,8 @@ impl Batch {
         }
     }
 
-    /// Calls `visit` with the location, the text and, unless the batch holds unparsed lines, the
-    /// count of each sentence in turn.
+    /// Calls `visit` with the location, the text and the count of each sentence in turn. Lines have
+    /// no count, since they are not parsed yet.
     pub(crate) fn for_each<E>(
         &self,
         mut visit: impl FnMut(&dyn Fn() -> InputLocation, &[u8], Option<u64>) -> Result<(), E>,
@@ -193,14 +193,14 @@ impl SentenceFilter {
         }
     }
 
-    /// Hands the sentences of `batch` that training uses to `use_sentence`, with their counts,
-    /// until it returns `Break`. The sentences after that are not visited.
+    /// Calls `use_sentence` with each sentence of `batch` that training uses and its count, until
+    /// it returns `Break`. The sentences after that are not visited.
     pub(crate) fn for_each_used(
         &mut self,
         batch: &Batch,
         mut use_sentence: impl FnMut(&[u8], u64) -> Result<ControlFlow<()>, TrainError>,
     ) -> Result<(), TrainError> {
-        // Seldom anywhere in a batch, so that lines need not be searched.
+        // Rarely in a batch at all; without it, the lines need not be searched.
         let may_be_reserved = self.reserved.find(&batch.bytes).is_some();
         let result = batch.for_each(|location, line, count| {
             let counted = self.counted_sentence(line, count);
@@ -261,7 +261,7 @@ fn parse_row(row: &[u8]) -> Result<(&[u8], u64), &'static str> {
     }
 }
 
-/// What C's `isspace` accepts around a number.
+/// The characters accepted around a number: those of `isspace` in C.
 const C_SPACES: [char; 6] = [' ', '\t', '\n', '\x0b', '\x0c', '\r'];
 
 fn parse_count(field: &[u8]) -> Option<i64> {

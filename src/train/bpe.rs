@@ -1,13 +1,12 @@
-//! Byte-pair encoding: distinct words with their counts -> the pieces that merging makes, best
-//! first.
+//! Byte-pair encoding: distinct words with their counts -> the merges, best first.
 //!
 //! The algorithm is that of Sennrich, Haddow and Birch, "Neural Machine Translation of Rare Words
 //! with Subword Units", 2016 (<https://arxiv.org/abs/1508.07909>), with the reference's rules for
 //! ties and for what a piece may be.
 //!
 //! Every word starts as a sequence of characters, its symbols. One step merges the best pair of
-//! adjacent symbols wherever it occurs. The best pair is the most frequent one; among equals the
-//! one with the fewest characters, then the one with the smallest UTF-8 bytes ([`queue`]).
+//! adjacent symbols wherever it occurs. The best pair is the most frequent one; ties go to the pair
+//! with the fewest characters, then to the one with the smallest UTF-8 bytes ([`queue`]).
 //!
 //! # Example
 //!

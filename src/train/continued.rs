@@ -1,26 +1,26 @@
 //! Continued BPE training: a model and a corpus -> the pieces that training would learn next.
 //!
 //! Input: a BPE model, a corpus, rules for new pieces. Output: new pieces, best first. The model
-//! keeps its pieces, ids and scores; whoever appends the new pieces gives them scores below all
+//! keeps its pieces, ids and scores; the caller appends the new pieces with scores below all
 //! others, in this order (see `adapt/extend`).
 //!
 //! # Method
 //!
-//! 1. The corpus is read, prepared and divided into parts as in training, except that parts are not
-//!    divided where a piece of the model lies across ([`kept_pairs`](super::split::kept_pairs)).
-//!    Equal parts are counted once.
-//! 2. The model segments each distinct part. The segments are the symbols that merging begins with,
-//!    where training begins with characters. It is the state of the encoder before unused pieces
-//!    are split again and unknown characters become bytes, for these are the symbols that pieces
-//!    with lower scores would merge.
-//! 3. The loop of training merges the best pair, again and again ([`merge`](super::bpe::merge)).
-//!    Characters that are no pieces become pieces among the merges by their gain, or before them by
-//!    coverage.
+//! 1. The corpus is read, prepared and divided into parts as in training, except that text is not
+//!    divided inside a piece of the model ([`kept_pairs`](super::split::kept_pairs)). Equal parts
+//!    are counted together.
+//! 2. The model segments each distinct part. Merging begins with these segments as symbols, where
+//!    training begins with characters. They are the state of the encoder before unused pieces are
+//!    split again and unknown characters become bytes, since these are the symbols that pieces with
+//!    lower scores would merge.
+//! 3. The loop of training repeatedly merges the best pair ([`merge`](super::bpe::merge)).
+//!    Characters that are not pieces become pieces between the merges, by gain, or before all
+//!    merges, by coverage.
 //!
-//! Because new pieces have lower scores than all old ones, each in order, the words are at every
-//! moment segmented as the model with the new pieces so far segments them. It follows that training
-//! in two steps gives what training in one step gives, and that every new piece is the encoding of
-//! its own text.
+//! New pieces have lower scores than all old ones, in descending order. So the words are always
+//! segmented as the model with the new pieces so far would segment them. It follows that training
+//! in two steps gives the same result as training in one step, and that the text of every new piece
+//! encodes to that piece.
 //!
 //! # Example
 //!
@@ -30,8 +30,8 @@
 //!
 //! # Cost
 //!
-//! That of training, and one encoding of the distinct parts. Memory: 4 bytes for each token of the
-//! distinct parts instead of each character.
+//! That of training, and encoding each distinct part once. Memory: 4 bytes for each token of the
+//! distinct parts, not for each character.
 
 mod characters;
 mod segments;
@@ -75,8 +75,8 @@ pub(crate) struct ContinuedTrainer<'m> {
 }
 
 impl<'m> ContinuedTrainer<'m> {
-    /// Training of `model` with the rules for pieces and sentences of `options`; all that concerns
-    /// the model itself, such as its normalization, is the model's.
+    /// Continues the training of `model` with the rules for pieces and sentences of `options`. The
+    /// properties of the model itself, such as its normalization, are not taken from `options`.
     pub(crate) fn new(
         model: &'m Model,
         options: &TrainOptions,
@@ -102,7 +102,7 @@ impl<'m> ContinuedTrainer<'m> {
         self
     }
 
-    /// The first `wanted` new pieces, or fewer if the corpus does not give more.
+    /// The first `wanted` new pieces, or fewer if the corpus does not yield as many.
     pub(crate) fn learn(
         &self,
         corpus: Corpus<'_>,
@@ -184,7 +184,7 @@ fn mergeable_texts(model: &Model) -> impl Iterator<Item = &str> {
     mergeable.filter_map(text_of)
 }
 
-/// Whether merging makes pieces of the kind of this one.
+/// Whether pieces of this kind are made by merging.
 fn is_mergeable(piece: &Piece<'_>) -> bool {
     matches!(piece.kind, PieceKind::Normal | PieceKind::Unused)
 }
@@ -196,9 +196,10 @@ fn text_of(piece: Piece<'_>) -> Option<&str> {
 
 impl TrainOptions {
     /// The rules for pieces and sentences that a model was trained with, as its trainer spec
-    /// records them. A length or coverage outside the range of its option becomes the nearest one
-    /// inside, a negative length the default. The vocabulary and the normalization are not taken
-    /// over, and all sentences are used.
+    /// records them. A length or coverage outside the range of its option is clamped to the range;
+    /// a negative length becomes the default. The treatment of whitespace is taken from the
+    /// normalizer. The vocabulary and the normalization rules are not taken over, and all sentences
+    /// are used.
     pub fn of_model(model: &Model) -> Self {
         let spec = model.trainer_spec();
         let defaults = Self::default();
@@ -221,7 +222,7 @@ impl TrainOptions {
         options.with_normalization_of(model)
     }
 
-    /// The options with what the model does to whitespace.
+    /// The options with the model's treatment of whitespace.
     fn with_normalization_of(self, model: &Model) -> Self {
         let normalizer = model.normalizer().options();
         Self {

@@ -1,13 +1,13 @@
 //! Where sentences come from: files, readers or an iterator.
 //!
-//! Bytes are read in batches that end at a line end, so that memory does not depend on the size of
+//! Bytes are read in batches that end at a line end, so memory does not depend on the size of
 //! the input; the counting threads divide the batches into lines. A sentence is a line without its
 //! newline; a carriage return is text. Names that end in `.gz` or `.zst` are decompressed while
 //! they are read.
 //!
-//! One property of the reference has an effect on its models and is kept: an empty file that is not
-//! the last of the list counts as a line. It is the last line of the file before it if that one
-//! ends without a newline, and an empty line otherwise.
+//! One quirk of the reference affects its models and is reproduced: an empty file that is not the
+//! last of the list counts as a line. The line is the last line of the file before it if that file
+//! ends without a newline, and empty otherwise.
 
 mod line_reader;
 
@@ -28,14 +28,14 @@ use crate::input::json_field::JsonField;
 use crate::input::record_texts::RecordTexts;
 use crate::train::batch::Batch;
 
-/// Bytes that a batch aims at: small enough to spread work evenly, large enough to hide its
+/// The target size of a batch: small enough to distribute work evenly, large enough to amortize the
 /// overhead.
 pub(crate) const BATCH_BYTES: usize = 1 << 20;
 
 /// The text to train on: files, a reader, or an iterator of texts.
 ///
-/// A corpus is read once, while training. It can be sent to another thread, and so readers and
-/// iterators have to be [`Send`].
+/// Training consumes the corpus; regular files may be read twice, readers and iterators are read
+/// once. Readers and iterators must be [`Send`], since the corpus can be sent to another thread.
 ///
 /// ```
 /// let lines = ["first sentence", "second sentence"];
@@ -59,7 +59,7 @@ enum CorpusFormat {
 }
 
 impl CorpusFormat {
-    /// The lines in what `reader` reads.
+    /// A reader of the lines in the content of `reader`.
     fn lines<'a>(&self, reader: Box<dyn Read + Send + 'a>) -> Box<dyn Read + Send + 'a> {
         match self {
             Self::Text => reader,
@@ -93,12 +93,12 @@ impl<'a> Corpus<'a> {
         ))
     }
 
-    /// Lines of bytes, in the format that `input_format` names.
+    /// Lines of bytes, in the format that the option `input_format` names.
     pub fn reader(reader: impl Read + Send + 'a) -> Self {
         Corpus::new(CorpusSource::Reader(Box::new(reader)))
     }
 
-    /// Sentences, UTF-8 or not; a newline inside is text.
+    /// Sentences, valid UTF-8 or not. A newline inside a sentence is text.
     pub fn texts<T: AsRef<[u8]>, I: IntoIterator<Item = T>>(texts: I) -> Self
     where
         I::IntoIter: Send + 'a,
@@ -106,7 +106,7 @@ impl<'a> Corpus<'a> {
         Self::counted_texts(texts.into_iter().zip(repeat(1)))
     }
 
-    /// Sentences with how often each occurs; a sentence with count 0 is an error in training.
+    /// Sentences with the number of times that each occurs. A count of 0 is an error in training.
     pub fn counted_texts<T: AsRef<[u8]>, I: IntoIterator<Item = (T, u64)>>(texts: I) -> Self
     where
         I::IntoIter: Send + 'a,
@@ -117,10 +117,10 @@ impl<'a> Corpus<'a> {
         Corpus::new(CorpusSource::Texts(Box::new(owned)))
     }
 
-    /// Reads the files, or the reader, as JSON Lines: each line is an object, and its field `path`
-    /// is a text. Each line of a text is a sentence, as if the text were a file. The names of
-    /// nested fields are separated by dots (`meta.body`); a backslash before a dot makes it a part
-    /// of a name. A corpus of texts is not changed.
+    /// Reads the files, or the reader, as JSON Lines: each line is an object with a text in the
+    /// field `path`. Each line of a text is a sentence, as if the text were a file. The names of
+    /// nested fields are separated by dots (`meta.body`); a backslash before a dot makes it part of
+    /// a name. A corpus of texts is not changed.
     ///
     /// ```
     /// let records = std::io::Cursor::new("{\"id\": 1, \"text\": \"one\\ntwo\"}\n");
@@ -147,7 +147,7 @@ impl<'a> Corpus<'a> {
         Corpus { source, format }
     }
 
-    /// The same corpus once more, if it can be read twice.
+    /// A copy of the corpus to read a second time, if it consists of regular files.
     pub(crate) fn reread(&self) -> Option<Self> {
         let mut copy = Self::files(self.regular_files()?);
         copy.format = self.format.clone();
@@ -176,8 +176,8 @@ impl<'a> Corpus<'a> {
         }
     }
 
-    /// Opens every regular file once, so that a missing one is an error before the long work. Pipes
-    /// are left alone: opening them twice would break them.
+    /// Opens every regular file once, so that a missing file is reported before the work begins.
+    /// Pipes are not opened: opening them twice would break them.
     pub(crate) fn check_files(&self) -> Result<(), TrainError> {
         let Some(paths) = self.paths() else {
             return Ok(());
@@ -227,7 +227,7 @@ fn check_file(path: &Path) -> Result<(), TrainError> {
     try_open(path).map_err(|source| read_error(path, source))
 }
 
-/// Opens a file if it is a regular one.
+/// Opens the file if it is a regular file; fails for a folder.
 fn try_open(path: &Path) -> io::Result<()> {
     let metadata = path.metadata()?;
     if metadata.is_dir() {
@@ -267,7 +267,7 @@ pub(crate) struct Batches<'a> {
 }
 
 impl<'a> Batches<'a> {
-    /// Batches of about `batch_bytes`. Of a line, the bytes beyond `line_limit` are dropped while
+    /// Batches of about `batch_bytes`. The bytes of a line beyond `line_limit` may be dropped while
     /// reading, so that one endless line does not fill the memory.
     pub(crate) fn new(corpus: Corpus<'a>, line_limit: usize, batch_bytes: usize) -> Self {
         Batches {
@@ -353,7 +353,7 @@ impl<'a> Batches<'a> {
         Ok(())
     }
 
-    /// Reads what `reader` reads as lines.
+    /// A [`LineReader`] of the content of `reader`.
     fn line_reader(
         &self,
         reader: Box<dyn Read + Send + 'a>,
@@ -363,7 +363,7 @@ impl<'a> Batches<'a> {
         LineReader::new(lines, path, self.line_limit, self.batch_bytes)
     }
 
-    /// The last line once more, as line 0 of the file at `path`.
+    /// A batch that repeats the last line, as line 0 of the file at `path`.
     fn repeat_last_line(&self, path: PathBuf) -> Batch {
         let mut bytes = self.last_line.clone();
         bytes.push(b'\n');

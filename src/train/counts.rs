@@ -5,15 +5,14 @@
 //!
 //! Most words are short: a text of up to 15 bytes is stored inside its entry, as two numbers that
 //! are compared and hashed as such, so that counting it does not access an arena. Longer texts are
-//! stored in an arena, one after the other. An entry takes 24 bytes. The table is an open hash
-//! table with linear probing: an entry is at the index that its hash gives or, if that is occupied,
-//! at the next free index.
+//! stored in an arena. An entry takes 24 bytes. The table uses open addressing with linear probing:
+//! an entry is at the index given by its hash or, if that is occupied, at the next free index.
 //!
 //! Several threads count into one [`SharedCounts`], which is divided by the hashes of the texts
 //! into shards with a lock each. A thread buffers its additions to a shard ([`CountAdder`]) and
-//! adds about a hundred texts at a time: so it seldom waits for a lock, and it can read all the
-//! entries first, so that these memory accesses, which miss the processor's caches, overlap. A word
-//! that several threads count is stored once, so that no tables have to be merged at the end.
+//! makes about a hundred at a time, so it rarely waits for a lock. It first reads all the entries,
+//! so that these memory accesses, which miss the processor's caches, overlap. A word that several
+//! threads count is stored once, so no tables have to be merged at the end.
 //!
 //! For example, "the" is the entry `[low, high]` with the bytes `t h e` in `low`, and the length 3
 //! in the highest byte of `high`:
@@ -26,9 +25,9 @@
 //!
 //! Cost: constant for a short text on average, linear in its bytes for a long one.
 //!
-//! The order of the entries never influences a result: callers sort, or do something that order
-//! cannot change. So the hashes have another seed in each run, and no corpus can be written whose
-//! words all collide.
+//! The order of the entries never affects a result: callers sort the entries, or do something that
+//! does not depend on the order. So the hash seed can differ in each run, and nobody can construct
+//! a corpus whose words all collide.
 
 mod key;
 mod sorted;
@@ -53,7 +52,7 @@ const PENDING_BYTES: usize = 1 << 12;
 /// Texts with their counts.
 #[derive(Default)]
 pub(crate) struct TextCounts {
-    /// Empty, or some entries, a quarter of which or more are free.
+    /// Empty, or at least a quarter of the entries are free.
     entries: Vec<TextEntry>,
     used: usize,
     arena: Vec<u8>,
@@ -69,7 +68,7 @@ struct TextEntry {
 const MIN_ENTRIES: usize = 16;
 
 impl TextCounts {
-    /// An empty table with room for so many texts.
+    /// An empty table with room for `texts` texts.
     fn with_capacity(texts: usize) -> Self {
         // A quarter of the entries is free.
         let size = texts / 3 * 4 + texts % 3 * 2;
@@ -99,7 +98,7 @@ impl TextCounts {
     /// `u64::MAX`.
     ///
     /// # Errors
-    /// The text is of 4 GiB or more.
+    /// The text has 4 GiB or more.
     #[inline]
     pub(crate) fn add(
         &mut self,
@@ -123,8 +122,8 @@ impl TextCounts {
 
     /// Where the search for a text begins.
     fn first_index(&self, hash: u64) -> usize {
-        // The lower half of the hash, as a fraction of 2^32, times the number of entries: a
-        // multiplication where tables have any size, instead of a mask for powers of two.
+        // The lower half of the hash, as a fraction of 2^32, times the number of entries. The
+        // number need not be a power of two, so a mask would not do.
         let fraction = u64::from(low_u32(hash));
         low_usize((fraction * self.entries.len() as u64) >> u32::BITS)
     }
@@ -187,8 +186,8 @@ impl TextCounts {
         self.entries[at] = new;
     }
 
-    /// Makes the table half as large again. With a factor of 2 a word would need up to 64 bytes
-    /// instead of 48, and training would take no less time.
+    /// Grows the table by half. With a factor of 2 a word would need up to 64 bytes instead of 48,
+    /// and training would not be faster.
     fn grow(&mut self, hasher: &SeedableRandomState) {
         let size = (self.entries.len() / 2 * 3).max(MIN_ENTRIES);
         let entries = std::mem::replace(&mut self.entries, vec![TextEntry::default(); size]);
@@ -197,8 +196,8 @@ impl TextCounts {
         }
     }
 
-    /// Removes the texts with a count below `min_count`. Afterwards texts can be visited, but no
-    /// longer be added.
+    /// Removes the texts with a count below `min_count`. Afterwards texts can be visited, but not
+    /// added.
     pub(crate) fn remove_rare(&mut self, min_count: u64) {
         let entries = self.entries.iter_mut();
         for entry in entries.filter(|entry| !entry.key.is_free() && entry.count < min_count) {
@@ -306,8 +305,7 @@ impl ShardedCounts {
     }
 }
 
-/// The shard of a text with this hash. The table inside a shard uses the low and the very highest
-/// bits.
+/// The shard of a text with this hash. The table inside a shard is indexed by the low 32 bits.
 fn shard_of(hash: u64) -> usize {
     masked_index(hash >> 40, SHARDS - 1)
 }
@@ -323,8 +321,8 @@ impl SharedCounts {
         Self::with_capacity(hasher, 0)
     }
 
-    /// Empty counts with room for about `texts` distinct texts. Tables that have the right size at
-    /// once take half the time of tables that grow.
+    /// Empty counts with room for about `texts` distinct texts. Tables that have the right size
+    /// from the start take half the time of tables that grow.
     pub(crate) fn with_capacity(hasher: SeedableRandomState, texts: usize) -> Self {
         let shard = || Mutex::new(TextCounts::with_capacity(texts.div_ceil(SHARDS)));
         Self {
@@ -346,7 +344,7 @@ impl SharedCounts {
         }
     }
 
-    /// The counts; every [`CountAdder`] has to be flushed before.
+    /// The counts. Every [`CountAdder`] must have been flushed.
     pub(crate) fn into_counts(self) -> ShardedCounts {
         ShardedCounts {
             shards: self.shards.into_iter().map(unlocked).collect(),

@@ -3,18 +3,17 @@
 //!
 //! Tests vary these parameters and compare the models.
 //!
-//! The option `num_threads` is not one of these parameters for unigram models: there it is the
-//! number of partial sums, which the model depends on, and it does not bound the threads. For the
-//! other models it is the most threads to use.
+//! For BPE, word and char models, the option `num_threads` is the maximum number of threads. For
+//! unigram models it is not one of these parameters: it is the number of partial sums, which the
+//! model depends on, and it does not limit the threads.
 //!
 //! ```text
 //! 8 cores, num_threads = 16 (the default)   BPE: 8 threads   unigram: 8 threads, 16 partial sums
 //! 8 cores, num_threads = 2                  BPE: 2 threads   unigram: 8 threads, 2 partial sums
 //! ```
 //!
-//! Wherever the keys of a table come from the corpus (words, pairs of characters, counts of a tsv
-//! file), its hashes have a seed that is another in each run. So nobody can write a corpus whose
-//! keys all collide.
+//! Hash tables whose keys come from the corpus (words, pairs of characters, counts of a tsv file)
+//! use a different seed in each run, so that nobody can construct a corpus whose keys all collide.
 
 use std::num::NonZeroUsize;
 
@@ -27,26 +26,25 @@ use crate::model::ModelType;
 use crate::train::corpus::BATCH_BYTES;
 use crate::train::options::TrainOptions;
 
-/// The most threads of a run; each has buffers of its own.
+/// The maximum number of threads of a run; each has its own buffers.
 const MAX_THREADS: usize = 1024;
 
-/// Enough that small corpora need not be read twice, whatever their sentences are.
+/// Large enough that small corpora never need to be read twice.
 const HELD_BYTES: usize = 1 << 25;
 
 /// A map whose keys come from the corpus.
 pub(crate) type SeededMap<K, V> = HashMap<K, V, SeedableRandomState>;
 
-/// How the work is done.
+/// Parameters of a run that do not change the model.
 #[derive(Debug, Clone)]
 pub(crate) struct ExecutionConfig {
     /// Threads to use.
     pub(crate) threads: usize,
-    /// Bytes of input that are handed to a thread at once.
+    /// Bytes of input per batch.
     pub(crate) batch_bytes: usize,
     /// Hasher of the tables.
     pub(crate) hasher: SeedableRandomState,
-    /// Bytes of prepared sentences that unigram training holds in their order before it counts
-    /// words.
+    /// Bytes of prepared sentences that unigram training holds in order before it counts words.
     pub(crate) held_bytes: usize,
 }
 
@@ -63,8 +61,8 @@ impl ExecutionConfig {
         }
     }
 
-    /// Sets the number of threads, whatever the options and the machine. More than [`MAX_THREADS`]
-    /// count as that many.
+    /// Sets the number of threads regardless of the options and the machine, at most
+    /// [`MAX_THREADS`].
     pub(crate) fn set_threads(&mut self, threads: NonZeroUsize) {
         self.threads = threads.get().min(MAX_THREADS);
     }

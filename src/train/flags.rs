@@ -1,4 +1,4 @@
-//! `spm_train`'s flags by name, and the record of them in a model.
+//! The flags of `spm_train` by name, and their record in a model.
 //!
 //! In: names and values as text, as a command line or a binding passes them. Out: typed
 //! [`TrainOptions`](crate::TrainOptions), and the fields of `trainer_spec` and `normalizer_spec`
@@ -32,7 +32,7 @@ use crate::model::{ModelType, NormalizerSpec, TrainerSpec};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum SpecRecording {
-    /// No others. The recording of [`Trainer::new`](crate::Trainer::new).
+    /// No others. Used by [`Trainer::new`](crate::Trainer::new).
     Changed,
     /// Those that were set by name, as SentencePiece's library calls do. The default of
     /// [`TrainFlags`].
@@ -60,7 +60,7 @@ pub enum OptionKind {
 pub struct OptionDescriptor {
     /// The name that `spm_train` gives the flag.
     pub name: &'static str,
-    /// What the flag does, in one sentence.
+    /// What the flag does, as a help text.
     pub help: &'static str,
     /// What values the flag takes.
     pub kind: OptionKind,
@@ -86,7 +86,7 @@ macro_rules! record_option {
     (elsewhere, $spec:ident, $name:ident, $record:expr) => {};
 }
 
-/// The value of a flag: as its type is read, or by a function of its own.
+/// Parses a flag with the parser of its type, or with the given function.
 macro_rules! parse_flag {
     ($text:ident) => {
         FlagValue::parse($text)
@@ -122,13 +122,13 @@ macro_rules! train_flags {
             $($(#[doc = $doc])+ pub $name: $type,)*
             /// Which options the model records.
             pub recording: SpecRecording,
-            /// Normalizes and is recorded instead of what the flags of the normalizer say:
-            /// `normalization_rule_name`, `normalization_rule_tsv`, `add_dummy_prefix` and
-            /// `remove_extra_whitespaces`. It has no flag.
+            /// Used and recorded in place of the normalizer flags `normalization_rule_name`,
+            /// `normalization_rule_tsv`, `add_dummy_prefix` and `remove_extra_whitespaces`. It has
+            /// no flag.
             pub normalizer: Option<NormalizerSpec>,
             /// The flags that were set by name.
             named: BTreeSet<&'static str>,
-            /// Whether a model type that was not named is not recorded; see
+            /// Whether the model type is recorded only if it was set by name; see
             /// [`TrainFlags::for_schema`].
             omits_model_type: bool,
         }
@@ -310,8 +310,8 @@ train_flags! {
 }
 
 impl TrainFlags {
-    /// Flags as the reference's bindings have them: the model type is unigram unless it is named,
-    /// which is the default of the schema and then not recorded.
+    /// Flags with the defaults of the reference's bindings: the model type is unigram, the default
+    /// of the protobuf schema, and is recorded only if it is set by name.
     ///
     /// ```
     /// use spiece::{ModelType, TrainFlags};

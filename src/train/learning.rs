@@ -6,8 +6,8 @@
 //! |---|---|
 //! | BPE | count words, choose characters, merge pairs |
 //! | unigram | count words (or read sentences), choose characters, choose seeds, estimate and prune |
-//! | word | count words, choose characters, take the most frequent words without others |
-//! | char | count characters, choose among them |
+//! | word | count words, choose characters, take the most frequent words of these characters |
+//! | char | count characters, choose characters |
 //!
 //! Example: from `to be or not to be` a word model learns `▁be`, `▁to`, `▁not`, `▁or`, and a char
 //! model `▁`, `o`, `t`, ...
@@ -44,8 +44,7 @@ impl CountedCorpus {
     /// The number of distinct parts of text that training a model of this type counts.
     fn distinct_parts(&self, model_type: ModelType) -> usize {
         match model_type {
-            // Counts that were made before have words, where training a char model counts
-            // characters.
+            // Training a char model counts characters, but a table of counts has words.
             ModelType::Char => self.characters.len(),
             _ => self.words.len(),
         }
@@ -93,7 +92,7 @@ impl Trainer {
         corpus: Corpus<'_>,
         run: &mut Run<'_>,
     ) -> Result<Vec<LearnedPiece>, TrainError> {
-        // First of all, so that a missing file is found before the corpus is read.
+        // First, so that a missing file is reported before the corpus is read.
         let seed_file = self.read_seed_file()?;
         let config = self.unigram_config(seed_file);
         let (texts, alphabet) = self.unigram_texts(corpus, config.chunk_bytes, run)?;
@@ -162,8 +161,8 @@ impl Trainer {
         self.choose_alphabet(counted.words, run)
     }
 
-    /// Counts the characters of the words and chooses the characters, and then removes rare words
-    /// if that is wanted.
+    /// Counts the characters of the words, chooses the alphabet, and then removes rare words if a
+    /// minimum count is set.
     pub(super) fn choose_alphabet(
         &self,
         words: ShardedCounts,
@@ -197,7 +196,7 @@ impl Trainer {
         }
     }
 
-    /// The number of learned pieces of a word or char model.
+    /// The maximum number of learned pieces of a word or char model.
     fn room_for_all(&self) -> usize {
         if self.options.use_all_vocab {
             usize::MAX
@@ -240,7 +239,7 @@ impl Trainer {
         }
     }
 
-    /// The most candidates of unigram training.
+    /// The maximum number of candidates of unigram training.
     fn seed_limit(&self) -> usize {
         let automatic = (8 * self.options.vocab_size as usize).max(100_000);
         self.options.unigram.seed_size.limit(automatic)
@@ -262,7 +261,7 @@ impl Trainer {
         Ok(alphabet)
     }
 
-    /// Whether every chosen character has to be a piece: a word or char model may lack characters.
+    /// Whether every chosen character must be a piece. Word and char models may lack characters.
     fn needs_all_characters(&self) -> bool {
         matches!(self.options.model_type, ModelType::Bpe | ModelType::Unigram)
     }
@@ -292,7 +291,7 @@ impl Trainer {
         merger.run(wanted, &mut |merges| run.reporter.merged(merges))
     }
 
-    /// The most merges that the vocabulary has room for.
+    /// The number of merges that the vocabulary has room for.
     fn wanted_merges(&self, alphabet: &Alphabet) -> usize {
         if self.options.auto_character_coverage {
             self.learned_size()

@@ -1,4 +1,4 @@
-//! The pieces that exist independent of the corpus: special, control, user-defined and byte pieces.
+//! The pieces that do not depend on the corpus: special, control, user-defined and byte pieces.
 //!
 //! In: the options. Out: a map from ids to texts and kinds.
 //!
@@ -99,8 +99,8 @@ impl SymbolGroup<'_> {
     }
 }
 
-/// The user-defined symbols. In a word model each is followed by itself with a whitespace mark
-/// before it, since its words begin with one.
+/// The user-defined symbols. In a word model, whose words begin with a whitespace mark, each symbol
+/// is followed by a copy that begins with one.
 fn user_defined_symbols(options: &TrainOptions) -> Vec<String> {
     let mut symbols = Vec::new();
     for text in &options.user_defined_symbols {
@@ -255,8 +255,8 @@ impl MetaPieces {
         }
     }
 
-    /// Every special piece with the text of the unknown piece is the unknown piece, of which there
-    /// is one.
+    /// The kind of a special piece: unknown if it has the text of the unknown piece, of which there
+    /// must be only one; otherwise control.
     fn special_kind(
         &self,
         options: &TrainOptions,
@@ -353,13 +353,13 @@ impl MetaPieces {
     }
 }
 
-/// Whether merging does not make pieces of the kind of this one.
+/// Whether pieces of this kind are not made by merging.
 fn is_meta(piece: &Piece<'_>) -> bool {
     !matches!(piece.kind, PieceKind::Normal | PieceKind::Unused)
 }
 
-/// The id and the meta piece of a piece that is text: the others are never found in text, which is
-/// UTF-8.
+/// The id and the meta piece of a piece; `None` if its text is not UTF-8, since it then never
+/// occurs in text.
 fn meta_piece(piece: Piece<'_>) -> Option<(usize, MetaPiece)> {
     let text = std::str::from_utf8(piece.text).ok()?;
     Some((piece.id.index(), MetaPiece::new(text, piece.kind)))

@@ -19,7 +19,7 @@ pub enum Stage {
     Characters,
     /// Merging pairs (BPE models).
     Merging,
-    /// Searching candidates for pieces (unigram models).
+    /// Finding candidate pieces (unigram models).
     Seeding,
     /// Estimating the scores of pieces and dropping pieces (unigram models).
     Estimating,
@@ -33,25 +33,25 @@ pub enum Stage {
 pub enum Event<'a> {
     /// A stage begins.
     Started(Stage),
-    /// Input was read: bytes so far (after decompression), and all there are, if that is known.
+    /// Input was read. Bytes are counted after decompression.
     Read {
         /// Bytes so far.
         bytes: u64,
-        /// Bytes in all.
+        /// Bytes in all, if known.
         total: Option<u64>,
     },
-    /// Pairs were merged. Comes once for each hundred of them or so.
+    /// Pairs were merged. Reported about once every hundred merges.
     Merged {
         /// Merges so far.
         done: usize,
         /// Merges wanted.
         wanted: usize,
-        /// The piece made last.
+        /// The text of the last new piece.
         piece: &'a str,
-        /// How often its parts stood side by side.
+        /// How often the pair that it was merged from occurred.
         count: u64,
     },
-    /// The scores of the pieces of a unigram model were estimated. Comes once for each iteration.
+    /// The scores of the pieces of a unigram model were estimated. Reported once per iteration.
     Estimated {
         /// Iterations so far.
         iteration: usize,
@@ -59,8 +59,8 @@ pub enum Event<'a> {
         pieces: usize,
         /// Pieces at which the estimation ends.
         wanted: usize,
-        /// The natural logarithm of the probability of a word of the corpus, on average, before
-        /// this iteration.
+        /// The average natural logarithm of the probability of a word of the corpus, before this
+        /// iteration.
         log_likelihood: f64,
     },
 }
@@ -124,11 +124,12 @@ pub struct Summary {
     /// Distinct words (more exactly: distinct parts of text that no piece crosses, which are
     /// characters for char models).
     pub distinct_words: usize,
-    /// Characters that have a piece of their own, or could have one with `auto_character_coverage`.
+    /// Characters that have a piece of their own. With `auto_character_coverage` and in continued
+    /// training: characters that may get one.
     pub characters: usize,
-    /// The share that these are of all characters read.
+    /// The share of all characters read that these are; 0 in continued training.
     pub coverage: f64,
-    /// Pieces made by merging.
+    /// Pieces made by merging. In continued training: all new pieces, including characters.
     pub merges: usize,
     /// Pieces of all kinds.
     pub pieces: usize,
@@ -142,7 +143,7 @@ impl Summary {
     }
 }
 
-/// What the stages of a training run share.
+/// State shared by the stages of a training run.
 pub(crate) struct Run<'o> {
     pub(crate) reporter: Reporter<'o>,
     pub(crate) pool: rayon::ThreadPool,
@@ -195,7 +196,7 @@ impl<'o> Reporter<'o> {
         self.report(Event::Started(stage))
     }
 
-    /// Begins a pass over `total` bytes.
+    /// Begins a pass over `total` bytes, if known.
     pub(crate) fn expect_bytes(&mut self, total: Option<u64>) {
         self.bytes = 0;
         self.total = total;

@@ -1,9 +1,8 @@
-//! What to train and how: the options that decide which pieces a model gets.
+//! The typed options of training.
 //!
-//! Options are typed: an absent id is `None`, the normalization is an enum, lengths are unsigned.
-//! The flags of the program `spm_train`, by name and as text, are
-//! [`TrainFlags`](crate::TrainFlags), which convert to these options. Errors name an option by its
-//! flag, for example `vocab_size` or `unk_id`.
+//! An absent id is `None`, the normalization is an enum, lengths are unsigned. The flags of
+//! `spm_train`, by name and as text, are [`TrainFlags`](crate::TrainFlags), which convert to these
+//! options. Errors name an option by its flag, for example `vocab_size` or `unk_id`.
 //!
 //! [`TrainOptions::validate`] checks what can be checked before any input is read.
 
@@ -60,9 +59,9 @@ impl SentenceSelection {
 /// A piece with a special role, such as `<unk>`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SpecialPiece {
-    /// Its text; not empty, even if there is no such piece.
+    /// Its text; must not be empty, even if there is no such piece.
     pub text: String,
-    /// Its id, below the size of the vocabulary, or `None` for a model without such a piece.
+    /// Its id, below the vocabulary size, or `None` for a model without such a piece.
     pub id: Option<u32>,
 }
 
@@ -158,7 +157,7 @@ pub enum NormalizationRules {
     TsvFile(PathBuf),
     /// The content of a TSV file.
     Tsv(Vec<u8>),
-    /// Compiled rules: a `precompiled_charsmap` and its name, which models record.
+    /// Compiled rules: a `precompiled_charsmap`, and the name that models record for it.
     Compiled {
         /// The name.
         name: String,
@@ -186,7 +185,7 @@ pub enum SeedSize {
 }
 
 impl SeedSize {
-    /// The most candidates, where `automatic` is the number for [`Self::Automatic`].
+    /// The maximum number of candidates; `automatic` is the value of [`Self::Automatic`].
     pub(super) fn limit(self, automatic: usize) -> usize {
         match self {
             Self::Automatic => automatic,
@@ -200,11 +199,11 @@ impl SeedSize {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum PruningMethod {
-    /// Each step drops the candidates without which the corpus loses the least likelihood.
+    /// Each step drops the candidates whose removal lowers the likelihood of the corpus least.
     #[default]
     Loss,
     /// A rising threshold is subtracted from the expected counts, and candidates below it are
-    /// dropped. An experiment of SentencePiece; `spm_train` has it as `use_sparse_pruning`. The
+    /// dropped. An experimental method of SentencePiece (`use_sparse_pruning` of `spm_train`). The
     /// options `shrinking_factor` and `num_sub_iterations` have no effect.
     Sparse {
         /// Estimate the scores of the remaining candidates without the threshold.
@@ -305,7 +304,7 @@ pub struct TrainOptions {
     /// Runs of whitespace may become pieces.
     pub allow_whitespace_only_pieces: bool,
     /// Longest piece in words, for pieces of several words (`split_by_whitespace=false`); `None` is
-    /// no limit. With a limit no piece has a space behind a colon. For
+    /// no limit. With a limit, no piece has a space after a colon. For
     /// [`Model::extend`](crate::Model::extend) only.
     pub max_words: Option<NonZeroU8>,
     /// No piece crosses this string; empty for none.
@@ -336,9 +335,9 @@ pub struct TrainOptions {
     pub unigram: UnigramOptions,
     /// Word and char models: every word or character becomes a piece, whatever `vocab_size`.
     pub use_all_vocab: bool,
-    /// 1 to 1024. BPE, word and char models: most threads to use; the model does not depend on it.
-    /// Unigram models: the number of partial sums of the estimation, which changes the last bits of
-    /// scores, whatever the number of threads that run; see
+    /// 1 to 1024. BPE, word and char models: the maximum number of threads, which does not change
+    /// the model. Unigram models: the number of partial sums of the estimation, which changes the
+    /// last bits of scores and does not limit the threads; see
     /// [`Trainer::with_threads`](crate::Trainer::with_threads).
     pub num_threads: u32,
 }

@@ -1,10 +1,10 @@
 //! Tasks on the threads of the current pool.
 //!
-//! Input: a number of tasks and a function of the number of a task. Output: the results in order.
-//! For example, three tasks that return the squares of their numbers give 0, 1, 4.
+//! Input: the number of tasks, and a function that takes the number of a task. Output: the results
+//! in order. For example, three tasks that return the squares of their numbers give 0, 1, 4.
 //!
-//! The loop is one function for all callers. A parallel iterator of its own takes about 10 KB of
-//! machine code, which is not worth it for tasks of a millisecond and more.
+//! All callers share one loop. A separate parallel iterator for each of them would take about 10 KB
+//! of machine code, which is not worth it for tasks of a millisecond or more.
 //!
 //! Cost: an indirect call and some synchronization for each task.
 
@@ -12,12 +12,12 @@ use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
-/// What `task` returns for 0, 1, and so on, below `count`.
+/// The results of `task` for the numbers below `count`, in order.
 pub(crate) fn map_tasks<T: Send + Sync>(count: usize, task: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let mut results: Vec<OnceLock<T>> = Vec::new();
     results.resize_with(count, OnceLock::new);
     run_tasks(count, &|number| {
-        // A number is given once, so that the result is not there yet.
+        // Each number is passed once, so the cell is still empty.
         let _ = results[number].set(task(number));
     });
     results
@@ -26,13 +26,13 @@ pub(crate) fn map_tasks<T: Send + Sync>(count: usize, task: impl Fn(usize) -> T 
         .collect()
 }
 
-/// Calls `task` with 0, 1, and so on, below `count`.
+/// Calls `task` with each number below `count`.
 fn run_tasks(count: usize, task: &(dyn Fn(usize) + Sync)) {
     let numbers = (0..count).into_par_iter().with_max_len(1);
     numbers.for_each(task);
 }
 
-/// How many of `items` items each thread of the current pool gets.
+/// The number of items per thread if `items` items are divided among the current pool.
 pub(crate) fn share_of_thread(items: usize) -> usize {
     items.div_ceil(rayon::current_num_threads()).max(1)
 }

@@ -1,4 +1,4 @@
-//! A power of 32-bit floats with the bits that the reference's library gives.
+//! Powers of 32-bit floats, bit-identical to the reference's.
 //!
 //! `seed_piece_length_power` weighs seeds by a power of their length, which the reference computes
 //! with `powf` of glibc. That function is not correctly rounded: of the powers -15 to 25 in steps
@@ -7,8 +7,8 @@
 //!
 //! Method: log2 x = k + log2 c + log2(1 + r) as in [`log_f32`](super::log_f32), with a polynomial
 //! of degree 5 for the last term. Then y log2 x = n/32 + s with an integer n and s of at most 1/64;
-//! 2^(n/32) is in a table up to the exponent, and 2^s is a polynomial of degree 3. All of that is
-//! computed in 64 bits without fused operations and rounded at the end.
+//! 2^(n/32) is a table entry with an adjusted exponent, and 2^s is approximated by a polynomial of
+//! degree 3. Everything is computed in 64 bits without fused operations and rounded at the end.
 //!
 //! Example: 3^1.5. log2 3 = 1 + 0.584963, and 1.5 times that is 2.377444 = 76/32 + 0.002444, so
 //! that the power is 2^2 * 2^(12/32) * 2^0.002444 = 4 * 1.296840 * 1.001695 = 5.196152.

@@ -41,12 +41,12 @@ pub(crate) struct Preparation {
     pub(crate) meta_pieces: Arc<PrefixTrie>,
     pub(crate) delimiter: String,
     pub(crate) pretokenizer: Option<Arc<Pretokenizer>>,
-    /// The concatenation of the chunks may differ from the sentence.
+    /// Whether the concatenation of the chunks may differ from the sentence.
     pub(crate) allow_inconsistent_pretokenization: bool,
 }
 
 impl Preparation {
-    /// The same, but for text that contains its dummy prefix already.
+    /// The same preparation for text that already contains its dummy prefix.
     pub(crate) fn without_dummy_prefix(&self) -> Self {
         let mut other = self.clone();
         other.normalizer.set_add_dummy_prefix(false);
@@ -64,7 +64,7 @@ impl Preparation {
     ) -> Result<Cow<'b, str>, TrainError> {
         buffer.clear();
         self.normalizer.normalize(sentence, buffer);
-        // Only rules from a damaged charsmap could make anything else than UTF-8 of the sentence.
+        // The result is UTF-8 unless the charsmap is damaged.
         let normalized = std::str::from_utf8(buffer)
             .map_or_else(|_| String::from_utf8_lossy(buffer), Cow::Borrowed);
         let text = self.mark_meta_pieces(normalized);

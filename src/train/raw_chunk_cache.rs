@@ -1,4 +1,4 @@
-//! A small two-way set-associative cache that counts short texts which occur again soon.
+//! A small two-way set-associative cache that counts short texts that recur soon.
 //!
 //! In: short texts (raw chunks; words for unigram models) with counts. Out: evicted texts with the
 //! sums of their counts, to be counted by the caller. The sums over all evictions and the final
@@ -6,10 +6,9 @@
 //!
 //! Most of a corpus consists of a few thousand words, but the number of distinct words is not
 //! bounded. The cache holds as many as fit into the second-level cache of a processor. A text
-//! belongs to a set of two entries. If neither entry holds it, it replaces the text that was used
-//! less recently. So frequent texts remain, and the evictions are about a sixth of the texts of a
-//! corpus. The set depends on a seed, so that no corpus can be written whose words all evict one
-//! another.
+//! belongs to a set of two entries. If neither entry holds it, it replaces the less recently used
+//! one. So frequent texts remain, and evictions are about a sixth of the texts of a corpus. The set
+//! depends on a seed, so that nobody can construct a corpus whose words all evict one another.
 //!
 //! For example, if "the", "of" and "and" belong to one set:
 //!
@@ -21,7 +20,7 @@
 //! and 1    and 1, the 2                       of 1 (evicted)
 //! ```
 //!
-//! Cost: constant, two entries in one cache line for each addition.
+//! Cost: constant; an addition accesses the two entries of a set, which are adjacent.
 
 use std::hash::BuildHasher;
 use std::mem;
@@ -30,8 +29,8 @@ use foldhash::fast::SeedableRandomState;
 
 use crate::packed::{pack, unpack};
 
-/// Sets of two entries, a power of two. From 2^13 to 2^17 the time of a training run changes by 3 %
-/// at most: what a larger cache holds longer costs as much to reach.
+/// The number of sets, a power of two. From 2^13 to 2^17 the time of a training run changes by 3 %
+/// at most: a larger cache evicts less, but its accesses take longer.
 const SETS: usize = 1 << 14;
 
 /// A text of less than 16 bytes, packed.
@@ -64,9 +63,9 @@ pub(crate) struct CachedChunk {
     pub(crate) count: u64,
 }
 
-/// See the module.
+/// The cache; see the [module](self).
 pub(crate) struct RawChunkCache {
-    /// In each set the entry used last comes first.
+    /// The most recently used entry of a set is the first.
     sets: Vec<[CachedChunk; 2]>,
     seed: [u64; 2],
 }
@@ -80,7 +79,7 @@ impl RawChunkCache {
         }
     }
 
-    /// The set for this text: a product of all of it, folded.
+    /// The set of a text: a folded product of its two halves.
     #[inline]
     #[allow(clippy::cast_possible_truncation)]
     fn set_of(&self, ShortText([low, high]): ShortText) -> usize {
@@ -113,7 +112,7 @@ impl RawChunkCache {
         self.sets[self.set_of(text)][0].count
     }
 
-    /// All entries of the cache, which is not used any more.
+    /// Takes all entries. The cache must not be used afterwards.
     pub(crate) fn take_entries(&mut self) -> impl Iterator<Item = CachedChunk> + use<> {
         mem::take(&mut self.sets)
             .into_iter()

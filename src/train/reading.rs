@@ -1,4 +1,4 @@
-//! Reading the corpus: to counts of distinct words, or to the sentences in their order.
+//! Reading the corpus into counts of distinct words, or into the sentences in order.
 //!
 //! Input: the corpus, and the options that select and prepare its sentences. Output:
 //! [`CountedWords`] for BPE, word and char models and [`SegmentedSentences`] for most unigram
@@ -8,8 +8,9 @@
 //! Example: the lines `to be` and `or be` give the counts `▁to` 1, `▁be` 2, `▁or` 1, or the
 //! sentences `▁to▁be` and `▁or▁be`.
 //!
-//! A random sample of a corpus takes two passes if the corpus can be read again: one draws the
-//! positions, one reads the sentences there. A stream is sampled into memory.
+//! A random sample of a corpus takes two passes if the corpus can be read again: the first draws
+//! the positions, the second reads the sentences at these positions. A stream is sampled into
+//! memory.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -36,7 +37,7 @@ use crate::model::ModelType;
 use crate::normalize::{Normalizer, NormalizerOptions};
 use crate::trie::prefix::PrefixTrie;
 
-/// The batches of the corpus, or of a part of its sentences.
+/// The batches of the corpus, or of the selected sentences.
 struct SelectedBatches<'c> {
     batches: Batches<'c>,
     /// The sentences wanted; `None` for all.
@@ -68,7 +69,7 @@ impl SelectedBatches<'_> {
             .is_some_and(SentenceCursor::is_complete)
     }
 
-    /// The next batches, at most `size`. None are left if it is empty.
+    /// The next batches, at most `size`; empty at the end.
     fn next_group(
         &mut self,
         size: usize,
@@ -84,14 +85,14 @@ impl SelectedBatches<'_> {
         Ok(group)
     }
 
-    /// Fails if wanted sentences were not found, after the last batch.
+    /// To be called after the last batch: fails if wanted sentences were not found.
     fn check_found(&self) -> Result<(), TrainError> {
         self.selection
             .as_ref()
             .map_or(Ok(()), SentenceCursor::check_found)
     }
 
-    /// The sentences that are in no batch, by the reason.
+    /// The sentences that the selection skipped, by the reason.
     fn skipped(&self) -> SentenceCounts {
         SentenceCounts {
             used: 0,
@@ -100,8 +101,8 @@ impl SelectedBatches<'_> {
     }
 }
 
-/// Batches that are prepared at the same time, for each thread. As many are read meanwhile. More of
-/// them let the threads wait for the first group.
+/// Batches per thread that are prepared at the same time, while as many are read. With more, the
+/// threads would wait longer for the first group.
 const BATCHES_PER_THREAD: usize = 1;
 
 /// Reads a corpus for a training run.
@@ -110,7 +111,7 @@ pub(super) struct CorpusReader<'a> {
     preparation: Preparation,
     meta: &'a MetaPieces,
     work: &'a ExecutionConfig,
-    /// Where parts of the text are not divided although the rules would allow that.
+    /// The pairs of characters between which text is not divided although the rules would allow it.
     kept_pairs: KeptPairs,
 }
 
@@ -251,9 +252,9 @@ impl<'a> CorpusReader<'a> {
         Ok(texts)
     }
 
-    /// The words of the corpus, and the sentences whose order unigram training may need. `None` if
-    /// training needs the order of all: pieces cross words, or sentences do not begin with
-    /// whitespace.
+    /// The rules for counting words and holding only the sentences whose order unigram training may
+    /// need. `None` if it needs the order of all sentences: with `auto_character_coverage`, if
+    /// pieces cross words, or if sentences do not begin with whitespace.
     pub(super) fn segment_rules(&self, chunk_bytes: u64) -> Option<SegmentRules> {
         let options = self.options;
         let is_counted = options.add_dummy_prefix
@@ -298,7 +299,7 @@ impl<'a> CorpusReader<'a> {
                 scope.spawn(|_| added = sentences.prepare(&group).and_then(&mut add));
                 batches.next_group(group_size, &mut run.reporter)
             });
-            // The error of the sentences that come first in the corpus.
+            // If both fail, report the error that is earlier in the corpus.
             added?;
             group = next?;
         }
@@ -316,7 +317,7 @@ impl<'a> CorpusReader<'a> {
         reporter: &mut Reporter<'_>,
     ) -> Result<SelectedBatches<'c>, TrainError> {
         let takes_first = matches!(self.options.sentences, SentenceSelection::First(_));
-        // A run on the first sentences may not need the later files.
+        // Training on the first sentences may not need the later files.
         if !takes_first {
             corpus.check_files()?;
         }
@@ -350,13 +351,14 @@ impl<'a> CorpusReader<'a> {
         Batches::new(corpus, self.line_limit(), self.work.batch_bytes)
     }
 
-    /// The bytes of a line that are read.
+    /// The number of bytes to read of a line.
     fn line_limit(&self) -> usize {
-        // One byte more marks a line as too long; a row also has a count of some bytes.
+        // One more byte is enough to detect that a line is too long; the rest is for the count of a
+        // tsv row.
         self.options.max_sentence_length as usize + 100
     }
 
-    /// The corpus to count and, if only a part of its sentences is wanted, which.
+    /// The corpus to read and, if not all of its sentences are wanted, the selection.
     fn select<'c>(
         &self,
         corpus: Corpus<'c>,

@@ -3,7 +3,7 @@
 //!
 //! In: [`TrainOptions`] and the flags to record. Out: the charsmap that the trainer normalizes
 //! with, and the `normalizer_spec` and `denormalizer_spec` of the model. A model records a built-in
-//! set under its name and any other rules as `user_defined`.
+//! set and compiled rules under their names, and rules in TSV form as `user_defined`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::train::corpus::read_file;
 use crate::train::flags::TrainFlags;
 use crate::train::options::{NormalizationRules, RuleSet, TrainOptions};
 
-/// The name that the model records for rules that are not built in.
+/// The name that the model records for rules in TSV form.
 const CUSTOM_RULES: &str = "user_defined";
 
 /// The flag that names the normalizer's built-in rules.
@@ -26,7 +26,7 @@ const TSV_FLAG: &str = "normalization_rule_tsv";
 /// The flag that names the file of the denormalizer's rules.
 const DENORMALIZER_FLAG: &str = "denormalization_rule_tsv";
 
-/// Normalizer and denormalizer of a model to be.
+/// The normalizer and the denormalizer of the model to be trained.
 pub(crate) struct NormalizerSpecs {
     normalizer: NormalizerSpec,
     denormalizer: Option<NormalizerSpec>,
@@ -53,7 +53,7 @@ impl NormalizerSpecs {
         })
     }
 
-    /// The normalizer's rules in a few bytes: equal for equal rules.
+    /// The name and a hash of the normalizer's rules.
     pub(crate) fn rules_digest(&self) -> String {
         let rules = self.normalizer.precompiled_charsmap.as_deref();
         let name = self.normalizer.name.as_deref();
@@ -61,8 +61,8 @@ impl NormalizerSpecs {
         format!("{name} {:016x}", fnv1a(rules.unwrap_or_default()))
     }
 
-    /// Everything in the model's file but the pieces. `vocab_size` is recorded instead of the
-    /// option of that name.
+    /// Everything in the model file except the pieces. If given, `vocab_size` is recorded in place
+    /// of the option.
     pub(crate) fn specs(&self, record: &TrainFlags, vocab_size: Option<i32>) -> Specs {
         let mut trainer_spec = record.trainer_spec();
         if vocab_size.is_some() {
@@ -143,7 +143,7 @@ impl CompiledRules {
     }
 }
 
-/// The hash FNV-1a of 64 bits, which is the same on all platforms and in all releases.
+/// The 64-bit FNV-1a hash, which is the same on all platforms and in all releases.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
@@ -195,7 +195,7 @@ fn normalizer_spec(rules: CompiledRules, record: &TrainFlags) -> NormalizerSpec 
     }
 }
 
-/// The denormalizer applies its rules only: it neither adds nor removes whitespace.
+/// The denormalizer only applies its rules: it neither adds nor removes whitespace.
 fn denormalizer_spec(rules: CompiledRules, record: &TrainFlags) -> NormalizerSpec {
     let tsv = &record.denormalization_rule_tsv;
     NormalizerSpec {

@@ -2,11 +2,11 @@
 //! size.
 //!
 //! The sample is drawn by reservoir sampling (Algorithm R in Vitter, "Random sampling with a
-//! reservoir", 1985, <https://doi.org/10.1145/3147.3165>) with a seeded generator, so a seed and a
-//! corpus name a sample permanently. A corpus of files is read twice: once to draw the sentences'
-//! positions, once to take them; memory holds the positions alone. A corpus that passes only once
-//! leaves the sampled sentences themselves in memory. The sample is the same in both cases. Files
-//! that are shorter when they are read again are an error.
+//! reservoir", 1985, <https://doi.org/10.1145/3147.3165>) with a seeded generator, so the corpus
+//! and the seed determine the sample. A corpus of files is read twice: once to draw the positions
+//! of the sentences, once to take the sentences; only the positions are held in memory. For a
+//! corpus that can be read only once, the sampled sentences themselves are held. The sample is the
+//! same in both cases. Files that have become shorter when they are read again are an error.
 //!
 //! For example, a sample of 2 of the items a, b, c, d (the random numbers are 0 and 2):
 //!
@@ -49,7 +49,7 @@ impl<T> Reservoir<T> {
         }
     }
 
-    /// Offers the next item, which is only made if it is kept.
+    /// Offers the next item; `make` is called only if the item is kept.
     pub(crate) fn offer(&mut self, make: impl FnOnce() -> T) {
         self.offered += 1;
         if (self.kept.len() as u64) < self.size {
@@ -72,11 +72,11 @@ impl<T> Reservoir<T> {
     }
 }
 
-/// A choice among the sentences that training could use, made as they pass.
+/// Selects some of the sentences that training could use while they are read.
 pub(crate) enum SentenceCursor {
-    /// The first so many.
+    /// The first `wanted` sentences.
     First { wanted: u64, taken: u64 },
-    /// Those at these positions, ascending.
+    /// The sentences at these positions, ascending.
     At {
         positions: Vec<u64>,
         next: usize,
@@ -108,7 +108,7 @@ impl SentenceCursor {
         }
     }
 
-    /// Whether every sentence was there that had been chosen.
+    /// Checks that all chosen sentences were found.
     ///
     /// # Errors
     /// The corpus is shorter than it was when they were chosen.

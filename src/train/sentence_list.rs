@@ -1,7 +1,7 @@
 //! Batches -> prepared sentences in their order, in parallel.
 //!
 //! Input: groups of batches. Output: for each batch the sentences that training uses, prepared, in
-//! the order of the corpus. A sentence may be empty after its preparation.
+//! the order of the corpus. A prepared sentence may be empty.
 //!
 //! Example: the lines `a`, a zero-width space (which normalization removes) and `b` give `▁a`, an
 //! empty text, and `▁b`.
@@ -18,7 +18,7 @@ use super::prepare::Preparation;
 use super::unigram::sentences::CountedTexts;
 use crate::error::TrainError;
 
-/// Prepares sentences, and counts those read.
+/// Prepares sentences and counts the sentences read.
 pub(super) struct SentencePreparer<'o> {
     options: &'o TrainOptions,
     preparation: Preparation,

@@ -1,4 +1,4 @@
-//! Which strings may be pieces, and where text can be split because no piece crosses.
+//! Which strings may be pieces, and the boundaries that no piece crosses, where text can be split.
 //!
 //! In: the options, and characters or shapes of symbols. Out: whether two symbols may be merged,
 //! and the parts of a text that can be counted one by one.
@@ -28,9 +28,10 @@
 //!
 //! Cost: constant for two shapes, linear for a text.
 //!
-//! As in the reference, Hiragana, Katakana and U+30FC are Han; an inherited script and the
-//! whitespace mark take the script of the characters before them; and with `split_by_number=false`
-//! a digit may be next to any script.
+//! As in the reference, Hiragana, Katakana and U+30FC are Han. Characters of the script Inherited
+//! and the whitespace mark take the script of the characters before them or, at the start of a
+//! piece, of the character after them. With `split_by_number=false` a digit may be next to any
+//! script.
 
 pub(crate) mod kept_pairs;
 pub(crate) mod parts;
@@ -50,16 +51,16 @@ pub(crate) struct SplitRules {
     whitespace_splits: bool,
     whitespace_is_suffix: bool,
     whitespace_runs: bool,
-    /// The most words of a piece.
+    /// The maximum number of words in a piece.
     max_words: u16,
-    /// Whether the rules of superwords apply: no whitespace mark behind a colon.
+    /// Whether the rules of superwords apply: no whitespace mark after a colon.
     superwords: bool,
 }
 
 /// The script of one end of a text, as far as it restricts the text's neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ScriptRun {
-    /// Takes the script before it: whitespace marks and inherited characters.
+    /// Takes the script of its neighbour: whitespace marks and inherited characters.
     Transparent,
     /// May be next to every script.
     Any,
@@ -122,8 +123,8 @@ pub(crate) struct Shape {
     trail: ScriptRun,
     whitespace: Whitespace,
     is_digit: bool,
-    /// No valid piece contains the text: it breaks a rule itself. Only pieces of a model whose
-    /// training is continued do.
+    /// No valid piece contains the text, since it breaks a rule itself. Only pieces of a model
+    /// whose training is continued can.
     is_excluded: bool,
     /// The number of words: runs without whitespace marks.
     words: u16,
@@ -172,7 +173,7 @@ impl Shape {
         words - u16::from(is_inside_word && words > 0)
     }
 
-    /// Whether no superword goes on with the text `right`.
+    /// Whether no superword continues with the text `right`.
     fn ends_before(&self, right: &Self) -> bool {
         self.ends_superword && right.whitespace.first
     }
@@ -235,8 +236,8 @@ impl SplitRules {
         }
     }
 
-    /// The shape of `left` and `right` together, or `None` if together they are no valid piece.
-    /// Both have to be valid by themselves. Cost: constant.
+    /// The shape of `left` and `right` together, or `None` if they are not a valid piece together.
+    /// Each must be valid by itself. Cost: constant.
     pub(crate) fn join(&self, left: &Shape, right: &Shape) -> Option<Shape> {
         let joined = left.followed_by(right);
         let valid = u32::from(joined.length) <= self.max_length
@@ -293,7 +294,7 @@ impl SplitRules {
                 && self.allows_whitespace(&shape.whitespace))
     }
 
-    /// Whether one of the two is a digit and digits are pieces of their own.
+    /// Whether one of the two is a digit and each digit is a piece of its own.
     fn isolates_digit(&self, left: &Shape, right: &Shape) -> bool {
         self.lone_digits && (left.is_digit || right.is_digit)
     }
@@ -320,7 +321,7 @@ impl SplitRules {
             || (self.whitespace_splits && self.is_whitespace_boundary(left, right))
     }
 
-    /// Whether two characters of these shapes are in no piece side by side; a breaking character
+    /// Whether two characters of these shapes are adjacent in no valid piece; a breaking character
     /// has no shape.
     fn separates(&self, shapes: Option<(Shape, Shape)>) -> bool {
         shapes.is_none_or(|(left, right)| self.is_boundary_between(&left, &right))
@@ -337,9 +338,9 @@ impl SplitRules {
     }
 }
 
-/// Calls `emit` with the parts of `text`, in order. `classify` gets the class of the character
-/// before, if there is one, and a character; it returns the character's class and whether a part
-/// begins with it.
+/// Calls `emit` with the parts of `text`, in order. `classify` takes the class of the previous
+/// character, if there is one, and a character; it returns the character's class and whether a part
+/// begins with the character.
 #[inline]
 fn split_between<'t, C: Copy>(
     text: &'t str,

@@ -1,13 +1,13 @@
-//! Words found in raw text sixteen bytes at a time.
+//! Finding words in raw text, sixteen bytes at a time.
 //!
 //! In: a text and the start of a word. Out: the length of the word, if it is shorter than 16 bytes,
 //! and its bytes.
 //!
-//! Calling a search function for each word costs more than searching the word itself. Sixteen bytes
-//! from the start of a word are loaded as one number. A few operations on all of its bytes at once
+//! Calling a search function for each word costs more than the search itself. So sixteen bytes from
+//! the start of a word are loaded as one number. A few operations on all of its bytes at once
 //! (SWAR, "SIMD within a register"; see "Determine if a word has a zero byte" in
-//! <https://graphics.stanford.edu/~seander/bithacks.html>) find the spaces, so that neither the end
-//! nor the bytes of a short word need a loop, or a branch that depends on the length.
+//! <https://graphics.stanford.edu/~seander/bithacks.html>) find the spaces. Finding the end of a
+//! short word and copying its bytes then takes no loop, and no branch that depends on the length.
 //!
 //! For example, for "to be" with four of the sixteen bytes, the first byte on the left:
 //!
@@ -31,7 +31,7 @@ impl Block16 {
     /// Bytes in a block.
     pub(crate) const LENGTH: u32 = 16;
 
-    /// The block of `text` that begins at `start`, which is before its end; spaces follow the text.
+    /// The block of `text` that begins at `start`, which is before its end; padded with spaces.
     #[inline]
     pub(crate) fn at(text: &[u8], start: usize) -> Self {
         let rest = &text[start..];
@@ -57,7 +57,7 @@ impl Block16 {
     #[inline]
     fn spaces(self) -> u128 {
         let others = self.0 ^ all(b' ');
-        // No sum goes beyond its byte.
+        // No sum carries into the next byte.
         !(((others & all(0x7f)) + all(0x7f)) | others | all(0x7f))
     }
 

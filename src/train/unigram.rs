@@ -9,9 +9,10 @@
 //! ```
 //!
 //! A unigram model gives each piece a probability, and a text the probability of its best (or of
-//! all) segmentations. Training begins with far more candidates than wanted ([`seeds`]), fits their
-//! probabilities by expectation maximization ([`em`]), and drops the candidates that the corpus
-//! loses least without ([`prune`]), over and over. [`sparse`] is another way to drop candidates.
+//! all) segmentations. Training starts with far more candidates than wanted ([`seeds`]). It
+//! repeatedly fits their probabilities by expectation maximization ([`em`]) and drops the
+//! candidates whose removal reduces the likelihood of the corpus least ([`prune`]). [`sparse`] is
+//! an alternative pruning method.
 //!
 //! The result depends on the order of floating-point sums, and so on the option `num_threads`,
 //! which is the number of partial sums (see [`em`]). It does not depend on the number of threads
@@ -69,15 +70,15 @@ use crate::train::options::PruningMethod;
 use crate::train::split::SplitRules;
 use crate::train::split::word_rules::WordRules;
 
-/// Training is given up after so many pruning steps in a row that drop no piece.
+/// Training fails after this many consecutive pruning steps that drop no piece.
 ///
-/// A step keeps a share below 1 of the pieces, besides pieces without a replacement. Single
-/// characters, of which there are fewer than wanted pieces, have none, and texts for which the
-/// search of [`two_best`] meets its limits. Only the latter could make training endless, as in the
-/// reference; no corpus is known that does.
+/// A step keeps a share below 1 of the pieces, and all pieces without a replacement. These are the
+/// single characters, which are fewer than the wanted pieces, and texts for which the search of
+/// [`two_best`] reaches its limits. Only the latter could prevent termination, as in the reference;
+/// no corpus is known to do so.
 const MAX_IDLE_STEPS: usize = 100;
 
-/// Dropped seeds are forgotten when they are more than one in so many.
+/// Dropped seeds are forgotten when they are at least one in this many.
 const MIN_FORGOTTEN_SHARE: usize = 8;
 
 /// A file of seeds.
@@ -97,15 +98,15 @@ pub(crate) struct UnigramConfig {
     /// How sentences are divided into words; `None` if pieces may cross words.
     pub(crate) words: Option<WordRules>,
     pub(crate) max_piece_length: usize,
-    /// The number of seeds besides characters.
+    /// The maximum number of seeds in addition to characters.
     pub(crate) seed_limit: usize,
     /// The size of the chunks in which seeds are searched, in bytes.
     pub(crate) chunk_bytes: u64,
-    /// Seeds are scored by their count and this power of their length.
+    /// Seeds are scored by their count times this power of their length.
     pub(crate) seed_length_power: f32,
-    /// What the smallest count of a long seed is proportional to.
+    /// The factor in the smallest count of a long seed (`min_freq_alpha`).
     pub(crate) min_count_alpha: f32,
-    /// Seeds that are used instead of those of the corpus.
+    /// Seeds that replace those of the corpus.
     pub(crate) seed_file: Option<SeedFile>,
     pub(crate) vocab_size: usize,
     /// The number of learned pieces wanted.
@@ -113,9 +114,9 @@ pub(crate) struct UnigramConfig {
     pub(crate) sub_iterations: usize,
     pub(crate) shrinking_factor: f32,
     pub(crate) pruning: PruningMethod,
-    /// Whether the characters of the alphabet become pieces in any case.
+    /// Whether all characters of the alphabet must become pieces.
     pub(crate) requires_characters: bool,
-    /// The number of partial sums.
+    /// The number of partial sums (`num_threads`).
     pub(crate) partials: usize,
 }
 
@@ -145,7 +146,7 @@ impl UnigramConfig {
         }
     }
 
-    /// The characters that become pieces in any case.
+    /// The characters that must become pieces.
     fn required_characters<'a>(&self, alphabet: &'a Alphabet) -> &'a [(char, u64)] {
         if self.requires_characters {
             &alphabet.characters
@@ -158,8 +159,9 @@ impl UnigramConfig {
 /// Learns the pieces of a unigram model from texts whose unknown characters are marked.
 ///
 /// # Errors
-/// A line of the seed file is malformed, the corpus is too large for 32-bit numbers of its parts,
-/// training does not reach the wanted size, or the observer asks to stop.
+/// A line of the seed file is malformed, `min_freq_alpha` gives an invalid smallest count, the
+/// corpus has too many distinct words or seeds for 32-bit numbers, a word is of 4 GiB or more,
+/// training diverges or does not reach the wanted size, or the observer asks to stop.
 pub(crate) fn learn(
     mut texts: UnigramTexts,
     alphabet: &Alphabet,
@@ -189,7 +191,7 @@ pub(crate) fn learn(
     ))
 }
 
-/// Chooses the seeds. Of counted words, the chunks are removed.
+/// Chooses the seeds. Takes the chunks out of counted words to free them early.
 fn choose_seeds(
     texts: &mut UnigramTexts,
     alphabet: &Alphabet,
@@ -240,9 +242,9 @@ struct Estimation {
     math: FastMath,
     /// The lattices of the texts.
     corpus: CorpusLattices,
-    /// The seeds, until `own` was made of it.
+    /// A trie of the seeds, until `own` is built from it.
     trie: Option<SeedTrie>,
-    /// The lattices of the pieces. They are made after the first step, which drops many seeds.
+    /// The lattices of the pieces. They are built after the first step, which drops many seeds.
     own: OwnLattices,
 }
 
@@ -310,7 +312,8 @@ impl Estimation {
         }
     }
 
-    /// An E step, and new scores from the pieces and their expected counts by seed.
+    /// Runs an E step and replaces the pieces by those that `update` computes from the expected
+    /// counts by seed.
     fn estimate(
         &mut self,
         wanted: usize,
@@ -340,8 +343,8 @@ impl Estimation {
         self.forget_dropped()
     }
 
-    /// Removes everything about seeds that are no pieces any more, if they are many, and gives the
-    /// others new numbers.
+    /// Removes all data of seeds that are no longer pieces, if they are many, and gives the others
+    /// new numbers.
     fn forget_dropped(&mut self) -> Result<(), TrainError> {
         if self.trie.is_none() && self.are_few_dropped() {
             return Ok(());

@@ -1,12 +1,13 @@
 //! Word and char models: the most frequent words or characters of the corpus.
 //!
 //! Input: the counts of the words or characters. Output: the learned pieces, most frequent first.
-//! The score of a piece is ln(its count) - ln(the sum of all counts), each in 32-bit floats.
+//! The score of a piece is ln(its count) - ln(the sum of all counts), each as a 32-bit float. The
+//! sum is over all words, or over the characters of the alphabet.
 //!
 //! Example: the words `▁to` 2 and `▁be` 1 have the scores ln 2 - ln 3 = -0.405 and ln 1 - ln 3 =
 //! -1.099.
 //!
-//! Words with unknown characters are no pieces, but their counts are part of the sum.
+//! Words with unknown characters do not become pieces, but their counts are part of the sum.
 //!
 //! Cost: linear in the distinct words, besides sorting the pieces. Memory: the texts of twice as
 //! many words as wanted. Source: `word_model_trainer.cc` and `char_model_trainer.cc` of
@@ -23,13 +24,14 @@ use crate::train::assemble::LearnedPiece;
 use crate::train::counts::ShardedCounts;
 use crate::train::log_f32::log_f32;
 
-/// So many words are collected, or twice as many as wanted, before the others are dropped.
+/// This many words are collected, or twice as many as wanted if that is more, before the less
+/// frequent ones are dropped.
 const MIN_CANDIDATES: usize = 1 << 16;
 
 /// The pieces of a word model, at most `room`.
 ///
 /// # Errors
-/// There are 2^63 words or more.
+/// The sum of the counts is 2^63 or more.
 pub(crate) fn word_pieces(
     words: &ShardedCounts,
     alphabet: &Alphabet,
@@ -73,7 +75,7 @@ impl BestWords {
         }
     }
 
-    /// Adds a word of at least the smallest count, if all of its characters are known.
+    /// Adds a word whose count is at least `min_count`, if all of its characters are known.
     fn offer(&mut self, text: &[u8], count: u64, known: &KnownCharacters) {
         // Words are parts of valid text.
         let text = std::str::from_utf8(text).unwrap_or_default();
@@ -89,8 +91,8 @@ impl BestWords {
         self.room.saturating_mul(2).max(MIN_CANDIDATES)
     }
 
-    /// Keeps the wanted words, in no particular order. The lowest of their counts is the smallest
-    /// count from now on.
+    /// Keeps the best `room` words, in no particular order. The lowest of their counts becomes
+    /// `min_count`.
     fn drop_others(&mut self) {
         self.candidates.select_nth_unstable_by(self.room, by_count);
         self.candidates.truncate(self.room);

@@ -7,12 +7,12 @@
 //! [`Trainer::train_counts`] makes the model that [`Trainer::train`] makes of the whole corpus,
 //! byte for byte.
 //!
-//! Method: addition commutes, so tables of any parts of the corpus are added in any order. A table
-//! carries a
-//! [`CountFingerprint`]: the options that its words depend on. Tables with different fingerprints are not added to each
-//! other, and a trainer with another one does not accept the table. The size of the vocabulary, the
-//! character coverage and the required characters are no part of it: words are counted once, and
-//! many vocabularies are trained from them.
+//! Method: addition commutes, so tables of any parts of the corpus can be added in any order. A
+//! table carries a [`CountFingerprint`]: the options that its words depend on. Tables with
+//! different fingerprints cannot be added to each other, and a trainer refuses a table with a
+//! fingerprint other than its own. The vocabulary size, the character coverage and the required
+//! characters are not part of the fingerprint: words are counted once, and many vocabularies can be
+//! trained from them.
 //!
 //! Example: "to be or not" is counted on one machine and "to be, or" on another.
 //!
@@ -23,12 +23,12 @@
 //! ```
 //!
 //! Unigram models cannot be trained from counts. Their training begins with candidates that are
-//! found by a search in the text of the sentences, in chunks of 500 MB in the order of the corpus;
-//! candidates with equal scores are dropped or kept by their positions in it. A table of words has
-//! no positions.
+//! found by a search in the text of the sentences, in chunks of 500 MiB in the order of the corpus.
+//! Ties between candidates with equal scores are broken by their positions in the corpus, which a
+//! table of words does not have.
 //!
-//! Cost: as counting while training; adding a table is linear in its distinct words. Memory: 32 to
-//! 48 bytes for each distinct word, and the text of words of more than 15 bytes.
+//! Cost: that of counting in training; adding a table is linear in its distinct words. Memory: 32
+//! to 48 bytes for each distinct word, and the text of words of more than 15 bytes.
 
 mod counter;
 #[cfg(feature = "parquet")]
@@ -84,7 +84,7 @@ pub struct WordCounts {
     fingerprint: CountFingerprint,
     /// The names of the inputs, as the model records them.
     inputs: Vec<String>,
-    /// The format of all of them, as `spm_train` names it.
+    /// The format of all inputs, as `spm_train` names it.
     input_format: String,
 }
 
@@ -131,24 +131,23 @@ impl WordCounts {
         &self.fingerprint
     }
 
-    /// The names of the inputs whose words were counted, as
-    /// [`TrainFlags::input`](crate::TrainFlags::input) has them.
+    /// The names of the inputs whose words were counted, in the form of
+    /// [`TrainFlags::input`](crate::TrainFlags::input).
     pub fn inputs(&self) -> &[String] {
         &self.inputs
     }
 
-    /// The format of the inputs, as [`TrainFlags::input_format`](crate::TrainFlags::input_format)
-    /// has it.
+    /// The format of the inputs, in the form of
+    /// [`TrainFlags::input_format`](crate::TrainFlags::input_format).
     pub fn input_format(&self) -> &str {
         &self.input_format
     }
 
-    /// Notes that words of this input were counted. A model that is trained from the table with
-    /// [`TrainFlags`](crate::TrainFlags) can then record the inputs that training on the text would
-    /// record.
+    /// Records that words of this input were counted. A model trained from the table with
+    /// [`TrainFlags`](crate::TrainFlags) can then record the same inputs as training on the text.
     ///
     /// # Errors
-    /// The inputs before have another format: a model records one format for all.
+    /// Earlier inputs have another format: a model records one format for all inputs.
     pub fn add_input(&mut self, format: &str, name: impl Into<String>) -> Result<(), TrainError> {
         if self.inputs.is_empty() {
             self.input_format = format.to_owned();
@@ -191,7 +190,7 @@ impl WordCounts {
     /// Adds the words and sentences of another table. Cost: linear in its distinct words.
     ///
     /// # Errors
-    /// Its words were counted with other options: [`CountsError::Different`]; or with a sample of
+    /// Its words were counted with other options: [`CountsError::Different`]; or on a selection of
     /// the sentences: [`CountsError::Sampled`].
     pub fn merge(&mut self, other: &Self) -> Result<(), TrainError> {
         self.fingerprint.check_equal(&other.fingerprint)?;
@@ -235,10 +234,10 @@ impl WordCounts {
     }
 
     /// Calls `visit` as [`for_each`](Self::for_each) does, and removes all words. The numbers of
-    /// sentences stay, and so does the memory, for the next words.
+    /// sentences are kept, and so is the memory, for reuse.
     ///
-    /// A counter with bounded memory adds sentences until it has so many words, and then hands the
-    /// words to a table elsewhere that sums them:
+    /// A counter with bounded memory adds sentences until it has a certain number of words, and
+    /// then passes the words to another table that sums them:
     ///
     /// ```
     /// use std::collections::HashMap;
@@ -344,8 +343,8 @@ impl Trainer {
     /// Trains a model on counted words: the model that [`Trainer::train`] makes of the text.
     ///
     /// # Errors
-    /// The words were counted with other options, or a word is none that these options yield; see
-    /// [`CountsError`]; and as [`Trainer::train`].
+    /// The words were counted with other options, or the options never yield one of the words: see
+    /// [`CountsError`]. Also the errors of [`Trainer::train`].
     pub fn train_counts(&self, counts: WordCounts) -> Result<Model, TrainError> {
         self.train_counts_observed(counts, &mut SilentObserver)
             .map(|(model, _)| model)
@@ -370,11 +369,11 @@ impl Trainer {
         self.finish(learned, run)
     }
 
-    /// Trains without the words that occur less often than `min_count`, an approximation that needs
-    /// less memory: the limit of 2^32 - 1 characters in distinct words counts only those that are
-    /// left. Characters are counted before the words are removed, so that the alphabet stays the
-    /// same. Pieces of which the rare words have a considerable share come later in the order or
-    /// not at all; the scores of a word model are those of the sum of the words that are left.
+    /// Trains without the words that occur less often than `min_count`. This approximation needs
+    /// less memory: the limit of 2^32 - 1 characters in distinct words applies to the remaining
+    /// words only. Characters are counted before the words are removed, so the alphabet does not
+    /// change. Pieces that occur mostly in rare words come later in the order or not at all; the
+    /// scores of a word model are relative to the sum of the remaining words.
     ///
     /// # Errors
     /// The model is a unigram model.
@@ -400,7 +399,7 @@ impl Trainer {
         Ok(self)
     }
 
-    /// Refuses to count a part of a corpus of which a sample is wanted.
+    /// Refuses to count a part of a corpus if not all sentences are wanted.
     fn check_uses_all(&self) -> Result<(), CountsError> {
         if self.options.sentences == SentenceSelection::All {
             Ok(())
@@ -423,8 +422,8 @@ impl Trainer {
         }
     }
 
-    /// Refuses words that the options never yield. A word that they yield is one part of text,
-    /// since the boundaries of text depend on adjacent characters alone. Cost: linear in the
+    /// Refuses words that the options never yield. A word that they do yield is a single part when
+    /// split again, since boundaries depend only on adjacent characters. Cost: linear in the
     /// distinct words, on the threads of the current pool.
     fn check_words(&self, counts: &WordCounts) -> Result<(), CountsError> {
         let rules = PartRules::new(&self.options, KeptPairs::default());
@@ -464,7 +463,7 @@ fn count_parts(splitter: &mut PartSplitter, text: &str) -> usize {
 }
 
 impl Trainer {
-    /// Leaves the words that training goes on with, given those that were counted.
+    /// Removes the words that occur less often than the minimum that was set.
     pub(super) fn remove_rare_words(&self, words: &mut ShardedCounts) {
         let min_count = self.min_word_count.get();
         if min_count > 1 {
@@ -472,7 +471,7 @@ impl Trainer {
         }
     }
 
-    /// What the stages of a run share.
+    /// The state shared by the stages of a run.
     pub(super) fn run<'o>(&self, observer: &'o mut dyn Observer) -> Result<Run<'o>, TrainError> {
         Ok(Run::new(observer, self.work.thread_pool()?))
     }

@@ -2,16 +2,16 @@
 //! distinct words.
 //!
 //! One thread reads batches. The others divide them into sentences, prepare these, split the result
-//! at its boundaries (see [`crate::train::split`]) and count the parts in tables that they share. A
-//! part is a word, or less than a word where punctuation or a digit or another script follows; no
-//! merge needs more. Addition commutes, so the result does not depend on the number of threads or
-//! on the size of the batches.
+//! at its boundaries (see [`crate::train::split`]) and count the parts in shared tables. A part is
+//! a word, or a part of a word that ends where punctuation, a digit or another script follows; no
+//! merge crosses parts. Addition commutes, so the result does not depend on the number of threads
+//! or the size of the batches.
 //!
 //! Most of a corpus consists of a few words. Where words can be recognized in the raw sentence
 //! ([`ChunkRule`](chunk_rule::ChunkRule)), a thread first counts raw chunks in a small cache, and
-//! prepares a chunk only when the cache evicts it: once for many occurrences. That is exact where
-//! preparing a sentence is preparing its chunks one by one, which the rule guarantees. Chunks of
-//! plain ASCII ([`PlainBytes`](chunk_rule::PlainBytes)) need no normalization.
+//! prepares a chunk only when the cache evicts it: once for many occurrences. That is exact because
+//! the rule guarantees that preparing a sentence is the same as preparing its chunks one by one.
+//! Chunks of plain ASCII ([`PlainBytes`](chunk_rule::PlainBytes)) need no normalization.
 //!
 //! For example, the sentences "to be or not" and "to be, or" have these parts:
 //!
@@ -56,12 +56,12 @@ impl<'a> WordCountJob<'a> {
         WordCountJob { context }
     }
 
-    /// Adds the words of every batch that `feed` sends to `counts`. `feed` runs on this thread, so
-    /// that it may report progress; it should end when sending fails.
+    /// Adds to `counts` the words of every batch that `feed` sends. `feed` runs on the calling
+    /// thread, so that it can report progress; it should return when sending fails.
     ///
     /// # Errors
-    /// An error of `feed`, or the error at the earliest position of the input. Some words were
-    /// counted then.
+    /// An error of `feed`, or the error at the earliest position of the input. Some words may have
+    /// been counted.
     pub(crate) fn count_into(
         self,
         counts: &SharedCounts,

@@ -3,9 +3,8 @@
 //! Input: keys ascending by bytes, with values below 2^31. Output: the units. The keys become an
 //! automaton with merged suffixes ([`dawg`](super::dawg)); then the states are laid out in
 //! depth-first order, children ascending by label, each by the [`layout`](super::layout). A shared
-//! state that is laid out already is linked, if a unit can express the distance, and laid out once
-//! more if not. Only states that are shared by themselves take part in this: the private children
-//! of a state that is laid out twice are laid out twice too.
+//! state that is already laid out is linked if a unit can express the distance, and laid out again
+//! otherwise. If it is laid out again, so are its children that are not shared themselves.
 //!
 //! Example: the keys `tap` and `top`, both with the value 1. The automaton has one state for the
 //! rest `p` of both.

@@ -1,4 +1,4 @@
-//! Sorted keys -> a minimal acyclic automaton: states with equal continuations are one.
+//! Sorted keys -> a minimal acyclic automaton: states with equal continuations are merged.
 //!
 //! Input: keys in ascending byte order, without NUL, each with a value. Output: states, each a list
 //! of arcs ascending by label. A value is an arc too, with label 0 (so it comes first), which keeps
@@ -21,7 +21,7 @@
 //!
 //! The numbers of the states do not depend on the hash table, and the array laid out from them does
 //! not depend on the numbers. It does depend on [`Dawg::is_shared`]: whether a state was found
-//! again while *closing*, rather than how many arcs happen to be walked to it later.
+//! again while *closing*, not how many arcs to it are walked later.
 
 use std::hash::{BuildHasher as _, Hasher as _};
 
@@ -32,11 +32,11 @@ use super::error::BuildError;
 use crate::text::num::high_u32;
 use crate::text::utf8::common_length;
 
-/// A labelled step; with label 0 the end of a key.
+/// An arc: a labelled step, or with label 0 the end of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Transition {
     pub(super) label: u8,
-    /// The next state; of label 0 the value.
+    /// The next state; with label 0, the value.
     pub(super) target: u32,
 }
 
@@ -50,7 +50,7 @@ impl Transition {
 #[derive(Debug, Default)]
 pub(super) struct Dawg {
     arcs: Vec<Transition>,
-    /// Where the arcs of each state begin; one more for the end.
+    /// Where the arcs of each state begin, then the number of arcs.
     starts: Vec<u32>,
     shared: Vec<bool>,
 }
@@ -96,13 +96,13 @@ impl Dawg {
 /// The states along the newest key, not closed yet, above the closed ones.
 struct OpenPath {
     closed: Dawg,
-    /// Closed states by their arcs, each with the hash of them: a table that grows does not look at
-    /// the arcs.
+    /// The closed states by their arcs, each with the hash of its arcs, so that the table can grow
+    /// without reading the arcs.
     known: HashTable<(u32, u32)>,
-    /// Another one in each run, so that no rules can be written whose states collide.
+    /// Random for each automaton, so that nobody can prepare rules whose states collide.
     seed: RandomState,
-    /// The arcs of all open states, root first; the last arc of each but the
-    /// deepest leads to the next open state.
+    /// The arcs of all open states, root first; the last arc of each one except the deepest leads
+    /// to the next open state.
     arcs: Vec<Transition>,
     /// Where in `arcs` each open state begins.
     starts: Vec<usize>,
@@ -123,7 +123,7 @@ impl OpenPath {
         }
     }
 
-    /// Adds a key that is not less than `previous`; false if it is the same one.
+    /// Adds a key that is not less than `previous`. Returns false if they are equal.
     fn insert(&mut self, previous: &[u8], key: &[u8], value: u32) -> Result<bool, BuildError> {
         check(key, value)?;
         let fork = common_length(previous, key);
@@ -209,7 +209,7 @@ fn hash(seed: &RandomState, arcs: &[Transition]) -> u32 {
     high_u32(hasher.finish())
 }
 
-/// A hash as the table wants it: with different bits at both ends.
+/// A hash for the table, which uses bits from both ends.
 fn widened(hash: u32) -> u64 {
     u64::from(hash) << 32 | u64::from(hash)
 }

@@ -18,27 +18,27 @@ pub(crate) struct DoubleArray {
     pub(super) units: Vec<u32>,
 }
 
-/// How far a walk over all keys goes.
+/// The limits of a walk over all keys.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WalkLimits {
-    /// Bytes of a key.
+    /// The largest length of a key, in bytes.
     pub(crate) depth: usize,
-    /// Steps from one state to the next.
+    /// The largest number of steps from one state to the next.
     pub(crate) steps: usize,
 }
 
-/// A walk met one of its limits.
+/// A walk exceeded one of its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WalkLimitExceeded;
 
 impl DoubleArray {
-    /// Stores `keys`, sorted by bytes; of equal keys the first one counts.
+    /// The array of `keys`, which are sorted by bytes; of equal keys the first one counts.
     pub(crate) fn build(keys: &[(&[u8], u32)]) -> Result<Self, BuildError> {
         builder::build(keys).map(|units| Self { units })
     }
 
-    /// Reads units as they stand in a file; bytes beyond the last whole unit are
-    /// dropped. Ask [`validate`](Self::validate) before the first lookup.
+    /// Reads units as they stand in a file; bytes beyond the last whole unit are dropped. Call
+    /// [`validate`](Self::validate) before the first lookup.
     pub(crate) fn from_le_bytes(bytes: &[u8]) -> Self {
         let (units, _) = bytes.as_chunks::<4>();
         Self {
@@ -59,8 +59,8 @@ impl DoubleArray {
         self.units.len()
     }
 
-    /// Whether every cell points into the array and every value is below
-    /// `value_limit`: the reference's rule, which looks at unreachable cells too.
+    /// Whether every cell points into the array and every value is below `value_limit`. As in the
+    /// reference, this includes unreachable cells.
     pub(crate) fn validate(&self, value_limit: usize) -> bool {
         let Some(root) = self.unit(0) else {
             return false;
@@ -150,8 +150,8 @@ impl DoubleArray {
         self.common_prefixes(text).take(max_matches).last()
     }
 
-    /// Whether a path from the root has `byte` on it. Every path of a built array
-    /// leads to a key; in a strange file some may lead nowhere, and they count.
+    /// Whether a path from the root has `byte` on it. Every path of a built array leads to a key;
+    /// in a damaged file some may lead to no key, and they count too.
     #[cfg(any(feature = "train", test))]
     pub(crate) fn any_key_contains(&self, byte: u8) -> bool {
         let mut found = false;
@@ -184,8 +184,9 @@ impl DoubleArray {
 
     /// Calls `visit` with every key, in order, and its value.
     ///
-    /// A file with shared or cyclic states can have more paths than time allows, with keys at their
-    /// ends or without: the limits end the walk with an error, and `visit` ends it by breaking.
+    /// A damaged file with shared or cyclic states can have too many paths to walk, with or without
+    /// keys at their ends. A walk that exceeds a limit ends with an error; `visit` can end it by
+    /// breaking.
     pub(crate) fn for_each_key(
         &self,
         limits: WalkLimits,
@@ -234,7 +235,7 @@ impl DoubleArray {
     }
 }
 
-/// A step of a walk that was not taken yet.
+/// A step of a walk that has not been taken yet.
 struct OpenStep {
     /// The length of the key before it.
     depth: usize,

@@ -6,7 +6,7 @@
 //! order; a search starts at its head and takes the first cell that can hold the smallest label
 //! with room for the others. When a block drops out of the window, its free cells get a label that
 //! nothing reaches, and are never used again. All of this is Darts-clone's policy: the bytes of a
-//! model depend on each detail of it, on the order of the ring after each removal too.
+//! model depend on every detail of it, including the order of the ring after each removal.
 //!
 //! Example: only cells 0 to 2 of the first block are taken, and a state has children by `b` (0x62)
 //! and `c` (0x63). The head of the ring is 3, so the first candidate is the base 3 ^ 0x62 = 0x61:
@@ -20,11 +20,11 @@ use super::error::BuildError;
 use super::unit::{FAR_FLAG, LABEL_MASK, LEAF_FLAG, VALUE_FLAG};
 
 const BLOCK: u32 = 256;
-/// Cells of the newest blocks, the only ones with a record.
+/// Number of cells of the newest blocks, the only ones with a [`CellState`].
 const WINDOW: u32 = 16 * BLOCK;
-/// Distances from here on do not fit a unit.
+/// Distances from this one on do not fit in a unit.
 const DISTANCE_LIMIT: u32 = 1 << 29;
-/// Distances below have all their bits in a unit; others must end in zeros.
+/// Smaller distances are stored with all their bits; others must be multiples of 256.
 const NEAR_LIMIT: u32 = 1 << 21;
 
 /// What is known about one cell of the window.
@@ -62,8 +62,8 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Chooses the base of the state in `cell` and takes the cells of its
-    /// `labels`, which ascend and are not empty.
+    /// Chooses the base of the state in `cell`, and takes the cells of its `labels`, which ascend
+    /// and are not empty.
     pub(super) fn place(&mut self, cell: u32, labels: &[u8]) -> Result<u32, BuildError> {
         let base = self.find_base(cell, labels);
         self.link(cell, base)?;
@@ -97,7 +97,7 @@ impl Layout {
         self.units[base as usize] = VALUE_FLAG | value;
     }
 
-    /// The units, with the free cells disarmed.
+    /// The units. The free cells have labels by which nothing reaches them.
     pub(super) fn finish(mut self) -> Result<Vec<u32>, BuildError> {
         for block in (self.len.saturating_sub(WINDOW)..self.len).step_by(BLOCK as usize) {
             self.retire(block)?;
@@ -113,6 +113,7 @@ impl Layout {
         &mut self.cells[(cell % WINDOW) as usize]
     }
 
+    /// The first usable base for a state in `cell` with these labels, or one in a new block.
     fn find_base(&self, cell: u32, labels: &[u8]) -> u32 {
         let fresh = self.len | (cell & LABEL_MASK);
         let Some((&first, others)) = labels.split_first() else {
@@ -134,8 +135,8 @@ impl Layout {
         }
     }
 
-    /// Whether a state in `cell` can have this base, given that the cell of its
-    /// smallest label is free.
+    /// Whether a state in `cell` can have this base, given that the cell of its smallest label is
+    /// free. `others` are its other labels.
     fn is_usable(&self, cell: u32, base: u32, others: &[u8]) -> bool {
         !self.cell_state(base).is_base
             && is_in_reach(cell ^ base)
@@ -200,8 +201,8 @@ impl Layout {
         self.cell_state_mut(head).previous = last;
     }
 
-    /// Gives each free cell of a block a label by which no base reaches it: the
-    /// one that would lead there from a base that no state has.
+    /// Gives each free cell of a block a label by which nothing reaches it: the one that leads
+    /// there from a base that no state has.
     fn retire(&mut self, block: u32) -> Result<(), BuildError> {
         let cells = block..block + BLOCK;
         let nobody = cells.clone().find(|&base| !self.cell_state(base).is_base);

@@ -1,10 +1,9 @@
 //! Finds the longest key of a set at a position in a text.
 //!
-//! Job: user-defined symbols, meta pieces and allowed special pieces are found by this one type.
-//! Input: a set of byte strings, each with a value. Output: the longest key that a text begins
-//! with. Method: a [double array](crate::trie::DoubleArray) and a table of the bytes with which
-//! keys begin, so that most positions cost one load. Cost of a lookup: at most the length of the
-//! longest key.
+//! Job: find user-defined symbols, meta pieces and allowed special pieces. Input: a set of byte
+//! strings, each with a value. Output: the longest key that a text begins with. Method: a [double
+//! array](crate::trie::DoubleArray) and a table of the bytes with which keys begin, so that most
+//! positions cost one load. Cost of a lookup: at most the length of the longest key.
 //!
 //! Example: the keys are `a`, `ab` and `abcd`. The text `abc` begins with `a` and `ab`; the result
 //! is `ab` (length 2). The text `xab` begins with no key, because no key begins with `x`.
@@ -49,8 +48,8 @@ impl PrefixTrie {
     /// value counts.
     ///
     /// # Errors
-    /// [`BuildError::TooLarge`] as above; [`BuildError::ValueTooLarge`] for a value of 2^31 or
-    /// more.
+    /// [`BuildError::TooLarge`] as for [`new`](Self::new); [`BuildError::ValueTooLarge`] for a
+    /// value of 2^31 or more.
     pub(crate) fn with_values<'s>(
         keys: impl IntoIterator<Item = (&'s [u8], u32)>,
     ) -> Result<Self, BuildError> {
@@ -73,22 +72,22 @@ impl PrefixTrie {
         })
     }
 
-    /// Whether every set of keys with so many bytes in total can be stored; larger sets usually
-    /// can, too.
+    /// Whether every set of keys with `key_bytes` bytes in total can be stored. Larger sets usually
+    /// can be, too.
     ///
     /// Proof. An array holds at most 2^29 units, in blocks of 256. It begins with one block. Each
     /// state that is laid out takes cells of one block, which is the newest or an older one, so
     /// that it adds one block at most. A state is laid out once for each prefix of a key at most
     /// (states that are shared by several prefixes are laid out less often), and keys of n bytes
     /// have n + 1 prefixes at most, the empty one included. So there are at most 256 * (n + 2)
-    /// units. Other limits of the construction (2^32 states and transitions) are further away.
+    /// units. Other limits of the construction (2^32 states and transitions) are larger.
     pub(crate) fn always_fits(key_bytes: usize) -> bool {
         const MAX_BLOCKS: usize = (1 << 29) / 256;
         key_bytes <= MAX_BLOCKS - 2
     }
 
-    /// A set that answers every question about a first byte with yes and matches nothing that the
-    /// tests use: callers must then examine every position.
+    /// A set that matches nothing that the tests use, but may begin with every byte, so that
+    /// callers examine every position.
     #[cfg(all(test, feature = "train"))]
     pub(crate) fn without_shortcuts() -> Self {
         let key = [1; 100];

@@ -1,5 +1,5 @@
-//! The arrays equal Darts-clone's; look-ups equal a slow search; strange arrays
-//! end in refusals or limits.
+//! Arrays equal those of Darts-clone, lookups equal a slow search, and damaged arrays are rejected
+//! or end at a limit.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -11,8 +11,8 @@ use super::double_array::WalkLimitExceeded;
 use super::unit::{FAR_FLAG, LEAF_FLAG, VALUE_FLAG};
 use super::*;
 
-/// A key set that a C++ program can make as well: 64-bit xorshift (13, 7, 17), of
-/// which bits 33 and up count.
+/// A key set that a C++ program can make as well: 64-bit xorshift (13, 7, 17), of which bits 33 and
+/// up are used.
 struct KeySet {
     name: &'static str,
     seed: u64,
@@ -245,7 +245,7 @@ fn bytes_of_keys_are_found() {
     }
 }
 
-/// Any number of steps that a test has time for.
+/// Limits with enough steps for every test.
 fn limits(depth: usize) -> WalkLimits {
     WalkLimits {
         depth,

@@ -12,14 +12,14 @@ use crate::text::num::low_u8;
 
 /// The cell holds a value.
 pub(super) const VALUE_FLAG: u32 = 1 << 31;
-/// A key ends in the state; its value is in the cell with label 0 below.
+/// A key ends in the state; its value is in the child cell with label 0.
 pub(super) const LEAF_FLAG: u32 = 1 << 8;
 /// The distance is stored divided by 256.
 pub(super) const FAR_FLAG: u32 = 1 << 9;
 /// The byte by which the cell is reached.
 pub(super) const LABEL_MASK: u32 = 0xFF;
 
-/// One cell, read.
+/// The unit in a cell.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unit(u32);
 
@@ -42,7 +42,7 @@ impl Unit {
         self.0 & LEAF_FLAG != 0
     }
 
-    /// The byte by which the cell is reached, if it is no value.
+    /// The byte by which the cell is reached, if the unit is not a value.
     pub(super) fn label(self) -> u8 {
         low_u8(u64::from(self.0))
     }

@@ -1,7 +1,8 @@
-//! The arguments of `Encode`: what one call asks for.
+//! The arguments of `Encode`.
 //!
-//! Input: arguments of Python, and the defaults of the processor. Output: [`EncodeCall`]. Sampling
-//! is checked here, and whether the keywords go with the model and the result type.
+//! Input: arguments of Python, and the defaults of the processor. Output: [`EncodeCall`]. This
+//! module checks the sampling options, and that the keywords are compatible with the model and the
+//! result type.
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -30,7 +31,7 @@ const NAMES: [&str; 12] = [
     "return_bytes",
 ];
 
-/// Their order until 0.2.1.
+/// The order of the parameters until 0.2.1.
 const OLD_ORDER: [&str; 9] = [
     "out_type",
     "add_bos",
@@ -43,7 +44,7 @@ const OLD_ORDER: [&str; 9] = [
     "num_threads",
 ];
 
-/// What one call asks for.
+/// The arguments of one call.
 pub struct EncodeCall<'py> {
     pub return_type: ReturnType,
     pub rewrite: Rewrite,
@@ -51,11 +52,11 @@ pub struct EncodeCall<'py> {
     pub num_threads: i64,
     pub thread_pool: Option<Bound<'py, PyAny>>,
     pub return_bytes: Option<bool>,
-    /// How the library's encoder is made.
+    /// The options of the library's encoder.
     pub options: EncodeOptions,
 }
 
-/// What the keywords of a call replace.
+/// Values that the called method fixes, whatever the keywords say.
 #[derive(Default)]
 pub struct Forced {
     pub return_type: Option<ReturnType>,
@@ -63,7 +64,7 @@ pub struct Forced {
 }
 
 impl<'py> EncodeCall<'py> {
-    /// The call with these arguments; those that are missing come from `settings`.
+    /// The call with these arguments; missing arguments are taken from `settings`.
     pub fn new(
         py: Python<'py>,
         loaded: &Loaded,
@@ -101,14 +102,14 @@ impl<'py> EncodeCall<'py> {
         Ok(call)
     }
 
-    /// Checks that the model has the pieces that the keywords ask for, and that they go with the
-    /// result type.
+    /// Checks that the model has the pieces that the keywords need, and that the result type allows
+    /// the keywords.
     pub fn check(&self, py: Python<'_>, loaded: &Loaded) -> PyResult<()> {
         check_rewrite(py, loaded, self.rewrite, self.return_type)
     }
 
-    /// Whether the ids of plain encoding are the result, or decide it: perhaps with pieces before
-    /// and after, and as pieces if none of them is unknown.
+    /// Whether the result can be built from the ids of plain encoding: with additional pieces
+    /// before and after them if requested, and as pieces if none of them is unknown.
     pub(super) fn gives_plain_ids(&self) -> bool {
         use ReturnType::{Ids, Numpy, Str};
         matches!(self.return_type, Ids | Numpy | Str)
@@ -117,15 +118,15 @@ impl<'py> EncodeCall<'py> {
     }
 }
 
-/// Arguments over settings.
+/// The arguments, with the settings as defaults.
 struct Values<'a, 'py> {
     py: Python<'py>,
     settings: &'a Settings,
     arguments: &'a Arguments<'py, 12>,
 }
 
-/// The places of parameters in [`NAMES`]. A setting has the next higher place in the list of
-/// settings, which begins with the result type.
+/// The positions of parameters in [`NAMES`]. The list of settings begins with the result type, so
+/// the position of a setting is one higher.
 mod place {
     pub(super) const ADD_BOS: usize = 0;
     pub(super) const ADD_EOS: usize = 1;
@@ -235,7 +236,7 @@ pub fn parse<'py>(
     Arguments::new(function, NAMES, order(args), args, kwargs)
 }
 
-/// As [`parse`], with a value or `None` for each of the names.
+/// Like [`parse`], with a value or `None` for each of the names.
 pub fn parse_all<'py>(
     function: &str,
     args: &Bound<'py, PyTuple>,
@@ -250,7 +251,7 @@ pub fn parse_all<'py>(
     Ok(arguments)
 }
 
-/// The parameters that the positional arguments have.
+/// The parameters to which positional arguments belong.
 fn order(args: &Bound<'_, PyTuple>) -> &'static [&'static str] {
     if is_old_order(args) {
         &OLD_ORDER

@@ -1,8 +1,7 @@
-//! What the methods of a processor have in common: its state, the calls that they make, and their
-//! checks.
+//! Code that the methods of a processor share: access to its state, calls, and checks.
 //!
-//! The methods themselves are in [`processor`](super); PyO3 wants all methods of a class in one
-//! block.
+//! The methods themselves are in [`processor`](super), because PyO3 needs all methods of a class in
+//! one block.
 
 use std::sync::{Arc, PoisonError};
 
@@ -67,8 +66,8 @@ impl Processor {
         });
     }
 
-    /// Encodes a text or a list of texts. A plain text without arguments, the most frequent call,
-    /// skips all that the others need.
+    /// Encodes a text or a list of texts. The most frequent call, a plain text without arguments,
+    /// takes a short path.
     #[inline]
     pub(super) fn encode_any<'py>(
         &self,
@@ -89,7 +88,7 @@ impl Processor {
         encode::encode(py, loaded, input, &call)
     }
 
-    /// Encodes with a result type and sampling that the name of the method fixes.
+    /// Encodes with the result type and sampling that the called method fixes.
     pub(super) fn encode_as<'py>(
         &self,
         input: &Bound<'py, PyAny>,
@@ -114,7 +113,7 @@ impl Processor {
         encode::encode(py, &loaded, input, &call)
     }
 
-    /// Decodes with a result type that the name of the method fixes.
+    /// Decodes with the result type that the called method fixes.
     pub(super) fn decode_as<'py>(
         &self,
         input: &Bound<'py, PyAny>,
@@ -129,7 +128,7 @@ impl Processor {
     }
 }
 
-/// The keywords of a method whose name has the result type.
+/// Refuses keywords for the result type, for methods that fix it.
 pub(super) fn refuse_types(arguments: &Arguments<'_, 12>) -> PyResult<()> {
     if arguments.get("return_type").is_some() {
         return Err(PyTypeError::new_err(
@@ -150,13 +149,13 @@ pub(super) fn required<'a, 'py>(
     input.ok_or_else(|| PyTypeError::new_err("Input must be str or bytes"))
 }
 
-/// A tokenizer of bytes, made while other threads of Python run.
+/// A tokenizer from the bytes of a model, made while other Python threads can run.
 pub(super) fn open_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Tokenizer> {
     let opened = py.detach(|| Tokenizer::from_bytes(bytes));
     opened.map_err(|error| errors::of_model(py, &error))
 }
 
-/// The result of a call that makes a restricted model.
+/// The tokenizer of a changed model, made while other Python threads can run.
 pub(super) fn restricted(py: Python<'_>, model: Result<Model, ModelError>) -> PyResult<Tokenizer> {
     let model = model.map_err(|error| errors::of_model(py, &error))?;
     Ok(py.detach(|| Tokenizer::new(model)))

@@ -1,8 +1,8 @@
 //! Batches of the modern interface: options, threads, and arrays of ids with offsets.
 //!
-//! Input: texts or numbers of Python. Output: a ragged batch, two vectors or two buffers: the ids
-//! of all texts, and where those of each text begin. Texts are encoded and decoded while other
-//! threads of Python run.
+//! Input: Python texts or numbers. Output: a ragged batch, as two vectors or two buffers: the ids
+//! of all texts, and the offset of each text in them. Texts are encoded and decoded while other
+//! Python threads can run.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -65,7 +65,7 @@ pub(super) fn id_array(ids: Vec<PieceId>) -> VectorBuffer {
     VectorBuffer::of_i32(ids.into_iter().map(signed).collect())
 }
 
-/// An offset as the type of arrays. Offsets in memory are below 2^63.
+/// An offset as an element of an array. Offsets in memory are below 2^63.
 pub(super) fn to_i64(offset: usize) -> i64 {
     i64::try_from(offset).unwrap_or(i64::MAX)
 }
@@ -83,8 +83,8 @@ pub(super) fn threads_or_all(threads: Option<i64>) -> PyResult<usize> {
 /// The number of texts that are taken from Python before other threads get them.
 const TEXTS_OF_PART: usize = 1000;
 
-/// Encodes texts while others are still taken from Python, which takes a thirtieth of the time of
-/// encoding short lines on one thread.
+/// Encodes texts while others are still taken from Python. Taking short lines takes a thirtieth of
+/// the time of encoding them on one thread.
 fn flat_while_taken(
     py: Python<'_>,
     tokenizer: &Tokenizer,
@@ -107,7 +107,7 @@ impl PyTokenizer {
         OwnedTokens::new(&self.loaded, self.loaded.tokenizer.encoder().tokens(text))
     }
 
-    /// The ids of all texts, and where those of each text begin.
+    /// The ids of all texts, and the offset of each text in them.
     pub(super) fn flat(
         &self,
         texts: &Bound<'_, PyAny>,

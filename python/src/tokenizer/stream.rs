@@ -6,8 +6,8 @@ use spiece::{IncrementalDecoder, PieceId};
 
 use crate::errors;
 
-/// Decodes ids one by one; the parts of the text that `push` and `finish` return are together the
-/// decoded text, and none ends inside a character.
+/// Decodes ids one by one. The parts that `push` and `finish` return make up the decoded text, and
+/// none ends inside a character.
 #[pyclass(module = "spiece", name = "DecodeStream")]
 pub struct DecodeStream {
     pub(super) decoder: IncrementalDecoder,
@@ -16,7 +16,7 @@ pub struct DecodeStream {
 
 #[pymethods]
 impl DecodeStream {
-    /// Takes an id and returns the text that is certain now, perhaps ''.
+    /// Takes an id and returns the text that is now certain, which may be ''.
     fn push<'py>(&mut self, py: Python<'py>, id: i64) -> PyResult<Bound<'py, PyString>> {
         let number = u32::try_from(id);
         let number = number.map_err(|_| errors::id_out_of_range(py, id, self.pieces))?;

@@ -1,18 +1,18 @@
-//! The best segmentation of each line, as ids or pieces: the outputs that are written most.
+//! Writes the best segmentation of each line, as ids or pieces: the most common outputs.
 //!
-//! A token is stored as one word of 8 or 16 bytes that holds its text and a space, and the output
-//! advances by the length of the text. So a token costs one load and one store of constant size,
-//! instead of a division for each digit, or a copy of variable length. The words come from a table
-//! that is made when the program starts ([`TokenWords`]).
+//! The text of a token and a space are stored as one word of 8 or 16 bytes, and the output advances
+//! by their length. A token therefore costs one load and one store of constant size, instead of a
+//! division for each digit or a copy of variable length. The words come from a table that is built
+//! before the input is read ([`TokenWords`]).
 //!
-//! Example: the piece `▁the` is the word of 16 bytes `"▁the "`, padded with zeros, whose last byte
-//! is the length 7. The id 278 is the word of 8 bytes `"278 "`, whose last byte is the length 4.
+//! Example: the piece `▁the` is the 16-byte word `"▁the "`, padded with zeros, whose last byte
+//! is the length 7. The id 278 is the 8-byte word `"278 "`, whose last byte is the length 4.
 //!
-//! Texts that do not fit a word (ids of 7 digits and more, pieces of 15 bytes and more) are written
-//! by general code.
+//! Texts that do not fit in a word (ids of 7 or more digits, pieces of 15 or more bytes) are
+//! written by general code.
 //!
-//! Tried and rejected: words of ids that are computed from tables of three digits each, which needs
-//! no table of the model. A token took 33 instructions instead of 18, and 10 MB of English took 4 %
+//! Tried and rejected: computing the words of ids from tables of three digits each, which needs no
+//! table for each model. A token took 33 instructions instead of 18, and 10 MB of English took 4 %
 //! longer.
 
 use super::format;
@@ -65,13 +65,12 @@ where
     }
 }
 
-/// The text of each token and a space, padded with zeros; the last byte is their length, or 0 if
-/// the text does not fit.
+/// The text of each token and a space, padded with zeros; the last byte is the length of both, or 0
+/// if they do not fit.
 struct TokenWords<const BYTES: usize>(Vec<[u8; BYTES]>);
 
 impl<const BYTES: usize> TokenWords<BYTES> {
-    /// Appends the tokens that have a word, up to the first one that has none. Returns the other
-    /// ids.
+    /// Appends tokens up to the first one that has no word. Returns the ids from there on.
     #[inline]
     fn write_words<'i>(&self, ids: &'i [PieceId], out: &mut TextBuffer) -> &'i [PieceId] {
         let size = ids.len() * BYTES;
@@ -123,7 +122,7 @@ impl IdWriter {
     pub(super) fn new(count: usize) -> Self {
         let mut words = Vec::with_capacity(count.next_multiple_of(10));
         words.extend((0..10).map(digit_word));
-        // The digits of a number are those of its tenth part, and the last one.
+        // A number has the digits of its tenth, followed by its last digit.
         for tenth in 1..count.div_ceil(10) {
             let start = words[tenth];
             words.extend((0..10).map(|digit| append_digit(start, digit)));
@@ -155,7 +154,7 @@ impl BestWriter for IdWriter {
     }
 }
 
-/// A word of 8 bytes, shifted right by this, is the length of its text.
+/// Shifting an 8-byte word right by this gives the length of its text with the space.
 const LENGTH_SHIFT: u32 = 56;
 
 /// The word of an id of one digit.
@@ -164,7 +163,7 @@ fn digit_word(digit: u64) -> [u8; 8] {
     (text | (2 << LENGTH_SHIFT)).to_le_bytes()
 }
 
-/// The word of the id that begins with the digits of another id and ends with `digit`.
+/// The word of the id that has the digits of `word` followed by `digit`.
 fn append_digit(word: [u8; 8], digit: u64) -> [u8; 8] {
     let word = u64::from_le_bytes(word);
     let length = word >> LENGTH_SHIFT;
@@ -215,8 +214,8 @@ impl<'m> PieceWriter<'m> {
         }
     }
 
-    /// Whether the unknown piece is among `ids`. Compares all ids, because the loop without an
-    /// early end is vectorized.
+    /// Whether the unknown piece is among `ids`. Compares all ids, because a loop without an early
+    /// exit is vectorized.
     #[inline]
     fn has_unknown(&self, ids: &[PieceId]) -> bool {
         self.unknown
@@ -234,8 +233,8 @@ impl<'m> PieceWriter<'m> {
 }
 
 impl BestWriter for PieceWriter<'_> {
-    /// Only an unknown token is written as the text of its span; without unknown tokens the ids are
-    /// sufficient, and no spans are computed.
+    /// Only an unknown token is written as the text of its span. Without unknown tokens, the ids
+    /// suffice and no spans are computed.
     fn write_document(&self, encoder: &mut Encoder<'_>, document: &[u8], out: &mut TextBuffer) {
         let ids = encoder.encode(document);
         if self.has_unknown(ids) {
@@ -251,7 +250,7 @@ impl BestWriter for PieceWriter<'_> {
             lines.iter().for_each(|ids| self.write_line(ids, out));
             return;
         }
-        // The spans of a line overwrite the memory of the encoder.
+        // Computing the spans of a line overwrites the result that the encoder holds.
         let lines = lines.clone();
         for (range, ids) in line_ranges(text).zip(lines.iter()) {
             if self.has_unknown(ids) {

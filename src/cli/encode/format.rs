@@ -1,4 +1,4 @@
-//! The output formats of `encode`, for tokens with spans of any selection. The best ids and pieces
+//! The output formats of `encode` for tokens with spans, for any selection. The best ids and pieces
 //! are written by [`best`](super::best), which is faster.
 //!
 //! ```text
@@ -23,8 +23,7 @@ pub(super) fn write_pieces(tokens: &Tokens<'_>, out: &mut Vec<u8>) {
     });
 }
 
-/// Appends the texts that `write_text` appends for the items, with spaces between them, and a line
-/// feed.
+/// Appends the items as `write_text` writes them, with spaces between them, and a line feed.
 fn write_joined<T>(
     items: impl Iterator<Item = T>,
     out: &mut Vec<u8>,
@@ -38,8 +37,8 @@ fn write_joined<T>(
     end_line(line_start, out);
 }
 
-/// Replaces the space after the last token by the line feed; a line without tokens is a line feed
-/// alone.
+/// Replaces the space after the last token by a line feed; a line without tokens is only a line
+/// feed.
 fn end_line(line_start: usize, out: &mut Vec<u8>) {
     match out[line_start..].last_mut() {
         Some(space) => *space = b'\n',

@@ -1,9 +1,8 @@
 //! The text of a block of output lines, in memory that is initialized once.
 //!
 //! Writers of tokens store words of a constant size, which is faster than a copy of variable
-//! length, and then advance by the length of the text in the word. With a `Vec<u8>` alone the bytes
-//! behind the text would have to be filled with zeros for each line; here they keep what was there
-//! before.
+//! length, and then advance by the length of the text in the word. With a plain `Vec<u8>`, the
+//! bytes after the text would have to be zeroed for each line; here they keep their former content.
 //!
 //! Example: the text `"301 "` is stored as the word `"301 ", 0, 0, 0, 0` and advances the end of
 //! the text by 4; the next word overwrites the zeros.
@@ -11,7 +10,7 @@
 /// Text that grows at its end.
 #[derive(Debug, Default)]
 pub(super) struct TextBuffer {
-    /// The text, and behind it bytes of any content.
+    /// The text, followed by bytes of any content.
     bytes: Vec<u8>,
     /// The length of the text; at most that of `bytes`.
     length: usize,
@@ -33,7 +32,7 @@ impl TextBuffer {
         &self.bytes[..self.length]
     }
 
-    /// `size` bytes of any content that follow the text. What is written there becomes text by
+    /// The `size` bytes after the text, with any content. What is written there becomes text by
     /// [`advance`](Self::advance).
     #[inline]
     pub(super) fn spare(&mut self, size: usize) -> &mut [u8] {
@@ -57,8 +56,8 @@ impl TextBuffer {
         self.advance(text.len());
     }
 
-    /// Replaces the space behind the last token of a line by the line feed; `start` is where the
-    /// line begins. A line without tokens is a line feed alone.
+    /// Replaces the space after the last token of a line by a line feed; `start` is where the line
+    /// begins. A line without tokens is only a line feed.
     #[inline]
     pub(super) fn end_line(&mut self, start: usize) {
         match self.bytes[start..self.length].last_mut() {
@@ -67,7 +66,7 @@ impl TextBuffer {
         }
     }
 
-    /// Makes room for `end` bytes at least, and initializes all of the memory.
+    /// Makes room for at least `end` bytes, and initializes the whole capacity.
     #[cold]
     fn grow(&mut self, end: usize) {
         self.bytes.reserve(end - self.bytes.len());

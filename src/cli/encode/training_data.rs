@@ -1,16 +1,17 @@
-//! `--output_format=u16|u32|npy|llmc`: the ids of a corpus as training programs read them.
+//! `--output_format=u16|u32|npy|llmc`: the ids of a corpus in the formats that training programs
+//! read.
 //!
-//! Input: documents (lines, JSON records or files). Output: the little-endian ids of all documents
-//! one behind the other, each document with the pieces of `--extra_options` around it and the one
-//! of `--separator` behind it, and an index of the documents beside it ([`index`]). Method: the
-//! documents are encoded by all threads ([`documents`]); the files appear under their names when
-//! they are complete. With `--shards` the documents are divided among several files, and a run that
-//! was killed is continued by the next one ([`shards`]). Memory: a few blocks for each thread.
-//! Cost: one encoding of the text, and a write of the ids.
+//! Input: documents (lines, JSON records or files). Output: the little-endian ids of all documents,
+//! one document after the other, and an index of the documents in a second file ([`index`]). Each
+//! document has the pieces of `--extra_options` around it and the piece of `--separator` after it.
+//! Method: all threads encode documents ([`documents`]); the files get their names when they are
+//! complete. With `--shards` the documents are divided among several files, and the next run
+//! continues a run that was killed ([`shards`]). Memory: a few blocks for each thread. Cost: one
+//! encoding of the text, and writing the ids.
 //!
-//! Example: `--output_format=u16 --output=train.bin --separator=2` of the two lines `to be` and
-//! `or` writes the ids `[10, 11, 2, 12, 2]` as ten bytes, and to `train.bin.offsets` the numbers
-//! `[0, 3, 5]` of eight bytes each.
+//! Example: for the two lines `to be` and `or`, `--output_format=u16 --output=train.bin
+//! --separator=2` writes the ids `[10, 11, 2, 12, 2]` as ten bytes, and the 64-bit numbers `[0, 3,
+//! 5]` to `train.bin.offsets`.
 
 mod documents;
 mod format;
@@ -100,14 +101,14 @@ pub(super) fn run(matches: &ArgMatches, stream: &Stream) -> CliResult {
 struct TrainingData {
     format: IdFormat,
     index: IndexKind,
-    /// The piece behind each document.
+    /// The piece after each document.
     separator: Option<PieceId>,
     /// The number of files; `None` for one file without a manifest.
     shards: Option<u32>,
 }
 
 impl TrainingData {
-    /// Reads the flags. Checks that the ids of the model fit.
+    /// Reads the flags. Checks that the ids of the model fit in the format.
     fn new(matches: &ArgMatches, stream: &Stream, tokenizer: &Tokenizer) -> CliResult<Self> {
         let name = args::text(matches, "output_format");
         let format = IdFormat::new(name, tokenizer.model().len())?;
@@ -186,7 +187,7 @@ impl TrainingData {
         files.finish(self.shards.is_some())
     }
 
-    /// The files for the ids at `path`: the ids, and the index if there is one.
+    /// The files for the ids at `path`: the file of the ids, and that of the index if there is one.
     fn paths(&self, path: &Path) -> Vec<PathBuf> {
         let index = self.index.path(path);
         std::iter::once(path.to_owned()).chain(index).collect()

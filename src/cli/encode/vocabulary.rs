@@ -1,8 +1,8 @@
-//! `--generate_vocabulary`: the pieces that occur in a text and their counts, the most frequent
-//! first, then by bytes.
+//! `--generate_vocabulary`: the pieces that occur in a text and their counts, ordered by descending
+//! count, then by bytes.
 //!
 //! Input: the blocks of the input. Output: lines of a piece, a tab and its count. Method: each
-//! thread counts the pieces of a block by id; the counts of the blocks are added. Cost: one hash
+//! thread counts the pieces of a block by id; the counts of the blocks are added up. Cost: one hash
 //! table access for each token.
 //!
 //! ```text
@@ -21,7 +21,8 @@ use crate::{Encoder, PieceKind, Tokenizer};
 /// Counts of pieces by id.
 type PieceCounts = HashMap<u32, u64>;
 
-/// Writes a line for each piece but unknown and control pieces: its text, a tab and its count.
+/// Writes the text of each piece that occurs, a tab and its count. Unknown and control pieces are
+/// left out.
 pub(super) fn write<'t>(
     stream: &Stream,
     tokenizer: &'t Tokenizer,
@@ -68,7 +69,7 @@ impl<'t, F: Fn() -> CliResult<Encoder<'t>> + Sync> Conversion for PieceCounting<
     }
 }
 
-/// Counts and texts of the pieces that are written, in their order.
+/// Counts and texts of the pieces to write, in the order of the output.
 fn rows<'t>(tokenizer: &'t Tokenizer, totals: &PieceCounts) -> Vec<(u64, &'t [u8])> {
     let is_written = |kind| !matches!(kind, PieceKind::Unknown | PieceKind::Control);
     let pieces = tokenizer.model().pieces();

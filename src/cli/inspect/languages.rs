@@ -1,9 +1,9 @@
 //! What languages cost with a model, relative to English.
 //!
 //! Input: a tokenizer. Output: the cost of the Universal Declaration of Human Rights in each of 28
-//! languages. The Declaration says the same in all of them, so the numbers of tokens can be
-//! compared. The texts of `testdata/` are part of the program; they have no marks between
-//! languages, so a table names the lines at which they begin. Cost: 0.5 MB of text are encoded.
+//! languages. The Declaration has the same content in all of them, so the token counts can be
+//! compared. The texts of `testdata/` are part of the program. Nothing in them separates the
+//! languages, so a table has the number of lines of each language. Cost: encoding 0.5 MB of text.
 //!
 //! Example: with the model of Llama 2 German takes 1.4 times as many tokens as English, Greek 5.4
 //! times.
@@ -29,7 +29,7 @@ struct DeclarationLanguage {
 }
 
 impl DeclarationLanguage {
-    /// What the language costs, where the text has so many tokens in English.
+    /// The cost of the language; `english` is the number of tokens of the English text.
     fn cost(&self, statistics: TextStatistics, english: u64) -> LanguageCost {
         LanguageCost {
             tag: self.tag,
@@ -40,7 +40,7 @@ impl DeclarationLanguage {
     }
 }
 
-/// Shortens the table.
+/// A row of the table.
 const fn language(tag: &'static str, name: &'static str, lines: usize) -> DeclarationLanguage {
     DeclarationLanguage { tag, name, lines }
 }

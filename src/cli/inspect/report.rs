@@ -83,7 +83,7 @@ pub(crate) struct LanguageCost {
     pub(crate) relative_tokens: f64,
 }
 
-/// `part / whole`; 0 for nothing of nothing.
+/// `part / whole`; 0 if `whole` is 0.
 pub(crate) fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 {
         return 0.0;

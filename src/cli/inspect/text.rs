@@ -1,8 +1,8 @@
 //! The report of `spiece inspect` as text for a terminal.
 //!
 //! Input: a report. Output: lines of a name and a value, then lists. Texts of pieces and lines are
-//! escaped, see [`visible`]. All unreachable pieces are listed; of lists that are no findings only
-//! the start is.
+//! escaped; see [`visible`]. All unreachable pieces are listed; of lists that are not findings,
+//! only the first entries are.
 
 use super::report::{
     InspectReport, LanguageCost, RENYI_ALPHA, TextFile, TextReport, normalizer_flags, piece_text,
@@ -16,13 +16,13 @@ use crate::inspect::{
 };
 use crate::{NormalizerSpec, PieceId, Tokenizer};
 
-/// The entries of lists that are no findings.
+/// The maximum numbers of entries in lists that are not findings.
 const MAX_SCRIPTS: usize = 12;
 const MAX_LONGEST_PIECES: usize = 5;
 const MAX_WORDS: usize = 20;
 const MAX_EXTREME_LINES: usize = 5;
 const MAX_UNUSUAL_IDS: usize = 10;
-/// The characters of a word or line.
+/// The maximum number of characters of a word or line.
 const MAX_CHARACTERS: usize = 80;
 
 /// The report as text.

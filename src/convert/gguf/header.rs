@@ -2,9 +2,9 @@
 //!
 //! Input: a reader. Output: the values of the fields whose names begin with `tokenizer.` or
 //! `spiece.`; all others are skipped. Method: the header is read once, front to back, and nothing
-//! behind it. A length or count in the file is trusted only as far as bytes follow: memory grows
-//! with what was read. Refused are versions other than 2 and 3, big-endian files, names that occur
-//! twice, arrays of arrays, unknown types, and headers of more than 1 GiB.
+//! after it. A length or count in the file is not trusted: memory grows only with the bytes that
+//! were read. Refused are versions other than 2 and 3, big-endian files, names that occur twice,
+//! arrays of arrays, unknown types, and headers of more than 1 GiB.
 //!
 //! Cost: linear in the header.
 
@@ -20,7 +20,7 @@ use crate::error::ConvertError;
 /// The first bytes.
 const MAGIC: &[u8; 4] = b"GGUF";
 
-/// The longest header. Vocabularies of a million pieces have 30 MB.
+/// The longest header. A vocabulary of a million pieces takes 30 MB.
 const MAX_HEADER_BYTES: u64 = 1 << 30;
 
 /// The longest name of a field, as in llama.cpp.
@@ -29,17 +29,17 @@ const MAX_NAME_BYTES: u64 = (1 << 16) - 1;
 /// The most fields. Files have less than a hundred.
 const MAX_FIELDS: u64 = 1 << 16;
 
-/// Bytes of all names together.
+/// The largest total length of all names.
 const MAX_NAMES_BYTES: usize = 1 << 24;
 
-/// Beginnings of the names of fields that are kept.
+/// Prefixes of the names of fields that are kept.
 const KEPT: [&str; 2] = ["tokenizer.", "spiece."];
 
 /// A value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum GgufValue {
     Bool(bool),
-    /// Any whole number; those above `i64::MAX` are refused.
+    /// Any integer; values above `i64::MAX` are refused.
     Integer(i64),
     Float(f64),
     Text(Vec<u8>),
@@ -51,7 +51,7 @@ pub(super) enum GgufValue {
     OtherArray,
 }
 
-/// Texts one behind the other.
+/// Texts, stored one after another.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct TextList {
     bytes: Vec<u8>,
@@ -80,7 +80,7 @@ pub(super) struct Header {
     fields: HashMap<String, GgufValue>,
 }
 
-/// The error for a file that is not as it should be.
+/// The error for a malformed file.
 pub(super) fn invalid(problem: impl Into<String>) -> ConvertError {
     ConvertError::Syntax {
         format: FileFormat::Gguf,
@@ -115,7 +115,7 @@ impl Header {
 #[derive(Default)]
 struct FieldNames {
     names: HashSet<String>,
-    /// The bytes of all names together.
+    /// The total length of all names.
     bytes: usize,
 }
 
@@ -166,13 +166,13 @@ impl<R: Read> HeaderSource<R> {
         }
     }
 
-    /// The source, of which this part is read next.
+    /// Sets the part that is read next, for messages.
     fn at(&mut self, part: &str) -> &mut Self {
         part.clone_into(&mut self.part);
         self
     }
 
-    /// Reads what is before the fields. Returns their number.
+    /// Reads everything before the fields, and returns the number of fields.
     fn begin(&mut self) -> GgufResult<u64> {
         check_magic(self.at("the magic number").array()?)?;
         check_version(self.at("the version").u32()?)?;
@@ -188,7 +188,8 @@ impl<R: Read> HeaderSource<R> {
         String::from_utf8(name).map_err(|_| invalid("the name of a field is not UTF-8"))
     }
 
-    /// Reads the value of a field. That of a field that no tokenizer has is skipped, and `None`.
+    /// Reads the value of a field. Skips it and returns `None` if no tokenizer has a field of this
+    /// name.
     fn field(&mut self, name: &str) -> GgufResult<Option<GgufValue>> {
         let value_type = self.at(name).value_type()?;
         if is_kept(name) {
@@ -250,7 +251,7 @@ impl<R: Read> HeaderSource<R> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// A number of so many bytes, with zeros above.
+    /// A little-endian number of this many bytes, padded with zeros.
     fn number(&mut self, bytes: u64) -> GgufResult<[u8; 8]> {
         let mut number = self.bytes(bytes)?;
         number.resize(8, 0);
@@ -302,7 +303,7 @@ fn version_error(version: u32) -> ConvertError {
     }
 }
 
-/// Whether a number is small only if its bytes are read in the other order.
+/// Whether a number is small only with its bytes swapped.
 fn is_byte_swapped(number: u32) -> bool {
     let limit = u32::from(u16::MAX);
     number > limit && number.swap_bytes() <= limit

@@ -3,8 +3,8 @@
 //! Input: the header. Output: a BPE model for `llama`, a unigram model for `t5`. Cost: that of
 //! loading a model.
 //!
-//! Fields that a file may lack have the defaults of llama.cpp: for `llama` a dummy prefix, for `t5`
-//! none; spaces stay.
+//! Missing optional fields have the defaults of llama.cpp: a dummy prefix for `llama`, none for
+//! `t5`; extra spaces are kept.
 
 use super::header::{GgufValue, Header, TextList, invalid};
 use super::{
@@ -99,7 +99,7 @@ fn check_counts(texts: usize, scores: usize, types: usize) -> GgufResult<()> {
     Ok(())
 }
 
-/// The kind with this number, which is that of the file format of SentencePiece.
+/// The kind with this number. The numbers are those of SentencePiece's file format.
 fn kind(number: i32) -> Option<PieceKind> {
     let number = u64::try_from(number).ok()?;
     let mut all = PieceKind::ALL.into_iter();
@@ -110,7 +110,7 @@ fn unknown_kind(id: usize, number: i32) -> ConvertError {
     invalid(format!("the token {id} has the unknown type {number}"))
 }
 
-/// Sets the ids and the texts of the special pieces. An id that the file lacks is -1.
+/// Sets the ids and the texts of the special pieces; -1 for an id that the file lacks.
 fn set_special_pieces(header: &Header, builder: &mut ModelBuilder) -> GgufResult<()> {
     let unk = HeaderSpecial::of(header, "unknown")?;
     let bos = HeaderSpecial::of(header, "bos")?;
@@ -151,7 +151,7 @@ impl HeaderSpecial {
         Self { id: -1, text: None }
     }
 
-    /// The piece with this id; `None` if the id is not one of a piece.
+    /// The piece with this id; `None` if no piece has it.
     fn with_id(id: i64, texts: &TextList) -> Option<Self> {
         let position = usize::try_from(id).ok()?;
         let text = texts.iter().nth(position)?;

@@ -1,27 +1,28 @@
-//! Where llama.cpp gives other ids than SentencePiece.
+//! Where the ids of llama.cpp differ from those of SentencePiece.
 //!
 //! Input: a model. Output: a verdict on the ids that llama.cpp gives for its GGUF file, without BOS
-//! and EOS, and with `parse_special` off. Cost: linear in the pieces, plus the encoding of control,
-//! byte and unused pieces.
+//! and EOS, and with `parse_special` off. Cost: linear in the pieces, plus encoding the texts of
+//! control, unknown, byte and unused pieces, and quadratic in the length of each user-defined
+//! symbol.
 //!
 //! # Type `llama`
 //! llama.cpp puts a space before the text, replaces spaces by the whitespace mark, and merges as
-//! SentencePiece does: the best score first, the leftmost of equal ones. Characters without a piece
-//! become bytes. It differs in these points, each of which is a reason:
+//! SentencePiece does: the best score first, the leftmost among equal scores. Characters without a
+//! piece become bytes. It differs in these points, each of which is a reason:
 //!
 //! | reason | what llama.cpp does |
 //! |---|---|
 //! | `normalization_rules` | no charsmap is applied |
-//! | `whitespace` | no spaces are removed, the whitespace mark always stands for a space and before a word |
-//! | `user_defined_symbol` | symbols are found in the text before normalization, symbol after symbol, the longest first; a space is put before the text between them, and none before a symbol |
+//! | `whitespace` | no spaces are removed; spaces always become whitespace marks; the dummy prefix is always before the text |
+//! | `user_defined_symbol` | they are found in the text before normalization, one symbol at a time, the longest first; a space is put before the text between them, but not before a symbol |
 //! | `meta_piece` | control, unknown and byte pieces take part in merges |
 //! | `unused_piece` | unused pieces are given |
 //! | `unknown_character` | without byte pieces it fails |
 //! | `piece_text` | texts end at a NUL |
 //!
-//! That a piece is ever merged is decided by merging its own text: merges within the text of a
-//! token are those of that text alone, because a merge depends on nothing outside of its two
-//! symbols and their scores.
+//! Whether any text is merged to a piece is decided by merging the piece's own text: the merges
+//! within the text of a token are those of that text alone, because a merge depends only on its two
+//! symbols and the score of the piece that it gives.
 //!
 //! Example: with the pieces `<s` and `>` and the control piece `<s>`, llama.cpp merges the text
 //! `<s>` to the control piece.
@@ -42,7 +43,7 @@ use crate::piece::PieceKind;
 use crate::text::{WHITESPACE_MARK_STR, lossy_string};
 use crate::tokenizer::Tokenizer;
 
-/// Texts of pieces that llama.cpp takes for control pieces, whatever their type.
+/// Texts of pieces that llama.cpp treats as control pieces, whatever their type.
 const TAKEN_FOR_CONTROL: &[&str] = &[
     "<|eot_id|>",
     "<|im_end|>",
@@ -104,7 +105,7 @@ const TAKEN_FOR_CONTROL: &[&str] = &[
     "[e~[",
 ];
 
-/// Texts of pieces that llama.cpp can take for user-defined symbols, whatever their type.
+/// Texts of pieces that llama.cpp can treat as user-defined symbols, whatever their type.
 const TAKEN_FOR_SYMBOLS: &[&str] = &[
     "<|channel|>",
     "<|message|>",
@@ -159,7 +160,7 @@ impl Judge<'_> {
         self.verdict.add(Reason { example, ..reason });
     }
 
-    /// A text with a character that the rules change and that is no whitespace.
+    /// A text with a non-whitespace character that the rules change.
     fn changed_text(&self) -> Option<String> {
         let tokenizer = Tokenizer::new(self.model.clone());
         let plain = tokenizer.normalize("aa");
@@ -168,7 +169,7 @@ impl Judge<'_> {
         texts.find(|text| tokenizer.normalize(text) != plain.replacen("aa", text, 1))
     }
 
-    /// Pieces that llama.cpp merges to, and SentencePiece does not, or not for good.
+    /// Adds the pieces that llama.cpp merges text to and SentencePiece does not, or splits again.
     fn merged_pieces(&mut self) {
         let merging = Merging::new(self.model);
         let pieces = self.model.pieces();
@@ -225,7 +226,7 @@ impl Judge<'_> {
         Some(symbol_reason(explanation).with_example(format!("{text}a")))
     }
 
-    /// Pieces whose kind llama.cpp changes because of their texts.
+    /// Adds the pieces whose kind llama.cpp changes because of their texts.
     fn renamed_pieces(&mut self) {
         let pieces = self.model.pieces();
         self.add_all(pieces.filter_map(|piece| renaming(&piece)));
@@ -243,7 +244,7 @@ impl Judge<'_> {
         self.model.model_type() == ModelType::Bpe
     }
 
-    /// Pieces whose texts llama.cpp reads otherwise.
+    /// Adds the pieces whose texts llama.cpp reads differently.
     fn piece_texts(&mut self) {
         let pieces = self.model.pieces();
         let pieces = pieces.filter(|piece| is_read_otherwise(piece.text));
@@ -251,9 +252,9 @@ impl Judge<'_> {
     }
 }
 
-/// Whether llama.cpp reads another text of a piece.
+/// Whether llama.cpp reads the text of a piece differently.
 fn is_read_otherwise(text: &[u8]) -> bool {
-    // A text of one NUL gets a name that no merge gives.
+    // A text of one NUL gets another text that no merge gives.
     let has_nul = text.contains(&0) && text != [0];
     has_nul || std::str::from_utf8(text).is_err()
 }
@@ -292,7 +293,7 @@ fn with_spaces(text: &str) -> String {
     text.replace(WHITESPACE_MARK_STR, " ")
 }
 
-/// The reason if llama.cpp takes a piece for one of another kind.
+/// The reason if llama.cpp treats a piece as one of another kind.
 fn renaming(piece: &Piece<'_>) -> Option<Reason> {
     let kind = other_kind(piece)?;
     let text = lossy_string(piece.text);
@@ -300,7 +301,7 @@ fn renaming(piece: &Piece<'_>) -> Option<Reason> {
     Some(reason.with_example(text))
 }
 
-/// What llama.cpp takes a piece for because of its text, if that is another kind.
+/// The kind that llama.cpp gives a piece because of its text, if it is another one.
 fn other_kind(piece: &Piece<'_>) -> Option<&'static str> {
     let text = lossy_string(piece.text);
     let (texts, kind) = match is_symbol(piece) {
@@ -310,7 +311,7 @@ fn other_kind(piece: &Piece<'_>) -> Option<&'static str> {
     texts.contains(&text.as_str()).then_some(kind)
 }
 
-/// Two different symbols of which the first one ends as the second one begins.
+/// Two different symbols such that the first one ends with a prefix of the second one.
 struct SymbolOverlap<'m> {
     first: &'m [u8],
     second: &'m [u8],
@@ -319,8 +320,8 @@ struct SymbolOverlap<'m> {
 }
 
 impl<'m> SymbolOverlap<'m> {
-    /// Two symbols that can overlap. Cost: the bytes of all symbols, squared for each, in a hash
-    /// table.
+    /// Two symbols that can overlap. Cost: hashes all prefixes and suffixes, so quadratic in the
+    /// length of each symbol.
     fn find(symbols: &[Piece<'m>]) -> Option<Self> {
         let by_beginning = by_beginning(symbols);
         for (number, symbol) in symbols.iter().enumerate() {
@@ -355,8 +356,7 @@ impl<'m> SymbolOverlap<'m> {
     }
 }
 
-/// For each beginning of a symbol, but for the whole of it, the numbers of two symbols that have
-/// it, or of the only one.
+/// For each proper prefix of a symbol, the indexes of one or two symbols that have it.
 fn by_beginning<'m>(symbols: &[Piece<'m>]) -> HashMap<&'m [u8], Vec<usize>> {
     let mut by_beginning: HashMap<&[u8], Vec<usize>> = HashMap::new();
     for (number, symbol) in symbols.iter().enumerate() {

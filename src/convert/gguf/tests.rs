@@ -109,7 +109,7 @@ fn word_and_char_models_and_missing_pieces_are_refused() {
     assert!(model_of(|_| ()).to_gguf_vocab(&options).is_ok());
 }
 
-/// A change of a builder, whose other use the table does not need.
+/// Drops the builder that a setter returns.
 fn ignore(_: &mut crate::ModelBuilder) {}
 
 #[test]
@@ -222,7 +222,7 @@ fn golden_normalized(text: &str) -> String {
     tokenizer.normalize(text)
 }
 
-/// A header with the fields of `bytes`, each with its number of fields.
+/// A file whose header says that it has `fields` fields, followed by `bytes`.
 fn file_with(version: u32, fields: u64, bytes: &[u8]) -> Vec<u8> {
     let mut file = b"GGUF".to_vec();
     file.extend(version.to_le_bytes());

@@ -189,7 +189,7 @@ impl FieldWriter {
     }
 }
 
-/// The name of llama.cpp for models of a type. Fails for types that it does not have.
+/// The name of a model type in llama.cpp. Fails for types that llama.cpp does not have.
 fn type_name(model_type: ModelType) -> GgufResult<&'static str> {
     match model_type {
         ModelType::Bpe => Ok("llama"),

@@ -1,8 +1,9 @@
-//! Merges that a list gives: which of them are the last merges of their pieces.
+//! Checks which merges of a list are the last merges of their pieces.
 //!
-//! Input: a BPE model, and for some pieces pairs of pieces with the same text together. Output: for
-//! each of these pieces the pair that SentencePiece merges last, if it is one of them. "None" can
-//! also mean that it is not known; then the text of the piece has to be merged.
+//! Input: a BPE model and, for some pieces, pairs of pieces whose joined text is the text of the
+//! piece. Output: for each of these pieces, the pair that SentencePiece merges last, if it is among
+//! them. `None` can also mean that the check could not decide; then the text of the piece has to be
+//! merged.
 //!
 //! # Method
 //! Pieces are checked in the order of their ranks. A piece p with the pair (l, r) passes if
@@ -11,30 +12,32 @@
 //! 2. p is a normal or unused piece, and no user-defined symbol is in its text;
 //! 3. nothing merges across the border between l and r before both exist.
 //!
-//! Rule 3 is checked backwards in time: of the two symbols at the border, the one with the higher
-//! rank exists for a shorter time, so its merge is undone and one of its parts is at the border
-//! then; of equal ranks the right one is undone, because the left one merges first. If the joined
-//! text of the two symbols is a piece with a rank below that of the merge undone last (or equal to
-//! it, if that is to the right), the two would have merged, and p does not pass.
+//! Rule 3 is checked backwards in time. Of the two symbols at the border, the one with the higher
+//! rank was made later, so its merge is undone, and one of its parts is then at the border. Among
+//! equal ranks the right one is undone, because the left one merges first. If the joined text of
+//! the two symbols is a piece with a rank below that of the merge just undone (or equal to it, if
+//! that merge is to the right of the border), the two symbols would have merged, and p does not
+//! pass.
 //!
 //! **Why this is enough.** All merges within l alone give parts of l, which passed. A part has a
-//! lower rank than what it is part of, so these merges are executed in the order of their ranks; so
-//! are those of r. As long as nothing merges across the border, both sides merge as if they were
-//! alone, and the one with the lower rank comes first. So two symbols are at the border at the same
-//! time exactly if rule 3 meets them, from the time when the second one is made to the time when
-//! the first one becomes part of something else; in this time a pair merges if and only if its rank
-//! comes before that of the next merge of either symbol.
+//! lower rank than the piece it is part of, so these merges are executed in the order of their
+//! ranks, and so are those of r. Until something merges across the border, each side merges as if
+//! it were alone, and of two merges on different sides the one with the lower rank comes first. So
+//! rule 3 meets exactly those symbols that are at the border at the same time: from the time when
+//! the second one is made until one of them becomes part of another symbol. During this time the
+//! two merge if and only if their rank comes before that of the next merge of either symbol.
 //!
 //! Example: the pieces `ab` (rank 0), `bc` (1), `abc` (2) with the pair `ab c`. `ab` is undone,
 //! limit 0; `b c` is the piece `bc` with the rank 1, which is not below 0. Two characters are left,
-//! so `abc` passes. With the pair `a bc`: `bc` is undone, limit 1; `a b` is the piece `ab` with the
-//! rank 0, so `abc` does not pass.
+//! so `abc` passes. With the pair `a bc`: `bc` is undone; it is to the right, so equal ranks count
+//! and the limit is 2. `a b` is the piece `ab` with the rank 0, which is below 2, so `abc` does not
+//! pass.
 //!
 //! # Cost
 //! For each pair that is tried, one test for each merge that is undone, at most one for each
-//! character of the text: the hash of the joined text is computed from the hashes of the two
-//! symbols, and a table of the lowest ranks for these hashes says in most cases that it is no piece
-//! that merges before. Otherwise the piece is looked up by its text.
+//! character of the text. The hash of the joined text is computed from the hashes of the two
+//! symbols. In most cases a table of the lowest ranks by hash shows that no piece with this hash
+//! merges earlier; otherwise the piece is looked up by its text.
 
 use crate::encode::bpe::{TextHash, TextHasher};
 use crate::model::Model;
@@ -63,9 +66,9 @@ pub(crate) struct ListedMerges {
 }
 
 impl ListedMerges {
-    /// The ranks of all pieces, by id; and at most one merge for each piece, in the order of the
-    /// ranks of these pieces. The order of the ranks must be that of the scores, the best first,
-    /// for all pieces that text can be merged to.
+    /// Takes the ranks of all pieces, by id, and at most one merge for each piece, in the order of
+    /// the ranks of these pieces. For all pieces that text can be merged to, the ranks must be in
+    /// the order of the scores, the best score first.
     pub(crate) fn new(ranks: Vec<u32>, merges: Vec<ListedMerge>) -> Self {
         Self { ranks, merges }
     }
@@ -89,7 +92,7 @@ impl ListedMerges {
     }
 }
 
-/// What is known of a piece as a symbol at the border.
+/// What is known about a piece as a symbol at the border.
 #[derive(Debug, Clone, Copy)]
 struct BorderSymbol {
     /// When it is made: [`CHAR`] for a character, which is never undone; the rank plus 1 of a piece
@@ -97,17 +100,20 @@ struct BorderSymbol {
     order: u32,
     /// The pieces that its last merge joins.
     parts: [PieceId; 2],
-    /// The bytes of its text.
+    /// The length of its text in bytes.
     len: u32,
     hash: TextHash,
 }
 
-/// No rank is above it.
+/// The entry of [`ListedMergeCheck::lowest_ranks`] for hashes without a piece; no rank is above it.
 const NO_PIECE: u32 = u32::MAX;
-/// There are so many times as many entries of lowest ranks as pieces.
+/// The number of entries of [`ListedMergeCheck::lowest_ranks`] for each piece, before rounding up
+/// to a power of two.
 const ENTRIES_PER_PIECE: usize = 2;
 
+/// The [`BorderSymbol::order`] of a character.
 const CHAR: u32 = 0;
+/// The [`BorderSymbol::order`] of a piece that has not passed.
 const UNKNOWN: u32 = u32::MAX;
 
 impl BorderSymbol {
@@ -128,10 +134,10 @@ pub(super) struct ListedMergeCheck<'m> {
     listed: &'m ListedMerges,
     user_defined: &'m PrefixTrie,
     symbols: Vec<BorderSymbol>,
-    /// For each value of the upper bits of a hash the lowest rank of the pieces that text is merged
-    /// to and that have it; [`NO_PIECE`] if none has.
+    /// For each value of the upper bits of a hash, the lowest rank of the pieces that segmentation
+    /// can give and whose hashes have these bits; [`NO_PIECE`] if there are none.
     lowest_ranks: Vec<u32>,
-    /// A hash shifted right by this is an index of `lowest_ranks`.
+    /// A hash shifted right by this number of bits is an index of `lowest_ranks`.
     shift: u32,
 }
 
@@ -153,8 +159,8 @@ impl<'m> ListedMergeCheck<'m> {
         }
     }
 
-    /// For each piece of which a pair passes the bytes of the left symbol, by id. If the listed
-    /// pair does not pass, those that `other_splits` gives by the bytes of their left texts are
+    /// By id, the length in bytes of the left symbol of the pair that passes, if one does. If the
+    /// listed pair of a piece does not pass, the pairs at the lengths that `other_splits` gives are
     /// tried.
     pub(super) fn executed(
         mut self,
@@ -196,7 +202,7 @@ impl<'m> ListedMergeCheck<'m> {
         }
     }
 
-    /// Takes a merge for the last one of its piece.
+    /// Records a merge as the last one of its piece.
     fn add_passed(&mut self, merge: ListedMerge) {
         let symbol = &mut self.symbols[merge.piece.index()];
         symbol.order = self.listed.ranks[merge.piece.index()] + 1;
@@ -207,13 +213,13 @@ impl<'m> ListedMergeCheck<'m> {
         self.table.text(piece.index())
     }
 
-    /// The pair of a piece that passes, of those with these bytes in their left texts.
+    /// The first pair of a piece that passes, among those whose left symbols have these lengths.
     fn passing_of(&self, piece: PieceId, splits: &[usize]) -> Option<ListedMerge> {
         let mut merges = splits.iter().filter_map(|split| self.merge(piece, *split));
         merges.find(|merge| self.passes(merge))
     }
 
-    /// The merge of a piece from two pieces, the left one with so many bytes.
+    /// The merge that makes a piece from its first `split` bytes and the rest, if both are pieces.
     fn merge(&self, piece: PieceId, split: usize) -> Option<ListedMerge> {
         let (left, right) = self.text(piece).split_at_checked(split)?;
         let left = self.model.piece_to_id(left)?;
@@ -221,7 +227,7 @@ impl<'m> ListedMergeCheck<'m> {
         Some(ListedMerge { piece, left, right })
     }
 
-    /// Whether the merge is the last one of its piece for certain.
+    /// Whether the merge is certainly the last one of its piece.
     fn passes(&self, merge: &ListedMerge) -> bool {
         let text = self.text(merge.piece);
         let border = [merge.left, merge.right].map(|piece| self.symbols[piece.index()]);
@@ -267,7 +273,7 @@ impl<'m> ListedMergeCheck<'m> {
         }
     }
 
-    /// Whether a text is a piece that text is merged to, with a rank below `limit`.
+    /// Whether segmentation can give a piece with this text and a rank below `limit`.
     fn merges_below(&self, limit: u64, text: &[u8]) -> bool {
         self.model.piece_to_id(text).is_some_and(|id| {
             let kind = self.table.kind(id.index());

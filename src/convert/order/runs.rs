@@ -1,28 +1,30 @@
 //! Runs: pieces of equal scores that repeat one character.
 //!
-//! Input: the merges of these pieces in an order. Output: whether merging by that order gives what
-//! merging the leftmost pair gives. Method: both are carried out for texts of the character, up to
-//! three times as long as the longest piece.
+//! Input: the merges of these pieces, in some order. Output: whether merging in that order gives
+//! the same result as merging the leftmost pair. Method: both are simulated on repetitions of the
+//! character, up to three times as long as the longest piece.
 //!
-//! Cost: for each of these texts, the square of its length.
+//! Cost: quadratic in the length of each of these texts.
 
 use super::{OrderedMerge, symbols_of};
 use crate::model::Model;
 
-/// The merges of pieces that repeat one character, as numbers of characters.
+/// The merges of pieces that repeat one character; symbols are given by their numbers of
+/// characters.
 pub(super) struct RunMerges {
-    /// The rank of each pair of symbols in the order; [`NO_RANK`] for those that do not merge. The
-    /// index of a pair is [`RunMerges::pair_index`].
+    /// The rank of each pair of symbols; [`NO_RANK`] for pairs that do not merge. The index of a
+    /// pair is [`RunMerges::pair_index`].
     ranks: Vec<usize>,
-    /// For each number of characters whether it is a piece.
+    /// For each number of characters, whether the run of that length is a piece.
     is_piece: Vec<bool>,
-    /// Whether all pieces that repeat the character have the score of the group.
+    /// Whether all pieces that repeat the character are in the group and short enough to be
+    /// simulated.
     is_complete: bool,
 }
 
-/// Longer runs are not simulated.
+/// The longest run that is simulated, in characters.
 const MAX_RUN: usize = 256;
-/// The rank of no pair.
+/// Marks a pair that does not merge.
 const NO_RANK: usize = usize::MAX;
 
 impl RunMerges {
@@ -60,13 +62,13 @@ impl RunMerges {
         (rank != NO_RANK).then_some(rank)
     }
 
-    /// Whether the order of the pairs gives what merging the leftmost pair gives.
+    /// Whether merging in the order of the ranks gives the same as merging the leftmost pair.
     pub(super) fn is_leftmost(&self) -> bool {
         let longest = self.is_piece.len() / 2;
         self.is_complete && (1..=3 * longest).all(|length| self.is_leftmost_for(length))
     }
 
-    /// Whether both give the same for a run of this length.
+    /// The same for a run of this length.
     fn is_leftmost_for(&self, length: usize) -> bool {
         let leftmost = |symbols: &[usize]| self.leftmost_pair(symbols);
         merge_run(length, leftmost) == merge_run(length, |symbols| self.first_pair(symbols))
@@ -78,12 +80,12 @@ impl RunMerges {
         pairs.position(|pair| self.is_piece(pair[0] + pair[1]))
     }
 
-    /// Whether so many characters are a piece.
+    /// Whether a run of this length is a piece.
     fn is_piece(&self, length: usize) -> bool {
         self.is_piece.get(length) == Some(&true)
     }
 
-    /// The first pair in the order, of equal pairs the leftmost.
+    /// The pair with the lowest rank; the leftmost among equal pairs.
     fn first_pair(&self, symbols: &[usize]) -> Option<usize> {
         let ranks = symbols.windows(2).map(|pair| self.rank(pair[0], pair[1]));
         let ranked = ranks.enumerate().filter_map(|(at, rank)| Some((rank?, at)));
@@ -100,13 +102,13 @@ fn symbol_lengths(character: &[u8], run: &[OrderedMerge], model: &Model) -> Vec<
         .collect()
 }
 
-/// Whether a text is a piece that text is merged to.
+/// Whether a text is a piece that segmentation can give.
 fn is_from_text(model: &Model, text: &[u8]) -> bool {
     let id = model.piece_to_id(text);
     id.is_some_and(|id| model.table().kind(id.index()).is_from_text())
 }
 
-/// The lengths of the symbols that a run of one character is merged to, if `choose` names the left
+/// The lengths of the symbols into which a run of one character is merged; `choose` names the left
 /// symbol of each merge.
 fn merge_run(length: usize, choose: impl Fn(&[usize]) -> Option<usize>) -> Vec<usize> {
     let mut symbols = vec![1; length];

@@ -1,20 +1,20 @@
 //! A model as the parts of a `tokenizer.json`, and the verdict.
 //!
-//! Input: a model and options. Output: [`JsonParts`]. Nothing is written here; the analysis that
-//! gives the verdict and the parts that are written come from the same functions.
+//! Input: a model and options. Output: [`JsonParts`]. Nothing is written here. The same functions
+//! give the verdict and the parts that are written.
 //!
 //! # The verdict for BPE models
-//! The ids are equal for all text if the normalized texts, the symbols that are found in them, and
-//! the merges are equal, and if characters without a piece get the same ids. The modules
-//! `normalization`, `symbols` and `order` give the reasons for the first three, and
-//! `export::merges` the rest: symbols of merges that are no pieces, unused pieces, and single
+//! The ids are equal for all text if four things are equal: the normalized texts, the user-defined
+//! symbols that are found in them, the merges, and the ids of characters without a piece. The
+//! modules `normalization`, `symbols` and `order` give the reasons for the first three, and
+//! `export::merges` the rest: symbols of merges that are not pieces, unused pieces, and single
 //! characters whose piece is not given for text.
 //!
 //! # The verdict for unigram models
-//! SentencePiece adds scores as 32-bit floats, `tokenizers` as 64-bit floats. So two segmentations
-//! whose sums are nearly equal can be chosen differently, in some long enough text of nearly every
-//! model; unigram models are never exact. Besides, `tokenizers` finds every piece of the vocabulary
-//! in text, control, byte and unused pieces included.
+//! SentencePiece adds scores as 32-bit floats, `tokenizers` as 64-bit floats. So the choice between
+//! two segmentations with nearly equal sums can differ. For nearly every model some sufficiently
+//! long text shows this, so unigram models are never exact. In addition, `tokenizers` finds every
+//! piece of the vocabulary in text, including control, byte and unused pieces.
 
 mod merges;
 mod unigram;
@@ -36,11 +36,12 @@ use crate::model::{Model, ModelType, Piece};
 use crate::piece::{PieceId, PieceKind};
 use crate::text::lossy_string;
 
-/// Everything that a `tokenizer.json` says.
+/// The content of a `tokenizer.json`.
 #[derive(Debug)]
 pub(super) struct JsonParts<'m> {
     pub(super) model: &'m Model,
-    /// The texts of the pieces, by id; stand-ins for those that JSON or `tokenizers` cannot hold.
+    /// The texts of the pieces, by id; stand-ins for those that JSON or `tokenizers` cannot
+    /// represent.
     pub(super) keys: Vec<Cow<'m, str>>,
     /// Control, unknown and user-defined pieces that are found in text, by id.
     pub(super) added: Vec<PieceId>,
@@ -50,7 +51,7 @@ pub(super) struct JsonParts<'m> {
     /// The scores of a unigram model, by id.
     pub(super) scores: Vec<f32>,
     pub(super) unknown: Option<PieceId>,
-    /// The pieces that are put before and behind every text.
+    /// The pieces that are put before and after every text.
     pub(super) bos: Option<PieceId>,
     pub(super) eos: Option<PieceId>,
     pub(super) verdict: Verdict,
@@ -60,7 +61,7 @@ impl<'m> JsonParts<'m> {
     /// Analyses a model.
     ///
     /// # Errors
-    /// The model has another type than BPE and unigram, or lacks a piece that an option asks for.
+    /// The model is a word or char model, or lacks a piece that an option asks for.
     pub(super) fn new(model: &'m Model, options: &JsonOptions) -> Result<Self, ConvertError> {
         let mut parts = Self::without_pieces(model, options)?;
         match model.model_type() {
@@ -72,7 +73,7 @@ impl<'m> JsonParts<'m> {
         Ok(parts)
     }
 
-    /// What all types of models have in common, besides the control pieces.
+    /// The parts that do not depend on the type of the model, without the control pieces.
     fn without_pieces(model: &'m Model, options: &JsonOptions) -> Result<Self, ConvertError> {
         let spec = model.trainer_spec();
         Ok(Self {
@@ -128,14 +129,14 @@ impl<'m> JsonParts<'m> {
         self.add_reasons(reasons);
     }
 
-    /// Control pieces and the unknown piece are found in text.
+    /// Adds the control pieces and the unknown piece, which `tokenizers` finds in text.
     fn add_control_pieces(&mut self) {
         let found = self.model.pieces().filter(is_control_in_text);
         self.added.extend(found.map(|piece| piece.id));
         self.added.sort_unstable();
     }
 
-    /// Whether an added token is special: it is skipped in decoded text.
+    /// Whether an added token is special, that is, left out of decoded text.
     pub(super) fn is_special(&self, id: PieceId) -> bool {
         kind_of(self.model, id) != PieceKind::UserDefined
     }
@@ -151,10 +152,10 @@ fn unsupported_type(model_type: ModelType) -> ConvertError {
     ConvertError::Type { model_type, format }
 }
 
-/// The piece that is put at an end of every text, if the option `is_wanted`.
+/// The piece that `option` puts at one end of every text; `None` unless it `is_wanted`.
 ///
 /// # Errors
-/// [`ConvertError::NoSuchPiece`]
+/// [`ConvertError::NoSuchPiece`] if the option is wanted and the model lacks the piece.
 fn required(
     model: &Model,
     option: &'static str,
@@ -188,7 +189,7 @@ fn keys(model: &Model) -> Vec<Cow<'_, str>> {
     model.pieces().map(|piece| piece.id).map(key).collect()
 }
 
-/// A text that no piece has, and that was not `taken` before.
+/// A text that no piece has and that is not yet `taken`.
 fn stand_in(model: &Model, id: PieceId, taken: &mut HashSet<String>) -> String {
     let mut text = format!("<unusable piece {id}>");
     while model.piece_to_id(&text).is_some() || taken.contains(&text) {
@@ -198,7 +199,7 @@ fn stand_in(model: &Model, id: PieceId, taken: &mut HashSet<String>) -> String {
     text
 }
 
-/// Whether `tokenizers` finds a piece in text because it is a control piece or the unknown piece.
+/// Whether a piece is a control piece or the unknown piece, and `tokenizers` can find it in text.
 fn is_control_in_text(piece: &Piece<'_>) -> bool {
     is_control(piece.kind) && json_text(piece.text).is_some()
 }

@@ -2,8 +2,8 @@
 //!
 //! Input: the parts of a `tokenizer.json`, and options. Output: four files with their names.
 //!
-//! `tokenizer_config.json` names the class `PreTrainedTokenizerFast`: other classes, such as
-//! `LlamaTokenizer`, replace the normalizer of `tokenizer.json` in `transformers` 5.
+//! `tokenizer_config.json` names the class `PreTrainedTokenizerFast`: in `transformers` 5, other
+//! classes such as `LlamaTokenizer` replace the normalizer of `tokenizer.json`.
 
 use serde_json::{Map, Value, json};
 

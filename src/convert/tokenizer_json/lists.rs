@@ -1,25 +1,26 @@
 //! The two long lists of a `tokenizer.json`: the vocabulary and the merges.
 //!
 //! Input: the text of a file. Output: [`JsonLists`], and the rest of the file: the same JSON with
-//! `null` for the lists, for `serde_json`. Nearly the whole file is lists of short texts, for which
-//! a scanner takes a quarter of the time of `serde_json`.
+//! `null` for the lists, for `serde_json`. Nearly the whole file consists of lists of short texts,
+//! which a scanner reads in a quarter of the time of `serde_json`.
 //!
 //! # Method
 //! The scanner goes through the members of the file and of its field `model`, and reads `vocab` and
-//! `merges`. It skips other values by their strings and brackets. Reading is strict: a list that is
-//! cut out is valid JSON. So the file is valid exactly if the rest is, which `serde_json` finds
-//! out; and if the rest is valid, then strings and brackets were enough to find the lists.
+//! `merges`. In other values it only recognizes strings and brackets. Lists are read strictly: a
+//! list that is cut out is valid JSON. So the file is valid if and only if the rest is, which
+//! `serde_json` checks. If the rest is valid, strings and brackets were sufficient to find the
+//! lists.
 //!
-//! Texts are kept as ranges of the file, of 8 bytes. Texts with escapes are replaced by ranges
-//! behind the end of the file, of a buffer that has them without.
+//! Texts are stored as ranges of the file (8 bytes each). Texts with escapes are unescaped into a
+//! buffer, and their ranges point past the end of the file, into this buffer.
 //!
 //! Example: `{"model": {"vocab": {"a": 0, "\u0062": 1}, "merges": ["a b"]}}` gives the vocabulary
 //! (`a`, 0), (`b`, 1), the merge of `a` and `b`, and the rest
 //! `{"model": {"vocab": null, "merges": null}}`.
 //!
 //! # Cost
-//! Linear. Memory: 12 bytes for an entry of a vocabulary with ids, 16 for one with scores and for a
-//! merge; their lists grow by doubling.
+//! Linear. Memory: 12 bytes for an entry of a vocabulary with ids, 16 bytes for one with scores and
+//! for a merge. The lists grow by doubling.
 
 mod reader;
 
@@ -30,7 +31,7 @@ use self::reader::ListReader;
 use super::syntax;
 use crate::error::ConvertError;
 
-/// A text of a list: a range of the file, or behind it.
+/// A text of a list: a range of the file, or of the buffer of unescaped texts after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ListText {
     start: u32,
@@ -43,7 +44,7 @@ impl ListText {
         (self.end - self.start) as usize
     }
 
-    /// What is before and behind a byte of one character.
+    /// The texts before and after the one-byte character at position `byte`.
     #[inline]
     fn around(self, byte: u32) -> [Self; 2] {
         let middle = self.start + byte;
@@ -85,7 +86,7 @@ impl<'j> ListTexts<'j> {
         }
     }
 
-    /// Adds a text without its escapes; returns its range behind the file.
+    /// Adds an unescaped text; returns its range after the end of the file.
     fn add(&mut self, text: &str) -> Range<usize> {
         let start = self.file.len() + self.unescaped.len();
         self.unescaped.push_str(text);
@@ -138,7 +139,7 @@ impl JsonVocab<'_> {
         ids.iter().copied().chain(by_position)
     }
 
-    /// The scores, by id; none if it has ids.
+    /// The scores, by id; empty if the vocabulary has ids.
     pub(super) fn scores(&self) -> impl Iterator<Item = f64> {
         let scores = match &self.entries {
             VocabEntries::Scores(scores) => &scores[..],
@@ -187,10 +188,11 @@ pub(super) struct JsonLists<'j> {
 }
 
 impl<'j> JsonLists<'j> {
-    /// The lists of a file. The vocabulary is shown to `on_vocab` before what follows it is read.
+    /// The lists of a file. `on_vocab` is called with the vocabulary before the rest of the file is
+    /// read.
     ///
     /// # Errors
-    /// A list is not valid JSON or has other values; or the file has 2 GiB or more.
+    /// A list is not valid JSON or has values of other types, or the file has 2 GiB or more.
     pub(super) fn cut_out(
         file: &'j str,
         on_vocab: &mut dyn FnMut(&Arc<JsonVocab<'j>>),
@@ -199,17 +201,16 @@ impl<'j> JsonLists<'j> {
         ListReader::new(file, on_vocab).lists()
     }
 
-    /// The vocabulary, which a file has to have.
+    /// The vocabulary; an error if the file has none.
     pub(super) fn vocabulary(&self) -> Result<&JsonVocab<'j>, ConvertError> {
         let vocab = self.vocab.as_deref();
         vocab.ok_or_else(|| syntax("model.vocab is missing"))
     }
 }
 
-/// Refuses a file whose ranges do not fit [`ListText`].
+/// Refuses a file whose ranges do not fit in [`ListText`].
 fn check_length(file: &str) -> Result<(), ConvertError> {
-    // Ranges of texts without escapes are behind the file, and no text gets longer by their
-    // removal.
+    // The ranges of unescaped texts are after the file, and unescaping makes no text longer.
     let end = u32::try_from(file.len() * 2);
     end.map_err(|_| syntax("the file has 2 GiB or more"))?;
     Ok(())

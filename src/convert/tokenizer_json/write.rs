@@ -1,7 +1,7 @@
 //! The parts of a `tokenizer.json` as JSON.
 //!
-//! Input: [`JsonParts`]. Output: the file, one line for each piece, merge and added token, so that
-//! two files can be compared. Cost: linear.
+//! Input: [`JsonParts`]. Output: the file, with one line for each piece, merge and added token, so
+//! that files can be compared line by line. Cost: linear.
 
 use std::fmt::Display;
 
@@ -92,7 +92,7 @@ impl JsonParts<'_> {
         })
     }
 
-    /// A text of a template, with BOS and EOS.
+    /// A text of the template, with BOS and EOS.
     fn template(&self, name: &str, type_id: u32) -> Vec<Value> {
         let token = |id| self.token_of_template(id, type_id);
         let text = json!({"Sequence": {"id": name, "type_id": type_id}});
@@ -183,7 +183,7 @@ fn push_component(json: &mut String, name: &str, value: &Value) {
     json.push_str(&format!(",\n\"{name}\": {value}"));
 }
 
-/// A list or an object with one line for each item.
+/// Appends a list or an object with one line for each item.
 fn push_list(
     json: &mut String,
     open: char,

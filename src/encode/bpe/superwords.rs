@@ -2,8 +2,8 @@
 //!
 //! A *superword* is a piece with a whitespace mark behind another character: `▁of▁the`. With
 //! superwords nearly every pair of characters occurs in some piece, so that a whole line would be
-//! one chunk. But models that were extended by superwords had many other pieces before, with better
-//! scores. A text is then encoded in two layers:
+//! one chunk. But in models that were extended by superwords, the other pieces have better scores.
+//! Their texts are encoded in two layers:
 //!
 //! 1. As if the model had only the pieces with better scores than all superwords: chunks end at
 //!    whitespace marks, and most are cached.
@@ -12,14 +12,13 @@
 //! # Why this is exact
 //! The best pair merges first. So superwords, and all pieces with equal or lower scores, merge only
 //! when no pair merges to a piece of the first layer. The result at that moment is that of the
-//! model of the first layer, which does the same merges in the same order. The second layer goes on
-//! from there by the definition.
+//! model of the first layer, which does the same merges in the same order. The second layer
+//! continues from there by the definition.
 //!
 //! The second layer begins with ids, in which unknown characters are no longer told apart. So no
-//! piece that it makes may have a character that is no piece. The text of a single character merges
-//! from nothing, so that such pieces are in the first layer whatever their scores are. User-defined
-//! symbols are no operands; byte pieces and the unknown piece are none either, since text does not
-//! yield them by their texts.
+//! piece that it makes may have a character that is no piece. A piece of a single character is not
+//! made by a merge, so it is in the first layer whatever its score is. User-defined symbols are not
+//! operands of merges; nor are byte pieces and the unknown piece, which are not found in text.
 //!
 //! # Method of the second layer
 //! [`late_pieces`] finds, when the model is loaded, all pairs of symbols that merge, and all pairs
@@ -51,15 +50,15 @@ use crate::encode::vocabulary::Vocabulary;
 use crate::piece::PieceId;
 use crate::text::{WHITESPACE_MARK_STR, is_char};
 
-/// One piece in so many has to be in the first layer. If fewer are, most of the work is left to the
-/// second layer, which is slower than chunks of whole lines.
+/// At least one piece in this many has to be in the first layer. With fewer, most of the work is
+/// left to the second layer, which is slower than chunks of whole lines.
 const MIN_FIRST_SHARE: usize = 8;
 
 /// The pieces of both layers.
 pub(super) struct Layers {
     pub(super) first: Vec<u32>,
     pub(super) second: Vec<u32>,
-    /// For each piece whether it is user-defined: no operand. Empty if no piece is.
+    /// Whether each piece is user-defined, and so no operand of merges. Empty if none is.
     is_user_defined: Vec<bool>,
 }
 
@@ -144,7 +143,7 @@ fn is_character(text: &[u8]) -> bool {
 
 impl SuperwordLayer {
     /// The layer behind `first`, the encoder of the first layer; `symbols` has all pieces. `None`
-    /// if the second layer cannot go on from ids.
+    /// if the second layer cannot continue from ids.
     pub(super) fn new(
         vocabulary: &Vocabulary<'_>,
         layers: &Layers,
@@ -189,8 +188,8 @@ impl SuperwordLayer {
         state.token_merges = merges;
     }
 
-    /// Looks up what each token and the next one become. No lookup depends on another, so that the
-    /// processor does several at a time: most of them wait for memory.
+    /// Looks up what each token and the next one become. The lookups are independent of each other,
+    /// so the processor overlaps their waits for memory.
     fn look_up(&self, tokens: &[PieceId], merges: &mut Vec<SymbolMerge>) {
         merges.clear();
         let merge = |pair: &[PieceId]| self.merges.find(pair[0].get(), pair[1].get());
@@ -198,8 +197,8 @@ impl SuperwordLayer {
         merges.push(SymbolMerge::UNSEEN);
     }
 
-    /// Merges a run and writes its symbols at `end`, which is not behind the run. Returns the new
-    /// end.
+    /// Merges a run and writes its symbols at `end`, which is not after the start of the run.
+    /// Returns the new end.
     #[inline]
     fn merge_run(
         &self,

@@ -100,7 +100,7 @@ impl<'m> Fixture<'m> {
         text.split_terminator('\n').map(encode).collect()
     }
 
-    /// Encodes a text as one chunk, with rows 3 to 5 of the strategy table.
+    /// Encodes a text as one chunk, with rows 3 to 7 of the strategy table.
     fn encode_chunk(&mut self, chunk: &[u8]) -> Vec<PieceId> {
         let mut ids = Vec::new();
         let pieces = self.model.table();

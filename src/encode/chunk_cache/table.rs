@@ -174,9 +174,9 @@ pub(super) struct ChunkTable<const WORDS: usize, const ID_WORDS: usize> {
     /// set itself would be mispredicted on a miss, and the processor would notice only when the
     /// memory has answered.
     tags: Vec<Tags>,
-    /// Entries that were replaced since the table grew.
+    /// Entries that were replaced since the table last grew.
     evictions: usize,
-    /// The limit for sets and tags.
+    /// The limit for sets and tags, in bytes.
     max_bytes: usize,
 }
 

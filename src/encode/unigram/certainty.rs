@@ -20,7 +20,7 @@
 //! h each. So the offer of p is below that of the path if Q - s > (k + 3) h. []
 //!
 //! Example: 16 characters of three bytes and scores down to -20 give n M = 960 and h = 0.0061. A
-//! piece that loses to two pieces by 0.03 or more loses in every text.
+//! piece that loses to two pieces by 0.031 or more loses in every text.
 //!
 //! Cost: linear in the path.
 
@@ -40,7 +40,8 @@ impl UnigramEncoder {
     }
 
     /// Whether `path`, which wins on the text of the piece `id`, wins wherever that text of `bytes`
-    /// bytes occurs. `greatest_score` is that of all pieces for text. False is not certain.
+    /// bytes occurs. `greatest_score` is that of all pieces for text. False means that this is not
+    /// certain.
     pub(crate) fn always_loses(
         &self,
         id: PieceId,

@@ -43,7 +43,7 @@ pub(super) const END: usize = 1;
 
 /// The limit for the number of nodes: 370 MB, or about two million characters of ordinary text.
 pub(super) const MAX_NODES: usize = 1 << 23;
-/// The limit for the number of pairs of adjacent nodes: some tenths of a second.
+/// The limit for the number of pairs of adjacent nodes: a few tenths of a second.
 const MAX_NODE_PAIRS: usize = 1 << 28;
 
 /// A piece at a position.
@@ -143,7 +143,7 @@ impl Lattice {
         let offset = offsets[begin];
         let mut has_char = false;
         for found in tables.pieces.prefixes(&text[offset..]) {
-            // In a model that was not trained, a piece can end inside of a character. It covers the
+            // In a model that was not trained, a piece can end inside a character. It covers the
             // whole character.
             let chars = offsets[begin..].partition_point(|next| *next < offset + found.length);
             let node = LatticeNode::of_piece(tables, &found, begin, chars);
@@ -259,7 +259,7 @@ impl Lattice {
     }
 }
 
-/// All of so many nodes except [`END`].
+/// The first `count` nodes except [`END`].
 fn nodes_before_end(count: usize) -> impl Iterator<Item = usize> {
     iter::once(START).chain(END + 1..count)
 }

@@ -12,8 +12,8 @@
 //!
 //! Equal scores have the order of the reference's priority queue, the binary heap of the GNU C++
 //! library: [`Agenda`] moves its entries in the same way. The limits of the search are those of the
-//! reference. If the search exceeds one of them, the result is the single best segmentation. A
-//! limit on time is one of them if the caller sets it.
+//! reference. If the search exceeds one of them, the result is the single best segmentation. The
+//! same happens after the deadline, if the caller sets one.
 //!
 //! Example: the pieces `a`, `b` (-2 each) and `ab` (-3), the text `ab`, n = 2. Priorities are given
 //! in parentheses:
@@ -42,8 +42,7 @@ use crate::piece::PieceId;
 
 /// The agenda is reduced when it has this many entries.
 const MAX_AGENDA: usize = 10_000;
-/// The number of entries of a reduced agenda, if that is not more than ten for each requested
-/// result.
+/// The number of entries of a reduced agenda, or ten for each requested result if that is fewer.
 const REDUCED_AGENDA: usize = 512;
 /// The agenda is also reduced after this many new hypotheses.
 const MAX_NEW_HYPOTHESES: usize = 100_000;
@@ -52,10 +51,10 @@ const MAX_HYPOTHESES: usize = 500_000;
 /// The search fails if the agenda must be reduced more often than this.
 const MAX_REDUCTIONS: u32 = 10;
 
-/// The search reads the clock once for this many hypotheses that it takes from the agenda.
+/// The search reads the clock once for every this many hypotheses taken from the agenda.
 const STEPS_PER_CLOCK: usize = 1 << 12;
 
-/// What is searched, and until when.
+/// The number of results, and the deadline.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NbestRequest {
     /// The number of segmentations.
@@ -183,7 +182,7 @@ struct Search<'l> {
 struct LimitExceeded;
 
 impl<'l> Search<'l> {
-    /// A search for `size` results that has the empty hypothesis only.
+    /// A search for `size` results that has only the empty hypothesis.
     fn new(lattice: &'l Lattice, size: usize) -> Self {
         let (best_sums, _) = lattice.viterbi_forward();
         let mut search = Self {

@@ -14,8 +14,8 @@
 //! e^-6) = -3.87 before `s`, and -4.86 at the end. So the last piece is `les` with the probability
 //! e^(-5 + 4.86) = 0.87 and `s` with e^(-6.87 + 4.86) = 0.13.
 //!
-//! Cost: one step for each node, and one exponential for each node that ends at a position of the
-//! drawn path.
+//! Cost: at most one exponential and one logarithm for each node, and one exponential for each node
+//! that ends at a position of the drawn path.
 
 use super::lattice::{END, Lattice, START};
 use crate::error::EncodeError;

@@ -4,9 +4,9 @@
 //! [`Lattice`], the number of samples, the smoothing exponent alpha, and a random generator.
 //! Output: segmentations with scores.
 //!
-//! *With replacement*, every segmentation is drawn by itself, as in [`sample`](super::sample). Its
-//! score is the logarithm of its probability: alpha times the sum of its scores, minus the weight
-//! of all segmentations.
+//! *With replacement*, every segmentation is drawn independently, as in [`sample`](super::sample).
+//! Its score is the logarithm of its probability: alpha times the sum of its scores, minus the
+//! weight of all segmentations.
 //!
 //! *Without replacement*, no segmentation is drawn twice. The method is stochastic beam search
 //! (Kool, van Hoof, Welling, "Stochastic beams and where to find them", ICML 2019,
@@ -14,20 +14,19 @@
 //! each log probability, the k segmentations with the highest sums are a sample of k without
 //! replacement. The sum is called the *perturbed* log probability. The sums of all segmentations
 //! are never computed. A *branch* is a node with a path from it to the end of the text; its
-//! perturbed log probability is the highest of all segmentations that end with this path. It is
-//! drawn from the end of the text to the start: the branches that extend a branch get random
+//! perturbed log probability is the highest of all segmentations that end with this path. The
+//! search goes from the end of the text to the start: the branches that extend a branch get random
 //! numbers whose maximum is the number of the extended branch (section 3.2 and appendix B.3 of the
-//! paper). Hence the best branch leads, without a change of its number, to a segmentation that
-//! nothing exceeds, and of all branches only as many are kept as segmentations are still to be
-//! found: each of them stands for a segmentation with its number. This keeps the search exact and
-//! its memory small; SentencePiece 0.2.1 keeps all branches and drops some when there are ten
-//! thousand.
+//! paper). Hence the best branch leads to a segmentation with the same number, which no other
+//! segmentation exceeds. Every branch stands for a segmentation with its number, so only as many
+//! branches are kept as segmentations are still to be found. This keeps the search exact and its
+//! memory small; SentencePiece 0.2.1 keeps all branches and drops some when there are ten thousand.
 //!
 //! The score of a segmentation is the logarithm of the probability that the sample contains it,
 //! given the perturbed log probability t of the first segmentation that was not drawn: log(1 -
-//! exp(-exp(log p - t))). If the sample has all segmentations, all scores are 0. The best
-//! segmentation can be made a part of each sample; its score is then 0, and the others are a sample
-//! of the remaining segmentations.
+//! exp(-exp(log p - t))). If the sample has all segmentations, all scores are 0. On request, each
+//! sample contains the best segmentation; its score is then 0, and the others are a sample of the
+//! remaining segmentations.
 //!
 //! Example: the lattice of `les` with the pieces `l`, `e`, `s` (-3 each), `le` (-4) and `les` (-5),
 //! alpha 1, two samples without replacement. Two samples and t need three results; t is the number
@@ -59,8 +58,8 @@ use crate::error::EncodeError;
 use crate::piece::PieceId;
 use crate::rng::SplitMix64;
 
-/// The limit for the number of samples times the number of characters and the end: 400 MB, or 16
-/// million short words.
+/// The limit for the number of samples times (the number of characters + 1): 400 MB, or 16 million
+/// short words.
 const MAX_SAMPLED_CHARS: usize = 1 << 24;
 
 /// Below this logarithm, the probability that a sample contains a segmentation is computed from the
@@ -93,7 +92,7 @@ struct Sampler<'l> {
 
 impl<'l> Sampler<'l> {
     /// # Errors
-    /// Too many samples of such a long text, or an alpha that makes weights infinite.
+    /// Too many samples for the length of the text, or an alpha that makes weights infinite.
     fn new(lattice: &'l Lattice, request: ScoredRequest) -> Result<Self, EncodeError> {
         check_samples(request.samples, lattice)?;
         let weights = PathWeights::new(lattice, request.alpha);
@@ -142,8 +141,8 @@ impl<'l> Sampler<'l> {
         }
     }
 
-    /// The nodes before a branch, which is the suffix with this index, with perturbed log
-    /// probabilities.
+    /// The branches that extend `branch` by one node, with perturbed log probabilities. `suffix` is
+    /// the index of `branch` among the suffixes.
     fn extend(&self, branch: Branch, suffix: usize, rng: &mut SplitMix64) -> Vec<PerturbedBranch> {
         let previous = self.weights.lattice.ending_before(branch.node).iter();
         previous
@@ -154,8 +153,8 @@ impl<'l> Sampler<'l> {
             .collect()
     }
 
-    /// The branch that begins with `node` and goes on with `next`, which is the suffix with this
-    /// index.
+    /// The branch that begins with `node` and continues with `next`, whose index among the suffixes
+    /// is `suffix`.
     fn extended(&self, next: Branch, node: usize, suffix: usize) -> Branch {
         let step = self.weights.log_transition(node, next.node);
         Branch {
@@ -167,7 +166,7 @@ impl<'l> Sampler<'l> {
 }
 
 /// # Errors
-/// These are too many samples of such a long text.
+/// There are too many samples for the length of the text.
 fn check_samples(samples: usize, lattice: &Lattice) -> Result<(), EncodeError> {
     let limit = MAX_SAMPLED_CHARS / (lattice.length() + 1);
     if samples > limit {

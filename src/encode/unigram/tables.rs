@@ -83,7 +83,8 @@ impl LastPiece {
 }
 
 impl UnigramTables {
-    /// The tables of `vocabulary`, whose text pieces and ids are `keys`, sorted by text.
+    /// The tables of `vocabulary`. `keys` are the texts and ids of the pieces that can occur in
+    /// text, sorted by text.
     ///
     /// # Errors
     /// The pieces do not fit in a double array.

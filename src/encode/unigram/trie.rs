@@ -76,7 +76,7 @@ impl PieceTrie {
         Ok(trie)
     }
 
-    /// No pieces yet, with room for exactly so many cells.
+    /// No pieces yet, with room for exactly `cells` cells.
     fn with_capacity(cells: usize) -> Self {
         let mut trie = Self::default();
         trie.cells.reserve_exact(cells);

@@ -1,6 +1,6 @@
-//! What the rules of a normalizer and the user-defined symbols write.
+//! The texts that the rules of a normalizer and the user-defined symbols write.
 //!
-//! Input: a tokenizer. Output: a [`PartTable`], which finds the part that is, begins with, ends
+//! Input: a tokenizer. Output: a [`PartTable`], which finds a part that equals, begins with, ends
 //! with or contains a text, and a raw text for which the normalizer writes it.
 //!
 //! Example: the rule `A` -> `b c` writes the part `b▁c` with the source `A`; the text `▁c` is its
@@ -18,10 +18,10 @@ use crate::normalize::Normalizer;
 use crate::piece::PieceKind;
 use crate::tokenizer::Tokenizer;
 
-/// A part that rules or symbols write, and a raw text for which they do.
+/// A part that rules or symbols write, and a raw text for which they write it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Part {
-    /// What is written, with marks for spaces.
+    /// The text that is written, with marks for spaces.
     written: Vec<u8>,
     /// The source of the rule, or the symbol.
     source: Vec<u8>,
@@ -32,7 +32,7 @@ impl Part {
         &self.source
     }
 
-    /// What is written, from the last byte to the first.
+    /// The text that is written, from the last byte to the first.
     fn reversed(&self) -> Vec<u8> {
         reversed(&self.written)
     }
@@ -41,11 +41,11 @@ impl Part {
 /// The targets of all rules, and all user-defined symbols.
 #[derive(Debug)]
 pub(super) struct PartTable {
-    /// Sorted by what is written; one part for each.
+    /// One part for each text that is written, sorted by that text.
     parts: Vec<Part>,
-    /// What the parts write, reversed, with the indexes of the parts; sorted.
+    /// The texts that the parts write, reversed and sorted, with the indexes of the parts.
     reversed: Vec<(Vec<u8>, usize)>,
-    /// What the parts write, with a NUL behind each.
+    /// The texts that the parts write, each followed by a NUL.
     pub(super) joined: Vec<u8>,
     /// The ends of the parts in `joined`.
     ends: Vec<usize>,
@@ -71,7 +71,7 @@ impl PartTable {
         Some(Self::of(parts.sources))
     }
 
-    /// The table of parts, which are given with their sources.
+    /// The table of the given parts and their sources.
     fn of(written: HashMap<Vec<u8>, Vec<u8>>) -> Self {
         let parts = sorted_parts(written);
         let reversed = parts.iter().map(Part::reversed).zip(0..);
@@ -100,7 +100,7 @@ impl PartTable {
         (part.written == text).then(|| part.source())
     }
 
-    /// The first part, in the order of what they write, that is not before `text`.
+    /// The first part whose text is not less than `text`.
     fn lower_bound(&self, text: &[u8]) -> Option<&Part> {
         let index = self
             .parts
@@ -134,7 +134,7 @@ impl PartTable {
     }
 }
 
-/// The parts, sorted by what they write.
+/// The parts, sorted by the text that they write.
 fn sorted_parts(sources: HashMap<Vec<u8>, Vec<u8>>) -> Vec<Part> {
     let parts = sources.into_iter();
     let parts = parts.map(|(written, source)| Part { written, source });
@@ -148,10 +148,10 @@ fn reversed(text: &[u8]) -> Vec<u8> {
     text.iter().rev().copied().collect()
 }
 
-/// What a normalizer writes for rules and symbols.
+/// The texts that a normalizer writes for rules and symbols.
 struct WrittenParts<'n> {
     normalizer: &'n Normalizer,
-    /// The source of each part, by what is written.
+    /// The source of each part, by the text that is written.
     sources: HashMap<Vec<u8>, Vec<u8>>,
 }
 
@@ -163,9 +163,9 @@ impl<'n> WrittenParts<'n> {
         }
     }
 
-    /// Adds what the normalizer can write for a rule.
+    /// Adds the texts that the normalizer can write for a rule.
     fn add_rule(&mut self, source: &[u8], target: &[u8]) {
-        // Spaces at the start of a target are dropped behind a space.
+        // Spaces at the start of a target are dropped after a space.
         let trimmed = trim_start_spaces(target);
         let drops_spaces = self.normalizer.options().remove_extra_whitespaces;
         if trimmed.len() < target.len() && drops_spaces {
@@ -174,13 +174,13 @@ impl<'n> WrittenParts<'n> {
         self.add_part(source, target);
     }
 
-    /// Adds what the normalizer writes for `target`, unless that is nothing.
+    /// Adds the text that the normalizer writes for `target`, unless it is empty.
     fn add_part(&mut self, source: &[u8], target: &[u8]) {
         let written = with_marks(target, self.normalizer.mark());
         if written.is_empty() {
             return;
         }
-        // Of all sources the smallest, so that the result does not depend on the order of a hash
+        // The smallest of all sources is kept, so the result does not depend on the order of a hash
         // table.
         let entry = self.sources.entry(written);
         let smallest = entry.or_insert_with(|| source.to_vec());

@@ -1,17 +1,17 @@
-//! Edited pieces and specs -> the bytes of the new file.
+//! Assembles the bytes of the new file from edited pieces and specs.
 //!
 //! Input: the original file as a list of pieces (edited) and a list of all other top-level fields
 //! (as they were), and the changes of the specs. Output: the new file. Steps:
 //!
 //! 1. [`Patches`] are made: the new bytes of each field that holds a changed spec, and specs that
 //!    the file did not have.
-//! 2. Pieces and other fields are merged. Pieces go in the order of their ids. Another field goes
-//!    before the first piece that was behind it in the original file; new pieces, which were
-//!    nowhere, do not count.
+//! 2. Pieces and other fields are merged. Pieces go in the order of their ids. Any other field goes
+//!    before the first piece that followed it in the original file; new pieces are ignored for
+//!    this.
 //! 3. Added specs go behind the last piece, in the order of their numbers.
 //!
-//! The result depends on the final list of pieces only, not on the edits by which it came about.
-//! Edits that are undone in any order therefore give the original file.
+//! The result depends only on the final list of pieces, not on the edits that led to it. Edits that
+//! are undone in any order therefore give the original file.
 //!
 //! Example, with the offsets of the original fields:
 //!
@@ -77,7 +77,7 @@ impl Patches {
 
 impl ModelEditor {
     /// Adds the new bytes of the fields that hold `spec`. A file may hold a spec in several parts,
-    /// whose fields are merged when it is read.
+    /// which are merged when the file is read.
     pub(super) fn add_patches<S: Spec>(&self, spec: &EditedSpec<S>, patches: &mut Patches) {
         let changes = spec.changes();
         if changes.is_empty() {
@@ -116,7 +116,7 @@ impl ModelEditor {
 
     /// The new file.
     pub(super) fn assemble(&self, patches: &Patches) -> Vec<u8> {
-        /// Room for new pieces and longer specs, so that the file rarely has to be moved while it
+        /// Room for new pieces and longer specs, so that the buffer is rarely reallocated while it
         /// grows.
         const EXTRA_BYTES: usize = 1024;
         let mut file = Vec::with_capacity(self.file.len() + EXTRA_BYTES);

@@ -1,4 +1,4 @@
-//! Fields of the trainer spec that follow the pieces.
+//! Updates the fields of the trainer spec that refer to pieces.
 //!
 //! Example: a model with `bos_id` 1 and piece 1 = `<s>`. After a piece was inserted at id 0, `<s>`
 //! has id 2 and `bos_id` is written as 2; after `<s>` was renamed to `<bos>`, `bos_piece` is
@@ -50,7 +50,8 @@ impl Special {
         (self.id)(current) != (self.id)(original) || (self.text)(current) != (self.text)(original)
     }
 
-    /// Writes the id of a piece that has this index now, or was removed, if the id is another one.
+    /// Writes the current index of a piece as its id, or -1 if the piece was removed, if the id has
+    /// changed.
     fn set_index(&self, index: Option<usize>, spec: &mut EditedTrainerSpec) {
         let id = index.map_or(Some(-1), |index| i32::try_from(index).ok());
         if id != Some((self.id_or_default)(&spec.original)) {
@@ -58,7 +59,7 @@ impl Special {
         }
     }
 
-    /// Writes the text of a piece, if it is another one.
+    /// Writes the text of a piece if it has changed.
     fn set_text(&self, text: &[u8], spec: &mut EditedTrainerSpec) {
         if text != (self.text_or_default)(&spec.original) {
             *(self.text)(&mut spec.current) = Some(text.to_vec());

@@ -1,8 +1,8 @@
 //! One piece in a [`ModelEditor`](super::ModelEditor), and one outside of it ([`PieceEntry`]).
 //!
 //! A piece is kept as the bytes of its field in the file, so that unknown fields and unusual
-//! encodings survive, and beside them what was set. Nothing is decoded until somebody asks for the
-//! text, or until the file is assembled.
+//! encodings survive, together with the values that were set. Nothing is decoded until a caller
+//! asks for the piece or the file is assembled.
 //!
 //! Example: the field `0a 0a | 0a 03 e2 96 81 | 15 00 00 80 bf` is the piece `▁` with score -1.
 //! Setting the score to -2 stores only `score: -2`; [`Item::write`] then replaces the four bytes of
@@ -17,8 +17,8 @@ use crate::model::file::{
 use crate::model::wire::{Field, Value, write_bytes_field, write_float_field, write_varint_field};
 use crate::piece::PieceKind;
 
-/// A piece that was removed from a [`ModelEditor`](super::ModelEditor), or one that is to be
-/// inserted. It keeps the bytes of the file, unknown fields included.
+/// A piece that was removed from a [`ModelEditor`](super::ModelEditor), or one to be inserted. It
+/// keeps the bytes of the file, unknown fields included.
 #[derive(Debug, Clone)]
 pub struct PieceEntry {
     pub(super) item: Item,
@@ -35,20 +35,20 @@ pub(super) struct Item {
     /// fields.
     pub(super) offset: usize,
     source: Source,
-    /// `None` for most pieces of most edits, therefore boxed.
+    /// Boxed, because it is `None` for most pieces.
     pub(super) change: Option<Box<PieceChange>>,
 }
 
 /// Where the bytes of a piece's field are.
 #[derive(Debug, Clone)]
 enum Source {
-    /// So many bytes of the original file.
+    /// `length` bytes of the original file, from the item's offset.
     File { length: usize },
-    /// Bytes of a new piece, or of one that was removed.
+    /// The bytes of a new piece, or of one that was removed.
     Owned(Box<[u8]>),
 }
 
-/// What was set for a piece.
+/// The values that were set for a piece.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PieceChange {
     pub(super) text: Option<Vec<u8>>,
@@ -66,8 +66,7 @@ impl Item {
         }
     }
 
-    /// Whether the original file has the piece behind the field at `offset`. New pieces are behind
-    /// nothing.
+    /// Whether the piece comes after the field at `offset` in the original file. New pieces do not.
     pub(super) fn is_behind(&self, offset: usize) -> bool {
         self.offset > offset
     }
@@ -89,12 +88,11 @@ impl Item {
     /// Text, score and kind before changes.
     fn original<'f>(&'f self, file: &'f [u8]) -> PieceMessage<'f> {
         // These bytes were read when the model was loaded, or were written by `PieceEntry::new`.
-        // The only error of `read_piece` for well-formed bytes is an empty text, which is what the
-        // default has.
+        // Reading them cannot fail.
         read_piece(message_of(self.raw(file))).unwrap_or_default()
     }
 
-    /// A copy that does not need the file.
+    /// A copy that does not refer to the file.
     pub(super) fn entry(&self, file: &[u8]) -> PieceEntry {
         let original = self.original(file);
         let change = self.change.as_deref().cloned().unwrap_or_default();

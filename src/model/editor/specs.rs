@@ -1,14 +1,14 @@
-//! A spec in a [`ModelEditor`](super::ModelEditor): as it was read, and as it is to be.
+//! A spec in a [`ModelEditor`](super::ModelEditor): as it was read, and as it is to be written.
 //!
 //! Example: `add_dummy_prefix` is absent in the file, which means true. Setting it to true keeps it
 //! absent; setting it to false gives one [`Change`], the field `18 00`. All other fields of the
-//! spec are equal in both copies and are therefore not written, so that their bytes in the file
-//! stay as they are.
+//! spec are equal in both copies and are therefore not written, so their bytes in the file do not
+//! change.
 
 use super::splice::Change;
 use crate::model::spec::Spec;
 
-/// A spec as it was, and as it is to be.
+/// A spec as it was read, and as it is to be written.
 #[derive(Debug, Clone)]
 pub(super) struct EditedSpec<S> {
     /// The number of its field in the file.

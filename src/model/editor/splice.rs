@@ -1,4 +1,4 @@
-//! Changed fields in a message, all other bytes as they are.
+//! Replaces changed fields of a message and keeps all other bytes.
 //!
 //! Input: a message (or the parts of one, if a file has it several times), and for each changed
 //! field its new encoding. Output: the message with the new encodings. Where a new encoding goes:
@@ -16,15 +16,15 @@ use std::iter;
 
 use crate::model::wire::{Field, Reader, write_bytes};
 
-/// A field and its new encoding: tag and value, several of them for a list, nothing to remove the
-/// field.
+/// A field and its new encoding: a tag and a value, several of them for a list, or nothing if the
+/// field is removed.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Change {
     pub(super) number: u32,
     pub(super) encoding: Vec<u8>,
 }
 
-/// Tells the fields that count from unknown fields with the same number.
+/// Distinguishes fields that have an effect from unknown fields with the same number.
 type IsValue<'f> = &'f dyn Fn(&Field<'_>) -> bool;
 
 /// A position between fields: the part of the message, and the number of fields of that part before
@@ -47,7 +47,7 @@ pub(super) fn splice(parts: &[&[u8]], changes: &[Change], is_value: IsValue<'_>)
     (0..parts.len()).map(|part| splicer.rewrite(part)).collect()
 }
 
-/// The parts of a message, and which of its fields count.
+/// The parts of a message, and the predicate for fields that have an effect.
 struct Message<'m> {
     parts: &'m [&'m [u8]],
     is_value: IsValue<'m>,

@@ -5,11 +5,11 @@ use super::super::wire::Value;
 use super::{BytesList, FieldType, Spec, accessor, spec, stored_type};
 
 spec! {
-    /// How the model was trained: the options of `spm_train`, and what encoding and decoding need
-    /// to know.
+    /// How the model was trained: the options of `spm_train`, and settings that encoding and
+    /// decoding need.
     ///
     /// Each field is `None` if the file does not have it; the method of the same name then gives
-    /// the default. Texts are bytes, because files need not hold UTF-8.
+    /// the default. Texts are bytes, because they need not be UTF-8.
     ///
     /// ```
     /// let model = spiece::Model::open("testdata/golden/llama2.model")?;
@@ -27,8 +27,7 @@ spec! {
         2 model_prefix: bytes = b"";
         /// The algorithm.
         3 model_type: ModelType = ModelType::Unigram;
-        /// The number of pieces that training was to give; files that were edited may have another
-        /// number.
+        /// The number of pieces that training was asked for; edited files may have another number.
         4 vocab_size: i32 = 8000;
         /// Languages; up to 0.2.1.
         5 accept_language: list;
@@ -36,7 +35,7 @@ spec! {
         6 self_test_sample_size: i32 = 0;
         /// Format of the input: `text` or `tsv`.
         7 input_format: bytes = b"";
-        /// Share of the corpus's characters that became pieces.
+        /// Proportion of the characters of the corpus that the alphabet covers.
         10 character_coverage: f32 = 0.9995;
         /// Sentences to train on; 0 means all.
         11 input_sentence_size: u64 = 0;
@@ -46,13 +45,13 @@ spec! {
         13 training_sentence_size: i32 = 0;
         /// Size of the first vocabulary of unigram training.
         14 seed_sentencepiece_size: i32 = 1_000_000;
-        /// Share of pieces that each round of unigram training keeps.
+        /// Proportion of the pieces that each round of unigram training keeps.
         15 shrinking_factor: f32 = 0.75;
         /// Threads of training.
         16 num_threads: i32 = 16;
         /// Iterations of each round of unigram training.
         17 num_sub_iterations: i32 = 2;
-        /// Longer sentences, in bytes, were skipped.
+        /// Sentences with more bytes were skipped.
         18 max_sentence_length: i32 = 4192;
         /// Whether the sample of sentences was random.
         19 shuffle_input_sentence: bool = true;
@@ -92,7 +91,7 @@ spec! {
         42 eos_id: i32 = 2;
         /// Id of the piece for padding; -1 means none.
         43 pad_id: i32 = -1;
-        /// What unknown pieces are decoded to.
+        /// The text that unknown pieces are decoded to.
         44 unk_surface: bytes = b" \xe2\x81\x87 ";
         /// Text of the unknown piece.
         45 unk_piece: bytes = b"<unk>";

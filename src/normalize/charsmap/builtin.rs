@@ -4,11 +4,12 @@
 //! for it.
 //!
 //! The default set, `nmt_nfkc`, is compiled ahead of time: `nmt_nfkc.charsmap` is the output of
-//! [`compile`], which a test compares and `cargo test --lib write_precompiled -- --ignored` writes.
-//! Compiling it in each process takes as long as training on 10 MB of text. The library has its
-//! bytes in the order of `build.rs`, which compresses to two thirds (72 kB instead of 109 kB for
-//! the double array), because the wheel of the Python package is a compressed file. The other sets
-//! are rare; they are compiled on the first request. Each set is kept for the rest of the process.
+//! [`compile`]. A test compares it, and `cargo test --lib write_precompiled -- --ignored` writes
+//! it. Compiling it in each process takes as long as training on 10 MB of text. The library
+//! contains its bytes in the order of `build.rs`, which compresses to two thirds of the size (72 kB
+//! instead of 109 kB for the double array): the wheel of the Python package is a compressed file.
+//! The other sets are rare; they are compiled on the first request. Each set is kept for the rest
+//! of the process.
 //!
 //! Cost: none for `identity`, a copy of 240 kB for the first request of `nmt_nfkc`, some tens of
 //! milliseconds for the first request of another set. A charsmap has 240 kB to 250 kB.
@@ -38,7 +39,7 @@ pub(crate) fn builtin_charsmap(name: &str) -> Option<Result<&'static [u8], Compi
     Some(compiled.as_deref().map_err(Clone::clone))
 }
 
-/// The bytes whose planes these are. For example, the planes `ae`, `bf`, `c`, `d` are those of
+/// The bytes that have these planes. For example, the planes `ae`, `bf`, `c`, `d` are those of
 /// `abcdef`.
 fn interleave(planes: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; planes.len()];

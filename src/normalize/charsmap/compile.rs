@@ -1,10 +1,10 @@
 //! Rules -> the bytes of a charsmap, equal to the reference's `CompileCharsMap`.
 //!
-//! In: [`Rules`]. Out: size, trie, pool as [`charsmap`](super) describes. Targets
-//! are pooled once each, ascending by code points, and the trie's values are
-//! their positions. Sources that come out equal in UTF-8 (code points above
-//! U+10FFFF all become U+FFFD) give the lowest position. Cost: linear but for the
-//! sorting of distinct targets; the trie takes most of the time.
+//! Input: [`Rules`]. Output: size, trie and pool, as [`charsmap`](super) describes. The pool has
+//! each target once, ascending by code points, and the values of the trie are their positions.
+//! Sources that come out equal in UTF-8 (code points above U+10FFFF all become U+FFFD) get the
+//! lowest position. Cost: linear except for sorting the distinct targets; building the trie takes
+//! most of the time.
 
 use super::limits::{MAX_MATCHES, MAX_SOURCE_BYTES};
 use crate::normalize::rules::{Rules, encode_point};
@@ -33,7 +33,7 @@ pub enum CompileError {
     /// A source that begins with NUL; it would match everywhere.
     #[error("a normalization rule's source begins with U+0000; remove the rule")]
     NulSource,
-    /// Too many rules could match at one place.
+    /// Too many rules could match at one position.
     #[error(
         "{0} normalization rules begin one with another; at most 31 may, so remove some \
          of the rules that only lengthen another one"
@@ -101,14 +101,14 @@ fn check_rule((source, target): (&[u32], &[u32])) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// Code points as `U+..`, with spaces between them.
+/// Code points as `U+..`, separated by spaces.
 fn code_points(points: &[u32]) -> String {
     let points: Vec<_> = points.iter().map(|p| format!("U+{p:04X}")).collect();
     points.join(" ")
 }
 
-/// The pool, and where in it each target (by its number) lies. Targets that no
-/// rule refers to any more stay out.
+/// The pool, and the position in it of each target, by number. Targets that no rule refers to any
+/// more are left out.
 fn pool_targets(rules: &Rules) -> Result<(Vec<u8>, Vec<u32>), CompileError> {
     let mut pool = Vec::new();
     let mut positions = vec![0; rules.target_count()];
@@ -188,8 +188,8 @@ fn before_nul(key: &[u8]) -> &[u8] {
     &key[..end.unwrap_or(key.len())]
 }
 
-/// The most keys of which each begins with the one before. Keys are sorted, so
-/// those that a key begins with are all still on the chain when it comes.
+/// The length of the longest chain of keys in which each key is a prefix of the next. Keys are
+/// sorted, so all prefixes of a key are still on the chain when the key is reached.
 fn longest_prefix_chain(pairs: &[(&[u8], u32)]) -> usize {
     let mut chain: Vec<&[u8]> = Vec::new();
     let mut longest = 0;

@@ -1,7 +1,7 @@
-//! The limits of a charsmap, for compiling and for applying one.
+//! The limits of charsmaps, for compiling and applying them.
 
-/// The reference considers at most this many matches at one position of a text, and compiles no
-/// rules that could have as many.
+/// The reference considers at most this many matches at one position of a text, and refuses to
+/// compile rules that could have as many.
 pub(super) const MAX_MATCHES: usize = 32;
 
 /// The longest source in bytes. The trie of a damaged file may contain cycles; a lookup therefore

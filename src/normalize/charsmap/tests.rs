@@ -1,5 +1,5 @@
-//! Reading refuses what the reference refuses; matching equals a slow search over
-//! the rules; compiling has the reference's refusals and habits.
+//! Reading refuses what the reference refuses; matching equals a slow search over the rules;
+//! compiling refuses and writes what the reference does.
 
 use proptest::prelude::*;
 

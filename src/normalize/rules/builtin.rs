@@ -6,13 +6,13 @@
 //! |---|---|
 //! | `identity` | no rules |
 //! | `nfkc` | compatibility composition |
-//! | `nmt_nfkc` | the same, then controls vanish and odd spaces become spaces |
-//! | `nfkc_cf`, `nmt_nfkc_cf` | the same, then one-to-one case folding |
+//! | `nmt_nfkc` | the same, then control characters are deleted and unusual spaces become spaces |
+//! | `nfkc_cf`, `nmt_nfkc_cf` | the steps of `nfkc` or `nmt_nfkc`, then one-to-one case folding |
 //!
-//! Each step changes a [`RuleSetBuilder`] and then lets it drop the rules that shorter
-//! rules imply, just where the reference does: a rule that is dropped early does
-//! not come back. The tables are those of Unicode 17, whatever the current version
-//! is, because the compiled bytes go into model files; hence the pinned crates.
+//! Each step changes a [`RuleSetBuilder`] and then drops the rules that shorter rules imply, at the
+//! same point as the reference: a rule that is dropped early does not come back. The tables are
+//! those of Unicode 17, whatever the current version is, because the compiled bytes go into model
+//! files; hence the pinned crates.
 //!
 //! Cost: some tens of milliseconds for a set.
 //! [`charsmap::builtin`](crate::normalize::charsmap::builtin) compiles a set at most once in a
@@ -33,14 +33,14 @@ pub(crate) const BUILTIN_NAMES: [&str; 5] =
 /// Code points above this one neither decompose nor fold in Unicode 17.
 const LAST_CHANGING: char = '\u{2FFFF}';
 
-/// What `nmt_` rules turn into a space.
+/// The code points that `nmt_` rules turn into a space.
 const NMT_SPACES: [u32; 15] = [
     0x09, 0x0A, 0x0C, 0x0D, 0x061C, 0x1680, 0x200B, 0x200C, 0x200E, 0x200F, 0x2028, 0x2029, 0x2581,
     0xFEFF, 0xFFFD,
 ];
-/// What `nmt_` rules delete besides the controls below U+0020.
+/// The code points that `nmt_` rules delete besides the control characters below U+0020.
 const NMT_DELETIONS: [u32; 3] = [0x7F, 0x8F, 0x9F];
-/// The full-width tilde, which `nmt_` rules leave alone: Japanese tells it apart.
+/// The full-width tilde, which `nmt_` rules do not change: Japanese distinguishes it.
 const NMT_KEPT: u32 = 0xFF5E;
 
 /// Simple case foldings that Unicode 17 added: upper case, and the distance to lower case.
@@ -51,7 +51,7 @@ const UNICODE_17_FOLDINGS: [(RangeInclusive<u32>, u32); 4] = [
     (0x1_6EA0..=0x1_6EB8, 27),
 ];
 
-/// The rules of a built-in set; none if there is no such name.
+/// The rules of a built-in set; `None` if there is no set with this name.
 pub(crate) fn builtin_rules(name: &str) -> Option<Rules> {
     let (nmt, fold) = match name {
         "identity" => return Some(Rules::default()),
@@ -73,7 +73,7 @@ pub(crate) fn builtin_rules(name: &str) -> Option<Rules> {
     Some(builder.into_rules())
 }
 
-/// What the reference's authors found useful for machine translation.
+/// The changes that the reference makes for machine translation.
 fn apply_nmt(builder: &mut RuleSetBuilder) {
     let controls = (0x01..0x20).filter(|point| !NMT_SPACES.contains(point));
     map_all(builder, NMT_SPACES, &[0x20]);
@@ -89,7 +89,7 @@ fn map_all(builder: &mut RuleSetBuilder, points: impl IntoIterator<Item = u32>, 
     }
 }
 
-/// Folds what rules result in, and every character that no rule changes.
+/// Folds the targets of rules, and every character that no rule changes.
 fn apply_case_folding(builder: &mut RuleSetBuilder) {
     builder.map_targets(|point| char::from_u32(point).map_or(point, simple_fold));
     for c in '\u{1}'..=LAST_CHANGING {

@@ -12,9 +12,9 @@ use crate::text::Arena;
 pub(crate) struct Rules {
     /// Ascending, distinct.
     sources: Arena<u32>,
-    /// Of each source, the number of its target.
+    /// The number of the target of each source.
     target_numbers: Vec<usize>,
-    /// In no order, perhaps not distinct.
+    /// In no particular order, and not necessarily distinct.
     pub(super) targets: Arena<u32>,
 }
 
@@ -39,7 +39,7 @@ impl Rules {
         self.sources.iter().zip(numbers)
     }
 
-    /// How many target numbers there are.
+    /// The number of targets; target numbers are below it.
     pub(crate) fn target_count(&self) -> usize {
         self.targets.len()
     }
@@ -49,7 +49,7 @@ impl Rules {
         self.targets.get(number)
     }
 
-    /// Adds a rule whose source is greater than all before.
+    /// Adds a rule, whose source must be greater than all previous ones.
     pub(super) fn push(&mut self, source: &[u32], target_number: usize) {
         self.sources.push(source);
         self.target_numbers.push(target_number);
@@ -67,8 +67,7 @@ impl FromIterator<(Vec<u32>, Vec<u32>)> for Rules {
     }
 }
 
-/// The character that is written for a code point: U+FFFD above U+10FFFF, none
-/// for a surrogate.
+/// The character that is written for a code point: U+FFFD above U+10FFFF, `None` for a surrogate.
 pub(crate) fn encode_point(point: u32) -> Option<char> {
     if point > u32::from(char::MAX) {
         Some(char::REPLACEMENT_CHARACTER)

@@ -1,14 +1,13 @@
 //! Normalization rules from a TSV file, read as the reference reads it.
 //!
-//! In: the bytes of the file. Out: [`Rules`], or the first line that is wrong.
+//! Input: the bytes of the file. Output: [`Rules`], or the first line that is wrong.
 //!
-//! A line is `source TAB target`, both as hexadecimal code points with spaces
-//! between them; what follows a second tab is a comment. No target means that the
-//! source is deleted. Lines end with a line feed only (a carriage return passes as
-//! white space around the last number), an empty line is an error, and of two lines
-//! for one source the later one counts. A code point may have `U+`, then a plus
-//! sign and `0x` before its digits and may be as large as 32 bits allow. Cost:
-//! linear, and the sorting.
+//! A line is `source TAB target`, both as hexadecimal code points separated by spaces; everything
+//! after a second tab is a comment. No target means that the source is deleted. Lines end with a
+//! line feed only (a carriage return passes as white space around the last number), an empty line
+//! is an error, and if two lines have the same source, the later one wins. The digits of a code
+//! point may be preceded by `U+`, a plus sign and `0x`, in this order, and its value may be any
+//! number of 32 bits. Cost: linear, plus sorting.
 
 use super::rule_set::Rules;
 
@@ -17,7 +16,7 @@ use super::rule_set::Rules;
 #[error("line {line} of the normalization rules: {what}")]
 #[non_exhaustive]
 pub struct TsvRuleError {
-    /// Its number, from 1.
+    /// The line number, from 1.
     pub line: usize,
     /// What is wrong with it.
     #[source]
@@ -114,7 +113,8 @@ fn push_digit(value: u32, digit: &u8) -> Option<u32> {
     value.checked_mul(16)?.checked_add(digit)
 }
 
-/// Removes what C's `isspace` accepts at both ends; unlike `trim_ascii`, the vertical tab, too.
+/// Removes the characters that C's `isspace` accepts at both ends: unlike `trim_ascii`, also the
+/// vertical tab.
 fn trim_spaces(mut word: &[u8]) -> &[u8] {
     while let [b' ' | b'\t'..=b'\r', rest @ ..] | [rest @ .., b' ' | b'\t'..=b'\r'] = word {
         word = rest;

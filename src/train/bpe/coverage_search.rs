@@ -5,10 +5,10 @@
 //! meta pieces. Out: the texts of these pieces.
 //!
 //! The gain of a merge is the number of its occurrences: each saves a token. The gain of a
-//! character of n bytes that is a piece is n - 1 byte pieces at each of its occurrences. If the
-//! first k merges are taken, the characters in them have to be pieces, and the best of the other
-//! characters fill the rest of the vocabulary. The search computes the gain of every k and takes
-//! the largest; of equal ones, the one with the larger k.
+//! character of n bytes is n - 1 times the number of its occurrences: as a piece it replaces n byte
+//! pieces. If the first k merges are taken, the characters in them must be pieces, and the best of
+//! the other characters fill the rest of the vocabulary. The search computes the gain of every k
+//! and takes the largest; of equal gains, the one with the largest k.
 //!
 //! For example, 3 pieces, the merge `ab` (count 9) and the characters `é` (count 5, gain 5), `漢`
 //! (count 4, gain 8), `a` and `b` (gain 0, since they have one byte):
@@ -31,7 +31,7 @@ use std::collections::{BTreeSet, HashMap};
 use crate::train::alphabet::CharacterCounts;
 use crate::train::bpe::merge::LearnedMerge;
 
-/// A character that would otherwise be spelled in bytes.
+/// A character that is encoded as byte pieces if it is not a piece.
 struct Character {
     c: char,
     gain: u128,
@@ -83,7 +83,7 @@ impl FenwickTree {
         sum
     }
 
-    /// How many elements it takes, from the first, to reach `target`.
+    /// The number of leading elements whose sum reaches `target`.
     fn elements_to_reach(&self, target: u128) -> usize {
         let mut at = 0;
         let mut missing = target;
@@ -99,7 +99,7 @@ impl FenwickTree {
     }
 }
 
-/// The free characters, best first, as merges use them up.
+/// The characters that the merges taken so far do not contain, best first.
 struct FreeCharacters {
     ranked: Vec<Character>,
     rank: HashMap<char, usize>,
@@ -216,7 +216,7 @@ fn search(merges: &[LearnedMerge], free: &mut FreeCharacters, size: usize) -> Di
     taken.better(best, free)
 }
 
-/// The first merges, as many as the search has taken so far.
+/// The merges that the search has taken so far.
 struct TakenMerges {
     /// The number of pieces that are divided.
     size: usize,

@@ -2,36 +2,35 @@
 //! repeat.
 //!
 //! In: the words as a [`WordBuffer`], and the number of merges wanted. Out: the merges, best first.
-//! See [the example](super). The rules of the reference at the edges:
+//! See [the example](super). The reference's rules for special cases:
 //!
 //! * Every occurrence of a pair counts, overlapping ones too: `aaa` has two occurrences of `aa`.
 //!   Occurrences are merged from left to right, so that `aaa` becomes `aa a`.
 //! * A string becomes a piece at most once (the lemma below).
 //! * When no pair occurs any more and more merges are wanted, pairs that once occurred become
-//!   pieces with count 0, those with the fewest characters first. This is rare and then the corpus
-//!   is small, so the loop runs again from the start and records every pair.
+//!   pieces with count 0, those with the fewest characters first. This is rare and happens only
+//!   with small corpora, so the loop runs again from the start and records every pair.
 //!
 //! # Lemma: a string becomes a piece at most once
 //!
-//! Two pairs that occur at the same time never spell the same string. So no test is needed whether
-//! the text of a candidate is a piece already.
+//! Two different pairs that occur at the same time never spell the same string. So the text of a
+//! candidate need not be checked against existing pieces.
 //!
-//! *Proof.* Consider a span of characters in any word, such that at the present step no symbol
-//! reaches across an end of the span. Symbols only grow, so no symbol reached across its ends at
-//! any earlier step either. Therefore every merge so far either lies inside the span or outside of
-//! it. By induction over the steps, two such spans of the same string are segmented identically:
-//! they start with the same characters, every step merges the same pair in both, and occurrences
-//! are merged from left to right. (An occurrence that starts before the span and overlaps its start
-//! would reach across its end if it were merged.) If two pairs spell one string, each occurrence of
-//! either pair is such a span; hence they have the same two symbols. And after a string has become
-//! one symbol in one occurrence, it is one symbol in all such spans, so that no pair spells it
-//! again.
+//! *Proof.* Consider a span of characters in any word whose ends no symbol crosses at the current
+//! step. Symbols only grow, so no symbol crossed its ends at any earlier step either. Therefore
+//! every merge so far is either inside the span or outside of it. By induction over the steps, two
+//! such spans of the same string are segmented identically: they start with the same characters,
+//! every step merges the same pair in both, and occurrences are merged from left to right. (An
+//! occurrence that starts before the span and overlaps its start would cross that end if it were
+//! merged.) If two pairs spell one string, each occurrence of either pair is such a span; hence
+//! they have the same two symbols. After a string has become one symbol in one occurrence, it is
+//! one symbol in all such spans, so no pair spells it again.
 //!
 //! # Cost
 //!
 //! A merge visits the positions where its pair occurs or occurred, and looks up each neighbouring
 //! pair once. In total that is linear in the text of the distinct words times the depth of its
-//! merges. See [`pairs`](super::pairs) for what is kept.
+//! merges. See [`pairs`](super::pairs) for the pairs that are indexed.
 
 pub(crate) mod continuation;
 pub(crate) mod old_pieces;
@@ -114,7 +113,7 @@ impl<'a> MergeTrainer<'a> {
     ) -> Result<Vec<LearnedMerge>, TrainError> {
         self.merge_occurring(wanted, on_merge)?;
         if self.merges.len() < wanted {
-            // Rare, and then the corpus is small: do it all again, this time noting every pair.
+            // Rare, and only with small corpora: start again and record every pair.
             self.start_over();
             self.merge_occurring(wanted, &mut |_| Ok(()))?;
             self.add_vanished(wanted);
@@ -142,8 +141,7 @@ impl<'a> MergeTrainer<'a> {
         Ok(())
     }
 
-    /// The best pair of all that occur, of which `wanted` are to be merged; `None` if no pair
-    /// occurs.
+    /// The best pair, if any pair occurs; `wanted` merges are wanted in all.
     fn next_candidate(&mut self, wanted: usize) -> Result<Option<Candidate>, TrainError> {
         loop {
             let view = PairView {
@@ -160,9 +158,9 @@ impl<'a> MergeTrainer<'a> {
         }
     }
 
-    /// Indexes the pairs above a min_count lower than `last_min_count`, and returns that min_count.
+    /// Indexes the pairs again with a `min_count` below `last_min_count`, which is returned.
     fn build_index(&mut self, wanted: usize, last_min_count: u64) -> Result<u64, TrainError> {
-        // The old index has to go before the new one comes.
+        // Free the old index before the new one is built.
         self.pairs = PairIndex::default();
         self.queue = Queue::default();
         let pool = self.pool;
@@ -184,9 +182,9 @@ impl<'a> MergeTrainer<'a> {
         Ok(min_count)
     }
 
-    /// The pairs to index, and the smallest count among them: at first a share of the average count
-    /// of the pairs to merge, later a fraction of the last one, but then never more than the
-    /// largest count, so that at least one pair is indexed.
+    /// The pairs to index, and the new `min_count`: at first a share of the average count of the
+    /// pairs to merge, later a fraction of the last one, but then at most the largest count, so
+    /// that at least one pair is indexed.
     fn count_pairs(&mut self, wanted: usize, last_min_count: u64) -> (PairCounts, u64) {
         let is_first = last_min_count == u64::MAX;
         let min_count = if is_first {
@@ -205,7 +203,7 @@ impl<'a> MergeTrainer<'a> {
         (self.pairs_from(highest), highest)
     }
 
-    /// The pairs that occur so often or more.
+    /// The pairs that occur at least `min_count` times.
     fn pairs_from(&self, min_count: u64) -> PairCounts {
         PairCounts::of(
             &self.words,
@@ -264,7 +262,7 @@ impl<'a> MergeTrainer<'a> {
         near.add_counts(far);
     }
 
-    /// Takes the merged occurrences from the pairs that they were part of.
+    /// Subtracts the merged occurrences from the pairs that contained them.
     fn update_old_pairs(&mut self, merge_op: &MergeOp) {
         let (left, _) = merge_op.left;
         let (right, _) = merge_op.right;
@@ -310,10 +308,10 @@ impl<'a> MergeTrainer<'a> {
 
     /// Adds the pairs that have the new symbol on the left.
     ///
-    /// Where two merged occurrences touch, as in `abab` for `a` + `b`, the first found the left
-    /// symbol of the second (`a`) on its right. That neighbour is merged too by now, and the pair
-    /// `ab` + `ab` was counted as a left neighbour of the second occurrence. So the touching
-    /// occurrences are subtracted from the pair of `ab` and `a`.
+    /// Where two merged occurrences touch, as in `abab` for `a` + `b`, the right neighbour of the
+    /// first was the left symbol of the second (`a`). That neighbour has been merged since, and the
+    /// pair `ab` + `ab` was counted with the left neighbour of the second occurrence. So the
+    /// touching occurrences are subtracted from the pair of `ab` and `a`.
     fn add_right_pairs(&mut self, merge_op: &MergeOp) -> Result<(), TrainError> {
         let merged = merge_op.merged;
         let (left, _) = merge_op.left;
@@ -427,7 +425,7 @@ impl<'a> MergeTrainer<'a> {
     }
 }
 
-/// Does one thing on this thread and the other on one of the pool's.
+/// Runs one function on this thread and the other on a thread of the pool.
 fn both(pool: &rayon::ThreadPool, here: impl FnOnce(), there: impl FnOnce() + Send) {
     pool.in_place_scope(|scope| {
         scope.spawn(|_| there());

@@ -1,7 +1,7 @@
-//! What one merge changes: how often each symbol is next to the merged pair.
+//! The changes of one merge: how often each symbol is next to the merged pair.
 //!
-//! Merging (a, b) to c at a position with the symbols l before and r after it takes one occurrence
-//! from (l, a) and from (b, r), and gives one to (l, c) and to (c, r). All positions together
+//! Merging (a, b) to c at a position with the symbols l before and r after it removes one
+//! occurrence of (l, a) and of (b, r), and adds one of (l, c) and of (c, r). All positions together
 //! change the same few pairs many times, so the changes are summed in two arrays indexed by the
 //! neighbouring symbol, and each pair is then looked up once.
 //!
@@ -59,7 +59,7 @@ impl Default for ContextCount {
 pub(crate) struct ContextCounts {
     /// By symbol.
     neighbours: Vec<ContextCount>,
-    /// The symbols that were met, in the order in which they were.
+    /// The neighbouring symbols, in the order in which they were found.
     symbols: Vec<Symbol>,
     /// The neighbour and the position of the new pair, in order.
     positions: Vec<(Symbol, u32)>,
@@ -76,28 +76,28 @@ impl ContextCounts {
         self.positions.push((symbol, position));
     }
 
-    /// The symbols that were met.
+    /// The neighbouring symbols.
     pub(crate) fn symbols(&self) -> &[Symbol] {
         &self.symbols
     }
 
-    /// How often a symbol occurs.
+    /// How often a symbol is a neighbour.
     pub(crate) fn count(&self, symbol: Symbol) -> u64 {
         self.neighbours[symbol.index()].count
     }
 
-    /// In how many positions of the words a symbol occurs.
+    /// The number of positions at which a symbol is a neighbour.
     pub(crate) fn position_count(&self, symbol: Symbol) -> usize {
         self.neighbours[symbol.index()].positions as usize
     }
 
-    /// Says which pair a symbol makes with the new one.
+    /// Sets the pair that a symbol forms with the new one.
     pub(crate) fn set_pair(&mut self, symbol: Symbol, pair: u32) {
         self.neighbours[symbol.index()].pair = pair;
     }
 
-    /// Notes the positions that `found` met in the pairs that were set here. The first of `pairs`
-    /// has the number `first`.
+    /// Adds the positions of `found` to the pairs that were set here. The first of `pairs` has the
+    /// number `first`.
     pub(crate) fn record_positions(&self, found: &Self, first: usize, pairs: &mut [IndexedPair]) {
         for &(symbol, position) in &found.positions {
             let pair = self.neighbours[symbol.index()].pair;
@@ -122,7 +122,7 @@ impl ContextCounts {
         }
     }
 
-    /// Adds the counts that `other` found.
+    /// Adds the counts of `other`.
     fn add_counts(&mut self, other: &Self) {
         for &symbol in &other.symbols {
             let more = other.neighbours[symbol.index()];
@@ -159,12 +159,12 @@ impl MergeContexts {
         }
     }
 
-    /// Number of positions met.
+    /// The number of positions found.
     pub(crate) fn positions(&self) -> usize {
         self.left.positions.len() + self.right.positions.len()
     }
 
-    /// Adds the counts, but not the positions, that `other` found.
+    /// Adds the counts of `other`, but not its positions.
     pub(crate) fn add_counts(&mut self, other: &Self) {
         self.left.add_counts(&other.left);
         self.right.add_counts(&other.right);

@@ -1,7 +1,7 @@
-//! A map from pairs of symbols to something small.
+//! A map from pairs of symbols to small values.
 //!
-//! Symbols are numbered from the most frequent character on, so most of the pairs in text that is
-//! not merged yet are pairs of the first few symbols. Those have a square table; the others are
+//! Symbols are numbered from the most frequent character on, so most pairs in text that is not
+//! merged yet consist of the first symbols. These pairs are in a square table; the others are
 //! hashed.
 
 use foldhash::fast::SeedableRandomState;
@@ -60,7 +60,7 @@ impl<T: Copy + PartialEq> PairMap<T> {
         found.copied().filter(|value| *value != self.empty)
     }
 
-    /// The value of a pair, to be changed.
+    /// The value of a pair, which is inserted as `empty` if there is none.
     pub(crate) fn value_mut(&mut self, left: Symbol, right: Symbol) -> &mut T {
         match self.cell(left, right) {
             Some(cell) => &mut self.square[cell],

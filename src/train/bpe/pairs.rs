@@ -1,13 +1,13 @@
 //! The pairs of adjacent symbols that are frequent enough to be merged soon: their counts, and the
 //! positions where they occur.
 //!
-//! Only pairs that occur at least `min_count` times are indexed: a corpus has very many pairs that
-//! occur a few times and are never merged. When the queue of indexed pairs is empty, `min_count` is
-//! lowered and the index is built again from the words as they are then.
+//! Only pairs that occur at least `min_count` times are indexed: most pairs of a corpus occur a few
+//! times and are never merged. When the queue of indexed pairs is empty, `min_count` is lowered and
+//! the index is rebuilt from the words as they are then.
 //!
 //! This is exact, because the count of a pair never rises once both of its symbols exist: merges
 //! only remove occurrences of existing symbols. A pair that falls below `min_count` can therefore
-//! be dropped until the next build. For example, with 32,000 merges wanted and 64 million
+//! be dropped until the next rebuild. For example, with 32,000 merges wanted and 64 million
 //! occurrences of pairs, the first `min_count` is 64,000,000 / (32,000 * 64) = 31.
 
 use foldhash::fast::SeedableRandomState;
@@ -24,7 +24,7 @@ use crate::train::split::SplitRules;
 pub(crate) struct IndexedPair {
     /// Occurrences, overlapping ones included.
     pub(crate) count: u64,
-    /// Where it occurs or once occurred, ascending.
+    /// Positions where it occurs or once occurred, ascending.
     pub(crate) positions: Vec<u32>,
     symbols: (Symbol, Symbol),
 }
@@ -37,10 +37,10 @@ pub(crate) struct PairIndex {
     index: PairMap<u32>,
 }
 
-/// What the index holds for pairs that are not kept.
+/// The value in the index of pairs that are not kept.
 const NO_PAIR: u32 = u32::MAX;
 
-/// What counting finds of a pair.
+/// The result of counting a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct PairCount {
     count: u64,
@@ -52,17 +52,19 @@ struct PairCount {
 /// More passes do not pay.
 const MAX_PASSES: u32 = 16;
 
-/// How often the pairs of adjacent symbols occur that are frequent enough.
+/// The counts of the frequent pairs of adjacent symbols.
 pub(crate) struct PairCounts {
     frequent: Vec<((Symbol, Symbol), PairCount)>,
     highest: u64,
 }
 
 impl PairCounts {
-    /// Counts all pairs, on two threads of the current pool, and keeps those that occur `min_count`
-    /// times or more. Cost: linear in the slots. Memory: in many slots the pairs are divided into
-    /// classes, which are counted one after the other, so that it is that of the pairs of a class
-    /// and of the frequent pairs. There is a pass for each `slots_per_pass` slots.
+    /// Counts all pairs, on two threads of the current pool, and keeps those that occur at least
+    /// `min_count` times.
+    ///
+    /// To save memory, the pairs of a large buffer are divided into classes, each counted in a pass
+    /// of its own; there is about one pass for each `slots_per_pass` slots. Cost: linear in the
+    /// slots for each pass. Memory: the pairs of a class and the frequent pairs.
     pub(crate) fn of(
         words: &WordBuffer,
         symbols: &SymbolArena,
@@ -122,7 +124,7 @@ fn pass_count(slots: usize, per_pass: usize) -> u32 {
         .next_power_of_two()
 }
 
-/// A class of pairs, of as many as there are passes (a power of two).
+/// A class of pairs. There are as many classes as passes, a power of two.
 #[derive(Debug, Clone, Copy)]
 struct PairClass {
     class: u32,
@@ -178,8 +180,8 @@ impl Default for PairIndex {
 }
 
 impl PairIndex {
-    /// The pairs of `pair_counts` that `rules` let merge; `min_count` is what they were counted
-    /// with. Runs on two threads of the current pool.
+    /// The pairs of `pair_counts` that `rules` allow to merge; `min_count` is the one that they
+    /// were counted with. Runs on two threads of the current pool.
     pub(crate) fn build(
         words: &WordBuffer,
         symbols: &SymbolArena,
@@ -304,7 +306,7 @@ impl PairIndex {
         }
     }
 
-    /// Removes a pair, whether it is merged or dropped, and returns its positions.
+    /// Removes a pair and returns its positions.
     pub(crate) fn remove(&mut self, candidate: &Candidate) -> Vec<u32> {
         let (left, right) = candidate.symbols;
         self.index.remove(left, right);
@@ -314,7 +316,7 @@ impl PairIndex {
     }
 }
 
-/// The pairs and the texts of their symbols, by which they are ordered.
+/// The pairs and the symbols whose texts order them.
 pub(crate) struct PairView<'p> {
     pub(crate) pairs: &'p PairIndex,
     pub(crate) symbols: &'p SymbolArena,

@@ -1,7 +1,7 @@
 //! The order in which pairs are merged.
 //!
-//! Highest count first; among equals the fewest characters, then the smallest UTF-8 bytes. The
-//! `Ord` of [`Candidate`] is this order; it decides the bytes of the model.
+//! Highest count first; among equal counts the fewest characters, then the smallest UTF-8 bytes.
+//! The `Ord` of [`Candidate`] is this order; the model depends on it.
 //!
 //! | count | text | order |
 //! |---|---|---|
@@ -10,11 +10,11 @@
 //! | 8 | `éa` | 3: two characters, larger bytes than `zz` |
 //! | 8 | `abc` | 4: three characters |
 //!
-//! The count of a pair only falls while the pair waits, and a new pair's count is at most the count
-//! merged last. So the best count only falls, too, and pairs below it need no order among
+//! The count of a pair only falls while the pair waits, and the count of a new pair is at most that
+//! of the last merge. So the best count only falls as well, and pairs below it need no order among
 //! themselves: the queue has a bucket of pairs for each count. Only the pairs of the best bucket
 //! become [`Candidate`]s, with a text, in a heap. The queue is lazy: a pair stays in its bucket
-//! while its count falls, and moves to the bucket of its present count when the old bucket becomes
+//! while its count falls, and moves to the bucket of its current count when the old bucket becomes
 //! the best.
 //!
 //! Example: `ab` waits in bucket 9 and `cd` in bucket 8. A merge lowers the count of `ab` to 7.
@@ -28,12 +28,12 @@ use std::collections::{BTreeMap, BinaryHeap};
 use crate::train::bpe::symbols::Symbol;
 use crate::train::split::Shape;
 
-/// A pair that may be the next to merge. The greatest is.
+/// A pair that may be merged next. The greatest candidate is the best.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Candidate {
     /// How often the pair occurs.
     pub(crate) count: u64,
-    /// The shape of `text`, which the merge would have.
+    /// The shape of `text`.
     pub(crate) shape: Shape,
     pub(crate) text: Box<str>,
     pub(crate) symbols: (Symbol, Symbol),
@@ -42,7 +42,7 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    /// What candidates are ordered by: a high count, then few characters and a small text.
+    /// The sort key: a high count, then few characters, then a small text.
     ///
     /// The symbols come last only to make the order total: pairs of one text do not wait together
     /// (see [`crate::train::bpe::merge`]).
@@ -64,27 +64,27 @@ impl PartialOrd for Candidate {
     }
 }
 
-/// Counts below this have their buckets in an array. Nearly all pairs do; the few others are in a
+/// Buckets of counts below this are in an array. That covers nearly all pairs; the others are in a
 /// tree.
 const LOW_COUNTS: usize = 1 << 14;
 
-/// The waiting pairs, by the counts that they had when they were put here.
+/// The waiting pairs, by the counts that they had when they were added.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     low: Vec<Vec<u32>>,
     high: BTreeMap<u64, Vec<u32>>,
-    /// The pairs of the best count, as far as they are known.
+    /// The pairs from the bucket of the best count.
     best: BinaryHeap<Candidate>,
-    /// That count.
+    /// The best count; `u64::MAX` if there is none.
     count: u64,
 }
 
-/// What the queue asks about pairs.
+/// Provides the current counts and the texts of pairs.
 pub(crate) trait PairSource {
-    /// How often a pair occurs now; 0 if that is too seldom.
+    /// How often a pair occurs now; 0 if that is too rare to be indexed.
     fn count(&self, pair: u32) -> u64;
 
-    /// A pair in full.
+    /// The pair as a candidate, with its text.
     fn candidate(&self, pair: u32) -> Candidate;
 }
 
@@ -97,8 +97,8 @@ impl Queue {
         }
     }
 
-    /// Adds a pair that occurs `count` times. In training that is no more than the pair popped
-    /// last.
+    /// Adds a pair that occurs `count` times. In training that is at most the count of the pair
+    /// popped last.
     pub(crate) fn push(&mut self, pair: u32, count: u64, pairs: &impl PairSource) {
         if count == self.count {
             self.best.push(pairs.candidate(pair));
@@ -113,7 +113,7 @@ impl Queue {
         }
     }
 
-    /// Takes back the pair that was popped last.
+    /// Returns the pair that was popped last to the queue.
     pub(crate) fn put_back(&mut self, candidate: Candidate) {
         self.best.push(candidate);
     }
@@ -129,8 +129,8 @@ impl Queue {
         }
     }
 
-    /// Puts the pairs of the best count aside if pairs with a higher count were pushed since. That
-    /// happens in continued training only, when a character becomes a symbol.
+    /// Returns the pairs of the best count to a bucket if pairs with a higher count were pushed
+    /// since. That happens only in continued training, when a character becomes a symbol.
     #[inline]
     fn yield_to_higher_counts(&mut self) {
         let highest = self.high.last_key_value();
@@ -153,7 +153,8 @@ impl Queue {
         None
     }
 
-    /// Sorts the pairs of the bucket with the highest count; `None` if all buckets are empty.
+    /// Requeues the pairs of the bucket with the highest count, which becomes the best count;
+    /// `None` if all buckets are empty.
     fn refill(&mut self, pairs: &impl PairSource) -> Option<()> {
         let (count, bucket) = self.next_bucket()?;
         self.count = count;
@@ -163,7 +164,7 @@ impl Queue {
         Some(())
     }
 
-    /// Adds a pair with its present count, unless that is 0.
+    /// Adds a pair with its current count, unless that is 0.
     fn requeue(&mut self, pair: u32, pairs: &impl PairSource) {
         match pairs.count(pair) {
             0 => {}
@@ -171,12 +172,12 @@ impl Queue {
         }
     }
 
-    /// Takes out the bucket of the highest count.
+    /// Removes and returns the bucket of the highest count.
     fn next_bucket(&mut self) -> Option<(u64, Vec<u32>)> {
         if let Some(highest) = self.high.pop_last() {
             return Some(highest);
         }
-        // What is pushed above the best count goes to `high`, so what is passed stays empty.
+        // Pairs above the best count are pushed to `high`, so buckets removed here stay empty.
         while let Some(bucket) = self.low.pop() {
             if !bucket.is_empty() {
                 return Some((self.low.len() as u64, bucket));

@@ -1,8 +1,8 @@
 //! The symbols that words consist of: first the characters (or the pieces of a model whose training
 //! is continued), then one more for each merge.
 //!
-//! A symbol has a length in slots of the [word buffer](super::word_buffer): 1 for a symbol that
-//! words begin with, and the sum of both parts for a merged one.
+//! A symbol has a length in slots of the [word buffer](super::word_buffer): 1 for an initial
+//! symbol, and the sum of the lengths of both parts for a merged one.
 
 use crate::error::TrainError;
 use crate::text::Arena;
@@ -14,7 +14,7 @@ use crate::train::split::{Shape, SplitRules};
 pub(crate) struct Symbol(pub(crate) u32);
 
 impl Symbol {
-    /// Symbols share a word of 32 bits with other marks; see [`crate::train::bpe::word_buffer`].
+    /// The other 32-bit values mark other slots; see [`crate::train::bpe::word_buffer`].
     pub(crate) const LIMIT: u32 = 1 << 31;
 
     pub(crate) fn index(self) -> usize {
@@ -29,7 +29,7 @@ pub(crate) struct SymbolArena {
     shapes: Vec<Shape>,
     /// Lengths in slots.
     lengths: Vec<u32>,
-    /// Number of symbols that are single characters; they come first.
+    /// The number of leading symbols that are the characters of the alphabet.
     characters: usize,
 }
 
@@ -46,8 +46,7 @@ impl SymbolArena {
         symbols
     }
 
-    /// One symbol for each text, in their order. The symbols have the length of one slot, however
-    /// long the texts are.
+    /// One symbol for each text, in order. Each has a length of one slot, regardless of its text.
     pub(crate) fn of_texts<'t>(
         texts: impl IntoIterator<Item = &'t str>,
         rules: &SplitRules,
@@ -69,7 +68,7 @@ impl SymbolArena {
         self.lengths.push(1);
     }
 
-    /// Makes the symbol of a character.
+    /// Adds the symbol of a character, of one slot.
     pub(crate) fn add_character(&mut self, c: char, shape: Shape) -> Result<Symbol, TrainError> {
         let symbol = self.next()?;
         self.push(&[c], shape);
@@ -84,7 +83,7 @@ impl SymbolArena {
             .ok_or(TrainError::TooLarge { what: "symbols" })
     }
 
-    /// Makes the symbol of `left` and `right` together, which has the shape `shape`.
+    /// Adds the symbol that `left` and `right` merge to, which has the shape `shape`.
     pub(crate) fn join(
         &mut self,
         left: Symbol,
@@ -100,7 +99,7 @@ impl SymbolArena {
         Ok(symbol)
     }
 
-    /// Forgets the merged symbols.
+    /// Removes the merged symbols.
     pub(crate) fn keep_characters(&mut self) {
         self.texts.truncate(self.characters);
         self.shapes.truncate(self.characters);
@@ -115,7 +114,7 @@ impl SymbolArena {
         self.texts.get(symbol.index())
     }
 
-    /// The text of two symbols together.
+    /// The joined text of two symbols.
     pub(crate) fn joined_text(&self, left: Symbol, right: Symbol) -> Box<str> {
         let chars = self.text(left).iter().chain(self.text(right));
         let bytes = chars.clone().map(|c| c.len_utf8()).sum();
@@ -128,7 +127,7 @@ impl SymbolArena {
         &self.shapes[symbol.index()]
     }
 
-    /// Whether the text of two symbols together is a valid piece.
+    /// Whether the joined text of two symbols is a valid piece.
     pub(crate) fn may_merge(&self, rules: &SplitRules, left: Symbol, right: Symbol) -> bool {
         rules.join(self.shape(left), self.shape(right)).is_some()
     }
@@ -138,7 +137,7 @@ impl SymbolArena {
         self.slots(symbol) as usize
     }
 
-    /// As [`length`](Self::length), as positions are stored.
+    /// As [`length`](Self::length), in the type of positions.
     pub(crate) fn slots(&self, symbol: Symbol) -> u32 {
         self.lengths[symbol.index()]
     }

@@ -1,27 +1,27 @@
 //! All words as one flat array of symbols that is changed in place.
 //!
-//! Every character of a word owns a slot (in continued training every piece of the model; see
+//! Every character of a word has a slot (in continued training every piece of the model; see
 //! [`segmented`]). A symbol is stored in the slot of its first character; the other slots of its
 //! characters are marked as inside, and the last of them holds the symbol's length. So both
-//! neighbours of a symbol are found in constant time, slots never move, and where a pair was found
-//! (its position: the slot of its left symbol) it can be found again, at a cost that does not grow
-//! with the word around it. A mark precedes each word; the end of the array ends the last.
+//! neighbours of a symbol are found in constant time. Slots never move, so the position of a pair
+//! (the slot of its left symbol) remains valid. A mark precedes each word; the last word ends at
+//! the end of the array.
 //!
-//! For example, the word `abab` at slot 10, `^` being the mark and `(n)` the inside of a symbol of
-//! length n:
+//! For example, the word `abab` at slot 10, where `^` is the mark, `(n)` the last slot of a symbol
+//! of length n, and `( )` an inside slot whose length is not read:
 //!
 //! ```text
 //! slot                10  11  12  13  14
 //! characters          ^   a   b   a   b
 //! after a + b -> ab   ^   ab  (2) ab  (2)       positions of the pair: 11 and 13
-//! after ab + ab       ^  abab (2) ab  (4)       position 11; only the last slot of a symbol is read
+//! after ab + ab       ^  abab ( ) ( ) (4)       position of the pair: 11
 //! ```
 //!
-//! The symbol after the one at slot 11 is at 11 plus its length; the symbol before slot 13 ends at
-//! slot 12, which holds the length 2, so that it is at slot 11.
+//! The symbol after the one at slot 11 is at slot 11 plus its length. After the first merge, the
+//! symbol before slot 13 ends at slot 12, which holds the length 2, so it is at slot 11.
 //!
-//! Words with equal counts are adjacent and form a run, so that no word needs a count of its own:
-//! positions are visited in ascending order, and the counts change rarely. A slot takes 4 bytes.
+//! Words with equal counts are adjacent and form a run that stores the count. Positions are visited
+//! in ascending order, so the run changes rarely. A slot takes 4 bytes.
 
 mod segmented;
 
@@ -40,17 +40,17 @@ use crate::train::bpe::symbols::{Symbol, SymbolArena};
 use crate::train::counts::{ShardedCounts, TextCounts};
 use crate::train::execution::SeededMap;
 
-/// Positions that are read together.
+/// The number of positions that are read together.
 const LOOKAHEAD: usize = 64;
 
-/// What a slot holds that is not a symbol: `INSIDE` with a length, `INACTIVE` with a code point, or
-/// [`WORD_START`].
+/// A slot inside a symbol, with a length if it is the last one. Slots below this are symbols.
 const INSIDE: u32 = 1 << 31;
-/// A character that is no symbol yet; from here on, slots are no part of a symbol.
+/// A character that is not a symbol yet, with its code point. Slots from here on are not part of a
+/// symbol.
 const INACTIVE: u32 = 0b11 << 30;
 const WORD_START: u32 = u32::MAX;
 
-/// The words of the corpus, as far as merging goes: single characters are left out.
+/// The words of the corpus that merging needs: words of one character are left out.
 #[derive(Debug, Default)]
 pub(crate) struct WordBuffer {
     slots: Vec<u32>,
@@ -62,7 +62,7 @@ pub(crate) struct WordBuffer {
 struct CountRun {
     /// The first slot.
     start: usize,
-    /// The slot behind the last.
+    /// The slot after the last.
     end: usize,
     count: u64,
 }
@@ -74,7 +74,7 @@ impl CountRun {
     }
 }
 
-/// Looks up the counts of the words at positions; fastest if the positions ascend.
+/// Looks up the counts of the words at positions; fastest for ascending positions.
 struct RunCounts<'s> {
     runs: &'s [CountRun],
     /// The run of the last lookup.
@@ -113,8 +113,8 @@ pub(crate) struct Occurrence {
 }
 
 impl WordBuffer {
-    /// Takes `words` apart into the characters that are `symbols`, on the threads of the current
-    /// pool; every other character divides a word. The words are freed group by group.
+    /// Divides `words` into the characters that are `symbols`, on the threads of the current pool;
+    /// every other character divides a word. The words are freed group by group.
     pub(crate) fn new(
         words: ShardedCounts,
         symbols: &SymbolArena,
@@ -126,7 +126,7 @@ impl WordBuffer {
             .map(|group| slots_by_count(group, hasher))
             .collect();
         let total = total_slots(&needs)?;
-        // Memory of zeros is not taken before it is written, and by then words have been freed.
+        // Zeroed memory is not committed before it is written, and by then words have been freed.
         let mut slots = vec![0; total];
         let (runs, parts) = divide_slots(&mut slots, &needs, hasher);
         let symbol_of = slots_of_characters(symbols);
@@ -137,7 +137,7 @@ impl WordBuffer {
         Ok(Self { slots, runs })
     }
 
-    /// Puts every symbol back into its characters.
+    /// Splits every symbol into its characters.
     pub(crate) fn split_symbols(&mut self, symbols: &SymbolArena) {
         let symbol_of: FxHashMap<char, Symbol> = symbols.characters().collect();
         for at in 0..self.slots.len() {
@@ -151,7 +151,7 @@ impl WordBuffer {
         }
     }
 
-    /// The first slot at or behind `slot` that begins a word.
+    /// The first slot at or after `slot` that begins a word.
     fn next_word(&self, slot: usize) -> usize {
         let end = self.slots.len();
         (slot..end)
@@ -159,13 +159,13 @@ impl WordBuffer {
             .unwrap_or(end)
     }
 
-    /// Where the second half of the array begins: with a word.
+    /// The start of the second half of the array, which begins with a word.
     pub(crate) fn middle(&self) -> usize {
         self.next_word(self.slots.len() / 2)
     }
 
-    /// Calls `visit` with the position, the count and the two symbols of every pair of neighbours
-    /// that begins in `slots`, in order.
+    /// Calls `visit` with the position, the count and the two symbols of every pair that begins in
+    /// `slots`, in order.
     pub(crate) fn for_each_pair(
         &self,
         symbols: &SymbolArena,
@@ -200,8 +200,8 @@ impl WordBuffer {
         }
     }
 
-    /// The array in two parts, the second beginning with the first word at or behind `slot`; and
-    /// where that is.
+    /// The array in two parts, of which the second begins with the first word at or after `slot`,
+    /// and the position of that word.
     pub(crate) fn halves(&mut self, slot: u32) -> (WordBufferMut<'_>, WordBufferMut<'_>, u32) {
         let middle = self.next_word(slot as usize);
         let (left, right) = self.slots.split_at_mut(middle);
@@ -344,16 +344,16 @@ fn is_boundary(byte: u8) -> bool {
     byte & 0xc0 != 0x80
 }
 
-/// The symbol that begins at `at`, if the word goes on there.
+/// The symbol that begins at `at`, if the word continues there.
 fn symbol_at(slots: &[u32], at: usize) -> Option<Symbol> {
-    // No other symbol has its inside there.
+    // `at` is directly after a symbol, so it is not inside another one.
     slots
         .get(at)
         .filter(|slot| **slot < INSIDE)
         .map(|slot| Symbol(*slot))
 }
 
-/// What to merge: two symbols and the symbol that they become, with lengths in characters.
+/// A merge: two symbols with their lengths in slots, and the symbol that they become.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MergeOp {
     pub(crate) left: (Symbol, usize),
@@ -362,7 +362,7 @@ pub(crate) struct MergeOp {
 }
 
 impl WordBufferMut<'_> {
-    /// Merges the pair at those of the `positions`, which ascend, where it still is, and calls
+    /// Merges the pair at those of the ascending `positions` where it still occurs, and calls
     /// `visit` for each.
     pub(crate) fn apply(
         &mut self,
@@ -375,7 +375,7 @@ impl WordBufferMut<'_> {
         for positions in positions.chunks(LOOKAHEAD) {
             for &position in self.find(merge_op, positions, &mut found) {
                 let at = position as usize - self.offset;
-                // An overlapping position before may have been merged since.
+                // An overlapping earlier position may have been merged since.
                 if self.slots[at] == merge_op.left.0.0 {
                     let count = counts.at(position as usize);
                     visit(&self.merge_at(merge_op, at, position, count));
@@ -384,9 +384,9 @@ impl WordBufferMut<'_> {
         }
     }
 
-    /// Those of the `positions` where the pair is. Each position is elsewhere in memory, so the
-    /// loop has no branch that depends on what is there: the processor need not guess, and waits
-    /// for many positions at once.
+    /// Those of the `positions` where the pair occurs. The positions are scattered in memory, so
+    /// the loop has no branch that depends on the slots: there are no mispredictions, and the
+    /// memory accesses of many positions overlap.
     #[inline]
     fn find<'f>(
         &self,

@@ -1,4 +1,4 @@
-//! Characters that the model lacks and that may become pieces.
+//! The characters without a piece in the model that may become pieces.
 //!
 //! Input: the model, the distinct words, and how characters are chosen. Output: candidates with
 //! their gains, which say when they become pieces:
@@ -9,9 +9,9 @@
 //! | [`NewCharacters::Coverage`] | those that training would choose | above all counts, so that they come before all merges |
 //! | [`NewCharacters::Never`] | none | |
 //!
-//! With byte fallback, a character of one byte gains nothing: its byte piece does the same. It is
-//! never a candidate, since as a piece it would only give every text with it other ids. Without
-//! byte fallback an unknown character loses information; it counts as two tokens.
+//! With byte fallback, a character of one byte gains nothing: its byte piece is also one token. It
+//! is never a candidate, since as a piece it would only change the ids of texts that contain it.
+//! Without byte fallback an unknown character loses information; it counts as two tokens.
 //!
 //! Example: a model with byte fallback lacks `東` (3 bytes), which occurs 40 times: the gain is 80.
 //! It becomes a piece before a pair that occurs 80 times, and after one that occurs 81 times.
@@ -33,8 +33,8 @@ use crate::train::split::is_breaking;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum NewCharacters {
-    /// A character competes with merges: it becomes a piece if that saves as many tokens as the
-    /// next merge.
+    /// A character competes with merges: it becomes a piece once that saves at least as many tokens
+    /// as the next merge.
     #[default]
     ByGain,
     /// The characters that training would choose by
@@ -68,7 +68,7 @@ struct CandidateRules<'m> {
     rule: NewCharacters,
     /// The texts of the pieces of the model.
     known: HashSet<&'m [u8]>,
-    /// Whether unknown characters are bytes.
+    /// Whether the model has byte fallback.
     has_bytes: bool,
 }
 
@@ -92,8 +92,8 @@ impl<'m> CandidateRules<'m> {
         !is_breaking(c) && !self.known.contains(text.as_bytes()) && self.saves_tokens(c)
     }
 
-    /// Whether a piece takes less than the character takes without it. The whitespace mark always
-    /// becomes a candidate.
+    /// Whether a piece takes fewer tokens than the character without it. The whitespace mark is
+    /// always a candidate.
     fn saves_tokens(&self, c: char) -> bool {
         c == WHITESPACE_MARK || !self.has_bytes || !c.is_ascii()
     }
@@ -106,7 +106,7 @@ impl<'m> CandidateRules<'m> {
         }
     }
 
-    /// Before which merges a character becomes a piece.
+    /// The gain of a character: it becomes a piece before merges with this count or a lower one.
     fn gain(&self, c: char, count: u64) -> u64 {
         match self.rule {
             // Above all counts of pairs, and in the order of the counts. There are fewer than 2^63

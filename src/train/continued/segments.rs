@@ -2,9 +2,9 @@
 //! bytes.
 //!
 //! Input: a model, and parts of prepared text. Output: symbols, which are pieces of the model, and
-//! characters that are no piece. Method: the encoder of a copy of the model in which unused pieces
-//! are normal ones and byte pieces have no effect. The copy's encoder then returns the state that
-//! pieces with lower scores would go on from.
+//! characters that are not pieces. Method: the parts are encoded with a copy of the model in which
+//! unused pieces are normal and byte pieces have no effect. The result is the state in which pieces
+//! with lower scores would continue merging.
 //!
 //! Example: a model has the unused piece `ab`, `a` and `b`. It encodes `ab` as `a b`, but a new
 //! piece `abc` is made of `ab` and `c`: the symbols of `ab` are `ab`.
@@ -24,7 +24,7 @@ use crate::train::bpe::word_buffer::SegmentSink;
 /// The copy of a model, and its pieces as symbols.
 pub(super) struct StateModel {
     tokenizer: Tokenizer,
-    /// For each piece its symbol, if merging makes it.
+    /// By piece: its symbol, if it is made by merging.
     symbols: Vec<Option<Symbol>>,
 }
 
@@ -59,7 +59,7 @@ impl StateModel {
         self.symbols[piece.index()].is_some()
     }
 
-    /// The pieces whose text encodes to something else.
+    /// The pieces whose text does not encode to the piece.
     pub(super) fn unfound_pieces(&self) -> UnfoundPieces {
         let model = self.tokenizer.model();
         let mut encoder = NormalizedEncoder::new(&self.tokenizer);
@@ -89,14 +89,13 @@ fn ranked(mut pieces: Vec<(f32, &str, Symbol)>) -> Vec<(&str, UnfoundPiece)> {
     ranked.collect()
 }
 
-/// The model with unused pieces as normal ones and byte pieces without effect. The piece NUL has to
-/// be unused; text never gives it.
+/// The model with unused pieces made normal and byte pieces without effect. The piece NUL must be
+/// unused; no text yields it.
 fn state_model(model: &Model) -> Result<Model, ModelError> {
     let mut editor = model.edit();
     for piece in model.pieces() {
         match piece.kind {
-            // With byte fallback it may be a normal piece in the file, and counts as unused all the
-            // same.
+            // With byte fallback it may be a normal piece in the file, but is treated as unused.
             _ if piece.text == [0] => editor.set_kind(piece.id, PieceKind::Unused),
             PieceKind::Unused => editor.set_kind(piece.id, PieceKind::Normal),
             PieceKind::Byte => editor.set_kind(piece.id, PieceKind::Control),
@@ -121,7 +120,7 @@ impl<'s> StateSegmenter<'s> {
         }
     }
 
-    /// Hands the symbols of `text` to `sink`, and characters that are no pieces.
+    /// Passes the symbols of `text`, and the characters that are not pieces, to `sink`.
     pub(super) fn segment(&mut self, text: &str, sink: &mut SegmentSink<'_>) {
         let mut rest = text;
         for id in self.encoder.encode(text.as_bytes()) {

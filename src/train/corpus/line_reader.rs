@@ -1,8 +1,8 @@
 //! Bytes of one file or reader -> batches of whole lines.
 //!
-//! In: a reader. Out: batches that end at a line end, each with the number of its first line. Of a
-//! line that is longer than the limit, the bytes beyond it are dropped while reading. Cost: linear;
-//! memory: a batch and a line.
+//! In: a reader. Out: batches that end at a line end, each with the number of its first line. The
+//! bytes beyond the limit of a line that is longer than the limit and a batch are dropped while
+//! reading. Cost: linear; memory: a batch and a line.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -82,7 +82,7 @@ impl<'a> LineReader<'a> {
         self.batch(line)
     }
 
-    /// Appends up to a batch of bytes.
+    /// Reads up to `batch_bytes` and appends them to `bytes`.
     fn fill(&mut self, bytes: &mut Vec<u8>) -> Result<(), TrainError> {
         let wanted = self.batch_bytes as u64;
         bytes.reserve(self.batch_bytes + 1);

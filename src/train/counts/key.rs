@@ -14,15 +14,16 @@ use foldhash::fast::SeedableRandomState;
 use crate::packed::{pack, unpack};
 use crate::text::num::low_usize;
 
-/// The last byte of a key whose text is in the arena; otherwise that byte is the length of the
-/// text.
+/// The highest byte of a key whose text is in the arena. In the key of a short text, that byte is
+/// the length of the text.
 const IN_ARENA: u64 = 0xff << 56;
-/// The bits of its hash that a key in the arena contains, to distinguish most texts without reading
-/// the arena.
+/// The bits of the hash that the key of a text in the arena contains, to distinguish most texts
+/// without reading the arena.
 const TAG: u64 = 0x00ff_ffff << 32;
 
 /// A short text, packed, or the position of a long one: its start, and its length with a tag and
-/// [`IN_ARENA`]. Zeros mark a free entry: they would be the empty text, which is never counted.
+/// [`IN_ARENA`]. Zeros mark a free entry; they would stand for the empty text, which is never
+/// counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct PackedText([u64; 2]);
 

@@ -1,10 +1,10 @@
 //! The texts of a table in order.
 //!
-//! Input: counts in shards. Output: the texts with their counts, in the order of their bytes or
-//! first in that of their counts. Method: for each text its first bytes and its place in the table
-//! are sorted, on the threads of the current pool; texts are read only where the first bytes are
-//! equal. For example, `▁be` and `▁before` have the first eight bytes `▁be` with zeros and `▁befo`,
-//! which differ.
+//! Input: counts in shards. Output: the texts with their counts, ordered by bytes, or by count and
+//! then by bytes. Method: the first bytes of each text and its place in the table are sorted, on
+//! the threads of the current pool; texts are read only where the first bytes are equal. For
+//! example, the first eight bytes of `▁be` and `▁before` are `▁be` with three zeros and
+//! `▁befor`, which differ.
 //!
 //! Cost: O(n log n) comparisons. Memory: 16 bytes for each text, or 32 bytes with its count.
 
@@ -16,22 +16,22 @@ use super::{ShardedCounts, TextCounts, TextEntry};
 use crate::text::num::low_usize;
 use crate::train::parallel::map_tasks;
 
-/// A text: its first bytes as a number that is lower for a lower text, and where it is: the shard
-/// and the entry.
+/// A text: its first bytes as a number that sorts like the text, and its place: the shard and the
+/// entry.
 type SortedText = (u64, u64);
 
 /// A text with its count: the count, the first sixteen bytes and the place.
 type SortedCount = (Reverse<u64>, u128, u64);
 
-/// Texts that a thread makes a part of.
+/// The number of texts in a part.
 const PART_TEXTS: usize = if cfg!(test) { 3 } else { 1 << 15 };
 
-/// Bits of the number of an entry in the place of a text; the shard has the others.
+/// The number of bits of a place that hold the entry; the higher bits hold the shard.
 const ENTRY_BITS: u32 = 56;
 
 impl TextCounts {
-    /// What `key` makes of the texts of this table, their counts and places, unsorted; `shard` is
-    /// its number.
+    /// The results of `key` for the texts of this table with their counts and places, unsorted;
+    /// `shard` is the number of the table.
     fn sortable_texts<K>(
         &self,
         shard: u64,

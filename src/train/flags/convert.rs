@@ -1,8 +1,7 @@
 //! Flags -> typed options, and back for the record of options in a model.
 //!
-//! Every value that the typed options cannot hold (a negative length, an unknown name) is an error
-//! here, so that the conversion itself never loses anything. Ranges are checked by
-//! [`TrainOptions::validate`].
+//! A value that the typed options cannot represent (a negative length, an unknown name) is an error
+//! here, so the conversion is lossless. Ranges are checked by [`TrainOptions::validate`].
 
 use std::ops::RangeInclusive;
 
@@ -21,10 +20,10 @@ const NO_SEED: u32 = u32::MAX;
 const NO_ID: i32 = -1;
 
 impl TrainFlags {
-    /// The learning options that these flags give.
+    /// The typed options that these flags stand for.
     ///
     /// # Errors
-    /// A value that the option does not have, or a flag that spiece cannot honour.
+    /// An invalid value of an option, or a flag that spiece does not support.
     pub fn options(&self) -> Result<TrainOptions, OptionError> {
         let mut options = TrainOptions::default();
         self.size_options(&mut options)?;
@@ -271,8 +270,8 @@ impl NormalizationRules {
     }
 }
 
-/// The options of a normalizer that is given as a spec. Rules by name are looked up, unless the
-/// spec has them.
+/// Sets the options of a normalizer that is given as a spec. Rules are looked up by name unless the
+/// spec contains them.
 fn normalizer_spec_options(
     spec: &NormalizerSpec,
     options: &mut TrainOptions,
@@ -306,7 +305,8 @@ fn unmarked_spaces() -> OptionError {
     )
 }
 
-/// The value of a flag that must be in `range`, which [`TrainOptions::validate`] checks.
+/// Converts the value of a flag and refuses negative ones. `range` is for the error; it is checked
+/// by [`TrainOptions::validate`].
 fn unsigned(
     option: &'static str,
     value: i32,

@@ -1,8 +1,8 @@
-//! Comma separated lists as the reference's flags take them.
+//! Comma-separated lists in the format of the reference's flags.
 //!
-//! A field that begins with a double quote runs to the closing one, `""` inside is a quote, and
-//! what is between the closing quote and the next comma is dropped. A comma at the very end opens
-//! no further field.
+//! A field that begins with a double quote extends to the closing quote; `""` inside is a quote.
+//! Text between the closing quote and the next comma is dropped. A trailing comma does not begin
+//! another field.
 
 /// The fields of `text`, in order. Cost: linear.
 pub(crate) fn split_csv(text: &str) -> Vec<String> {
@@ -19,7 +19,7 @@ pub(crate) fn split_csv(text: &str) -> Vec<String> {
     fields
 }
 
-/// The field up to its closing quote (or the end) and the text behind that quote.
+/// The field up to its closing quote (or the end) and the text after that quote.
 fn take_quoted(text: &str) -> (String, &str) {
     let mut field = String::new();
     let mut rest = text;
@@ -50,7 +50,7 @@ pub(crate) fn join_csv(fields: &[String]) -> String {
     written.join(",")
 }
 
-/// The field as it is, or in quotes if it would be read as something else.
+/// The field, in quotes if it would otherwise be read as something else.
 fn write_field(field: &str) -> String {
     if is_plain(field) {
         field.to_owned()

@@ -9,7 +9,7 @@ use crate::model::{BytesList, ModelType};
 use crate::text::flag::parse_flag;
 use crate::train::flags::csv::{join_csv, split_csv};
 
-/// A type that an option can have: how it is read from text and how the model records it.
+/// A type of flag: how its values are parsed, printed and recorded.
 pub(super) trait FlagValue: Sized {
     const KIND: OptionKind;
     const EXPECTED: &'static str;
@@ -69,7 +69,8 @@ impl FlagValue for f32 {
     const EXPECTED: &'static str = "a number";
     type Record = Option<Self>;
 
-    /// Reads a double and narrows it, as the reference does: the two roundings show in the model.
+    /// Parses a double and narrows it, as the reference does: the double rounding affects the
+    /// model.
     #[allow(clippy::cast_possible_truncation)]
     fn parse(text: &str) -> Option<Self> {
         text.trim_ascii()
@@ -87,7 +88,7 @@ impl FlagValue for f32 {
     }
 }
 
-/// Reads a flag that the program holds in 32 bits: rounded once.
+/// Parses a flag that `spm_train` stores as a 32-bit float: rounded once.
 pub(super) fn parse_single(text: &str) -> Option<f32> {
     text.trim_ascii().parse().ok()
 }

@@ -1,4 +1,4 @@
-//! The reference's refusals that need no look at the input.
+//! Validation of the options before any input is read, with the reference's limits.
 
 use std::ops::RangeInclusive;
 
@@ -21,11 +21,11 @@ pub(crate) const SUB_ITERATIONS: RangeInclusive<u32> = 1..=10;
 const MAX_TOO_FEW: u64 = 100;
 
 impl TrainOptions {
-    /// Refuses what can be refused without looking at the input: values out of range and options
-    /// that exclude each other.
+    /// Checks what can be checked before any input is read: refuses values out of range and
+    /// mutually exclusive options.
     ///
     /// # Errors
-    /// The first option at fault, what is wrong with it and what to do.
+    /// The first invalid option, what is wrong with it and how to fix it.
     pub fn validate(&self) -> Result<(), OptionError> {
         self.validate_ranges()?;
         self.validate_sentences()?;
@@ -167,7 +167,7 @@ fn coverage_conflict(problem: &str, remedy: &'static str) -> OptionError {
     conflict("auto_character_coverage", problem, remedy)
 }
 
-/// The error for an option that others exclude, or that cannot be used as it is.
+/// The error for an option that conflicts with others, or whose value is unusable.
 pub(crate) fn conflict(option: &'static str, problem: &str, remedy: &'static str) -> OptionError {
     OptionError::Conflict {
         option,
@@ -205,7 +205,7 @@ pub(crate) fn check_range(
     }
 }
 
-/// The error for a value that the option does not have.
+/// The error for a value that is not one of the option's values.
 pub(crate) fn invalid_value(
     option: &'static str,
     value: &str,

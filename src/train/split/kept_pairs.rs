@@ -1,17 +1,18 @@
-//! Where text is not divided, because a piece of the model lies across.
+//! Boundaries at which text is not divided, because a piece of the model crosses them.
 //!
 //! In continued training the pieces of the model need not follow the rules for new pieces: Llama 2
 //! has runs of spaces as pieces, but no new piece may have a whitespace mark inside. Between two
-//! characters that the rules separate, text is divided only if no piece of the model has the two
-//! side by side. Then no piece, old or new, lies across, and the parts can be encoded one by one.
+//! characters that the rules separate, text is divided only if the two are adjacent in no piece of
+//! the model. Then no piece, old or new, crosses a division, and the parts can be encoded one by
+//! one.
 //!
 //! Input: the pieces of a model and the rules for new ones. Output: the pairs of adjacent
 //! characters that pieces have and that the rules separate. Cost: linear in the text of the pieces;
 //! two numbers for each pair.
 //!
-//! Example: the pieces `▁▁` and `▁the`, and rules that allow whitespace at the beginning of a piece
-//! only. The pair `▁▁` is kept; `▁t` needs not be, since the rules do not separate it. The text
-//! `a▁▁b` is divided into `a` and `▁▁b`.
+//! Example: the pieces `▁▁` and `▁the`, and rules that allow whitespace at the beginning of a
+//! piece only. The pair `▁▁` is kept; `▁t` need not be, since the rules do not separate it.
+//! The text `a▁▁b` is divided into `a` and `▁▁b`.
 
 use std::sync::Arc;
 
@@ -45,14 +46,13 @@ impl KeptPairs {
         self.0.contains(&(left, right))
     }
 
-    /// Whether a piece lies across the end of a word: it has a whitespace mark behind another
-    /// character.
+    /// Whether a piece crosses the end of a word: it has a whitespace mark after another character.
     pub(crate) fn cross_words(&self) -> bool {
         let is_end = |(left, right): &(char, char)| is_space(*right) && !is_space(*left);
         self.0.iter().any(is_end)
     }
 
-    /// Whether a piece has two whitespace marks side by side.
+    /// Whether a piece has two adjacent whitespace marks.
     pub(crate) fn has_whitespace_runs(&self) -> bool {
         self.0
             .iter()
@@ -65,7 +65,7 @@ fn is_space(c: char) -> bool {
     matches!(c, WHITESPACE_MARK | ' ')
 }
 
-/// Whether the rules allow no piece with these two characters side by side.
+/// Whether the rules allow no piece in which these two characters are adjacent.
 fn separates(rules: &SplitRules, left: char, right: char) -> bool {
     rules.separates(rules.shape_of(left).zip(rules.shape_of(right)))
 }

@@ -1,9 +1,9 @@
 //! Text -> the parts that are counted one by one.
 //!
-//! Input: prepared text, and the rules of the [page above](super) or those of word models. Output:
-//! parts whose concatenation is the text; no piece lies across two of them. Method: characters of
-//! equal [`Shape`] are a class, and whether two classes have a boundary between them is read from a
-//! table.
+//! Input: prepared text, and the rules of the [parent module](super) or of word models. Output:
+//! parts whose concatenation is the text; no piece crosses from one part to the next. Method:
+//! characters of equal [`Shape`] form a class, and a table says which classes have a boundary
+//! between them.
 //!
 //! Example: with the default options `▁in▁2024` has the parts `▁in` and `▁2024`.
 //!
@@ -21,14 +21,14 @@ use crate::train::options::TrainOptions;
 pub(crate) enum PartRules {
     /// At boundaries, which no piece crosses.
     Boundaries(SplitRules),
-    /// At boundaries, but not between two characters that a piece of the model has side by side.
+    /// At boundaries, except between two characters that are adjacent in a piece of the model.
     KeptPairs(SplitRules, KeptPairs),
     /// Into words.
     Words(WordRules),
 }
 
 impl PartRules {
-    /// The rules for the type of model. Those for BPE models serve char models, too.
+    /// The rules for the model type. Char models use those of BPE models.
     pub(crate) fn new(options: &TrainOptions, kept_pairs: KeptPairs) -> Self {
         match options.model_type {
             ModelType::Word => Self::Words(WordRules::PREFIX),
@@ -76,9 +76,7 @@ impl PartSplitter {
     }
 }
 
-/// Splits normalized text at its boundaries and at breaking characters. Characters of equal shape
-/// are a class; each character's class is looked up once, and whether two classes have a boundary
-/// between them is read from a table.
+/// Splits prepared text at its boundaries and at breaking characters.
 pub(crate) struct BoundarySplitter {
     rules: SplitRules,
     /// By code point: the class, or [`UNSEEN`].

@@ -51,7 +51,8 @@ impl WordRules {
         split_between(text, classify, emit);
     }
 
-    /// Whether a word begins between two characters of which each is a whitespace mark or not.
+    /// Whether a word begins between two characters; the arguments say whether each of them is a
+    /// whitespace mark.
     fn is_boundary(self, left: bool, right: bool) -> bool {
         if self.whitespace_is_suffix {
             left && !(self.whitespace_runs && right)

@@ -4,11 +4,11 @@
 //! texts of a group, in order, each with the partial sum that it belongs to. Text i belongs to the
 //! partial sum i mod n.
 //!
-//! A lattice is made from that of the text before, as far as both texts begin with the same
-//! characters. Texts of equal counts are in the order of their bytes, so that neighbours share
-//! most. A group therefore has several partial sums that follow each other, as many as leave enough
-//! groups for all threads; with 16 partial sums and one of them in a group, each text would be
-//! compared with its sixteenth neighbour.
+//! A lattice reuses the lattice of the previous text for the characters with which both texts
+//! begin. Texts of equal counts are in the order of their bytes, so that neighbours share most. A
+//! group therefore contains several consecutive partial sums, as many as leave enough groups for
+//! all threads; with 16 partial sums and one of them in a group, each text would be compared with
+//! its sixteenth neighbour.
 //!
 //! Example with four partial sums in two groups: texts 0, 1, 4, 5, ... are in the first group, and
 //! belong to the partial sums 0, 1, 0, 1, ...; texts 2, 3, 6, 7, ... are in the second one.
@@ -28,10 +28,10 @@ use super::sentences::CountedTexts;
 use crate::text::num::count_to_f32;
 use crate::train::parallel::map_tasks;
 
-/// The most partial sums of a group. Each needs a number for each seed.
+/// The maximum number of partial sums in a group. Each needs one number for each seed.
 const MAX_GROUP_PARTIALS: usize = 4;
-/// Groups for each thread, so that all end at about the same time. More at the same time need more
-/// memory.
+/// The number of groups for each thread, so that all threads finish at about the same time. More
+/// groups at once need more memory.
 pub(super) const GROUPS_PER_THREAD: usize = 2;
 
 /// Lattices of texts.
@@ -44,12 +44,12 @@ pub(super) struct CorpusLattices {
 #[derive(Debug)]
 struct TextGroup {
     store: LatticeStore,
-    /// The number of partial sums. The texts belong to the first, the second, ... of them in turn.
+    /// The number of partial sums. The texts belong to them in turn.
     partials: usize,
 }
 
 impl CorpusLattices {
-    /// The lattices of texts for so many partial sums. `trie` has the seeds with their numbers.
+    /// The lattices of texts for `partials` partial sums. `trie` maps the seeds to their numbers.
     /// Runs on the current pool.
     pub(super) fn new(texts: &CountedTexts, trie: &SeedTrie, partials: usize) -> Self {
         let wanted_groups = rayon::current_num_threads() * GROUPS_PER_THREAD;
@@ -59,7 +59,7 @@ impl CorpusLattices {
         Self::with_groups(texts, trie, (partials, size))
     }
 
-    /// The lattices of texts for so many partial sums, in groups of this size.
+    /// The lattices of texts for `partials` partial sums, in groups of `size`.
     fn with_groups(
         texts: &CountedTexts,
         trie: &SeedTrie,
@@ -87,9 +87,9 @@ impl CorpusLattices {
         self.groups[group].partials
     }
 
-    /// Calls `visit` with the lattice and the frequency of each text of a group, in order, and the
-    /// number of the partial sum in the group. The edges are those of pieces. With `math`, a
-    /// lattice has what [`TextLattice::expect`] needs.
+    /// Calls `visit` for each text of a group, in order, with its lattice, its frequency and the
+    /// number of its partial sum in the group. The edges are those of pieces. With `math`, the
+    /// lattice includes the sums that [`TextLattice::expect`] needs.
     pub(super) fn for_each(
         &self,
         group: usize,
@@ -108,7 +108,7 @@ impl CorpusLattices {
         });
     }
 
-    /// Gives the seeds new numbers and removes the edges of those without one. Runs on the current
+    /// Gives the seeds new numbers and removes the edges of seeds without one. Runs on the current
     /// pool.
     pub(super) fn renumber(&mut self, numbers: &Renumbering) {
         self.groups
@@ -117,7 +117,7 @@ impl CorpusLattices {
     }
 }
 
-/// The lattices of the texts of some of so many partial sums.
+/// The lattices of the texts that belong to the partial sums `members` out of `partials`.
 fn store_texts(
     texts: &CountedTexts,
     trie: &SeedTrie,

@@ -3,8 +3,8 @@
 //! Input: the lattices of the corpus and the pieces with their scores. Output: the pieces with new
 //! scores; pieces with an expected count below 0.5 are dropped.
 //!
-//! E step: the expected count of a piece is the sum, over all its places in all texts, of the
-//! probability that a segmentation drawn at random uses it there. Texts belong to [partial
+//! E step: the expected count of a piece is the sum, over all its occurrences in all texts, of the
+//! probability that a randomly drawn segmentation uses the piece there. Texts belong to [partial
 //! sums](super::partial_sums), as in the reference.
 //!
 //! M step: the score of a piece is digamma(expected count) - digamma(sum of all), which favours few
@@ -35,9 +35,9 @@ const MIN_EXPECTED: f32 = 0.5;
 /// The result of an E step.
 #[derive(Debug)]
 pub(super) struct Expectation {
-    /// By seed: the expected count.
+    /// The expected count of each seed.
     pub(super) counts: Vec<f32>,
-    /// The sum of frequency times logarithm of the probability over all texts.
+    /// The sum over all texts of frequency times log probability.
     pub(super) log_likelihood: f64,
 }
 

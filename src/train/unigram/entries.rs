@@ -5,8 +5,8 @@
 //!
 //! Example: the entry of the word `▁ab` at the end of a sentence, followed by a sentence that
 //! begins with `▁`, is the bytes `E2 96 81 61 62 | 00 E2`, where the bar is the end of the text. It
-//! has the suffixes `▁ab`, `ab` and `b`, each with the bytes `00 E2` after it. The end of the
-//! corpus is the end of the bytes, which sorts before every byte.
+//! has the suffixes `▁ab`, `ab` and `b`, each with the bytes `00 E2` after it. At the end of a
+//! chunk only the NUL follows; the end of the bytes sorts before every byte.
 
 use std::ops::Range;
 
@@ -19,9 +19,9 @@ use crate::text::utf8::is_char_start;
 struct SeedEntry {
     /// Where the bytes start.
     start: usize,
-    /// Bytes of the text.
+    /// The length of the text in bytes.
     text: u32,
-    /// Bytes that follow.
+    /// The number of bytes that follow the text.
     following: u8,
     count: u64,
 }
@@ -31,13 +31,13 @@ struct SeedEntry {
 pub(super) struct Entries {
     bytes: Vec<u8>,
     entries: Vec<SeedEntry>,
-    /// The bytes of the corpus that the entries stand for.
+    /// The size of the part of the corpus that the entries stand for.
     chunk_bytes: u64,
 }
 
 impl Entries {
-    /// No entries yet, of this many bytes of the corpus, repetitions and a NUL for each sentence
-    /// included.
+    /// An empty list for a part of the corpus of this many bytes, including repetitions and a NUL
+    /// for each sentence.
     pub(super) fn of_chunk(chunk_bytes: u64) -> Self {
         Self {
             chunk_bytes,
@@ -45,12 +45,12 @@ impl Entries {
         }
     }
 
-    /// The size of the part of the corpus, as [`Entries::of_chunk`] got it.
+    /// The size that was passed to [`Entries::of_chunk`].
     pub(super) fn chunk_bytes(&self) -> u64 {
         self.chunk_bytes
     }
 
-    /// Adds a text of less than 4 GiB and the bytes that follow it. False if there are 2^32
+    /// Adds a text of less than 4 GiB and the bytes that follow it. Returns false if there are 2^32
     /// entries.
     #[must_use]
     pub(super) fn push(&mut self, text: &[u8], following: &[u8], count: u64) -> bool {
@@ -70,12 +70,12 @@ impl Entries {
         self.are_numbered()
     }
 
-    /// Whether the entries have numbers of 32 bits.
+    /// Whether the number of entries fits into 32 bits.
     fn are_numbered(&self) -> bool {
         u32::try_from(self.entries.len()).is_ok()
     }
 
-    /// Appends other entries. False if there are 2^32 entries then.
+    /// Appends other entries. Returns false if there are then 2^32 entries or more.
     #[must_use]
     pub(super) fn append(&mut self, other: &Self) -> bool {
         let bytes = self.bytes.len();
@@ -93,8 +93,9 @@ impl Entries {
         self.entries.len()
     }
 
-    /// Calls `visit` with each suffix of a range of entries that begins at a character: the number
-    /// of the entry, the offset, and the bytes with those that follow the entry.
+    /// Calls `visit` for each suffix of a range of entries that begins at a character, with the
+    /// number of the entry, the offset, and the bytes of the suffix including those that follow the
+    /// entry.
     #[inline]
     pub(super) fn for_each_suffix(
         &self,
@@ -148,7 +149,7 @@ impl Entries {
         self.entry(suffix).start + suffix.offset as usize
     }
 
-    /// Bytes of the suffix, without those that follow the entry.
+    /// The length of the suffix in bytes, without those that follow the entry.
     pub(super) fn text_length(&self, suffix: Suffix) -> usize {
         (self.entry(suffix).text - suffix.offset) as usize
     }

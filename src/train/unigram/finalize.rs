@@ -3,10 +3,9 @@
 //! Input: the pieces that training kept, and the characters that the vocabulary must contain.
 //! Output: the learned pieces of the model, best first.
 //!
-//! Every required character is a piece. Those that training dropped get the lowest score, the first
-//! of them exactly, each following one 0.0001 more, so that frequent characters do not have better
-//! scores than rare ones but all scores differ. The remaining room goes to the pieces with the
-//! highest scores.
+//! Every required character is a piece. The most frequent one that training dropped gets the lowest
+//! score of all pieces, and each following one 0.0001 more, so that all scores differ. The
+//! remaining room goes to the pieces with the highest scores.
 //!
 //! Example with room for 4 pieces, the pieces `ab` (-1), `a` (-2), `abc` (-3), `bc` (-4), and the
 //! required characters `a`, `b`, `c`: the result is `ab` (-1), `a` (-2), `c` (-3.9999), `b` (-4).
@@ -20,10 +19,11 @@ use super::math::descending;
 use super::pieces::{PieceList, ScoredSeed, Seeds};
 use crate::train::assemble::LearnedPiece;
 
-/// The difference of the scores of two required characters that are no pieces.
+/// The difference between the scores of consecutive required characters that training dropped.
 const REQUIRED_STEP: f32 = 0.0001;
 
-/// At most `room` pieces, the required characters among them. `required` is by count, descending.
+/// The required characters and the best other pieces, up to `room` in all. `required` is sorted by
+/// count, descending.
 pub(super) fn finalize(
     seeds: &Seeds,
     list: &PieceList,
@@ -66,7 +66,7 @@ fn compare(a: &LearnedPiece, b: &LearnedPiece) -> Ordering {
     descending(a.score, b.score).then_with(|| a.text.cmp(&b.text))
 }
 
-/// The character of a text of one character.
+/// The character of a text that consists of one character.
 fn only_character(text: &str) -> Option<char> {
     let mut chars = text.chars();
     let first = chars.next();

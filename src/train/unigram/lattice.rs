@@ -1,8 +1,8 @@
 //! The lattice of one text: every way to segment it into pieces.
 //!
-//! Positions are characters, 0 to n. An edge is a piece that occurs in the text, from its first
-//! position to its end. A position at which no piece of one character begins has an edge for an
-//! unknown character.
+//! Positions are characters, 0 to n. An edge is a piece that occurs in the text, from its begin
+//! position to its end position. A position at which no piece of one character begins has an edge
+//! for an unknown character.
 //!
 //! Example, with the pieces `a`, `b` and `ab` and the text `abc`:
 //!
@@ -11,14 +11,14 @@
 //! 0 ------ab------> 2
 //! ```
 //!
-//! Two segmentations, `a b c` and `ab c`. The edges are stored by end and then by beginning: `a`,
-//! `ab`, `b`, unknown. What belongs to a position, its edges and the sum of the paths to it,
-//! depends only on the text before it. So the next text keeps all that belongs to the beginning
-//! that it shares with this one ([`TextLattice::next_text`]).
+//! There are two segmentations, `a b c` and `ab c`. The edges are stored by end and then by
+//! beginning: `a`, `ab`, `b`, unknown. The edges that end at a position and the sum of the paths to
+//! it depend only on the text before the position. So the next text keeps them for the prefix that
+//! it shares with this one ([`TextLattice::next_text`]).
 //!
-//! 32-bit sums depend on the order of their operands. Those of the paths from the start follow the
-//! order of the edges. Those of the paths to the end follow the order in which the reference makes
-//! the edges ([`EdgesByBegin`]), and so do the sums of the expected counts.
+//! 32-bit sums depend on the order of their operands. Sums of paths from the start add the edges in
+//! the order above. Sums of paths to the end and sums of expected counts add them in the order in
+//! which the reference creates them ([`EdgesByBegin`]).
 //!
 //! Source: T. Kudo, "Subword Regularization", 2018, <https://arxiv.org/abs/1804.10959>; classes
 //! `Lattice` and `Model` of SentencePiece 0.2.3.
@@ -43,7 +43,7 @@ pub(super) struct Edge {
     pub(super) score: f32,
 }
 
-/// What is overwritten before it is read.
+/// A placeholder that is overwritten before it is read.
 const NO_EDGE: Edge = Edge {
     seed: 0,
     begin: 0,
@@ -51,27 +51,27 @@ const NO_EDGE: Edge = Edge {
     score: DROPPED,
 };
 
-/// So many edges more than needed are allocated at a time, so that allocations are rare.
+/// The number of spare edges in an allocation, so that allocations are rare.
 const SPARE_EDGES: usize = 1024;
 
-/// The lattice of a text. One is reused for many texts.
+/// The lattice of a text. One value is reused for many texts.
 #[derive(Debug)]
 pub(super) struct TextLattice {
-    /// The first of them are those of the text; the others are left from other texts, so that
-    /// adding an edge does not move the end of a vector.
+    /// The first ones belong to the text. The others are left over from earlier texts, so that
+    /// adding an edge does not change the length of the vector.
     edges: Vec<Edge>,
     /// By position: the number of edges that end there or before.
     ends: Vec<u32>,
-    /// The edges of unknown characters, ascending.
+    /// The indices of the edges of unknown characters, ascending.
     unknown: Vec<u32>,
-    /// The number of characters that the text before begins with, too.
+    /// The number of leading characters shared with the previous text.
     shared: usize,
-    /// By position: the logarithm of the sum of all paths from the start.
+    /// By position: the logarithm of the summed probabilities of all paths from the start.
     forward: Vec<f32>,
-    /// By position: the same to the end.
+    /// By position: the same for all paths to the end.
     backward: Vec<f32>,
     by_begin: EdgesByBegin,
-    /// By edge. The first of them are those of the text.
+    /// By edge. The first ones belong to the text.
     counts: Vec<ExpectedCount>,
 }
 
@@ -93,15 +93,15 @@ impl Default for TextLattice {
 
 impl TextLattice {
     /// Begins the next text with the first `shared` characters of this one, and adds a character
-    /// for each of `longest`: the longest seed with which the text ends there. Other seeds that end
-    /// there are its suffixes.
+    /// for each element of `longest`, which is the longest seed that ends with that character.
+    /// Other seeds that end there are its suffixes.
     pub(super) fn next_text(&mut self, shared: usize, longest: &[u32], pieces: &PieceList) {
         self.extend(shared, longest, pieces, |_, _| ());
     }
 
-    /// As [`TextLattice::next_text`], with the sums of the paths from the start, which
-    /// [`TextLattice::expect`] needs. The sum of a position is computed while the processor waits
-    /// for the pieces that end at the next one.
+    /// Like [`TextLattice::next_text`], and computes the sums of the paths from the start, which
+    /// [`TextLattice::expect`] needs. The sum of a position is computed while the processor loads
+    /// the pieces that end at the next one.
     pub(super) fn next_summed_text(
         &mut self,
         math: &FastMath,
@@ -115,7 +115,8 @@ impl TextLattice {
         });
     }
 
-    /// Calls `visit` with the edges to each added position.
+    /// Implements [`TextLattice::next_text`]. Calls `visit` with the edges that end at each added
+    /// position.
     #[inline(always)]
     fn extend(
         &mut self,
@@ -158,7 +159,7 @@ impl TextLattice {
         self.ends.last().map_or(0, |size| *size as usize)
     }
 
-    /// Positions without the last one: the number of characters.
+    /// The number of characters, one less than the number of positions.
     pub(super) fn characters(&self) -> usize {
         self.ends.len() - 1
     }
@@ -182,8 +183,8 @@ impl TextLattice {
     }
 
     /// Adds the expected count of each edge, in a text that occurs `frequency` times, to the total
-    /// of its seed. Returns the logarithm of the probability of the text. The text was begun with
-    /// [`TextLattice::next_summed_text`], as all texts before it.
+    /// of its seed. Returns the logarithm of the probability of the text. This text and all texts
+    /// before it must have been begun with [`TextLattice::next_summed_text`].
     ///
     /// The probability of an edge is that of all paths through it, divided by that of all paths.
     /// Cost: linear in the edges.
@@ -202,12 +203,12 @@ impl TextLattice {
     }
 
     /// Computes the sums to the end and, with them, the counts of the edges. Each sum depends on
-    /// the one before it; the counts do not, so that the processor computes them while it waits.
+    /// the one before it. The counts do not, so the processor can compute them meanwhile.
     fn count_backward(&mut self, math: &FastMath, frequency: f64) {
         let last = self.characters();
         let size = self.size();
         let all = self.forward[last];
-        // What another text left is overwritten before it is read.
+        // Values left over from another text are overwritten before they are read.
         if self.backward.len() <= last {
             self.backward.resize(last + 1, 0.0);
         }
@@ -219,7 +220,7 @@ impl TextLattice {
         let counts = &mut self.counts[..size];
         backward[last] = 0.0;
         for (position, before) in self.forward[..last].iter().enumerate().rev() {
-            // Every position has an edge. The first path is the sum so far, without a computation.
+            // Every position has an edge. The first path initializes the sum.
             let mut sum = f32::NEG_INFINITY;
             for (number, at) in self.by_begin.row(position).enumerate() {
                 let edge = &edges[at as usize];
@@ -237,8 +238,8 @@ impl TextLattice {
         }
     }
 
-    /// Adds the counts to the totals of their seeds, in the order of the beginnings: a seed may
-    /// occur twice.
+    /// Adds the counts to the totals of their seeds, in the order in which the edges begin: the
+    /// order matters because a seed may occur twice.
     fn add_counts(&self, math: &FastMath, frequency: f64, totals: &mut SeedTotals<'_>) {
         let mut add = |edge: &Edge, count: &ExpectedCount| {
             let total = totals.at(edge.seed);
@@ -246,14 +247,14 @@ impl TextLattice {
         };
         let edges = self.edges();
         if self.unknown.is_empty() {
-            // Edges of the same seed have the same length, so that they are in the same order by
-            // their ends.
+            // Edges of the same seed have the same length, so their order by end is their order by
+            // beginning.
             for (edge, count) in edges.iter().zip(&self.counts) {
                 add(edge, count);
             }
             return;
         }
-        // An unknown character counts for a seed of any length.
+        // Unknown characters count for the first piece, which may have another length.
         for position in 0..self.characters() {
             for at in self.by_begin.row(position) {
                 add(&edges[at as usize], &self.counts[at as usize]);
@@ -262,8 +263,8 @@ impl TextLattice {
     }
 }
 
-/// The logarithm of the sum of all paths to a position, of those to the positions before and of the
-/// edges that end there.
+/// The logarithm of the summed probabilities of all paths to a position, from the sums of the
+/// positions before it and the edges that end at it.
 #[inline]
 fn sum_paths(math: &FastMath, edges: &[Edge], forward: &[f32]) -> f32 {
     let mut paths = edges
@@ -278,8 +279,8 @@ fn sum_paths(math: &FastMath, edges: &[Edge], forward: &[f32]) -> f32 {
 }
 
 /// Writes the edges of the pieces that are suffixes of the seed `longest` and end at `end`, from
-/// the longest to the shortest. Returns their number. Edges of dropped seeds are written in any
-/// case and overwritten by the next one, since nobody can foresee which seeds were dropped.
+/// the longest to the shortest. Returns their number. The edge of a dropped seed is written, too,
+/// and overwritten by the next one: a branch on dropped seeds would be unpredictable.
 #[inline]
 fn write_edges(end: u32, longest: u32, pieces: &PieceList, edges: &mut [Edge]) -> usize {
     let mut count = 0;

@@ -1,15 +1,15 @@
-//! The lattices of many texts in 4 bytes for each character that a text does not share with the
-//! text before.
+//! The lattices of many texts, in 4 bytes for each character that a text does not share with the
+//! beginning of the previous text.
 //!
-//! Input: texts with frequencies, and the seeds. Output: the lattices one after the other, as often
-//! as needed, with the edges of dropped pieces left out. So the pieces of a text are searched only
-//! once.
+//! Input: texts with frequencies, and the seeds. Output: the lattices one after the other, in any
+//! number of passes, without the edges of dropped pieces. So the trie is searched only once for
+//! each text.
 //!
-//! Format: for each character the longest seed with which the text ends there, or [`NO_SEED`]. The
-//! other seeds that end there are suffixes of it, which the list of pieces links ([`PieceList`]). A
-//! text has its number of characters, how many of them it shares with the beginning of the text
-//! before, and its frequency. Words of equal counts follow each other in the order of their bytes,
-//! so that many characters are shared.
+//! Format: for each character the longest seed that ends with it, or [`NO_SEED`]. The other seeds
+//! that end there are suffixes of it, which the list of pieces links ([`PieceList`]). For each
+//! text: its number of characters, how many of them it shares with the beginning of the previous
+//! text, and its frequency. Words of equal counts follow each other in the order of their bytes, so
+//! that many characters are shared.
 //!
 //! Example, with the seeds `a` (0), `b` (1) and `ab` (2), and the texts `abc` and `abb`:
 //!
@@ -18,7 +18,7 @@
 //! abb: 3 characters, 2 shared: 1
 //! ```
 //!
-//! A seed that was dropped never becomes a piece again. A pass leaves out its edges, and
+//! A seed that was dropped never becomes a piece again. A pass skips its edges, and
 //! [`LatticeStore::renumber`] replaces it by the longest of its suffixes that remains.
 //!
 //! Cost: a pass reads 4 bytes for each character that is not shared, and loads a score at random
@@ -33,14 +33,14 @@ use crate::text::utf8::{char_starts, common_length, floor_char_boundary, is_char
 /// A text of the store.
 #[derive(Debug, Clone, Copy)]
 struct StoredText {
-    /// The characters at the beginning that are those of the text before.
+    /// The number of leading characters shared with the previous text.
     shared: u32,
     characters: u32,
     frequency: f32,
 }
 
 impl StoredText {
-    /// The characters that are not shared.
+    /// The number of characters that are not shared.
     fn added(self) -> usize {
         (self.characters - self.shared) as usize
     }
@@ -50,13 +50,13 @@ impl StoredText {
 #[derive(Debug, Default)]
 pub(super) struct LatticeStore {
     texts: Vec<StoredText>,
-    /// Of all texts, without shared characters.
+    /// For each character that is not shared, of all texts: the longest seed that ends with it.
     longest: Vec<u32>,
 }
 
 impl LatticeStore {
     /// Calls `visit` with the lattice and the frequency of each text, in order. The edges are those
-    /// of pieces. With `math`, a lattice has what [`TextLattice::expect`] needs.
+    /// of pieces. With `math`, the lattice includes the sums that [`TextLattice::expect`] needs.
     pub(super) fn for_each(
         &self,
         pieces: &PieceList,
@@ -77,8 +77,8 @@ impl LatticeStore {
         }
     }
 
-    /// Gives the seeds new numbers, and removes the edges of those without one, and the texts for
-    /// which `is_kept` is false.
+    /// Gives the seeds new numbers. Removes the edges of seeds without one and the texts for whose
+    /// index `is_kept` is false.
     pub(super) fn renumber(
         &mut self,
         numbers: &Renumbering,
@@ -86,8 +86,8 @@ impl LatticeStore {
     ) {
         let mut read = 0;
         let mut written = 0;
-        // The seeds of the current text, and how many of its characters the last kept text has,
-        // too.
+        // The longest seeds of the current text, and how many of its leading characters it shares
+        // with the last kept text.
         let mut current: Vec<u32> = Vec::new();
         let mut shared = 0;
         let mut number = 0;
@@ -100,8 +100,8 @@ impl LatticeStore {
             let keeps = is_kept(number);
             number += 1;
             if keeps {
-                // Not beyond what was read: characters that were shared with removed texts were
-                // read with these.
+                // Writing never passes reading: characters shared with removed texts were read with
+                // those texts.
                 let moved = &current[shared as usize..];
                 self.longest[written..written + moved.len()].copy_from_slice(moved);
                 written += moved.len();
@@ -120,22 +120,21 @@ impl LatticeStore {
     }
 }
 
-/// Makes a store. Every seed is a piece.
+/// Builds a store in which every seed is a piece.
 #[derive(Debug)]
 pub(super) struct StoreBuilder<'t> {
     trie: &'t SeedTrie,
     store: LatticeStore,
-    /// The text before.
+    /// The previous text.
     text: Vec<u8>,
-    /// By byte of the text: where the search for the seeds that begin there ended, or the end of
-    /// the text.
+    /// By byte: where the search for the seeds that begin there ended, at most the end of the text.
     searched: Vec<usize>,
     /// By byte that is not shared: the longest seed that ends with it.
     longest: Vec<u32>,
 }
 
 impl<'t> StoreBuilder<'t> {
-    /// `trie` has the seeds with their numbers.
+    /// An empty store. `trie` maps the seeds to their numbers.
     pub(super) fn new(trie: &'t SeedTrie) -> Self {
         Self {
             trie,
@@ -165,8 +164,8 @@ impl<'t> StoreBuilder<'t> {
         self.text.extend_from_slice(added);
     }
 
-    /// Finds the longest seeds that end after the first `shared` bytes, which are those of the text
-    /// before.
+    /// Finds the longest seeds that end after the first `shared` bytes, which are shared with the
+    /// previous text.
     fn search(&mut self, text: &[u8], shared: usize) {
         self.longest.clear();
         self.longest.resize(text.len() - shared, NO_SEED);
@@ -195,7 +194,7 @@ impl<'t> StoreBuilder<'t> {
     }
 }
 
-/// The number of bytes with which both texts begin, without a part of a character.
+/// The length of the common prefix in bytes, up to the last complete character.
 fn shared_bytes(before: &[u8], text: &[u8]) -> usize {
     floor_char_boundary(text, common_length(before, text))
 }

@@ -2,8 +2,8 @@
 //!
 //! Input and output: 32-bit scores, which are natural logarithms of probabilities, and 64-bit
 //! intermediate values. The reference calls the mathematical library of the system. Its 64-bit
-//! results are rounded to 32 bits at once, so that the last bits of that library do not reach a
-//! model; here the functions of the crate `libm` are used everywhere.
+//! results are immediately rounded to 32 bits, so that the last bits of that library do not reach a
+//! model. This module uses the functions of the crate `libm` on every platform.
 //!
 //! Example: the sum of two paths of probability 1/2 and 1/4 has the logarithm
 //! `log_sum(ln 0.5, ln 0.25) = ln 0.75`, computed without leaving the logarithmic scale:
@@ -21,22 +21,22 @@ use crate::text::num::{masked_index, round_f32};
 
 /// Above this difference the smaller operand of a sum does not change the result.
 const NEGLIGIBLE: f32 = 50.0;
-/// The bits of a 32-bit float without those that do not choose the row of the table of ln(1 +
-/// e^-x): the exponent and 6 bits of the mantissa, so that there are 64 rows between two powers of
-/// two.
+/// The number of low bits of a 32-bit float that do not affect the row in the table of ln(1 +
+/// e^-x). The exponent and 6 bits of the mantissa select the row, so there are 64 rows between two
+/// powers of two.
 const ROW_SHIFT: u32 = 17;
-/// The first row has all x below the second one, which begins here: 1/64.
+/// Where the second row begins: 1/64. The first row covers all lower x.
 const SECOND_ROW: u32 = 0x3C80_0000 >> ROW_SHIFT;
-/// The last row has all x from here: 26. There the function is below 5.2 * 10^-12, which is less
-/// than the error of the table, and 0 in the table.
+/// Where the last row begins: 26. It covers all higher x. There the function is below 5.2 * 10^-12,
+/// which is less than the error of the table, and the table has 0.
 const LAST_ROW: u32 = 0x41D0_0000 >> ROW_SHIFT;
-/// Rows of the table.
+/// The number of rows of the table.
 const ROWS: usize = (LAST_ROW - SECOND_ROW + 2) as usize;
-/// Coefficients of a row.
+/// The number of coefficients of a row.
 const TERMS: usize = 4;
-/// Coefficients from which a row is made.
+/// The number of Taylor coefficients from which a row is computed.
 const TAYLOR_TERMS: usize = 5;
-/// The table serves sums above this; the error of the table is small beside them.
+/// The table is used for sums with a greater absolute value, relative to which its error is small.
 const MIN_TABLE_SUM: f64 = 1.0;
 /// The error of the table in units in the last place of a sum above [`MIN_TABLE_SUM`]: 1.1 *
 /// 10^-10.
@@ -44,18 +44,20 @@ const LOG_SUM_MARGIN: u64 = 1 << 19;
 /// Adding and subtracting this rounds a 64-bit float to an integer. The low bits of the sum are the
 /// integer.
 const ROUNDING: f64 = 6_755_399_441_055_744.0;
-/// Powers of two between 1 and 2 in the table of the exponential function, a power of two.
+/// The number of entries of the table of 2^(n/128). It is a power of two.
 const POWERS: usize = 128;
 /// The same as a float.
 const POWERS_F64: f64 = 128.0;
 /// The binary logarithm of [`POWERS`].
 const POWER_BITS: u32 = POWERS.trailing_zeros();
-/// Below this x, e^x is 10^-217: together with any count it is lost beside a sum of
-/// [`MIN_FAST_SUM`].
+/// The lowest x for which e^x is computed. There e^x is below 10^-217: times any frequency, it does
+/// not change a sum above [`MIN_FAST_SUM`].
 const MIN_EXPONENT: f32 = -500.0;
-/// Smaller sums are computed with `libm`: 32-bit floats below 10^-37 have fewer bits.
+/// Smaller sums are computed with `libm`: 32-bit floats below about 10^-38 are subnormal and have
+/// fewer bits.
 const MIN_FAST_SUM: f64 = 1e-36;
-/// The error of a count in units in the last place of a sum with it: 3.6 * 10^-12 of the sum.
+/// The error that a count adds to a sum, in units in the last place of the sum: 3.6 * 10^-12 of the
+/// sum.
 const COUNT_MARGIN: u64 = 1 << 15;
 /// The low bits of a 64-bit float that rounding to 32 bits removes.
 const REMOVED_BITS: u64 = (1 << 29) - 1;
@@ -64,11 +66,11 @@ const HALF_WAY: u64 = 1 << 28;
 
 /// The functions that the E step calls for every edge, with tables.
 ///
-/// Only results rounded to 32 bits are needed. So a result is computed with a small error, and
-/// again with the functions of `libm` if it lies so close to the middle of two 32-bit floats that
-/// the error could change the rounding: one logarithm of 500 and one count of 8,000. The result is
-/// therefore that of `libm`. A smaller error would need more operations for each edge and save
-/// fewer.
+/// Only results rounded to 32 bits are needed. So a result is first computed with a small error. If
+/// it lies so close to the middle between two 32-bit floats that the error could change the
+/// rounding, it is computed again with the functions of `libm`: about one logarithm in 500 and one
+/// count in 8,000. The result is therefore always that of `libm`. A smaller error would cost more
+/// operations for each edge than it saves.
 ///
 /// * ln(1 + e^-x) for x in 0..26: a polynomial of degree 3 for each 64th of the range between two
 ///   powers of two. The row is then part of the bits of x, and rows are narrow near 0, where the
@@ -84,7 +86,7 @@ const HALF_WAY: u64 = 1 << 28;
 ///   the remainder is below 0.00271^4 / 24 * 1.01 < 2.3 * 10^-12, and x - n ln(2)/128 has an error
 ///   below 2 * 10^-13 for |x| <= 500.
 ///
-/// The functions have no branches but those that are almost never taken.
+/// The only branches of the functions are almost never taken.
 #[derive(Debug)]
 pub(super) struct FastMath {
     /// The coefficients of the powers of x.
@@ -132,11 +134,11 @@ impl FastMath {
     /// `summand` + ln(1 + e^-x) for finite x from 0, with an error below 10^-10.
     #[inline]
     fn add_log_one_plus_exp(&self, summand: f64, x: f32) -> f64 {
-        // Floats from 0 are ordered as their bits.
+        // Non-negative floats have the same order as their bits.
         let number = (x.to_bits() >> ROW_SHIFT).clamp(SECOND_ROW - 1, LAST_ROW);
         let terms = &self.log_one_plus_exp[(number - (SECOND_ROW - 1)) as usize];
         let x = f64::from(x);
-        // Two halves with short chains of operations.
+        // Two independent halves shorten the chain of dependent operations.
         ((summand + terms[0]) + terms[1] * x) + (x * x) * (terms[2] + terms[3] * x)
     }
 
@@ -150,8 +152,8 @@ impl FastMath {
         }
     }
 
-    /// `total` and the count, `total + frequency * e^x`, computed in 64 bits and rounded.
-    /// `frequency` is that of the count.
+    /// `total + frequency * e^x`, computed in 64 bits and rounded. `frequency` must be the one that
+    /// `count` was computed with.
     #[inline]
     pub(super) fn add_count(&self, total: f32, count: ExpectedCount, frequency: f64) -> f32 {
         let sum = f64::from(total) + count.value;
@@ -188,14 +190,14 @@ fn powers_of_two() -> Box<[f64; POWERS]> {
     powers
 }
 
-/// The row of x whose bits begin with `number`, or with less for the first row.
+/// The row for all x whose bits begin with `number`. The first row covers all lower x, too.
 fn numbered_row(number: u32) -> [f64; TERMS] {
     let start = row_start(number);
     let half_width = (row_start(number + 1) - start) / 2.0;
     row_terms(start + half_width, half_width)
 }
 
-/// Where the row of these bits starts.
+/// Where the row with this number starts.
 fn row_start(number: u32) -> f64 {
     if number < SECOND_ROW {
         0.0
@@ -204,8 +206,7 @@ fn row_start(number: u32) -> f64 {
     }
 }
 
-/// The coefficients of the powers of x for ln(1 + e^-x) around `middle`, as far as `half_width`
-/// from it.
+/// The coefficients of the powers of x for ln(1 + e^-x), for x within `half_width` of `middle`.
 fn row_terms(middle: f64, half_width: f64) -> [f64; TERMS] {
     let taylor = taylor_terms(-middle);
     let square = half_width * half_width;
@@ -239,8 +240,8 @@ fn taylor_terms(middle: f64) -> [f64; TAYLOR_TERMS] {
     terms
 }
 
-/// Whether rounding `x` to 32 bits gives the same for all numbers within `margin` units in the last
-/// place.
+/// Whether all numbers within `margin` units in the last place of `x` round to the same 32-bit
+/// float.
 #[inline]
 fn rounds_safely(x: f64, margin: u64) -> bool {
     let removed = x.to_bits() & REMOVED_BITS;
@@ -279,7 +280,7 @@ pub(super) fn descending(a: f32, b: f32) -> Ordering {
 
 /// The derivative of the logarithm of the gamma function, for positive `x`.
 ///
-/// The recurrence moves `x` to 7 or more, where [`digamma_series`] is exact enough.
+/// The recurrence moves `x` to 7 or more, where [`digamma_series`] is accurate enough.
 pub(super) fn digamma(mut x: f64) -> f64 {
     let mut result = 0.0;
     while x < 7.0 {

@@ -3,8 +3,8 @@
 //! Input: the lattices of the corpus, and a function that adds what belongs to a text to the totals
 //! of the seeds. Output: the totals.
 //!
-//! The reference divides the texts among `num_threads` threads, of which each adds 32-bit floats,
-//! and adds the sums of the threads. So `num_threads` is part of the arithmetic: here too, text i
+//! The reference divides the texts among `num_threads` threads. Each thread adds 32-bit floats, and
+//! the sums of the threads are then added. So `num_threads` affects the result. Here, too, text i
 //! belongs to the partial sum i mod `num_threads`, whatever the number of threads that run. A
 //! thread computes the partial sums of a group side by side, since texts that follow each other
 //! share most of their lattices ([`CorpusLattices`]). The totals of a seed in these sums lie next
@@ -15,8 +15,8 @@
 //! `a: 1 0, b: 1 0` after `ab`, `a: 1 0, b: 1 1` after `b` and `a: 2 0, b: 1 1` at the end. The
 //! result is `a: 2, b: 2`.
 //!
-//! Cost: that of the function for each text. Memory: one number for each seed and partial sum that
-//! is computed at the time.
+//! Cost: that of the function for each text. Memory: one number for each seed in each partial sum
+//! that is being computed.
 
 use rayon::prelude::*;
 
@@ -26,7 +26,7 @@ use super::math::FastMath;
 use super::pieces::PieceList;
 use super::seed_totals::SeedTotals;
 
-/// Seeds whose sums a thread adds at a time.
+/// The number of seeds whose sums a thread adds as one task.
 const ADDED_SEEDS: usize = 1 << 14;
 
 /// The sums over all texts.
@@ -52,16 +52,16 @@ impl GroupSums {
     }
 }
 
-/// Makes `values` so many zeros.
+/// Replaces the content of `values` by `length` zeros.
 fn reset<T: Clone + Default>(values: &mut Vec<T>, length: usize) {
     values.clear();
     values.resize(length, T::default());
 }
 
-/// Calls `visit` with the lattice and the frequency of each text and the totals that it belongs to,
-/// and with a state that sees the texts of a group in order. Returns the sums, with those of the
-/// values that `visit` returns as logarithm of the likelihood. With `math`, a lattice has what
-/// [`TextLattice::expect`] needs. Runs on the current pool.
+/// Calls `visit` for each text with its lattice, its frequency and the totals of its partial sum.
+/// The first argument is a state of the group, whose texts are visited in order. Returns the sums;
+/// the log likelihood is the sum of the values that `visit` returns. With `math`, the lattice
+/// includes the sums that [`TextLattice::expect`] needs. Runs on the current pool.
 pub(super) fn sum_texts<S>(
     corpus: &CorpusLattices,
     pieces: &PieceList,
@@ -84,7 +84,7 @@ pub(super) fn sum_texts<S>(
         by_seed: vec![0.0; seeds],
         log_likelihood: 0.0,
     };
-    // As many as all threads compute until they wait for the slowest one.
+    // The number of groups that run before all threads wait for the slowest one.
     let wave = rayon::current_num_threads().max(1) * GROUPS_PER_THREAD;
     let mut buffers: Vec<GroupSums> = Vec::new();
     buffers.resize_with(wave.min(corpus.groups()), GroupSums::default);
@@ -102,8 +102,8 @@ pub(super) fn sum_texts<S>(
 }
 
 impl TextSums {
-    /// Adds the sums of groups in the order of the partial sums, the seeds on the threads of the
-    /// current pool.
+    /// Adds the sums of groups in the order of the partial sums. The seeds are divided among the
+    /// threads of the current pool.
     fn add(&mut self, groups: &[GroupSums]) {
         for group in groups {
             for log_likelihood in &group.log_likelihoods {

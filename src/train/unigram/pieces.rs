@@ -1,10 +1,9 @@
 //! The pieces of the model while it is trained.
 //!
 //! Every candidate ("seed") has a number, its index in [`Seeds`]. When many were dropped, those
-//! that remain get new numbers in the same order ([`Renumbering`]). A [`PieceList`] says which of
-//! them are pieces now, their scores, and their order. The order decides the order of all
-//! floating-point sums, and which piece receives the counts of unknown characters: the first one,
-//! as in the reference.
+//! that remain get new numbers in the same order ([`Renumbering`]). A [`PieceList`] holds the
+//! current pieces with their scores, in order. The order matters for floating-point sums, and
+//! because the first piece receives the counts of unknown characters, as in the reference.
 //!
 //! Example: the seeds are `a` (0), `b` (1) and `ab` (2). After `b` was dropped and `ab` moved to
 //! the front, the list is `[2, 0]`, the score of seed 1 is [`DROPPED`], and unknown characters
@@ -21,17 +20,17 @@ use crate::error::TrainError;
 use crate::text::num::{low_u32, round_f32};
 use crate::text::utf8::char_starts;
 
-/// The score of a seed that is no piece any more.
+/// The score of a seed that is no longer a piece.
 pub(super) const DROPPED: f32 = f32::NEG_INFINITY;
-/// The number of no seed. Seeds have lower numbers.
+/// Stands for the absence of a seed. Seeds have lower numbers.
 pub(super) const NO_SEED: u32 = u32::MAX;
-/// Seeds are numbered below this.
+/// All seed numbers are below this.
 pub(super) const MAX_SEEDS: usize = NO_SEED as usize;
-/// The seeds do not fit.
+/// The error for seeds that do not fit.
 pub(super) const TOO_MANY_SEEDS: TrainError = TrainError::TooLarge {
     what: "seed pieces",
 };
-/// How much worse an unknown character is than the worst piece.
+/// How far the score of an unknown character is below the lowest score of a piece.
 const UNKNOWN_PENALTY: f32 = 10.0;
 
 /// The candidates, in the order in which the reference lists them.
@@ -64,7 +63,7 @@ impl Seeds {
     /// A trie of the seeds with their numbers. Runs on the current pool.
     ///
     /// # Errors
-    /// They do not fit into one trie.
+    /// The seeds do not fit into a trie.
     pub(super) fn trie(&self) -> Result<SeedTrie, TrainError> {
         SeedTrie::build(&self.keys()).map_err(|_| TOO_MANY_SEEDS)
     }
@@ -81,7 +80,7 @@ impl Seeds {
         numbers_below(self.len()).map(|seed| (self.text(seed), seed))
     }
 
-    /// The seeds that are not forgotten, with their new numbers.
+    /// The seeds that have new numbers, in the order of these.
     pub(super) fn renumbered(&self, numbers: &Renumbering) -> Self {
         let mut seeds = Self::default();
         for seed in numbers.kept() {
@@ -98,7 +97,7 @@ impl Seeds {
     }
 }
 
-/// The numbers of so many seeds.
+/// The numbers of the first `seeds` seeds.
 fn numbers_below(seeds: usize) -> Range<u32> {
     0..low_u32(seeds as u64)
 }
@@ -119,8 +118,8 @@ fn longest_suffix(text: &[u8], trie: &SeedTrie) -> u32 {
 pub(super) struct Renumbering {
     /// By old number; [`NO_SEED`] for seeds without a new one.
     numbers: Vec<u32>,
-    /// By old number: the new number of the seed or, if it has none, of the longest seed with which
-    /// it ends that has one.
+    /// By old number: the new number of the seed. If it has none, that of its longest suffix that
+    /// has one.
     longest: Vec<u32>,
 }
 
@@ -146,8 +145,8 @@ impl Renumbering {
         }
     }
 
-    /// The new number of a seed or, if it has none, of the longest seed with which it ends that has
-    /// one, or [`NO_SEED`].
+    /// The new number of a seed. If it has none, that of its longest suffix that has one, or
+    /// [`NO_SEED`].
     #[inline]
     pub(super) fn longest_remaining(&self, seed: u32) -> u32 {
         let number = self.longest.get(seed as usize);
@@ -178,7 +177,7 @@ pub(super) struct ScoredSeed {
 }
 
 impl ScoredSeed {
-    /// The value of the seed in a list by seed.
+    /// The value of the seed in a list indexed by seed.
     pub(super) fn value_in(self, by_seed: &[f32]) -> f32 {
         by_seed[self.seed as usize]
     }
@@ -192,7 +191,7 @@ pub(super) fn numbered(scores: impl IntoIterator<Item = f32>) -> Vec<ScoredSeed>
         .collect()
 }
 
-/// The logarithm of each score's share of the sum.
+/// Replaces each score by the logarithm of its share of the sum.
 pub(super) fn log_probabilities(mut pieces: Vec<ScoredSeed>) -> Vec<ScoredSeed> {
     let log_sum = ln(sum_of_scores(&pieces));
     for piece in &mut pieces {
@@ -209,7 +208,7 @@ fn sum_of_scores(pieces: &[ScoredSeed]) -> f64 {
     sum
 }
 
-/// What a pass over lattices needs to know of a seed.
+/// What a pass over lattices needs to know about a seed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SeedState {
     /// The score, or [`DROPPED`].
@@ -232,8 +231,8 @@ pub(super) struct PieceList {
 }
 
 impl PieceList {
-    /// The list of `pieces`, out of `seeds`, which `trie` has with their numbers. Runs on the
-    /// current pool.
+    /// The list of `pieces`, which are some of `seeds`. `trie` maps the seeds to their numbers.
+    /// Runs on the current pool.
     ///
     /// # Errors
     /// There are no pieces, or a score is not finite: no model can be trained on this corpus.
@@ -258,19 +257,19 @@ impl PieceList {
         Ok(list)
     }
 
-    /// The most suffixes of a seed that are seeds, itself among them.
+    /// The maximum of [`PieceList::suffixes`] over all seeds.
     fn most_suffixes(&self) -> usize {
         let suffixes = self.states.par_iter().map(|state| self.suffixes(*state));
         suffixes.max().unwrap_or(0)
     }
 
-    /// The number of suffixes of a seed that are seeds, itself among them.
+    /// The number of suffixes of a seed that are seeds, including itself.
     fn suffixes(&self, seed: SeedState) -> usize {
         let next = |seed: &SeedState| self.state(seed.suffix);
         iter::successors(Some(seed), next).count()
     }
 
-    /// Makes `pieces` the list.
+    /// Replaces the list by `pieces`.
     ///
     /// # Errors
     /// As [`PieceList::new`].
@@ -294,7 +293,7 @@ impl PieceList {
         }
     }
 
-    /// Gives the seeds their new numbers.
+    /// Gives the seeds their new numbers and removes those without one.
     pub(super) fn renumber(&mut self, numbers: &Renumbering) {
         self.renumber_pieces(numbers);
         self.states.retain_mut(|state| {
@@ -325,15 +324,15 @@ impl PieceList {
         self.states.len()
     }
 
-    /// The score and the length of a seed; `None` for a number that no seed has.
+    /// The state of a seed; `None` for a number that no seed has.
     #[inline]
     pub(super) fn state(&self, seed: u32) -> Option<SeedState> {
         self.states.get(seed as usize).copied()
     }
 
-    /// A seed or, if it is no piece, the longest piece with which it ends.
+    /// A seed or, if it is not a piece, its longest suffix that is a piece.
     fn longest_piece(&self, mut seed: u32) -> Option<u32> {
-        // The suffixes become shorter.
+        // This ends because each suffix is shorter than the seed before.
         while !self.is_piece(seed) {
             seed = self.state(seed)?.suffix;
         }
@@ -346,7 +345,7 @@ impl PieceList {
         self.max_suffixes
     }
 
-    /// Whether a seed is a piece now.
+    /// Whether a seed is currently a piece.
     pub(super) fn is_piece(&self, seed: u32) -> bool {
         self.state(seed).is_some_and(|state| state.score > DROPPED)
     }
@@ -356,8 +355,8 @@ impl PieceList {
         self.min_score
     }
 
-    /// Unknown characters: the seed that receives their counts, which is that of the first piece,
-    /// and their score.
+    /// The seed that receives the counts of unknown characters, which is that of the first piece,
+    /// and the score of unknown characters.
     pub(super) fn unknown(&self) -> ScoredSeed {
         ScoredSeed {
             seed: self.pieces[0].seed,
@@ -366,7 +365,7 @@ impl PieceList {
     }
 }
 
-/// Whether a model can be trained on with these pieces.
+/// Whether training can continue with these pieces.
 fn are_usable(pieces: &[ScoredSeed]) -> bool {
     !pieces.is_empty() && pieces.iter().all(|piece| piece.score.is_finite())
 }

@@ -1,15 +1,15 @@
-//! Pruning: the pieces that the corpus loses least without are dropped.
+//! Pruning: drops the pieces whose removal reduces the likelihood of the corpus least.
 //!
 //! Input: the pieces with their scores, and the lattices of the corpus and of the pieces
 //! themselves. Output: the pieces that remain, in a new order.
 //!
-//! 1. Each piece is segmented by itself. If the best segmentation is not the piece, the piece is
-//!    never used and dropped. If there is no other segmentation, the piece is kept. Otherwise the
-//!    second-best segmentation replaces it when it is dropped.
+//! 1. Each piece is segmented by itself. If the best segmentation is not the piece itself, the
+//!    piece is never used, so it is dropped. If there is no other segmentation, the piece is kept.
+//!    Otherwise the second-best segmentation replaces it when it is dropped.
 //! 2. The corpus is segmented, and pieces are counted. Pieces that do not occur are dropped.
-//! 3. The loss of a piece is the part of the likelihood of the corpus that is lost if its
-//!    replacement stands in all its places. The pieces with the highest loss are kept, a share of
-//!    `shrinking_factor` of all, and no fewer than wanted.
+//! 3. The loss of a piece is the decrease of the likelihood of the corpus when its replacement
+//!    takes its place everywhere. The pieces with the highest loss are kept: a share of
+//!    `shrinking_factor` of all pieces, but at least the wanted number.
 //!
 //! Example: `ab` occurs 10 times among 100 pieces, its replacement is `a b`, and `a` and `b` occur
 //! 20 times each:
@@ -37,12 +37,12 @@ use super::two_best::TwoBest;
 use crate::text::num::{count_to_f32, round_f32};
 use crate::train::parallel::map_tasks;
 
-/// What the segmentation of a piece by itself says about the piece.
+/// What the segmentation of a piece's own text says about the piece.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Replacement {
-    /// There is no other segmentation: the piece is kept.
+    /// There is no other segmentation, or the search reached its limits: the piece is kept.
     None,
-    /// The best segmentation is not the piece: the piece is dropped.
+    /// The best segmentation is not the piece itself: the piece is dropped.
     Better,
     /// The seeds of the second-best segmentation.
     Seeds(Vec<u32>),
@@ -58,7 +58,7 @@ pub(super) struct PruneTarget {
 }
 
 impl PruneTarget {
-    /// The number of pieces to keep of `pieces`.
+    /// The number of pieces to keep out of `pieces`.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -88,7 +88,7 @@ pub(super) fn replacements(own: &OwnLattices, pieces: &PieceList) -> Vec<Replace
 /// The lattices of the pieces' own texts.
 #[derive(Debug, Default)]
 pub(super) struct OwnLattices {
-    /// Parts of the seeds in their order.
+    /// The seeds in their order, divided into parts.
     parts: Vec<OwnPart>,
 }
 
@@ -99,12 +99,12 @@ struct OwnPart {
     store: LatticeStore,
 }
 
-/// Seeds in a part.
+/// The number of seeds in a part, at first.
 const PART_SEEDS: usize = 4096;
 
 impl OwnLattices {
     /// The lattices of the seeds that `numbers` keeps, with their new numbers. `trie` and `text_of`
-    /// have the seeds with their old numbers.
+    /// use the old numbers.
     pub(super) fn new<'s>(
         numbers: &Renumbering,
         trie: &SeedTrie,
@@ -130,8 +130,7 @@ impl OwnLattices {
         }
     }
 
-    /// Gives the seeds new numbers, and removes the lattices and the edges of those that are
-    /// forgotten.
+    /// Gives the seeds new numbers, and removes the lattices and the edges of seeds without one.
     pub(super) fn renumber(&mut self, numbers: &Renumbering) {
         self.parts
             .par_iter_mut()
@@ -159,7 +158,8 @@ impl OwnLattices {
             results
         };
         let by_seed = map_tasks(self.parts.len(), visit_part);
-        // Since parts were made, all seeds without a lattice got no number.
+        // Lattices and seeds are removed together, so the index of a lattice is the number of its
+        // seed.
         let mut by_seed: Vec<Option<R>> = by_seed.into_iter().flatten().collect();
         let in_order = pieces.iter();
         in_order
@@ -192,7 +192,7 @@ pub(super) fn count_pieces(corpus: &CorpusLattices, pieces: &PieceList) -> Vec<f
     sum_texts(corpus, pieces, None, Viterbi::default, count_text).by_seed
 }
 
-/// The pieces that remain: those without a replacement in the order of the list, then the others by
+/// The pieces that remain: those without a replacement in the order of the list, then others by
 /// loss, descending.
 pub(super) fn prune(
     pieces: &PieceList,
@@ -217,8 +217,7 @@ pub(super) fn prune(
     candidates.sort_by(|a, b| descending(a.0, b.0));
     let size = target.size(pieces.len());
     for (_, piece) in candidates {
-        // More pieces than wanted may be kept already; then all candidates stay, as in the
-        // reference.
+        // If more pieces than `size` are kept already, all candidates stay, as in the reference.
         if kept.len() == size {
             break;
         }
@@ -227,7 +226,7 @@ pub(super) fn prune(
     kept
 }
 
-/// The loss of likelihood without a piece.
+/// Computes the loss of a piece from the counts of all pieces.
 struct LossFunction<'c> {
     counts: &'c [f32],
     sum: f32,
@@ -271,13 +270,13 @@ fn rounded_ln(x: f32) -> f32 {
     round_f32(ln(f64::from(x)))
 }
 
-/// By how many pieces a replacement is longer than the piece.
+/// The number of pieces that a replacement adds: its length minus one.
 fn more_pieces(replacement: &[u32]) -> f32 {
     count_to_f32(replacement.len() as u64 - 1)
 }
 
-/// The pieces that a segmentation can use: those for which no segmentation into other pieces is
-/// better.
+/// The pieces that a segmentation can use: those whose own text has no better segmentation into
+/// other pieces.
 pub(super) fn reachable(own: &OwnLattices, pieces: &PieceList) -> Vec<ScoredSeed> {
     let is_reachable = own.map(pieces, Viterbi::default, |viterbi, lattice| {
         let Some(whole) = lattice.whole() else {

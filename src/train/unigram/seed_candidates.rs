@@ -1,4 +1,4 @@
-//! Candidates for seeds, and the sum of those of several chunks.
+//! Candidates for seeds, and the merging of the candidates of several chunks.
 //!
 //! Input: the candidates of each chunk. Output: the candidates of all chunks, with the counts of
 //! equal ones added.
@@ -70,7 +70,7 @@ pub(super) struct MergedCandidates {
     /// The texts of the candidates.
     pub(super) bytes: Vec<u8>,
     pub(super) candidates: Vec<SeedCandidate>,
-    /// Indices of candidates by their texts: a table with texts of its own would need an allocation
+    /// Indices of candidates by their texts: a table that owns its texts would need an allocation
     /// for each.
     index: HashTable<usize>,
     hasher: SeedableRandomState,

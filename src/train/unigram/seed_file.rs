@@ -3,9 +3,9 @@
 //! Input: lines of a piece, a tab and a count; more fields are ignored. Output: the seeds, the
 //! characters of the corpus among them, sorted by score.
 //!
-//! A line that is no possible piece or that repeats a piece is skipped. The score of a piece is its
+//! A line is skipped if its text cannot be a piece or repeats a piece. The score of a piece is its
 //! count times its length in characters, and that of a character of the corpus its count. Reading
-//! ends at `seed_sentencepiece_size` seeds, to which the characters belong here.
+//! ends at `seed_sentencepiece_size` seeds, which include the characters here.
 //!
 //! Example: the corpus has the characters `▁` 3 and `a` 2, and the file is `▁a<tab>5` and
 //! `a<tab>9`. The seeds are `▁a` (score 10), `▁` (3) and `a` (2): the second line repeats a

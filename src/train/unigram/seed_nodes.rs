@@ -1,15 +1,15 @@
 //! The nodes of a suffix tree that may be pieces.
 //!
-//! Input: sorted suffixes that begin with the same two bytes, with what each has in common with the
-//! one before. Output: the [`SeedCandidate`]s among the beginnings of these suffixes; see
+//! Input: sorted suffixes, each with the length of the prefix that it has in common with the one
+//! before. Output: the [`SeedCandidate`]s among the prefixes of these suffixes; see
 //! [`seeds`](super::seeds) for what a candidate is.
 //!
-//! Method: a walk over the suffixes with a stack of the nodes that begin before the current suffix
-//! and contain it. Where the next suffix has fewer bytes in common, the deeper nodes end.
+//! Method: a walk over the suffixes with a stack of open nodes, which are prefixes of the current
+//! suffix. Where the next suffix has fewer bytes in common, the deeper nodes are closed.
 //!
-//! Example: the suffixes `ab|E2`, `ab|00` and `abc|00`, where a bar ends the text. The second has 2
-//! bytes in common with the first one and with the third. The node `ab` is opened at the second
-//! suffix and closed at the end, with the count of all three.
+//! Example: the suffixes `ab|00`, `abc|00` and `ab|E2`, where a bar ends the text. The second has 2
+//! bytes in common with the first and with the third. The node `ab` is opened at the first suffix
+//! and closed at the end, with the count of all three.
 //!
 //! Cost: linear in the suffixes and in the lengths of the nodes. Source: M. Abouelhoda, S. Kurtz
 //! and E. Ohlebusch, "Replacing suffix trees with enhanced suffix arrays", 2004,
@@ -21,15 +21,15 @@ use super::seed_rules::{MinCounts, SeedRules};
 use super::suffix::Suffix;
 use crate::text::utf8::{char_starts, is_continuation};
 
-/// The entries of so many suffixes, which are anywhere in memory, are read at a time, so that the
-/// processor need not wait for each of them.
+/// The number of suffixes whose entries are read at a time. The entries are scattered in memory, so
+/// the processor can wait for several of them at once.
 const LOADED_SUFFIXES: usize = 64;
 
 /// A suffix, with what is known of its entry.
 #[derive(Debug, Clone, Copy, Default)]
 struct VisitedSuffix {
     suffix: Suffix,
-    /// Bytes without those that follow the entry.
+    /// The length in bytes, without those that follow the entry.
     text_length: usize,
     /// How often the entry occurs.
     count: u64,
@@ -45,21 +45,21 @@ impl VisitedSuffix {
     }
 }
 
-/// An internal node of the suffix tree that the walk has not left yet.
+/// An internal node of the suffix tree that is not closed yet.
 #[derive(Debug, Clone, Copy)]
 struct OpenNode {
     /// Its first suffix.
     first: VisitedSuffix,
     /// Its length in bytes.
     depth: usize,
-    /// The counts of all suffixes before the first.
+    /// The sum of the counts of all suffixes before the first.
     count_before: u64,
-    /// The count of the node that has a NUL more.
+    /// The count of the node with the same text and a NUL.
     terminated: u64,
 }
 
-/// Finds the nodes of the suffix tree over sorted suffixes, from the longest to the shortest of
-/// nested ones.
+/// Finds the nodes of the suffix tree over sorted suffixes. Of nested nodes, the longest is closed
+/// first.
 pub(super) struct NodeWalk<'w> {
     entries: &'w Entries,
     rules: &'w SeedRules,
@@ -84,7 +84,7 @@ impl<'w> NodeWalk<'w> {
         self.candidates
     }
 
-    /// Finds the candidates among the beginnings of sorted suffixes.
+    /// Finds the candidates among the prefixes of sorted suffixes.
     pub(super) fn visit(&mut self, suffixes: &[Suffix]) {
         let mut count = 0;
         let mut next = suffixes.iter().skip(1);
@@ -94,7 +94,7 @@ impl<'w> NodeWalk<'w> {
                 *loaded = VisitedSuffix::new(*suffix, self.entries);
             }
             for visited in &loaded[..block.len()] {
-                // At the end nothing is in common.
+                // The last suffix has no next one.
                 let common = next.next().map_or(0, |next| next.common_prefix());
                 let child = self.close_deeper_nodes(visited, common, count);
                 self.open_node(child, common);
@@ -103,9 +103,9 @@ impl<'w> NodeWalk<'w> {
         }
     }
 
-    /// Leaves the nodes deeper than `common`. Returns the start of the node that contains all that
-    /// was left: the last suffix `visited`, whose predecessors have the count `before`, or the last
-    /// node left.
+    /// Closes the nodes deeper than `common`. Returns the node of depth `common` that would contain
+    /// them. It starts where the last closed node starts or, if none was closed, at `visited`,
+    /// whose predecessors have the count `before`.
     fn close_deeper_nodes(
         &mut self,
         visited: &VisitedSuffix,
@@ -156,8 +156,9 @@ impl<'w> NodeWalk<'w> {
         }
     }
 
-    /// Makes a node a candidate. The count of a node that ends with a NUL is returned if the node
-    /// without the NUL exists, which then gets it. A count that is too small is no count.
+    /// Makes a node a candidate. If the node ends with a NUL and the node without the NUL exists,
+    /// returns the count instead, which is then added to that node. A count that is too small is
+    /// taken as 0.
     fn close(&mut self, node: &OpenNode, count: u64, parent_depth: usize) -> u64 {
         let is_frequent = self.min_counts.allow(node.depth, count);
         let count = if is_frequent { count } else { 0 };
@@ -198,7 +199,7 @@ impl<'w> NodeWalk<'w> {
         if characters < 2 || characters > self.rules.max_length {
             return;
         }
-        // A part of well-formed text between characters.
+        // A slice of valid UTF-8 at character boundaries.
         let text = std::str::from_utf8(bytes).unwrap_or_default();
         if !self.rules.split.allows(text) {
             return;

@@ -27,7 +27,7 @@ use crate::train::split::SplitRules;
 #[derive(Debug, Clone)]
 pub(super) struct SeedRules {
     pub(super) split: SplitRules,
-    /// The longest substring in characters.
+    /// The length of the longest substring, in characters.
     pub(super) max_length: usize,
     /// The number of substrings to keep.
     pub(super) limit: usize,
@@ -81,8 +81,8 @@ impl CountRule {
     /// The smallest counts in a chunk of this many bytes.
     ///
     /// # Errors
-    /// The smallest count is negative or has more than 64 bits: the reference's conversion is not
-    /// defined then.
+    /// The smallest count is -1 or less, 2^64 or more, or not a number: the reference's conversion
+    /// to an integer is undefined then.
     pub(super) fn min_counts(self, chunk_bytes: u64) -> Result<MinCounts, OptionError> {
         let smallest = self.alpha * count_to_f32(chunk_bytes) / self.expected_ranks();
         if smallest > -1.0 && smallest < 18_446_744_073_709_551_616.0 {
@@ -96,7 +96,7 @@ impl CountRule {
         }
     }
 
-    /// n ln(n) for n wanted pieces, at least 1.
+    /// V ln V, where V is `vocab_size`; at least 1.
     fn expected_ranks(self) -> f32 {
         let vocab_size = count_to_f32(self.vocab_size.max(1) as u64);
         (vocab_size * log_f32(vocab_size)).max(1.0)

@@ -3,8 +3,9 @@
 //! Input: the texts of the seeds with their numbers. Output: the seeds that a text begins with.
 //!
 //! The keys are divided by their first bytes among two double arrays of about equal size, which are
-//! built at the same time: building one is a tenth of the time before expectation maximization and
-//! cannot be divided. A lookup needs only the array of the first byte of the text.
+//! built in parallel. Building a single array takes a tenth of the time before expectation
+//! maximization and cannot be parallelized. A lookup needs only the array of the first byte of the
+//! text.
 //!
 //! Example: of the seeds `a`, `ab`, `b`, `ba` and `\u{2581}a`, the first array has those that begin
 //! with `a`, the second one the others.
@@ -38,8 +39,8 @@ impl SeedTrie {
     }
 
     /// Calls `visit` with the length in bytes and the number of each seed that begins at the start
-    /// of `rest`, from the shortest to the longest. Returns the length of the beginning of `rest`
-    /// with which a seed begins.
+    /// of `rest`, from the shortest to the longest. Returns the length of the longest prefix of
+    /// `rest` that is also a prefix of a seed in the searched array.
     #[inline]
     pub(super) fn walk(&self, rest: &[u8], mut visit: impl FnMut(usize, u32)) -> usize {
         let trie = self.half_of(rest);
@@ -56,7 +57,7 @@ impl SeedTrie {
         rest.len()
     }
 
-    /// The array of the seeds with which a text can begin.
+    /// The array that contains the seeds with which a text can begin.
     fn half_of(&self, text: &[u8]) -> &DoubleArray {
         if is_below(text, self.first_byte) {
             &self.lower

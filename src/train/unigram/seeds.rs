@@ -24,7 +24,7 @@
 //! over neighbours finds the nodes of the suffix tree.
 //!
 //! The reference divides the corpus into chunks of 500 MiB, adds the counts that a substring has as
-//! a node of each, and forgets the worst candidates when there are too many. A sentence that
+//! a node in each chunk, and drops the worst candidates when there are too many. A sentence that
 //! repeats beyond the end of a chunk loses the remaining repetitions. See
 //! [`sentences`](super::sentences) for the chunks.
 //!
@@ -116,8 +116,8 @@ fn seeds_of(
     ScoredSeeds::new(seeds, scores)
 }
 
-/// Suffixes whose candidates are searched one after the other. Lists are short, so that all threads
-/// end at about the same time.
+/// The number of suffixes in a list, which one thread searches. Lists are short, so that all
+/// threads finish at about the same time.
 const LISTED_SUFFIXES: usize = 1 << 14;
 
 /// Chunks up to this size are not divided by first bytes: a corpus of lines with large counts has a

@@ -52,10 +52,10 @@ pub(crate) struct SegmentRules {
     pub(crate) words: WordRules,
     /// The size of a chunk of seeds in bytes.
     pub(crate) chunk_bytes: u64,
-    /// The bytes at the end of what was read that are held.
+    /// The number of bytes that are held at the end of what was read.
     pub(crate) held_bytes: usize,
     pub(crate) character_coverage: f32,
-    /// Of the tables.
+    /// The hasher of the tables.
     pub(crate) hasher: SeedableRandomState,
 }
 
@@ -64,9 +64,9 @@ pub(crate) struct SegmentRules {
 pub(super) struct CountedSegment {
     /// The words of the sentences; see [`split_key`](super::word_keys::split_key).
     pub(super) words: ShardedCounts,
-    /// All sentences.
+    /// The number of sentences.
     pub(super) sentences: u64,
-    /// Of these, the empty ones, which others will replace.
+    /// The number of empty sentences among them, which others will replace.
     pub(super) empty: u64,
 }
 
@@ -107,7 +107,7 @@ impl OpenSegment {
     }
 }
 
-/// A batch that is held until it is known that its sentences remain where they are.
+/// A batch that is kept until it is certain that its sentences do not move.
 struct PendingBatch {
     texts: CountedTexts,
     /// The number of sentences up to its end.
@@ -119,7 +119,7 @@ pub(crate) struct SegmentCounter {
     rules: SegmentRules,
     bounds: PositionBounds,
     pending: VecDeque<PendingBatch>,
-    /// Bytes of text in `pending`.
+    /// The number of bytes of text in `pending`.
     pending_bytes: usize,
     /// Sentences read.
     sentences: u64,
@@ -230,7 +230,7 @@ impl SegmentCounter {
 }
 
 /// The corpus as segments and held sentences, alternately: `held[0]`, `segments[0]`, `held[1]` and
-/// so on, with held batches at last.
+/// so on. The last element is one of `held`.
 pub(crate) struct SegmentedSentences {
     pub(super) rules: SegmentRules,
     pub(super) held: Vec<Vec<CountedTexts>>,
@@ -272,7 +272,7 @@ impl SegmentedSentences {
         }
     }
 
-    /// Appends a segment, and no held batches after it yet.
+    /// Appends a segment, followed by no held batches yet.
     fn push(&mut self, segment: CountedSegment) {
         self.segments.push(segment);
         self.held.push(Vec::new());

@@ -133,7 +133,7 @@ impl CountedTexts {
         self.counts.extend_from_slice(&other.counts);
     }
 
-    /// Texts in parts that follow each other.
+    /// The texts of all parts, in order.
     pub(crate) fn concatenated(parts: Vec<Self>) -> Self {
         let texts = parts.iter().map(Self::len).sum();
         let bytes = parts.iter().map(|part| part.texts.bytes()).sum();
@@ -144,7 +144,7 @@ impl CountedTexts {
         all
     }
 
-    /// No texts yet, with room for so many of so many bytes in all.
+    /// An empty list with room for `texts` texts of `bytes` bytes in all.
     fn with_capacity(texts: usize, bytes: usize) -> Self {
         Self {
             texts: StrArena::with_capacity(texts, bytes),
@@ -177,8 +177,8 @@ impl CountedTexts {
         }))
     }
 
-    /// The chunks in which the reference searches seeds: at least `chunk_bytes` bytes each, a NUL
-    /// for each sentence included, but for the last.
+    /// The chunks in which the reference searches seeds. Each has at least `chunk_bytes` bytes,
+    /// including a NUL for each sentence, except the last one.
     pub(super) fn chunks(&self, chunk_bytes: u64) -> Vec<SeedChunk> {
         let mut chunks = Vec::new();
         let mut start = 0;
@@ -259,8 +259,8 @@ struct Sentence<'t> {
 }
 
 impl<'t> Sentence<'t> {
-    /// Calls `add` with the words of the sentence, or with the sentence if `rules` is `None`, with
-    /// what follows and how often.
+    /// Calls `add` with each word of the sentence (or the whole sentence if `rules` is `None`),
+    /// what follows it, and how often.
     fn for_each_part(
         &self,
         rules: Option<WordRules>,
@@ -292,7 +292,7 @@ pub(super) enum Following {
     Byte(u8),
     /// Another sentence.
     Sentence(u8),
-    /// The end of the corpus.
+    /// The end of the chunk of seeds.
     End,
 }
 

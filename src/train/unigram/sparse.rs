@@ -1,21 +1,20 @@
 //! Pruning by a threshold on expected counts ("sparse pruning"), instead of by losses.
 //!
-//! Input: the pieces, and an E step for the asking. Output: the pieces that remain, with new
-//! scores.
+//! Input: the pieces, and the E step. Output: the pieces that remain, with new scores.
 //!
 //! An epoch is one E step, after which a threshold is subtracted from the expected counts. Pieces
 //! below the threshold are dropped; the differences of the others, at least 0.0001 each, are
 //! normalized to probabilities. The threshold never falls. While there are more than 1.05 times the
-//! wanted pieces, it rises to the count that three quarters of the pieces exceed, or as many as
-//! wanted if these are more. The last epoch is the first one that begins with at most the wanted
-//! number of pieces, or the 51st. Subtraction favours frequent pieces; a last E step without a
-//! threshold ("debiasing", optional) estimates the scores without that.
+//! wanted pieces, it rises to the count at rank r, from 0, where r is three quarters of the number
+//! of pieces, but at least the wanted number. The last epoch is the first one that begins with at
+//! most the wanted number of pieces, or the 51st. Subtraction favours frequent pieces. An optional
+//! last E step without a threshold ("debiasing") removes this bias from the scores.
 //!
-//! Example with 2 wanted pieces. Threshold 0, expected counts `a` 8, `b` 5, `ab` 3, `abc` 1: three
-//! quarters are 3 pieces, and the count of rank 3, from 0, is 1, the new threshold. All four pieces
-//! reach it; their values are 7, 4, 2 and 0.0001. If the next counts are 8.5, 4.5, 3.5 and 0.5, the
-//! threshold stays 1 and drops `abc`. Of three pieces two are kept: with the counts 8.5, 4.5 and
-//! 3.5 the threshold becomes 3.5.
+//! Example with 2 wanted pieces. Threshold 0, expected counts `a` 8, `b` 5, `ab` 3, `abc` 1: the
+//! rank is 3, and the count at rank 3 is 1, the new threshold. All four pieces reach it; their
+//! values are 7, 4, 2 and 0.0001. If the next counts are 8.5, 4.5, 3.5 and 0.5, the threshold stays
+//! 1 and drops `abc`. With three pieces the rank is 2: for the counts 8.5, 4.5 and 3.5 the
+//! threshold becomes 3.5.
 //!
 //! Cost: an E step and a selection for each epoch. Source: function `TrainSparsePruning` of
 //! SentencePiece 0.2.3.
@@ -26,11 +25,11 @@ use super::prune::PruneTarget;
 use crate::error::TrainError;
 use crate::train::observer::Run;
 
-/// The most epochs.
+/// The maximum number of epochs.
 const MAX_EPOCHS: usize = 51;
 /// The threshold rises while there are more pieces than this many times the wanted number.
 const TOLERANCE: f64 = 1.05;
-/// The share of the pieces that a rising threshold keeps.
+/// The share of the pieces whose counts rank above a rising threshold.
 const KEPT_SHARE: f32 = 0.75;
 /// The smallest value of a piece that remains.
 const MIN_VALUE: f32 = 1e-4;
@@ -48,7 +47,7 @@ impl SparsePruning {
     /// Estimates and prunes until few enough pieces remain.
     ///
     /// # Errors
-    /// No piece remains, or the observer asks to stop.
+    /// No piece remains, a score is not finite, or the observer asks to stop.
     pub(super) fn run(
         self,
         estimation: &mut Estimation,
@@ -73,7 +72,7 @@ impl SparsePruning {
         Ok(())
     }
 
-    /// The threshold for these expected counts, by seed; not below the threshold before.
+    /// The new threshold for these expected counts by seed, at least the previous `threshold`.
     fn raised(self, threshold: f32, pieces: &PieceList, counts: &[f32]) -> f32 {
         if !self.are_too_many(pieces.len()) {
             return threshold;
@@ -101,7 +100,7 @@ impl SparsePruning {
 }
 
 /// The pieces whose expected count reaches the threshold, with probabilities proportional to the
-/// rest of their counts.
+/// excess of their counts, at least [`MIN_VALUE`].
 fn reduced(pieces: &PieceList, counts: &[f32], threshold: f32) -> Vec<ScoredSeed> {
     let mut kept = Vec::new();
     for piece in pieces.iter() {

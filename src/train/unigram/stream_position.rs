@@ -1,7 +1,7 @@
 //! Where chunks of seeds may end, estimated while the corpus is read.
 //!
 //! Input: batches of prepared sentences in their order. Output: whether a chunk of seeds (see
-//! [`sentences`](super::sentences)) may end in a batch, or already ended in it or not.
+//! [`sentences`](super::sentences)) may end in a batch.
 //!
 //! The end of a chunk depends on numbers that are known only after the last sentence: the lengths
 //! of unknown characters, which are replaced by the three bytes of U+2585, and the lengths of the
@@ -26,15 +26,15 @@ use memchr::memchr2_iter;
 use super::sentences::CountedTexts;
 use crate::text::{BOUNDARY_MARK, UNKNOWN_MARK};
 
-/// Units of a byte in which positions are counted.
+/// The number of units in a byte. Positions are counted in these units.
 const UNITS: u64 = 1 << 20;
-/// How many times the share of characters without a piece is expected at most in a part of the
-/// corpus.
+/// The share of unknown characters in a part of the corpus is expected to be at most this many
+/// times `1 - character_coverage`.
 const UNKNOWN_FACTOR: f32 = 4.0;
 /// The least uncertainty: 1 in 2^16.
 const MIN_SLACK: u64 = UNITS >> 16;
-/// The bytes that the mark of unknown characters has more than a boundary mark or a NUL, which are
-/// always unknown.
+/// How many bytes longer the unknown mark is than a boundary mark or a NUL, which are always
+/// unknown.
 const MARK_GROWTH: u64 = (UNKNOWN_MARK.len_utf8() - BOUNDARY_MARK.len_utf8()) as u64;
 /// The boundary mark in UTF-8.
 const BOUNDARY_BYTE: u8 = 0x1F;
@@ -88,8 +88,8 @@ impl PositionBounds {
         }
     }
 
-    /// Passes the sentences of a batch. False if certainly no chunk ends in it, provided that the
-    /// estimates hold.
+    /// Advances past the sentences of a batch. Returns false if no chunk ends in it, provided that
+    /// the estimates hold.
     pub(super) fn may_end_in(&mut self, texts: &CountedTexts) -> bool {
         let before = self.chunk();
         for (text, count) in texts.iter() {

@@ -7,9 +7,9 @@ use crate::text::num::low_usize;
 /// A suffix of an entry.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Suffix {
-    /// For sorting: eight bytes, at first the first ones, big-endian, with zeros after the end.
-    /// After sorting: the number of bytes that the suffix has in common with the one before it, 0
-    /// for the first.
+    /// While sorting: eight bytes of the suffix as a big-endian number, initially the first ones,
+    /// with zeros after the end. After sorting: the number of bytes that the suffix has in common
+    /// with the one before it, 0 for the first.
     pub(super) key: u64,
     pub(super) entry: u32,
     /// Where it starts in the bytes of the entry.
@@ -17,8 +17,7 @@ pub(super) struct Suffix {
 }
 
 impl Suffix {
-    /// The number of bytes in common with the suffix before in sorted order, of those that are
-    /// compared.
+    /// The number of compared bytes in common with the previous suffix in sorted order.
     #[inline]
     pub(super) fn common_prefix(self) -> usize {
         low_usize(self.key)

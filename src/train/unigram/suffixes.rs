@@ -1,12 +1,12 @@
 //! The sorted suffixes of the entries of the corpus.
 //!
-//! Input: the [`Entries`], whose suffixes begin at characters. Output: groups of suffixes, of which
-//! each consists of parts that are sorted one by one.
+//! Input: the [`Entries`], whose suffixes begin at characters. Output: groups of suffixes. Each
+//! group consists of parts, which are sorted one by one.
 //!
 //! The suffixes of a part begin with the same two bytes. Candidates have two bytes or more, so that
-//! the suffixes of a candidate are in one part. A group has the parts of neighbouring pairs of
-//! bytes, and groups have about equal sizes: the suffixes of a group are in memory together. The
-//! number of suffixes of each pair is known, so that each suffix is written to its part at once.
+//! the suffixes of a candidate are in one part. A group contains the parts of consecutive pairs of
+//! bytes, and its suffixes are in memory together; groups have about equal sizes. The number of
+//! suffixes of each pair is counted first, so that each suffix is written directly to its part.
 //!
 //! Example: the suffixes of the words `▁ab`, `b▁` and `ac` are `▁ab`, `ab`, `b`; `b▁`, `▁`; `ac`,
 //! `c`. The parts of their group are `ab`; `ac`; `b`; `b▁`; `c`; and `▁ab`, `▁`, which become `▁`,
@@ -24,10 +24,10 @@ use crate::text::utf8::common_length;
 use crate::train::parallel::map_tasks;
 use crate::train::parallel::share_of_thread;
 
-/// At least so many suffixes are in a group, if there are so many. Fewer in tests, so that these
-/// have several groups.
+/// The least value of the maximum size of a group, in suffixes. Lower in tests, so that these have
+/// several groups.
 const MIN_GROUP_SUFFIXES: usize = if cfg!(test) { 16 } else { 1 << 18 };
-/// About so many groups are made of many suffixes. All entries are read for each group.
+/// The approximate number of groups of a large corpus. All entries are read for each group.
 const GROUPS: usize = 24;
 /// The number of pairs of bytes.
 const PAIRS: usize = 1 << 16;
@@ -38,7 +38,7 @@ fn pair(bytes: &[u8]) -> usize {
     byte(0) << 8 | byte(1)
 }
 
-/// Bytes of a key.
+/// The number of bytes in a key.
 const KEY_BYTES: usize = 8;
 
 /// The first [`KEY_BYTES`] bytes as a number.
@@ -47,21 +47,21 @@ fn key(bytes: &[u8]) -> u64 {
     u64::from_be_bytes(first.unwrap_or_else(|| padded(bytes)))
 }
 
-/// Fewer bytes than those of a key, followed by zeros.
+/// Fewer than [`KEY_BYTES`] bytes, followed by zeros.
 fn padded(bytes: &[u8]) -> [u8; KEY_BYTES] {
     let mut padded = [0; KEY_BYTES];
     padded[..bytes.len()].copy_from_slice(bytes);
     padded
 }
 
-/// The bytes in which suffixes are compared if candidates have at most `max_length` characters: a
-/// character has at most four bytes; a NUL and another byte may follow. The rest of a suffix may be
-/// as long as the corpus.
+/// The number of bytes in which suffixes are compared if candidates have at most `max_length`
+/// characters: a character has at most four bytes; a NUL and another byte may follow. The rest of a
+/// suffix may be as long as the corpus.
 pub(super) fn compared_bytes(max_length: usize) -> usize {
     4 * max_length + 2
 }
 
-/// The numbers of suffixes by their first bytes.
+/// The division of all suffixes into groups by their first two bytes.
 pub(super) struct SuffixGroups<'e> {
     entries: &'e Entries,
     /// By pair of bytes: the number of suffixes that begin with it.
@@ -95,8 +95,9 @@ impl<'e> SuffixGroups<'e> {
         }
     }
 
-    /// The numbers of the groups, the largest group first, so that no thread begins a large one
-    /// when the others have nothing left to do: all words begin with the same two bytes.
+    /// The numbers of the groups, the largest group first, so that no thread starts a large one
+    /// when the others have nothing left to do. Groups can differ much in size, because all words
+    /// begin with the same two bytes.
     pub(super) fn largest_first(&self) -> Vec<usize> {
         let mut groups: Vec<usize> = (0..self.pairs.len()).collect();
         groups.sort_unstable_by_key(|group| Reverse(self.group_size(*group)));
@@ -180,7 +181,7 @@ pub(super) struct SuffixGroup {
 }
 
 impl SuffixGroup {
-    /// The parts, in lists of about so many suffixes. None is empty.
+    /// The parts, in lists of about `list_size` suffixes. No part is empty.
     pub(super) fn parts(&mut self, list_size: usize) -> Vec<Vec<&mut [Suffix]>> {
         let mut lists = Vec::new();
         let mut list = Vec::new();
@@ -210,8 +211,8 @@ fn split_at_ends<'s, T>(slice: &'s mut [T], ends: &[usize]) -> impl Iterator<Ite
     })
 }
 
-/// Sorts a part by its bytes, up to [`compared_bytes`], and finds what each suffix has in common
-/// with the one before.
+/// Sorts a part by its bytes, up to [`compared_bytes`], and replaces the keys by the lengths of the
+/// common prefixes with the suffixes before.
 pub(super) fn sort_part(entries: &Entries, part: &mut [Suffix], max_length: usize) {
     SuffixSort {
         entries,
@@ -220,7 +221,8 @@ pub(super) fn sort_part(entries: &Entries, part: &mut [Suffix], max_length: usiz
     .sort_by_keys(part, 0);
 }
 
-/// Sorts suffixes by their first `limit` bytes or more, and finds what neighbours have in common.
+/// Sorts suffixes by their first `limit` bytes or more, and finds the common prefixes of
+/// neighbours.
 struct SuffixSort<'e> {
     entries: &'e Entries,
     limit: usize,
@@ -233,10 +235,10 @@ impl SuffixSort<'_> {
     ///
     /// A sort by the keys leaves runs of equal keys, which get the eight bytes after them as keys
     /// and are sorted in turn (multikey sort: J. Bentley and R. Sedgewick, "Fast Algorithms for
-    /// Sorting and Searching Strings", SODA 1997). So the bytes of a suffix, which are anywhere in
+    /// Sorting and Searching Strings", SODA 1997). So the bytes of a suffix, which are scattered in
     /// memory, are loaded once for eight bytes and not for each comparison. For the same reason the
-    /// common prefixes are taken from the keys. A walk over the sorted suffixes that compared bytes
-    /// waited for memory a twentieth of the time of training.
+    /// common prefixes are computed from the keys. A walk over the sorted suffixes that compared
+    /// their bytes spent a twentieth of the training time waiting for memory.
     fn sort_by_keys(&self, suffixes: &mut [Suffix], depth: usize) {
         suffixes.sort_unstable_by_key(|suffix| suffix.key);
         let mut before: Option<Suffix> = None;
@@ -246,7 +248,7 @@ impl SuffixSort<'_> {
             if run.len() > 1 {
                 self.sort_run(run, depth + KEY_BYTES);
             }
-            // The first of the run may be another one now, with the same bytes at this depth.
+            // The run may have another first suffix now, which has the same bytes at this depth.
             run[0].key = before.map_or(0, |before| {
                 self.common_bytes(before, run[0].with_key(first.key), depth)
             });
@@ -254,8 +256,8 @@ impl SuffixSort<'_> {
         }
     }
 
-    /// Sorts suffixes that have their first `depth` bytes in common, or end before it, and replaces
-    /// all keys but the first.
+    /// Sorts suffixes that have their first `depth` bytes in common or end at or before `depth`,
+    /// and replaces all keys but the first.
     fn sort_run(&self, run: &mut [Suffix], depth: usize) {
         let ended = self.load_keys(run, depth);
         let (ended, others) = run.split_at_mut(ended);
@@ -277,9 +279,9 @@ impl SuffixSort<'_> {
         }
     }
 
-    /// Loads the keys at `depth` of suffixes with equal keys before it. Those that end there are
-    /// prefixes of the others: they come first, by length, which is their key, and their number is
-    /// returned.
+    /// Loads the keys at `depth` of suffixes with equal keys before it. Suffixes that end at or
+    /// before `depth` are prefixes of the others. They are moved to the front, sorted by length,
+    /// which is their key. Returns their number.
     fn load_keys(&self, run: &mut [Suffix], depth: usize) -> usize {
         let mut ended = 0;
         for at in 0..run.len() {

@@ -27,13 +27,13 @@ use std::iter;
 
 use super::lattice::{TextLattice, Viterbi, index};
 
-/// More hypotheses in the queue than this make it shrink.
+/// The queue shrinks when it has this many hypotheses.
 const MAX_QUEUE: usize = 10_000;
-/// The hypotheses that remain in a queue that has shrunk: ten for each path wanted.
+/// The number of hypotheses that remain in a queue that has shrunk: ten for each path wanted.
 const SHRUNK_QUEUE: usize = 20;
-/// More hypotheses in memory, since the queue has shrunk last, make it shrink.
+/// The queue also shrinks when this many hypotheses were made since it last shrank.
 const MAX_HYPOTHESES: usize = 100_000;
-/// The search ends without a result at so many hypotheses.
+/// The search ends without a result when this many hypotheses were made.
 const MAX_HYPOTHESES_IN_ALL: usize = 500_000;
 /// The search ends without a result when the queue would have to shrink more often.
 const MAX_SHRINKS: usize = 10;
@@ -71,8 +71,8 @@ impl PathHypothesis {
         }
     }
 
-    /// The complete path that extends this one, which has the number `number` and begins with the
-    /// text.
+    /// The complete path that extends this one, which has the number `number` and begins at the
+    /// start of the text.
     fn completed(self, number: u32) -> Self {
         Self {
             edge: NO_EDGE,
@@ -97,13 +97,14 @@ pub(super) struct TwoBest {
 /// The paths that a search found, as edges from left to right.
 #[derive(Debug)]
 pub(super) struct Paths<'s> {
+    /// Empty if the search reached its limits.
     pub(super) best: &'s [u32],
-    /// Absent if there is only one path, or if the search met its limits.
+    /// Absent if there is only one path, or if the search reached its limits.
     pub(super) second: Option<&'s [u32]>,
 }
 
 impl TwoBest {
-    /// The two best paths of `lattice`, or one if there are no two.
+    /// The two best paths of `lattice`, or the only one.
     pub(super) fn search(&mut self, lattice: &TextLattice) -> Paths<'_> {
         self.begin(lattice);
         let mut found = 0;
@@ -247,7 +248,7 @@ impl TwoBest {
         right < self.queue.len() && self.priority(left) <= self.priority(right)
     }
 
-    /// Keeps the [`SHRUNK_QUEUE`] first hypotheses of the queue and what they extend.
+    /// Keeps only the [`SHRUNK_QUEUE`] first hypotheses of the queue.
     fn shrink(&mut self) {
         let kept = self.pop_first(SHRUNK_QUEUE);
         self.queue.clear();
@@ -261,7 +262,7 @@ impl TwoBest {
         iter::from_fn(|| self.pop()).take(count).collect()
     }
 
-    /// The hypotheses that those in the queue need: themselves and what they extend.
+    /// The number of hypotheses that are in the queue or are extended by those.
     fn reachable(&self) -> usize {
         let mut seen = vec![false; self.hypotheses.len()];
         let mut count = 0;
@@ -283,6 +284,7 @@ struct Limits {
     total: usize,
     /// Hypotheses that the reference would have freed when its queue shrank.
     freed: usize,
+    /// The number of hypotheses that are not freed at which the queue shrinks.
     held_limit: usize,
     shrinks: usize,
 }
@@ -299,7 +301,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Shrinks the queue if it is too large. True if the search has to end without a result.
+    /// Shrinks the queue if it is too large. Returns true if the search has to end without a
+    /// result.
     fn are_exceeded(&mut self, search: &mut TwoBest) -> bool {
         if self.total >= MAX_HYPOTHESES_IN_ALL {
             return true;

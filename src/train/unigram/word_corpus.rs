@@ -56,10 +56,10 @@ pub(crate) enum UnigramTexts {
     Words(WordCorpus),
 }
 
-/// What became of segmented sentences when the alphabet was known.
+/// The result of [`SegmentedSentences::resolve`].
 pub(crate) enum ResolvedTexts {
     Words(WordCorpus),
-    /// Words end at other places than expected. These are the sentences, in which no character is
+    /// U+2581 is not in the alphabet, so sentences are words. No character of these sentences is
     /// replaced yet.
     Ordered(CountedTexts),
     /// The order of sentences that were not held is needed.
@@ -152,7 +152,7 @@ impl SegmentedSentences {
         plan.build(tables, &self.rules).map(ResolvedTexts::Words)
     }
 
-    /// The words of each segment, which has none then.
+    /// Takes the words out of each segment.
     fn take_tables(&mut self) -> Vec<ShardedCounts> {
         self.segments
             .iter_mut()
@@ -208,7 +208,8 @@ fn take_unknown(shard: &mut TextCounts, known: &KnownCharacters) -> Vec<(Vec<u8>
 }
 
 impl CorpusPlan<'_> {
-    /// The words of `tables`, one for each segment, and of the sentences.
+    /// The corpus of the words of `tables`, one table for each segment, and of the planned
+    /// sentences.
     fn build(
         self,
         mut tables: Vec<ShardedCounts>,
@@ -276,7 +277,7 @@ fn add_totals(totals: &SharedCounts, table: &ShardedCounts) -> Result<(), TrainE
     })
 }
 
-/// Calls `add` with each key of a table and its count, in parallel, and makes the additions.
+/// Calls `add` with each key of a table and its count, in parallel, and flushes the buffers.
 fn add_keys(
     counts: &SharedCounts,
     table: &ShardedCounts,

@@ -16,7 +16,7 @@ use crate::train::split::word_rules::WordRules;
 /// byte.
 const END_MARK: u8 = 0xFF;
 
-/// The text of a key, and whether it is that of a word that ends a sentence.
+/// The text of a key, and whether the word ends a sentence.
 pub(super) fn split_key(key: &[u8]) -> (&[u8], bool) {
     match key.strip_suffix(&[END_MARK]) {
         Some(text) => (text, true),
@@ -48,7 +48,7 @@ impl<'c> WordAdder<'c> {
         }
     }
 
-    /// Adds the words of all of these sentences, and makes the additions.
+    /// Adds the words of all of these sentences, and flushes the buffers.
     pub(super) fn add_sentences<'t>(
         mut self,
         rules: WordRules,
@@ -82,8 +82,8 @@ impl<'c> WordAdder<'c> {
         self.add_word(last, true, count)
     }
 
-    /// Adds the words of all of these texts, none of which ends a sentence, and makes the
-    /// additions.
+    /// Adds the words of all of these texts, none of which ends a sentence, and flushes the
+    /// buffers.
     pub(super) fn add_texts<'t>(
         mut self,
         rules: WordRules,

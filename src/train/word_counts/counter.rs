@@ -1,12 +1,12 @@
 //! Counting sentence by sentence.
 //!
-//! Job: sentences come one at a time, from a stream that somebody else reads. Input: sentences,
-//! with counts or without. Output: [`WordCounts`]. Method: sentences are collected and counted many
-//! at a time, so that the caches of the counting threads are used (see
+//! Job: count sentences that arrive one at a time, from a stream that the caller reads. Input:
+//! sentences, with or without counts. Output: [`WordCounts`]. Method: sentences are collected and
+//! counted many at a time, so that the caches of the counting threads are effective (see
 //! [`words`](crate::train::words)). For example, a worker of a cluster adds the rows of its
 //! partition and returns the rows of the table.
 //!
-//! Cost: one copy of each sentence, and its counting. Memory: [`COLLECTED_BYTES`] besides the
+//! Cost: counting, and one copy of each sentence. Memory: [`COLLECTED_BYTES`] in addition to the
 //! table.
 
 use super::WordCounts;
@@ -15,8 +15,8 @@ use crate::train::Trainer;
 use crate::train::batch::Batch;
 use crate::train::corpus::BATCH_BYTES;
 
-/// Bytes of sentences that are counted together, so that making the counting threads is a small
-/// part of the work.
+/// Bytes of sentences that are counted together, to amortize the cost of starting the counting
+/// threads.
 const COLLECTED_BYTES: usize = 1 << 24;
 
 /// Counts sentences that are added one at a time. Made by [`Trainer::counter`].
@@ -47,11 +47,12 @@ pub struct WordCounter<'t> {
 }
 
 impl Trainer {
-    /// A counter for the sentences of a corpus or of a part of it. It counts on as many threads as
-    /// [`Trainer::with_threads`] says.
+    /// A counter for the sentences of a corpus or of a part of it. It uses the number of threads
+    /// set by [`Trainer::with_threads`].
     ///
     /// # Errors
-    /// The model is a unigram model, or a sample of the sentences is wanted.
+    /// The model is a unigram model, or not all sentences are wanted
+    /// ([`TrainOptions::sentences`](crate::TrainOptions::sentences)).
     pub fn counter(&self) -> Result<WordCounter<'_>, TrainError> {
         self.check_uses_all()?;
         Ok(WordCounter {
@@ -68,7 +69,8 @@ impl WordCounter<'_> {
     /// Adds a sentence that occurs `count` times. A line feed in it is text.
     ///
     /// # Errors
-    /// The count is 0.
+    /// As [`flush`](Self::flush), if enough sentences were collected to be counted now. A count of
+    /// 0 is found only then.
     pub fn add(&mut self, sentence: &[u8], count: u64) -> Result<(), TrainError> {
         self.next.push(sentence, count);
         if self.next.bytes() < BATCH_BYTES {
@@ -81,7 +83,7 @@ impl WordCounter<'_> {
         self.flush()
     }
 
-    /// Puts the next batch with the full ones.
+    /// Moves the next batch to the full ones.
     fn end_batch(&mut self) {
         let batch = self.take_next();
         self.collected_bytes += batch.bytes();
@@ -93,11 +95,11 @@ impl WordCounter<'_> {
         std::mem::replace(&mut self.next, Batch::texts())
     }
 
-    /// Adds the lines of a text, as a file with this text has them: without their line feeds. A
-    /// line feed at the end ends the last line; an empty text is one empty line.
+    /// Adds the lines of a text, without their line feeds, as if the text were a file. A line feed
+    /// at the end ends the last line; an empty text is one empty line.
     ///
     /// # Errors
-    /// None of the text; an error of the sentences before it.
+    /// As [`add`](Self::add).
     pub fn add_lines(&mut self, text: &[u8]) -> Result<(), TrainError> {
         let text = text.strip_suffix(b"\n").unwrap_or(text);
         let mut start = 0;
@@ -119,8 +121,8 @@ impl WordCounter<'_> {
         self.trainer.count_batches(batches, &mut self.counts)
     }
 
-    /// The words that are counted so far, without sentences that were added since the last
-    /// [`flush`](Self::flush).
+    /// The words counted so far. Call [`flush`](Self::flush) before to count all sentences that
+    /// were added.
     pub fn counts(&self) -> &WordCounts {
         &self.counts
     }

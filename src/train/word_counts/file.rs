@@ -3,11 +3,11 @@
 //! Job: write a [`WordCounts`] to a file that Spark, DuckDB, Polars and pandas read, and read such
 //! a file, or one that they wrote. Input and output: two columns, `word` (bytes) and `count`
 //! (64-bit integers), with the [rows](CountRows) of the table. The metadata of the file repeat the
-//! rows that are no words, for people who look at it; they are not read.
+//! rows that are not words, for human readers; they are not read back.
 //!
 //! | property | written | read |
 //! |---|---|---|
-//! | columns | `word` and `count`, required | in any order, beside others; required or optional without NULL |
+//! | columns | `word` and `count`, required | in any order, among others; required, or optional without NULL |
 //! | types | BYTE_ARRAY, INT64 | BYTE_ARRAY with or without the type STRING, INT64 |
 //! | compression | Snappy | none, Snappy, gzip, LZ4 |
 //! | order | by the bytes of the words | any |
@@ -16,11 +16,11 @@
 //! that `SELECT * FROM 't.parquet'` of DuckDB shows with the rows `▁be` 1, `▁to` 1 and three rows
 //! that begin with `\xFF`.
 //!
-//! Two threads read, and two write: one has the format ([`read`], [`write`](mod@write)), the other
-//! the table.
+//! Reading and writing each use two threads: one for the format ([`read`], [`write`](mod@write)),
+//! one for the table.
 //!
-//! Cost: linear. Memory: a row group while writing, a page of each column while reading, besides
-//! the table. The size of a page is what the file says, at most 2 GiB.
+//! Cost: linear. Memory in addition to the table: a row group while writing, a page of each column
+//! while reading. The file determines the size of a page, at most 2 GiB.
 
 mod read;
 mod write;
@@ -42,13 +42,13 @@ use crate::output::{self, FileContent};
 const SCHEMA: &str = "message word_counts { required binary word; required int64 count; }";
 const WORD: &str = "word";
 const COUNT: &str = "count";
-/// Rows that are read or written together, and go from one thread to the other.
+/// Rows in a batch, which is passed from one thread to the other.
 const BATCH_ROWS: usize = 1 << 13;
-/// Batches that wait for the other thread at most.
+/// The maximum number of batches that wait for the other thread.
 const WAITING_BATCHES: usize = 8;
 
 impl WordCounts {
-    /// Writes the table to a Parquet file. The file is complete, or it is as it was.
+    /// Writes the table to a Parquet file. If writing fails, an existing file is left unchanged.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -74,11 +74,11 @@ impl WordCounts {
         Ok(())
     }
 
-    /// Reads a Parquet file: one that [`save_parquet`](Self::save_parquet) wrote, or rows of such
-    /// files in any order, added by their words or not.
+    /// Reads a Parquet file that [`save_parquet`](Self::save_parquet) wrote, or one with the rows
+    /// of such files in any order, summed by word or not.
     ///
     /// # Errors
-    /// The file cannot be read or is no table of word counts.
+    /// The file cannot be read or is not a table of word counts.
     pub fn open_parquet(path: impl AsRef<Path>) -> Result<Self, TrainError> {
         let path = path.as_ref();
         let file = File::open(path).map_err(|source| read_error(path, source))?;
@@ -105,7 +105,7 @@ impl WordCounts {
         Ok(write::write_rows(self, file, &self.metadata())?)
     }
 
-    /// The metadata of the file: what the rows that are no words say.
+    /// The metadata of the file: the content of the rows that are not words.
     fn metadata(&self) -> Vec<KeyValue> {
         let sentences = self.sentences();
         let value = |name: &str, value: String| KeyValue::new(format!("spiece.{name}"), value);
@@ -155,7 +155,7 @@ impl From<RowError> for io::Error {
     }
 }
 
-/// The error of the operating system, if there is one behind the error.
+/// The underlying error of the operating system, if there is one; otherwise the error itself.
 fn io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(source) => external_error(source),

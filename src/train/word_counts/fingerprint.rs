@@ -10,10 +10,10 @@
 //! | the normalization rules, `add_dummy_prefix`, ... | they change the text |
 //! | `split_by_whitespace`, `split_digits`, ... | they divide the text |
 //! | special pieces, `byte_fallback`, the delimiter | no word crosses them |
-//! | `max_sentencepiece_length` of 1 | every character is a word then |
+//! | `max_sentencepiece_length`, whether it is 1 | every character is a word if it is 1 |
 //!
-//! Not part of it: `vocab_size`, `character_coverage`, `required_chars`, `hard_vocab_limit`,
-//! numbers of threads, and `input_format`, since a row with a count and a repeated line have the
+//! Not included: `vocab_size`, `character_coverage`, `required_chars`, `hard_vocab_limit`, the
+//! number of threads, and `input_format`, since a row with a count and a repeated line yield the
 //! same words.
 //!
 //! Example: `split_digits=true` divides `▁42` into `▁`, `4` and `2`; a table that was counted
@@ -28,12 +28,12 @@ use crate::train::Trainer;
 use crate::train::options::{SentenceSelection, TrainOptions};
 use crate::train::sample::DEFAULT_SEED;
 
-/// The version of the counting rules. It changes when a release counts other words with the same
-/// options.
+/// The version of the counting rules. It changes when a release counts different words with the
+/// same options.
 const RULES_VERSION: &str = "1";
 /// The part that names the choice of sentences.
 const SELECTION: &str = "input_sentence_size";
-/// Its value if all sentences are used.
+/// The value of [`SELECTION`] if all sentences are used.
 const ALL_SENTENCES: &str = "0";
 
 /// The options that word counts depend on, as text. Two tables can be added to each other if these
@@ -85,8 +85,8 @@ impl CountFingerprint {
         Self { options: parts }
     }
 
-    /// Reads the text form. Any text can be read: lines that no trainer writes make it different
-    /// from those of all trainers.
+    /// Reads the text form. Any text is accepted: lines that no trainer writes make the fingerprint
+    /// different from those of all trainers.
     pub fn from_text(text: &str) -> Self {
         Self {
             options: text.lines().map(parse_line).collect(),
@@ -120,7 +120,7 @@ impl CountFingerprint {
         self.options.get(option).cloned().unwrap_or_default()
     }
 
-    /// Whether not all sentences of the corpus were used.
+    /// Whether only a selection of the sentences was used.
     pub(super) fn is_of_selection(&self) -> bool {
         let selection = self.options.get(SELECTION);
         selection.is_some_and(|selection| selection != ALL_SENTENCES)
@@ -141,7 +141,7 @@ fn parse_line(line: &str) -> (String, String) {
     (name.to_owned(), value.to_owned())
 }
 
-/// The types of models that the words are for.
+/// The model types that the words can be used for.
 fn counted_type(options: &TrainOptions) -> &'static str {
     match options.model_type {
         ModelType::Word => "word",
@@ -198,7 +198,7 @@ fn switches(trainer: &Trainer) -> [(&'static str, bool); 11] {
         ("split_by_number", options.split_by_number),
         ("split_digits", options.split_digits),
         ("byte_fallback", options.byte_fallback),
-        // Functions cannot be compared: whoever sets one uses the same one everywhere.
+        // Functions cannot be compared: the caller must set the same function everywhere.
         ("has_pretokenizer", trainer.pretokenizer.is_some()),
         (
             "allow_inconsistent_pretokenization",

@@ -1,6 +1,6 @@
 //! A table of word counts as rows, for files and for programs that sum them.
 //!
-//! Job: everything in a [`WordCounts`] becomes rows of bytes and a number. Programs that know
+//! Job: represent everything in a [`WordCounts`] as rows of bytes and a number. Programs that know
 //! nothing of spiece (Spark, DuckDB, Polars) group the rows by their bytes and add the numbers; the
 //! result is the sum of the tables. Input and output: rows, in any order, summed or not.
 //!
@@ -12,8 +12,8 @@
 //! | FF, `input`, and on a line each: a number, the format, a name | the tables that name this input |
 //!
 //! The byte FF occurs in no UTF-8 text, so no word begins with it, and these rows are the last ones
-//! in the order of bytes. Tables with different options have different fingerprint rows, which stay
-//! apart in a sum: so they are found when the sum is read.
+//! in the order of bytes. Tables with different options have different fingerprint rows. A sum
+//! keeps these rows separate, so the difference is detected when the sum is read.
 //!
 //! Example: the rows of two tables and their sum.
 //!
@@ -31,7 +31,7 @@ use super::{CountFingerprint, WordCounts};
 use crate::error::{CountsError, TrainError};
 use crate::train::batch::SentenceCounts;
 
-/// The first byte of rows that are no words.
+/// The first byte of rows that are not words.
 const NOT_A_WORD: u8 = 0xff;
 const FINGERPRINT: &str = "fingerprint\n";
 const INPUT: &str = "input\n";
@@ -47,8 +47,8 @@ fn sentence_rows(sentences: &mut SentenceCounts) -> [(&'static str, &mut u64); 4
 }
 
 impl WordCounts {
-    /// Calls `visit` with the bytes and the number of each row of the table, in the order of the
-    /// bytes of the words; see [`CountRows`].
+    /// Calls `visit` with the bytes and the number of each row of the table: first the words, in
+    /// the order of their bytes, then the other rows; see [`CountRows`].
     ///
     /// # Errors
     /// A count is 2^63 or more: [`CountsError::TooFrequent`]; the first error of `visit`.
@@ -60,7 +60,8 @@ impl WordCounts {
         self.for_each_other_row(visit)
     }
 
-    /// The rows that are no words: for a table whose words were [drained](Self::drain).
+    /// As [`for_each_row`](Self::for_each_row), with only the rows that are not words: for a table
+    /// whose words were [drained](Self::drain).
     ///
     /// # Errors
     /// As [`for_each_row`](Self::for_each_row).
@@ -93,16 +94,16 @@ fn too_frequent(word: &str) -> CountsError {
     CountsError::TooFrequent { word }
 }
 
-/// The bytes of a row that is no word.
+/// The bytes of a row that is not a word.
 fn row(name: &str, content: &str) -> Vec<u8> {
     [&[NOT_A_WORD], name.as_bytes(), content.as_bytes()].concat()
 }
 
 /// Reads the rows of one table or of several, in any order, added to each other or not.
 ///
-/// A row has the bytes of a word and its count. Rows whose bytes begin with FF have the numbers of
-/// sentences, the options that the words depend on, and the names of the inputs. A program that
-/// adds tables groups all rows by their bytes and adds their numbers.
+/// A row consists of the bytes of a word and its count. Rows whose bytes begin with FF contain the
+/// numbers of sentences, the options that the words depend on, and the names of the inputs. A
+/// program that adds tables groups all rows by their bytes and adds their numbers.
 ///
 /// ```
 /// use spiece::{Corpus, CountRows, CountsError, TrainOptions, Trainer};
@@ -121,7 +122,7 @@ fn row(name: &str, content: &str) -> Vec<u8> {
 pub struct CountRows {
     counts: WordCounts,
     fingerprints: Vec<CountFingerprint>,
-    /// The tables that were added.
+    /// The number of tables that were added.
     tables: u64,
     inputs: BTreeSet<InputRow>,
 }
@@ -143,7 +144,7 @@ impl CountRows {
     /// Adds a row.
     ///
     /// # Errors
-    /// [`CountsError::InvalidRow`]: no row of a table is like that.
+    /// [`CountsError::InvalidRow`]: a table cannot have such a row.
     pub fn add(&mut self, bytes: &[u8], count: i64) -> Result<(), TrainError> {
         let count = checked(count)?;
         let Ok(text) = std::str::from_utf8(bytes.strip_prefix(&[NOT_A_WORD]).unwrap_or(bytes))
@@ -166,7 +167,7 @@ impl CountRows {
         self.counts.add(word, checked(count)?)
     }
 
-    /// Adds a row that is no word.
+    /// Adds a row that is not a word.
     fn add_other(&mut self, text: &str, count: u64) -> Result<(), TrainError> {
         if let Some(fingerprint) = text.strip_prefix(FINGERPRINT) {
             self.tables = self.tables.saturating_add(count);
@@ -187,7 +188,7 @@ impl CountRows {
         }
     }
 
-    /// The number of sentences that the row `name` has.
+    /// The number of sentences that the row `name` stands for.
     fn sentence_count(&mut self, name: &str) -> Option<&mut u64> {
         let rows = sentence_rows(&mut self.counts.sentences);
         let mut counts = rows.into_iter();
@@ -197,8 +198,9 @@ impl CountRows {
     /// The sum of all rows.
     ///
     /// # Errors
-    /// No row says which options the words depend on, or two rows say different things; or parts of
-    /// a sampled corpus were added to each other.
+    /// No row contains the options that the words depend on, or two rows contain different options,
+    /// or inputs have different formats, or tables that were counted on a selection of the
+    /// sentences were added to each other.
     pub fn finish(self) -> Result<WordCounts, TrainError> {
         let Self {
             mut counts,

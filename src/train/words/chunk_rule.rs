@@ -67,7 +67,7 @@ impl ChunkRule {
     }
 }
 
-/// Whether no piece and no boundary of the options depends on what is behind a space.
+/// Whether no piece and no boundary depends on the text on the other side of a space.
 pub(crate) fn pieces_are_local(
     options: &TrainOptions,
     preparation: &Preparation,
@@ -97,8 +97,8 @@ fn maps_locally(charsmap: &Charsmap) -> bool {
         && !charsmap.replacements_contain(WHITESPACE_MARK_STR.as_bytes())
 }
 
-/// The ASCII characters that preparation does not change between others of them: no rule of the
-/// normalizer and no meta piece or delimiter begins with them.
+/// The ASCII characters that preparation leaves unchanged in text that consists of them: no rule of
+/// the normalizer, no meta piece and no delimiter begins with one.
 pub(super) struct PlainBytes([bool; 256]);
 
 impl PlainBytes {

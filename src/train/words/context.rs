@@ -1,4 +1,4 @@
-//! What all counting threads share and only read.
+//! Read-only state shared by the counting threads.
 
 use memchr::memmem;
 
@@ -12,7 +12,7 @@ use crate::train::prepare::Preparation;
 use crate::train::split::kept_pairs::KeptPairs;
 use crate::train::split::parts::PartRules;
 
-/// Everything that counting threads share.
+/// Read-only state shared by the counting threads.
 pub(crate) struct CountContext<'a> {
     pub(super) options: &'a TrainOptions,
     pub(super) preparation: Preparation,
@@ -24,7 +24,8 @@ pub(crate) struct CountContext<'a> {
     pub(super) rules: Option<PartRules>,
     pub(super) work: &'a ExecutionConfig,
     whitespace_mark: memmem::Finder<'static>,
-    /// Of the normalizer's rules, if runs of whitespace may be pieces.
+    /// How those of the normalizer's rules end that may extend a run of whitespace, if such runs
+    /// may be pieces.
     space_rules: Option<SpaceRuleEnds>,
 }
 
@@ -65,8 +66,8 @@ impl<'a> CountContext<'a> {
         }
     }
 
-    /// Whether a batch of sentences with these bytes may have a sentence that has to be prepared as
-    /// a whole because of a whitespace mark in it.
+    /// Whether a batch with these bytes may contain a sentence that must be prepared as a whole
+    /// because it contains a whitespace mark.
     pub(super) fn may_have_mark(&self, batch: &[u8]) -> bool {
         self.chunk_rule != ChunkRule::Sentence && self.has_mark(batch)
     }
@@ -78,7 +79,7 @@ impl<'a> CountContext<'a> {
     /// The rule for one sentence of a batch for which [`CountContext::may_have_mark`] returned
     /// `may_have_mark`.
     pub(super) fn rule_for(&self, sentence: &[u8], may_have_mark: bool) -> ChunkRule {
-        // A mark in the raw text is whitespace to some steps and text to others.
+        // Some steps treat a mark in the raw text as whitespace, others as text.
         let has_mark = may_have_mark && self.has_mark(sentence);
         if has_mark || self.extends_run(sentence) {
             ChunkRule::Sentence
@@ -87,7 +88,7 @@ impl<'a> CountContext<'a> {
         }
     }
 
-    /// Whether a run of whitespace that may be a piece lies in two chunks of the sentence.
+    /// Whether a run of whitespace that may be a piece spans two chunks of the sentence.
     fn extends_run(&self, sentence: &[u8]) -> bool {
         self.is_candidate(sentence)
             && self
@@ -106,7 +107,7 @@ impl<'a> CountContext<'a> {
 
 /// The last bytes of the sources of rules that delete their source or replace it by text that ends
 /// in a space. A raw space extends a run of whitespace only directly after such a source. Most
-/// sentences have no such position, so that the exact test
+/// sentences have no such position, so the exact test
 /// ([`extends_run_by_raw_space`](crate::normalize::Normalizer::extends_run_by_raw_space)) is rarely
 /// needed.
 struct SpaceRuleEnds {
@@ -124,7 +125,7 @@ impl SpaceRuleEnds {
     }
 
     /// Whether a space follows one of these bytes in `sentence`. Cost: less than one instruction
-    /// for each byte of most sentences.
+    /// per byte for most sentences.
     fn precede_space_in(&self, sentence: &[u8]) -> bool {
         (self.has_printable || may_extend_run(sentence))
             && adjacent_bytes(sentence)
@@ -139,8 +140,8 @@ fn has_printable(ends: &[bool; 256]) -> bool {
         .any(|(byte, is_end)| *is_end && is_printable(byte))
 }
 
-/// Whether a space follows a byte that is no printable ASCII character. All bytes are visited
-/// without a branch, so that the compiler uses vector instructions.
+/// Whether a space follows a byte that is not a printable ASCII character. The loop has no branch,
+/// so that the compiler vectorizes it.
 fn may_extend_run(text: &[u8]) -> bool {
     adjacent_bytes(text).fold(false, |found, (&left, &right)| {
         found | ((right == b' ') & !is_printable(left))

@@ -34,13 +34,14 @@ use crate::train::raw_chunk_cache::{CachedChunk, RawChunkCache, ShortText};
 use crate::train::split::parts::PartSplitter;
 use crate::train::swar::Block16;
 
-/// Raw chunks too long for the [`RawChunkCache`] that a thread holds before it prepares them.
+/// The number of raw chunks too long for the [`RawChunkCache`] that a thread holds before it
+/// prepares them.
 const MAX_HELD_CHUNKS: usize = 1 << 12;
-/// The bytes of these.
+/// The number of bytes of these chunks that a thread holds.
 const MAX_HELD_CHUNK_BYTES: usize = 1 << 17;
 /// Short chunks that are looked up together.
 const LOOKAHEAD: usize = 32;
-/// Longer chunks are seldom seen twice; they are prepared at once.
+/// Longer chunks rarely occur twice, so they are prepared at once.
 const MAX_CACHED_CHUNK_BYTES: usize = 64;
 
 /// One thread's part of the counting.
@@ -127,7 +128,7 @@ impl<'a> PartCounter<'a> {
         self.parts.add(&prepared, count)
     }
 
-    /// Adds a chunk of the chunk rule of `context`.
+    /// Adds a chunk that the chunk rule of `context` yields.
     fn add_chunk(
         &mut self,
         context: &CountContext<'_>,
@@ -148,7 +149,7 @@ impl<'a> PartCounter<'a> {
         let text = &mut self.plain_text;
         text.clear();
         text.extend(std::iter::repeat_n(WHITESPACE_MARK_STR, marks));
-        // Plain bytes are ASCII, so that the default is never used.
+        // Plain bytes are ASCII, so the default is never used.
         text.push_str(std::str::from_utf8(word).unwrap_or_default());
     }
 }
@@ -175,7 +176,7 @@ impl<'a> CountWorker<'a> {
         let result = self.count_batches(batches);
         if result.is_err() {
             failed.store(true, Ordering::Relaxed);
-            // The sender may be waiting until the channel is no longer full.
+            // The sender may be blocked on the full channel.
             while receive(batches).is_some() {}
         }
         result.and_then(|()| self.finish())
@@ -196,7 +197,7 @@ impl<'a> CountWorker<'a> {
         Ok(())
     }
 
-    /// Counts what the caches hold.
+    /// Counts the contents of the caches.
     fn finish(mut self) -> Result<SentenceCounts, TrainError> {
         self.flush_short_chunks()?;
         self.flush_held_chunks()?;
@@ -326,8 +327,8 @@ impl<'a> CountWorker<'a> {
     }
 
     /// Reads the sets of the chunks. The cache is larger than the first-level cache of a processor;
-    /// independent reads overlap, so that the additions that follow do not wait for one set after
-    /// the other.
+    /// these reads are independent and overlap, so that the additions that follow do not wait for
+    /// each set in turn.
     #[inline]
     fn touch_sets(&self, chunks: &[CachedChunk]) {
         black_box(

@@ -1,11 +1,11 @@
-//! The crate `bpe` of github/rust-gems: an encoder in linear time for byte-level vocabularies,
-//! given in the order of merging.
+//! The crate `bpe` of github/rust-gems: a linear-time encoder for byte-level vocabularies, which
+//! are given in the order of the merges.
 //!
-//! A SentencePiece model merges characters, not bytes. It becomes a byte-level vocabulary when the
-//! characters are merged first: tokens are the 256 bytes, then the beginnings of every character
-//! that the model has, then these characters, then the pieces by score. A character that the model
-//! lacks stays in bytes, or in a beginning that it shares with others, which stands for the ids of
-//! its bytes.
+//! A SentencePiece model merges characters, not bytes. It becomes a byte-level vocabulary in which
+//! characters are merged first: tokens are the 256 bytes, then the prefixes of all characters of
+//! the model, then these characters, then the pieces by score. A character that the model lacks
+//! remains bytes, or a prefix that it shares with other characters, which stands for the ids of its
+//! bytes.
 
 use bpe::byte_pair_encoding::{BytePairEncoding, find_hash_factor_for_dictionary};
 use std::collections::HashSet;
@@ -53,13 +53,13 @@ impl Peer for Backtracking {
         }
     }
 
-    /// Its own decoder makes bytes from tokens, and knows nothing of U+2581.
+    /// Unused: its own decoder turns tokens into bytes and does not handle U+2581.
     fn decode(&self, _: &[u32]) -> Vec<u8> {
         Vec::new()
     }
 }
 
-/// The vocabulary in the order of merging, and the ids that each token stands for.
+/// The vocabulary in the order of the merges, and the ids that each token stands for.
 fn tokens(pieces: &Pieces) -> (Vec<Vec<u8>>, Vec<Vec<u32>>) {
     let text = |id: &u32| pieces.texts[*id as usize].as_bytes();
     let is_character = |id: &u32| pieces.texts[*id as usize].chars().count() == 1;

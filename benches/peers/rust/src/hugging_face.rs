@@ -1,5 +1,5 @@
-//! Hugging Face's tokenizers, given the `tokenizer.json` that a SentencePiece model becomes there:
-//! its pieces, its merges by score, U+2581 for spaces, and bytes for unknown characters.
+//! Hugging Face's tokenizers, given a `tokenizer.json` that is equivalent to the SentencePiece
+//! model: its pieces, its merges by score, U+2581 for spaces, and byte fallback.
 
 use std::collections::HashMap;
 
@@ -61,7 +61,7 @@ fn definition(pieces: &Pieces) -> Value {
     })
 }
 
-/// Every way in which two pieces make a third, by the score of the third, then by the ranks of the
+/// All pairs of pieces that merge to a piece, by the score of that piece, then by the ranks of the
 /// two.
 fn merges(pieces: &Pieces) -> Vec<[&str; 2]> {
     let rank: HashMap<&str, usize> =

@@ -10,7 +10,7 @@ impl Peer for Kitoken {
     }
 
     fn encode(&mut self, line: &str, ids: &mut Vec<u32>) {
-        // An error is text that the model has no piece for; it shows in the digest.
+        // Text without a piece in the model is an error, which shows in the digest.
         *ids = self.0.encode(line, false).unwrap_or_default();
     }
 

@@ -2,8 +2,9 @@
 //!
 //! The works are `encode`, `decode` and `load`, on one thread; `benches/peers/measure.rs` explains
 //! the JSON object that is printed. Each peer is called the way its documentation recommends for
-//! speed, one line after another. Where a peer cannot read a SentencePiece model the model is
-//! turned into what it reads, and a model that cannot be turned is refused with exit status 3.
+//! speed, one line after another. For a peer that cannot read SentencePiece models, the model is
+//! converted to a format that it reads; a model that cannot be converted is refused with exit
+//! status 3.
 
 use std::hint::black_box;
 
@@ -17,22 +18,22 @@ mod sentencepiece_rust;
 mod measure;
 use measure::{Digest, Lines, Report};
 
-/// What a peer can do.
+/// The operations of a peer.
 trait Peer: Sized {
-    /// Whether it makes text from ids.
+    /// Whether it decodes ids.
     const DECODES: bool = true;
 
     /// Reads a model.
     fn load(model: &str) -> Result<Self, Refused>;
 
-    /// The ids of a line, in `ids`, which is empty.
+    /// Writes the ids of a line to `ids`, which is empty.
     fn encode(&mut self, line: &str, ids: &mut Vec<u32>);
 
     /// The text of `ids`.
     fn decode(&self, ids: &[u32]) -> Vec<u8>;
 }
 
-/// Why a model is not for a peer.
+/// Why a peer cannot use a model.
 struct Refused(String);
 
 fn refused<T>(problem: &str) -> Result<T, Refused> {

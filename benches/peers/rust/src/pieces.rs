@@ -1,4 +1,4 @@
-//! What the peers that cannot read SentencePiece models need to know of one.
+//! The parts of a SentencePiece model, for peers that cannot read such models.
 
 use sentencepiece_model::{ModelType, SentencePieceModel, Type};
 
@@ -10,14 +10,14 @@ pub struct Pieces {
     pub texts: Vec<String>,
     /// The ids of the byte pieces in the order of the bytes.
     pub bytes: Vec<u32>,
-    /// The ids of the other pieces that text can become, best score first: the order of merging.
+    /// The ids of the other pieces that text can become, best score first: the order of the merges.
     pub normal: Vec<u32>,
     /// Whether a space is put before the text.
     pub prefix: bool,
 }
 
 impl Pieces {
-    /// Reads a model. Refuses one whose text cannot be prepared by putting U+2581 for spaces.
+    /// Reads a model. Refuses a model whose normalization does more than replace spaces by U+2581.
     pub fn read(path: &str) -> Result<Pieces, Refused> {
         let model = SentencePieceModel::from_file(path)?;
         let (Some(trainer), Some(normalizer)) = (model.trainer(), model.normalizer()) else {

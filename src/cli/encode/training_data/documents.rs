@@ -1,7 +1,7 @@
 //! Blocks of documents -> the bytes of their ids.
 //!
 //! Input: blocks. Output: little-endian ids, and where each document ends. Cost: one encoding of
-//! the text, and two or four bytes for each id; the memory is reused.
+//! the text, and two or four bytes for each id; memory is reused.
 //!
 //! Example: the documents `[10, 11]` and `[12]` with the separator 2 are the ids
 //! `[10, 11, 2, 12, 2]` and the ends `[3, 5]`.
@@ -18,7 +18,7 @@ pub(super) struct DocumentEncoding<F> {
     /// Makes the encoder of a thread.
     pub(super) make_encoder: F,
     pub(super) width: IdWidth,
-    /// The piece behind each document.
+    /// The piece after each document.
     pub(super) separator: Option<PieceId>,
 }
 

@@ -1,4 +1,4 @@
-//! The formats of files of ids, and their headers.
+//! The file formats for ids, and their headers.
 //!
 //! | format | content | read by |
 //! |---|---|---|
@@ -10,8 +10,8 @@
 //! A header has a constant length and is written at the end of the run, when the number of ids is
 //! known.
 //!
-//! Example: the header of three ids of two bytes in a NumPy file has the text `{'descr': '<u2',
-//! 'fortran_order': False, 'shape': (3,), }`, filled up with spaces and a line feed.
+//! Example: the header of a NumPy file with three ids of two bytes has the text `{'descr': '<u2',
+//! 'fortran_order': False, 'shape': (3,), }`, padded with spaces and ended by a line feed.
 //!
 //! Sources: NumPy's `numpy.lib.format` (NEP 1), and `dev/data/data_common.py` of llm.c.
 
@@ -19,20 +19,21 @@ use crate::cli::args;
 use crate::cli::io::{CliError, CliResult};
 use crate::text::num::low_u8;
 
-/// Pieces whose ids have two bytes, at most.
+/// The size of the largest vocabulary whose ids fit in two bytes.
 const MAX_U16_PIECES: usize = 1 << 16;
 
 /// The length of the header of a NumPy file: a multiple of 64, so that the ids are aligned.
 const NPY_HEADER_BYTES: usize = 128;
 
-/// The numbers of four bytes in the header of llm.c.
+/// The header of llm.c has this many 4-byte numbers.
 const LLMC_HEADER_NUMBERS: usize = 256;
 
-/// The first two numbers of that header: GPT-2, whose ids have two bytes, and Llama 3.
+/// The first two numbers of that header, a magic number and a version: for GPT-2, whose ids have
+/// two bytes, and for Llama 3.
 const LLMC_GPT2: [u32; 2] = [20_240_520, 1];
 const LLMC_LLAMA3: [u32; 2] = [20_240_801, 7];
 
-/// The bytes of an id.
+/// The size of an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum IdWidth {
     Two,
@@ -58,7 +59,7 @@ impl IdWidth {
     }
 }
 
-/// What is in a file besides the ids.
+/// What a file contains besides the ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Container {
     /// Nothing.
@@ -77,7 +78,7 @@ pub(super) struct IdFormat {
 }
 
 impl IdFormat {
-    /// Whether a format of ids has this name.
+    /// Whether `name` is the name of a format of ids.
     pub(super) fn is_name(name: &str) -> bool {
         matches!(name, "u16" | "u32" | "npy" | "llmc")
     }
@@ -114,10 +115,10 @@ impl IdFormat {
         }
     }
 
-    /// The header of a file with this number of ids.
+    /// The header of a file with `ids` ids.
     ///
     /// # Errors
-    /// The format cannot count so many ids.
+    /// The format cannot count that many ids.
     pub(super) fn header(self, ids: u64) -> CliResult<Vec<u8>> {
         match self.container {
             Container::Flat => Ok(Vec::new()),
@@ -147,7 +148,7 @@ fn npy_header(width: IdWidth, ids: u64) -> Vec<u8> {
     header
 }
 
-/// The header of llm.c, whose third number is that of the ids.
+/// The header of llm.c. Its third number is the number of ids.
 fn llmc_header(width: IdWidth, ids: u64) -> CliResult<Vec<u8>> {
     let [magic, version] = match width {
         IdWidth::Two => LLMC_GPT2,

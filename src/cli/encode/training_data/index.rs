@@ -5,13 +5,14 @@
 //! | `offsets` | `NAME.bin.offsets` beside `NAME.bin` | for N documents N + 1 numbers of 64 bits: where each document begins, counted in ids, and the number of all ids |
 //! | `megatron` | `NAME.idx` beside `NAME.bin` | the index of Megatron's `IndexedDataset`, each document being one sequence |
 //!
-//! Document `i` has the ids from `offsets[i]` to `offsets[i + 1]`, its separator among them.
+//! Document `i` has the ids from `offsets[i]` to `offsets[i + 1]`, including its separator.
 //!
-//! The file of Megatron: `MMIDIDX\0\0`, the version 1 (64 bits), the type of the ids (one byte: 8
-//! for two bytes, 4 for four), the number of sequences and the number of documents plus one (64
+//! The file of Megatron has `MMIDIDX\0\0`, the version 1 (64 bits), the type of the ids (one byte:
+//! 8 for two bytes, 4 for four), the number of sequences and the number of documents plus one (64
 //! bits each), the lengths of the sequences (32 bits each), their positions in bytes (64 bits
-//! each), and the numbers 0 to N (64 bits each). The lengths are written while the ids are; the
-//! positions follow from them at the end, so that the memory does not grow with the documents.
+//! each), and the numbers 0 to N (64 bits each). The lengths are written together with the ids. The
+//! positions are computed from them at the end, so memory does not grow with the number of
+//! documents.
 //!
 //! Example: documents of 3 and 2 ids have the offsets `[0, 3, 5]`; Megatron's lengths are `[3, 2]`,
 //! and with ids of two bytes the positions are `[0, 6]`.
@@ -28,13 +29,13 @@ use super::format::{Container, IdFormat, IdWidth};
 use crate::cli::args;
 use crate::cli::io::{CliError, CliResult, with_ending};
 
-/// The bytes of an offset.
+/// The size of an offset in bytes.
 const OFFSET_BYTES: usize = 8;
 
-/// The beginning of an index of Megatron.
+/// The first bytes of an index of Megatron.
 const MEGATRON_MAGIC: &[u8] = b"MMIDIDX\0\0";
 
-/// The bytes before the lengths.
+/// The number of bytes before the lengths.
 const MEGATRON_HEADER_BYTES: usize = 34;
 
 /// Which index is written.
@@ -46,7 +47,7 @@ pub(super) enum IndexKind {
 }
 
 impl IndexKind {
-    /// The index of `--index`. Only files have one.
+    /// The index that `--index` selects. Only files have an index.
     pub(super) fn new(matches: &ArgMatches, is_file: bool, format: IdFormat) -> CliResult<Self> {
         let kind = match args::non_empty(matches, "index") {
             None if is_file => return Ok(Self::Offsets),
@@ -82,7 +83,7 @@ impl IndexKind {
         }
     }
 
-    /// The bytes before the entries of the documents.
+    /// The bytes before the entries of the documents; a header is filled in at the end.
     pub(super) fn begin(self) -> Vec<u8> {
         match self {
             Self::None => Vec::new(),
@@ -91,7 +92,8 @@ impl IndexKind {
         }
     }
 
-    /// The entries of documents that end at `ends`, counted from `start`.
+    /// The entries of the documents of a block. `ends` are counted from `start`, the number of ids
+    /// before the block.
     pub(super) fn entries(self, start: u64, ends: &[u64]) -> io::Result<Vec<u8>> {
         match self {
             Self::None => Ok(Vec::new()),
@@ -100,7 +102,7 @@ impl IndexKind {
         }
     }
 
-    /// Completes the file of the index, whose entries have been written.
+    /// Completes the file of the index after all entries have been written.
     pub(super) fn complete(
         self,
         file: &mut File,
@@ -114,12 +116,12 @@ impl IndexKind {
     }
 }
 
-/// The error for an index of ids that are not written to a file.
+/// The error for `--index` without an output file.
 fn index_without_file() -> CliError {
     CliError::usage("--index is a file beside the output; name a file with --output")
 }
 
-/// An error if Megatron cannot read ids of this format in the file `output`.
+/// Fails if Megatron cannot read ids of this format in the file `output`.
 fn check_megatron(output: &str, format: IdFormat) -> CliResult {
     if format.container != Container::Flat {
         return Err(CliError::usage(
@@ -134,13 +136,13 @@ fn check_megatron(output: &str, format: IdFormat) -> CliResult {
     Ok(())
 }
 
-/// The ends of documents, counted from `start`, of 64 bits each.
+/// The ends of documents as 64-bit offsets, `start` being the offset of the block.
 fn offsets(start: u64, ends: &[u64]) -> Vec<u8> {
     let offsets = ends.iter().map(|end| (start + end).to_le_bytes());
     offsets.collect::<Vec<_>>().concat()
 }
 
-/// The lengths of documents, of 32 bits each.
+/// The lengths of documents, 32 bits each.
 fn lengths(ends: &[u64]) -> io::Result<Vec<u8>> {
     let mut start = 0;
     let mut bytes = Vec::with_capacity(ends.len() * 4);
@@ -157,7 +159,7 @@ fn too_long_document() -> io::Error {
     io::Error::other("a document has 2^31 ids or more, which Megatron cannot count; divide it")
 }
 
-/// Appends the positions and the numbers of the documents, and writes the header.
+/// Appends the positions and numbers of the documents, and writes the header.
 fn complete_megatron(file: &mut File, width: IdWidth, documents: u64) -> io::Result<()> {
     append_positions(file, width, documents)?;
     append_numbers(file, documents)?;
@@ -195,7 +197,7 @@ pub(super) fn write_at_start(file: &mut File, bytes: &[u8]) -> io::Result<()> {
 
 /// Appends the positions of the documents, which are sums of the lengths in the file.
 fn append_positions(file: &mut File, width: IdWidth, documents: u64) -> io::Result<()> {
-    // Lengths that are read together.
+    // The number of lengths that are read at a time.
     const CHUNK: u64 = 1 << 14;
     let mut position = 0;
     let mut read = 0;

@@ -12,9 +12,9 @@
 //! | `text_bytes` | the size of the text, decompressed |
 //! | `finished` | for each shard `null` or its numbers of ids and documents, the sizes and CRC-32 of its files, and the end and CRC-32 of its text |
 //!
-//! A shard is kept by the next run if all of these are the same, and its files and its text have
-//! the checksums. The checksums detect damage and changes, not forgery. Cost: a file of about 200
-//! bytes for each shard.
+//! The next run keeps a shard if all of these are the same and if its files and its text have the
+//! checksums. The checksums detect damage and changes, not forgery. Cost: about 200 bytes for each
+//! shard.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ pub(super) struct InputFile {
     pub(super) bytes: u64,
 }
 
-/// The content of the file.
+/// The content of the manifest file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Manifest {
     #[serde(flatten)]
@@ -51,7 +51,7 @@ pub(super) struct Manifest {
     pub(super) finished: Vec<Option<FinishedShard>>,
 }
 
-/// A complete shard and the part of the text that it has.
+/// A complete shard and the part of the text that it contains.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FinishedShard {
     #[serde(flatten)]
@@ -70,7 +70,7 @@ impl FinishedShard {
         }
     }
 
-    /// Whether the shard has this part of the text.
+    /// Whether the shard was made from this part of the text.
     pub(super) fn has_text(&self, part: ReadPart) -> bool {
         part.end == self.text_end && part.checksum == self.text_crc32
     }
@@ -83,7 +83,7 @@ impl Manifest {
         Self { identity, finished }
     }
 
-    /// Enters a complete shard.
+    /// Records a complete shard.
     pub(super) fn finish(&mut self, number: usize, shard: FinishedShard) {
         if let Some(entry) = self.finished.get_mut(number) {
             *entry = Some(shard);
@@ -96,7 +96,7 @@ impl Manifest {
         serde_json::from_slice(&bytes).ok()
     }
 
-    /// Replaces the file.
+    /// Replaces the manifest file.
     pub(super) fn write(&self, path: &Path) -> CliResult {
         let json = serde_json::to_vec_pretty(self);
         let mut bytes = json.map_err(|error| cannot_write(path, &error))?;
@@ -125,7 +125,7 @@ impl RunIdentity {
     }
 }
 
-/// The manifest of the shards of `output`.
+/// The path of the manifest for the shards of `output`.
 pub(super) fn path(output: &Path) -> PathBuf {
     with_ending(output, ".shards.json")
 }

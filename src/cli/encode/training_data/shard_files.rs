@@ -1,8 +1,8 @@
-//! The files of one shard: ids and the index of the documents.
+//! The files of one shard: the ids, and the index of the documents.
 //!
-//! Input: encoded blocks in order. Output: files that appear under their names together, when they
-//! are complete. The header of the ids is written last. Cost: a write of the ids; with `--shards`
-//! the files are read once more for their checksums, in general from memory.
+//! Input: encoded blocks in order. Output: files that get their names together, when they are
+//! complete. The header of the ids is written last. Cost: writing the ids; with `--shards` the
+//! files are read once more for their checksums, usually from the page cache.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -20,7 +20,7 @@ use crate::WriteError;
 use crate::cli::io::{CliResult, joined_names};
 use crate::output::group::OutputGroup;
 
-/// The position of the ids in the group of files, and that of the index.
+/// The positions of the ids and of the index in the group of files.
 const IDS: usize = 0;
 const INDEX: usize = 1;
 
@@ -39,12 +39,13 @@ pub(super) struct ShardFiles {
 pub(super) struct Shard {
     pub(super) ids: u64,
     pub(super) documents: u64,
-    /// The files in the order of [`TrainingData::paths`]; empty if checksums are not wanted.
+    /// The checksums of the files in the order of [`TrainingData::paths`]; empty if they are not
+    /// wanted.
     pub(super) files: Vec<FileSum>,
 }
 
 impl Shard {
-    /// Numbers of ids and documents for a message.
+    /// The numbers of ids and documents, for a message.
     pub(super) fn content(&self) -> String {
         let ids = HumanCount(self.ids);
         let documents = HumanCount(self.documents);
@@ -52,7 +53,7 @@ impl Shard {
     }
 }
 
-/// What is known of a file.
+/// The size and checksum of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileSum {
     bytes: u64,
@@ -60,7 +61,7 @@ pub(super) struct FileSum {
 }
 
 impl FileSum {
-    /// Reads a file from its beginning.
+    /// Reads the whole file.
     pub(super) fn of(file: &mut File) -> io::Result<Self> {
         let mut buffer = vec![0; 1 << 16];
         let mut crc = Crc::new();
@@ -129,7 +130,7 @@ impl ShardFiles {
         })
     }
 
-    /// Writes what the index says of all documents.
+    /// Writes the parts of the index that depend on all documents.
     fn complete_index(&mut self) -> CliResult<Option<()>> {
         let index = self.index;
         let width = self.format.width;
@@ -145,7 +146,7 @@ impl ShardFiles {
         Ok(())
     }
 
-    /// What is known of each file.
+    /// The sizes and checksums of the files.
     fn sums(&mut self) -> CliResult<Vec<FileSum>> {
         (0..self.paths.len())
             .filter_map(|position| self.write(position, FileSum::of).transpose())

@@ -1,20 +1,20 @@
-//! `--shards`: the documents divided among several files, which a run that was killed need not
-//! encode again.
+//! `--shards`: divides the documents among several files. After a run was killed, the next one
+//! encodes only what is missing.
 //!
-//! Input: files that can be read again. Output: `NAME-00000-of-00004.bin` and so on, each with an
-//! index of its own, and the [`manifest`](super::manifest). Method: shard K of N ends with the
-//! first document that ends at K/N of the text or behind it, so the division depends on the text
-//! alone, and the ids of all shards one behind the other are those of one run. The shards are
-//! written one after the other, each by all threads. After each one the manifest is replaced.
+//! Input: files that can be read again. Output: `NAME-00000-of-00004.bin` and so on, each with its
+//! own index, and the [`manifest`](super::manifest). Method: shard K of N ends with the first
+//! document that ends at or after K/N of the text. The division therefore depends on the text
+//! alone, and the concatenated ids of all shards are those of a run without `--shards`. The shards
+//! are written one after the other, each by all threads. After each one, the manifest is replaced.
 //!
 //! A run reads the manifest first. Complete shards are kept if the manifest has the same model,
-//! options and input, and if their files have the checksums that it says. Their text is read and
-//! its checksum compared, but not encoded. If the text differs, all shards are written anew.
+//! options and input, and if their files have the recorded checksums. Their text is read and its
+//! checksum is compared, but it is not encoded. If the text differs, all shards are written anew.
 //!
 //! Example: a run with `--shards 4` is killed in the third shard. The same command reads the first
 //! half of the text, finds it unchanged, and encodes the rest.
 //!
-//! Cost: for .gz and .zst files one more decompression at the first run, to know the size of the
+//! Cost: the first run decompresses .gz and .zst files once more, to determine the size of the
 //! text.
 
 use std::fs::File;
@@ -35,16 +35,16 @@ use crate::input::compressed::Compression;
 use crate::output::check_writable;
 use crate::{EncodeOptions, PieceId, Tokenizer};
 
-/// The most shards: their numbers have five digits.
+/// The maximum number of shards: their numbers have five digits.
 const MAX_SHARDS: u32 = 99_999;
 
-/// The number of `--shards`.
+/// The number of shards, from `--shards`.
 pub(super) fn count(matches: &ArgMatches) -> CliResult<Option<u32>> {
     let text = args::non_empty(matches, "shards");
     text.map(parse_count).transpose()
 }
 
-/// The number in the text of `--shards`.
+/// Parses the value of `--shards`.
 fn parse_count(text: &str) -> CliResult<u32> {
     let count = text.parse().ok();
     count
@@ -77,7 +77,7 @@ pub(super) fn identity(
     })
 }
 
-/// The number of a piece; empty without one.
+/// The id of a piece as text; empty for `None`.
 fn id_text(id: Option<PieceId>) -> String {
     id.map_or(String::new(), |id| id.to_string())
 }
@@ -119,7 +119,7 @@ fn not_a_file(path: &Path) -> CliError {
     ))
 }
 
-/// Writes all shards that are not there yet.
+/// Writes all shards that are missing.
 pub(super) fn write(
     data: &TrainingData,
     stream: &Stream,
@@ -148,8 +148,8 @@ pub(super) fn write(
     Ok(())
 }
 
-/// The size of the text. A compressed file is decompressed for that, unless the former manifest
-/// knows the size.
+/// The size of the text. Compressed files are decompressed for that, unless the former manifest has
+/// the size.
 fn text_bytes(
     stream: &Stream,
     identity: &RunIdentity,
@@ -191,7 +191,7 @@ struct ShardRun<'r> {
 }
 
 impl ShardRun<'_> {
-    /// The former manifest if this run may keep its shards, else that of a run that begins.
+    /// The former manifest if its shards may be kept, otherwise that of a new run.
     fn continued(&self, former: Option<Manifest>, begun: &Manifest) -> Manifest {
         match former {
             Some(former) if former.identity == begun.identity => former,
@@ -212,8 +212,8 @@ impl ShardRun<'_> {
         ));
     }
 
-    /// Writes the shards that are missing or damaged. False if the text of a complete shard has
-    /// changed.
+    /// Writes the shards that are missing or damaged. Returns false if the text of a complete shard
+    /// has changed.
     fn write(
         &self,
         mut manifest: Manifest,
@@ -243,7 +243,7 @@ impl ShardRun<'_> {
         Ok(true)
     }
 
-    /// Where the part of a shard ends in the text; `None` for the last one.
+    /// The position in the text where the part of a shard ends; `None` for the last shard.
     fn part_end(&self, number: u32, text_bytes: u64) -> Option<u64> {
         let next = u128::from(number + 1);
         let shards = u128::from(self.shards);
@@ -252,14 +252,14 @@ impl ShardRun<'_> {
         end.ok().filter(|_| !is_last)
     }
 
-    /// Whether the files of a shard are there and unchanged.
+    /// Whether the files of a shard exist and are unchanged.
     fn has_files(&self, path: &Path, finished: &FinishedShard) -> bool {
         let sum = |path: &PathBuf| File::open(path).and_then(|mut file| FileSum::of(&mut file));
         let sums: std::io::Result<Vec<FileSum>> = self.data.paths(path).iter().map(sum).collect();
         sums.is_ok_and(|sums| sums == finished.shard.files)
     }
 
-    /// The ids of a shard: `train.bin` gives `train-00003-of-00008.bin`.
+    /// The file for the ids of a shard: `train.bin` gives `train-00003-of-00008.bin`.
     fn shard_path(&self, number: u32) -> PathBuf {
         let stem = self.output.file_stem().unwrap_or_default();
         let mut name = stem.to_owned();
@@ -278,7 +278,7 @@ impl ShardRun<'_> {
     }
 }
 
-/// Reads a part of the input and encodes nothing.
+/// Reads a part of the input without encoding it.
 fn skip_part(input: &Mutex<Input<'_>>) -> CliResult {
     let mut block = Block::default();
     while locked(input, |input| input.read_block(&mut block))? {}

@@ -1,8 +1,8 @@
 //! The values of the fields of a GGUF header.
 //!
-//! Input: a [`HeaderSource`] that stands at the type of a value. Output: the value, or nothing if
-//! it is skipped. Arrays of the types that a tokenizer has are read, all others are skipped; arrays
-//! of arrays and unknown types are errors.
+//! Input: a [`HeaderSource`] at the type of a value. Output: the value, or nothing if it is
+//! skipped. Arrays of the element types that a tokenizer has are read, all others are skipped.
+//! Arrays of arrays and unknown types are errors.
 
 use std::io::Read;
 
@@ -10,10 +10,10 @@ use super::{GgufValue, HeaderSource, MAX_HEADER_BYTES, TextList, invalid};
 use crate::convert::gguf::GgufResult;
 use crate::error::ConvertError;
 
-/// Types of values by their numbers.
+/// The types of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ValueType {
-    /// A whole number of so many bytes.
+    /// An integer of this many bytes.
     Unsigned(u64),
     Signed(u64),
     F32,
@@ -43,7 +43,7 @@ impl ValueType {
         })
     }
 
-    /// The bytes of a value; `None` if they vary.
+    /// The size of a value in bytes; `None` if it varies.
     fn bytes(self) -> Option<u64> {
         match self {
             Self::Unsigned(bytes) | Self::Signed(bytes) => Some(bytes),
@@ -79,7 +79,7 @@ impl<R: Read> HeaderSource<R> {
         }
     }
 
-    /// A number of so many bytes without a sign. Fails above `i64::MAX`.
+    /// An unsigned number of this many bytes. Fails above `i64::MAX`.
     fn unsigned(&mut self, bytes: u64) -> GgufResult<i64> {
         let number = u64::from_le_bytes(self.number(bytes)?);
         number.try_into().map_err(|_| self.too_large())
@@ -89,10 +89,10 @@ impl<R: Read> HeaderSource<R> {
         invalid(format!("the number of {:?} is too large", self.part))
     }
 
-    /// A number of so many bytes with a sign.
+    /// A signed number of this many bytes.
     fn signed(&mut self, bytes: u64) -> GgufResult<i64> {
         let number = i64::from_le_bytes(self.number(bytes)?);
-        // The bytes above those of the number are 0, so the sign is moved up.
+        // The bytes above those of the number are 0; the shifts extend the sign.
         let unused = 64 - 8 * bytes;
         Ok(number << unused >> unused)
     }
@@ -118,7 +118,7 @@ impl<R: Read> HeaderSource<R> {
         invalid(format!("{field:?} is {value}, which is no truth value"))
     }
 
-    /// Reads an array. Those of other types than a tokenizer has are skipped.
+    /// Reads an array. Arrays of element types that no tokenizer has are skipped.
     fn array_value(&mut self) -> GgufResult<GgufValue> {
         let (element, count) = self.array_start()?;
         match element {
@@ -162,7 +162,7 @@ impl<R: Read> HeaderSource<R> {
         Ok(texts)
     }
 
-    /// The type and the number of the elements.
+    /// Reads the type and the number of the elements.
     fn array_start(&mut self) -> GgufResult<(ValueType, u64)> {
         match self.value_type()? {
             ValueType::Array => Err(self.array_of_arrays()),

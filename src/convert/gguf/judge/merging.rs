@@ -1,7 +1,7 @@
-//! Merging as llama.cpp does it, and the pieces that only llama.cpp gives.
+//! Merging as in llama.cpp, and the pieces that only llama.cpp gives.
 //!
-//! Input: a model, and its pieces. Output: a reason for a piece that llama.cpp merges its text to,
-//! and SentencePiece does not, or not for good.
+//! Input: a model, and its pieces. Output: a reason for each piece to which llama.cpp merges the
+//! text of the piece, and SentencePiece does not, or splits it again.
 //!
 //! Cost: for the text of a piece, a hash lookup for each pair of symbols at each merge.
 
@@ -12,7 +12,7 @@ use crate::convert::{Reason, ReasonKind};
 use crate::model::{Model, Piece};
 use crate::piece::PieceKind;
 
-/// Merging as llama.cpp does it: all pieces take part.
+/// Merging as in llama.cpp: all pieces take part.
 pub(super) struct Merging<'m> {
     scores: HashMap<&'m [u8], f32>,
 }
@@ -24,7 +24,7 @@ impl<'m> Merging<'m> {
         Merging { scores }
     }
 
-    /// The reason if text is merged to a piece that SentencePiece does not give for it.
+    /// The reason if llama.cpp merges text to a piece that SentencePiece does not give for it.
     pub(super) fn wrong_merge(&self, piece: &Piece<'_>) -> Option<Reason> {
         let (kind, explanation) = match piece.kind {
             PieceKind::Normal | PieceKind::UserDefined => return None,
@@ -32,7 +32,7 @@ impl<'m> Merging<'m> {
             _ => (ReasonKind::MetaPiece, "llama.cpp merges text to the piece"),
         };
         let text = std::str::from_utf8(piece.text).ok()?;
-        // llama.cpp gives a NUL another text.
+        // llama.cpp replaces the text of a NUL piece by another one.
         if text == "\0" || !self.gives(text) {
             return None;
         }
@@ -40,7 +40,7 @@ impl<'m> Merging<'m> {
         Some(reason.with_example(with_spaces(text)))
     }
 
-    /// Whether the text becomes one symbol.
+    /// Whether the text is merged to one symbol that is a piece.
     fn gives(&self, text: &str) -> bool {
         let mut ends = char_ends(text);
         while ends.len() > 1 {
@@ -52,7 +52,7 @@ impl<'m> Merging<'m> {
         self.scores.contains_key(text.as_bytes())
     }
 
-    /// The number of the left symbol of the best pair.
+    /// The index of the left symbol of the best pair.
     fn best_pair(&self, text: &[u8], ends: &[usize]) -> Option<usize> {
         let mut best: Option<(f32, usize)> = None;
         let mut start = 0;

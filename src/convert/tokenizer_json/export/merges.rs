@@ -1,8 +1,8 @@
-//! Reasons that the merges of a BPE model give.
+//! Reasons that concern the merges of a BPE model.
 //!
-//! Input: a model and the merges that text executes. Output: reasons why `tokenizers` gives other
-//! ids, with examples where a text shows them. Example: text is merged to an unused piece, which
-//! SentencePiece splits again and `tokenizers` gives.
+//! Input: a model and the merges that text executes. Output: reasons why the ids of `tokenizers`
+//! differ, with example texts where they are found. Example: text is merged to an unused piece,
+//! which SentencePiece splits again and `tokenizers` returns.
 //!
 //! Cost: linear in the pieces; at most [`MAX_EXAMPLES`] pieces are tried as examples.
 
@@ -15,10 +15,10 @@ use crate::piece::{PieceId, PieceKind};
 use crate::text::char_length;
 use crate::tokenizer::Tokenizer;
 
-/// Texts before a piece in examples, tried in this order.
+/// Texts to put before a piece in examples, tried in this order.
 const EXAMPLE_CONTEXTS: [&str; 4] = ["", " ", "\n", "0"];
 
-/// So many pieces are tried as examples.
+/// The largest number of pieces that are tried as examples.
 const MAX_EXAMPLES: usize = 100;
 
 /// Reasons that concern the merges of a BPE model.
@@ -32,8 +32,8 @@ impl<'m> MergeReasons<'m> {
         Self { model, table }
     }
 
-    /// Whether `tokenizers` can have a merge. Well-formed text is never merged to a piece that is
-    /// not UTF-8.
+    /// Whether the file can contain a merge. Merges to pieces that are not UTF-8 are left out,
+    /// because well-formed text never executes them.
     pub(super) fn is_written(&self, merge: OrderedMerge) -> bool {
         is_utf8(text_of(self.model, merge.piece)) && self.is_covered(merge)
     }
@@ -48,7 +48,7 @@ impl<'m> MergeReasons<'m> {
         self.model.piece_to_id(text).is_some()
     }
 
-    /// The reason if some merges have a symbol that is no piece.
+    /// The reason if some merges have a symbol that is not a piece.
     pub(super) fn uncovered(&self, merges: &[OrderedMerge]) -> Option<Reason> {
         let uncovered = merges.iter().filter(|merge| !self.is_covered(**merge));
         let pieces: Vec<PieceId> = uncovered.map(|merge| merge.piece).collect();
@@ -80,7 +80,7 @@ impl<'m> MergeReasons<'m> {
         piece.kind == PieceKind::Unused && is_merged(self.table, piece.id)
     }
 
-    /// The reason if a single character is a piece that SentencePiece does not give for it.
+    /// The reason if some single characters are pieces that SentencePiece does not give for text.
     pub(in crate::convert::tokenizer_json) fn single_characters(&self) -> Option<Reason> {
         let pieces: Vec<Piece<'_>> = self.model.pieces().filter(is_meta_char).collect();
         let first = pieces.first()?;
@@ -95,14 +95,14 @@ impl<'m> MergeReasons<'m> {
     }
 }
 
-/// A text for which the model gives one of these pieces.
+/// A text whose encoding contains one of these pieces.
 fn example(model: &Model, pieces: &[PieceId]) -> Option<String> {
     let tokenizer = Tokenizer::new(model.clone());
     let mut tried = pieces.iter().take(MAX_EXAMPLES);
     tried.find_map(|piece| text_with(&tokenizer, *piece))
 }
 
-/// A text for which the tokenizer gives the piece.
+/// A text whose encoding contains the piece.
 fn text_with(tokenizer: &Tokenizer, piece: PieceId) -> Option<String> {
     let text = plain_text(text_of(tokenizer.model(), piece));
     let trimmed = text.strip_prefix(' ').unwrap_or(&text);
@@ -112,7 +112,7 @@ fn text_with(tokenizer: &Tokenizer, piece: PieceId) -> Option<String> {
     texts.find(|text| tokenizer.encode(text).contains(&piece))
 }
 
-/// Whether a piece is a character for which SentencePiece does not give it.
+/// Whether a piece is a single character that SentencePiece does not encode to it.
 fn is_meta_char(piece: &Piece<'_>) -> bool {
     // Most pieces are given for text.
     !piece.kind.is_given_for_text() && is_found_char(piece.text)

@@ -1,8 +1,8 @@
 //! Scores of unigram models, and reasons why ids can differ.
 //!
-//! Input: a model, and the texts of its pieces in the file. Output: the scores that the file has,
-//! and reasons. Example: the text of a byte piece, `<0x41>`, is found in text by `tokenizers` only.
-//! Cost: linear.
+//! Input: a model, and the texts of its pieces in the file. Output: the scores in the file, and
+//! reasons. Example: only `tokenizers` finds the text of a byte piece, `<0x41>`, in text. Cost:
+//! linear.
 
 use std::borrow::Cow;
 
@@ -19,8 +19,8 @@ pub(in crate::convert::tokenizer_json) fn lowest_score(model: &Model) -> f32 {
     normal.map(|piece| piece.score).fold(f32::MAX, f32::min)
 }
 
-/// Scores such that `tokenizers` gives unknown characters the score that SentencePiece gives them,
-/// 10 below the lowest normal piece, and user-defined symbols theirs.
+/// Scores with which `tokenizers` scores unknown characters and user-defined symbols as
+/// SentencePiece does; for unknown characters, 10 below the lowest normal piece.
 pub(super) fn unigram_scores(model: &Model) -> Vec<f32> {
     let lowest = lowest_score(model);
     let score = |piece: Piece<'_>| match piece.kind {
@@ -55,7 +55,7 @@ fn reason_of_rounding() -> Reason {
     )
 }
 
-/// The reason if pieces are found in text that SentencePiece does not give for it.
+/// The reason if `tokenizers` finds pieces in text that SentencePiece does not give for it.
 fn reason_of_found_pieces(model: &Model, keys: &[Cow<'_, str>]) -> Option<Reason> {
     let is_found = |piece: &Piece<'_>| {
         !piece.kind.is_given_for_text() && piece.text == keys[piece.id.index()].as_bytes()
@@ -78,7 +78,7 @@ fn first_of_kind<'p, 'm>(pieces: &'p [Piece<'m>], kind: PieceKind) -> Option<&'p
     pieces.iter().find(|piece| piece.kind == kind)
 }
 
-/// The reason if a piece for text is not UTF-8.
+/// The reason if a piece that segmentation can give is not UTF-8.
 fn reason_of_bytes(model: &Model) -> Option<Reason> {
     let mut pieces = model.pieces();
     let piece = pieces.find(|piece| piece.kind.is_from_text() && !is_utf8(piece.text))?;
@@ -93,7 +93,7 @@ fn reason_of_twins(model: &Model) -> Option<Reason> {
     Some(text_reason(format!("another piece has the text of {name}")))
 }
 
-/// Whether another piece is found for the text of a piece.
+/// Whether looking up the text of a piece gives another piece.
 fn has_twin(model: &Model, piece: &Piece<'_>) -> bool {
     model.piece_to_id(piece.text) != Some(piece.id) && piece.text != b"\0"
 }

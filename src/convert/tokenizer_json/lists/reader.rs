@@ -1,8 +1,8 @@
 //! Reading the vocabulary and the merges of a `tokenizer.json`, and cutting them out of the rest.
 //!
-//! Input: the text of a file. Output: [`JsonLists`]. Strings, numbers and brackets are those of the
-//! scanner; which ones have to follow each other is here. Example: of `"vocab": {"a": 0}` the rest
-//! keeps `"vocab": null`. Cost: linear.
+//! Input: the text of a file. Output: [`JsonLists`]. The scanner recognizes strings, numbers and
+//! brackets; their grammar is here. Example: `"vocab": {"a": 0}` becomes `"vocab": null` in the
+//! rest. Cost: linear.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use crate::convert::tokenizer_json::scan::{JsonScanner, RawString, ScanProblem};
 use crate::error::ConvertError;
 use crate::text::num::low_u32;
 
-/// Bytes of a file for each entry of a list, as a first guess of their number.
+/// Bytes of a file for each entry of a list, to estimate the number of entries.
 const BYTES_PER_ENTRY: usize = 32;
 
 /// Reads the lists.
 pub(super) struct ListReader<'j, 'v> {
     scanner: JsonScanner<'j>,
-    /// The texts of the list that is read.
+    /// The texts of the list that is being read.
     texts: ListTexts<'j>,
     vocab: Option<Arc<JsonVocab<'j>>>,
     merges: JsonMerges<'j>,
     on_vocab: &'v mut dyn FnMut(&Arc<JsonVocab<'j>>),
     rest: String,
-    /// What is before this position is in the rest, or cut out.
+    /// Everything before this position is in `rest` or was cut out.
     kept: usize,
 }
 
@@ -44,14 +44,14 @@ impl<'j, 'v> ListReader<'j, 'v> {
     /// The lists, and the rest of the file.
     ///
     /// # Errors
-    /// A list is not valid JSON or has other values.
+    /// A list is not valid JSON or has values of other types.
     pub(super) fn lists(mut self) -> Result<JsonLists<'j>, ConvertError> {
         let read = self.read_file();
         read.map_err(|problem| self.scanner.error(problem))?;
         Ok(self.into_lists())
     }
 
-    /// What was read, and the end of the rest.
+    /// Appends the end of the file to the rest, and returns what was read.
     fn into_lists(mut self) -> JsonLists<'j> {
         self.keep_until(self.texts.file.len());
         JsonLists {
@@ -111,13 +111,13 @@ impl<'j, 'v> ListReader<'j, 'v> {
         })
     }
 
-    /// The texts of the list that was read.
+    /// Takes the texts of the list that was read.
     fn take_texts(&mut self) -> ListTexts<'j> {
         let next = ListTexts::new(self.texts.file);
         std::mem::replace(&mut self.texts, next)
     }
 
-    /// Goes behind a key and its colon.
+    /// Reads a key and its colon.
     fn key(&mut self) -> Result<String, ScanProblem> {
         let key = self.scanner.string()?;
         let key = match key.has_escapes {
@@ -128,7 +128,7 @@ impl<'j, 'v> ListReader<'j, 'v> {
         Ok(key)
     }
 
-    /// Reads a value that is cut out of the rest.
+    /// Reads a value, which becomes `null` in the rest.
     fn cut_out<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, ScanProblem>,
@@ -195,7 +195,7 @@ impl<'j, 'v> ListReader<'j, 'v> {
         Ok(merges)
     }
 
-    /// A merge as a list of two texts.
+    /// Reads a merge that is a list of two texts.
     fn read_pair(&mut self) -> Result<[ListText; 2], ScanProblem> {
         self.scanner.expect(b'[', "a bracket is missing")?;
         let left = self.text()?;
@@ -205,7 +205,7 @@ impl<'j, 'v> ListReader<'j, 'v> {
         Ok([left, right])
     }
 
-    /// A merge as two texts with a space between them.
+    /// Reads a merge that is two texts with a space between them.
     fn read_line(&mut self) -> Result<[ListText; 2], ScanProblem> {
         let line = self.text()?;
         let bytes = self.texts.get(line);
@@ -217,7 +217,7 @@ impl<'j, 'v> ListReader<'j, 'v> {
         Ok(line.around(low_u32(space as u64)))
     }
 
-    /// The next value, a text.
+    /// Reads the next value, which must be a string.
     #[inline]
     fn text(&mut self) -> Result<ListText, ScanProblem> {
         let string = self.scanner.string()?;
@@ -225,20 +225,20 @@ impl<'j, 'v> ListReader<'j, 'v> {
             false => string.range,
             true => self.add_unescaped(&string)?,
         };
-        // The positions were checked to fit when the file was.
+        // `check_length` has checked that the positions fit.
         Ok(ListText {
             start: low_u32(range.start as u64),
             end: low_u32(range.end as u64),
         })
     }
 
-    /// Adds a text without its escapes; returns its range behind the file.
+    /// Adds an unescaped text; returns its range after the end of the file.
     #[cold]
     fn add_unescaped(&mut self, string: &RawString) -> Result<Range<usize>, ScanProblem> {
         Ok(self.texts.add(&self.scanner.unescaped(string)?))
     }
 
-    /// A guess of the number of entries of the list that begins here.
+    /// An estimate of the number of entries in the list that begins here.
     fn expected_entries(&self) -> usize {
         (self.texts.file.len() - self.scanner.position()) / BYTES_PER_ENTRY
     }

@@ -1,8 +1,8 @@
 //! Chunk boundaries in runs of ASCII characters, eight bytes at a time.
 //!
-//! Input: a text and a position behind some byte of it. Output: a bit for each of the next bytes
-//! that says whether a chunk begins there. Most text is ASCII, and for ASCII one load of a table of
-//! all pairs of bytes replaces the classes of both characters.
+//! Input: a text and a position after its first byte. Output: a bit for each of the next bytes that
+//! says whether a chunk begins there. Most text is ASCII, and for ASCII one load of a table of all
+//! pairs of bytes replaces the classes of both characters.
 //!
 //! Method: SWAR (SIMD within a register). A word of eight bytes is read, the number of its leading
 //! ASCII bytes follows from the bits 0x80, and the eight pairs of adjacent bytes are tested without
@@ -77,12 +77,11 @@ impl AsciiBigrams {
         self.adjacent[usize::from(bit / 64)] |= 1 << (bit % 64);
     }
 
-    /// 1 if, of the last two bytes of `pair`, the upper one is plain ASCII and may follow the lower
-    /// one; 0 otherwise.
+    /// 1 if, of the two lowest bytes of `pair`, the upper one is plain ASCII and may follow the
+    /// lower one; 0 otherwise.
     #[inline(always)]
     fn can_be_adjacent(&self, pair: u64) -> u64 {
-        // The other bytes of `pair` are masked before the conversion, so the index is right on
-        // 32-bit targets too.
+        // The other bytes of `pair` are masked out, so the index is right on 32-bit targets too.
         self.adjacent[masked_index(pair / 64, WORDS - 1)] >> (pair % 64) & 1
     }
 

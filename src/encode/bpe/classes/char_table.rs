@@ -33,7 +33,7 @@ fn code_point(char: &[u8]) -> Option<u32> {
 }
 
 /// A text of two or three bytes as a word of four, with zeros after its end; 0 for a shorter text.
-/// Inlined it would make the scan of wide characters 6 % longer.
+/// If it were inlined, the scan of wide characters would take 6 % longer.
 #[cold]
 #[inline(never)]
 fn last_word(text: &[u8]) -> u32 {

@@ -1,5 +1,5 @@
-//! What two characters become that are ASCII or the whitespace mark, as far as one worker has seen
-//! them.
+//! What pairs of characters become that are ASCII or the whitespace mark, for the pairs that one
+//! worker has seen.
 //!
 //! Input: the codes of two characters. Output: a [`SymbolMerge`], or [`SymbolMerge::UNSEEN`]. Most
 //! chunks begin with such pairs. Every pair has an entry of its own, so neither a hash nor a

@@ -8,7 +8,7 @@
 //! models with fewer than 65,535 symbols an entry has 8 bytes instead of 16. Pairs of ASCII
 //! characters, with which most chunks begin, are in [`AsciiPairs`].
 //!
-//! Example: the pair (`th`, `e`) with the ids 1 and 5 becomes symbol 2 with rank 2. The entry of 8
+//! Example: the pair (`th`, `e`), symbols 1 and 5, becomes symbol 2 with rank 2. The entry of 8
 //! bytes is 0x0002_0002_0001_0005: rank, symbol, left, right.
 //!
 //! Cost: one load per lookup. Memory: 256 KiB or 512 KiB at most.
@@ -151,7 +151,7 @@ impl PairEntry for NarrowEntry {
 /// A direct-mapped table of pairs.
 #[derive(Debug)]
 struct PairTable<E> {
-    /// None, or a power of two.
+    /// Empty, or a power of two.
     slots: Vec<E>,
     /// Slots with a pair.
     used: usize,

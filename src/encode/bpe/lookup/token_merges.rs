@@ -10,9 +10,9 @@
 //! slot says that the pair becomes `▁of▁the`. The piece `▁of▁the▁best` makes the pair (`▁the`,
 //! `▁best`) adjacent, which becomes nothing.
 //!
-//! Cost: one multiplication and one load for most pairs that merge nowhere, one load more for the
-//! others. Memory: 32 to 64 bytes for each pair, and the filter. The multiplier is drawn at random
-//! for each table, so that no model can be prepared whose pairs collide.
+//! Cost: one multiplication and one load for most pairs that are not in the table, one more load
+//! for the others. Memory: 32 to 64 bytes for each pair, and the filter. The multiplier is drawn at
+//! random for each table, so that no model can be prepared whose pairs collide.
 
 use std::hash::{BuildHasher, RandomState};
 

@@ -1,7 +1,7 @@
 //! Bigram boundaries of a text.
 //!
 //! Input: a text. Output: positions at which the text can be divided into parts that several
-//! threads encode. The scan of a text uses the same two functions on characters.
+//! threads encode. The [scan](super) uses [`class_at`] and [`can_be_adjacent`] too.
 //!
 //! Example: the boundaries of `the cat` that are at least 2 bytes from each other: position 3, if
 //! no piece contains `e ▁`.
@@ -11,7 +11,7 @@
 use crate::encode::bpe::classes::char_table::CharTable;
 use crate::encode::bpe::classes::class_bigrams::ClassBigrams;
 
-/// Bigram boundaries of `text`, at least `distance` bytes from each other.
+/// Bigram boundaries of `text`, at least `distance` bytes apart.
 pub(in crate::encode::bpe) fn find_boundaries<const RAW: bool>(
     text: &[u8],
     distance: usize,

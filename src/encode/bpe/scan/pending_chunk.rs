@@ -5,7 +5,7 @@
 //! has no bytes in the text. The chunk ` cat` begins at byte 3, and its first character ends at
 //! byte 4.
 
-/// A chunk whose end was not found yet.
+/// A chunk whose end has not been found yet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PendingChunk {
     pub(super) start: usize,
@@ -13,8 +13,8 @@ pub(super) struct PendingChunk {
     pub(super) first_end: usize,
     /// The class of its first character; 0 if it has none yet.
     pub(super) first_class: u32,
-    /// Whether it begins with the dummy prefix. That is its first character then, without bytes in
-    /// the text.
+    /// Whether it begins with the dummy prefix, which is then its first character and has no bytes
+    /// in the text.
     pub(super) has_prefix: bool,
 }
 

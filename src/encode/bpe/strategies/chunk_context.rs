@@ -77,7 +77,7 @@ impl MergeState {
             + self.token_pairs.size_bytes()
     }
 
-    /// Counts the use of a strategy. Tests prove with it which strategy ran; other builds count
+    /// Counts the use of a strategy, so that tests can check which one ran. Other builds count
     /// nothing.
     #[inline(always)]
     pub(in crate::encode::bpe) fn count(&mut self, strategy: Strategy) {

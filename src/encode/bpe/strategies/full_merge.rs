@@ -3,16 +3,17 @@
 //! Input: a normalized text. Output: its ids. The text is not split into chunks, because the result
 //! of a pair may depend on other parts of the text.
 //!
-//! Unused pieces take part in merges, but are no ids: an unused piece that remains is *resegmented*
-//! into the two symbols from which the pair was made when it was considered last, anywhere in the
-//! text, and so on for these symbols. A piece that was never considered becomes unknown. The
-//! reference stops after a hundred levels and then writes the unused piece itself.
+//! Unused pieces take part in merges, but are not returned: an unused piece that remains is
+//! *resegmented* into the two symbols of the pair that last became a candidate for it, anywhere in
+//! the text. These symbols are resegmented in turn. An unused piece for which there was no
+//! candidate becomes unknown. The reference stops after a hundred levels and then writes the unused
+//! piece itself.
 //!
 //! Dropout (Provilkov et al., "BPE-dropout: simple and effective subword regularization", ACL 2020,
 //! <https://doi.org/10.18653/v1/2020.acl-main.170>) skips each merge with a given probability when its turn comes.
 //!
 //! Example: pieces `th` (unused, rank 0), `the` (1). The text `the` merges to `th e`, then to
-//! `the`. The text `tha` merges to `th a`; `th` is unused and was considered as `t h`, so the ids
+//! `the`. The text `tha` merges to `th a`; `th` is unused, and its candidate was `t h`, so the ids
 //! are those of `t`, `h`, `a`.
 //!
 //! Cost: n log n in the length of the text.
@@ -33,7 +34,7 @@ const MAX_RESEGMENT_DEPTH: u32 = 100;
 /// The symbol of every user-defined symbol. It merges with nothing.
 const USER_DEFINED: u32 = NO_SYMBOL - 1;
 
-/// The two symbols from which a symbol was made when the pair was considered last.
+/// For each unused piece, the two symbols of the pair that last became a candidate for it.
 type SymbolParts = HashMap<u32, (u32, u32), FxBuildHasher>;
 
 /// Buffers for whole texts.
@@ -57,11 +58,11 @@ impl FullMergeState {
 /// What merging of whole texts needs to know about a model.
 pub(in crate::encode::bpe) struct FullMerge<'m> {
     pub(in crate::encode::bpe) tables: &'m MergeTables,
-    /// All pieces, which the tables may not have.
+    /// The symbols of all pieces; those of `tables` may be only the first layer.
     pub(in crate::encode::bpe) symbols: &'m SymbolTable,
     pub(in crate::encode::bpe) pieces: &'m PieceTable,
     pub(in crate::encode::bpe) user_defined: &'m PrefixTrie,
-    /// For each piece whether it is unused; empty if no piece is.
+    /// Whether each piece is unused; empty if none is.
     pub(in crate::encode::bpe) unused: &'m [bool],
 }
 
@@ -85,7 +86,7 @@ impl<F: FnMut() -> bool> MergeObserver for FullMergeObserver<'_, F> {
 }
 
 impl FullMerge<'_> {
-    /// Appends the ids of `text`; merges for which `skips_merge` returns true do not happen.
+    /// Appends the ids of `text`; merges for which `skips_merge` returns true are skipped.
     pub(in crate::encode::bpe) fn encode(
         &self,
         text: &[u8],

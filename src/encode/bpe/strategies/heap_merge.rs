@@ -4,8 +4,8 @@
 //! merge with the lowest rank happens first, of equal ranks the leftmost.
 //!
 //! Method: the symbols are nodes of a linked list, and the candidates for merges wait in a heap. A
-//! candidate that was overtaken by a merge of one of its symbols is recognized when it is popped,
-//! because the node then has another merge.
+//! candidate becomes stale when one of its symbols merges. Stale candidates are recognized when
+//! they are popped, because the node then has another merge.
 //!
 //! Example: pieces `th` (rank 0), `he` (1), `the` (2), text `t h e`. The heap has (rank 0, node 0)
 //! and (1, node 1). Popping the first joins nodes 0 and 1 to `th` and pushes (2, node 0) for
@@ -25,7 +25,7 @@ const NO_NODE: usize = usize::MAX;
 
 /// Observes merges, and can prevent them.
 pub(in crate::encode::bpe) trait MergeObserver {
-    /// Whether the merge whose turn has come is skipped for good.
+    /// Whether the next merge is skipped permanently.
     fn skips_merge(&mut self) -> bool {
         false
     }
@@ -105,7 +105,7 @@ impl HeapMerge {
         self.collect_symbols();
     }
 
-    /// Whether no merge of one of the two symbols has overtaken a candidate.
+    /// Whether a candidate is not stale: neither of its symbols has merged since.
     fn is_current(&self, candidate: MergeCandidate) -> bool {
         self.nodes[candidate.left].merge == candidate.merge()
     }

@@ -18,7 +18,7 @@ pub(in crate::encode::bpe) enum LastMerge {
     Pair(u32, u32),
     /// The text becomes something else.
     Unreachable,
-    /// It is merged from two symbols of which one has no lower rank.
+    /// It is merged from two symbols that do not meet the condition of [`Pair`](Self::Pair).
     OutOfRankOrder,
     /// The text has too many characters for the short merge.
     TooLong,
@@ -76,7 +76,7 @@ impl LastMergeTable {
         self.cells().get(symbol as usize)
     }
 
-    /// All cells, which are allocated when they are asked for first.
+    /// All cells, which are allocated on first use.
     #[inline]
     fn cells(&self) -> &[LastMergeCell] {
         self.cells.get_or_init(|| {

@@ -3,14 +3,14 @@
 //! Input: normalized text that is too long for the chunk cache. Output: its ids, if they are
 //! cached.
 //!
-//! Real text repeats a few long chunks very often: rulers such as 80 times `-`, and deep
-//! indentation. Their pieces are longer than a small window, so small windows do not fit together.
-//! A chunk with unique content, such as a URL, is segmented by small windows and never enters this
-//! cache. Runs of spaces of different lengths are different chunks, but consist of the same large
-//! windows, which a second instance of this cache contains.
+//! Real text repeats a few long chunks very often: rulers such as 80 hyphens, and deep indentation.
+//! Their pieces are longer than a small window, so small windows do not fit together. A chunk with
+//! unique content, such as a URL, is segmented by small windows and never enters this cache. Runs
+//! of spaces of different lengths are different chunks, but consist of the same large windows,
+//! which a second instance of this cache contains.
 //!
-//! Example: 200 spaces in normalized text have 600 bytes. The large windows of the chunk have 32
-//! spaces each, so all of them but the first are hits, and so are the large windows of a run of 300
+//! Example: 200 spaces in normalized text have 600 bytes. All large windows of the chunk except the
+//! last have 32 spaces, so all of these except the first are hits, and so are those of a run of 300
 //! spaces.
 //!
 //! Method: a direct-mapped table; a new chunk replaces the one that shares its entry. The table

@@ -65,8 +65,7 @@ impl MergeTables {
     }
 }
 
-/// The tables of a model and the pairs that were looked up: what the questions about single symbols
-/// need.
+/// The tables of a model and a lookup of pairs: what functions of single symbols need.
 pub(in crate::encode::bpe) struct MergeContext<'c> {
     pub(in crate::encode::bpe) tables: &'c MergeTables,
     pub(in crate::encode::bpe) pairs: PairLookup<'c>,

@@ -1,15 +1,14 @@
 //! Merges a short chunk.
 //!
 //! Input: the characters of a chunk, at most [`MAX_CHARS`]. Output: the symbols that remain when no
-//! pair merges. All candidates are compared to find the next merge, again and again, which is
-//! fastest for a handful of characters.
+//! pair merges. To find each merge, all candidates are compared, which is fastest for few
+//! characters.
 //!
 //! Method: arrays by position; a merged symbol has the position of its first character. What two
 //! symbols become is looked up by the hash of the text that they cover, which follows from the
-//! prefix sums of the two positions (see [`text_hash`](crate::encode::bpe::lookup)). Most pairs
-//! become nothing, and to find that out nothing else is loaded. A candidate is one word, a
-//! [`MergeKey`], in which rank, position and symbol follow each other, so the lowest word is the
-//! next merge.
+//! prefix sums of the two positions (see [`text_hash`](crate::encode::bpe::lookup)). Most pairs do
+//! not merge, and the hash alone shows it. A candidate is one word, a [`MergeKey`], in which rank,
+//! position and symbol follow each other, so the lowest word is the next merge.
 //!
 //! Example: pieces `th` (rank 0), `he` (1), `the` (2), text `the`. Candidates: position 0 `t h`
 //! (rank 0), position 1 `h e` (rank 1). The lowest is position 0; it becomes `th`, position 1 is
@@ -35,8 +34,8 @@ use crate::text::num::{low_u32, masked_index};
 
 /// The largest number of characters.
 pub(in crate::encode::bpe) const MAX_CHARS: usize = 32;
-/// Positions of characters, the end, and positions behind it that are read in vain: a power of two,
-/// so that a mask is enough to stay within the arrays.
+/// Positions of the characters and of the end, and further ones that are read but not used: a power
+/// of two, so that a mask is enough to stay within the arrays.
 const POSITIONS: usize = 2 * MAX_CHARS;
 
 /// A candidate, lowest first: the bits of a [`SymbolMerge`], with the position in the upper five
@@ -59,7 +58,7 @@ pub(in crate::encode::bpe) struct ShortMerge {
     codes: [AsciiCode; POSITIONS],
     /// The prefix sum of the text before each position.
     sums: [u64; POSITIONS],
-    /// The power that makes hashes of differences of sums.
+    /// The power that turns a difference of sums into a hash, by the later position.
     powers: [u64; POSITIONS],
     /// A bit for each position at which a symbol begins, and for all positions behind the last
     /// symbol.
@@ -172,7 +171,7 @@ impl ShortMerge {
         merge
     }
 
-    /// Looks up what each two adjacent characters become.
+    /// Looks up what each pair of adjacent characters becomes.
     #[inline(always)]
     fn init_candidates(&mut self, pairs: &mut PairLookup<'_>) {
         match self.count {

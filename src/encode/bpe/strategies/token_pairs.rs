@@ -84,8 +84,8 @@ impl TokenPairCache {
     }
 }
 
-/// Whether two symbols, each the result of merging its own text, are a valid pair. An unknown
-/// character is valid beside everything. `None` if the symbols are too long to find out.
+/// Whether two symbols, each the result of merging its own text, are a valid pair. A pair with an
+/// unknown character is always valid. `None` if the symbols are too long to decide.
 #[inline]
 pub(in crate::encode::bpe) fn is_valid_token_pair(
     left: u32,

@@ -1,7 +1,7 @@
 //! Long chunks, one window after the other.
 //!
-//! Input: a chunk of more than 32 characters. Output: its ids, or the report that this strategy
-//! cannot find them.
+//! Input: a chunk of more than 32 characters. Output: its ids, or failure if this strategy cannot
+//! find them.
 //!
 //! Method: the first bytes of the chunk are a window, which is merged alone (or found in a cache).
 //! A symbol near the end of a window may be cut off, so only symbols that end within two thirds of

@@ -19,19 +19,19 @@
 //! entered with what they become. That is the definition of a merge, so nothing has to be known
 //! about which of these merges happen.
 //!
-//! Late are all pieces of the second layer, and those of the first that their own merges cannot
-//! make. For example the pieces `ab` (-9, second layer), `abc` (-1, first layer) and no `bc`: the
-//! first layer gives `a b c`, and only when the second has made `ab`, `abc` follows. At the end of
-//! the first layer no pair joins to a piece of the first layer, so one part of such a piece has to
-//! be late itself. Therefore the pieces of the first layer are searched from the shortest to the
-//! longest for those with a late piece as beginning or end.
+//! Late are all pieces of the second layer, and those of the first that the merges of the first
+//! layer cannot make. For example the pieces `ab` (-9, second layer), `abc` (-1, first layer) and
+//! no `bc`: the first layer gives `a b c`, and only when the second has made `ab`, `abc` follows.
+//! At the end of the first layer no pair joins to a piece of the first layer, so one part of such a
+//! piece has to be late itself. Therefore the pieces of the first layer are searched from the
+//! shortest to the longest for those with a late piece as beginning or end.
 //!
 //! A piece that contains a user-defined symbol is never made: the symbol is cut out of every text.
 //!
 //! The first layer has no piece with a whitespace mark behind another character, so the tokens of a
 //! piece are those of its words (if no symbol is user-defined). Most words of superwords are pieces
-//! of the first layer, and it is remembered which of these are their own only token: so most
-//! superwords are divided by looking up their words, and are not encoded.
+//! of the first layer, and the search stores which of these encode to themselves. So most
+//! superwords are divided by looking up their words, without encoding.
 //!
 //! Example: `▁one▁of▁the` with the tokens `▁one ▁of ▁the`. The pairs (`▁one`, `▁of`) and (`▁of`,
 //! `▁the`) are adjacent. If `▁of▁the` is a piece and `▁one▁of` is none, (`▁one`, `▁of▁the`) becomes
@@ -50,7 +50,7 @@ use crate::encode::vocabulary::Vocabulary;
 use crate::join::join;
 use crate::piece::{PieceId, PieceTable};
 
-/// Pairs in the table for each piece of the model, at most. Trained models have less than two; the
+/// Pairs in the table for each piece of the model, at most. Trained models have fewer than two; the
 /// limit keeps the memory proportional to the model.
 const MAX_PAIRS_PER_PIECE: usize = 8;
 
@@ -76,8 +76,7 @@ struct LateMergeSearch<'l> {
     tokens: Vec<PieceId>,
     /// The hashes of the text from each of these tokens on.
     ends: Vec<TextHash>,
-    /// For each piece of the first layer, once it was asked for, whether its text encodes to
-    /// itself.
+    /// Whether each piece of the first layer encodes to itself; `None` if not yet known.
     is_own_token: Vec<Option<bool>>,
     map: TokenMergeMap,
 }
@@ -333,7 +332,7 @@ impl<'l> LateTexts<'l> {
         self.filter.insert(self.model.symbols.hash(id));
     }
 
-    /// Whether a late piece, but not the whole text, is the beginning or the end of `text`.
+    /// Whether a late piece is a proper prefix or suffix of `text`.
     fn is_end_of(&self, text: &[u8]) -> bool {
         let splits = self.model.symbols.splits(text);
         splits.zip(1..text.len()).any(|([begin, end], at)| {

@@ -1,15 +1,14 @@
 //! The rules of compatibility composition (NFKC) of Unicode 17.
 //!
-//! In: nothing but the table that `build.rs` makes from `unicode-normalization`. Out: a
+//! Input: only the table that `build.rs` makes from `unicode-normalization`. Output: a
 //! [`RuleSetBuilder`].
 //!
-//! Two kinds of rules. Each single character that NFKC changes, with its result.
-//! And, because a charsmap sees a text piece by piece where NFKC would compose
-//! across characters, sequences: for each full decomposition of a character that
-//! composes again, all sequences of characters that decompose into the same, that
-//! is, every choice of one character in each place. (The sequence U+0065 U+0301 is
-//! one, U+FF45 U+0301 another; the syllables of Hangul make most of the 225,000.)
-//! Those that shorter rules imply are left out on the way.
+//! There are two kinds of rules. The first kind maps each single character that NFKC changes to its
+//! result. The second kind maps sequences, because a charsmap is applied match by match, whereas
+//! NFKC composes across characters: for each full decomposition of a character that composes again,
+//! the sources are all sequences of characters with this decomposition, that is, every choice of
+//! one character in each place. (The sequence U+0065 U+0301 is one, U+FF45 U+0301 another; the
+//! syllables of Hangul make most of the 225,000.) Rules that shorter rules imply are left out.
 //!
 //! Cost: some vectors for the 17,000 characters that decompose, some look-ups for
 //! 245,000 sequences.
@@ -18,11 +17,11 @@ use rustc_hash::FxHashMap;
 
 use super::rule_set_builder::RuleSetBuilder;
 
-/// Characters by what they decompose into.
+/// Characters by their decompositions.
 #[derive(Default)]
 struct Decompositions {
     builder: RuleSetBuilder,
-    /// Of each code point, the others that decompose into it alone.
+    /// For each code point, the other code points whose decomposition is this single one.
     origins: FxHashMap<u32, Vec<u32>>,
     /// Decompositions that compose into something else, with the target number.
     composing: Vec<(Vec<u32>, usize)>,
@@ -130,7 +129,7 @@ fn hangul() -> impl Iterator<Item = DecompositionRow> {
 }
 
 impl Decompositions {
-    /// Takes in a character that decomposes.
+    /// Adds a character that decomposes.
     fn add(&mut self, row: DecompositionRow) {
         let DecompositionRow {
             point,
@@ -149,8 +148,7 @@ impl Decompositions {
     }
 }
 
-/// Offers every sequence that decomposes into `decomposition`, but for the one
-/// that is the target itself.
+/// Offers every sequence that decomposes into `decomposition`.
 fn offer_sequences(
     builder: &mut RuleSetBuilder,
     origins: &FxHashMap<u32, Vec<u32>>,

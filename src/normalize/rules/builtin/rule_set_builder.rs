@@ -1,15 +1,14 @@
-//! A rule set in the making: fast look-ups by source, and the removal of rules
-//! that shorter rules imply.
+//! Builds a rule set: fast lookups by source, and the removal of rules that shorter rules imply.
 //!
-//! In: sources of a few code points with their targets, shorter sources first.
-//! Out: [`Rules`]. A rule is implied if replacing by the kept shorter rules, from
-//! left to right, longest match first, gives its target already; such a rule is
-//! not kept. The compiled charsmap has that very matching, so leaving it out
-//! changes nothing. Single code points are always kept.
+//! Input: sources of a few code points with their targets, shorter sources first. Output:
+//! [`Rules`]. A rule is implied if the shorter rules that are kept, applied from left to right with
+//! the longest match first, already give its target; such a rule is not kept. The compiled charsmap
+//! matches in the same way, so leaving the rule out changes nothing. Single code points are always
+//! kept.
 //!
-//! A source is packed into one number (see [`PackedSource`]), each length has its own
-//! map, so the maps that are asked most stay small. Cost: a few hash look-ups for
-//! each rule offered, and one sorting of plain numbers at the end.
+//! A source is packed into one number (see [`PackedSource`]). Each length has its own map, so the
+//! maps that are used most stay small. Cost: a few hash lookups for each offered rule, and sorting
+//! plain numbers once at the end.
 
 use rustc_hash::FxHashMap;
 
@@ -78,8 +77,8 @@ impl RuleSetBuilder {
         self.by_length[0].remove(&PackedSource::pack(&[point]));
     }
 
-    /// Adds a rule of several code points unless shorter ones, all of which must
-    /// be there already, imply it.
+    /// Adds a rule of several code points unless shorter ones imply it. All shorter rules must have
+    /// been added before.
     pub(super) fn offer(&mut self, source: &[u32], target: usize) {
         if self.implies(source, self.targets.get(target)) {
             return;
@@ -90,7 +89,7 @@ impl RuleSetBuilder {
         }
     }
 
-    /// The same rules but for those that shorter ones imply by now.
+    /// The same rules without those that shorter ones now imply.
     pub(super) fn without_implied(self) -> Self {
         let [singles, longer @ ..] = self.by_length;
         let mut kept = Self {
@@ -127,7 +126,7 @@ impl RuleSetBuilder {
         target_rest.is_empty()
     }
 
-    /// The longest rule that `points` begin with: its length and target.
+    /// The longest rule that matches at the start of `points`: its length and target.
     fn longest_rule(&self, points: &[u32]) -> Option<(usize, &[u32])> {
         let longest = points.len().min(CAPACITY);
         (1..=longest)

@@ -1,21 +1,21 @@
-//! Merging that goes on where the pieces of a model end.
+//! Merging that continues from the pieces of a model.
 //!
 //! In: a [`MergeTrainer`] whose words are segmented by a model, the characters that may become
-//! pieces, and the pieces of the model that were found nowhere so far. Out: the new pieces, best
-//! first: merges as in training, and characters between them. The model keeps its pieces, and the
-//! new ones get lower scores, in this order; so the words are always segmented as the model with
-//! the new pieces would do it. Two things happen here that do not happen in training:
+//! pieces, and the unfound pieces of the model (see [`old_pieces`](super::old_pieces)). Out: the
+//! new pieces, best first: merges as in training, and characters between them. The model keeps its
+//! pieces, and the new ones get lower scores, in this order; so the words are always segmented as
+//! the model with the new pieces would segment them. Two things differ from training:
 //!
 //! * A *character* becomes a piece when its gain is at least the count of the best pair. The gain
-//!   of a merge is its count: so many tokens fewer. The gain of a character is given; with byte
-//!   fallback it is the bytes less one, times its count. Its pairs may then be more frequent than
-//!   the best pair, but not more frequent than the character.
-//! * A merge can make one half of a piece of the model that no text gave before; see
-//!   [`old_pieces`](super::old_pieces).
+//!   of a merge is its count, the number of tokens that it saves. The gain of a character is given;
+//!   with byte fallback it is the number of its bytes minus one, times its count. Its pairs may
+//!   then be more frequent than the best pair, but not more frequent than the character.
+//! * A merge can make one half of an unfound piece.
 //!
-//! Example: the model has `a` and bytes; the words are `ab` (9 times) and `é` (6 times). The
-//! characters `b` (gain 0: one byte) and `é` (gain 6) are no pieces. There is no pair, since `b` is
-//! inactive; so `é` is the next piece, and the last one.
+//! Example: the model has `a` and byte pieces; the words are `ab` (9 times) and `é` (6 times). The
+//! characters `b` and `é` are not pieces. `é` is a candidate with gain 6; `b` is not, since it
+//! has one byte. There is no pair, since `b` is inactive; so `é` is the next piece, and the last
+//! one.
 //!
 //! Cost: that of training, and for a character that of a merge at its positions.
 
@@ -33,13 +33,14 @@ pub(crate) struct CharacterCandidate {
     pub(crate) character: char,
     /// How often it occurs.
     pub(crate) count: u64,
-    /// It becomes a piece before pairs that occur less often, or equally often.
+    /// The character becomes a piece before pairs with this count or a lower one.
     pub(crate) gain: u64,
 }
 
-/// What a continuation has besides words.
+/// The input of a continuation besides the words.
 pub(crate) struct Continuation {
-    /// The last one is the next: the highest gain, then the lowest code point.
+    /// In reverse order: the last is the next, with the highest gain and then the lowest code
+    /// point.
     characters: Vec<CharacterCandidate>,
     /// Where they occur.
     positions: FxHashMap<char, Vec<u32>>,
@@ -47,7 +48,7 @@ pub(crate) struct Continuation {
 }
 
 impl Continuation {
-    /// Characters in any order, and the pieces of the model that no text gives.
+    /// Takes the characters in any order, and the unfound pieces of the model.
     pub(crate) fn new(mut characters: Vec<CharacterCandidate>, unfound: UnfoundPieces) -> Self {
         characters.sort_unstable_by_key(|candidate| {
             let last_first = std::cmp::Reverse(candidate.character);
@@ -65,7 +66,7 @@ impl Continuation {
         self.characters.pop_if(|candidate| candidate.gain >= count)
     }
 
-    /// Where a character occurs. It is forgotten here.
+    /// Removes and returns the positions of a character.
     fn take_positions(&mut self, c: char) -> Vec<u32> {
         self.positions.remove(&c).unwrap_or_default()
     }
@@ -106,7 +107,7 @@ impl MergeTrainer<'_> {
         Ok(self.merges)
     }
 
-    /// Makes a character a piece.
+    /// Adds a character as a piece.
     fn add_character(
         &mut self,
         candidate: &CharacterCandidate,
@@ -134,7 +135,7 @@ impl MergeTrainer<'_> {
         self.words
             .whole()
             .activate(character, positions, |found| near.add(found));
-        // As if the character had been made of others; no pair is lost.
+        // As a merge that creates the character; no old pair loses occurrences.
         let merge_op = MergeOp {
             left: (symbol, 1),
             right: (symbol, 1),

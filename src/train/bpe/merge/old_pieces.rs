@@ -1,24 +1,25 @@
-//! Pieces of a model that text gives only after the model was extended.
+//! Pieces of a model that text yields only after the model is extended.
 //!
-//! A piece of a BPE model is *unfound* if its own text does not encode to it, because it is the
-//! join of no two symbols that merging makes. Then no text gives it. A new piece can be the missing
-//! half: if the model has `abc` but neither `ab` nor `bc`, and `ab` is learned, then `ab` and `c`
-//! merge to `abc` from now on. Its score is better than all new scores, so this happens directly
-//! after the merge to `ab`, before the next occurrence of `ab` to the right is merged.
+//! A piece of a BPE model is *unfound* if its own text does not encode to it, because no two
+//! symbols that merging makes join to its text. Then no text yields it. A new piece can be the
+//! missing half: if the model has `abc` but neither `ab` nor `bc`, and `ab` is learned, then `ab`
+//! and `c` merge to `abc` from now on. The score of `abc` is better than all new scores, so this
+//! happens directly after the merge to `ab`, before the next occurrence of `ab` to the right is
+//! merged.
 //!
-//! In: the unfound pieces with their scores. Out: the merge of a pair, and of all old pieces that
-//! it makes possible, in every word, in the order of the encoder: occurrences from left to right;
-//! after each the best old piece that the new symbol and a neighbour make, the left neighbour first
-//! among equals, until there is none.
+//! In: the unfound pieces, ranked by score. Out: the merge of a pair in every word, followed by the
+//! merges to old pieces that it makes possible, in the order of the encoder: occurrences from left
+//! to right; after each of them, repeatedly the best old piece that the new symbol and a neighbour
+//! form, the left neighbour first if both are equally good.
 //!
-//! Only merges whose text is part of an unfound piece come here. Whole words are compared before
-//! and after, so the cost is linear in the words with the pair. Most models have no unfound piece,
-//! some have a few dozen.
+//! This is done only for merges whose text is part of an unfound piece. Whole words are compared
+//! before and after, so the cost is linear in the words with the pair. Most models have no unfound
+//! piece, some have a few dozen.
 //!
-//! Lemma: all symbols made by one such merge are new. A span that no symbol crosses was segmented
-//! like all other such spans of the same text (see the [lemma](super)). If an old piece was made at
-//! a span now, it was made nowhere before, or it would have been made here at the same time. So
-//! pairs of other symbols only lose occurrences.
+//! Lemma: all symbols made by one such merge are new. A span that no symbol crosses is segmented
+//! like all other such spans of the same text (see the [lemma](super)). If an old piece is made at
+//! a span now, it was made nowhere before; otherwise it would have been made at this span at the
+//! same time. So pairs of other symbols only lose occurrences.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,15 +32,15 @@ use crate::train::bpe::queue::Candidate;
 use crate::train::bpe::symbols::{Symbol, SymbolArena};
 use crate::train::bpe::word_buffer::{WordBufferMut, WordPart};
 
-/// A piece that no text gives so far.
+/// A piece that no text has yielded so far.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct UnfoundPiece {
     pub(crate) symbol: Symbol,
-    /// Lower is merged first.
+    /// Lower ranks are merged first.
     pub(crate) rank: u32,
 }
 
-/// The pieces of a model that no text gives so far.
+/// The pieces of a model that no text has yielded so far.
 #[derive(Debug, Default)]
 pub(crate) struct UnfoundPieces {
     by_text: FxHashMap<Box<str>, UnfoundPiece>,
@@ -85,18 +86,18 @@ impl WordToken {
     }
 }
 
-/// What one merge changed about a pair.
+/// The changes of one merge to a pair.
 #[derive(Debug, Default)]
 struct PairChange {
-    /// Occurrences in the changed words before.
+    /// Occurrences in the changed words before the merge.
     before: u64,
-    /// Occurrences in them now.
+    /// Occurrences in the changed words after the merge.
     after: u64,
-    /// Where it occurs now.
+    /// Positions in the changed words after the merge.
     positions: Vec<u32>,
 }
 
-/// What one merge changed.
+/// The changes of one merge.
 struct MergeChanges {
     pairs: BTreeMap<(Symbol, Symbol), PairChange>,
     /// The symbols that the merge made.
@@ -104,7 +105,7 @@ struct MergeChanges {
 }
 
 impl MergeChanges {
-    /// Notes the pairs of a word with `count` occurrences.
+    /// Calls `note` with the change and the position of each pair of a word.
     fn note(&mut self, tokens: &[WordToken], mut note: impl FnMut(&mut PairChange, u32)) {
         for pair in tokens.windows(2) {
             if let (Some(left), Some(right)) = (pair[0].symbol(), pair[1].symbol()) {
@@ -139,17 +140,17 @@ impl WordRewriter<'_, '_> {
         }
     }
 
-    /// The symbols at `at` and behind it.
+    /// The symbols at `at` and after it.
     fn pair_at(&self, at: usize) -> Option<(Symbol, Symbol)> {
         Some((self.symbol_at(at)?, self.symbol_at(at + 1)?))
     }
 
-    /// The symbol at `at`; `None` for an inactive character, and behind the word.
+    /// The symbol at `at`; `None` for an inactive character and past the end of the word.
     fn symbol_at(&self, at: usize) -> Option<Symbol> {
         self.tokens.get(at)?.symbol()
     }
 
-    /// Merges the tokens at `at` and behind it to `merged`.
+    /// Merges the tokens at `at` and after it to `merged`.
     fn merge_at(&mut self, at: usize, merged: Symbol) {
         let WordToken { position, .. } = self.tokens[at];
         let length = self.token_length(at) + self.token_length(at + 1);
@@ -166,8 +167,8 @@ impl WordRewriter<'_, '_> {
         symbol.map_or(1, |symbol| self.symbols.slots(symbol))
     }
 
-    /// Merges old pieces that contain the token at `at` until there is none. Returns where that
-    /// token is then.
+    /// Repeatedly merges the token at `at` with a neighbour to an old piece, until that is not
+    /// possible. Returns the index of the result.
     fn merge_old_pieces(&mut self, mut at: usize) -> usize {
         loop {
             let before = at.checked_sub(1).and_then(|before| self.old_piece(before));
@@ -183,8 +184,8 @@ impl WordRewriter<'_, '_> {
         }
     }
 
-    /// The old piece of the tokens at `at` and behind it. The encoder also merges characters that
-    /// are no pieces.
+    /// The old piece of the tokens at `at` and after it. The encoder also merges characters that
+    /// are not pieces.
     fn old_piece(&self, at: usize) -> Option<UnfoundPiece> {
         let mut text = String::new();
         self.push_text(self.tokens.get(at)?.part, &mut text);
@@ -230,7 +231,7 @@ impl MergeTrainer<'_> {
         Ok(())
     }
 
-    /// Merges the pair in one word and notes what changes.
+    /// Merges the pair in one word and records the changes.
     fn rewrite_word(
         &mut self,
         word: (u32, u32),
@@ -260,7 +261,7 @@ impl MergeTrainer<'_> {
         });
     }
 
-    /// Adds the pairs of new symbols, and takes lost occurrences from the other pairs.
+    /// Adds the pairs of new symbols, and subtracts lost occurrences from the other pairs.
     fn update_pairs(&mut self, changes: MergeChanges) -> Result<(), TrainError> {
         let MergeChanges { pairs, made } = changes;
         for ((left, right), change) in pairs {

@@ -1,27 +1,28 @@
 //! Parameters of merging: how much is indexed at a time, and when two threads are used.
 //!
-//! Job: one set for words, one for texts that are not divided into words. Results do not depend on
-//! them; tests vary them. For example, with 32,000 merges wanted and a `min_count_share` of 64, a
-//! pair is indexed if it has 1/64 of the average count of the pairs to merge. Cost: none.
+//! There is one set for words and one for texts that are not divided into words. Results do not
+//! depend on them; tests vary them. For example, with 32,000 merges wanted and a `min_count_share`
+//! of 64, a pair is indexed if its count is at least 1/64 of the average count of the pairs to
+//! merge.
 
 /// Parameters of the work that do not change the result.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tuning {
-    /// The first `min_count`: a pair is indexed if it occurs at least this fraction as often as the
-    /// average of the pairs to merge would. Lower, and memory goes to pairs that never merge;
-    /// higher, and the index is built again.
+    /// Determines the first `min_count`: the average count of the pairs to merge, if all
+    /// occurrences were merged, divided by this. If it is higher, more memory goes to pairs that
+    /// are never merged; if it is lower, the index is rebuilt more often.
     pub(super) min_count_share: u64,
     /// When the queue is empty, `min_count` is divided by half of this.
     pub(super) min_count_step: u64,
-    /// Slots whose pairs are counted at a time. The distinct pairs of long texts take several times
-    /// the memory of the texts, and most of them are rare.
+    /// Slots per pass over the words in which pairs are counted. The distinct pairs of long texts
+    /// take several times the memory of the texts, and most of them are rare.
     pub(super) slots_per_pass: usize,
-    /// A pair in at least so many positions is merged on two threads.
+    /// A pair with at least this many positions is merged on two threads.
     pub(super) min_parallel_positions: usize,
 }
 
 impl Tuning {
-    /// The first `min_count`, if all pairs together occur `total` times and so many `merges` are
+    /// The first `min_count`, if all pairs together occur `total` times and `merges` merges are
     /// wanted.
     pub(super) fn first_min_count(&self, total: u64, merges: u64) -> u64 {
         total / merges.saturating_mul(self.min_count_share)
@@ -34,7 +35,8 @@ impl Tuning {
     }
 }
 
-/// These did well on corpora of 20 to 500 MB in several languages; other values were not compared.
+/// These values perform well on corpora of 20 to 500 MB in several languages; other values were not
+/// compared.
 pub(super) const TUNING: Tuning = Tuning {
     min_count_share: 64,
     min_count_step: 32,
@@ -43,7 +45,7 @@ pub(super) const TUNING: Tuning = Tuning {
 };
 
 /// For texts that are not divided into words: the index is built several times, each time for the
-/// pairs of a narrow range of counts, so that it takes less memory than the text.
+/// pairs in a narrow range of counts, so that it takes less memory than the text.
 pub(super) const FRUGAL_TUNING: Tuning = Tuning {
     min_count_share: 4,
     min_count_step: 3,
@@ -51,5 +53,5 @@ pub(super) const FRUGAL_TUNING: Tuning = Tuning {
     ..TUNING
 };
 
-/// A continuation with at least so many slots uses [`FRUGAL_TUNING`].
+/// A continuation with at least this many slots uses [`FRUGAL_TUNING`].
 pub(super) const MIN_FRUGAL_SLOTS: usize = 1 << 23;

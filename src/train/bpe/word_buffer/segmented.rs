@@ -1,15 +1,16 @@
 //! Words that begin as symbols of several characters, and characters that become symbols later.
 //!
 //! Input: distinct words with their counts, and a function that divides a word into symbols and
-//! characters without a symbol. Output: a [`WordBuffer`] with one slot for each of these, however
-//! long the texts of the symbols are. Continued training begins with it: the symbols are the pieces
-//! of a model. Words of one slot are left out.
+//! characters without a symbol. Output: a [`WordBuffer`] with one slot for each of these,
+//! regardless of the length of the symbols' texts. Used by continued training, where the symbols
+//! are the pieces of a model. Words of one slot are left out.
 //!
-//! A character without a symbol is *inactive*: it is in no pair. [`WordBufferMut::activate`] makes
-//! it a symbol wherever it occurs.
+//! A character without a symbol is *inactive*: it is part of no pair. [`WordBufferMut::activate`]
+//! makes it a symbol wherever it occurs.
 //!
-//! Example: the word `▁東京都` with the pieces `▁` and `都` is the slots `^ ▁ (東) (京) 都`, which have no
-//! pair of neighbours. After `東` became a symbol the only pair is `▁` and `東`.
+//! Example: with the pieces `▁` and `都`, the word `▁東京都` has the slots
+//! `^ ▁ (東) (京) 都`, which contain no pair. After `東` has become a symbol, the only
+//! pair is `▁` and `東`.
 //!
 //! Cost: that of the function, and a copy of all slots. Memory: 4 bytes for each slot, twice while
 //! the buffer is made.
@@ -33,7 +34,7 @@ use crate::train::execution::SeededMap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WordPart {
     Symbol(Symbol),
-    /// A character that is no symbol.
+    /// A character that is not a symbol.
     Inactive(char),
 }
 
@@ -62,7 +63,7 @@ impl SegmentSink<'_> {
         self.0.push(symbol.0);
     }
 
-    /// Adds a character that is no symbol yet.
+    /// Adds a character that is not a symbol yet.
     pub(crate) fn inactive(&mut self, c: char) {
         self.0.push(INACTIVE | c as u32);
     }
@@ -72,8 +73,8 @@ impl SegmentSink<'_> {
 type SlotsByCount = SeededMap<u64, Vec<u32>>;
 
 impl WordBuffer {
-    /// Divides `words` with `segment` on the threads of the current pool; `make` makes the state of
-    /// a thread. The words are freed group by group.
+    /// Divides `words` with `segment` on the threads of the current pool; `make` creates the state
+    /// for a group of words. The words are freed group by group.
     ///
     /// # Errors
     /// More than 2^32 - 1 slots.
@@ -91,7 +92,7 @@ impl WordBuffer {
         joined(divided)
     }
 
-    /// The positions of inactive characters, ascending; `characters` are those that are wanted.
+    /// The ascending positions of those of the `characters` that are inactive.
     pub(crate) fn inactive_positions(
         &self,
         characters: impl Iterator<Item = char>,
@@ -134,7 +135,7 @@ fn divide<S>(
     slots
 }
 
-/// The slots of all groups, those of equal counts side by side.
+/// Joins the slots of all groups, with equal counts adjacent.
 fn joined(mut groups: Vec<SlotsByCount>) -> Result<WordBuffer, TrainError> {
     let lengths = groups.iter().flat_map(SeededMap::values).map(Vec::len);
     let total: usize = lengths.sum();
@@ -162,9 +163,9 @@ fn joined(mut groups: Vec<SlotsByCount>) -> Result<WordBuffer, TrainError> {
 }
 
 impl WordBufferMut<'_> {
-    /// Makes an inactive character a symbol at those of the `positions` where it still is, and then
-    /// calls `visit` with its neighbours at each of them. A neighbour on the left that is the same
-    /// symbol is left out, since that pair has been visited from the left.
+    /// Makes an inactive character a symbol at those of the `positions` where it still occurs, and
+    /// then calls `visit` with its neighbours at each of them. A left neighbour that is the same
+    /// symbol is omitted, since that pair has been visited from the left.
     pub(crate) fn activate(
         &mut self,
         (c, symbol): (char, Symbol),
@@ -194,7 +195,7 @@ impl WordBufferMut<'_> {
         }
     }
 
-    /// The slots of the word around `position`: the first one and the one behind the last.
+    /// The slots of the word that contains `position`: the first one and the one after the last.
     pub(crate) fn word_around(&self, position: u32) -> (u32, u32) {
         let at = position as usize - self.offset;
         let is_start = |slot: &u32| *slot == WORD_START;

@@ -1,8 +1,8 @@
 //! The edges of a lattice by their beginnings.
 //!
 //! Input: the edges by end and then by beginning. Output: for each position a list ("row") of the
-//! edges that begin there, by end. The edge of an unknown character comes after all others of its
-//! row, as in the reference, which adds it last.
+//! edges that begin there, by end. The edge of an unknown character is the last of its row, as in
+//! the reference.
 //!
 //! Method: linked lists of indices. The edges are added from the last to the first, each at the
 //! start of its row.
@@ -14,7 +14,7 @@
 
 use super::{Edge, index};
 
-/// Follows the last edge of a row.
+/// Marks the end of a row.
 const END: u32 = u32::MAX;
 
 /// The edges of a text by their beginnings. Its buffers are reused.
@@ -22,13 +22,13 @@ const END: u32 = u32::MAX;
 pub(super) struct EdgesByBegin {
     /// By position: the first edge of its row.
     first: Vec<u32>,
-    /// By edge: the next one of its row. The first of them are those of the text.
+    /// By edge: the next one of its row. The first ones belong to the text.
     next: Vec<u32>,
 }
 
 impl EdgesByBegin {
-    /// Takes the edges of a text of so many characters. `unknown` has the indices of the edges of
-    /// unknown characters.
+    /// Links the edges of a text of `characters` characters. `unknown` holds the indices of the
+    /// edges of unknown characters.
     pub(super) fn set(&mut self, edges: &[Edge], unknown: &[u32], characters: usize) {
         self.first.clear();
         self.first.resize(characters, END);
@@ -46,7 +46,7 @@ impl EdgesByBegin {
         }
     }
 
-    /// Moves the first edge of a row, which is `at`, to its end.
+    /// Moves `at`, the first edge of a row, to the end of the row.
     fn move_to_end(&mut self, at: u32, position: usize) {
         let second = self.next[at as usize];
         let Some(last) = self.row(position).last() else {

@@ -3,11 +3,12 @@
 //! Input: a lattice. Output: the score of the best path to each position, and the edges of the best
 //! path. Method: dynamic programming over the positions.
 //!
-//! Example, with the pieces `a` (-2), `b` (-2) and `ab` (-3) and the text `ab`: the best paths have
-//! the scores 0, -2 and, of -4 for `a b` and -3 for `ab`, -3. The best path is `ab`.
+//! Example, with the pieces `a` (-2), `b` (-2) and `ab` (-3) and the text `ab`: the best paths to
+//! the three positions have the scores 0, -2 and -3 (`a b` has -4, `ab` has -3). The best path is
+//! `ab`.
 //!
-//! Cost: linear in the edges, without those to positions that the text before shares. Source: A.
-//! Viterbi, "Error Bounds for Convolutional Codes and an Asymptotically Optimum Decoding
+//! Cost: linear in the edges, except those that end at positions shared with the previous text.
+//! Source: A. Viterbi, "Error Bounds for Convolutional Codes and an Asymptotically Optimum Decoding
 //! Algorithm", 1967; function `Lattice::Viterbi` of SentencePiece 0.2.3.
 
 use super::{Edge, TextLattice, index};
@@ -17,13 +18,13 @@ use super::{Edge, TextLattice, index};
 struct BestPaths {
     /// The highest score.
     score: f32,
-    /// The highest score of the edges before [`BestPaths::edge`].
+    /// The highest score of a path through an edge before [`BestPaths::edge`].
     earlier: f32,
-    /// The first of the edges that end here with the highest score.
+    /// The first edge that ends here on a path with the highest score.
     edge: u32,
 }
 
-/// Nothing ends here yet.
+/// No path ends here yet.
 const UNREACHED: BestPaths = BestPaths {
     score: f32::NEG_INFINITY,
     earlier: f32::NEG_INFINITY,
@@ -44,14 +45,14 @@ impl Viterbi {
         self.search_rest(lattice, |edge, _| edge.score);
     }
 
-    /// As [`Viterbi::search`], after the same for the text before: what belongs to the shared
-    /// positions is used again.
+    /// Like [`Viterbi::search`], but reuses the results for the positions shared with the previous
+    /// text, which must have been searched before.
     pub(in crate::train::unigram) fn continue_search(&mut self, lattice: &TextLattice) {
         self.best.truncate(lattice.shared + 1);
         self.search_rest(lattice, |edge, _| edge.score);
     }
 
-    /// As [`Viterbi::search`], as if the edge `excluded` had a score of negative infinity.
+    /// Like [`Viterbi::search`], as if the edge `excluded` had a score of negative infinity.
     pub(in crate::train::unigram) fn search_without(
         &mut self,
         lattice: &TextLattice,
@@ -67,7 +68,7 @@ impl Viterbi {
         });
     }
 
-    /// Adds the positions that are not known yet.
+    /// Searches the positions without a result.
     #[inline]
     fn search_rest(&mut self, lattice: &TextLattice, score_of: impl Fn(&Edge, usize) -> f32) {
         if self.best.is_empty() {
@@ -106,11 +107,11 @@ impl Viterbi {
 
     /// Calls `visit` with the edges of the best path, last to first, after [`Viterbi::search`].
     ///
-    /// Of the edges before a given one the first whose path gives the same sum is taken: the
-    /// longest, as in the reference, which keeps the first of equal sums. It does not suffice that
-    /// the path itself is as good, since different sums can be rounded to the same value. But sums
-    /// with higher scores are not lower. So if the edges before the first best one give a lower
-    /// sum, that one is taken, and only otherwise all have to be compared.
+    /// The reference adds the score of the next edge before it compares, and keeps the first
+    /// (longest) of the edges with the highest sum. Different path scores can give the same rounded
+    /// sum, so the first edge with the highest path score is not always that edge. But rounding is
+    /// monotonic: if the edges before the first best one give a lower sum, the first best one is
+    /// taken. Only otherwise are all edges compared.
     pub(in crate::train::unigram) fn trace(
         &self,
         lattice: &TextLattice,
@@ -134,7 +135,7 @@ impl Viterbi {
         }
     }
 
-    /// The first edge to a position whose path gives, with `next_score`, the highest sum.
+    /// The first edge to a position whose path score plus `next_score` is the highest sum.
     #[cold]
     fn first_edge<'l>(
         &self,

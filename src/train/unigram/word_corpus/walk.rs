@@ -1,8 +1,8 @@
 //! Segmented sentences -> what each chunk of seeds consists of.
 //!
-//! Job: step 2 of [`word_corpus`](super), with its example. Input: [`SegmentedSentences`] with
-//! marked characters, and the words of their segments. Output: for each chunk the numbers of its
-//! segments and its held sentences; nothing if a chunk ends in a segment.
+//! This is step 2 of [`word_corpus`](super), which has an example. Input: [`SegmentedSentences`]
+//! with marked characters, and the words of their segments. Output: for each chunk the numbers of
+//! its segments and its held sentences; nothing if a chunk ends in a segment.
 //!
 //! Cost: linear in the distinct words of the segments and the number of the held sentences.
 
@@ -36,7 +36,7 @@ pub(super) struct CorpusWalk<'t> {
     remaining: u64,
     /// The index of the next sentence.
     at: u64,
-    /// The sentences that replace empty ones, the last of them first.
+    /// The sentences that replace empty ones, in their order. The last one is taken first.
     movable: Vec<Counted<'t>>,
     open: ChunkPlan<'t>,
     plan: CorpusPlan<'t>,
@@ -123,7 +123,7 @@ impl<'t> CorpusWalk<'t> {
         }
     }
 
-    /// Appends a sentence to the open chunk, up to the end of that.
+    /// Appends a sentence to the open chunk. Repetitions beyond the end of the chunk are dropped.
     fn append(&mut self, (text, count): Counted<'t>) {
         let length = text.len() as u64 + 1;
         let missing = self.chunk_bytes.saturating_sub(self.open.bytes);
@@ -146,7 +146,7 @@ fn segment_bytes(words: &ShardedCounts) -> u64 {
 fn shard_bytes(shard: &TextCounts) -> u64 {
     let mut bytes = 0u64;
     shard.visit(|key, count| {
-        // The mark of a word that ends a sentence has the length of the NUL.
+        // The mark of a word that ends a sentence is as long as the NUL.
         bytes = bytes.saturating_add(count.saturating_mul(key.len() as u64));
     });
     bytes

@@ -1,11 +1,11 @@
 //! Reading the rows of a Parquet file.
 //!
 //! Input: a file. Output: its rows, added to a table. Method: one thread decompresses and decodes
-//! batches of rows, the caller's thread adds them to the table, which takes about as long. A
-//! channel of bounded length is between them. Where no thread can be started, one thread does both.
+//! batches of rows; the caller's thread adds them to the table, which takes about as long. A
+//! bounded channel connects the two. If no thread can be started, the caller's thread does both.
 //! Example: while batch 1 of a file is added, batch 2 is decoded.
 //!
-//! The words of a batch are joined to one text, whose encoding is checked at once; a check of each
+//! The words of a batch are joined into one text, whose encoding is checked at once; checking each
 //! short word takes several times as long.
 
 use std::fs::File;
@@ -23,7 +23,7 @@ use crate::error::CountsError;
 use crate::join::result_of;
 use crate::train::word_counts::CountRows;
 
-/// Takes a batch; false if no more are wanted.
+/// Takes a batch; returns false if no more are wanted.
 type TakeBatch<'t> = &'t mut dyn FnMut(JoinedRows) -> Result<bool, RowError>;
 
 /// Reads all rows of a file.
@@ -34,7 +34,7 @@ pub(super) fn read_rows(file: File) -> Result<CountRows, RowError> {
     let (sender, receiver) = sync_channel(WAITING_BATCHES);
     let read_in_thread = || {
         let sender = sender;
-        // If nobody receives, adding has failed, and that is the error of the whole.
+        // If the receiver is gone, adding has failed, and its error is returned.
         read_groups(&reader, &columns, &mut |batch| {
             Ok(sender.send(batch).is_ok())
         })
@@ -53,9 +53,10 @@ pub(super) fn read_rows(file: File) -> Result<CountRows, RowError> {
     Ok(rows)
 }
 
-/// Rows of a file, with their words one behind the other.
+/// Rows of a file, with their words concatenated.
 struct JoinedRows {
-    /// A text, or bytes if they are no text: rows that are no words begin with the byte FF.
+    /// The concatenated words; bytes if they are not UTF-8, as with rows that begin with the byte
+    /// FF.
     words: Result<String, Vec<u8>>,
     /// Where each word ends.
     ends: Vec<usize>,
@@ -84,8 +85,8 @@ impl JoinedRows {
             let range = start..*end;
             start = *end;
             match &self.words {
-                // A text that does not end with a character is no text, and is refused by the
-                // general function.
+                // A word that does not begin and end at character boundaries is not UTF-8; `add`
+                // refuses it.
                 Ok(words) => match words.get(range.clone()) {
                     Some(word) => rows.add_word(word, *count)?,
                     None => rows.add(&words.as_bytes()[range], *count)?,
@@ -111,7 +112,7 @@ fn read_groups(
     Ok(())
 }
 
-/// Where the columns are.
+/// The indexes of the two columns.
 struct ColumnIndexes {
     word: usize,
     count: usize,
@@ -126,7 +127,7 @@ impl ColumnIndexes {
     }
 }
 
-/// The index of the column `name`, which has the type `T` and no lists.
+/// The index of the column `name`, which must have the type `T` and must not be repeated.
 fn column_index<T: DataType>(
     schema: &SchemaDescriptor,
     name: &str,
@@ -188,7 +189,7 @@ fn typed_reader<T: DataType>(
     Ok(parquet::column::reader::get_typed_column_reader(reader))
 }
 
-/// Reads the next values of a column, none of which is NULL. There are none at the end.
+/// Reads the next values of a column and refuses NULL. `values` is empty at the end.
 fn read_values<T: DataType>(
     column: &mut ColumnReaderImpl<T>,
     values: &mut Vec<T::T>,

@@ -1,8 +1,8 @@
 //! Writing the rows of a table to a Parquet file.
 //!
-//! Input: a table. Output: its rows in the order of their bytes, in row groups. Method: the
-//! caller's thread goes through the sorted table and makes batches of rows, another one encodes,
-//! compresses and writes them. A channel of bounded length is between them. Where no thread can be
+//! Input: a table. Output: its words in the order of their bytes and then its other rows, in row
+//! groups. Method: the caller's thread makes batches of rows from the sorted table; another thread
+//! encodes, compresses and writes them. A bounded channel connects the two. If no thread can be
 //! started, all batches are made first. Example: while batch 1 of a table is written, batch 2 is
 //! made.
 
@@ -23,10 +23,10 @@ use super::{BATCH_ROWS, RowError, SCHEMA, WAITING_BATCHES, WORD};
 use crate::join::result_of;
 use crate::train::word_counts::WordCounts;
 
-/// Rows of a row group: the words of one take about 20 MB.
+/// Rows in a row group, whose words take about 20 MB.
 const GROUP_ROWS: usize = 1 << 20;
 
-/// Rows in the types of the library.
+/// Rows in the types of the Parquet library.
 #[derive(Default)]
 struct RowBatch {
     words: Vec<ByteArray>,
@@ -49,7 +49,7 @@ pub(super) fn write_rows(
         });
         drop(sender);
         let written = result_of(writing);
-        // If writing has failed, making batches was stopped, so this error comes first.
+        // If writing failed, making batches was stopped by that: report the error of writing.
         Some(written.and(made))
     });
     written.unwrap_or_else(|| {
@@ -62,7 +62,7 @@ pub(super) fn write_rows(
     })
 }
 
-/// Calls `take` with the rows of a table, in the order of their bytes.
+/// Calls `take` with batches of the rows of a table: the sorted words, then the other rows.
 fn make_batches(
     counts: &WordCounts,
     mut take: impl FnMut(RowBatch) -> Result<(), RowError>,
@@ -105,7 +105,7 @@ fn write_groups(
     Ok(())
 }
 
-/// Writes the words of a row group: those of `first` and of the batches behind it. Returns their
+/// Writes the words of a row group: those of `first` and of the batches that follow. Returns their
 /// counts.
 fn write_words(
     group: &mut SerializedRowGroupWriter<'_, &mut (dyn Write + Send)>,
@@ -134,7 +134,7 @@ fn new_writer<'f>(
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_created_by(concat!("spiece version ", env!("CARGO_PKG_VERSION")).to_owned())
-        // All words differ.
+        // All words are different, so a dictionary would only take space.
         .set_column_dictionary_enabled(WORD.into(), false)
         .set_key_value_metadata(Some(metadata.to_vec()))
         .build();
