@@ -1,21 +1,22 @@
 //! Changes of trained models with stated guarantees: edit, extend, merge, prune.
 //!
-//! Job: change the vocabulary of a trained model so that it is known, for every text, whether its
-//! ids change. Input: models, and for pruning the pieces that a text uses. Output: another
-//! [`Model`](crate::Model), which was loaded from the bytes of its file, the relation of old and
-//! new ids ([`IdMap`]), and a report of what the change means. Each result has a method that checks
-//! the guarantees.
+//! Job: change the vocabulary of a trained model such that it is known for which texts the ids can
+//! change. Input: models; for extending, also a corpus; for pruning, also the pieces that a text
+//! uses. Output: another [`Model`](crate::Model), loaded from the bytes of its file, the mapping
+//! between old and new ids ([`IdMap`]), and a report of what the change means. Each result has a
+//! method that checks the guarantees.
 //!
 //! | module | job |
 //! |---|---|
 //! | [`edit`] | add, rename and remove pieces by their texts; change kinds and flags |
 //! | [`extend`] | pieces that continued training learns from other text |
-//! | [`merge`] | the pieces of a second model behind those of the first |
+//! | [`merge`] | the pieces of a second model after those of the first |
 //! | [`prune`] | remove pieces that a text does not need, or the rarest ones |
 //! | `id_map` | old ids and new ids |
 //! | `boundaries` | ids and boundaries before and after pieces were added |
 //! | `pieces` | pieces of one kind, scores, and errors about pieces |
-//! | `found` | which pieces text can give, and their segmentations |
+//! | `piece_texts` | the texts of pieces, as lines for checks |
+//! | `found` | which pieces text can give |
 //! | `text_change` | for which texts two models can give different pieces |
 //! | `scores` | scores below all others |
 //!
@@ -31,8 +32,7 @@
 //!   not one of its tokens, can be removed without changing the ids of that text.
 //!
 //! Example: `edit` of a model with a control piece `<sep>` added at the end. All old ids are
-//! unchanged, no piece begins or ceases to be found in text, and every text has the same ids as
-//! before.
+//! unchanged, the same pieces are found in text, and every text has the same ids as before.
 
 mod boundaries;
 pub(crate) mod edit;

@@ -1,7 +1,7 @@
-//! Extension: the training of a BPE model goes on with other text.
+//! Extension: continues the training of a BPE model on other text.
 //!
 //! Input: a BPE model, a corpus, and [`ExtendOptions`]. Output: an [`ExtendedModel`]: the model
-//! with new pieces behind its own, and for each new piece its count and the old tokens that it
+//! with new pieces after its own, and for each new piece its count and the old tokens that it
 //! replaces, from which its embedding can be initialized.
 //!
 //! The new pieces are those that training would learn next: merging begins with the text as the
@@ -61,12 +61,12 @@ use crate::train::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExtendSize {
-    /// So many new pieces.
+    /// This many new pieces.
     Learn(usize),
     /// As many as make a vocabulary of this size, all kinds of pieces together.
     Vocabulary(usize),
-    /// As many as make the size of the vocabulary the next multiple of this number that is above
-    /// the size now.
+    /// As many as bring the size of the vocabulary to the next multiple of this number above the
+    /// current size.
     NextMultiple(NonZeroUsize),
 }
 
@@ -112,7 +112,7 @@ impl ExtendOptions {
     }
 }
 
-/// How characters that a model lacks become pieces, unless an option says it.
+/// How characters that a model lacks become pieces by default.
 fn default_characters(model: &Model) -> NewCharacters {
     if model.trainer_spec().byte_fallback() {
         NewCharacters::ByGain
@@ -127,8 +127,7 @@ fn default_characters(model: &Model) -> NewCharacters {
 pub struct ExtensionPiece {
     /// Its id.
     pub id: PieceId,
-    /// How often its parts stood side by side when it was learned; for a character, how often it
-    /// occurs.
+    /// How often its parts were adjacent when it was learned; for a character, how often it occurs.
     pub count: u64,
     /// What its text was encoded to before: ids of the old model.
     pub replaced: Vec<PieceId>,
@@ -207,7 +206,7 @@ impl Model {
     }
 }
 
-/// Fails for models that are no BPE models.
+/// Fails for models other than BPE models.
 fn check_type(model_type: ModelType) -> Result<(), ExtendError> {
     match model_type {
         ModelType::Bpe => Ok(()),

@@ -24,8 +24,8 @@
 //!    first model, for each text without an added user-defined symbol. Two unknown characters side
 //!    by side count as two tokens here. So there are never more tokens. Proof: while any pair of
 //!    the first model's pieces merges, it has a better score than each added piece. So the merges
-//!    of the first model happen first, all of them and in their order; whatever happens afterwards
-//!    only joins.
+//!    of the first model happen first, all of them and in their order; later merges only join
+//!    tokens.
 //! 4. Merging a model with itself gives the bytes of its file.
 //!
 //! An added piece can be *unreachable*: no text gives it, because the first model's merges join its
@@ -68,7 +68,7 @@ pub struct MergeOptions {
 }
 
 impl MergeOptions {
-    /// How often unreachable pieces are removed at most.
+    /// The largest number of rounds in which unreachable pieces are removed.
     fn drop_rounds(&self) -> usize {
         match self.drop_unreachable {
             true => MAX_DROP_ROUNDS,

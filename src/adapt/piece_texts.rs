@@ -3,7 +3,7 @@
 //! Input: the text of a piece. Output: a raw text that is normalized to it, or to a similar text;
 //! `None` if the check has to leave it out.
 //!
-//! A rule of a hostile charsmap has a target of thousands of bytes, which replaces a character in
+//! A rule of a hostile charsmap can have a target of thousands of bytes and replace a character of
 //! all pieces. So with rules whose targets are longer than usual, the texts are normalized first,
 //! and left out as soon as all of them together have become too long. The rules of SentencePiece
 //! have targets of at most 33 bytes.
@@ -16,9 +16,9 @@ use crate::normalize::Normalizer;
 use crate::text::WHITESPACE_MARK_STR;
 use crate::tokenizer::Tokenizer;
 
-/// Longer targets of rules are unusual.
+/// The longest usual target of a rule.
 const MAX_USUAL_TARGET_BYTES: usize = 64;
-/// With unusual rules, all texts together become so long at most.
+/// With unusual rules, the largest total length of all texts.
 const MAX_NORMALIZED_BYTES: usize = 1 << 22;
 
 /// Gives raw texts of pieces.

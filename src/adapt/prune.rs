@@ -1,8 +1,8 @@
 //! Pruning: a model with fewer pieces.
 //!
 //! Input: a BPE or unigram model, the [`PieceUsage`] of a text, and [`PruneOptions`]. Output: a
-//! [`PrunedModel`]: the model and the relation of new and old ids, by which the rows of embedding
-//! tables follow.
+//! [`PrunedModel`]: the model, and the mapping between old and new ids, from which the rows of
+//! embedding tables follow.
 //!
 //! Always kept: control, unknown and byte pieces, user-defined symbols; unless told otherwise,
 //! pieces of one character; in unigram models the piece with the lowest score, on which the score
@@ -81,10 +81,11 @@ use crate::tokenizer::Tokenizer;
 pub enum PruneGoal {
     /// The pieces that the text uses.
     Used,
-    /// The same, for BPE; pieces that the text only makes become unused pieces behind all others.
+    /// The same, for BPE models only; pieces that merges make but the text never gives become
+    /// unused pieces after all others.
     UsedWithTail,
-    /// So many pieces, chosen by their counts in the text; without text, the last ids (unigram:
-    /// lowest scores) go first.
+    /// This many pieces, chosen by their counts in the text; without text, the highest ids
+    /// (unigram: the lowest scores) are removed first.
     Size(usize),
 }
 
@@ -217,7 +218,7 @@ impl PrunedModel {
         self.removed_chars
     }
 
-    /// The tokenizer of the pruned model, which is made when it is asked for first.
+    /// The tokenizer of the pruned model, which is built on the first call.
     pub fn tokenizer(&self) -> &Tokenizer {
         let make = || Arc::new(Tokenizer::new(self.model.clone()));
         self.tokenizer.get_or_init(make)

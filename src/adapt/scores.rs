@@ -1,9 +1,9 @@
 //! Scores that are strictly below others, in 32-bit floats.
 //!
 //! Input: the lowest score of a model. Output: lower scores, one after the other. Method: the first
-//! one is the next integer below, then each is one less, as trained BPE models have them. Where one
-//! less rounds to the same float (the distance of floats is 2 from 2^24 on, and 64 at 1e9), the
-//! next lower float is taken.
+//! one is the score rounded down to an integer, minus 1; each further score is 1 less, as in
+//! trained BPE models. Where subtracting 1 gives the same float (the distance of floats is 2 from
+//! 2^24 on, and 64 at 1e9), the next lower float is taken.
 //!
 //! Example: below -31999 come -32000, -32001, ...; below -1.5 come -3, -4, ...; below -1e9 (the
 //! score that some models give to runs of spaces) come -1000000064, -1000000128, ... Cost: constant

@@ -31,8 +31,8 @@
 //! All three require that no merge of the group creates a candidate with a better score; otherwise
 //! there is a reason.
 //!
-//! Example: Llama 2 has `▁▁` to `▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁` with the score -1e9 (case 1). In both programs
-//! seven marks are merged to `▁▁`, which then grows by one mark at a time.
+//! Example (case 1): in Llama 2, the runs of 2 to 16 whitespace marks are pieces with the score
+//! -1e9. Both programs merge seven marks to `▁▁`, which grows by one mark at a time.
 //!
 //! # Cost
 //! Linear in the merges, plus sorting, the pairs of merges that share a symbol at equal scores, and

@@ -140,7 +140,7 @@ fn is_special(model: &Model, id: PieceId) -> bool {
 pub(super) struct IdSlots {
     learned: Vec<PieceId>,
     padding: Vec<String>,
-    /// Ids that are taken, so that they are no longer those of old pieces.
+    /// Ids of old pieces that are reused, so that the old pieces no longer have them.
     reused: BTreeSet<PieceId>,
 }
 

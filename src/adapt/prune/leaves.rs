@@ -2,8 +2,8 @@
 //!
 //! BPE, *leaf pruning*: each piece that merges make is joined from two halves by its last merge. A
 //! piece that is half of no piece that remains is a *leaf*. The leaf with the lowest count is
-//! removed, of equal counts the one with the highest id, and its count is added to its halves.
-//! Pieces that no merge makes go first. Because halves of remaining pieces remain, every remaining
+//! removed (the highest id among equal counts), and its count is added to its halves. Pieces that
+//! no merge makes are removed first. Because halves of remaining pieces remain, every remaining
 //! piece is made by the same merges as before, so that none becomes unreachable. The idea of
 //! removing leaves by frequency: Purason, Chizhov, Yamshchikov and Fishel,
 //! <https://arxiv.org/abs/2512.03989>.
@@ -12,8 +12,8 @@
 //! leaves are `abc` and `bc`. `abc` is removed, and `ab` has the count 3. Now `ab` is a leaf, and
 //! is removed next.
 //!
-//! Unigram: the piece with the lowest count is removed, of equal counts the one with the lowest
-//! score, then the one with the highest id. Without a text that is: the lowest score first.
+//! Unigram: the piece with the lowest count is removed; among equal counts the one with the lowest
+//! score, then the one with the highest id. Without a text, the lowest scores go first.
 //!
 //! Cost: n log n for n pieces; the halves take one merge of each piece's text.
 
@@ -85,7 +85,7 @@ impl<'m> HalvesFinder<'m> {
         !self.user_defined.is_empty() && self.user_defined.find(text).is_some()
     }
 
-    /// The tracer, which is made when it is needed first.
+    /// The tracer, which is built on first use.
     fn tracer(&self) -> Option<&Tracer<'m>> {
         if self.tracer.get().is_none() {
             // Its only error is that of `new`.

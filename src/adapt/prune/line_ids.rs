@@ -10,7 +10,7 @@
 
 use crate::piece::PieceId;
 
-/// Ids that are kept at most. Tests keep few, so that some texts have more.
+/// The largest number of ids that are kept; small in tests, so that some texts exceed it.
 const MAX_IDS: usize = if cfg!(test) { 2000 } else { 1 << 24 };
 
 /// The ids of lines, one after the other.

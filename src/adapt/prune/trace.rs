@@ -45,12 +45,12 @@ pub(crate) struct Tracer<'m> {
     vocabulary: Vocabulary<'m>,
     ids: HashMap<&'m [u8], usize, FxBuildHasher>,
     user_defined: PrefixTrie,
-    /// No longer text is looked up.
+    /// The length of the longest piece in bytes; longer texts are not looked up.
     longest_piece: usize,
 }
 
-/// Two adjacent symbols whose joined text is a piece. The best score is the greatest, of equal
-/// scores the leftmost.
+/// Two adjacent symbols whose joined text is a piece. The greatest candidate has the best score,
+/// the leftmost among equal scores.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct TraceCandidate {
     score: ScoreOrder,
@@ -109,7 +109,7 @@ struct TraceSymbol {
     begin: usize,
     end: usize,
     is_user_defined: bool,
-    /// The positions of the neighbours in the list; the list's length for none.
+    /// The indexes of the neighbours in the list; an index past its end for none.
     previous: usize,
     next: usize,
     /// False once it was joined to the one before.

@@ -1,7 +1,7 @@
 //! Normalizers and pre-tokenizers of `tokenizers` as flags of a model.
 //!
-//! Input: the components of a file. Output: [`JsonFlags`], with reasons where the flags do not do
-//! the same; or an error for a component that no flag resembles.
+//! Input: the components of a file. Output: [`JsonFlags`], with reasons where the flags differ from
+//! the components, or an error for a component that no flag resembles.
 //!
 //! | component | flag |
 //! |---|---|
@@ -10,11 +10,11 @@
 //! | `Replace` of " " by U+2581 | `escape_whitespaces` |
 //! | `Prepend` of U+2581 | `add_dummy_prefix` |
 //! | `Metaspace` | `escape_whitespaces`, `add_dummy_prefix`; it puts no prefix before a mark |
-//! | `Split` at " " behind `Replace` of " " | none: there are no spaces |
+//! | `Split` at " " after `Replace` of " " | none: there are no spaces left |
 //! | `Strip`, `WhitespaceSplit`, `Replace` of " {2,}" by U+2581 | `remove_extra_whitespaces`, with a reason |
 //!
-//! The order matters: rules, whitespace at the ends, marks, prefix. Components in another order are
-//! an error.
+//! The order matters: rules, removal of spaces, marks, prefix (a prefix " " before the marks).
+//! Components in another order are an error.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -65,7 +65,7 @@ enum NormalizationStage {
     Pieces,
 }
 
-/// Whether a component has a flag; the error says why it has none.
+/// The result of adding a component; the error says why no flag resembles it.
 type FlagResult = Result<(), &'static str>;
 
 const OUT_OF_ORDER: &str = "it stands behind a component that has to follow it";
@@ -104,7 +104,7 @@ impl JsonFlags {
         }
     }
 
-    /// Goes on to a stage; an error if that one has passed.
+    /// Advances to a stage; an error if it has already been reached.
     fn reach(&mut self, stage: NormalizationStage) -> FlagResult {
         if stage <= self.stage {
             return Err(OUT_OF_ORDER);
@@ -174,7 +174,7 @@ impl JsonFlags {
         Ok(())
     }
 
-    /// Adds a dummy prefix behind the text, which replaces the spaces there if it `is_trimmed`.
+    /// Adds a dummy prefix after the text, which replaces trailing spaces if `is_trimmed`.
     fn add_suffix(&mut self, is_trimmed: bool) -> FlagResult {
         self.reach(NormalizationStage::Trailing)?;
         self.removals[2] = is_trimmed;
@@ -273,7 +273,7 @@ impl JsonFlags {
         Ok(())
     }
 
-    /// Checks what a model cannot have.
+    /// Refuses combinations of flags that a model cannot express.
     fn check(&self) -> Result<(), ConvertError> {
         let found = if self.lacks_marks() {
             "a prefix U+2581 without replacing spaces by U+2581"
@@ -344,7 +344,7 @@ impl JsonComponent<'_> {
         scheme.unwrap_or_else(|| self.scheme_of_old_version())
     }
 
-    /// The same in files of old versions, which have another field for it.
+    /// The same in files of old versions, which use `add_prefix_space` instead.
     fn scheme_of_old_version(&self) -> &'static str {
         match self.add_prefix_space {
             Some(false) => "never",
@@ -352,7 +352,7 @@ impl JsonComponent<'_> {
         }
     }
 
-    /// Whether a component splits behind every space.
+    /// Whether a component splits at every space and keeps the spaces.
     fn is_split_at_space(&self) -> bool {
         self.finds_spaces()
             && self.behavior.as_deref() != Some("Removed")

@@ -1,11 +1,11 @@
 //! The parts of a `tokenizer.json` as a model, and the verdict.
 //!
-//! Input: the bytes of the file. Output: an [`UnjudgedModel`], which gives the verdict: while it
-//! does, another thread can make the tables of the model. What both types of models share is here;
-//! the reasons of added tokens are in [`added_tokens`], the pieces that begin and end texts in
-//! [`special_pieces`]. The pieces of BPE models are in [`bpe`], those of unigram models in
-//! [`unigram`]. Example: the added token `<s>` with `special: true` becomes the control piece `<s>`
-//! and the begin-of-sentence piece of the spec.
+//! Input: the bytes of the file. Output: an [`UnjudgedModel`], which computes the verdict on
+//! request, so that another thread can build the tables of the model meanwhile. What both types of
+//! models share is here; the reasons of added tokens are in [`added_tokens`], the pieces that begin
+//! and end texts in [`special_pieces`]. The pieces of BPE models are in [`bpe`], those of unigram
+//! models in [`unigram`]. Example: the added token `<s>` with `special: true` becomes the control
+//! piece `<s>` and the beginning-of-sentence piece in the trainer spec.
 //!
 //! Cost: linear in the file, besides the analysis of merges.
 
@@ -41,7 +41,7 @@ use crate::piece::{PieceId, PieceIndex, PieceKind, PieceTable};
 /// Starting another thread takes longer than the work on shorter lists.
 const MIN_PARALLEL_ENTRIES: usize = 1 << 12;
 
-/// A model whose merges were not compared with those of the list.
+/// A model whose merges have not been compared with those of the list yet.
 #[derive(Debug)]
 pub(crate) struct UnjudgedModel {
     pub(crate) model: Model,
@@ -61,10 +61,10 @@ impl UnjudgedModel {
         Ok(ConvertedModel { model, verdict })
     }
 
-    /// The verdict, once its merges were compared. The same each time.
+    /// Compares the merges and returns the verdict, which is the same each time.
     ///
     /// # Errors
-    /// The user-defined symbols do not fit a trie; loading has excluded that.
+    /// The user-defined symbols do not fit in a trie, which cannot happen for a loaded model.
     pub(crate) fn verdict(&self) -> Result<Verdict, ConvertError> {
         let mut verdict = self.verdict.clone();
         add_reasons(&mut verdict, self.merge_reasons()?);

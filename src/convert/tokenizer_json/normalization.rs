@@ -13,7 +13,7 @@
 //! | `treat_whitespace_as_suffix` | `Replace` of the end |
 //!
 //! `tokenizers` normalizes the texts of user-defined symbols with the same normalizers and looks
-//! for the result. So the dummy prefix must not be put before a text that is a symbol.
+//! for the result. So no dummy prefix may be put before a text that is a symbol.
 //!
 //! # Rules for single characters
 //! If every rule replaces one character, if no target contains a character that a rule replaces,
@@ -26,9 +26,9 @@ use crate::model::{Model, NormalizerSpec};
 use crate::normalize::Normalizer;
 use crate::text::{WHITESPACE_MARK_STR, lossy_string};
 
-/// More targets than that are not written as one `Replace` each.
+/// The largest number of targets that are written as one `Replace` each.
 const MAX_REPLACED_TARGETS: usize = 64;
-/// `Precompiled` finds no rules for several characters in clusters of so many bytes and more.
+/// `Precompiled` finds no rules for several characters in clusters of this many bytes or more.
 const LONG_CLUSTER: usize = 6;
 /// A combining mark that few rules know.
 const COMBINING_MARK: &str = "\u{301}";
@@ -212,8 +212,8 @@ fn prefixes_every_text(spec: &NormalizerSpec) -> bool {
     spec.add_dummy_prefix() && !spec.remove_extra_whitespaces()
 }
 
-/// The reason for a precompiled charsmap, whose rules were listed; that takes the time of reading
-/// the charsmap several times.
+/// The reason for a precompiled charsmap with these rules. Listing them takes several times as long
+/// as reading the charsmap.
 fn reason_of_rules(model: &Model, rules: &[Rule]) -> Reason {
     let explanation = format!(
         "tokenizers applies the normalization rules {:?} to one grapheme cluster at a time: rules for several characters are not found \
@@ -276,7 +276,7 @@ fn with_single_spaces(text: &str) -> String {
     text
 }
 
-/// A user-defined symbol as these normalizers change it, rules aside.
+/// A user-defined symbol after these normalizers, without the rules.
 pub(super) fn normalized_symbol(model: &Model, symbol: &str) -> String {
     let mut text = trimmed_symbol(model, symbol);
     if has_suffix(model) {
@@ -374,7 +374,7 @@ fn long_source(rules: &[Rule]) -> Option<String> {
     rule.map(|(source, _)| source.clone())
 }
 
-/// Whether a rule is for several characters, too long for one cluster.
+/// Whether a rule is for several characters and too long for one cluster.
 fn is_long((source, _): &Rule) -> bool {
     source.len() >= LONG_CLUSTER && source.chars().nth(1).is_some()
 }

@@ -2,11 +2,11 @@
 //!
 //! Input: the rest of a file that [`lists`](super::lists) leaves. Output: [`JsonFile`]. Texts are
 //! borrowed unless they have escapes. Fields that do not change ids, such as the decoder, are
-//! skipped. Nothing is checked but the types of the fields. Example: `{"added_tokens": [], "model":
+//! skipped. Only the types of the fields are checked. Example: `{"added_tokens": [], "model":
 //! {"type": "BPE", "vocab": null}}` has no normalizer, and a model of the type `BPE`.
 //!
-//! Limits: lists of components may be nested 128 times (the limit of `serde_json`). Memory: an
-//! empty component takes 58 times its bytes in the file (measured, with a list that grows).
+//! Limits: objects and lists may be nested 128 deep (the limit of `serde_json`). Memory: an empty
+//! component takes 58 times its bytes in the file (measured, with a list that grows).
 //!
 //! Cost: linear.
 

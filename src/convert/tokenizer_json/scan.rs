@@ -2,8 +2,8 @@
 //!
 //! Input: a text. Output: on request its next string, number or bracket, or the end of its next
 //! value; an error names the line and the column. What a caller asks for is checked as strictly as
-//! `serde_json` does. Of a value that is skipped only the strings and the brackets are recognized;
-//! whoever skips a value has it checked elsewhere.
+//! `serde_json` does. In a skipped value only strings and brackets are recognized; a caller that
+//! skips a value must have it checked elsewhere.
 //!
 //! Example: in `["a", 1]` a caller expects `[`, asks for a string, expects a comma, asks for an id,
 //! and expects `]`.
@@ -27,7 +27,7 @@ use super::syntax;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ScanProblem(pub(super) &'static str);
 
-/// A byte in each byte of a word.
+/// The value 1 in each byte of a word.
 const ONES: u64 = 0x0101_0101_0101_0101;
 /// The highest bit of each byte of a word.
 const HIGHEST_BITS: u64 = 0x8080_8080_8080_8080;
@@ -55,7 +55,7 @@ impl<'j> JsonScanner<'j> {
         JsonScanner { text, position: 0 }
     }
 
-    /// The bytes before the next value, or before what is between values.
+    /// The position in bytes: at the next value, or at the whitespace or punctuation before it.
     pub(super) fn position(&self) -> usize {
         self.position
     }
@@ -71,7 +71,7 @@ impl<'j> JsonScanner<'j> {
         self.text.as_bytes().get(self.position).copied()
     }
 
-    /// Goes behind `byte`, if it is the next one.
+    /// Moves past `byte` if it is the next one.
     #[inline]
     pub(super) fn accept(&mut self, byte: u8) -> bool {
         let is_next = self.peek() == Some(byte);
@@ -79,7 +79,7 @@ impl<'j> JsonScanner<'j> {
         is_next
     }
 
-    /// Goes behind `byte`, which has to be the next one.
+    /// Moves past `byte`, which must be the next one.
     ///
     /// # Errors
     /// `missing`, if another byte is the next one.
@@ -112,10 +112,10 @@ impl<'j> JsonScanner<'j> {
         Ok(true)
     }
 
-    /// Goes behind the next value, which has to be a string.
+    /// Moves past the next value, which must be a string.
     ///
     /// # Errors
-    /// It is no string, or has no end, or a control character in it.
+    /// It is not a string, has no end, or contains a control character.
     #[inline]
     pub(super) fn string(&mut self) -> Result<RawString, ScanProblem> {
         self.expect(b'"', "a text is missing")?;
@@ -141,7 +141,7 @@ impl<'j> JsonScanner<'j> {
     /// A string with its escapes replaced.
     ///
     /// # Errors
-    /// An escape is none of JSON.
+    /// An escape is not valid JSON.
     pub(super) fn unescaped(&self, string: &RawString) -> Result<String, ScanProblem> {
         let Range { start, end } = string.range;
         let problem =
@@ -149,10 +149,10 @@ impl<'j> JsonScanner<'j> {
         serde_json::from_str(&self.text[start - 1..end + 1]).map_err(|_| problem)
     }
 
-    /// Goes behind the next value, which has to be a whole number of 32 bits.
+    /// Moves past the next value, which must be an unsigned 32-bit integer.
     ///
     /// # Errors
-    /// It is none.
+    /// It is not.
     #[inline]
     pub(super) fn id(&mut self) -> Result<u32, ScanProblem> {
         self.peek();
@@ -179,10 +179,10 @@ impl<'j> JsonScanner<'j> {
         }
     }
 
-    /// Goes behind the next value, which has to be a number.
+    /// Moves past the next value, which must be a number.
     ///
     /// # Errors
-    /// It is none.
+    /// It is not.
     pub(super) fn number(&mut self) -> Result<f64, ScanProblem> {
         self.peek();
         let bytes = &self.text.as_bytes()[self.position..];
@@ -194,7 +194,7 @@ impl<'j> JsonScanner<'j> {
         Ok(number)
     }
 
-    /// Goes behind the next value, of which strings and brackets are recognized.
+    /// Moves past the next value, in which only strings and brackets are recognized.
     ///
     /// # Errors
     /// A string or a bracket is not closed.
@@ -226,7 +226,7 @@ impl<'j> JsonScanner<'j> {
         }
     }
 
-    /// Goes behind a number, `true`, `false` or `null`.
+    /// Moves past a number, `true`, `false` or `null`.
     fn skip_word(&mut self) {
         let bytes = &self.text.as_bytes()[self.position..];
         // Other blanks, such as a form feed, are no blanks of JSON, and `peek` does not pass them.
@@ -251,8 +251,8 @@ fn last_line(text: &[u8]) -> &[u8] {
     &text[start..]
 }
 
-/// The position behind the blanks that begin at `start`. Spaces, which files with indented lines
-/// have most, are passed eight at a time.
+/// The position behind the blanks that begin at `start`. Spaces, the most frequent blanks in
+/// indented files, are passed eight at a time.
 fn after_blanks(bytes: &[u8], start: usize) -> usize {
     let mut position = start;
     loop {
@@ -269,8 +269,8 @@ fn after_blanks(bytes: &[u8], start: usize) -> usize {
     }
 }
 
-/// The position of the first quote, backslash or control character from `start` on; or that of the
-/// end, or behind it if `start` is.
+/// The position of the first quote, backslash or control character from `start` on; the end if
+/// there is none, or `start` if it is past the end.
 #[inline]
 fn special_byte(bytes: &[u8], start: usize) -> usize {
     let mut position = start;
@@ -287,7 +287,7 @@ fn special_byte(bytes: &[u8], start: usize) -> usize {
 }
 
 /// The highest bit of each byte that is a quote, a backslash or a control character. Bits above the
-/// lowest one can be wrong.
+/// lowest set bit can be wrong.
 #[inline]
 fn special_bits(word: u64) -> u64 {
     let zero_bytes = |word: u64| word.wrapping_sub(ONES) & !word;

@@ -1,12 +1,12 @@
 //! User-defined symbols of BPE models as added tokens.
 //!
-//! Input: a BPE model. Output: the symbols that become added tokens, and reasons where they are
-//! found in other texts than SentencePiece finds them.
+//! Input: a BPE model. Output: the symbols that become added tokens, and reasons where `tokenizers`
+//! and SentencePiece find them in different texts.
 //!
 //! SentencePiece looks for symbols in the normalized text, at each position the longest one.
-//! `tokenizers` does the same with added tokens that are `normalized`, if their texts are not
-//! changed by the normalizers. Besides, SentencePiece's normalizer does not change symbols in the
-//! raw text; that matters only if it would change them.
+//! `tokenizers` does the same with added tokens that are `normalized`, if the normalizers do not
+//! change their texts. In addition, SentencePiece's normalizer leaves symbols in the raw text
+//! unchanged, which matters only for symbols that the rules would change.
 
 use super::super::order::named;
 use super::super::{Reason, ReasonKind};
@@ -16,7 +16,7 @@ use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
 use crate::text::lossy_string;
 
-/// SentencePiece considers at most so many symbols that begin at the same position.
+/// The largest number of symbols at one position that SentencePiece considers.
 const MAX_NESTED_SYMBOLS: usize = 64;
 
 /// Symbols as added tokens.
@@ -163,7 +163,7 @@ fn whole_text_reason(symbols: &[&str]) -> Option<Reason> {
     Some(reason.with_example(first))
 }
 
-/// A text as the normalization rules of a model change it.
+/// A text after the normalization rules of a model.
 fn by_rules(model: &Model, text: &str) -> Vec<u8> {
     let normalizer = model.normalizer();
     let mut result = Vec::new();

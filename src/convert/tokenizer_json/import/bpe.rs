@@ -5,9 +5,9 @@
 //!
 //! The score of a piece is minus the rank of its first pair, so that SentencePiece prefers pieces
 //! in the order of the list. SentencePiece then merges every pair whose joined text is a piece,
-//! `tokenizers` only the pairs of the list, each with its own rank. Of the pairs of a piece, text
-//! ever has one as neighbouring symbols: the last merge of the piece (see `merges`), *its pair*
-//! below. The ids are equal for all text if
+//! `tokenizers` only the pairs of the list, each with its own rank. Of the pairs of a piece, only
+//! one ever occurs as neighbouring symbols: the last merge of the piece (see `merges`), called *its
+//! pair* below. The ids are equal for all text if
 //!
 //! 1. the list has the pair of each piece that SentencePiece merges text to,
 //! 2. the ranks of these pairs have the order of the scores of their pieces,
@@ -17,9 +17,9 @@
 //!    place of characters without a piece.
 //!
 //! **Why one pair.** Let l and r be neighbouring symbols in SentencePiece whose joined text is a
-//! piece p. No merge crossed the borders of p so far, so the merges within it are the first ones of
-//! merging the text of p alone (locality). This has come to the two symbols l and r, and can only
-//! merge them. So l and r are the last merge of p.
+//! piece p. No merge has crossed the borders of p so far, so the merges within it are the first
+//! ones of merging the text of p alone (locality). Merging p alone has then reached the two symbols
+//! l and r, and can only merge them. So l and r are the last merge of p.
 //!
 //! **Proof.** By induction over the merges both programs have the same symbols. A pair of
 //! neighbours in the list gives a normal piece (3, 4), so it is a candidate of SentencePiece;
@@ -32,9 +32,9 @@
 //! control pieces, which never merge. Ids without a piece become control pieces, too.
 //!
 //! Example: the vocabulary `a b c ab abc` with the merges `a b` and `ab c` gives `ab` the score 0
-//! and `abc` the score -1. The last merge of `abc` is `ab c`, which is in the list: equal, also if
-//! the list has `a bc`, anywhere. If the list had `a bc` alone, SentencePiece would still merge
-//! `ab c`, and the verdict would name `abc`.
+//! and `abc` the score -1. The last merge of `abc` is `ab c`, which is in the list: the ids are
+//! equal, even if the list also has `a bc`, at any position. If the list had `a bc` alone,
+//! SentencePiece would still merge `ab c`, and the verdict would name `abc`.
 //!
 //! Cost: linear in the merges, and the analysis of [`MergeTable`], which is cheap for pieces whose
 //! first pair is the one that SentencePiece executes.
@@ -53,13 +53,13 @@ use crate::model::{Model, Piece};
 use crate::piece::{PieceId, PieceKind};
 use crate::text::{WHITESPACE_MARK_STR, is_char};
 
-/// Pieces of a BPE model: ranks up to here are exact in a 32-bit float.
+/// The largest number of pieces of a BPE model: ranks up to here are exact in a 32-bit float.
 const MAX_RANKED_PIECES: usize = 1 << 24;
 
 /// Texts before a piece in examples, tried in this order.
 const EXAMPLE_CONTEXTS: [&str; 3] = ["", "\n", "0"];
 
-/// A rank of pieces that have no score.
+/// The rank of pieces without a score.
 const NO_RANK: u32 = u32::MAX;
 
 impl Import<'_, '_> {
@@ -153,7 +153,7 @@ impl MergeEvidence {
     /// Reasons why text can be merged in another way.
     ///
     /// # Errors
-    /// The user-defined symbols do not fit a trie; loading has excluded that.
+    /// The user-defined symbols do not fit in a trie, which cannot happen for a loaded model.
     pub(super) fn reasons(&self, model: &Model) -> Result<Vec<Reason>, ConvertError> {
         let other_splits = |piece| self.pairs.other_splits(piece).collect();
         let table = MergeTable::with_listed(model, &self.listed, &other_splits)?;
@@ -221,7 +221,7 @@ impl MergeEvidence {
     /// The reason if `tokenizers` merges text to a piece that SentencePiece never gives for text.
     ///
     /// # Errors
-    /// The user-defined symbols do not fit a trie; loading has excluded that.
+    /// The user-defined symbols do not fit in a trie, which cannot happen for a loaded model.
     fn merged_meta_piece(&self, model: &Model) -> Result<Option<Reason>, ConvertError> {
         let meta = self.listed_pieces().filter(|id| is_meta(model, *id));
         let mut meta = meta.peekable();
@@ -339,7 +339,8 @@ fn reason_with_text(explanation: String, text: &[u8]) -> Reason {
     Reason::new(ReasonKind::MergeOrder, explanation).with_example(plain_text(text))
 }
 
-/// Ranks that ascend in the order of the first merges, and then in the order of the ids.
+/// Assigns ranks: first to the pieces with a pair, in the order of their first pairs, then to the
+/// others, in the order of their ids.
 struct Scores {
     /// The rank of the next piece without a merge.
     next_rank: u32,

@@ -17,7 +17,7 @@ use crate::error::ConvertError;
 use crate::piece::{MAX_PIECES, PieceId, PieceIndex, PieceKind, PieceTable};
 use crate::text::{TextArena, lossy_string};
 
-/// Ids may be so far above the number of pieces.
+/// Ids must be below twice the number of pieces plus this number; see [`id_limit`].
 const MAX_MISSING_IDS: usize = 1 << 16;
 
 /// Texts by id, and what the added tokens say about them.
@@ -71,7 +71,7 @@ impl VocabularyEntries {
         }
     }
 
-    /// The entries of the vocabulary of a file that has so many added tokens.
+    /// The entries of the vocabulary of a file with `added` added tokens.
     ///
     /// # Errors
     /// Two texts have one id, or a text has two, or an id is too high.
@@ -189,7 +189,7 @@ impl VocabularyEntries {
         self.id(format!("<0x{byte:02X}>")).is_some()
     }
 
-    /// Whether a model can hold the text of an id. If not, it gets a stand-in.
+    /// Whether a model can hold the text of an id. If not, the id gets a stand-in.
     pub(super) fn is_held(&self, id: usize) -> bool {
         let text = || self.text(id).unwrap_or_default();
         self.is_all_held || !text().is_empty() && !has_nul(text())

@@ -4,8 +4,8 @@
 //! join. In most files a merge gives the same piece as the one before it, or the next one, which a
 //! comparison of texts shows; the other ids are looked up.
 //!
-//! Example: with the vocabulary `a b ab abc` the merge of `ab` and `c` gives the piece 3 and joins
-//! no piece `c`.
+//! Example: with the vocabulary `a b ab abc` the merge of `ab` and `c` gives the piece 3; `c` is
+//! not a piece, which is an error for the first pair of a piece.
 //!
 //! Cost: linear in the texts, at most three lookups for a merge.
 

@@ -4,7 +4,7 @@
 //! a pair in the list, for the pairs that SentencePiece executes.
 //!
 //! Example: the list `a b`, `ab c`, `b c`, `a bc` has the first pairs `a b`, `ab c` and `b c` of
-//! the pieces `ab`, `abc` and `bc`; `a bc` is another pair of `abc`, behind three first pairs.
+//! the pieces `ab`, `abc` and `bc`; `a bc` is another pair of `abc`, after three first pairs.
 //!
 //! Cost: linear; the other pairs are sorted once if the place of one is asked for.
 
@@ -12,7 +12,7 @@ use crate::convert::merges::listed::ListedMerge;
 use crate::piece::PieceId;
 use crate::text::num::low_u32;
 
-/// A position of pieces without a pair.
+/// The position for pieces without a pair.
 const NO_POSITION: u32 = u32::MAX;
 
 /// The first pair of a piece.
@@ -43,7 +43,7 @@ impl FirstPair {
         }
     }
 
-    /// Whether the left text of this pair has so many bytes.
+    /// Whether the left text of this pair has `split` bytes.
     pub(super) fn has_split(self, split: usize) -> bool {
         self.position != NO_POSITION && self.split as usize == split
     }
@@ -85,7 +85,7 @@ pub(super) struct ListedPairs {
 }
 
 impl ListedPairs {
-    /// No pairs of so many pieces, with room for so many first pairs.
+    /// An empty list for this many pieces, with room for `capacity` first pairs.
     pub(super) fn new(pieces: usize, capacity: usize) -> Self {
         Self {
             first: Vec::with_capacity(capacity),
@@ -143,7 +143,7 @@ impl ListedPairs {
         std::mem::take(&mut self.first)
     }
 
-    /// Ends the list: places can be asked for.
+    /// Ends the list. Places can be looked up only after this.
     pub(super) fn finish(&mut self) {
         self.others.sort_unstable();
     }

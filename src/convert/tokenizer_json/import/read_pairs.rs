@@ -87,7 +87,7 @@ impl<'f, 'j> PairReader<'f, 'j> {
         Ok(())
     }
 
-    /// The same, while another thread finds the end of the list, `count` pairs long.
+    /// The same, while another thread looks up the end of the list. The list has `count` pairs.
     ///
     /// # Errors
     /// A text is no piece.

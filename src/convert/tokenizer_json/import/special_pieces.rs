@@ -2,7 +2,7 @@
 //!
 //! Input: the entries of the vocabulary. Output: the ids and texts of these pieces in the trainer
 //! spec. The file does not name them, so control pieces with usual texts are taken, such as `<s>`
-//! or `[CLS]` for the begin of a sentence. Cost: constant.
+//! or `[CLS]` for the beginning of a sentence. Cost: constant.
 
 use super::entries::VocabularyEntries;
 use crate::model::TrainerSpec;
